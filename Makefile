@@ -1,17 +1,17 @@
-# Everything a newcomer needs: make demo, make test. Python 3.11, make and a package index are enough; the rest sets itself up.
+# A newcomer needs make demo and make test. Python 3.11, make and a package index are enough; the rest sets itself up.
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-# Compiled modules are kept, also where the environment says otherwise: half of what pytest takes to collect the tests, and
-# a third of what each process of Muster takes to start.
+# Compiled modules are kept, whatever the environment has: they save half of pytest's time to collect the tests, and a
+# third of the start of each process of Muster.
 unexport PYTHONDONTWRITEBYTECODE
 
-# How much the proof plays. SHARE=1 is what CI plays of it at each change, in five minutes of CPU: of the plans that keep
-# each kind of fault of each family in each scenario with each operator every eighth; every fourth planted bug; one in 40
-# of the hostile objects. The nightly plays all.
+# The share of the proof. With SHARE=1 CI plays at each change, in five minutes of CPU: every eighth of the plans that keep
+# each kind of fault of each family in each scenario with each operator; every fourth planted bug; one in 40 of the hostile
+# objects. The nightly plays all.
 ifdef SHARE
 PART ?= 16
 EVERY ?= 8
@@ -31,8 +31,8 @@ HOURS ?= 1000
 HUNTS ?=
 CASES ?= 57500
 endif
-# Tests of one kind stay together on a worker where they share a cluster or a browser. Two more workers than processors
-# where tests wait for processes; as many as processors where they compute.
+# Tests of one kind stay together on a worker if they share a cluster or a browser. Two more workers than processors if
+# tests wait for processes; as many as processors if they compute.
 PYTEST := $(BIN)/python -m pytest --dist loadgroup --durations 15 --durations-min 5
 CLUSTERS := --numprocesses auto --maxprocesses 4 --dist loadgroup --durations 15 --durations-min 5
 COMPUTING := --numprocesses $(shell nproc 2>/dev/null || echo 2) --maxprocesses 8
@@ -58,13 +58,13 @@ frameworks: $(READY) ## Install Ray, XGBoost and PyTorch for examples and their 
 demo: $(READY) ## Run the main job on a local cluster: train, lose a worker, miss a rank
 	@$(BIN)/python examples/demo.py
 
-# Three tiers. What a contributor runs at each change has no wall clock in it but in tests/smoke, and is never played again.
+# Three tiers. The tests of each change depend on no wall clock, except tests/smoke, and are never repeated.
 test: $(READY) ## Run the fast tests, and a smoke test of each framework on one cluster: five minutes
 	@$(PYTEST) $(COMPUTING) -m "not cluster and not slow"
 
 test-all: test test-clusters test-slow ## Run all tests
 
-# Clocks of Kubernetes, such as those of a Lease, are wall time: what fails is played once more, alone, and recorded.
+# Clocks of Kubernetes, such as those of a Lease, are wall time: a failed test is repeated once, alone, and recorded.
 test-clusters: tools ## Run the tests with real processes
 	@$(BIN)/python -m tests.flakes play -- $(CLUSTERS) -m "cluster and not slow"
 
@@ -78,10 +78,10 @@ coverage: $(READY) ## Measure which branches of state and kinds their tests reac
 	@$(PYTEST) $(COMPUTING) tests/state tests/kinds --cov=muster.state --cov=muster.kinds --cov-report=term:skip-covered --cov-report=json:.coverage.json
 	@$(BIN)/python tests/coverage_floor.py .coverage.json
 
-tools: $(READY) # programs that tests run; says what it builds, once, for some minutes: pytest would keep that to itself
+tools: $(READY) # programs that tests run; prints what it builds, once, for some minutes, which pytest would not show
 	@$(BIN)/python -m tests.tools $(if $(ALL),--all)
 
-test-newer-python: ## Run the tests of state and kinds with a newer Python, where the machine has one
+test-newer-python: ## Run the tests of state and kinds with a newer Python, if the machine has one
 	@.ci/newer-python
 
 check: $(READY) ## Run linters, types, import contracts, the drift checks of generated files, lengths of documents, twine
@@ -108,15 +108,15 @@ simulate: $(READY) ## Prove decisions under faults: each fault in each phase of 
 	@$(BIN)/python -m tests.simulation --part $(PART) --every $(EVERY) --runs $(RUNS) --soak $(SOAK) --real $(FAULTS)
 	@$(BIN)/python -m tests.diagnosis.job_hours --hours $(HOURS)
 
-simulate-all: $(READY) ## The nightly of it: each fault at each boundary with each gang, 100,000 random plans; FULL=1: at each step
+simulate-all: $(READY) ## Prove the same in full: each fault at each boundary with each gang, 100,000 random plans; FULL=1: at each step
 	@$(BIN)/python -m tests.simulation --all --runs 100000 --soak 10000 --real 212 $(if $(FULL),--everywhere)
 
-proof-all: real real-node fleet simulate planted-bugs fuzz mutants ## Play the whole of what CI plays a part of: some hours
+proof-all: real real-node fleet simulate planted-bugs fuzz mutants ## Play all of which CI plays a part: some hours
 
 real: $(READY) ## Run Muster on a real control plane (Go builds it once, 5 to 20 minutes), or on the cluster of KUBECONFIG
 	@$(BIN)/python -m tests.real $(REAL)
 
-real-node: $(READY) ## Run Muster on real nodes: kubelets, containers, DNS, policies (root and Debian's packages; says what lacks)
+real-node: $(READY) ## Run Muster on real nodes: kubelets, containers, DNS, policies (root and Debian's packages; prints what is missing)
 	@$(BIN)/python -m tests.real_node $(REAL)
 
 fleet: $(READY) ## Play the faults of a fleet of 1,000 runs with a real Prometheus and Alertmanager, and judge the pages: 19 minutes

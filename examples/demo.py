@@ -1,12 +1,12 @@
-"""``make demo``: three experiments and a run that is only watched over, on a local cluster that runs for two minutes.
+"""``make demo``: three experiments and a watched run, on a local cluster that runs for two minutes.
 
 1. Four JAX processes train a small network together.
 2. One of them is killed: Muster names it and restarts the gang, and training continues from the last checkpoint.
 3. In a second experiment rank 2 never calls the coordinator: Muster names the rank and its pod, and a clock ends it.
-4. Three pods that no Experiment made, joined by a label: Muster watches over them, and names the rank that is missing.
+4. Three pods that no Experiment made, joined by a label: Muster watches them, and names the missing rank.
 5. In a third experiment, which has run beside them, a rank hangs in the middle of training, and every pod runs: Muster
-   names the rank and the line at which it stands.
-6. The metrics of all, and where to look next.
+   names the rank and its line.
+6. The metrics of all, and the next steps.
 """
 
 import asyncio
@@ -48,7 +48,7 @@ ENVIRONMENT = os.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ.
 METRICS = re.compile(r"^muster_(experiment_|gang_restarts|outcomes|experiments\{)(?!.* 0(\.0)?$)")
 """Metrics of experiments that are not zero."""
 SHOWN_METRICS = re.compile(r"^muster_(experiment_(ranks_|stuck|hang_info)|gang_restarts|outcomes)")
-"""Those that are shown at the end, while the gang hangs: its own, and counters of all."""
+"""Metrics that are shown at the end, while the gang hangs: its own, and counters of all."""
 
 
 def headline(number: int, title: str, write: Callable[[str], None] = say) -> None:
@@ -58,7 +58,7 @@ def headline(number: int, title: str, write: Callable[[str], None] = say) -> Non
 
 
 class Demo:
-    """The steps on one cluster. The gang that hangs runs from the beginning, because it takes a minute to be seen."""
+    """The steps on one cluster. The gang that hangs runs from the beginning: its hang takes a minute to show."""
 
     def __init__(self, cluster: LocalCluster, client: Client, interrupts: Interrupts) -> None:
         self._cluster = cluster
@@ -66,10 +66,10 @@ class Demo:
         self._interrupts = interrupts
         self._display = choose_display()
         self.metrics: list[str] = []
-        """What Prometheus sees of the experiments while one of them hangs."""
+        """The metrics of the experiments in Prometheus while one of them hangs."""
 
     async def run(self) -> bool:
-        """Run both experiments; True if both ended as the titles say."""
+        """Run all experiments. Return True if each ended as its title announces."""
         hanging = load_manifest((HERE / HANGS).read_text(), filename=HANGS)
         name = name_for(hanging, HANGS)
         with write_caller(self._cluster.callers, "default", name, Caller(ENVIRONMENT, Path.cwd())):
@@ -83,7 +83,7 @@ class Demo:
                 await self._client.delete(name, namespace="default")
 
     async def _others(self) -> bool:
-        """Run what does not hang."""
+        """Run the experiments that do not hang."""
         headline(1, "four JAX processes train together   (examples/jax/manifest.yaml)")
         trained = await self._run("jax/manifest.yaml", kill=True)
         headline(3, f"rank {VICTIM} never calls the coordinator   (examples/jax/missing-rank.yaml)")
@@ -98,8 +98,8 @@ class Demo:
         )
 
     async def _show_hang(self, name: str) -> bool:
-        """Show what Muster says of the gang that hangs; True if it names the rank and its place."""
-        headline(5, f"every pod of a third experiment runs, and nothing goes on   (examples/{HANGS})")
+        """Show Muster's report of the gang that hangs. Return True if it names the rank and its place."""
+        headline(5, f"every pod of a third experiment runs, but training makes no progress   (examples/{HANGS})")
         url = f"{self._cluster.daemon_url}/experiments/default/{name}.json"
         said = await asyncio.wait_for(stuck(url), 90.0)
         say(f"   {said['message']}")
@@ -109,7 +109,7 @@ class Demo:
         return f"rank {HANGING_RANK} is in next_batch (train.py:" in said["message"]
 
     async def _watch_over(self) -> bool:
-        """Make labelled pods, and show what Muster says of them; True if it names the one that does not come."""
+        """Make labelled pods, and show Muster's report. Return True if it names the missing rank."""
         headline(4, f"labelled pods that no Experiment made; rank {labelled_pods.ABSENT} does not come")
         core = "/api/v1/namespaces/default"
         resources = self._client.resources
@@ -152,7 +152,7 @@ class Demo:
                 await asyncio.gather(task, return_exceptions=True)
 
     async def _kill_one(self, name: str) -> None:
-        """Kill a worker with SIGKILL once training is under way."""
+        """Kill a worker with SIGKILL once training has begun."""
         async with contextlib.aclosing(self._client.logs(name, (0,), follow=True)) as lines:
             async for line in lines:
                 if (found := re.match(r"step +(\d+)", line.text)) and int(found[1]) >= KILL_STEP:
@@ -181,7 +181,7 @@ class Demo:
 
 
 async def stuck(url: str) -> dict[str, Any]:
-    """What the daemon says of a run once it is stuck. Asks every second: a run without an object has no watch."""
+    """Return the daemon's document of a stuck run. Ask every second: a run without an object has no watch."""
     async with aiohttp.ClientSession() as session:
         while True:
             async with session.get(url) as answer:
@@ -192,13 +192,13 @@ async def stuck(url: str) -> dict[str, Any]:
 
 
 async def scrape(url: str) -> list[str]:
-    """The lines of ``/metrics`` about experiments."""
+    """Return the lines of ``/metrics`` about experiments."""
     async with aiohttp.ClientSession() as session, session.get(f"{url}/metrics") as answer:
         return [line for line in (await answer.text()).splitlines() if METRICS.match(line)]
 
 
 async def main() -> int:
-    """Run the demo; 0 if everything went as it should."""
+    """Run the demo. Return 0 if everything went as expected."""
     with Interrupts() as interrupts:
         async with AsyncExitStack() as parts:
             starting = parts.enter_async_context(local_cluster(keep=False))

@@ -12,32 +12,32 @@ from typing import Any
 __version__ = "0.1.0"
 
 _CHOSEN = "muster.programs"
-"""Imported at the first report, and by name: the daemon imports this package, and none of what programs import."""
+"""The module of the reporter, imported by name at the first report: the daemon imports nothing that programs import."""
 
 
 def report(step: Any, /, **scalars: Any) -> None:
-    """Say that this process has come to that step, a whole number; ``scalars`` are up to eight numbers beside it.
+    """Report that this process has reached that step, a whole number, with up to eight numbers (``scalars``).
 
-    It goes to the store of jax or PyTorch where the program has joined one of their gangs, else to the endpoint that
-    ``spec.progressEndpoint`` gives to the members; without any it does nothing. ``scalars`` are up to eight numbers
-    beside the step. Call it in each step, in every process, before the first collective of the step: then a rank that
-    does not come to that step is behind the others, and is named.
+    The report goes to the store of jax or PyTorch if the program has joined one of their gangs, else to the endpoint
+    that ``spec.progressEndpoint`` gives to the members; without any it does nothing. Call it in each step, in every
+    process, before the first collective of the step: then a rank that does not reach that step is behind the others,
+    and is named.
 
     Muster shows steps per second and the slowest rank, and calls the gang hung when no process has reported for a
-    minute (45 s where one is a step behind), or for five times its longest pause. For a longer one there is ``pause``;
+    minute (45 s if one is a step behind), or for five times its longest pause. Announce a longer one with ``pause``;
     reports of the same step count too, so a long evaluation may call this as well. It never waits and never raises.
     """
     import_module(_CHOSEN).reports.report(step, scalars)
 
 
 def pause(seconds: float, kind: str = "") -> AbstractContextManager[None]:
-    """Announce that the program makes no step for a while: for so many seconds no hang is said.
+    """Announce that the program makes no step for that many seconds, in which no hang is reported.
 
     ``with muster.pause(600): save_checkpoint()``, in each process that makes the checkpoint. The end of the block ends
-    the pause, also with an exception. What takes longer than announced is called hung, so give the time that it takes
-    on a bad day. It takes a ``report`` before it, or ``spec.assist``.
+    the pause, also with an exception. A pause that takes longer is called hung, so give the time that it takes on a bad
+    day. It needs a ``report`` before it, or ``spec.assist``.
 
-    ``kind`` says what it is for: ``checkpoint_save`` or ``checkpoint_restore`` of the goodput; all else is ``other``.
+    ``kind`` is the bucket of the goodput: ``checkpoint_save`` or ``checkpoint_restore``; all else is ``other``.
     """
     announced: AbstractContextManager[None] = import_module(_CHOSEN).reports.pause(seconds, kind)
     return announced

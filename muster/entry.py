@@ -10,9 +10,9 @@ import sys
 from muster import extras
 
 UNAVAILABLE = 69
-"""Exit status where an extra is missing: EX_UNAVAILABLE of sysexits.h, "a support program or file does not exist"."""
+"""Exit status if an extra is missing: EX_UNAVAILABLE of sysexits.h, "a support program or file does not exist"."""
 UNUSABLE = 2
-"""Exit status of musterd where it cannot run as it is configured."""
+"""Exit status of musterd if its configuration cannot be used."""
 
 COLLECT_AFTER = 100_000
 """New objects after which ``muster`` looks for garbage. Imports make none, and by Python's default (700) a fifth of the
@@ -28,11 +28,11 @@ def muster() -> None:
     try:
         main()
     finally:
-        gc.freeze()  # the interpreter ends sooner when it has nothing to look at
+        gc.freeze()  # the interpreter ends sooner with nothing to look at
 
 
 def kubectl_complete() -> None:
-    """Complete a line of ``kubectl muster`` (extra ``cli``): nothing is offered where a module is missing."""
+    """Complete a line of ``kubectl muster`` (extra ``cli``): nothing is offered if a module is missing."""
     gc.set_threshold(COLLECT_AFTER)
     if extras.problem("cli") is None:
         from muster.cli.completion import for_kubectl

@@ -1,4 +1,4 @@
-"""Which extra of the distribution ``musterd`` brings which modules, and what to say where one is missing.
+"""The modules that each extra of the distribution ``musterd`` brings, and the message for a missing one.
 
 The core (``muster.api``, ``muster.client``, ``muster.jax``) needs no extra. The commands do; they call ``problem``
 before they import anything else, so that a missing extra is one line and not a traceback.
@@ -17,12 +17,12 @@ MODULES = {
     "local": (*dict.fromkeys((*_CLI, *_DAEMON)), "openapi_schema_validator", "trustme"),
     "tracing": ("opentelemetry.exporter.otlp.proto.http", "opentelemetry.sdk", "opentelemetry.trace"),
 }
-"""The modules that each extra brings and that its code cannot do without. pyroute2 (extra ``local``) is absent: where
-it is not installed, the local cluster runs without network namespaces and says so."""
+"""The modules that each extra brings and that its code needs. pyroute2 (extra ``local``) is absent: without it the
+local cluster runs without network namespaces and reports that."""
 
 
 def problem(extra: str) -> str | None:
-    """Which modules of the extra are missing and how to install them, in one line; None if nothing is missing."""
+    """Return the missing modules of the extra and how to install them, in one line; None if nothing is missing."""
     missing = [module for module in MODULES[extra] if not _installed(module)]
     if not missing:
         return None
@@ -30,7 +30,7 @@ def problem(extra: str) -> str | None:
 
 
 def pip_argument(extra: str = "") -> str:
-    """What pip is asked for to get this distribution, with the extra, from where it was installed (PEP 610)."""
+    """Return pip's argument for this distribution with the extra, from where it was installed (PEP 610)."""
     import json
     from importlib.metadata import PackageNotFoundError, distribution
 

@@ -1,4 +1,4 @@
-"""The one reporter of a process, by whichever name it is called: of the channels that are there it takes the best.
+"""The one reporter of a process, by whichever name it is called: it takes the best of the available channels.
 
 A store has each rank's step within a second, so it comes before the endpoint, which has it within five.
 """

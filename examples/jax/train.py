@@ -23,13 +23,13 @@ from jax.sharding import Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 
 HANGS_AT = 250
-"""The step at which a rank waits for data, where one is to."""
+"""The step at which a rank waits for data, if one is to wait."""
 POINTS = 512
 """Points per process."""
 
 
 def spirals(rank: int) -> tuple[np.ndarray, np.ndarray]:
-    """This process's share of the points: two coordinates each, and which spiral they lie on."""
+    """Return this process's share of the points: two coordinates each, and the spiral of each."""
     rng = np.random.default_rng(rank)
     label = rng.integers(0, 2, POINTS)
     turn = rng.uniform(0.25, 1.75, POINTS) * 2 * np.pi
@@ -40,7 +40,7 @@ def spirals(rank: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def fresh_weights() -> list[tuple[jax.Array, jax.Array]]:
-    """Two hidden layers; the same on every process."""
+    """Return two hidden layers, the same on every process."""
     sizes = [2, 64, 64, 1]
     keys = jax.random.split(jax.random.key(0), len(sizes) - 1)
     return [
@@ -50,7 +50,7 @@ def fresh_weights() -> list[tuple[jax.Array, jax.Array]]:
 
 
 def loss_of(weights: list[tuple[jax.Array, jax.Array]], points: jax.Array, labels: jax.Array) -> jax.Array:
-    """Binary cross-entropy over every process's points."""
+    """Return the binary cross-entropy over every process's points."""
     for matrix, bias in weights[:-1]:
         points = jax.nn.gelu(points @ matrix + bias)
     matrix, bias = weights[-1]
@@ -60,7 +60,7 @@ def loss_of(weights: list[tuple[jax.Array, jax.Array]], points: jax.Array, label
 
 @partial(jax.jit, donate_argnums=(0, 1))
 def step(weights, momentum, points, labels):  # type: ignore[no-untyped-def]
-    """One step of gradient descent with momentum; XLA inserts the all-reduce between processes."""
+    """Make one step of gradient descent with momentum; XLA inserts the all-reduce between processes."""
     loss, gradients = jax.value_and_grad(loss_of)(weights, points, labels)
     momentum = jax.tree.map(lambda m, g: 0.9 * m + g, momentum, gradients)
     weights = jax.tree.map(lambda w, m: w - 0.05 * m, weights, momentum)
@@ -92,7 +92,7 @@ def main() -> None:
         "--pace", type=float, default=0.05, help="least seconds per step, so that there is something to see"
     )
     parser.add_argument("--absent", type=int, default=-1, help="this rank never calls the coordinator")
-    parser.add_argument("--hangs", type=int, default=-1, help="this rank waits for data forever once training goes on")
+    parser.add_argument("--hangs", type=int, default=-1, help="this rank waits for data forever during training")
     args = parser.parse_args()
 
     rank = int(os.environ["JAXOPERATOR_PROCESS_ID"])

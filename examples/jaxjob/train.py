@@ -1,4 +1,4 @@
-"""A sum over all processes of a JAXJob, a few times, with the variables that Kubeflow gives.
+"""A repeated sum over all processes of a JAXJob, with the variables that Kubeflow sets.
 
 ``COORDINATOR_ADDRESS`` is a host without a port, as in Kubeflow's training operator. Nothing here imports Muster.
 """
@@ -15,7 +15,7 @@ PAUSE = float(os.environ.get("PAUSE", "0.2"))
 
 
 def main() -> None:
-    """Join the gang, and add up what each process has."""
+    """Join the gang, and add up a number of each process."""
     rank, size = int(os.environ["PROCESS_ID"]), int(os.environ["NUM_PROCESSES"])
     address = f"{os.environ['COORDINATOR_ADDRESS']}:{os.environ['COORDINATOR_PORT']}"
     jax.distributed.initialize(address, size, rank)

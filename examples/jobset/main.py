@@ -1,8 +1,8 @@
-"""Every pod works on its own part of one list, which it finds by the six variables of a jobset pod.
+"""Each pod works on its own part of one list, which it finds by the six variables of a jobset pod.
 
 The pods of a jobset do not meet: each knows from its variables which part of the work is its own. Here the type
 ``worker`` adds up the squares below 20,000 in 20 parts, the pods of ``worker-2`` the cubes below 4,000 in 4 parts, one
-after another, and ``master`` prints what it knows of the others.
+after another, and ``master`` prints the number of jobs.
 """
 
 import os

@@ -23,7 +23,7 @@ POINTS = 256
 
 
 def spirals(rank: int) -> "tuple[torch.Tensor, torch.Tensor]":
-    """This process's share of the points: two coordinates each, and which spiral they lie on."""
+    """Return this process's share of the points: two coordinates each, and the spiral of each."""
     generator = torch.Generator().manual_seed(rank)
     label = torch.randint(0, 2, (POINTS,), generator=generator).float()
     turn = (0.25 + 1.5 * torch.rand(POINTS, generator=generator)) * 2 * math.pi
@@ -33,7 +33,7 @@ def spirals(rank: int) -> "tuple[torch.Tensor, torch.Tensor]":
 
 
 def average(network: nn.Module) -> None:
-    """The gradients of all processes, averaged: what DistributedDataParallel does, in two lines."""
+    """Average the gradients of all processes, as DistributedDataParallel does, in two lines."""
     for parameter in network.parameters():
         dist.all_reduce(parameter.grad)
         parameter.grad /= dist.get_world_size()

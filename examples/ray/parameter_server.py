@@ -1,7 +1,7 @@
 """Fits a line with a parameter server on Ray: the server on one group of workers, the gradients on another.
 
 The groups are Ray resources of their names: ``resources={"server": 1}`` puts an actor on a member of that group. Ray
-makes a lost actor or task again once a node of its group is there; the server then goes on from the parameters that the
+makes a lost actor or task again once its group has a node; the server then continues from the parameters that the
 driver holds, so a lost worker costs a step.
 """
 
@@ -15,23 +15,23 @@ DATA = [(x / 10.0, 3.0 * x / 10.0 + 2.0) for x in range(40)]
 
 @ray.remote(num_cpus=1, resources={"server": 1}, max_restarts=-1, max_task_retries=-1)
 class Server:
-    """Holds the parameters."""
+    """The actor that applies gradients."""
 
     def apply(self, parameters: tuple[float, float], gradients: list[tuple[float, float]]) -> tuple[float, float]:
-        """The parameters after one step."""
+        """Return the parameters after one step."""
         slope, offset = parameters
         for by_slope, by_offset in gradients:
             slope, offset = slope - 0.05 * by_slope, offset - 0.05 * by_offset
         return slope, offset
 
     def group(self) -> str:
-        """The group that it is on."""
+        """Return the group of this actor."""
         return group()
 
 
 @ray.remote(num_cpus=1, resources={"worker": 1}, max_retries=-1)
 def gradient(parameters: tuple[float, float], shard: list[tuple[float, float]]) -> tuple[tuple[float, float], str]:
-    """The gradient of the squared error over a part of the data, and where it was computed."""
+    """Return the gradient of the squared error over a part of the data, and the group that computed it."""
     slope, offset = parameters
     errors = [(slope * x + offset - y, x) for x, y in shard]
     count = len(shard)
@@ -39,7 +39,7 @@ def gradient(parameters: tuple[float, float], shard: list[tuple[float, float]]) 
 
 
 def group() -> str:
-    """The group of the member that this runs on: the logical resource that its node was started with."""
+    """Return the group of this member: the logical resource that its node was started with."""
     mine = ray.get_runtime_context().get_node_id()
     (node,) = (each for each in ray.nodes() if each["NodeID"] == mine)
     return next(name for name in ("head", "server", "worker") if name in node["Resources"])

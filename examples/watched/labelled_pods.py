@@ -1,6 +1,6 @@
 """Three pods that no Experiment made: one label joins them, and two of their programs call JAX's coordinator.
 
-``muster.dev/observe: swarm`` is all that Muster needs; the annotations say that it is JAX and how many there are.
+``muster.dev/observe: swarm`` is all that Muster needs; the annotations name the framework and the number of ranks.
 """
 
 import sys
@@ -26,13 +26,13 @@ jax.distributed.initialize(os.environ["COORDINATOR"], {SIZE}, rank, coordinator_
 
 
 def service() -> dict[str, Any]:
-    """The headless Service that gives the pods their names."""
+    """Return the headless Service that gives the pods their names."""
     spec = {"clusterIP": "None", "selector": LABELS, "publishNotReadyAddresses": True}
     return {"apiVersion": "v1", "kind": "Service", "metadata": {"name": NAME}, "spec": spec}
 
 
 def pod(rank: int) -> dict[str, Any]:
-    """One pod. Its name ends in its rank, and no other label says which it is."""
+    """Return one pod. Its name ends in its rank, and no other label has the rank."""
     address = {"fieldRef": {"fieldPath": "status.podIP"}}
     container = {
         "name": "train",

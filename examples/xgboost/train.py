@@ -22,7 +22,7 @@ ROWS = 2000
 
 
 def rows(rank: int) -> "tuple[np.ndarray, np.ndarray]":
-    """This process's share of the data: is a point inside a ring?"""
+    """Return this process's share of the data: is a point inside a ring?"""
     random = np.random.default_rng(rank)
     points = random.uniform(-1, 1, (ROWS, 2))
     radius = np.hypot(points[:, 0], points[:, 1])
@@ -30,7 +30,7 @@ def rows(rank: int) -> "tuple[np.ndarray, np.ndarray]":
 
 
 def start_tracker(size: int, port: int) -> RabitTracker:
-    """The tracker, in a thread of this process, at this pod's own address."""
+    """Start the tracker, in a thread of this process, at this pod's own address."""
     tracker = RabitTracker(n_workers=size, host_ip=socket.gethostbyname(os.environ["MASTER_ADDR"]), port=port)
     tracker.start()
     return tracker

@@ -69,7 +69,7 @@ log = structlog.get_logger()
 
 
 class Daemon:
-    """One musterd. ``run`` until ``stop`` is called or a part fails."""
+    """One musterd: ``run`` it until ``stop`` is called or a part fails."""
 
     def __init__(
         self,
@@ -103,7 +103,7 @@ class Daemon:
         self.denials = Denials(monotonic)
         transport = MeasuredTransport(transport, self.instruments.request, monotonic, self._answered)
         self.unfenced = transport
-        """For requests that change nothing, such as reviews of readers: a standby sends them too."""
+        """The transport for requests that change nothing, such as reviews of readers: a standby sends them too."""
         self.elector = elector_of(settings, transport, instance, clock=clock, monotonic=monotonic, random=random)
         writing: Transport = transport if self.elector is None else FencedTransport(transport, self.elector.fence)
         self.changes = Changes()
@@ -215,32 +215,32 @@ class Daemon:
 
     @property
     def leading(self) -> bool:
-        """This daemon decides and writes. Without an election it always does."""
+        """True while this daemon decides and writes; without an election it always does."""
         return self.elector is None or self.elector.leading
 
     def subjects(self) -> Iterator[Subject]:
-        """Every experiment that has a plan and a record, for the roll-call page, which lets the loop go on between."""
+        """Yield every experiment that has a record or an unreadable status; the loop may run in between."""
         return subjects(self.index)
 
     def invalid(self) -> Iterator[Invalid]:
-        """Every experiment that has ended because its spec cannot be planned."""
+        """Yield every experiment that has ended because its spec cannot be planned."""
         return invalid(self.index)
 
     def find(self, namespace: str, name: str) -> Subject | None:
-        """The experiment of that name, or the object of another kind (``jobset/train``); None where there is none."""
+        """Return the experiment of that name, or the object of another kind (``jobset/train``); None without one."""
         return find(self.index, namespace, name)
 
     @property
     def leader_address(self) -> str:
-        """Where the progress endpoint of the daemon that leads is; empty where that is not known, or it is this one."""
+        """The address of the leader's progress endpoint; empty if it is not known, or if this daemon leads."""
         return "" if self.elector is None or self.leading else self.elector.leader_address
 
     def reported(self, namespace: str, name: str, pod: PodIdentity, body: bytes, address: str) -> None:
-        """Take in what that pod sent of its progress, from that address. Raises ``Refused``."""
+        """Take in a progress report of that pod, sent from that address. Raises ``Refused``."""
         self._intake.take(namespace, name, pod, body, address)
 
     def unheard(self, address: str) -> None:
-        """A post from that address may have been lost for want of room; from any address if it is empty."""
+        """Note that a post from that address may have been lost for lack of room; an empty address means any."""
         self._hearing.lost(address)
 
     def retried(self, method: str, path: str) -> None:
@@ -252,11 +252,11 @@ class Daemon:
         self._tasks.stop()
 
     async def run(self) -> bool:
-        """Run until stopped. False if a part failed or did not end in time."""
+        """Run until stopped. Return False if a part failed or did not end in time."""
         return await self._tasks.run()
 
     def watches(self) -> Mapping[str, Coroutine[Any, Any, None]]:
-        """One for each kind of object, by the name of its task."""
+        """Return one watch for each kind of object, by the name of its task."""
         follows: dict[str, Coroutine[Any, Any, None]] = {n: each.run() for n, each in self.informers.reflectors.items()}
         follows |= {name: each.run() for name, each in self.informers.run_kinds.items()}
         follows |= {f"watched {name}": each.run() for name, each in self.watched.kinds.items()}
@@ -265,17 +265,17 @@ class Daemon:
         return {f"watch {name}": follow for name, follow in follows.items()}
 
     def others(self) -> Mapping[str, Coroutine[Any, Any, None]]:
-        """What measures this process and its clock."""
+        """Return the tasks of every daemon: loop lag, wall clock, incidents, history of nodes and remarks."""
         work = {"loop_lag": self.loop_lag.run(), "wall_clock": self._watch_clock()}
         work |= {"incidents": self.incidents.run(), "node_history": self.nodes.run()}
         return work | {"remarks": self._remarks.run()}
 
     def steps(self) -> Coroutine[Any, Any, None]:
-        """The steps of the experiments in the queue."""
+        """Return the task that runs the steps of the queued experiments."""
         return self.queue.run(self._step, self._step_failed)
 
     async def latest(self) -> ObjectList[ExperimentRecord]:
-        """All Experiments, and the objects of the other served kinds, as the API server has them when it answers."""
+        """Return all Experiments and the objects of other served kinds, as the API server has them when it answers."""
         sources: list[Source] = [(experiments.PATH, experiments.decoder_of(self.owners))]
         served = (each for each in self.informers.run_kinds.values() if each.served)
         sources += [(each.subject.path, decoder_of(each.kind, self.owners)) for each in served]
@@ -288,7 +288,7 @@ class Daemon:
         self.changes.everything()
 
     def stand_by(self) -> None:
-        """Lead no more: forget what only the leader does."""
+        """Stop leading: forget what only the leader does."""
         stand_by(self.index, self.queue)
         self.controller.stand_by()
         self._remarks.forget()
@@ -297,13 +297,13 @@ class Daemon:
         self.changes.everything()
 
     def _watches(self) -> Iterator[tuple[str, Reflector[Any]]]:
-        """The watches that are to be open, by the kind's plural."""
+        """Yield each watch that is to be open, with the plural of its kind."""
         yield from self.informers.watched()
         if self.node_places is not None:
             yield "nodes", self.node_places.reflector
 
     def _answered(self, verb: str, resource: str, error: ApiError | None) -> None:
-        """A request was answered. No decision needs reviews of readers, nodes, their history and reads of Events."""
+        """Observe the answer to a request that decisions need: none for reviews, nodes, their history or Events."""
         needless = ("tokenreviews", "subjectaccessreviews", "nodes", "configmaps")
         if resource not in needless and (verb, resource) != ("list", "events"):
             self.denials.observe(verb, resource, error)
@@ -325,7 +325,7 @@ class Daemon:
                 self.queue.add(entry.seen.uid)
 
     def _heard_since(self, entry: Entry) -> float:
-        """Since when what members of that run send would have come to this daemon, in wall seconds."""
+        """Return the wall time since which every report of the run's members would have reached this daemon."""
         if entry.watched is not None and self.watched.failing(entry.watched.name):
             return self._wall_clock()
         return self._hearing.since(entry.view.sent.addresses)
@@ -353,9 +353,9 @@ class Daemon:
         self.nodes.changed(plan, old, new)
 
     def _wanted(self, uid: str) -> None:
-        """Something of that experiment has changed: show it, and let this daemon decide about it if it leads."""
+        """Show a change of that experiment, and requeue it if this daemon leads."""
         self.changes.changed(uid)
-        if self.leading and uid not in self.boundary.damaged:  # else its retry waits, with a delay that grows
+        if self.leading and uid not in self.boundary.damaged:  # a damaged experiment waits for its retry
             self.controller.changed(uid)
 
     def _advanced(self) -> None:
@@ -366,13 +366,13 @@ class Daemon:
             self.controller.caught_up()
 
     def _queue_turned(self) -> None:
-        """Workloads can be read now, or not any more: that concerns all experiments that have a queue."""
+        """Requeue all experiments that have a queue, because Workloads became readable or unreadable."""
         for entry in self.index:
             if entry.plan is not None and (entry.plan.queue is not None or entry.plan.watching.local_queue):
                 self._wanted(entry.seen.uid)
 
     def _tell(self, plan: Plan, line: StoryLine) -> None:
-        """Write an Event about a run that is in no story of its status."""
+        """Write an Event whose line is not in the story of the run's status."""
         entry = self.index.get(plan.uid)
         if entry is not None and (ref := ref_of_watched(entry) if entry.watched is not None else ref_of(entry)):
             self.recorder.record(ref, (line,))

@@ -12,7 +12,7 @@ TICK = 0.5
 
 
 class LoopLagMonitor:
-    """``run`` is the measuring task; ``lag`` is how late its last tick came, or the present one is, in seconds."""
+    """The monitor of the event loop. ``run`` measures; ``lag`` is how late the last tick was, or the present one is."""
 
     def __init__(self, observe: Callable[[float], None]) -> None:
         self._observe = observe
@@ -30,7 +30,7 @@ class LoopLagMonitor:
 
     @property
     def lag(self) -> float:
-        """Seconds of lateness."""
+        """The lateness in seconds."""
         if not self._due:
             return 0.0
         return max(self._late, asyncio.get_running_loop().time() - self._due)
@@ -39,13 +39,13 @@ class LoopLagMonitor:
 STEP = 2.0
 """Seconds of difference between two readings that are a step."""
 APART = 0.1
-"""Seconds between the reading of both clocks from which the pair says nothing: the process was not running between."""
+"""Seconds between two readings of the same clock from which the pair is ignored: the process was paused in between."""
 READ_EVERY = 5.0
 """Seconds between readings of a daemon that is at rest."""
 
 
 class WallClock:
-    """Call it for wall seconds since 1970. It calls ``stepped`` with the seconds of each step, before it returns."""
+    """The wall clock: call it for seconds since 1970. It calls ``stepped`` with the seconds of each step first."""
 
     def __init__(
         self, wall: Callable[[], float], since_boot: Callable[[], float], stepped: Callable[[float], None]
@@ -57,7 +57,7 @@ class WallClock:
         """The wall clock minus the seconds since boot, at the last reading."""
 
     def __call__(self) -> float:
-        """Wall seconds since 1970."""
+        """Return wall seconds since 1970."""
         before = self._since_boot()
         wall = self._wall()
         after = self._since_boot()

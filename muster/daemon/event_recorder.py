@@ -1,7 +1,7 @@
 """Writes story lines as Kubernetes Events, beside the steps: a slow Event never delays a restart.
 
-Each namespace has a queue and, while that is not empty, a task of its own: where an admission webhook makes the Events
-of one namespace slow, those of the others are written as if it were not there.
+Each namespace has a queue and, while that is not empty, a task of its own: an admission webhook that delays the Events
+of one namespace delays those of no other.
 """
 
 import asyncio
@@ -19,15 +19,15 @@ from muster.state.vocabulary.record import StoryLine
 log = structlog.get_logger()
 
 WAITING = 1_000
-"""Queued stories of a namespace; when the API server is away for long, the oldest become no Events (they stay in the
-status)."""
+"""Most queued stories of a namespace. While the API server is away for long, the oldest are dropped (the status keeps
+them)."""
 
 FLOW = "events"
 """The name of a namespace's Events among the flows that share requests."""
 
 
 class EventRecorder:
-    """Owns the queued stories. ``run`` is the task that starts, and ends with, those that write them."""
+    """The owner of the queued stories. ``run`` starts one writing task for each namespace, and ends with them."""
 
     def __init__(
         self,
@@ -42,7 +42,7 @@ class EventRecorder:
         self._count = count
         self._instance = instance
         self._stories: dict[str, deque[tuple[ExperimentRef, tuple[StoryLine, ...]]]] = {}
-        """By namespace. While ``run`` runs, each has a task."""
+        """Queued stories by namespace. While ``run`` runs, each namespace has a task."""
         self._begun = asyncio.Queue[str]()
         """Namespaces that need a task."""
         self._left = 0
@@ -79,7 +79,7 @@ class EventRecorder:
                 tasks.create_task(self._write(namespace), name=f"events of {namespace}")
 
     async def write(self, ref: ExperimentRef, lines: Sequence[StoryLine]) -> None:
-        """Write these lines at once: what follows is to be read after them. Failures are logged."""
+        """Write these lines at once, because a later change is to be read after them. Failures are logged."""
         async with self._share.of(ref.namespace, FLOW):
             await emit_events(self._transport, ref, lines, instance=self._instance, report=_report)
 

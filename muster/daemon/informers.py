@@ -32,7 +32,7 @@ from muster.watchers.services import ServiceRecord
 log = structlog.get_logger()
 
 Failed = Callable[[ApiError, float], None]
-"""Called with a failure of a watch and the seconds until it is opened again."""
+"""A callback for a failure of a watch and the seconds until it is opened again."""
 
 NOT_SERVED = (
     f"the API server has no Workloads ({workloads.API_VERSION}): install Kueue 0.15 or later, or remove the label "
@@ -56,7 +56,7 @@ class Times:
 
 
 class Informers:
-    """Owns reflectors and stores; ``run`` of each reflector is started by the daemon."""
+    """The owner of reflectors and stores; the daemon starts ``run`` of each reflector."""
 
     def __init__(
         self,
@@ -77,8 +77,8 @@ class Informers:
 
         ``advanced`` is called whenever a cache has advanced.
 
-        The kinds of ``run_kinds`` are watched from when the API server serves them. ``kueue``: so are Workloads, and
-        ``queue_turned`` is called when they can be read, or not any more.
+        The kinds of ``run_kinds`` are watched as soon as the API server serves them. With ``kueue``, so are Workloads,
+        and ``queue_turned`` is called when they become readable or unreadable.
         """
         self._transport = transport
         self._settings = settings
@@ -98,7 +98,7 @@ class Informers:
         self._workloads = Store[Workload](boundary.around(index.workload_changed), self._workloads_reached)
         self._queue_turned = queue_turned
         self._unserved: str = "" if kueue else DISABLED
-        """Why the kind Workload cannot be read; empty while it can, or while that is not known."""
+        """The reason why Workloads cannot be read; empty while they can, or while that is not known."""
 
         def reflector(
             path: str, params: dict[str, str], decoder: Any, store: Any, failed: Failed = lambda _error, _wait: None
@@ -118,17 +118,17 @@ class Informers:
             )
 
         self.reflector = reflector
-        """Makes the reflector of a further watch."""
+        """The function that makes the reflector of a further watch."""
         self.reflectors: dict[str, Reflector[Any]] = {
             "experiments": reflector(experiments.PATH, {}, experiments.decoder_of(owners), self._experiments),
             "pods": reflector(pods.PATH, OURS, pods.DECODER, self._pods),
             "services": reflector(services.PATH, OURS, services.DECODER, self._services),
         }
-        """By resource; those of other kinds while their kind is served."""
+        """Reflectors by resource; those of other kinds only while their kind is served."""
         self._run_kinds: dict[str, Store[ExperimentRecord]] = {}
-        """By resource."""
+        """Stores by resource."""
         self.run_kinds: dict[str, KindWatch[RunKind]] = {}
-        """By resource, whether served or not."""
+        """Watches of kinds by resource, whether served or not."""
         for kind in run_kinds:
             subject, decoder = kind.subject, decoder_of(kind, owners)
             store = self._run_kinds[subject.plural] = Store[ExperimentRecord](
@@ -155,42 +155,42 @@ class Informers:
 
     @property
     def synced(self) -> bool:
-        """The first full list of every kind has arrived. The daemon decides nothing before that."""
+        """True once the first full list of every kind has arrived. The daemon decides nothing before that."""
         return self._experiments.synced and self._pods.synced and self._services.synced
 
     @property
     def workloads_known(self) -> bool:
-        """The first full list of Workloads has arrived, or there is none to wait for: ``queue_problem`` says why."""
+        """True once the first full list of Workloads has arrived, or if none is to come (see ``queue_problem``)."""
         return self._workloads.synced or bool(self._unserved)
 
     @property
     def queue_problem(self) -> str:
-        """Why no Workload can be seen or made, in words for an experiment that has a queue; empty while they can."""
+        """The reason why no Workload can be seen or made, for an experiment that has a queue; empty while they can."""
         return self._unserved
 
     @property
     def workloads_version(self) -> int:
-        """The resourceVersion the cache of Workloads has reached."""
+        """The resourceVersion that the cache of Workloads has reached."""
         return self._workloads.version
 
     def watched(self) -> Iterator[tuple[str, Reflector[Any]]]:
-        """The watches that are to be open, by the kind's plural."""
+        """Return each watch that is to be open, with the plural of its kind."""
         return ((name, each) for name, each in self.reflectors.items() if not self.optional(name))
 
     def optional(self, name: str) -> bool:
-        """That watch is not open because the API server does not have the kind, which only some experiments need."""
+        """Return True if that watch need not be open: Workloads cannot be read, and only some experiments need them."""
         return name == "workloads" and bool(self._unserved)
 
     @property
     def pods_version(self) -> int:
-        """The resourceVersion the pod cache has reached."""
+        """The resourceVersion that the pod cache has reached."""
         return self._pods.version
 
     async def read_live(self, plan: Plan, view: View) -> int | None:
         """List the plan's pods from the live API and put them into the cache. Returns the resourceVersion of the list.
 
-        ``view`` holds the cached pods. None means that the list lacks a pod whose last state the watch is to bring:
-        read again when it has. Raises ``ApiError``.
+        ``view`` holds the cached pods. None means that the list lacks a pod whose last state the watch has yet to
+        deliver: read again after that. Raises ``ApiError``.
         """
         seen = await list_all(
             self._transport,
@@ -204,7 +204,7 @@ class Informers:
         return seen.version if complete else None
 
     def list_again(self, plural: str) -> None:
-        """The cache of that kind is newer than the API server. A kind that is not served any more has none."""
+        """List that kind again, because its cache is newer than the API server. A kind without a watch is skipped."""
         if (reflector := self.reflectors.get(plural)) is not None:
             log.warning("an object is older than it is known, as after the restoration of a backup", resource=plural)
             reflector.list_again()
@@ -219,9 +219,9 @@ class Informers:
         )
 
     def _back(self, name: str, then: Callable[[int], None]) -> Callable[[int], None]:
-        """What is called when the list of that kind is older than its cache: the other kinds are listed again, too.
+        """Return the callback for a list that is older than its cache: the other kinds are listed again, too.
 
-        A watch goes on without what was undone, where the old resourceVersions come again before it is silent for long.
+        Their watches would not show the undone changes if the old versions come again before a long silence.
         """
 
         def went_back(version: int) -> None:
@@ -245,7 +245,7 @@ class Informers:
         self._advanced()
 
     def _workloads_failed(self, error: ApiError, _wait: float) -> None:
-        """The kind is not there, or may not be read: that is said on the experiments that have a queue."""
+        """Keep why Workloads cannot be read, and requeue the experiments that have a queue to report it."""
         before = self._unserved
         if isinstance(error, NotFound):
             self._unserved = NOT_SERVED
@@ -257,14 +257,14 @@ class Informers:
 
 
 def _report(message: str, **fields: Any) -> None:
-    """Log a reflector's message; where the CRD of Experiment is missing, with what to do."""
+    """Log a reflector's message, with the next step if the CRD of Experiment is missing."""
     if fields.get("kind") == KIND and "404" in str(fields.get("problem", "")):
         fields["hint"] = "the CRD is not installed: kubectl apply -f deploy/crds/experiments.muster.dev.yaml"
     log.warning(message, **fields)
 
 
 def in_namespace(namespace: str, path: str) -> str:
-    """The path of the objects of one namespace; of all namespaces where ``namespace`` is empty."""
+    """Return the path of the objects of one namespace; of all namespaces if ``namespace`` is empty."""
     if not namespace:
         return path
     head, _, plural = path.rpartition("/")

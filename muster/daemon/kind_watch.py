@@ -1,7 +1,7 @@
 """The watch of a kind that may not be installed: it begins when the API server serves the kind.
 
 A CRD may be installed long after the daemon was started. Until its kind is served, discovery is asked again with a
-growing delay. When it is not served any more, the watch ends and the daemon waits again.
+growing delay. When it is no longer served, the watch ends and the daemon waits again.
 """
 
 import json
@@ -29,17 +29,17 @@ class NotServed(Exception):
 
 
 def ends_with_its_kind(error: ApiError, _wait: float) -> None:
-    """Ends the run of a reflector whose kind is not served: its ``failed`` callback."""
+    """End a reflector's run if its kind is not served (a ``failed`` callback)."""
     if isinstance(error, NotFound):
         raise NotServed
 
 
 class Kind(Protocol):
-    """A kind that is watched."""
+    """A kind that is watched, with its API names."""
 
     @property
     def subject(self) -> Subject:
-        """The kind."""
+        """The API names of the kind."""
         ...
 
 
@@ -47,9 +47,9 @@ K = TypeVar("K", bound=Kind)
 
 
 class KindWatch(Generic[K]):
-    """Follows one kind forever.
+    """The watch of one kind, which runs forever.
 
-    ``begun`` is called when the kind is served, ``ended`` when it is not any more.
+    ``begun`` is called when the kind is served, ``ended`` when it is no longer served.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class KindWatch(Generic[K]):
             await self._sleep(self._backoff.delay())
 
     async def _served(self) -> bool:
-        """Whether discovery lists the kind. An API server that cannot be asked is asked again."""
+        """Return True if discovery lists the kind; False also if the API server cannot be asked."""
         try:
             answer = await self._transport.request("GET", f"/apis/{self.subject.api_version}")
             document = json.loads(answer.body)

@@ -58,7 +58,7 @@ def main() -> None:
 
 
 async def serve(settings: Settings) -> int:
-    """Run until SIGTERM or SIGINT. 0 after a clean end, 1 if a part failed, 2 if the configuration is unusable."""
+    """Run until SIGTERM or SIGINT. Return 0 after a clean end, 1 if a part failed, 2 for an unusable configuration."""
     try:
         connection = await Connection.from_settings(settings.kubeconfig, settings.context or None)
     except ApiError as error:
@@ -174,14 +174,14 @@ def configure_logs(form: Literal["auto", "json", "pretty"], level: str) -> None:
 
 
 def certificate_of(settings: Settings) -> ServerCertificate | None:
-    """What the server of metrics and page shows; None: it speaks plain http. Raises ``OSError``."""
+    """Return the certificate of the metrics and page server, or None for plain http. Raises ``OSError``."""
     if settings.http_tls_cert is None or settings.http_tls_key is None:
         return None
     return ServerCertificate(settings.http_tls_cert, settings.http_tls_key)
 
 
 def status_server_of(settings: Settings, port: int, daemon: Daemon) -> StatusServer:
-    """The progress endpoint. Raises ``OSError`` and ``ValueError`` for files that cannot be used."""
+    """Return the progress endpoint. Raises ``OSError`` and ``ValueError`` for files that cannot be used."""
     pair, ca = settings.progress_certificate, settings.progress_ca
     if pair is None or ca is None:
         raise ValueError("a certificate and its authority are needed")
@@ -200,7 +200,7 @@ def status_server_of(settings: Settings, port: int, daemon: Daemon) -> StatusSer
 
 
 async def _listen(listeners: Sequence[tuple[str, Listener]]) -> list[int] | None:
-    """Start them all. Their ports; None, with all of them stopped, if an address cannot be bound."""
+    """Start all listeners. Return their ports, or None, with all of them stopped, if an address cannot be bound."""
     ports = []
     for name, listener in listeners:
         try:
@@ -214,7 +214,7 @@ async def _listen(listeners: Sequence[tuple[str, Listener]]) -> list[int] | None
 
 
 def uninterrupted() -> float:
-    """Monotonic seconds that also count while the machine is suspended (clock_gettime(2), CLOCK_BOOTTIME).
+    """Return monotonic seconds that also count while the machine is suspended (clock_gettime(2), CLOCK_BOOTTIME).
 
     A leader on a virtual machine that was frozen must know that its time is over.
     """
@@ -222,7 +222,7 @@ def uninterrupted() -> float:
 
 
 def own_namespace(service_account: Path) -> str:
-    """The namespace of the pod we run in; ``default`` outside a cluster."""
+    """Return the namespace of the pod of this process; ``default`` outside a cluster."""
     try:
         return (service_account / "namespace").read_text(encoding="utf-8").strip() or "default"
     except (OSError, UnicodeDecodeError):
@@ -240,7 +240,7 @@ def settle_memory() -> None:
 
 
 def _runner(settings: Settings) -> Callable[[Coroutine[Any, Any, int]], int]:
-    """Use uvloop where it is installed and wanted, else asyncio."""
+    """Return uvloop's runner if it is installed and wanted, else asyncio's."""
     if settings.uvloop:
         with contextlib.suppress(ImportError):
             import uvloop

@@ -1,12 +1,12 @@
 """The prober pool: one named task per experiment whose decision names a coordinator to probe.
 
 A task probes every second until the roll is complete and every three seconds after that, so a coordinator that dies or
-falls silent is known within ten seconds. Beside it, one parked call (where the protocol has it) returns each arrival,
-and the last error text of a coordinator that ends, at once.
+falls silent is known within ten seconds. Beside it, one parked call (if the protocol has it) returns each arrival, and
+the last error text of a coordinator that ends, at once.
 
 A coordinator whose answers cost more of the daemon's CPU time than its share is asked less often.
 
-Where members let NCCL's RAS be asked, and no process of theirs publishes the same, it is asked beside the coordinator
+If members let NCCL's RAS be asked, and none of their processes publishes the same, it is asked beside the coordinator
 once the roll has been complete, also while the coordinator does not answer.
 
 Answers without a serving coordinator are dropped while the daemon's own event loop lags: the lag may be the cause.
@@ -40,10 +40,10 @@ TRUSTED_LAG = 1.0
 
 
 class Prober(Protocol):
-    """Probes one coordinator."""
+    """The prober of one coordinator."""
 
     async def snapshot(self) -> RollAnswer:
-        """Ask once."""
+        """Ask the coordinator once."""
         ...
 
     async def close(self) -> None:
@@ -72,20 +72,20 @@ class ReadsReports(Protocol):
     """A prober that reads what the ranks report, at a pace of its own."""
 
     def read_now(self) -> None:
-        """Read it with the next snapshot, whatever the pace is."""
+        """Read the reports with the next snapshot, whatever the pace is."""
         ...
 
 
 @dataclass(slots=True)
 class _LastLook:
-    """A look that is asked for, and its end."""
+    """A requested look, and its end."""
 
     wanted: asyncio.Event = field(default_factory=asyncio.Event)
     over: asyncio.Event = field(default_factory=asyncio.Event)
 
 
 class BesideIt:
-    """What NCCL's RAS says, added to the answers of one coordinator."""
+    """The answers of NCCL's RAS, which are added to those of one coordinator."""
 
     def __init__(self, uid: str, ras: RasProbe) -> None:
         self._uid = uid
@@ -94,7 +94,7 @@ class BesideIt:
         self._why = ""
 
     def added(self, answer: RollAnswer, addresses: tuple[str, ...]) -> RollAnswer:
-        """The answer, with what RAS has said since the last one."""
+        """Return the answer, with what RAS has reported since the last one."""
         self._passed = self._passed or answer.passed
         self._published = self._published or bool(answer.collectives)
         found = self._ras.answer(addresses if self._passed and not self._published else ())
@@ -105,12 +105,12 @@ class BesideIt:
         return answer if found is None or self._published else replace(answer, ras=found)
 
     async def close(self) -> None:
-        """End what is asked."""
+        """End the requests to RAS."""
         await self._ras.close()
 
 
 class ProberPool:
-    """Owns the probe tasks. ``heard(uid, epoch, answer)`` takes each answer in."""
+    """The owner of the probe tasks. ``heard(uid, epoch, answer)`` takes each answer in."""
 
     def __init__(
         self,
@@ -122,7 +122,7 @@ class ProberPool:
         cpu: Callable[[], float],
         ras: Callable[[], RasProbe] = RasProbe,
     ) -> None:
-        """``cpu`` is a clock of this thread's CPU seconds, ``ras`` makes what asks NCCL's RAS."""
+        """``cpu`` is a clock of this thread's CPU seconds, ``ras`` makes the probe of NCCL's RAS."""
         self._heard = heard
         self._make = make
         self._lag = lag
@@ -172,7 +172,7 @@ class ProberPool:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     def _ended(self, task: asyncio.Task[None]) -> None:
-        """A probe task that fails is a bug: log it. The next decision starts it again."""
+        """Log a probe task that failed, which is a bug. The next decision starts it again."""
         if not task.cancelled() and (error := task.exception()):
             log.error("probe failed", task=task.get_name(), exc_info=error)
 
@@ -229,7 +229,7 @@ class ProberPool:
 
 
 Factory = Callable[[ProbeTarget, Callable[[], float]], Prober]
-"""Makes the prober of one coordinator, with the wall clock that its answers bear."""
+"""A function that makes the prober of one coordinator; the clock gives the wall time of its answers."""
 
 
 def _ray_probe(target: ProbeTarget, clock: Callable[[], float]) -> Prober:
@@ -247,7 +247,7 @@ def _ray_probe(target: ProbeTarget, clock: Callable[[], float]) -> Prober:
 
 
 def _jax_probe(target: ProbeTarget, clock: Callable[[], float]) -> Prober:
-    from muster.watchers.probes.jax.probe import JaxProbe  # h2: a megabyte that other daemons do without
+    from muster.watchers.probes.jax.probe import JaxProbe  # h2: a megabyte that other daemons do not need
 
     return JaxProbe(target.address, clock=clock, expected=target.expected)
 
@@ -266,11 +266,11 @@ FACTORIES: dict[ProbeKind, Factory] = {
     ProbeKind.HTTP: _stated_probe,
     ProbeKind.GRPC: _stated_probe,
 }
-"""How each kind of coordinator is asked; a kind that is not here is never asked (``ProbeKind.NONE``)."""
+"""The prober of each kind of coordinator; a kind without a row is never asked (``ProbeKind.NONE``)."""
 
 
 def prober_of(clock: Callable[[], float]) -> Callable[[ProbeTarget], Prober]:
-    """A function that makes the prober for each kind of coordinator."""
+    """Return a function that makes the prober for each kind of coordinator."""
 
     def make(target: ProbeTarget) -> Prober:
         factory = FACTORIES.get(ProbeKind(target.kind))
@@ -282,7 +282,7 @@ def prober_of(clock: Callable[[], float]) -> Callable[[ProbeTarget], Prober]:
 
 
 def private(answer: RollAnswer, plan: Plan | None) -> RollAnswer:
-    """The answer without the values of secrets in the plan's environment, and without what looks like a credential."""
+    """Return the answer without the plan's secret values, and without text that looks like a credential."""
     work = answer.work
     if not (answer.errors or (work and work.message) or answer.detail or answer.lacks or answer.unmet):
         return answer

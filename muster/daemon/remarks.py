@@ -1,8 +1,8 @@
-"""Reads why pods are missing, or have no volumes or no network: controllers and kubelets say it in Events alone.
+"""Reads why pods are missing, or have no volumes or no network: controllers and kubelets report it in Events alone.
 
 One request is under way at a time, and each run is asked about at most once in ``PACE`` seconds. Muster works without
 the right to list Events: a namespace that refuses it is asked again after ``REFUSED`` seconds, and the sentence of the
-run names what is lacking.
+run names the missing right.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ log = structlog.get_logger()
 PACE: Final = 30.0
 """Seconds between two reads for one run."""
 SOON: Final = 0.1
-"""Seconds before its time at which a read is due: timers are not exact."""
+"""Seconds by which a read may be early, because timers are not exact."""
 REFUSED: Final = 600.0
 """Seconds for which a refusal of a namespace is remembered."""
 MOST_NAMESPACES: Final = 10_000
@@ -41,7 +41,7 @@ UNREADABLE: Final = (
 
 
 class RemarkReader:
-    """``again`` lets a run be decided upon after that many seconds. ``clock`` gives wall seconds."""
+    """The reader of remarks. ``again`` requeues a run after that many seconds. ``clock`` gives wall seconds."""
 
     def __init__(
         self,
@@ -50,19 +50,19 @@ class RemarkReader:
         clock: Callable[[], float],
         unreadable: str = UNREADABLE,
     ) -> None:
-        """``unreadable`` is said where Events may not be listed."""
+        """``unreadable`` is the text for a run whose Events may not be listed."""
         self._unreadable = unreadable
         self._transport = transport
         self._again = again
         self._clock = clock
         self._wanted: dict[str, Entry] = {}
-        """By uid, in the order in which they are read."""
+        """Runs to read about, by uid, in the order of reading."""
         self._ready = asyncio.Event()
         self._refused: dict[str, float] = {}
-        """By namespace, when it refused."""
+        """The time of the last refusal, by namespace."""
 
     def follow(self, entry: Entry) -> None:
-        """Have it read if pods of the run are missing, or have no volumes or no network; else forget what was read."""
+        """Queue a read if pods of the run are missing, or have no volumes or no network; else forget what was read."""
         missing = _pods_are_missing(entry)
         since = None if missing else _unmade_since(entry)
         if not missing and since is None:
@@ -80,11 +80,11 @@ class RemarkReader:
             self._ready.set()
 
     def forget(self) -> None:
-        """Read nothing of what was asked for: this daemon does not lead any more."""
+        """Drop all queued reads, because this daemon leads no longer."""
         self._wanted.clear()
 
     async def run(self) -> None:
-        """Read for one run after the other."""
+        """Read for one queued run after the other."""
         while True:
             await self._ready.wait()
             if not self._wanted:
@@ -119,11 +119,11 @@ class RemarkReader:
 
     def _take(self, uid: str, entry: Entry, found: Remark | None, problem: str) -> None:
         entry.view.remark, entry.view.remark_problem = found, problem
-        self._again(uid, 0.0)  # also where it is the same: its age is not
+        self._again(uid, 0.0)  # also if the remark is unchanged, because its age is not
 
 
 def _pods_are_missing(entry: Entry) -> bool:
-    """Another controller has not made them, and may have said why of an object that can be asked for."""
+    """Return True if another controller has not made the pods, and may have written why in an Event."""
     run, plan = entry.watched, entry.plan
     if run is None or plan is None or run.kind.virtual or plan.watching.unrun:
         return False
@@ -132,7 +132,7 @@ def _pods_are_missing(entry: Entry) -> bool:
 
 
 def _unmade_since(entry: Entry) -> float | None:
-    """Since when all pods have a node, while one of them has no volumes or no network; None where none lacks them."""
+    """Return since when all pods have a node while one has no volumes or no network; None if no pod lacks them."""
     record = entry.record
     if entry.plan is None or record is None or not record.gathering or record.scheduled_at is None:
         return None
@@ -140,7 +140,7 @@ def _unmade_since(entry: Entry) -> float | None:
 
 
 def _unmade(entry: Entry, record: Record) -> Pod | None:
-    """The first pod that has a node, and no volumes or no network."""
+    """Return the first pod that has a node, but no volumes or no network."""
     idle = islice(entry.view.of(record.epoch).idle.values(), LOOKED_AT)
     return next((pod for pod in idle if pod.node and not pod.sandboxed and not pod.terminating), None)
 

@@ -283,14 +283,14 @@ class Settings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - passed by name
         file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - passed by name
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Flags, environment, file."""
+        """Return the sources in their order: flags, environment, file."""
         file = os.environ.get("MUSTER_CONFIG")
         sources = (init_settings, env_settings)
         return (*sources, YamlConfigSettingsSource(settings_cls, yaml_file=file)) if file else sources
 
 
 def from_command_line(arguments: list[str] | None = None) -> Settings:
-    """Settings with flags on top. Exits with 2 and a usage message for a flag that is wrong, 0 after ``--help``."""
+    """Return the settings, flags first. Exits with 2 and a usage message for a wrong flag, with 0 after ``--help``."""
     given = sys.argv[1:] if arguments is None else arguments
     source: CliSettingsSource[Any] = CliSettingsSource(Settings, cli_parse_args=given)
     return Settings(_cli_settings_source=source)

@@ -1,16 +1,16 @@
-"""How this daemon takes part in an election, and what a new leader forgets and reads again before its first step.
+"""The daemon's part in an election, and the facts that a new leader forgets and reads again before its first step.
 
 A standby's caches are warm but may lag, and a daemon that leads again remembers what it knew before another led. A step
-that writes the status would fail on a stale record, but a step that has nothing to write goes on to its actions at
+that writes the status would fail on a stale record, but a step that has nothing to write continues with its actions at
 once. So, before the first step:
 
 ``entry.record``
     One consistent LIST of Experiments brings the latest record of each, above all those the previous leader wrote.
-    On an older one a step could take the pods of the newest epoch for leftovers and delete them. Where the watch is
-    ahead of the list already, or the record is that of our own last write, nothing changes. This is read-your-own-
-    writes with "own" meaning: of every earlier leader.
+    On an older one a step could delete the pods of the newest epoch as leftovers. If the watch is ahead of the list
+    already, or the record is that of our own last write, nothing changes. This is read-your-own-writes with "own"
+    meaning: of every earlier leader.
 ``view.engine``
-    ``EngineFacts.reset`` forgets what the live API said to an earlier leadership. The epoch may have been launched,
+    ``EngineFacts.reset`` forgets the live API's answers to an earlier leadership. The epoch may have been launched,
     lost members or been swept since, and a quota may have been raised: the API is asked again (two requests for an
     experiment that still has something to launch).
 ``view.probe``
@@ -19,9 +19,9 @@ once. So, before the first step:
 queue
     Its back-offs, timers and waiting times belong to the earlier leadership. Every experiment is requeued.
 
-Pods are not listed again. A cache that lacks the newest pods can only ask for a launch or a loss to be confirmed,
-which reads them live and lets the next step wait until the cache has come that far; a pod it still holds is deleted by
-uid; and where it is older than the record that the other leader wrote, the step reads the live API first.
+Pods are not listed again. A cache that lacks the newest pods can only ask for a launch or a loss to be confirmed, which
+reads them live and lets the next step wait until the cache has come that far; a pod it still holds is deleted by uid;
+and if it is older than the record that the other leader wrote, the step reads the live API first.
 ``freshness.pods_due`` and ``engine.service`` stay: the first is about the cache, the second is kept by a watch.
 """
 
@@ -55,9 +55,9 @@ Source = tuple[str, Decoder[ExperimentRecord]]
 async def list_latest(
     transport: Transport, sources: Iterable[Source], settings: Settings, sleep: Callable[[float], Awaitable[object]]
 ) -> ObjectList[ExperimentRecord]:
-    """All objects of these kinds as the API server has them now. Retries until it answers.
+    """Return all objects of these kinds as the API server has them now. Retries until it answers.
 
-    A kind that is not served any more has none.
+    A kind that is no longer served has none.
     """
     found = ObjectList[ExperimentRecord]({}, 0, [])
     for everywhere, decoder in sources:
@@ -113,7 +113,7 @@ def elector_of(
     monotonic: Callable[[], float],
     random: Random,
 ) -> Elector | None:
-    """The elector that the settings ask for, if any. Two lives of one ``instance`` are two candidates."""
+    """Return the elector that the settings ask for, if any. Two lives of one ``instance`` are two candidates."""
     if not settings.leader_elect:
         return None
     host = f"[{settings.progress_address}]" if ":" in settings.progress_address else settings.progress_address

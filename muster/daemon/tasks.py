@@ -1,6 +1,6 @@
 """The tasks of the daemon: which run always, which only while it leads, and in which order they end.
 
-What the tasks do is the app's (``Duties``). A task that fails ends the daemon.
+The app defines the work of the tasks (``Duties``). A task that fails ends the daemon.
 
 Shutdown goes in named stages, each with its own share of time. A stage that overruns is named in the log, and the next
 one starts anyway.
@@ -31,7 +31,7 @@ class Stage:
 
 
 async def shut_down(stages: Iterable[Stage]) -> list[str]:
-    """Go through the stages in order; the names of those that did not end in time or failed."""
+    """Go through the stages in order. Return the names of those that did not end in time or failed."""
     late = []
     for stage in stages:
         try:
@@ -39,7 +39,7 @@ async def shut_down(stages: Iterable[Stage]) -> list[str]:
                 await stage.end()
         except TimeoutError:
             running = sorted(task.get_name() for task in asyncio.all_tasks() if task is not asyncio.current_task())
-            log.error(  # noqa: TRY400 - where it was cancelled says nothing; which tasks still run does
+            log.error(  # noqa: TRY400 - the tasks that still run matter, not the cancelled line
                 "shutdown stage overran", stage=stage.name, seconds=stage.timeout, running=running
             )
             late.append(stage.name)
@@ -63,22 +63,22 @@ Work = Coroutine[Any, Any, None]
 
 
 class Duties(Protocol):
-    """What the tasks do."""
+    """The work of the tasks."""
 
     def watches(self) -> Mapping[str, Work]:
-        """The watches, by the name of their task."""
+        """Return the watches, by the name of their task."""
         ...
 
     def others(self) -> Mapping[str, Work]:
-        """What runs whether this daemon leads or not, beside the watches and the election."""
+        """Return the work that runs whether this daemon leads or not, beside the watches and the election."""
         ...
 
     def steps(self) -> Work:
-        """The steps of the experiments in the queue."""
+        """Return the steps of the experiments in the queue."""
         ...
 
     async def latest(self) -> ObjectList[ExperimentRecord]:
-        """All Experiments as the API server has them now."""
+        """Return all Experiments as the API server has them now."""
         ...
 
     def take_over(self, latest: ObjectList[ExperimentRecord]) -> None:
@@ -86,12 +86,12 @@ class Duties(Protocol):
         ...
 
     def stand_by(self) -> None:
-        """Lead no more."""
+        """Stop leading."""
         ...
 
 
 class Tasks:
-    """Runs the ``duties``. Without an elector this daemon always leads."""
+    """The runner of the ``duties``. Without an elector this daemon always leads."""
 
     def __init__(
         self,
@@ -104,7 +104,7 @@ class Tasks:
         shutdown_timeout: float,
     ) -> None:
         self.synced = asyncio.Event()
-        """To be set when the first full lists have arrived."""
+        """Set when the first full lists have arrived."""
         self._duties = duties
         self._elector = elector
         self._queue = queue
@@ -122,7 +122,7 @@ class Tasks:
         self._stop.set()
 
     async def run(self) -> bool:
-        """Run until stopped. False if a part failed or did not end in time."""
+        """Run until stopped. Return False if a part failed or did not end in time."""
         self._start()
         stopping = asyncio.create_task(self._stop.wait(), name="stop")
         tasks = [*self._watches, *self._workers, *self._announcing, *self._others]
@@ -156,7 +156,7 @@ class Tasks:
         await elector.run(self._lead)
 
     async def _lead(self) -> None:
-        """Everything that only the leader does, until it is cancelled."""
+        """Run everything that only the leader does, until cancelled."""
         try:
             latest = await self._duties.latest()
             if not self._stop.is_set():

@@ -1,4 +1,4 @@
-"""The watches of watched runs: one of each kind's objects from when it is served, and one of pods for each label.
+"""The watches of watched runs: one for the objects of each served kind, and one of pods for each label.
 
 A kind may be installed long after the daemon was started, and removed again: then its objects are forgotten.
 """
@@ -26,17 +26,17 @@ log = structlog.get_logger()
 
 
 class MakeReflector(Protocol):
-    """Makes the reflector of one watch."""
+    """A function that makes the reflector of one watch."""
 
     def __call__(
         self, path: str, params: dict[str, str], decoder: Any, store: Any, failed: Any = ...
     ) -> Reflector[Any]:
-        """``failed`` is called with each failure; it may raise to end the watch."""
+        """Make the reflector. ``failed`` is called with each failure; it may raise to end the watch."""
         ...
 
 
 class WatchedWatches:
-    """Owns the reflectors and stores of watched runs."""
+    """The owner of the reflectors and stores of watched runs."""
 
     def __init__(
         self,
@@ -55,7 +55,7 @@ class WatchedWatches:
         self._pods: dict[str, Store[Pod]] = {}
         self._kinds = kinds
         self.kinds: dict[str, KindWatch[WatchedKind | Made]] = {}
-        """By the name of the kind, whether served or not."""
+        """Watches of kinds by name, whether served or not."""
         self._objects: dict[str, Store[ExperimentRecord]] = {}
         self._followed: dict[str, Reflector[Any]] = {}
         sources = sources_of(kinds.values())
@@ -83,7 +83,7 @@ class WatchedWatches:
             )
 
     def synced(self, name: str) -> bool:
-        """The pods of that kind, and its objects, have had their first list."""
+        """Return True once the pods of that kind, and its objects, have had their first list."""
         kind = self._kinds[name]
         objects = self._objects.get(name)
         made = kind.made.subject.words if kind.made is not None else ""
@@ -92,7 +92,7 @@ class WatchedWatches:
         return all(self._pods[each.name].synced for each in kind.pods) and (objects is None or objects.synced)
 
     def failing(self, name: str) -> bool:
-        """The watch of the objects of that kind is broken: what they say now is not known."""
+        """Return True if the watch of that kind's objects is broken, so that their present state is not known."""
         followed = self._followed.get(name)
         return followed is not None and followed.failing is not None
 
@@ -102,7 +102,7 @@ class WatchedWatches:
 
 
 def sources_of(kinds: Iterable[WatchedKind]) -> list[PodSource]:
-    """The watches of pods that these kinds need, each once, in the order of the kinds."""
+    """Return the watches of pods that these kinds need, each once, in the order of the kinds."""
     return list({source.name: source for kind in kinds for source in kind.pods}.values())
 
 

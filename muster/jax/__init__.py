@@ -1,9 +1,9 @@
-"""What a training program may import: ``from muster.jax import initialize, pause, report``.
+"""The functions for JAX programs: ``from muster.jax import initialize, pause, report``.
 
 jax reads the coordinator's address from the environment, but neither the number of processes nor its own process id
-(jax/_src/distributed.py), so every program repeats the same three lines. This is them, and the way around a trap: with
-an image that holds the ``kubernetes`` package, jax's cluster detection looks for a service account token that members
-do not have, and fails although everything it needs was given.
+(jax/_src/distributed.py), so every program repeats the same three lines. ``initialize`` has them, and avoids a trap:
+with an image that holds the ``kubernetes`` package, jax's cluster detection looks for a service account token that
+members do not have, and fails although everything it needs was given.
 
 Only the standard library is imported until ``initialize`` is called. The daemon never imports this package.
 """
@@ -26,7 +26,7 @@ PROCESS = "JAXOPERATOR_PROCESS_ID"
 DETECTION_CAN_BE_OFF = (0, 4, 36)
 """jax 0.4.35 has the argument, and raises AttributeError for every value of it."""
 SHUTDOWN_SECONDS = 60
-"""How long ranks that end wait for the others (jax's default: 300 s). When it has passed, jax aborts every rank."""
+"""Seconds that ranks at their end wait for the others (jax's default: 300 s). Then jax aborts every rank."""
 
 
 class NotAMember(MusterError):
@@ -34,7 +34,7 @@ class NotAMember(MusterError):
 
 
 def arguments(environ: Mapping[str, str]) -> dict[str, Any]:
-    """The arguments of ``jax.distributed.initialize`` in that environment. Raises ``NotAMember``."""
+    """Return the arguments of ``jax.distributed.initialize`` in that environment. Raises ``NotAMember``."""
     missing = [name for name in (ADDRESS, PROCESSES, PROCESS) if not environ.get(name)]
     if missing:
         raise NotAMember(
@@ -49,14 +49,13 @@ def arguments(environ: Mapping[str, str]) -> dict[str, Any]:
 
 
 def initialize(**options: Any) -> None:
-    """Join the gang: ``jax.distributed.initialize`` with everything Muster knows; ``options`` go to it as they are.
+    """Join the gang: ``jax.distributed.initialize`` with all that Muster knows; ``options`` are passed unchanged.
 
     Returns when every rank has arrived. Raises ``NotAMember`` outside of an experiment, and what jax raises.
 
     From then on a failure (an uncaught exception, or a SystemExit with another code than 0) ends the process without
     waiting for the others, and SIGURG writes its stacks for ``muster stacks``, as with ``spec.assist``. A rank that
-    succeeds waits ``SHUTDOWN_SECONDS`` for the others; where ranks end further apart, pass
-    ``shutdown_timeout_seconds``.
+    succeeds waits ``SHUTDOWN_SECONDS`` for the others; if ranks end further apart, pass ``shutdown_timeout_seconds``.
     """
     found = arguments(os.environ)
     import jax

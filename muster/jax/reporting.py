@@ -1,6 +1,6 @@
 """The channel of jax: the key-value store of its coordination service, which Muster reads from outside of the job.
 
-Where jax.distributed was not initialized there is no channel. jax is found where the program has imported it.
+Without an initialized jax.distributed there is no channel. jax is found if the program has imported it.
 """
 
 import sys
@@ -15,7 +15,7 @@ JAX = "jax._src.distributed"
 
 
 class KeyValueStore(NamedTuple):
-    """The store, from this process."""
+    """The key-value store, from this process."""
 
     client: Any
     rank: int
@@ -46,7 +46,7 @@ class KeyValueStore(NamedTuple):
 
 
 def key_value_store() -> KeyValueStore | None:
-    """The store of ``jax.distributed``; None where it is not initialized, or jax is not imported."""
+    """Return the store of ``jax.distributed``; None if it is not initialized, or jax is not imported."""
     state = getattr(sys.modules.get(JAX), "global_state", None)
     client = getattr(state, "client", None)
     if state is None or client is None:

@@ -1,4 +1,4 @@
-"""How long to wait before the next attempt: twice as long after each failure, up to a limit.
+"""The wait before the next attempt: twice as long after each failure, up to a limit.
 
 The one back-off of the project, for watches, log streams and work queues; each states its own times. With ``random``
 a delay is spread over its upper half, so that the clients of a restarted API server do not all come back at once.
@@ -24,7 +24,7 @@ class Backoff:
     _failed_at: float = field(default=-inf, init=False)
 
     def delay(self, now: float = 0.0) -> float:
-        """The wait after a failure at ``now`` (any monotonic clock), never more than ``longest``."""
+        """Return the wait after a failure at ``now`` (any monotonic clock), never more than ``longest``."""
         quiet = now - self._failed_at > self.reset_after
         base = self.first if quiet or not self._next else self._next
         self._next = min(base * 2, self.longest)

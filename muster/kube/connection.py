@@ -26,10 +26,10 @@ from muster.kube.status_errors import LONGEST_STATUS, error_from_answer
 from muster.kube.transport import Answer
 
 USER_AGENT = "muster"
-"""The daemon's. The API server names the field manager of a write after it."""
+"""The daemon's user agent. The API server names the field manager of a write after it."""
 
 TIMEOUT = 30.0
-"""Seconds for a request that states no limit of its own."""
+"""Seconds for a request without a limit of its own."""
 
 TIMEOUT_REASON = "Timeout"
 """The reason of the error of a request that had no answer within its time limit."""
@@ -38,14 +38,14 @@ CONNECT = 10.0
 """Seconds to reach the server."""
 
 MOST_WAITS = 10
-"""How often a request is sent again after a Retry-After (client-go: rest/request.go, maxRetries)."""
+"""Most repeats of a request after a Retry-After (client-go: rest/request.go, maxRetries)."""
 
 
 _PARTIAL = ";g=meta.k8s.io;v=v1,application/json"
 
 
 class Connection:
-    """See ``Transport``. ``requests`` counts by method and HTTP status (0: no answer), watches as ``WATCH``."""
+    """A ``Transport``. ``requests`` counts by method and HTTP status (0: no answer), watches as ``WATCH``."""
 
     def __init__(
         self,
@@ -56,11 +56,11 @@ class Connection:
         agent: str = USER_AGENT,
         impersonate: str = "",
     ) -> None:
-        """Call it on the loop that will use it. ``impersonate`` is the user as whom every request is sent."""
+        """Call it on the loop that will use it. With ``impersonate`` every request is sent as that user."""
         self.credentials = credentials
         self.requests: Counter[tuple[str, int]] = Counter()
         self.retried: Callable[[str, str], None] = lambda _method, _path: None
-        """Called for every request that is sent again because the server asked to wait."""
+        """A callback for every request that is sent again because the server asked to wait."""
         self.metadata_alone: Collection[str] = ()
         """Paths of collections whose objects are read as metav1.PartialObjectMetadata, which has no spec or status."""
         self._clock = clock
@@ -70,14 +70,14 @@ class Connection:
             cookie_jar=aiohttp.DummyCookieJar(),
             trust_env=False,
             read_bufsize=2**21,
-            # identity: inside a cluster, compressing costs both sides more than the bytes it saves
+            # identity: inside a cluster, compression costs both sides more than it saves
             headers={"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": agent}
             | ({"Impersonate-User": impersonate} if impersonate else {}),
         )
 
     @classmethod
     async def open(cls, source: Source, *, agent: str = USER_AGENT, impersonate: str = "") -> "Connection":
-        """A connection with the credentials of ``source``; no request is sent yet.
+        """Return a connection with the credentials of ``source``; no request is sent yet.
 
         Raises ``ApiError`` if the source cannot be used.
         """
@@ -89,7 +89,7 @@ class Connection:
     async def from_settings(
         cls, kubeconfig: Path | None = None, context: str | None = None, *, in_cluster: bool | None = None
     ) -> "Connection":
-        """A daemon's connection (see ``choose_source``). Raises ``ApiError`` if nothing usable is configured."""
+        """Return a daemon's connection (see ``choose_source``). Raises ``ApiError`` without a usable configuration."""
         return await cls.open(choose_source(kubeconfig, context, in_cluster=in_cluster, environ=os.environ))
 
     @property
@@ -112,9 +112,9 @@ class Connection:
         content_type: str = "application/json",
         timeout: float | None = None,
     ) -> Answer:
-        """Do one request; see ``Transport``.
+        """Send one request; see ``Transport``.
 
-        Sent again after a 401 with renewed credentials, and, for as long as ``timeout`` allows, after a wait that the
+        It is sent again after a 401 with renewed credentials, and, as long as ``timeout`` allows, after a wait that the
         server asked for: after 429 and 503, and for reads after any 5xx (a write that failed otherwise may have been
         carried out).
         """
@@ -158,8 +158,8 @@ class Connection:
     ) -> AsyncIterator[AsyncIterator[bytes]]:
         """Open a watch or a log; see ``Transport``.
 
-        It is not opened again here: only the caller knows from where to go on. A followed log may be silent forever,
-        from the start (the kubelet sends no headers before the first line); it then relies on keepalive.
+        It is not opened again here: only the caller knows where to continue. A followed log may be silent forever, from
+        the start (the kubelet sends no headers before the first line); it then relies on keepalive.
         """
         limit = silence if math.isfinite(silence) else None
         patience = aiohttp.ClientTimeout(total=None, connect=min(CONNECT, silence), sock_read=limit)
@@ -178,7 +178,7 @@ class Connection:
             yield await stack.enter_async_context(aclosing(read_lines(response, name, silence)))
 
     def _accepted(self, method: str, path: str, suffix: str = "") -> dict[str, str]:
-        """The Accept header of a request that differs from the usual one. A server without that form sends all."""
+        """Return an unusual Accept header for a request, if any. A server without that form sends all."""
         if method != "GET" or path not in self.metadata_alone:
             return {}
         return {"Accept": f"application/json;as=PartialObjectMetadata{suffix}{_PARTIAL}"}
@@ -187,7 +187,7 @@ class Connection:
     async def socket(
         self, path: str, *, params: Sequence[tuple[str, str]], protocols: Sequence[str]
     ) -> AsyncIterator["aiohttp.ClientWebSocketResponse[bool]"]:
-        """Open a WebSocket; see ``muster.kube.execution``. Raises ``ApiError``, also where the connection breaks."""
+        """Open a WebSocket; see ``muster.kube.execution``. Raises ``ApiError``, also if the connection breaks."""
         identity = await self.credentials.current()
         name = f"GET {path}"
         if self._session.closed:
@@ -213,7 +213,7 @@ class Connection:
     async def _upgrade(
         self, identity: Identity, path: str, params: Sequence[tuple[str, str]], protocols: Sequence[str]
     ) -> "aiohttp.ClientWebSocketResponse[bool]":
-        # API servers since 1.36 hand the headers to the kubelet, which answers 406 where JSON alone is accepted.
+        # API servers since 1.36 forward the headers to the kubelet, which answers 406 if JSON alone is accepted.
         headers = {"Accept": "*/*", "Authorization": identity.authorization or ""}
         return await self._session.ws_connect(
             address(identity.host, path, {}).with_query(params),
@@ -236,7 +236,7 @@ class Connection:
         counted: str | None = None,
         **options: Any,
     ) -> AsyncIterator[aiohttp.ClientResponse]:
-        """The response to a request that the server accepted; its connection is released or closed at the end."""
+        """Yield the response to a request that the server accepted; its connection is released or closed at the end."""
         name, counted = f"{method} {path}", counted or method
         identity = await self.credentials.current()
         response = await self._send(identity, method, path, params, timeout, counted, **options)

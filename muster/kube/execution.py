@@ -2,7 +2,7 @@
 
 The frames begin with a byte that names their channel (kubernetes: apimachinery/pkg/util/remotecommand): 1 is standard
 output, 2 standard error, 3 a metav1.Status with the outcome. Protocol v5 adds the closing of a channel, which is not
-used here; API servers before 1.30 speak v4.
+used here; API servers before 1.30 use v4.
 """
 
 from collections.abc import AsyncIterator, Sequence
@@ -19,16 +19,16 @@ from muster.kube.status_errors import error_from_status, read_status
 
 PROTOCOLS: Final = ("v5.channel.k8s.io", "v4.channel.k8s.io")
 OUTPUT, ERRORS, OUTCOME = 1, 2, 3
-"""Channels."""
+"""The channels."""
 LARGEST: Final = 32 * 2**20
-"""Bytes of output that are read."""
+"""Most bytes of output that are read."""
 _EXIT = "ExitCode"
-"""Cause of a failure that holds the exit code (apimachinery/pkg/util/exec: ExitCodeCauseType)."""
+"""The cause of a failure that has the exit code (apimachinery/pkg/util/exec: ExitCodeCauseType)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Executed:
-    """How a command ended, and what it wrote."""
+    """The exit code of a command, and its output."""
 
     code: int
     output: bytes
@@ -41,7 +41,7 @@ class Sockets(Protocol):
     def socket(
         self, path: str, *, params: Sequence[tuple[str, str]], protocols: Sequence[str]
     ) -> AbstractAsyncContextManager["aiohttp.ClientWebSocketResponse[bool]"]:
-        """Open one. Raises ``ApiError``."""
+        """Open a WebSocket. Raises ``ApiError``."""
         ...
 
 
@@ -60,7 +60,7 @@ class _Outcome(msgspec.Struct):
 
 
 async def execute(sockets: Sockets, namespace: str, pod: str, container: str, command: Sequence[str]) -> Executed:
-    """Run a command in a container to its end. Raises ``ApiError``, also where the command cannot be started.
+    """Run a command in a container to its end. Raises ``ApiError``, also if the command cannot be started.
 
     There is no time limit: the caller has one.
     """
@@ -84,7 +84,7 @@ async def _frames(socket: "aiohttp.ClientWebSocketResponse[bool]") -> AsyncItera
 
 
 def _code(outcome: bytes, path: str) -> int:
-    """The exit code that the Status states. Raises ``ApiError`` for one that states none."""
+    """Return the exit code in the Status. Raises ``ApiError`` for a Status without one."""
     try:
         found = msgspec.json.decode(outcome, type=_Outcome)
     except (ValueError, RecursionError) as error:

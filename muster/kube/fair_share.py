@@ -7,9 +7,9 @@ webhook that hangs), so no group may hold every slot. Two rules, for every slot 
   takes a quarter of what was left.
 - A flow has at most three times as many slots as its group may still take: alone a fifth of all slots.
 
-(Buffers of network switches are shared by such a rule: Choudhury and Hahne, "Dynamic queue length thresholds".)
-Where requests wait, groups take turns, and so do the flows of a group; the requests of a flow keep their order. So a
-small object never waits for all requests of a large one.
+(Buffers of network switches are shared by such a rule: Choudhury and Hahne, "Dynamic queue length thresholds".) Among
+waiting requests, groups take turns, and so do the flows of a group; the requests of a flow keep their order. So a small
+object never waits for all requests of a large one.
 """
 
 import asyncio
@@ -21,16 +21,16 @@ from typing import TypeVar
 T = TypeVar("T")
 
 ALONE = 4
-"""A group alone gets one of so many parts of all slots."""
+"""The number of parts of all slots: a group alone gets one part."""
 GROUP_PART = 1 / (ALONE - 1)
-"""A group's slots, in parts of the free ones."""
+"""The share of a group, as a part of the free slots."""
 FLOW_PART = 3
-"""A flow's slots, in parts of those that its group may still take."""
+"""The share of a flow, in multiples of the slots that its group may still take."""
 
 
 @dataclass(slots=True, eq=False)
 class _Flow:
-    """``busy`` counts its slots."""
+    """A flow; ``busy`` counts its slots."""
 
     busy: int = 0
     waiting: deque[asyncio.Future[bool]] = field(default_factory=deque)
@@ -38,7 +38,7 @@ class _Flow:
 
 @dataclass(slots=True, eq=False)
 class _Group:
-    """``busy`` counts its slots. ``turns`` holds the flows that wait, the one whose turn is next first."""
+    """A group; ``busy`` counts its slots. ``turns`` holds the waiting flows, the next one first."""
 
     busy: int = 0
     flows: dict[str, _Flow] = field(default_factory=dict)
@@ -54,11 +54,11 @@ class Slots:
         self._flow = flow
 
     async def acquire(self) -> bool:
-        """Wait for a slot. False if the wait was withdrawn."""
+        """Wait for a slot. Return False if the wait was withdrawn."""
         return await self._share.acquire(self._group, self._flow)
 
     def withdraw(self) -> None:
-        """Let the flow wait for no slot any more: it has nothing left to do."""
+        """End the waits of the flow, because it has nothing left to do."""
         self._share.withdraw(self._group, self._flow)
 
     def release(self) -> None:
@@ -67,7 +67,7 @@ class Slots:
 
     @property
     def contended(self) -> bool:
-        """Whether another flow waits for a slot."""
+        """True if another flow waits for a slot."""
         return self._share.others_wait(self._group, self._flow)
 
     async def __aenter__(self) -> None:
@@ -80,7 +80,7 @@ class Slots:
 
 
 class FairShare:
-    """``total`` slots. Between two calls nothing that waits may have a slot."""
+    """The share of ``total`` slots. Between two calls no waiting flow is entitled to a slot."""
 
     def __init__(self, total: int) -> None:
         self.total = total
@@ -88,19 +88,19 @@ class FairShare:
         self._groups: dict[str, _Group] = {}
         """The groups that have slots or wait for some."""
         self._turns: dict[str, _Group] = {}
-        """The groups that wait, the one whose turn is next first."""
+        """The waiting groups, the next one first."""
 
     def of(self, group: str, flow: str) -> Slots:
-        """The slots of that flow."""
+        """Return the slots of that flow."""
         return Slots(self, group, flow)
 
     @property
     def idle(self) -> bool:
-        """Nothing has a slot or waits for one."""
+        """True if no slot is held or waited for."""
         return not self._groups
 
     async def acquire(self, group: str, flow: str) -> bool:
-        """Wait until that flow gets a slot (True), or its wait is withdrawn (False)."""
+        """Wait until that flow gets a slot. Return True, or False if its wait is withdrawn."""
         g = self._groups.setdefault(group, _Group())
         f = g.flows.setdefault(flow, _Flow())
         if not f.waiting and self._may_take(g, f):
@@ -122,7 +122,7 @@ class FairShare:
             raise
 
     def withdraw(self, group: str, flow: str) -> None:
-        """Answer everything that waits for a slot of that flow with False."""
+        """Answer every wait of that flow with False."""
         g = self._groups.get(group)
         f = g.flows.get(flow) if g else None
         if f is None:
@@ -134,7 +134,7 @@ class FairShare:
         self._drop(group, flow)
 
     def others_wait(self, group: str, flow: str) -> bool:
-        """Whether any other flow waits for a slot."""
+        """Return True if any other flow waits for a slot."""
         g = self._turns.get(group)
         if g is None or len(self._turns) > 1:
             return bool(self._turns)
@@ -160,9 +160,9 @@ class FairShare:
         self.busy += 1
 
     def _grant_next(self) -> bool:
-        """Hand out one slot; False if nothing that waits may have one.
+        """Give out one slot. Return False if no waiting flow is entitled to one.
 
-        What is passed over has slots already, so its number is bounded by ``total`` and not by what waits.
+        A flow that is passed over has slots already, so their number is bounded by ``total`` and not by the waits.
         """
         for group, g in self._turns.items():
             for flow, f in g.turns.items():
@@ -179,7 +179,7 @@ class FairShare:
         return False
 
     def _drop(self, group: str, flow: str) -> None:
-        """Forget a flow that does not wait, and has no slot; and so its group."""
+        """Forget a flow that neither waits nor has a slot, and then its group."""
         g = self._groups[group]
         f = g.flows[flow]
         if f.waiting:

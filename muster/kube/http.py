@@ -1,7 +1,7 @@
-"""HTTP as an API server speaks it: addresses, bodies, lines, sockets, and the errors of a failed connection.
+"""HTTP for API servers: addresses, bodies, lines, sockets, and the errors of a failed connection.
 
-Whatever a peer does wrong (it refuses, resets, stalls, cuts a line, speaks no HTTP) raises ``Unreachable``: the caller
-then knows only that there was no answer.
+Every fault of a peer (it refuses, resets, stalls, cuts a line, speaks no HTTP) raises ``Unreachable``: the caller then
+knows only that there was no answer.
 """
 
 import socket
@@ -17,25 +17,25 @@ from muster.api.values.printable import MESSAGE, clean
 from muster.kube.transport import TOO_LARGE_ANSWER
 
 LONGEST_LINE = 16 * 2**20
-"""Bytes: etcd takes objects of 1.5 MB by default, 8 MB at most."""
+"""Most bytes of a line: etcd takes objects of 1.5 MB by default, 8 MB at most."""
 
 LOG = "text/plain"
 """Content type of a pod's log; a watch has ``application/json``."""
 
 LARGEST_ANSWER = 64 * 2**20
-"""Bytes: far above a usual page of a list (500 pods are 5 MB), far below what would hurt. A page of objects that are
-all as large as etcd takes them is larger; it is then read in smaller pages (``listing``)."""
+"""Most bytes of an answer: far above a usual page of a list (500 pods are 5 MB), far below a harmful size. A page of
+objects that are all as large as etcd takes them is larger; it is then read in smaller pages (``listing``)."""
 
 FAILURES = (aiohttp.ClientError, HttpProcessingError, OSError, ValueError, EOFError)
-"""What aiohttp raises when a connection cannot be made or does not hold, or the peer speaks no HTTP (TimeoutError is an
-OSError)."""
+"""Errors of aiohttp for a connection that fails or breaks, or a peer that speaks no HTTP (TimeoutError is an OSError).
+"""
 
 
 async def read_lines(response: aiohttp.ClientResponse, name: str, silence: float) -> AsyncGenerator[bytes, None]:
-    """The lines of a watch or of a log, without their newline. Raises ``Unreachable``.
+    """Yield the lines of a watch or of a log, without their newline. Raises ``Unreachable``.
 
-    A watch's last line without a newline is a broken connection, whatever HTTP says: half an object may well be valid
-    JSON. A log (``text/plain``) has empty lines, and its last one needs no newline.
+    A watch's last line without a newline is a broken connection, whatever the HTTP framing is: half an object may well
+    be valid JSON. A log (``text/plain``) has empty lines, and its last one needs no newline.
     """
     readline = response.content.readline
     log = response.content_type == LOG
@@ -56,11 +56,11 @@ async def read_lines(response: aiohttp.ClientResponse, name: str, silence: float
 
 
 class TooLarge(ValueError):
-    """An answer is larger than is read."""
+    """An answer is larger than the limit."""
 
 
 async def read_body(response: aiohttp.ClientResponse, most: int, *, cut: bool = False) -> bytes:
-    """The whole body, or its first ``most`` bytes if ``cut``; ``TooLarge`` if it is larger."""
+    """Return the whole body, or its first ``most`` bytes if ``cut``. Raises ``TooLarge`` for a larger one."""
     parts: list[bytes] = []
     size = 0
     async for part in response.content.iter_any():
@@ -74,7 +74,7 @@ async def read_body(response: aiohttp.ClientResponse, most: int, *, cut: bool = 
 
 
 def address(host: str, path: str, params: Mapping[str, str]) -> URL:
-    """The request's address. A path is never more than a path: ``?`` and ``#`` are quoted, ``..`` is refused."""
+    """Return the request's address. A path is never more than a path: ``?`` and ``#`` are quoted, ``..`` is refused."""
     if not path.startswith("/") or any(part in ("..", ".") for part in path.split("/")):
         raise Invalid(f"{clean(path)!r} is not a path on an API server", status=400, reason="BadRequest")
     base = URL(host)
@@ -83,7 +83,7 @@ def address(host: str, path: str, params: Mapping[str, str]) -> URL:
 
 
 def unreachable(error: Exception, name: str, *, silence: float | None = None, place: str = "") -> ApiError:
-    """The error that a failure of the transport stands for. ``place`` is the server that did not answer."""
+    """Return the error for a failure of the transport. ``place`` is the server that did not answer."""
     if isinstance(error, aiohttp.SocketTimeoutError):
         return Unreachable(f"nothing came for {silence or 0:g} s", reason="Silent", request=name)
     reason = "Broken"
@@ -102,7 +102,7 @@ def unreachable(error: Exception, name: str, *, silence: float | None = None, pl
 
 
 def make_socket(address: Any) -> socket.socket:
-    """A socket that notices a dead peer by itself within a minute, even below a paused reader."""
+    """Return a socket that notices a dead peer by itself within a minute, even below a paused reader."""
     family, kind, protocol, _, _ = address
     made = socket.socket(family=family, type=kind, proto=protocol)
     made.setblocking(False)

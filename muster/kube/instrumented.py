@@ -1,12 +1,11 @@
 """Measures every request to the API server by verb, resource and outcome. Watches are not measured.
 
-Labels come from the form of the path (Kubernetes documentation: "Kubernetes API Concepts", Resource URIs), so there
-are as many as resources in use; names and namespaces never become labels.
+Labels come from the form of the path (Kubernetes documentation: "Kubernetes API Concepts", Resource URIs), so their
+number is that of the resources in use; names and namespaces never become labels.
 
-Which kinds of requests the API server keeps denying, for want of rights or of a valid token, is known by the same
-words. A denial is a 401, or a 403 of the authorizer. A 403 of a quota, a webhook or an admission policy is about one
-object and is no denial; the authorizer's names a user and a verb (kubernetes: apiserver,
-handlers/responsewriters/errors.go, ``forbiddenMessage``).
+Lasting denials of a kind of requests, for lack of rights or of a valid token, have the same labels. A denial is a 401,
+or a 403 of the authorizer. A 403 of a quota, a webhook or an admission policy is about one object and is no denial; the
+authorizer's names a user and a verb (kubernetes: apiserver, handlers/responsewriters/errors.go, ``forbiddenMessage``).
 """
 
 import re
@@ -17,19 +16,19 @@ from muster.api.errors import ApiError
 from muster.kube.transport import Answer, Transport
 
 Observe = Callable[[str, str, str, float], None]
-"""Called after every request with verb, resource, outcome and seconds.
+"""A callback for every request, with verb, resource, outcome and seconds.
 
 The outcome is ``ok``, the class name of the ``ApiError``, or ``cancelled``: a closed set, fit for a metric's label.
 """
 
 Answered = Callable[[str, str, ApiError | None], None]
-"""Called after every request that was not cancelled, with verb, resource and the error (None: it succeeded)."""
+"""A callback for every request that was not cancelled, with verb, resource and the error (None: it succeeded)."""
 
 _VERBS = {"POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 
 
 class MeasuredTransport:
-    """See ``muster.kube.transport.Transport``. ``monotonic`` gives seconds."""
+    """A ``muster.kube.transport.Transport`` that is measured. ``monotonic`` gives seconds."""
 
     def __init__(
         self,
@@ -53,7 +52,7 @@ class MeasuredTransport:
         content_type: str = "application/json",
         timeout: float | None = None,
     ) -> Answer:
-        """See ``Transport``. Measure how long it took and how it ended."""
+        """Send a request (see ``Transport``), and measure its duration and outcome."""
         began, outcome = self._monotonic(), "cancelled"
         try:
             answer = await self._transport.request(
@@ -72,12 +71,12 @@ class MeasuredTransport:
     def lines(
         self, path: str, *, params: Mapping[str, str], silence: float
     ) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
-        """See ``Transport``. A watch has no duration to measure."""
+        """Open a watch or a log (see ``Transport``), which has no duration to measure."""
         return self._transport.lines(path, params=params, silence=silence)
 
 
 def labels(method: str, path: str) -> tuple[str, str]:
-    """Verb and resource of a request, in the words of Kubernetes' RBAC: ``("update", "experiments/status")``."""
+    """Return verb and resource of a request, in the terms of Kubernetes' RBAC: ``("update", "experiments/status")``."""
     parts = path.strip("/").split("/")
     place = parts[2:] if parts[0] == "api" else parts[3:]
     if place[:1] == ["namespaces"] and len(place) > 2:
@@ -89,23 +88,23 @@ def labels(method: str, path: str) -> tuple[str, str]:
 
 
 IN_A_ROW = 3
-"""Denials without any other answer between them. One alone may be a right that is about to be granted."""
+"""Denials in a row that count as lasting. One alone may be a right that is about to be granted."""
 
 KEPT = 150.0
-"""Seconds after which a denial is out of date: what is denied is tried again within a minute."""
+"""Seconds after which a denial is out of date: a denied request is tried again within a minute."""
 
 _AUTHORIZER = re.compile(r'User ".*" cannot ([a-z]+) ')
 
 
 def denied(error: ApiError | None) -> bool:
-    """Whether that outcome of a request is a denial."""
+    """Return True if that outcome of a request is a denial."""
     if error is None:
         return False
     return error.status == 401 or (error.status == 403 and _AUTHORIZER.search(error.message) is not None)
 
 
 def lacks(error: ApiError, right: str) -> str:
-    """Return what is missing where a request that takes ``right`` was denied."""
+    """Return the missing right, after a request that takes ``right`` was denied."""
     if error.status == 401:
         return "the API server does not accept the credentials"
     said = _AUTHORIZER.search(error.message)
@@ -113,14 +112,14 @@ def lacks(error: ApiError, right: str) -> str:
 
 
 class Denials:
-    """Counts denials in a row by verb and resource. ``monotonic`` gives seconds."""
+    """The counts of denials in a row by verb and resource. ``monotonic`` gives seconds."""
 
     def __init__(self, monotonic: Callable[[], float]) -> None:
         self._monotonic = monotonic
         self._last: dict[tuple[str, str], tuple[int, float, str]] = {}
 
     def observe(self, verb: str, resource: str, error: ApiError | None) -> None:
-        """A request was answered (None: it succeeded) or given up. No answer at all shows no right."""
+        """Note the answer to a request (None: it succeeded), or its failure. A missing answer proves no right."""
         kind = verb, resource
         if error is not None and denied(error):
             count = self._last[kind][0] if kind in self._last else 0
@@ -129,7 +128,7 @@ class Denials:
             self._last.pop(kind, None)
 
     def lasting(self) -> Iterator[tuple[tuple[str, str], str]]:
-        """The kinds of requests that are denied, by verb and resource, and the server's words."""
+        """Yield the kinds of requests that are denied, by verb and resource, with the server's message."""
         for kind, (count, at, message) in self._last.items():
             if count >= IN_A_ROW and self._monotonic() - at < KEPT:
                 yield kind, message

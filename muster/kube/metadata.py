@@ -1,6 +1,6 @@
 """The fields of an answer that are read; all others are skipped without being built.
 
-Only the metadata of a write's answer matters, and to decode a whole pod costs many times its create.
+Only the metadata of a write's answer matters, and decoding a whole pod costs many times its create.
 """
 
 from typing import TypeVar
@@ -36,7 +36,7 @@ class Metadata(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def version(self) -> int:
-        """The resourceVersion as a number, 0 where there is none. Numbers compare (Kubernetes KEP-5504)."""
+        """The resourceVersion as a number, 0 if there is none. Numbers compare (Kubernetes KEP-5504)."""
         text = self.resource_version
         return int(text) if text.isascii() and text.isdigit() and len(text) <= 20 else 0
 
@@ -53,7 +53,7 @@ class Object(msgspec.Struct, frozen=True, gc=False):
 
 
 def read(answer: Answer, kind: type[T], request: str) -> T:
-    """Decode an answer. Raises ``ApiError`` when it is not what the API promises, naming ``request``."""
+    """Decode an answer. Raises ``ApiError``, which names ``request``, for one without the form of the API."""
     try:
         return msgspec.json.decode(answer.body, type=kind)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:

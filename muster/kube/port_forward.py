@@ -1,9 +1,9 @@
 """Carries a TCP connection to a port of a pod: the subresource ``portforward``, over a WebSocket.
 
-The frames begin with a byte that names their channel: 0 is the data, 1 an error in words; the first frame of each
-brings the port, in two bytes (kubernetes: cri-streaming/pkg/streaming/portforward/websocket.go, v4.channel.k8s.io). API
-servers that know newer protocols hand this one on to the kubelet. It has no sign for the end of one direction: what the
-pod still has to say to a program that closes its side is lost.
+The frames begin with a byte that names their channel: 0 is the data, 1 an error as text; the first frame of each has
+the port, in two bytes (kubernetes: cri-streaming/pkg/streaming/portforward/websocket.go, v4.channel.k8s.io). API
+servers that know newer protocols forward this one to the kubelet. It has no sign for the end of one direction: the
+pod's remaining data for a program that closes its side is lost.
 """
 
 import asyncio
@@ -19,15 +19,15 @@ from muster.kube.paths import core
 
 PROTOCOL: Final = "v4.channel.k8s.io"
 DATA, ERRORS = 0, 1
-"""Channels."""
+"""The channels."""
 AT_ONCE: Final = 2**16
-"""Bytes of one frame."""
+"""Most bytes of one frame."""
 
 Write = Callable[[bytes], Awaitable[None]]
 NOT_FORWARDED: Final = "PortForward"
-"""Reason of the error where the port of the pod could not be reached from inside the pod."""
+"""The reason of the error if the port of the pod could not be reached from inside the pod."""
 LEAST: Final = 0.2
-"""Seconds in which a node says that nothing listens at the port."""
+"""Seconds within which a node reports that nothing listens at the port."""
 
 
 async def dial(
@@ -40,11 +40,11 @@ async def dial(
     late: Callable[[ApiError], None],
     carried_by: set["asyncio.Task[None]"],
 ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-    """Open a connection to that port of the pod, as ``asyncio.open_connection`` does; ``limit`` is of a line.
+    """Open a connection to that port of the pod, as ``asyncio.open_connection`` does; ``limit`` bounds a line.
 
-    The protocol has no sign for an open connection, only for a failure: so that is awaited for as long as the WebSocket
-    took to open. ``late`` is called with one that comes after that, before the connection ends. ``carried_by`` has the
-    task that carries the connection as long as it runs: who ends them all waits for them. Raises ``ApiError``.
+    The protocol has no sign for an open connection, only for a failure: so a failure is awaited for as long as the
+    WebSocket took to open. ``late`` is called with a later one, before the connection ends. ``carried_by`` has the task
+    that carries the connection, as long as it runs: the caller ends and awaits them all. Raises ``ApiError``.
     """
     opened, heard, began = asyncio.Event(), asyncio.Event(), asyncio.get_running_loop().time()
     returned = False
@@ -79,7 +79,7 @@ async def dial(
         async with asyncio.timeout(max(LEAST, taken)):
             await _first(carried, heard)
     except TimeoutError:
-        pass  # it is silent until it is asked
+        pass  # the server is silent until it is asked
     except BaseException:
         writer.transport.abort()
         carried.cancel()
@@ -89,7 +89,7 @@ async def dial(
 
 
 async def _first(carried: "asyncio.Task[None]", event: asyncio.Event) -> None:
-    """Wait until the event is set, or until nothing is carried any more: raises what ended that."""
+    """Wait until the event is set, or until the connection has ended. Raises the error of its end."""
     waiting = asyncio.create_task(event.wait())
     try:
         await asyncio.wait((carried, waiting), return_when=asyncio.FIRST_COMPLETED)
@@ -113,9 +113,9 @@ async def forward(
     write: Write,
     opened: Callable[[], None] = lambda: None,
 ) -> None:
-    """Carry what ``reader`` brings to that port of the pod, and write what comes back, until one side ends.
+    """Carry the data of ``reader`` to that port of the pod, and write the answers, until one side ends.
 
-    ``opened`` is called when the API server has accepted. Raises ``ApiError``, also where nothing in the pod listens at
+    ``opened`` is called when the API server has accepted. Raises ``ApiError``, also if nothing in the pod listens at
     the port.
     """
     path = f"{core(namespace, 'pods', pod)}/portforward"

@@ -16,15 +16,15 @@ from muster.kube.transport import Transport
 from muster.kube.unstructured import Json
 
 PAGE = 500
-"""Objects in one answer of a list."""
+"""Objects in one page of a list."""
 
 MERGE_PATCH = "application/merge-patch+json"
 
 
 class ResourceClient:
-    """Every method takes a path (see ``paths``) and raises ``ApiError``.
+    """The client: every method takes a path (see ``paths``) and raises ``ApiError``.
 
-    At most ``concurrency`` requests are under way at once: each takes a connection of its own.
+    At most ``concurrency`` requests are in progress at once: each takes a connection of its own.
     """
 
     def __init__(self, transport: Transport, *, concurrency: int = 64) -> None:
@@ -32,11 +32,11 @@ class ResourceClient:
         self._limit = asyncio.Semaphore(concurrency)
 
     async def get(self, path: str) -> Json:
-        """One object, or the first page of a collection."""
+        """Return one object, or the first page of a collection."""
         return await self._request("GET", path)
 
     async def list(self, path: str, params: Mapping[str, str] | None = None) -> list[Unstructured]:
-        """All objects of a collection, page by page. Objects without a uid are left out."""
+        """Return all objects of a collection, page by page. Objects without a uid are left out."""
         async with self._limit:
             found = await list_all(
                 self.transport, path, params or {}, unstructured(path.rpartition("/")[2]), page_size=PAGE
@@ -44,15 +44,15 @@ class ResourceClient:
         return list(found.objects.values())
 
     async def create(self, path: str, body: Mapping[str, Any]) -> Json:
-        """POST to a collection or a subresource; the object as the server keeps it."""
+        """POST to a collection or a subresource. Return the object as the server keeps it."""
         return await self._request("POST", path, body)
 
     async def merge(self, path: str, patch: Mapping[str, Any]) -> Json:
-        """PATCH as a merge patch; the object as the server keeps it."""
+        """PATCH as a merge patch. Return the object as the server keeps it."""
         return await self._request("PATCH", path, patch, MERGE_PATCH)
 
     async def delete(self, path: str, options: Mapping[str, Any] | None = None) -> Json:
-        """DELETE with ``options`` (metav1.DeleteOptions); the object's last state, or a Status."""
+        """DELETE with ``options`` (metav1.DeleteOptions). Return the object's last state, or a Status."""
         return await self._request("DELETE", path, options)
 
     async def _request(

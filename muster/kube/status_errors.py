@@ -8,15 +8,15 @@ from muster.api.errors import ApiError, error_of
 from muster.api.values.printable import WORD, clean
 
 LONGEST_STATUS = 65_536
-"""Bytes of an error body worth reading."""
+"""Most bytes of an error body that are read."""
 
 LONGEST_MESSAGE = 1024
 MOST_CAUSES = 16
 LONGEST_WAIT = 3600.0
-"""Seconds: a longer Retry-After is cut to this."""
+"""Most seconds of a Retry-After: a longer one is cut to this."""
 
 TOO_LARGE = "ResourceVersionTooLarge"
-"""Cause of a refusal: the resourceVersion of the request is ahead of the server
+"""The cause of a refusal: the resourceVersion of the request is ahead of the server
 (metav1.CauseTypeResourceVersionTooLarge)."""
 
 
@@ -42,7 +42,7 @@ _STATUS = msgspec.json.Decoder(Status)
 
 
 def read_status(body: bytes) -> Status:
-    """The Status in ``body``; without one, the text of the body becomes its message."""
+    """Return the Status in ``body``; without one, the text of the body becomes its message."""
     try:
         return _STATUS.decode(body)
     except (ValueError, RecursionError):
@@ -52,7 +52,7 @@ def read_status(body: bytes) -> Status:
 def error_from_status(
     status: Status, *, http: int = 0, retry_after: float | None = None, request: str = ""
 ) -> ApiError:
-    """The error of a Status; an HTTP status comes before its ``code``."""
+    """Return the error of a Status; an HTTP status comes before its ``code``."""
     details = status.details or _Details()
     if retry_after is None and details.retryAfterSeconds is not None and details.retryAfterSeconds > 0:
         retry_after = float(min(details.retryAfterSeconds, LONGEST_WAIT))
@@ -66,13 +66,13 @@ def error_from_status(
 
 
 def error_from_answer(http: int, headers: Mapping[str, str], body: bytes, request: str) -> ApiError:
-    """The error of a refused request."""
+    """Return the error of a refused request."""
     retry_after = seconds_to_wait(headers.get("Retry-After"))
     return error_from_status(read_status(body), http=http, retry_after=retry_after, request=request)
 
 
 def seconds_to_wait(header: str | None) -> float | None:
-    """Retry-After as seconds. Kubernetes sends whole seconds; anything else, dates included, is None."""
+    """Return Retry-After as seconds. Kubernetes sends whole seconds; anything else, dates included, is None."""
     if header and len(header) <= 9 and header.isascii() and header.isdigit():
         return min(float(header), LONGEST_WAIT)
     return None

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 TOO_LARGE_ANSWER = "TooLargeAnswer"
-"""Reason of an ``Unreachable``: the answer was larger than is read."""
+"""Reason of an ``Unreachable``: the answer was larger than the limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,11 +20,11 @@ class Answer:
     status: int
     body: bytes
     date: str = ""
-    """The server's time (HTTP header Date, RFC 9110 section 6.6.1), where it is sent."""
+    """The server's time (HTTP header Date, RFC 9110 section 6.6.1), if it is sent."""
 
 
 class Transport(Protocol):
-    """How requests reach an API server. Paths are absolute (``/api/v1/...``); parameters are not yet quoted."""
+    """The way of requests to an API server. Paths are absolute (``/api/v1/...``); parameters are not yet quoted."""
 
     async def request(
         self,
@@ -36,7 +36,7 @@ class Transport(Protocol):
         content_type: str = "application/json",
         timeout: float | None = None,
     ) -> Answer:
-        """Do one request within ``timeout`` seconds (None: the transport's default; there is always one).
+        """Send one request within ``timeout`` seconds (None: the transport's default; there is always one).
 
         Raises an ``ApiError`` unless it succeeded. A request that failed with ``Unreachable`` may have been
         carried out.
@@ -46,7 +46,7 @@ class Transport(Protocol):
     def lines(
         self, path: str, *, params: Mapping[str, str], silence: float
     ) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
-        """Open a watch or a log: its lines as they come, without the newline.
+        """Open a watch or a log: its lines in the order of arrival, without the newline.
 
         Ends when the server ends it; raises ``Unreachable`` when nothing came for ``silence`` seconds or the
         connection broke.

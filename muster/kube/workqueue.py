@@ -19,10 +19,10 @@ log = logging.getLogger("muster.kube")
 FIRST_RETRY = 0.05
 LAST_RETRY = 60.0
 SLICE = 0.01
-"""Seconds after which a long row of keys lets the loop do something else: read its watches, above all."""
+"""Seconds after which a long row of keys lets other tasks run, above all the readers of watches."""
 
 Step = Callable[[str], Coroutine[Any, Any, None] | None]
-"""The first part of the work on a key; returns the part that waits for something, if there is one."""
+"""The first part of the work on a key; it returns the part that has to wait, if there is one."""
 
 
 class WorkQueue:
@@ -33,7 +33,7 @@ class WorkQueue:
         self._busy: set[str] = set()
         self._again: set[str] = set()
         self._timers: dict[str, tuple[float, asyncio.Handle]] = {}
-        """When a key is due, and what adds it then. uvloop's handle of a time that has come does not know the time."""
+        """The due time of a key and the handle that adds it. uvloop's handle of a past time does not know the time."""
         self._failures: dict[str, Backoff] = {}
         self._woken: asyncio.Future[None] | None = None
         """Set when a key is added while ``run`` waits for one."""
@@ -62,7 +62,7 @@ class WorkQueue:
         self._timers[key] = due, loop.call_at(due, self._ring, key)
 
     def forget(self, key: str) -> None:
-        """Drop the key with its delay and its back-off: its object is gone."""
+        """Drop the key with its delay and its back-off, because its object is gone."""
         self._waiting.pop(key, None)
         self._again.discard(key)
         self._failures.pop(key, None)
@@ -78,9 +78,9 @@ class WorkQueue:
     async def run(self, step: Step, failed: Callable[[str, Exception], float | None]) -> None:
         """Process keys until cancelled, in the order in which they were added.
 
-        ``step`` decides at once, and returns what remains to be done, if anything: that runs in a task of the key's
-        own, named after it, while other keys are processed. So a key whose work takes long delays no other one. When
-        this is cancelled, those tasks are cancelled and awaited.
+        ``step`` decides at once, and returns the remaining work, if any: it runs in a task of its own, named after the
+        key, while other keys are processed. So a key whose work takes long delays no other one. When this is cancelled,
+        those tasks are cancelled and awaited.
 
         ``failed`` is called with every error and may return the seconds to wait; otherwise the wait doubles with each
         failure in a row.
@@ -123,7 +123,7 @@ class WorkQueue:
             self._failures.pop(key, None)
 
     def _ended(self, key: str, rest: Coroutine[Any, Any, None], _task: asyncio.Task[None]) -> None:
-        """The key's task is over, perhaps before it ran at all."""
+        """Note the end of the key's task, which perhaps never ran."""
         rest.close()
         self._done(key)
 

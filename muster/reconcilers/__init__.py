@@ -1,1 +1,1 @@
-"""Actions become API writes: pods, services, status, Events."""
+"""The reconcilers: actions become API writes (pods, Services, status, Events)."""

@@ -15,7 +15,7 @@ from muster.reconcilers.render.event import render_event
 from muster.state.vocabulary.record import StoryLine
 
 Report = Callable[[StoryLine, Exception], None]
-"""Called with every line that did not become an Event, and the error."""
+"""A callback for every line that did not become an Event, with the error."""
 
 
 async def emit_events(

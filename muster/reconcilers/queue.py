@@ -1,8 +1,8 @@
 """Carries out the actions on a Workload: create, patch, delete. Each may be carried out twice.
 
-ReadAdmission brings an admission as the API server has it before the first pod of an epoch is created. The cache may
-be late, and a gang that is launched on an admission that was taken back runs beside the one that has the quota now. The
-same request brings the assigned flavors, whose labels and tolerations the pods need.
+ReadAdmission reads an admission from the API server before the first pod of an epoch is created. The cache may be late,
+and a gang that is launched on a withdrawn admission runs beside the one that has the quota now. The same request
+returns the assigned flavors, whose labels and tolerations the pods need.
 """
 
 import contextlib
@@ -87,7 +87,7 @@ class _Workload(msgspec.Struct, frozen=True, gc=False):
     status: _Status = _Status()
 
     def admitted(self, uid: str) -> bool:
-        """This is the Workload of that uid, and its pods may run."""
+        """Return True if this is the Workload of that uid, and its pods may run."""
         true = {each.type for each in self.status.conditions or () if each.status == "True"}
         usable = self.spec.active is not False and self.metadata.deletion_timestamp is None
         return self.metadata.uid == uid and usable and "Admitted" in true and not true & {"Evicted", "Finished"}
@@ -103,7 +103,7 @@ class _Flavor(msgspec.Struct, frozen=True, gc=False):
 
 
 async def read_admission(calls: Calls, action: ReadAdmission, plan: Plan) -> Outcome:
-    """The placement of the epoch's pods, if the Workload is admitted; else the caches will show why it is not."""
+    """Return the placement of the epoch's pods if the Workload is admitted; else the caches will show why not."""
     path = custom(API_VERSION, plan.namespace, "workloads", action.workload.name)
     try:
         workload = read(await calls.do("GET", path), _Workload, f"GET {path}")
@@ -141,7 +141,7 @@ async def _flavor(calls: Calls, plan: Plan, name: str) -> _Flavor | Refusal:
 
 
 def _placement(assignment: _Assignment, flavors: dict[str, _Flavor], updates: list[_Update]) -> PodSetPlacement:
-    """What one podSet gets: of its flavors, and of the admission checks (status.admissionChecks[].podSetUpdates)."""
+    """Return the placement of one podSet: from its flavors, and from status.admissionChecks[].podSetUpdates."""
     selector: dict[str, str] = {}
     tolerations: dict[Toleration, None] = {}
     for name in dict.fromkeys((assignment.flavors or {}).values()):
@@ -162,7 +162,7 @@ class _Class(msgspec.Struct, frozen=True, gc=False):
 
 
 async def carry_out_for_queue(calls: Calls, action: QueueAction, plan: Plan) -> Outcome:
-    """Carry out one action; hold a slot meanwhile. Raises ``ApiError`` where only the next attempt can help."""
+    """Carry out one action; the caller holds a slot. Raises ``ApiError`` if only the next attempt can help."""
     match action:
         case EnsureWorkload():
             return await _ensure(calls, plan)
@@ -220,7 +220,7 @@ async def _ensure(calls: Calls, plan: Plan) -> Outcome:
 
 
 async def _priority(calls: Calls, plan: Plan) -> int | None:
-    """The value of the WorkloadPriorityClass; None where none is named."""
+    """Return the value of the WorkloadPriorityClass; None if none is named."""
     if plan.queue is None or not plan.queue.priority_class:
         return None
     path = f"/apis/{API_VERSION}/workloadpriorityclasses/{plan.queue.priority_class}"
@@ -228,7 +228,7 @@ async def _priority(calls: Calls, plan: Plan) -> int | None:
 
 
 async def _recognise(calls: Calls, plan: Plan, name: str) -> Outcome:
-    """The outcome where a Workload of that name exists already."""
+    """Return the outcome if a Workload of that name exists already."""
     path = custom(API_VERSION, plan.namespace, "workloads", name)
     try:
         found = read(await calls.do("GET", path), Object, f"GET {path}").metadata

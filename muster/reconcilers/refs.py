@@ -19,7 +19,7 @@ class ExperimentRef:
     uid: str
     subject: Subject = EXPERIMENT
     watched: bool = False
-    """Another controller runs it. What was said of it once is not said again by a daemon that starts anew."""
+    """True if another controller runs it. A daemon that restarts does not repeat its Events."""
 
     @property
     def path(self) -> str:
@@ -28,10 +28,10 @@ class ExperimentRef:
 
 
 def ref_of(plan: Plan) -> ExperimentRef:
-    """The object whose plan it is."""
+    """Return the identity of the plan's object."""
     return ExperimentRef(plan.namespace, plan.name, plan.uid, plan.subject)
 
 
 def experiment_path(namespace: str, name: str) -> str:
-    """The path of the Experiment of that name."""
+    """Return the path of the Experiment of that name."""
     return custom(EXPERIMENT.api_version, namespace, EXPERIMENT.plural, name)

@@ -10,7 +10,7 @@ from muster.state.vocabulary.workload import Placement
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What is known after one action."""
+    """The facts that are known after one action."""
 
     version: int = 0
     """The highest resourceVersion of a pod among the answers, 0 if there was none.
@@ -18,52 +18,52 @@ class Outcome:
     No decision is taken before the pod cache has reached it (read your own writes).
     """
     confirmed: bool | None = None
-    """Whether an epoch may be launched; None unless the action was ``ConfirmLaunch``."""
+    """True if an epoch may be launched; None unless the action was ``ConfirmLaunch``."""
     attempts: tuple[tuple[int, int], ...] = ()
-    """(rank, attempt) of the members that may run again, if it is confirmed."""
+    """(rank, attempt) of the members that may run again, if the launch is confirmed."""
     owner: int = 0
-    """The Experiment's resourceVersion then; the confirmation is void for a launch decided on an older one."""
+    """The Experiment's resourceVersion at that time; the confirmation is void for a launch decided on an older one."""
     launched: bool = False
-    """All pods of the epoch that run together exist already: the daemon created them before it was restarted."""
+    """True if all pods of the epoch that run together exist already: the daemon made them before its restart."""
     lost: bool | None = None
-    """Whether a member's pod of that epoch is gone for good; None unless the action was ``ConfirmLoss``."""
+    """True if a member's pod of that epoch is gone for good; None unless the action was ``ConfirmLoss``."""
     lost_ranks: tuple[int, ...] = ()
     """The first eight of the ranks whose pods are gone, if they are known."""
     gone: tuple[Pod, ...] = ()
-    """Pods that were not seen any more, and that do not exist or have ended."""
+    """Unseen pods that do not exist or have ended."""
     succeeded: tuple[Pod, ...] = ()
-    """Of those, the pods that have ended with success."""
+    """The pods of ``gone`` that have ended with success."""
     ended: tuple[Pod, ...] = ()
-    """Of those, the pods that exist and have ended otherwise, as no watch has shown."""
+    """The pods of ``gone`` that exist and have ended otherwise, as no watch has shown."""
     altered: tuple[Pod, ...] = ()
     """Pods that may run and that no watch shows: a label or their ownerReference was changed."""
     searched: bool = False
-    """The namespace was searched for pods of the experiment that no watch shows; ``altered`` has them."""
+    """True if the namespace was searched for pods of the experiment that no watch shows; ``altered`` has them."""
     workloads: int = 0
-    """The highest resourceVersion of a Workload among the answers: the same, for the cache of Workloads."""
+    """The highest resourceVersion of a Workload among the answers, which the cache of Workloads must reach."""
     placement: Placement | None = None
-    """Where the pods of the epoch go; None unless the action was ``ReadAdmission`` and the Workload is admitted."""
+    """The placement of the epoch's pods; None unless the action was ``ReadAdmission`` and the Workload is admitted."""
     ahead: bool = False
-    """The live API is ahead of the caches, which will show why nothing was done."""
+    """True if the live API is ahead of the caches, which will show why nothing was done."""
     lost_attempts: tuple[tuple[int, int], ...] = ()
-    """(rank, attempt) of the members whose pod of that attempt is gone for good, of those that were asked for."""
+    """(rank, attempt) of the members in question whose pod of that attempt is gone for good."""
     claims: int | None = None
     """The epoch for which the claims of the plan exist."""
     volume_gone: bool = False
-    """The claim of the shared volume is not there, though the record says that it was."""
+    """True if the claim of the shared volume does not exist, though the record has it as made."""
     service: bool = False
-    """The headless Service exists and is ours."""
+    """True if the headless Service exists and is ours."""
     removed: bool = False
-    """The API server has accepted the deletion of the object of the plan, or it no longer exists."""
+    """True if the API server has accepted the deletion of the plan's object, or it no longer exists."""
     deleted: tuple[Pod, ...] = ()
     """Pods whose deletion the API server has accepted, or that no longer exist."""
     stopped: tuple[Pod, ...] = ()
     """Pods whose stop the API server has accepted, or that no longer exist."""
     error: ApiError | None = None
-    """Why the action is not finished. The other fields hold nevertheless; repeat the action later for the rest."""
+    """The reason why the action is not finished. The other fields hold nevertheless; repeat the action for the rest."""
     refusal: Refusal | None = None
-    """What the API server refused, in words for the user."""
+    """The refusal of the API server, in words for the user."""
     unwanted: bool = False
-    """The action was stopped before its end, because it is not wanted any more. The other fields hold nevertheless."""
+    """True if the action was stopped before its end, as no longer wanted. The other fields hold nevertheless."""
     blocking: tuple[str, ...] = ()
     """Names of the first eight pods of other epochs that prevent the launch."""

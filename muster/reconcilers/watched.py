@@ -1,7 +1,7 @@
-"""EndRun: suspends or deletes the object of a watched run, as it was decided on and no other.
+"""EndRun: suspends or deletes the object of a watched run, exactly the one of the decision.
 
-The request carries uid and resourceVersion, so that an object that has changed meanwhile, above all one that has ended,
-is left alone and decided upon again. Labelled pods have no object: each is deleted, under its uid.
+The request has uid and resourceVersion, so that an object that has changed meanwhile, above all one that has ended, is
+left alone and decided again. Labelled pods have no object: each is deleted, under its uid.
 """
 
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ from muster.state.vocabulary.plan import Plan
 async def end_run(
     transport: Transport, action: EndRun, plan: Plan, version: int, suspend: Mapping[str, Any] | None
 ) -> Refusal | None:
-    """End the run. ``suspend`` is the merge patch of its kind. Raises ``ApiError`` where a retry may help."""
+    """End the run. ``suspend`` is the merge patch of its kind. Raises ``ApiError`` if a retry may help."""
     try:
         if not plan.subject.plural:
             for pod in action.pods:
@@ -36,7 +36,7 @@ async def end_run(
         else:
             await _delete(transport, ref_of(plan).path, plan.uid, str(version))
     except (NotFound, Conflict):
-        return None  # it has changed, and the watch brings it
+        return None  # it has changed, and the watch delivers it
     except ApiError as error:
         kind = plan.subject.kind if plan.subject.plural else "Pod"
         if refusal := refusal_of(error, action.how, kind, plan.name, plan):

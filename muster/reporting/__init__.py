@@ -1,1 +1,1 @@
-"""What ``muster.report`` is made of: one reporter for a process, and the channels that it can write to."""
+"""The parts of ``muster.report``: one reporter for a process, and the channels that it can write to."""

@@ -1,8 +1,8 @@
-"""The channel of programs that meet at no store: Kubeflow's progress endpoint, of musterd or of Kubeflow's Trainer.
+"""The channel of programs without a common store: Kubeflow's progress endpoint, of musterd or of Kubeflow's Trainer.
 
-The address, a token and the authority are in the environment where the run asks for them (``spec.progressEndpoint``).
-The token is read for each post, because the kubelet replaces it. The body is what Kubeflow's own endpoint takes, with
-a field for Muster beside it.
+The address, a token and the authority are in the environment if the run asks for them (``spec.progressEndpoint``). The
+token is read for each post, because the kubelet replaces it. The body is what Kubeflow's own endpoint takes, with a
+field for Muster beside it.
 """
 
 import json
@@ -19,11 +19,11 @@ from muster.api.trainer_status import CA_CERT, PREFIXES, TOKEN, URL, post_interv
 from muster.reporting.reporter import Latest, finite, value_of
 
 TIMEOUT = 5.0
-"""Seconds for one post. It is made in the reporter's thread."""
+"""Seconds for one post, which the reporter's thread makes."""
 
 
 class Endpoint(NamedTuple):
-    """The endpoint, from this process."""
+    """The progress endpoint, from this process."""
 
     url: str
     token: str
@@ -42,7 +42,7 @@ class Endpoint(NamedTuple):
 
     @property
     def shows_work(self) -> bool:
-        """See ``Place``. Where a program stands is read from a store, and here is none."""
+        """See ``Place``. A store would show where a program is, and here is none."""
         return True
 
     def next(self, now: float) -> float:
@@ -62,7 +62,7 @@ class Endpoint(NamedTuple):
 
 
 def body_of(latest: Latest) -> bytes:
-    """The body of a post. Raises where the step is no whole number from 0 on."""
+    """Return the body of a post. Raises if the step is no whole number from 0 on."""
     value = json.loads(value_of(latest))
     metrics = {"current_step": value["step"], **finite(latest.scalars)}
     status = {
@@ -73,7 +73,7 @@ def body_of(latest: Latest) -> bytes:
 
 
 def endpoint(environ: Mapping[str, str] = os.environ) -> Endpoint | None:
-    """The endpoint that the environment names; None where it names none."""
+    """Return the endpoint that the environment names; None if it names none."""
     for prefix in PREFIXES:
         url, token = environ.get(prefix + URL), environ.get(prefix + TOKEN)
         if url and token:

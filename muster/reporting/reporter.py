@@ -1,14 +1,14 @@
 """The reporter of a process: keeps the newest report, and writes it from a thread. It never waits and never raises.
 
-A call of ``report`` keeps the newest step, and a thread writes it to the channel that is there, at the channel's own
-pace (``muster.api.progress``). So a call costs about a microsecond, whatever the other end does, and a step or a scalar
-that is an array still being computed is waited for in the thread and never in the training loop. A pause of rank 0 is
-written when it begins and when it ends, because the time of the gang is counted by it.
+A call of ``report`` keeps the newest step, and a thread writes it to the available channel, at the channel's own pace
+(``muster.api.progress``). So a call costs about a microsecond, whatever the other end does, and a step or a scalar that
+is an array still being computed is waited for in the thread and never in the training loop. A pause of rank 0 is
+written when it begins and when it ends, because it counts the time of the gang.
 
-Where there is no channel yet a call does nothing. What cannot be reported is left out: a scalar that is no finite
-number, the ninth scalar, a step that is no whole number. The first step that is left out is logged.
+Without a channel a call does nothing. Values that cannot be reported are left out: a scalar that is no finite number,
+the ninth scalar, a step that is no whole number. The first step that is left out is logged.
 
-Only the standard library is imported, and a framework is found where the program has imported it.
+Only the standard library is imported, and a framework is found if the program has imported it.
 """
 
 import atexit
@@ -30,14 +30,14 @@ from muster.assist.mounted.sitecustomize import MARK, answer_a_signal, guarded
 
 FIRST_REPORTS = 3
 EARLY, SOON = 10.0, 1.0
-"""Seconds after its first report for which rank 0 writes more often, and how often: by these values the daemon learns
-how the clock of the program stands to its own. As soon it writes the first report after a silence."""
+"""Seconds after its first report for which rank 0 writes more often, and the interval: from these values the daemon
+learns the offset of the program's clock. The first report after a silence is written as soon."""
 UNOPENED = 1.0
-"""Seconds until a channel is looked for again."""
+"""Seconds until the next search for a channel."""
 APART = 4.0
-"""Seconds after the beginning of a pause in which the next one is not written at once."""
+"""Seconds after the beginning of a pause in which the next pause is not written at once."""
 SHOWN_AGAIN = 15.0
-"""Seconds after which a process at work shows that again, and for which it is so after it was last seen at work."""
+"""Seconds after which a working process shows that again, and for which it counts as working after it was seen so."""
 LAST_CHANCE = 1.0
 """Seconds for which the end of the program waits until the last step is written."""
 
@@ -45,7 +45,7 @@ _log = logging.getLogger("muster")
 
 
 class Place(Protocol):
-    """Where the reports of this process go now."""
+    """The present destination of this process's reports."""
 
     @property
     def quiet(self) -> float:
@@ -54,16 +54,16 @@ class Place(Protocol):
 
     @property
     def prompt(self) -> bool:
-        """Whether the beginning and the end of a pause are written at once."""
+        """True if the beginning and the end of a pause are written at once."""
         ...
 
     @property
     def shows_work(self) -> bool:
-        """Whether a process that is at work writes its newest report again: nothing else shows it there."""
+        """True if a process at work writes its newest report again, because nothing else shows that it works."""
         ...
 
     def next(self, now: float) -> float:
-        """When the next report is due after one at ``now``, in monotonic seconds."""
+        """Return when the next report is due after one at ``now``, in monotonic seconds."""
         ...
 
     def write(self, latest: "Latest") -> None:
@@ -72,11 +72,11 @@ class Place(Protocol):
 
 
 Find = Callable[[], Place | None]
-"""A channel: finds its place, or None where the program has not opened it. It is cheap and opens nothing itself."""
+"""A channel: a function that finds its place, or None if the program has not opened it. It is cheap and opens none."""
 
 
 class Spent(NamedTuple):
-    """Where the time went until now. It changes with the first reports, and when a pause begins or ends."""
+    """The time spent until now. It changes with the first reports, and when a pause begins or ends."""
 
     pause: float = 0.0
     """Seconds of the pause that has begun with this report."""
@@ -89,7 +89,7 @@ class Spent(NamedTuple):
     saved: float = 0.0
     restored: float = 0.0
     paused: float = 0.0
-    """Seconds of the pauses that are over: for saving a checkpoint, for restoring one, and all."""
+    """Seconds of past pauses: for saving a checkpoint, for restoring one, and of all."""
 
     @property
     def begun(self) -> float | None:
@@ -105,7 +105,7 @@ class Spent(NamedTuple):
 
     @property
     def settled(self) -> bool:
-        """A further report changes nothing of it."""
+        """True once a further report changes nothing here."""
         return not self.pause and len(self.begin) == FIRST_REPORTS
 
 
@@ -119,40 +119,40 @@ class Latest(NamedTuple):
     longest: float
     spent: Spent = Spent()
     settled: bool = False
-    """``spent`` is."""
+    """True once ``spent`` is settled."""
     works: float = 0.0
     """Seconds for which the process is taken to be at work."""
 
 
 _Newest = tuple[Any, dict[str, Any], int, float, float, Spent, bool]
-"""A ``Latest`` as it is kept: a plain tuple is made by no call of Python."""
+"""A ``Latest`` as it is kept: a plain tuple is made without a call of Python code."""
 
 
 class Reporter:
-    """Keeps the newest report of this process, and writes it from a thread that starts with the first one."""
+    """The reporter of this process: keeps the newest report, and writes it from a thread that the first one starts."""
 
     def __init__(self, channels: Sequence[Find]) -> None:
-        """The first of the channels that is there at a report is taken, and kept."""
+        """At a report, the first available channel is taken, and kept."""
         self.channels = channels
         self._find: Find | None = None
         self._newest: _Newest | None = None
         self._thread: threading.Thread | None = None
         self._turn: SimpleQueue[None] = SimpleQueue()
-        """Wakes the thread. Unlike an event it may be used in a signal handler that interrupts its own use."""
+        """The queue that wakes the thread. Unlike an event, a signal handler may use it while it is being used."""
         self._over = False
         self._prompt = self._announced = False
         self._paused_at = -APART
         self._warned = False
         self._watch: place_watch.PlaceWatch | None = None
-        """Of the thread that trains, where its work is to be shown."""
+        """The watch of the thread that trains, if its work is to be shown."""
 
     def take(self, step: Any, scalars: dict[str, Any]) -> None:
-        """Keep this report. Where there is no channel yet, nothing will be written, and nothing is kept."""
+        """Keep this report. Without a channel nothing will be written, and nothing is kept."""
         newest = self._newest
         if newest is None or not newest[6]:
             self._keep(step, scalars)
             return
-        _, _, calls, at, longest, spent, _ = newest  # the way of nearly all reports: cold code is what they cost
+        _, _, calls, at, longest, spent, _ = newest  # the path of nearly all reports, whose cost is cold code
         now = time.monotonic()
         self._newest = (step, scalars, calls + 1, now, now - at if now - at > longest else longest, spent, True)
 
@@ -161,9 +161,9 @@ class Reporter:
         return None if self._newest is None else Latest(*self._newest)
 
     def _keep(self, step: Any, scalars: dict[str, Any], pause: float | None = None, kind: str = "") -> None:
-        """Keep a report, or an announcement: of a ``pause``, and with 0 of its end.
+        """Keep a report, or the announcement of a ``pause``, or with 0 of its end.
 
-        The time of a pause that was announced is no interval: after a checkpoint of ten minutes a hang is said as soon
+        An announced pause is no interval between reports: after a checkpoint of ten minutes a hang is reported as soon
         as before it.
         """
         if self._thread is None:
@@ -196,15 +196,15 @@ class Reporter:
             atexit.register(self.close)  # runs before jax's own hook, which closes the client
             self._thread.start()
             if MARK not in sys.modules:
-                guarded(answer_a_signal)  # a gang that reports can hang, and is asked for its stacks then
+                guarded(answer_a_signal)  # a gang that reports can hang, and is then asked for its stacks
             if place_watch.JAX in sys.modules:
                 guarded(place_watch.watch, threading.get_ident())
             guarded(torch_recorder.start_once)
 
     def pause(self, seconds: float, kind: str = "") -> None:
-        """Repeat the newest report with an announced pause of so many seconds; 0: it is over.
+        """Repeat the newest report with an announced pause of that many seconds; 0 ends the pause.
 
-        Without a report ``spec.assist`` has it, which looks where the program stands.
+        Without a report, the place watch of ``spec.assist`` gets the pause.
         """
         place_watch.announce(seconds)
         last = self._latest
@@ -244,7 +244,7 @@ class Reporter:
                 shown_at = now
             elif newest is written and now >= due and not place.prompt:
                 due = place.next(now)
-            if newest is written:  # where it was due, what follows is written soon
+            if newest is written:  # a due report is written soon
                 wait = min(due - now, place.quiet) if due > now else SOON
             else:
                 wait = min(due, quiet_at) - now
@@ -252,7 +252,7 @@ class Reporter:
         self._write_newest(self._place(), written)
 
     def _works(self, place: Place, now: float) -> float:
-        """Seconds for which the program is at work from now on: until it could be shown again, and some more."""
+        """Return the seconds for which the program counts as at work from now on: until the next sign, and more."""
         if self._watch is None or not place.shows_work:
             return 0.0
         guarded(self._watch.look, now)
@@ -260,7 +260,7 @@ class Reporter:
         return place.next(now) - now + 2 * SHOWN_AGAIN if lately else 0.0
 
     def _asked(self, seconds: float) -> bool:
-        """Wait for so many seconds, or until it is asked for a report."""
+        """Wait for that many seconds, or until a report is asked for. Return True if one was asked for."""
         try:
             self._turn.get(timeout=seconds)
         except Empty:
@@ -275,7 +275,7 @@ class Reporter:
             return None
 
     def _write_newest(self, place: Place | None, written: _Newest | None, works: float = 0.0) -> _Newest | None:
-        """Write the newest report if it is not the one that was written last; return the one that is now."""
+        """Write the newest report if it is not the last written one. Return the one that is written now."""
         newest = self._newest
         if newest is None or newest is written or place is None:
             return written
@@ -292,7 +292,7 @@ class Reporter:
 
 
 def value_of(latest: Latest, **more: int) -> str:
-    """The value that the daemon reads, with ``more`` in it. Raises where the step is no whole number from 0 on."""
+    """Return the value that the daemon reads, with ``more`` in it. Raises if the step is no whole number from 0 on."""
     value: dict[str, Any] = {
         "step": _whole(latest.step),
         "calls": latest.calls,
@@ -328,7 +328,7 @@ def _whole(step: Any) -> int:
 
 
 def finite(scalars: dict[str, Any]) -> dict[str, float]:
-    """The scalars that can be reported, as numbers."""
+    """Return the scalars that can be reported, as numbers."""
     found: dict[str, float] = {}
     for name, given in scalars.items():
         if len(found) == MAX_SCALARS:

@@ -1,8 +1,8 @@
-"""The roll call of an experiment as a document: what page, SDK and command line show of it.
+"""The roll call of an experiment as a document, for page, SDK and command line.
 
 Names of fields are in camel case and times are RFC 3339, as in the Kubernetes API. Every text in it may come from a
-program of the experiment or from a stranger's object; ``made`` makes each printable and short, as its field says, so
-that no reader has to think of it.
+program of the experiment or from another person's object; ``made`` makes each printable and short, by the type of its
+field, so that no reader need do so.
 """
 
 from collections.abc import Callable, Mapping
@@ -17,20 +17,20 @@ from muster.api.values.rank_ranges import from_ranges
 from muster.state.facts.causes.table import LOOKS_WELL
 
 TEXT = 1000
-"""Characters of any message."""
+"""Most characters of a message."""
 
 T = TypeVar("T", bound=Struct)
 
 
 def made(kind: type[T], source: object, /, **given: object) -> T:
-    """The document of that kind: each field is what is given, or else the source's attribute of its name."""
+    """Return a document of that kind: each field is a given value, or else the source's attribute of its name."""
     rules = _rules(kind)
     return kind(**{name: rule(given[name] if name in given else getattr(source, name)) for name, rule in rules.items()})
 
 
 @lru_cache(maxsize=32)
 def _rules(kind: type[Struct]) -> Mapping[str, Callable[[Any], object]]:
-    """What makes the value of each field fit to be read."""
+    """Return the function that cleans the value, by field."""
     hints = get_type_hints(kind, include_extras=True)
     return {name: next(iter(getattr(hint, "__metadata__", ())), _as_it_is) for name, hint in hints.items()}
 
@@ -40,7 +40,7 @@ def _as_it_is(value: object) -> object:
 
 
 def stamp(seconds: float | None) -> str:
-    """A wall time as RFC 3339 with milliseconds; empty for None, and for one that no calendar has."""
+    """Return a wall time as RFC 3339 with milliseconds; empty for None, and for one beyond the calendar."""
     if seconds is None:
         return ""
     try:
@@ -63,27 +63,27 @@ Time = Annotated[str, stamp]
 
 
 class ProgressReport(Struct, frozen=True, kw_only=True, rename="camel"):
-    """How far the gang has come, by what its programs report. ``state.view.progress`` explains the words."""
+    """The progress of the gang, by the reports of its programs. ``state.view.progress`` explains the words."""
 
     sentence: Text
-    """All of it in one line: ``step 1,840, 9.8 steps/s, slowest rank 37 at 1,702``."""
+    """The progress in one line: ``step 1,840, 9.8 steps/s, slowest rank 37 at 1,702``."""
     step: int
-    """That half of the reporting ranks have reached."""
+    """The step that half of the reporting ranks have reached."""
     per_second: float | None
     slowest_rank: int | None
     stragglers: str
-    """The first 64, as ``0-3,7``."""
+    """The first 64 stragglers, as ``0-3,7``."""
     reporting: int
-    """How many ranks report."""
+    """Number of reporting ranks."""
     moved_at: Time
-    """When the last step was seen."""
+    """The time at which the last step was seen."""
     longest: float
     """The longest time between two reports in this epoch, in seconds."""
     hangs_after: float
     """Seconds without a report after which the gang counts as hung."""
     hung: bool
     scalars: dict[str, float]
-    """What the lowest reporting rank reports beside its step."""
+    """The numbers that the lowest reporting rank reports beside its step."""
 
 
 class ArrivalReport(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -91,7 +91,7 @@ class ArrivalReport(Struct, frozen=True, kw_only=True, rename="camel"):
 
     sentence: Text
     ranks: str
-    """Of the pods, as ``0-3,7``."""
+    """The ranks of the pods, as ``0-3,7``."""
 
 
 class Summary(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -108,7 +108,7 @@ class Summary(Struct, frozen=True, kw_only=True, rename="camel"):
     reason: Word
     message: Text
     stuck: Word
-    """Reason of a true condition Stuck; empty if it is not."""
+    """The reason of a true condition Stuck; empty if the condition is not true."""
     epoch: int
     restarts: int
     disruptions: int
@@ -119,13 +119,13 @@ class Summary(Struct, frozen=True, kw_only=True, rename="camel"):
     clocks: dict[str, float]
     """Seconds each running clock has left; negative once it has run out."""
     devices: dict[str, int]
-    """Extended resources that its pods hold: those on a node that have not ended."""
+    """Extended resources that the pods hold: those of pods on a node that have not ended."""
     progress: ProgressReport | None
-    """None where no program reports, and while the gang does not run."""
+    """None if no program reports, and while the gang does not run."""
     problems: list[str]
-    """What hurts, the worst first (``muster.rollcall.make``)."""
+    """The problems, the worst first (``muster.rollcall.make``)."""
     hint: str
-    """For how long no rank has made a step, where that is longer than usual and the run is not Stuck. No verdict."""
+    """The time without a step of any rank, if it is longer than usual and the run is not Stuck. It is no verdict."""
 
 
 class Listing(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -133,68 +133,68 @@ class Listing(Struct, frozen=True, kw_only=True, rename="camel"):
 
     total: int
     matching: int
-    """How many pass the filters; ``total`` and ``phases`` are of all."""
+    """Number that pass the filters; ``total`` and ``phases`` count all."""
     phases: dict[str, int]
     experiments: list[Summary]
     after: str
 
 
 class IncidentReport(Struct, frozen=True, kw_only=True, rename="camel"):
-    """Runs that one subject keeps, as far as the reader may see them."""
+    """The runs that one subject blocks, as far as the reader may see them."""
 
     kind: str
     subject: Word
     cause: str
-    """That of most of its ranks now."""
+    """The present cause of most of the ranks."""
     namespace: Word
-    """The one that all runs are of; empty where they are of several."""
+    """The namespace of all runs; empty if they have several."""
     since: Time
     sentence: Text
     remedy: Text
-    """What to do."""
+    """The next step."""
     ranks: int | None
-    """Of all runs; None where it is read from Events, which do not say it."""
+    """The ranks of all runs; None if the report comes from Events, which do not have them."""
     devices: dict[str, int]
     runs: list[str]
-    """As ``namespace/name``."""
+    """The runs, as ``namespace/name``."""
     phases: list[str] = []
-    """The causes that most of its ranks had, one after another."""
+    """The causes that most of the ranks had, one after another."""
     flaps: int = 0
-    """How many times it ended and returned in the last 20 minutes."""
+    """The number of times that it ended and returned in the last 20 minutes."""
 
 
 class IncidentListing(Struct, frozen=True, kw_only=True, rename="camel"):
-    """The incidents, the most urgent first. ``hidden`` counts those beyond what is shown to any reader."""
+    """The incidents, the most urgent first. ``hidden`` counts those that no reader sees."""
 
     incidents: list[IncidentReport]
     hidden: int
     looked: bool
-    """False: this daemon does not lead, or has just begun to: it does not know whether there are any."""
+    """False if this daemon does not lead, or has just begun to: it does not know whether there are any."""
     shard: Word = ""
     """The name of this daemon among several (``settings.shard``)."""
 
 
 class NodeFailureReport(Struct, frozen=True, kw_only=True, rename="camel"):
-    """A run that failed on a node: how often, first and last, and of what the last time."""
+    """A run that failed on a node: how often, first and last, and the last cause."""
 
     namespace: Word
     run: Word
     cause: Word
     certain: bool
-    """Kubernetes reports it of the node itself."""
+    """True if Kubernetes reports the cause of the node itself."""
     times: int
     first: Time
     last: Time
 
 
 class NodeReport(Struct, frozen=True, kw_only=True, rename="camel"):
-    """What failed on a node, the latest first, as far as the reader may see it."""
+    """The failures on a node, the latest first, as far as the reader may see them."""
 
     node: Word
     suspect: Text = ""
-    """Why it is suspect; empty where it is not."""
+    """The reason why the node is suspect; empty if it is not."""
     advice: Text = ""
-    """What to do about a suspect."""
+    """The next step for a suspect."""
     failures: list[NodeFailureReport]
 
 
@@ -204,15 +204,15 @@ class NodeListing(Struct, frozen=True, kw_only=True, rename="camel"):
     nodes: list[NodeReport] = []
     hidden: int = 0
     dropped: int = 0
-    """Failures that went for want of room: at most 32 runs of a node are kept, 4,000 in all, and 7 days."""
+    """Failures that were dropped for lack of room: at most 32 runs of a node are kept, 4,000 in all, and 7 days."""
     looked: bool = False
-    """False: this daemon does not lead, or has just begun to."""
+    """False if this daemon does not lead, or has just begun to."""
     shard: Word = ""
     """The name of this daemon among several."""
 
 
 class CoordinatorReport(Struct, frozen=True, kw_only=True, rename="camel"):
-    """What the coordinator answered last."""
+    """The last answer of the coordinator."""
 
     address: Word
     state: str
@@ -225,7 +225,7 @@ class CoordinatorReport(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class CauseReport(Struct, frozen=True, kw_only=True, rename="camel"):
-    """Why the last epoch ended."""
+    """The reason why the last epoch ended."""
 
     epoch: int
     at: Time
@@ -252,7 +252,7 @@ class MissingRank(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class FindingReport(Struct, frozen=True, kw_only=True, rename="camel"):
-    """Members that share one cause. ``ranks`` is as ``0-3,7``, or empty where only their number is known."""
+    """Members that share one cause. ``ranks`` is as ``0-3,7``, or empty if only their number is known."""
 
     cause: str
     ranks: str
@@ -297,16 +297,16 @@ class DeadlineReport(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class TimeReport(Struct, frozen=True, kw_only=True, rename="camel"):
-    """Where the time went since the start, in whole seconds by bucket; those without time are left out.
+    """The time since the start, in whole seconds by bucket; buckets without time are left out.
 
-    They add up to the rounded sum.
+    The buckets add up to the rounded sum.
     """
 
     basis: str
-    """``steps`` where programs report them; with ``phase`` lost work, pauses and their startup are not known."""
+    """``steps`` if programs report them; with ``phase`` lost work, pauses and program startup are not known."""
     seconds: dict[str, int]
     counting: str = ""
-    """The bucket that the present counts to; empty where it counts to none."""
+    """The bucket that the present counts to; empty if there is none."""
 
 
 class GroupReport(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -322,36 +322,36 @@ class GroupReport(Struct, frozen=True, kw_only=True, rename="camel"):
 class Detail(Summary, frozen=True, kw_only=True, rename="camel"):
     """Everything about one experiment. ``ranks`` has the ranks in each state, as ``0-3,7``.
 
-    It holds what the coordinator says; ``members`` has every rank, by what the coordinator and its pod show.
+    ``ranks`` is the coordinator's answer; ``members`` has every rank, by the coordinator and its pod.
     """
 
     started_at: Time
     finished_at: Time
     delete_at: Time
-    """When it will be deleted; empty where it stays."""
+    """The time at which it will be deleted; empty if it stays."""
     retention: int | None
-    """For how many seconds the installation keeps it after its end, where that and not its spec sets ``delete_at``."""
+    """Seconds for which the installation keeps it after its end, if that, and not its spec, sets ``delete_at``."""
     groups: list[GroupReport]
     members: dict[str, str]
     deadlines: list[DeadlineReport]
     time: TimeReport | None
     """None before a status was written."""
     dashboard: Word
-    """Host and port of the coordinator's web page inside the cluster; empty where it has none."""
+    """Host and port of the coordinator's web page inside the cluster; empty if it has none."""
     coordinator: CoordinatorReport | None
     ranks: dict[str, str]
     missing_ranks: list[MissingRank]
-    """The first 64."""
+    """The first 64 missing ranks."""
     findings: list[FindingReport]
-    """Why members are missing or not at work, the most decisive cause first."""
+    """The causes why members are missing or not at work, the most decisive first."""
     slow: ArrivalReport | None
-    """Who comes last to collectives; None where no rank does, and where that is not known."""
+    """The ranks that come last to collectives; None if there are none, or if that is not known."""
     cause: CauseReport | None
     conditions: list[ConditionReport]
     story: list[StoryReport]
 
     @property
     def unseen(self) -> dict[int, FindingReport]:
-        """The finding of each rank whose pod looks well all the same."""
+        """The finding of each rank whose pod looks well despite it."""
         well = [each for each in self.findings if each.cause in LOOKS_WELL]
         return {rank: each for each in well for rank in from_ranges(each.ranks, self.size)}

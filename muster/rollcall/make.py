@@ -1,6 +1,6 @@
 """Makes the roll call of an experiment from its plan, record and view at one moment.
 
-What hurts an experiment is for the filters of the page and the order of its rows. Beside the status
+The problems of an experiment are for the filters of the page and the order of its rows. Beside the status
 (``muster.state.summary.hurt``) the daemon sees the roll and every running clock.
 """
 
@@ -60,7 +60,7 @@ from muster.state.vocabulary.rules import ClockName
 
 
 def hurts(plan: Plan, record: Record, view: ReadOnlyView, now: float) -> tuple[Hurt, ...]:
-    """What hurts that experiment, in the order of `Hurt`."""
+    """Return the problems of that experiment, in the order of `Hurt`."""
     roll = None if record.finished else arrivals(plan, record, view, now)
     deadline_near = any(end - now < _near(plan, name) for name, end in ends(plan, record).items())
     return with_facts(record, missing=roll is not None and bool(roll.missing), deadline_near=deadline_near)
@@ -72,16 +72,16 @@ def _near(plan: Plan, name: ClockName) -> float:
 
 
 MOST_LISTED: Final = 200
-"""Nodes of a listing."""
+"""Most nodes of a listing."""
 
 
 def summary(case: Context) -> Summary:
-    """The row of one experiment."""
+    """Return the row of one experiment."""
     return made(Summary, case.record, **_row(case))
 
 
 def detail(case: Context, seats: Iterable[Bench] | None = None) -> Detail:
-    """Everything about one experiment. Costs O(ranks). ``seats`` are its ranks, where they are known already."""
+    """Return everything about one experiment. Costs O(ranks). ``seats`` are its ranks, if they are known already."""
     plan, record, probe = case.plan, case.record, case.probe
     return made(
         Detail,
@@ -104,7 +104,7 @@ def detail(case: Context, seats: Iterable[Bench] | None = None) -> Detail:
 
 
 def incident(found: Incident) -> IncidentReport:
-    """The document of one incident."""
+    """Return the document of one incident."""
     return made(
         IncidentReport,
         found,
@@ -127,7 +127,7 @@ def node_listing(
     dropped: int,
     looked: bool,
 ) -> NodeListing:
-    """The nodes that failed runs. ``role`` is True for a node of the control plane, None where that is not known."""
+    """Return the nodes that failed runs. ``role`` is True for a control-plane node, None if that is not known."""
     suspects = {each.node: each for each in found}
     proofs = {name: proof for name, failures in failed.items() if (proof := counted(failures))}
     order = sorted(proofs, key=lambda name: (name not in suspects, -len(proofs[name]), name))
@@ -155,7 +155,7 @@ def _node(
 
 
 def _time(case: Context) -> TimeReport | None:
-    """The buckets until now."""
+    """Return the time buckets until now."""
     if case.record.goodput is None:
         return None
     sums = case.record.goodput.at(case.now)
@@ -170,7 +170,7 @@ def _finding(found: Finding) -> FindingReport:
 
 
 def _row(case: Context) -> dict[str, Any]:
-    """What the record does not have under the same name."""
+    """Return the fields that the record does not have under the same name."""
     plan, record, view, now = case.plan, case.record, case.view, case.now
     stuck = record.condition(ConditionType.STUCK)
     roll = None if record.finished or record.phase is Phase.SUSPENDED else arrivals(plan, record, view, now)
@@ -230,7 +230,7 @@ def _by_state(ranks: Iterable[RankState]) -> dict[str, str]:
 
 
 def _missing(case: Context) -> Iterable[int]:
-    """The first missing ranks as the coordinator, or else the record, names them."""
+    """Return the first missing ranks as the coordinator, or else the record, names them."""
     if case.record.finished:
         return ()
     if probe := case.probe:

@@ -1,8 +1,8 @@
-"""Where each rank of an experiment stands, for the grid of the page and the document of one experiment.
+"""The state of each rank of an experiment, for the grid of the page and the document of one experiment.
 
-What the coordinator says comes first where it can be asked; the rest is what the pods show.
+The coordinator's answer comes first if it can be asked; the rest comes from the pods.
 
-How many ranks have arrived is counted from whatever is known best at this moment.
+The number of ranks that have arrived is counted from the best source at this moment.
 """
 
 from collections.abc import Iterable, Iterator
@@ -24,15 +24,15 @@ from muster.state.vocabulary.record import Phase, Record, RollCall
 
 
 class Standing(StrEnum):
-    """Where a rank stands."""
+    """The state of a rank."""
 
     ARRIVED = "arrived"
     RUNNING = "running"
-    """Its program runs; whether it has arrived cannot be asked."""
+    """The program runs; whether it has arrived cannot be asked."""
     NOT_ARRIVED = "missing"
-    """Its program runs, and has not registered with the coordinator."""
+    """The program runs, and has not registered with the coordinator."""
     STARTING = "starting"
-    """Its pod waits for a node in the usual way, or is on one and starts."""
+    """The pod waits for a node in the usual way, or is on one and starts."""
     NO_POD = "no pod yet"
     QUEUED = "queued"
     UNSCHEDULABLE = "no node"
@@ -45,7 +45,7 @@ class Standing(StrEnum):
     UNKNOWN = "unknown"
     ENDED = "ended"
     STOPPED = "stopped after the end"
-    """It ended after the experiment did: Muster stopped it."""
+    """The pod ended after the experiment did: Muster stopped it."""
 
 
 class Seat(NamedTuple):
@@ -82,13 +82,13 @@ _BY_STAGE = {
 
 
 def benches(case: Context) -> list[Bench]:
-    """All ranks, by group. Costs O(ranks)."""
+    """Return all ranks, by group. Costs O(ranks)."""
     roll = _Roll(case)
     return [Bench(group, list(_seats(case, group, roll))) for group in case.plan.groups]
 
 
 def by_standing(found: Iterable[Bench]) -> dict[Standing, list[int]]:
-    """The ranks of each standing that there is, in the order of `Standing`."""
+    """Return the ranks of each state that occurs, in the order of `Standing`."""
     ranks: dict[Standing, list[int]] = {standing: [] for standing in Standing}
     for bench in found:
         for seat in bench.seats:
@@ -114,7 +114,7 @@ def _seats(case: Context, group: Group, roll: "_Roll") -> Iterator[Seat]:
 
 
 class _Roll:
-    """What the coordinator, or else the record, says of single ranks."""
+    """The coordinator's answer, or else the record's, about single ranks."""
 
     def __init__(self, case: Context) -> None:
         record, probe = case.record, case.probe
@@ -135,11 +135,11 @@ class _Roll:
             self._missing = frozenset(record.roll.missing)
 
     def absent(self, rank: int) -> Standing:
-        """Where a rank stands that has no pod and is not done."""
+        """Return the state of a rank that has no pod and is not done."""
         return Standing.LOST if self._launched or rank in self._gone else self._empty
 
     def present(self, rank: int, pod: Pod) -> Standing:
-        """Where a rank stands that has a pod."""
+        """Return the state of a rank that has a pod."""
         shows = shown(pod, done=False)
         stage = shows.stage
         if stage is Stage.CRASHED and self._stopped(pod):
@@ -155,7 +155,7 @@ class _Roll:
         return Standing.RUNNING
 
     def _stopped(self, pod: Pod) -> bool:
-        """Whether it ended in a second after that of the experiment's end, as ``muster get`` says it."""
+        """Return True if the pod ended in a second after that of the experiment's end, as in ``muster get``."""
         return self._over_at is not None and pod.exit is not None and pod.exit.finished_at > self._over_at
 
 
@@ -174,18 +174,18 @@ def _absent(roll: RollCall) -> int:
 
 
 class Arrivals(NamedTuple):
-    """``missing`` is what is left of the plan's size."""
+    """The ranks that have arrived; ``missing`` is the rest of the plan's size."""
 
     arrived: int
     missing: int
 
 
 def arrivals(plan: Plan, record: Record, view: ReadOnlyView, now: float) -> Arrivals | None:
-    """The counts of the record's epoch; None where they are not known at ``now``, in wall seconds.
+    """Return the counts of the record's epoch; None if they are not known at ``now``, in wall seconds.
 
-    They are not where the coordinator speaks of rank 0 only, or has served and does not answer any more.
-    The coordinator's answer counts, then the record (a daemon that has just started has no answer yet). Without a
-    coordinator that can be asked, a member has arrived when its pod is ready or done, as in the rendezvous policy.
+    They are not known if the coordinator reports rank 0 only, or has served and no longer answers. The coordinator's
+    answer counts, then the record (a daemon that has just started has no answer yet). Without a coordinator that can be
+    asked, a member has arrived when its pod is ready or done, as in the rendezvous policy.
     """
     size = plan.size
     if plan.asked is None:

@@ -1,8 +1,8 @@
-"""What a PyTorch program may import: ``from muster.torch import pause, report``, which are those of ``muster``.
+"""The functions for PyTorch programs: ``from muster.torch import pause, report``, the same as those of ``muster``.
 
 The reports go to the TCPStore of the default process group, which Muster asks anyway who has joined
-(``muster.torch.reporting``). Only the standard library is imported, and torch is found where the program has imported
-it. The daemon never imports this package.
+(``muster.torch.reporting``). Only the standard library is imported, and torch is found if the program has imported it.
+The daemon never imports this package.
 """
 
 from muster import pause, report

@@ -1,6 +1,6 @@
 """The channel of PyTorch: the TCPStore of the default process group, which Muster reads from outside of the job.
 
-A report is a SET of one small key by the process's own client of the store, over the connection that it has: no new
+A report is a SET of one small key by the process's own client of the store, over its open connection: no new
 connection, for which the store would look up a name. A client serves one call at a time, so a report waits while the
 program itself waits for the store, and then no step is made either.
 
@@ -26,7 +26,7 @@ class NoStore(Exception):
 
 
 class Place(NamedTuple):
-    """Which process this is: the index of its pod, its own index in the pod, and the number of processes in the pod."""
+    """The place of this process: the index of its pod, its index in the pod, and the number of processes in the pod."""
 
     member: int
     local: int
@@ -34,7 +34,7 @@ class Place(NamedTuple):
 
 
 class TcpStore(NamedTuple):
-    """The store, from this process."""
+    """The TCPStore, from this process."""
 
     client: Any
     place: Place
@@ -68,7 +68,7 @@ class TcpStore(NamedTuple):
 
 
 def tcp_store() -> TcpStore | None:
-    """The store of the default process group; None where there is none yet, or torch is not imported."""
+    """Return the store of the default process group; None if there is none yet, or torch is not imported."""
     module = sys.modules.get(TORCH)
     if module is None or not module.is_initialized():
         return None
@@ -77,7 +77,7 @@ def tcp_store() -> TcpStore | None:
 
 
 def place_of(environ: Mapping[str, str], rank: int, world: int) -> Place:
-    """The place of the process of that rank among ``world`` ones. Ranks of one pod follow each other."""
+    """Return the place of the process of that rank among ``world`` ones. Ranks of one pod follow each other."""
     number = {name: int(value) for name, value in environ.items() if name in _NUMBERS and value.isdigit()}
     if "LOCAL_RANK" in number and "LOCAL_WORLD_SIZE" in number:  # torchrun has started it
         local, processes = number["LOCAL_RANK"], number["LOCAL_WORLD_SIZE"]
@@ -95,7 +95,7 @@ _NUMBERS = frozenset({"PET_NODE_RANK", "PET_NNODES", "GROUP_RANK", "LOCAL_RANK",
 
 
 def _tcp(store: Any) -> Any:
-    """The TCPStore below prefixes. Raises ``NoStore``."""
+    """Return the TCPStore below prefixes. Raises ``NoStore``."""
     while (below := getattr(store, "underlying_store", None)) is not None:
         store = below
     if type(store).__name__ != "TCPStore":

@@ -1,1 +1,1 @@
-"""What is known of each run, and how watched runs follow from their objects and pods."""
+"""The entries of all runs, and how watched runs follow from their objects and pods."""

@@ -1,4 +1,4 @@
-"""Decides upon a watched run, and keeps its record in memory."""
+"""Decides about a watched run, and keeps its record in memory."""
 
 from typing import Final
 
@@ -7,11 +7,11 @@ from muster.state.vocabulary.record import Phase
 from muster.tracking.entry import Entry
 
 MOST_TURNS: Final = 16
-"""Decisions in a row at one moment; each moves a run at most one phase on."""
+"""Most decisions in a row at one moment; each moves a run by at most one phase."""
 
 
 def keep(entry: Entry, decision: Decision, now: float) -> None:
-    """Take the record of a decision over, in place of a status that nobody writes."""
+    """Take over the record of a decision, in place of a status that nobody writes."""
     entry.record = decision.record
     if decision.record.phase is Phase.SUSPENDED:
         entry.view.forget_coordinator()

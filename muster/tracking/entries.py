@@ -1,4 +1,4 @@
-"""Entries by uid, and by what people call them: a post names its run, and 10,000 of them are not walked for it."""
+"""Entries by uid, and by namespace, name and kind: a post names its run, which is found among 10,000 without a walk."""
 
 from muster.tracking.entry import Entry
 
@@ -7,7 +7,7 @@ _Name = tuple[str, str, str]
 
 
 class Entries(dict[str, Entry]):
-    """Entries by uid. They come by assignment and go by ``pop``."""
+    """Entries by uid. They are added by assignment and removed by ``pop``."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -27,7 +27,7 @@ class Entries(dict[str, Entry]):
         return entry
 
     def named(self, namespace: str, name: str, kind: str) -> Entry | None:
-        """The entry of the object of that kind and name: of several, the one that came last."""
+        """Return the entry of the object of that kind and name; of several, the one that was added last."""
         wanted = namespace, name, kind
         entry = self.get(self._uids.get(wanted, ""))
         return entry if entry is not None and _name(entry) == wanted else None

@@ -25,7 +25,7 @@ class Unanswered:
     after: Record
     story: tuple[StoryLine, ...]
     moved: float = 0.0
-    """Seconds by which it moved the persisted times."""
+    """Seconds by which the write moved the persisted times."""
 
 
 @dataclass(slots=True)
@@ -36,59 +36,59 @@ class Entry:
     members: Membership
     plan: Plan | None = None
     problem: str = ""
-    """Why there is no plan for the latest spec; empty if there is one."""
+    """The reason why the latest spec has no plan; empty if it has one."""
     record: Record | None = None
     unreadable: bool = False
-    """The object's status cannot be understood, so nothing may be decided."""
+    """True if the object's status cannot be understood, so that nothing may be decided."""
     freshness: Freshness = field(default_factory=Freshness)
     unanswered: list[Unanswered] = field(default_factory=list)
     """Our status writes since ``freshness.version`` whose outcome is unknown."""
     refused: int = 0
-    """The resourceVersion for which a status write was a conflict last."""
+    """The resourceVersion of the last status write that was a conflict."""
     writing: Unanswered | None = None
-    """The status write that is under way."""
+    """The status write that is in progress."""
     own: Mapping[str, Any] = field(default_factory=dict)
-    """Of an object of another kind: its own status as it is persisted, without the record."""
+    """The persisted own status of an object of another kind, without the record."""
     watched: WatchedRun | None = None
-    """Of an object that is only watched over; its record lives here alone."""
+    """The facts of an object that is only watched; its record is kept here alone."""
     looked: int = 0
     """The resourceVersion of the record for which the coordinator was asked a last time."""
     heard_at: float | None = None
-    """When Events about it or its pods were read last, in wall seconds."""
+    """The wall second at which Events about it or its pods were read last."""
     step: float = 0.0
     """Seconds by which the wall clock was set since the record was persisted."""
 
     def clock_stepped(self, seconds: float) -> None:
-        """The wall clock was set."""
+        """Move the times by a step of the wall clock."""
         self.step += seconds
         self.view.clock_stepped(seconds)
 
     @property
     def pending_at(self) -> float | None:
-        """When the first status write was decided that may have been carried out, and is not seen yet.
+        """The time of the first decided status write that may have been applied, and is not seen yet.
 
-        Time after it may belong to another bucket than the record says. So it is not counted until that is known, and
-        no counter falls.
+        Later time may belong to another bucket than the record's. So it is not counted until that is known, and no
+        counter falls.
         """
         pending = self.unanswered if self.writing is None else (*self.unanswered, self.writing)
         return min((each.after.updated_at + self.step - each.moved for each in pending), default=None)
 
     @property
     def owners(self) -> Owners:
-        """Whose it is, by the labels that the installation reads."""
+        """The owners, by the labels that the installation reads."""
         return self.seen.owners
 
     @property
     def of_run_kind(self) -> bool:
-        """It is of another kind than Experiment, and Muster runs it."""
+        """True for an object of another kind than Experiment that Muster runs."""
         return self.seen.kind != KIND and self.watched is None
 
     @property
     def title(self) -> str:
-        """Its name for people."""
+        """The name for people."""
         return title(self.seen.kind, self.seen.name)
 
     @property
     def view(self) -> View:
-        """What is seen of the members."""
+        """The view of the members."""
         return self.members.view

@@ -1,7 +1,7 @@
-"""Sets of labelled pods, as the objects that they do not have.
+"""Sets of labelled pods, each with an object made up for the one that it lacks.
 
-The object of a set is made of its pods. It is there from the first to the last of them. Its annotations are those of
-its pods, of the first one that states each; its size never shrinks while it exists.
+The object of a set is made of its pods. It exists from the first to the last of them. Its annotations are those of its
+pods, of the first one that states each; its size never shrinks while it exists.
 """
 
 import json
@@ -22,16 +22,16 @@ Key = tuple[str, str]
 
 @dataclass(slots=True)
 class _Set:
-    """``sizes``: by group, one more than the highest index seen, or as many pods as were there at a time."""
+    """One set. ``sizes``: by group, the highest index plus one, or the most pods at a time."""
 
     created: float
     sizes: dict[str, int] = field(default_factory=dict)
     here: Counter[str] = field(default_factory=Counter)
-    """By group: pods that count as one each."""
+    """Pods that count as one each, by group."""
     indices: Counter[tuple[str, int]] = field(default_factory=Counter)
-    """By group and index: pods at work."""
+    """Pods at work, by group and index."""
     shared: int = 0
-    """Indices that several pods at work have."""
+    """Number of indices that several pods at work have."""
     asks: dict[str, str] = field(default_factory=dict)
     version: int = 0
     record: ExperimentRecord | None = None
@@ -52,7 +52,7 @@ class _Set:
 
 
 class LabelledSets:
-    """Follows all sets; each change of a pod gives the change of its set's object."""
+    """The sets; each change of a pod gives the change of its set's object."""
 
     def __init__(self) -> None:
         self._sets: dict[Key, _Set] = {}
@@ -60,7 +60,7 @@ class LabelledSets:
     def change(
         self, key: Key, old: Pod | None, new: Pod | None, pods: Mapping[str, Pod]
     ) -> tuple[ExperimentRecord | None, ExperimentRecord | None] | None:
-        """Take in the change of a pod of that set; ``pods`` are all of it now. None where the object is the same."""
+        """Take in the change of a pod of that set, which now has ``pods``. Return None if its object is unchanged."""
         known = self._sets.get(key)
         if not pods:
             if known is None:

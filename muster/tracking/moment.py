@@ -15,9 +15,9 @@ from muster.watchers.watched import object_decoder_of
 
 
 def entry_of(kind: WatchedKind, obj: Object, pods: Iterable[Pod], made: Object | None = None) -> Entry | None:
-    """The entry of one object; ``made`` is what its controller has made of it. None where it cannot be read.
+    """Return the entry of one object; ``made`` is the object that its controller made. None if it cannot be read.
 
-    A set of labelled pods has no object but its pods: ``obj`` is not looked at.
+    A set of labelled pods has no object but its pods, so ``obj`` is ignored.
     """
     runs = WatchedRuns()
     index = WatchedIndex(runs, {kind.name: replace(kind, wanted=every)}, ours=lambda _kind, _obj: False)
@@ -31,13 +31,13 @@ def entry_of(kind: WatchedKind, obj: Object, pods: Iterable[Pod], made: Object |
 
 
 def record_of(kind: WatchedKind | Made, obj: Object) -> ExperimentRecord | None:
-    """The flat record of an object, as a list of the API server brings it; None where it cannot be used."""
+    """Return the flat record of an object, as a list of the API server has it; None if it cannot be used."""
     body = json.dumps({"metadata": {"resourceVersion": "1"}, "items": [obj]}).encode("utf-8", "replace")
     return next(iter(object_decoder_of(kind).page(body).objects), None)
 
 
 def unasked(plan: Plan) -> Plan:
-    """The plan of a run whose coordinator is not asked: a member has arrived when its pod is ready."""
+    """Return the plan of a run whose coordinator is not asked: a member has arrived when its pod is ready."""
     if plan.coordinator is None:
         return plan
     return replace(plan, coordinator=replace(plan.coordinator, probe=ProbeKind.NONE))

@@ -1,10 +1,10 @@
 """The watched objects of the index: which objects and sets of pods are subjects, and whose each pod is.
 
-An object whose controller is watched over itself is a part of that and no subject: the Job of a JobSet. Pods are kept
-by owner key, with or without an object that claims them, as the watches are independent.
+An object whose controller is itself watched is a part of it and no subject: the Job of a JobSet. Pods are kept by owner
+key, with or without an object that claims them, as the watches are independent.
 
-What one object or pod holds never disturbs another: an exception is logged and counted, and the object is read anew
-from all of its pods, or left out until its next change.
+The content of one object or pod never disturbs another: an exception is logged and counted, and the object is read
+again from all of its pods, or left out until its next change.
 """
 
 from collections.abc import Callable, Mapping
@@ -33,19 +33,19 @@ PODS = "pods"
 
 
 class Runs(Protocol):
-    """Where the entries of watched runs are kept; the daemon keeps those of all other runs there, too."""
+    """The store of the entries of watched runs; the daemon keeps those of all other runs there, too."""
 
     entries: Entries
     pods: int
 
     @property
     def wanted(self) -> Callable[[str], None]:
-        """Called with the uid of each run whose tracked facts changed."""
+        """The callback for each run whose tracked facts changed, with its uid."""
         ...
 
     @property
     def gone(self) -> Callable[[str], None]:
-        """Called with the uid of a run that is about to leave."""
+        """The callback for a run that is about to leave, with its uid."""
         ...
 
 
@@ -60,7 +60,7 @@ class WatchedRuns:
 
 
 Report = Callable[..., object]
-"""Logs a message with the fields that are given by name; ``exc_info`` is the exception that it is about."""
+"""A function that logs a message with named fields; ``exc_info`` is the exception behind it."""
 
 
 def unreported(message: str, **_fields: Any) -> None:
@@ -68,11 +68,11 @@ def unreported(message: str, **_fields: Any) -> None:
 
 
 class WatchedIndex:
-    """Keeps the entries of watched objects in ``index``.
+    """The index of watched objects, which keeps their entries in ``index``.
 
-    ``kinds`` are those that are watched, by name, outermost first. ``ours`` says of an object that Muster runs it.
-    ``count`` counts an exception by place, and ``report`` logs it. ``alone``: no controller but Muster runs objects of
-    these kinds.
+    ``kinds`` are those that are watched, by name, outermost first. ``ours`` returns True for an object that Muster
+    runs. ``count`` counts an exception by place, and ``report`` logs it. ``alone``: no controller but Muster runs
+    objects of these kinds.
     """
 
     def __init__(
@@ -93,12 +93,12 @@ class WatchedIndex:
         self._report = report
         self._pods: dict[Key, dict[str, Pod]] = {}
         self._claimants: dict[Key, str] = {}
-        """By owner key, the uid of the object that claims the pods."""
+        """The uid of the object that claims the pods, by owner key."""
         self._sets = LabelledSets()
         self._made = MadeObjects(kinds, report)
 
     def object_changed(self, name: str, old: ExperimentRecord | None, new: ExperimentRecord | None) -> None:
-        """An object of the kind of that name came, changed or went."""
+        """Take in a new, changed or deleted object of the kind of that name."""
         either = new or old
         try:
             self._object(name, new, old)
@@ -108,7 +108,7 @@ class WatchedIndex:
                 self._forget(either.uid)
 
     def pod_changed(self, old: Pod | None, new: Pod | None) -> None:
-        """A pod came, changed or went."""
+        """Take in a new, changed or deleted pod."""
         self._index.pods += (new is not None) - (old is not None)
         if old is not None and new is not None and (old.owner, old.namespace) != (new.owner, new.namespace):
             self._pod(old, old, None)
@@ -135,7 +135,7 @@ class WatchedIndex:
         self._index.wanted(new.uid)
 
     def _take(self, entry: Entry, run: WatchedRun, obj: Object, *, too_large: bool) -> None:
-        """Read the object: its plan, what it says of itself, and which pods it claims."""
+        """Read the object: its plan, its own status, and the pods that it claims."""
         try:
             plan = _plan(run.kind, obj, too_large=too_large)
             if self._alone and not run.kind.virtual:
@@ -156,13 +156,13 @@ class WatchedIndex:
         run.secrets = secrets_within(obj.get("spec")) if counted < plan.size else NO_SECRETS
 
     def _follow(self, entry: Entry, run: WatchedRun, alone: Plan) -> None:
-        """Judge its pods by its plan, with what its controller has made of it."""
+        """Follow the pods by the plan of the object and of the one that its controller made."""
         entry.plan = plan = self._made.joined(run.kind, entry.seen.uid, alone)
         held = (pod for key in self._keys(entry, run) for pod in self._pods.get(key, {}).values())
         run.members.follow(plan, run.claims, held)
 
     def _part(self, name: str, obj: Object | None, new: ExperimentRecord | None, old: ExperimentRecord | None) -> None:
-        """Where the object was made for another one: that one has the pods which this one says."""
+        """Take in an object that was made for another one: its plan names the pods of the other."""
         if new is None or obj is None:
             if old is not None and (outer := self._made.gone(old.uid)) and outer not in self._index.entries:
                 self._made.forget(outer)
@@ -183,7 +183,7 @@ class WatchedIndex:
             self._claimants.setdefault((namespace, owner), uid)
 
     def _keys(self, entry: Entry, run: WatchedRun) -> list[Key]:
-        """The owner keys that the object claims and no other did before it."""
+        """Return the owner keys that the object claims and no other object claimed before it."""
         keys = [(entry.seen.namespace, owner) for owner in run.claims]
         return [key for key in keys if self._claimants.get(key) == entry.seen.uid]
 
@@ -210,7 +210,7 @@ class WatchedIndex:
             self._pods.pop(key, None)
 
     def _subject(self, name: str, obj: Object) -> bool:
-        """The object is watched over by itself."""
+        """Return True if the object is watched by itself."""
         kind = self._kinds.get(name)
         if kind is None or self._ours(kind.subject.kind, obj) or not kind.wanted(obj):
             return False
@@ -225,7 +225,7 @@ class WatchedIndex:
         return True
 
     def _watched(self, name: str, reference: Mapping[str, Any]) -> bool:
-        """The controller that is referred to is of a kind that is watched over, and further out than ``name``."""
+        """Return True if the controller in the reference is of a watched kind that is further out than ``name``."""
         for outer, kind in self._kinds.items():
             if outer == name:
                 return False
@@ -246,7 +246,7 @@ class WatchedIndex:
                 del self._claimants[entry.seen.namespace, owner]
 
     def _read(self, record: ExperimentRecord) -> dict[str, Any] | None:
-        """The object; None where its JSON cannot be read."""
+        """Return the object; None if its JSON cannot be read."""
         try:
             return watched_object(record)
         except (ValueError, RecursionError):

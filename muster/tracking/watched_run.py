@@ -1,4 +1,4 @@
-"""What the daemon knows of one watched object beside what every entry has."""
+"""The facts about one watched object that other entries do not have."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,12 +14,12 @@ from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Pod
 
 LOOKED_AT: Final = 4_096
-"""Ranks among which a member without a pod is looked for."""
+"""Ranks that are searched for a member without a pod."""
 
 
 @dataclass(slots=True)
 class WatchedRun:
-    """One watched object. ``created`` is the wall second of its creation, 0 where it is not known."""
+    """One watched object. ``created`` is the wall second of its creation, 0 if it is not known."""
 
     name: str
     """The name of its kind in the settings."""
@@ -27,23 +27,23 @@ class WatchedRun:
     created: float = 0.0
     members: WatchedMembership = field(default_factory=WatchedMembership)
     claims: Mapping[str, Claim] = field(default_factory=dict)
-    """By owner key."""
+    """The claims on pods, by owner key."""
     attempts: Attempts = field(default_factory=Attempts)
     refused: str = ""
-    """The problem of the object that an Event has said last."""
+    """The problem that the last Event about the object named."""
     alone: Plan | None = None
-    """Its plan by the object alone, without what its controller has made of it."""
+    """The plan by the object alone, without the object that its controller made."""
     pod: Pod | None = None
-    """Of labelled pods that cannot be watched over: the one that the Event is about."""
+    """The pod that the Event about unwatchable labelled pods names."""
     asked_at: float | None = None
-    """When the API server accepted last that it ends by a deadline of its own; wall seconds."""
+    """The wall second at which the API server last accepted the end by a deadline of the run's own."""
     secrets: Secrets = NO_SECRETS
-    """The secrets in its spec, while pods of it are missing."""
+    """The secrets in the spec, while pods are missing."""
     announced: bool = False
-    """An Event says that it is to end by that deadline."""
+    """True once an Event has announced the end by that deadline."""
 
     def parts(self, plan: Plan, epoch: int) -> tuple[Part, ...]:
-        """What is asked why pods are missing: the parts of the first member without one."""
+        """Return the parts to ask why pods are missing: those of the first member without a pod."""
         tally, ranks = self.members.view.of(epoch), islice(range(plan.size), LOOKED_AT)
         rank = next((each for each in ranks if each not in tally.members and each not in tally.collected), 0)
         return parts_of(self.kind, plan, self.claims, rank)

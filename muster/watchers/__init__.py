@@ -1,1 +1,1 @@
-"""Watched objects become small flat records."""
+"""The watchers: watched objects become small flat records."""

@@ -1,9 +1,8 @@
 """Experiments: the metadata that is used, and spec and status as undecoded JSON.
 
 Only the metadata is decoded here, because the API server guarantees its form. The spec may be wrong; ``muster.api``
-parses it later, where an error can be reported on the experiment. Other annotations than Muster's own, managed fields
-and whatever else an object may hold up to its 1.5 MB are not kept, nor are spec and status once they have been read
-(``stripped``).
+parses it later, where an error can be reported on the experiment. Annotations of others, managed fields and everything
+else in an object of up to 1.5 MB are dropped; spec and status are dropped once they have been read (``stripped``).
 """
 
 import msgspec
@@ -40,34 +39,34 @@ class ExperimentRecord(msgspec.Struct, frozen=True, gc=False):
     resource_version: int
     generation: int
     deleting: bool
-    """A deletionTimestamp is set."""
+    """True if a deletionTimestamp is set."""
     spec: bytes
     """JSON; empty in a record that is ``stripped``."""
     status: bytes
     """JSON, ``null`` without a status; empty in a record that is ``stripped``."""
     finalizers: tuple[str, ...] = ()
-    """Those of the API server that say what becomes of its pods (``CASCADES``)."""
+    """The finalizers of the API server that decide what happens to its pods (``CASCADES``)."""
     kind: str = KIND
-    """That of an object of another kind, whose plan may depend on its ``labels`` and ``annotations`` too (JSON)."""
+    """The kind; the plan of an object of another kind may depend on its ``labels`` and ``annotations`` too (JSON)."""
     labels: bytes = b""
     annotations: bytes = b""
     ours: bool = True
-    """Muster is to run it. An object of another kind that is not ours is kept without its spec and status."""
+    """True if Muster is to run it. An object of another kind that is not ours is kept without its spec and status."""
     managed_by: str = ""
-    """Of an Experiment that is not ours: who runs it, and writes its status."""
+    """The manager that runs an Experiment that is not ours, and writes its status."""
     watched: bool = False
-    """Another controller runs it, and Muster only watches; ``metadata`` is all of its metadata (JSON)."""
+    """True if another controller runs it, and Muster only watches; ``metadata`` is all of its metadata (JSON)."""
     metadata: bytes = b""
     queue: str = ""
     """The queue that its label names."""
     priority_class: str = ""
     """The WorkloadPriorityClass that its label names."""
     restart_request: str = ""
-    """Who asked last for a restart, and when."""
+    """The person who asked last for a restart, and the time."""
     cancelled_by: str = ""
-    """Who cancelled it, and when."""
+    """The person who cancelled it, and the time."""
     owners: Owners = ()
-    """Whose it is, by the labels that the installation reads."""
+    """The owners, by the labels that the installation reads."""
 
 
 class Document(msgspec.Struct, gc=False):
@@ -95,7 +94,7 @@ class _Document(Document, gc=False):
 
 
 def flatten(document: Document) -> ExperimentRecord:
-    """The record of an Experiment. Raises ValueError if its metadata cannot be read."""
+    """Return the record of an Experiment. Raises ValueError if its metadata cannot be read."""
     metadata = document.metadata
     return ExperimentRecord(
         **identity(metadata, "an Experiment"),
@@ -108,7 +107,7 @@ def flatten(document: Document) -> ExperimentRecord:
 
 
 class _Managed(msgspec.Struct, gc=False):
-    """What of a spec is read here."""
+    """The part of a spec that is read here."""
 
     managedBy: str | None = None  # noqa: N815 - its name on the wire
 
@@ -117,7 +116,7 @@ _MANAGED = msgspec.json.Decoder(_Managed)
 
 
 def _manager(spec: msgspec.Raw) -> str:
-    """Who is to run it; empty where it is Muster, and where the spec cannot be read, which its plan reports."""
+    """Return the manager; empty for Muster, and for a spec that cannot be read, which its plan reports."""
     try:
         named = _MANAGED.decode(spec).managedBy
     except (msgspec.MsgspecError, ValueError, RecursionError):
@@ -126,7 +125,7 @@ def _manager(spec: msgspec.Raw) -> str:
 
 
 def _flatten(document: _Document) -> ExperimentRecord:
-    """The same, with what its labels, its annotations and ``spec.managedBy`` say."""
+    """Return the record with its labels, its annotations and ``spec.managedBy``."""
     labels = document.metadata.labels or {}
     queue, priority_class = word(labels.get(QUEUE_LABEL)), word(labels.get(PRIORITY_LABEL))
     record = flatten(document)
@@ -140,12 +139,12 @@ def _flatten(document: _Document) -> ExperimentRecord:
 
 
 def stripped(record: ExperimentRecord) -> ExperimentRecord:
-    """The record without spec, status, labels, annotations and metadata."""
+    """Return the record without spec, status, labels, annotations and metadata."""
     return msgspec.structs.replace(record, spec=b"", status=b"", labels=b"", annotations=b"", metadata=b"")
 
 
 def decoder_of(owners: OwnerLabels) -> Projection[_Document, ExperimentRecord]:
-    """The decoder of Experiments, which reads these labels of their owners."""
+    """Return the decoder of Experiments, which reads these labels of their owners."""
 
     def flatten_owned(document: _Document) -> ExperimentRecord:
         record = _flatten(document)

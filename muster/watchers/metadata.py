@@ -1,4 +1,4 @@
-"""metav1, as far as watchers read it: which object it is, whether it is being deleted, and who controls it."""
+"""metav1, as far as watchers read it: the identity of an object, its deletion, and its controller."""
 
 from typing import TypedDict
 
@@ -27,7 +27,7 @@ class Metadata(msgspec.Struct, gc=False):
 
 
 class OwnedMetadata(Metadata, gc=False):
-    """The same with the owners."""
+    """metav1.ObjectMeta with the owners."""
 
     ownerReferences: list[Owner] | None = None  # noqa: N815
 
@@ -38,7 +38,7 @@ class OwnedMetadata(Metadata, gc=False):
 
 
 class Identity(TypedDict):
-    """What every record of an object has."""
+    """The fields that every record of an object has."""
 
     uid: str
     name: str
@@ -47,7 +47,7 @@ class Identity(TypedDict):
 
 
 def identity(metadata: Metadata, what: str) -> Identity:
-    """Which object it is. Raises ValueError for ``what`` (``a Service``) without uid, name or resourceVersion."""
+    """Return the identity. Raises ValueError for ``what`` (``a Service``) without uid, name or resourceVersion."""
     if not metadata.uid or not metadata.name:
         raise ValueError(f"{what} without uid or name")
     return Identity(

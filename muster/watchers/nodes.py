@@ -1,4 +1,4 @@
-"""Nodes, as far as their labels say what several of them share, a rack, a pool and a zone, and which lead the cluster.
+"""Nodes, with the rack, pool and zone that their labels name, and whether they are of the control plane.
 
 musterd's connection asks for their metadata alone: a Node is 10 to 30 KB, and its status is written every few minutes.
 """
@@ -14,11 +14,11 @@ PATH = "/api/v1/nodes"
 CONTROL_PLANE = frozenset(("node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"))
 """Labels of nodes of the control plane, whatever their value (kubeadm; the second is that of clusters before 1.24)."""
 LONGEST = 63
-"""Characters of a label's value (RFC 1123, kubernetes: apimachinery/pkg/util/validation)."""
+"""Most characters of a label's value (RFC 1123, kubernetes: apimachinery/pkg/util/validation)."""
 
 
 class NodeRecord(msgspec.Struct, frozen=True, gc=False):
-    """One Node. ``places`` are what it shares with others."""
+    """One Node. ``places`` are the places that it shares with others."""
 
     uid: str
     name: str
@@ -39,7 +39,7 @@ class NodeDocument(msgspec.Struct, gc=False):
 
 
 def flatten(document: NodeDocument) -> NodeRecord:
-    """The record of a Node. Raises ValueError for one without uid, name or resourceVersion."""
+    """Return the record of a Node. Raises ValueError for one without uid, name or resourceVersion."""
     labels = document.metadata.labels or {}
     places = tuple(Place(kind, clean(value, LONGEST)) for kind, value in places_of(labels))
     leads = not CONTROL_PLANE.isdisjoint(labels)

@@ -1,10 +1,10 @@
-"""Events in which controllers say why they make no pods, and kubelets why a pod has no volumes or no network.
+"""Events in which controllers report why they make no pods, and kubelets why a pod has no volumes or no network.
 
-That is one short list for each object, and never a watch.
+They are read by one short list for each object, and never by a watch.
 
-Only Warnings are asked for, by the name of the object they are about. An Event of another kind of object with that
-name, of a deleted one, or of Muster itself is left out. What is kept is bounded, and free of what looks like a
-credential or is a secret of the object's own.
+Only Warnings are asked for, by the name of their object. An Event of another kind of object with that name, of a
+deleted one, or of Muster itself is left out. The kept text is bounded, and free of secrets of the object and of text
+that looks like a credential.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -24,20 +24,20 @@ from muster.state.view.own.remark import Remark
 PAGE: Final = 100
 """Events of one list. The API server keeps them for an hour, and controllers count repeats in one Event."""
 LARGEST: Final = 2**20
-"""Bytes of an answer that is read: an Event has a message of 1,024 characters at most."""
+"""Most bytes of an answer that is read: an Event has a message of 1,024 characters at most."""
 SECONDS: Final = 5.0
-"""Within which a list is answered."""
+"""Seconds within which a list is answered."""
 POD: Final = "pod"
 SUMMARY: Final = "Unable to attach or mount volumes: "
-"""The beginning of what a kubelet says every two minutes, beside the reason (kubernetes: pkg/kubelet/volumemanager)."""
+"""The beginning of a kubelet's message every two minutes, beside the reason (kubernetes: pkg/kubelet/volumemanager)."""
 LONGEST: Final = 512
-"""Characters of a message that are kept."""
+"""Most characters of a message that are kept."""
 
 
 async def read_remark(
     transport: Transport, namespace: str, parts: Sequence[Part], *, since: float, secrets: Secrets = NO_SECRETS
 ) -> Remark | None:
-    """The newest Warning about one of these, from ``since`` on; None without any. Raises ``ApiError``."""
+    """Return the newest Warning about one of these, from ``since`` on; None without any. Raises ``ApiError``."""
     path, found = core(namespace, "events"), list[Json]()
     for name in dict.fromkeys(part.name for part in parts):
         params = {"fieldSelector": f"involvedObject.name={name},type=Warning", "limit": str(PAGE)}
@@ -49,9 +49,9 @@ async def read_remark(
 def newest(
     events: Iterable[Json], parts: Sequence[Part], *, since: float, secrets: Secrets = NO_SECRETS
 ) -> Remark | None:
-    """The newest of the Warnings about one of these. Of those of one second the one about the innermost counts.
+    """Return the newest Warning about one of these. In the same second, the one about the innermost counts.
 
-    A kubelet's summary of volumes that are not there counts only where no other one says more.
+    A kubelet's summary of missing volumes counts only if no other Warning exists.
     """
     order = {(part.kind, part.name): number for number, part in enumerate(parts)}
     best: tuple[bool, float, int, Json] | None = None

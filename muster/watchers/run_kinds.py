@@ -1,7 +1,7 @@
 """Objects of other kinds, as the same records that Experiments are.
 
 An object that Muster is not to run (another controller manages it, or it ended before Muster came) is a record without
-spec and status: it is never decided upon, and costs little.
+spec and status: no decision is made about it, and it costs little.
 """
 
 import json
@@ -33,7 +33,7 @@ class _Document(msgspec.Struct, gc=False):
 
 
 def decoder_of(kind: RunKind, owners: OwnerLabels = NONE) -> Projection[_Document, ExperimentRecord]:
-    """The decoder of one other kind."""
+    """Return the decoder of one other kind."""
 
     def flatten(document: _Document) -> ExperimentRecord:
         metadata = document.metadata
@@ -51,7 +51,7 @@ def decoder_of(kind: RunKind, owners: OwnerLabels = NONE) -> Projection[_Documen
 
 
 def object_of(record: ExperimentRecord, kind: RunKind) -> dict[str, Any]:
-    """The object as its kind reads it. Raises ValueError or RecursionError where its JSON cannot be read."""
+    """Return the object as its kind reads it. Raises ValueError or RecursionError if its JSON cannot be read."""
     metadata: dict[str, Any] = {
         "uid": record.uid,
         "name": record.name,
@@ -62,7 +62,7 @@ def object_of(record: ExperimentRecord, kind: RunKind) -> dict[str, Any]:
         "finalizers": list(record.finalizers),
     }
     if record.deleting:
-        metadata["deletionTimestamp"] = "set"  # a plan says only whether there is one
+        metadata["deletionTimestamp"] = "set"  # a plan only needs to know that it is set
     subject = kind.subject
     spec = json.loads(record.spec)
     return {"apiVersion": subject.api_version, "kind": subject.kind, "metadata": metadata, "spec": spec}
@@ -73,4 +73,4 @@ def _ours(kind: RunKind, record: ExperimentRecord) -> bool:
         begun = _RECORD in record.status
         return kind.ours(object_of(record, kind)) and (begun or not kind.over(json.loads(record.status)))
     except (ValueError, RecursionError, TypeError, AttributeError):
-        return False  # only an object that says it is ours is
+        return False  # only a readable object can be ours

@@ -1,8 +1,8 @@
 """Objects and pods of watched runs, as the same flat records as those of Muster's own.
 
 A pod is read by the labels of its kind (``PodSource``). One that belongs to a run of another watch, or to none, is a
-record without an owner, which nothing looks at. It belongs to the first watch that has a place for it: the label alone
-says little, as the jobs of all kinds of Kubeflow's training operator label their pods as a JAXJob does.
+record without an owner, which nothing reads. It belongs to the first watch that has a place for it: the label alone
+proves little, as the jobs of all kinds of Kubeflow's training operator label their pods as a JAXJob does.
 """
 
 import json
@@ -32,9 +32,9 @@ OURS = "muster.dev/"
 """Prefix of the annotations that are read."""
 INDEX = "batch.kubernetes.io/job-completion-index"
 MOST = 64
-"""Annotations of one pod that are looked at."""
+"""Most annotations of one pod that are read."""
 LONGEST = 256
-"""Characters of an annotation that are kept."""
+"""Most characters of an annotation that are kept."""
 
 
 class NamedOwner(Owner, gc=False):
@@ -61,13 +61,13 @@ class Resources(msgspec.Struct, gc=False):
 
 
 class Container(msgspec.Struct, gc=False):
-    """What a container asks for (core/v1 Container)."""
+    """The resources of a container (core/v1 Container)."""
 
     resources: Resources | None = None
 
 
 class SpecWithDevices(Spec, gc=False):
-    """core/v1 PodSpec with what is asked for its containers."""
+    """core/v1 PodSpec with the resources of its containers."""
 
     resourceClaims: list[dict[str, Any]] | None = None  # noqa: N815
 
@@ -94,7 +94,7 @@ _METADATA, _LABELS = msgspec.json.Decoder(Metadata), msgspec.json.Decoder(_Label
 
 
 def object_decoder_of(kind: WatchedKind | Made, owners: OwnerLabels = NONE) -> Projection[_Document, ExperimentRecord]:
-    """The decoder of the objects of a watched kind."""
+    """Return the decoder of the objects of a watched kind."""
 
     def flatten(document: _Document) -> ExperimentRecord:
         plain = experiments.Document(_METADATA.decode(document.metadata), document.spec, document.status)
@@ -110,7 +110,7 @@ def object_decoder_of(kind: WatchedKind | Made, owners: OwnerLabels = NONE) -> P
 
 
 def watched_object(record: ExperimentRecord) -> dict[str, Any]:
-    """The whole object. Raises ValueError or RecursionError where its JSON cannot be read."""
+    """Return the whole object. Raises ValueError or RecursionError if its JSON cannot be read."""
     return {
         "kind": record.kind,
         "metadata": json.loads(record.metadata),
@@ -120,12 +120,12 @@ def watched_object(record: ExperimentRecord) -> dict[str, Any]:
 
 
 def pod_decoder_of(source: PodSource, outer: Sequence[PodSource]) -> Projection[PodDocument, Pod]:
-    """The decoder of one watch of pods; those of ``outer`` watches are left to them."""
+    """Return the decoder of one watch of pods; those of ``outer`` watches are left to them."""
     return Projection("Pod", PodDocument, pod_reader_of(source, outer))
 
 
 def pod_reader_of(source: PodSource, outer: Sequence[PodSource]) -> Callable[[PodDocument], Pod]:
-    """What makes the records of one watch of pods; of a pod that it leaves to another, a record without an owner."""
+    """Return the function that makes the records of one watch of pods; a pod of another watch gets no owner."""
 
     def flatten(document: PodDocument) -> Pod:
         facts = _facts(document.metadata)
@@ -145,7 +145,7 @@ def pod_reader_of(source: PodSource, outer: Sequence[PodSource]) -> Callable[[Po
             group=place.group,
             job=place.job,
             index=place.index,
-            rank=place.index,  # of a kind with one job, so that the record need not be copied
+            rank=place.index,  # the group has one job, so the record need not be copied
             epoch=place.epoch,
             created=created,
             parent=intern(place.uid),
@@ -158,7 +158,7 @@ def pod_reader_of(source: PodSource, outer: Sequence[PodSource]) -> Callable[[Po
 
 _CONTAINERS = msgspec.json.Decoder(list[Container] | None)
 _SAME: dict[Devices, Devices] = {}
-"""Pods of one run ask for the same: they share one tuple."""
+"""Shared tuples: the pods of one run ask for the same devices."""
 _MOST_SAME = 4096
 
 
@@ -191,7 +191,7 @@ def _facts(metadata: PodMetadata) -> PodFacts:
 
 
 def _asks(facts: PodFacts) -> str:
-    """The annotations that ask something of Muster for the whole run, as JSON; the same text for all of its pods."""
+    """Return the annotations that address Muster for the whole run, as JSON; the text is the same for all its pods."""
     asked = {key: text for key, text in facts.annotations.items() if key not in ("muster.dev/rank", INDEX)}
     if not asked:
         return ""

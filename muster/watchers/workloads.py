@@ -1,6 +1,6 @@
 """Workloads of Kueue (v1beta2), as flat records: those that Muster makes, and those that Kueue makes for its own kinds.
 
-Of the latter the owner's queue and Kueue's conditions are kept: they say why a JobSet or a RayJob is suspended.
+For the latter the owner's queue and Kueue's conditions are kept: they show why a JobSet or a RayJob is suspended.
 """
 
 import msgspec
@@ -19,7 +19,7 @@ PATH = f"/apis/{API_VERSION}/{PLURAL}"
 JOB_UID = "kueue.x-k8s.io/job-uid"
 """Label of a Workload that Kueue made: the uid of its owner (kueue: pkg/controller/constants)."""
 MOST = 32
-"""Conditions that are kept of a Workload that Kueue made; it writes fewer than 12."""
+"""Most conditions that are kept of a Workload that Kueue made; it writes fewer than 12."""
 
 
 class _ManagedFields(msgspec.Struct, gc=False):
@@ -71,7 +71,7 @@ class WorkloadDocument(msgspec.Struct, gc=False):
 
 
 def flatten(document: WorkloadDocument) -> Workload:
-    """The record of a Workload. Raises ValueError for one without uid, name or resourceVersion."""
+    """Return the record of a Workload. Raises ValueError for one without uid, name or resourceVersion."""
     metadata, spec, status = document.metadata, document.spec or _Spec(), document.status or _Status()
     ours = LABEL_UID in (metadata.labels or {})
     assignments = (status.admission.podSetAssignments or ()) if status.admission and ours else ()
@@ -96,12 +96,12 @@ def flatten(document: WorkloadDocument) -> Workload:
 
 
 def _by_kueue(fields: _ManagedFields) -> bool:
-    """Kueue's managers are ``kueue`` and, for server-side apply, names that begin with it (kueue: pkg/constants)."""
+    """Return True for fields of Kueue: its managers' names begin with ``kueue`` (kueue: pkg/constants)."""
     return fields.subresource == "status" and (fields.manager or "").startswith("kueue")
 
 
 def _condition(read: _Condition, *, whole: bool) -> WorkloadCondition:
-    """One condition; ``whole``: as it was, because a patch sends it back."""
+    """Return one condition; ``whole``: unchanged, because a patch sends it back."""
     return WorkloadCondition(
         type=read.type,
         status=read.status,

@@ -1,7 +1,7 @@
-"""What an XGBoost program may import: ``from muster.xgboost import callback``.
+"""The callback for XGBoost programs: ``from muster.xgboost import callback``.
 
-XGBoost's tracker cannot be asked for anything, so reports go to musterd's endpoint, where the run has
-``spec.progressEndpoint``. xgboost is imported by ``callback``, and the daemon never imports this package.
+XGBoost's tracker answers no questions, so reports go to musterd's endpoint, if the run has ``spec.progressEndpoint``.
+xgboost is imported by ``callback``, and the daemon never imports this package.
 """
 
 from collections.abc import Mapping
@@ -13,15 +13,15 @@ __all__ = ["callback"]
 
 
 def callback() -> Any:
-    """A callback for ``xgboost.train(..., callbacks=[callback()])``: reports each round before it begins and after it.
+    """Return a callback for ``xgboost.train(..., callbacks=[callback()])`` that reports each round before and after it.
 
-    A rank that does not begin its round is behind those that wait for it in there. The newest value of each evaluation
-    metric is reported beside the round, up to eight of them.
+    A rank that does not begin its round is behind those that wait for it inside the round. The newest value of each
+    evaluation metric is reported beside the round, up to eight of them.
     """
     from xgboost.callback import TrainingCallback
 
     class Report(TrainingCallback):  # type: ignore[misc, unused-ignore]
-        """Reports rounds as steps."""
+        """The callback that reports rounds as steps."""
 
         def before_iteration(self, _model: Any, epoch: int, evals_log: Mapping[str, Any]) -> bool:
             reports.report(epoch, newest(evals_log))
@@ -35,7 +35,7 @@ def callback() -> Any:
 
 
 def newest(evals_log: Mapping[str, Any]) -> dict[str, Any]:
-    """The newest value of each metric: ``train-rmse`` for the metric rmse of the data train."""
+    """Return the newest value of each metric: ``train-rmse`` for the metric rmse of the data train."""
     found: dict[str, Any] = {}
     for data, metrics in evals_log.items():
         for name, values in metrics.items():

@@ -1,4 +1,4 @@
-"""No rank runs twice, whatever is done to the labels and the owner references of pods that run."""
+"""No rank runs twice, whatever happens to the labels and the owner references of running pods."""
 
 import asyncio
 from collections.abc import Callable
@@ -12,9 +12,9 @@ from tests.daemon.virtual_daemon import RUN, Cluster, experiment, scraped, virtu
 from tests.fakes.history import Object
 
 SOON = 3.0
-"""Seconds within which it is said."""
+"""Seconds within which it is reported."""
 LATER = 100.0
-"""Seconds after which a gang that is broken would long have been restarted."""
+"""Seconds after which a broken gang would long have been restarted."""
 
 
 def without_label(metadata: Object) -> Object:
@@ -43,7 +43,7 @@ ALTERATIONS: dict[Alteration, str] = {
 
 
 def path_of(cluster: Cluster, rank: int) -> str:
-    """The path of that rank's pod in epoch 0."""
+    """Return the path of that rank's pod in epoch 0."""
     return next(
         path
         for path, obj in cluster.api.objects.items()
@@ -159,7 +159,7 @@ async def test_no_rank_starts_beside_its_altered_pod_of_the_epoch_before(
     cluster.api.put(path, {**pod, "metadata": {**pod["metadata"], "finalizers": []}})
     cluster.api.remove(path)
     await asyncio.sleep(60)
-    assert epochs(cluster) == {"0", "1"}  # the pod that failed is kept
+    assert epochs(cluster) == {"0", "1"}  # the failed pod is kept
     assert len(cluster.api.named("pods")) == 5
 
 

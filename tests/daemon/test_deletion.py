@@ -23,7 +23,7 @@ async def started(api: FakeApi, size: int = SIZE) -> Musterd:
 
 
 def leaves(api: FakeApi, *finalizers: str) -> None:
-    """The API server's answer to a DELETE of an object with finalizers."""
+    """Answer a DELETE of an object with finalizers as the API server does."""
     obj = api.objects[RUN]
     metadata = {**obj["metadata"], "deletionTimestamp": api.now(), "finalizers": list(finalizers)}
     metadata["generation"] += 1
@@ -90,7 +90,7 @@ async def test_a_deletion_that_fails_is_repeated_where_that_may_help(
 @pytest.mark.parametrize("spec", [{"cancel": True}, {"suspend": True}])
 @virtually
 async def test_a_pod_whose_deletion_conflicts_is_deleted_within_a_second(api: FakeApi, spec: dict[str, bool]) -> None:
-    """No event of another pod comes, from which the experiment would be decided upon again."""
+    """No event of another pod comes that would requeue the experiment."""
     musterd = await started(api, 1)
     api.fail("DELETE", Conflict("the object has been modified", status=409), times=3)
     api.put(RUN, {**api.objects[RUN], "spec": {**api.objects[RUN]["spec"], **spec}})
@@ -112,5 +112,5 @@ async def test_a_standby_deletes_nothing(api: FakeApi) -> None:
 
 
 def _but_discovery(asked: list[str]) -> list[str]:
-    """The requests without those that ask, once a minute, whether the CRD of another kind is there."""
+    """Return the requests without those that ask, once a minute, whether the CRD of another kind is served."""
     return [each for each in asked if "jobset.x-k8s.io" not in each]

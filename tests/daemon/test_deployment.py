@@ -16,7 +16,7 @@ DEPLOY = Path(__file__).parents[2] / "deploy"
 
 @pytest.fixture(scope="module")
 def objects() -> dict[str, dict[str, Any]]:
-    """By kind; for kinds that come twice, the last."""
+    """Return the objects by kind; for kinds that come twice, the last."""
     documents = yaml.safe_load_all((DEPLOY / "musterd.yaml").read_text(encoding="utf-8"))
     return {each["kind"]: each for each in documents if each}
 

@@ -1,4 +1,4 @@
-"""The event recorder: which Events are written, in which order, and what a slow namespace delays."""
+"""The event recorder: the Events that are written, their order, and the delay of a slow namespace."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
@@ -19,7 +19,7 @@ P = ParamSpec("P")
 
 
 class Server:
-    """Takes a second for an Event, and forever in a namespace that hangs."""
+    """A server that takes a second for an Event, and forever in a namespace that hangs."""
 
     def __init__(self) -> None:
         self.hanging: set[str] = set()

@@ -19,7 +19,7 @@ PROMPT = 0.5
 
 
 class SlowAdmission(Way):
-    """Pods are admitted after ``delay`` seconds in every namespace whose name begins with ``slow``."""
+    """A server that admits pods after ``delay`` seconds in every namespace whose name begins with ``slow``."""
 
     delay = 1e9
     under_way = 0
@@ -113,7 +113,7 @@ async def test_one_namespace_has_a_quarter_of_all_creates_under_way(api: FakeApi
 
 @virtually
 async def test_slow_admission_is_waited_for_longer_after_a_create_without_an_answer(api: FakeApi) -> None:
-    """A webhook that takes longer than the first time limit holds an experiment up, and not forever."""
+    """A webhook that takes longer than the first time limit delays an experiment, and not forever."""
     crowd = Crowd(api)
     crowd.way.delay = 25.0
     crowd.submit("slow-0", "run", 4)

@@ -8,7 +8,7 @@ from tests.daemon.virtual_daemon import RUN, Cluster, experiment, virtually
 
 
 async def runs(cluster: Cluster, **spec: object) -> None:
-    """Two members run, and the watch has shown it."""
+    """Let two members run, and the watch show it."""
     cluster.api.put(RUN, experiment(2, **spec))
     await asyncio.sleep(2)
     for rank in range(2):

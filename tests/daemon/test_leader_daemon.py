@@ -1,4 +1,4 @@
-"""Whole daemons that stand for election, on one API server in memory and in virtual time."""
+"""Whole daemons that take part in an election, on one API server in memory and in virtual time."""
 
 import asyncio
 import json
@@ -33,7 +33,7 @@ LATENCY = 0.02
 
 
 class Way(Prompt):
-    """One daemon's way to the server. ``cut`` lets no request through; ``held`` names a kind whose news do not come."""
+    """One daemon's connection to the server. ``cut`` lets no request through; ``held`` names a kind without news."""
 
     def __init__(self, api: FakeApi) -> None:
         self.api = api
@@ -68,7 +68,7 @@ class Way(Prompt):
 
     @property
     def written(self) -> list[str]:
-        """Its writes, those of the Lease left out."""
+        """Return its writes, except those of the Lease."""
         return [what for what in self.asked if not what.startswith("GET") and "leases" not in what]
 
 
@@ -84,16 +84,16 @@ class Silent:
         yield
 
     async def close(self) -> None:
-        """Nothing is open."""
+        """Close nothing: no connection is open."""
 
 
 class Musterd:
-    """A daemon with its way. ``kill`` ends it as SIGKILL would: nothing it still tries is heard."""
+    """A daemon with its connection. ``kill`` ends it as SIGKILL would: none of its later requests arrives."""
 
     def __init__(self, api: FakeApi, name: str, way: type[Way] = Way, **settings: Any) -> None:
         self.way = way(api)
         self.frozen = 0.0
-        """Seconds for which its machine stood still, and its loop does not know it."""
+        """Seconds for which its machine was stopped, which its loop does not know."""
         loop = asyncio.get_running_loop()
         self.daemon = Daemon(
             self.way,
@@ -122,12 +122,12 @@ class Musterd:
 
 
 def virtually(story: Callable[Concatenate[FakeApi, P], Coroutine[Any, Any, None]]) -> Callable[P, None]:
-    """A test of a story in virtual time."""
+    """Make a test of a story in virtual time."""
     return as_test(story, with_lease(FakeApi))
 
 
 def with_lease(make: Callable[..., A]) -> Callable[[Callable[[A], Coroutine[Any, Any, None]]], None]:
-    """Plays a story on such an API server, which has the Lease of the election."""
+    """Return the player of a story on such an API server, which has the Lease of the election."""
 
     async def run(story: Callable[[A], Coroutine[Any, Any, None]]) -> None:
         api = make(asyncio.get_running_loop().time, nodes=True)
@@ -138,7 +138,7 @@ def with_lease(make: Callable[..., A]) -> Callable[[Callable[[A], Coroutine[Any,
 
 
 async def until(holds: Callable[[], bool], seconds: float = 60.0) -> float:
-    """Wait; the seconds it took."""
+    """Wait, and return the seconds that it took."""
     loop = asyncio.get_running_loop()
     began = loop.time()
     while not holds():
@@ -148,7 +148,7 @@ async def until(holds: Callable[[], bool], seconds: float = 60.0) -> float:
 
 
 async def pair(api: FakeApi, **settings: Any) -> tuple[Musterd, Musterd]:
-    """A leader and a standby."""
+    """Start a leader and a standby."""
     one = Musterd(api, "one", **settings)
     await until(lambda: one.leads)
     two = Musterd(api, "two", **settings)
@@ -157,7 +157,7 @@ async def pair(api: FakeApi, **settings: Any) -> tuple[Musterd, Musterd]:
 
 
 def run(size: int = 4, **spec: Any) -> dict[str, Any]:
-    """An experiment of so many members that need not meet."""
+    """Return an experiment with that number of members, which need not meet."""
     worker = {"count": size, "resources": {"cpus": 1, "ramRatio": 2}}
     usual = {"operator": "jobset", "image": "x", "command": "train", "types": {"worker": worker}}
     metadata = {"name": "run", "namespace": "team"}
@@ -206,7 +206,7 @@ async def test_a_batch_ends_in_its_middle_when_leadership_does(api: FakeApi) -> 
     assert not [name for name in names if name.startswith(("step", "recorder", "events", "create", "leading"))], names
     made, asked = len(api.named("pods")), len(one.way.written)
     one.way.cut = True
-    api.gate.set()  # what waited at its door goes through
+    api.gate.set()  # the waiting requests go through
     await until(lambda: two.leads)
     assert len(one.way.written) == asked
     assert len(api.named("pods")) >= made
@@ -250,7 +250,7 @@ async def test_probes_end_with_the_leadership(api: FakeApi) -> None:
 
 @virtually
 async def test_a_new_leader_does_not_act_on_a_record_the_old_one_has_replaced(api: FakeApi) -> None:
-    """The standby still believes the experiment suspended, and sees pods of it run."""
+    """The standby still has the experiment as suspended, and sees its pods run."""
     one, two = await pair(api)
     api.put(RUN, run(suspend=True))
     await until(lambda: api.objects[RUN].get("status", {}).get("phase") == "Suspended")
@@ -309,7 +309,7 @@ async def test_a_leader_that_comes_back_confirms_again_what_it_knew(api: FakeApi
     await until(lambda: len(api.named("pods")) == 4)
     entry = next(iter(one.daemon.index))
     assert entry.view.engine.confirmed == 0
-    await asyncio.sleep(5)  # the status says so, too
+    await asyncio.sleep(5)  # the status has it, too
     one.way.cut = True
     await until(lambda: two.leads)
     one.way.cut = False

@@ -1,4 +1,4 @@
-"""Two real musterds on one local cluster: the leader is stopped, goes on, and is killed, while an experiment runs."""
+"""Two real musterds on one local cluster: the leader is stopped, continues, and is killed, while an experiment runs."""
 
 import asyncio
 import contextlib
@@ -36,7 +36,7 @@ LOSSES = re.compile(r'muster_leader_transitions_total\{event="(?:expired|ousted)
 PORT = re.compile(r"https://127\.0\.0\.1:(\d+)")
 TAKEOVER = 3.0
 SLACK = 60.0
-"""Seconds that a machine with more to do than this test may take longer. What is judged is who leads."""
+"""Seconds that a machine with more to do than this test may take longer. The test judges who leads."""
 
 SLEEPERS = {
     "apiVersion": API_VERSION,
@@ -53,7 +53,7 @@ SLEEPERS = {
 
 
 class Program:
-    """A process of ours, with its words in a file; it ends with this one at the latest."""
+    """A process of ours, with its output in a file; it ends with this one at the latest."""
 
     def __init__(self, name: str, folder: Path, *arguments: str, **options: Any) -> None:
         self.log = folder / f"{name}.log"
@@ -85,28 +85,28 @@ class Musterd(Program):
         super().__init__(name, folder, "muster.daemon.main", "--kubeconfig", str(kubeconfig), *address, *FAST)
 
     def holds(self, lease: dict[str, Any]) -> bool:
-        """The Lease names it."""
+        """Return True if the Lease names it."""
         holder = lease.get("spec", {}).get("holderIdentity") or ""
         return bool(holder.startswith(f"{socket.gethostname()}-{self.process.pid}_"))
 
     async def says(self, path: str) -> str:
-        """What it answers over HTTP."""
+        """Return its answer over HTTP."""
         async with aiohttp.ClientSession() as session, session.get(self.url + path) as answer:
             return await answer.text()
 
 
 @dataclass
 class Ground:
-    """The cluster and what is on it."""
+    """The cluster and its objects."""
 
     cluster: Program
     api: Connection
     relay: Relay
-    """The daemons' way to the API server."""
+    """The daemons' connection to the API server."""
     one: Musterd
     two: Musterd
     pods: dict[str, dict[str, Any]]
-    """Every pod there ever was, by uid."""
+    """Every pod that ever existed, by uid."""
 
     async def get(self, path: str) -> dict[str, Any]:
         try:
@@ -116,7 +116,7 @@ class Ground:
         return found
 
     async def leader(self) -> Musterd | None:
-        """The daemon that leads by its own account, and that the Lease names."""
+        """Return the daemon that leads by its own account, and that the Lease names."""
         held = await self.get(LEASE)
         for daemon in (self.one, self.two):
             if daemon.holds(held):
@@ -134,11 +134,11 @@ class Ground:
         return told
 
     def epoch(self, number: int) -> list[dict[str, Any]]:
-        """The pods there ever were of that epoch."""
+        """Return all pods of that epoch that ever existed."""
         return [pod for pod in self.pods.values() if pod["metadata"]["labels"][LABEL_EPOCH] == str(number)]
 
     def runs(self, epoch: int) -> bool:
-        """All four members of that epoch do."""
+        """Return True if all four members of that epoch run."""
         return [pod["status"].get("phase") for pod in self.epoch(epoch)] == ["Running"] * 4
 
     async def watch(self) -> None:
@@ -153,7 +153,7 @@ class Ground:
 
 
 async def until(holds: Callable[[], Awaitable[bool]], seconds: float) -> float:
-    """Wait for something outside this process; the seconds it took."""
+    """Wait until ``holds`` returns True. Return the seconds that it took."""
     began = time.monotonic()
     async with asyncio.timeout(seconds):
         while not await holds():  # noqa: ASYNC110 - other processes set no event of ours
@@ -162,19 +162,19 @@ async def until(holds: Callable[[], Awaitable[bool]], seconds: float) -> float:
 
 
 def port_of(kubeconfig: Path) -> int:
-    """The port of the server it names."""
+    """Return the port of the server that it names."""
     return int(PORT.findall(kubeconfig.read_text())[0])
 
 
 def through(relay: Relay, kubeconfig: Path, copy: Path) -> Path:
-    """A copy of a kubeconfig that leads through the relay."""
+    """Return a copy of a kubeconfig with the relay as its server."""
     copy.write_text(PORT.sub(f"https://127.0.0.1:{relay.port}", kubeconfig.read_text()))
     return copy
 
 
 @asynccontextmanager
 async def two_daemons(folder: Path) -> AsyncIterator[Ground]:
-    """A cluster with two daemons, of which the first one leads."""
+    """Yield a cluster with two daemons, the first one as the leader."""
     async with contextlib.AsyncExitStack() as stack:
         state = str(folder / "cluster")
         cluster = Program("cluster", folder, "muster.local", "--state", state, "--memory-only", stdout=subprocess.PIPE)
@@ -189,7 +189,7 @@ async def two_daemons(folder: Path) -> AsyncIterator[Ground]:
         stack.push_async_callback(relay.refuse)
         kubeconfig = through(relay, straight, folder / "through-the-relay.yaml")
         one = Musterd("one", folder, kubeconfig)
-        stack.push_async_callback(asyncio.to_thread, one.end)  # on our loop the relay must go on meanwhile
+        stack.push_async_callback(asyncio.to_thread, one.end)  # the relay must continue on our loop meanwhile
         ground = Ground(cluster, api, relay, one, one, {})
         await until(lambda: ground.leads(one), 30)
         ground.two = Musterd("two", folder, kubeconfig)
@@ -210,7 +210,7 @@ async def stands_by(daemon: Musterd) -> bool:
 
 
 async def losses(daemon: Musterd) -> float:
-    """How often it ceased to lead by its own clock, or by the answer to a renewal under way."""
+    """Return how often it stopped leading by its own clock, or by the answer to a renewal in progress."""
     return sum(map(float, LOSSES.findall(await daemon.says("/metrics"))))
 
 
@@ -236,10 +236,10 @@ async def test_an_experiment_survives_leaders_that_are_stopped_and_killed(tmp_pa
         after_stop = await until(lambda: ground.leads(two), TAKEOVER + SLACK)
         await until(lambda: runs(1), 30)
 
-        # It goes on, finds another leader, and stands by.
+        # It continues, finds another leader, and becomes a standby.
         one.signal(signal.SIGCONT)
         await until(lambda: stands_by(one), SLACK)
-        await until(lost_another, SLACK)  # counted once what it did as the leader has ended
+        await until(lost_another, SLACK)  # counted once its work as the leader has ended
         assert await ground.leads(two)
 
         # The new leader is killed, and the first one leads again.

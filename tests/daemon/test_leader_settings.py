@@ -1,4 +1,4 @@
-"""What may be asked of an election."""
+"""The settings that an election accepts."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What a log line of musterd holds, and what it must not."""
+"""The content of a log line of musterd, and the texts that it must not have."""
 
 import json
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""What a tenant puts into its objects does not stay in the daemon's memory."""
+"""The content of a tenant's objects does not stay in the daemon's memory."""
 
 import json
 import tracemalloc

@@ -1,4 +1,4 @@
-"""What keeps a member from starting or working reaches the status, an Event and a metric, and is cleared again."""
+"""An obstacle to a member's start or work reaches the status, an Event and a metric, and is cleared again."""
 
 import asyncio
 from typing import Any
@@ -13,7 +13,7 @@ from muster.state.facts.diagnosis.finding import Finding
 from tests.daemon.virtual_daemon import RUN, Cluster, experiment, scraped, virtually
 
 SOON = 5.0
-"""Seconds within which a sentence must stand in the status."""
+"""Seconds within which a sentence must be in the status."""
 
 
 def waits(cluster: Cluster, rank: int, reason: str, message: str) -> None:
@@ -52,7 +52,7 @@ async def test_an_image_typo_is_said_on_the_experiment_with_an_event_and_a_metri
 
 @virtually
 async def test_a_kubelet_that_tries_a_pull_again_and_again_causes_no_writes(cluster: Cluster, daemon: Daemon) -> None:
-    """It alternates between two reasons and messages for as long as the image is missing."""
+    """A kubelet alternates between two reasons and messages for as long as the image is missing."""
     cluster.api.put(RUN, experiment(2))
     await asyncio.sleep(2)
     cluster.start(0)
@@ -134,7 +134,7 @@ async def test_stuck_is_logged_as_a_warning_with_the_uid(cluster: Cluster, daemo
 
 
 def unmade(cluster: Cluster, rank: int) -> None:
-    """The pod has a node, and no volumes or no network."""
+    """Give the pod a node, and no volumes or no network."""
     said = {"PodScheduled": "True", "PodReadyToStartContainers": "False"}
     state = {"name": "main", "state": {"waiting": {"reason": "ContainerCreating"}}}
     conditions = [{"type": kind, "status": status} for kind, status in said.items()]
@@ -142,7 +142,7 @@ def unmade(cluster: Cluster, rank: int) -> None:
 
 
 def warns(cluster: Cluster, rank: int, reason: str, message: str, **more: Any) -> None:
-    """The kubelet says why, in an Event."""
+    """Let the kubelet report the reason in an Event."""
     pods = (each["metadata"] for path, each in cluster.api.objects.items() if path.split("/")[-2] == "pods")
     (about,) = (each for each in pods if each["labels"][LABEL_RANK] == str(rank))
     what = {"kind": "Pod", "name": about["name"], "uid": about["uid"]}

@@ -1,4 +1,4 @@
-"""NCCL's RAS is asked beside the coordinator: when, where, and when not."""
+"""NCCL's RAS is asked beside the coordinator: the time, the address, and the exceptions."""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -27,7 +27,7 @@ SAID = RasAnswer()
 
 
 class Coordinator:
-    """Gives answers in turn, the last one forever."""
+    """A coordinator that gives answers in turn, and the last one forever."""
 
     def __init__(self, *answers: RollAnswer) -> None:
         self._answers = list(answers)
@@ -43,7 +43,7 @@ class Coordinator:
 
 
 def play(*answers: RollAnswer, ras: tuple[str, ...] = ADDRESSES) -> tuple[list[str], list[RollAnswer]]:
-    """A minute with such a coordinator: which addresses were asked, and what was heard."""
+    """Play a minute with such a coordinator. Return the addresses that were asked, and the answers."""
     asked: list[str] = []
     heard: list[RollAnswer] = []
 

@@ -1,4 +1,4 @@
-"""How the daemon chooses the prober of a coordinator, and keeps it."""
+"""The daemon's choice of the prober of a coordinator, and its life."""
 
 import asyncio
 import subprocess
@@ -53,7 +53,7 @@ async def hear(uid: str, epoch: int, answer: RollAnswer) -> None:
 
 
 class Asked:
-    """A prober that notes whom it is to ask besides the coordinator."""
+    """A prober that notes the members that it is to ask besides the coordinator."""
 
     def __init__(self) -> None:
         self.suspects: tuple[str, ...] = ()
@@ -98,7 +98,7 @@ def test_other_suspects_of_the_same_coordinator_do_not_begin_its_probe_anew() ->
 
 
 class Reported(Asked):
-    """A prober of a gang that reports. Its answers take as long as ``latency`` says."""
+    """A prober of a gang that reports. Its answers take ``latency`` seconds."""
 
     def __init__(self, latency: float) -> None:
         super().__init__()

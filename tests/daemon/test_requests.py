@@ -1,4 +1,4 @@
-"""How many requests the start of an experiment takes: whole daemons in virtual time."""
+"""The number of requests that the start of an experiment takes: whole daemons in virtual time."""
 
 import asyncio
 from collections import Counter
@@ -10,7 +10,7 @@ SIZE = 4
 
 
 def reads(musterd: Musterd) -> Counter[str]:
-    """The requests that read, by the last word of their path."""
+    """Return the requests that read, by the last word of their path."""
     return Counter(what.rsplit("/", 1)[1] for what in musterd.way.asked if what.startswith("GET"))
 
 
@@ -27,7 +27,7 @@ async def test_an_experiment_is_launched_after_one_list_of_its_pods_and_no_other
 
 @virtually
 async def test_a_daemon_that_finds_the_status_written_asks_for_the_experiment_too(api: FakeApi) -> None:
-    """Another run of the daemon wrote it, and what has changed since is not known."""
+    """Another run of the daemon wrote it, and later changes are not known."""
     first = Musterd(api, "one", leader_elect=False)
     await asyncio.sleep(1)
     api.put(RUN, run(SIZE))

@@ -1,7 +1,7 @@
-"""etcd is put back to an earlier state while musterd runs: what becomes of gangs that are newer, older, or gone.
+"""etcd is put back to an earlier state while musterd runs: the fate of gangs that are newer, older, or gone.
 
 With a bump, as etcd's documentation asks for (``etcdutl snapshot restore --bump-revision --mark-compacted``), and
-without one, as where a folder is copied back.
+without one, as when a folder is copied back.
 """
 
 import asyncio
@@ -16,14 +16,14 @@ from tests.fakes.history import Change, Object
 
 SIZE = 4
 SEEN = 200.0
-"""Seconds within which everything is as it was restored: a watch without a word lasts 90 s."""
+"""Seconds within which everything is as it was restored: a silent watch lasts 90 s."""
 
 OTHER = "/api/v1/namespaces/team/pods/other"
 BUMPS = pytest.mark.parametrize("bump", [0, 1_000_000_000], ids=["copied back", "bumped"])
 
 
 class Twice:
-    """Pods that are there at a time, by rank: more than one of a rank is a mistake."""
+    """The pods that exist at a time, by rank: more than one of a rank is a mistake."""
 
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster
@@ -42,12 +42,12 @@ class Twice:
         return [obj for path, obj in objects if path.split("/")[-2] == "pods"]
 
     def epochs(self) -> Counter[str]:
-        """How many pods there are of each epoch."""
+        """Return the number of pods of each epoch."""
         return Counter(pod["metadata"]["labels"][LABEL_EPOCH] for pod in self.pods())
 
 
 async def start(cluster: Cluster) -> None:
-    """The kubelets start what there is."""
+    """Let the kubelets start the existing pods."""
     await asyncio.sleep(2)
     for rank in range(SIZE):
         cluster.start(rank)
@@ -63,14 +63,14 @@ async def gang(cluster: Cluster) -> Twice:
 
 
 def stopped(cluster: Cluster) -> None:
-    """The kubelets have stopped what is being deleted."""
+    """Let the kubelets stop the pods that are being deleted."""
     leaving = [path for path, obj in cluster.api.objects.items() if "deletionTimestamp" in obj["metadata"]]
     for path in leaving:
         cluster.api.remove(path)
 
 
 async def restarted(cluster: Cluster) -> None:
-    """A rank fails, and the gang runs again."""
+    """Let a rank fail, and the gang run again."""
     cluster.end(1, 1)
     await asyncio.sleep(1)
     stopped(cluster)
@@ -186,7 +186,7 @@ async def test_a_backup_of_seconds_ago_is_noticed_by_the_second_write_that_confl
 async def test_pods_that_the_backup_does_not_have_are_made_again_once_in_another_epoch(
     cluster: Cluster, daemon: Daemon, bump: int
 ) -> None:
-    """Those that are out of sight may run for a while: they cannot meet the new ones."""
+    """Those that no watch shows may run for a while: they cannot meet the new ones."""
     twice = Twice(cluster)
     cluster.api.put(RUN, experiment(SIZE))
     backup = cluster.api.history.version

@@ -1,4 +1,4 @@
-"""The setting ``retention``: what a whole daemon deletes of itself, in virtual time."""
+"""The setting ``retention``: the objects that a whole daemon deletes by itself, in virtual time."""
 
 import asyncio
 from typing import Any
@@ -13,7 +13,7 @@ from tests.fakes.api import FakeApi
 
 
 def over(api: FakeApi, namespace: str, **spec: Any) -> str:
-    """An experiment that is cancelled before it began, so that it ends at once; its path."""
+    """Cancel an experiment before it begins, so that it ends at once. Return its path."""
     path = experiment_path(namespace, "run")
     found = run(1, cancel=True, **spec)
     api.put(path, {**found, "metadata": {**found["metadata"], "namespace": namespace}})

@@ -1,4 +1,4 @@
-"""A daemon counts where the time of all runs went, also of one that begins and ends between two scrapes."""
+"""A daemon counts the time of all runs by bucket, also of a run that begins and ends between two scrapes."""
 
 import asyncio
 import re

@@ -15,7 +15,7 @@ Transitions = list[tuple[Plan, Record | None, Record]]
 
 
 async def exported(*daemons: Transitions) -> list[list[tuple[str, bytes, bytes]]]:
-    """Name, trace and id of every span that a collector gets from each daemon."""
+    """Return name, trace and id of every span that a collector gets from each daemon."""
     found = []
     async with collector() as (address, received):
         for number, transitions in enumerate(daemons):

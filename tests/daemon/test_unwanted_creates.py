@@ -1,5 +1,4 @@
-"""Creates under way when their experiment is cancelled, suspended or deleted: no further one is begun, and what was
-created goes."""
+"""Creates in progress when an experiment is cancelled, suspended or deleted: no more are begun, and created pods go."""
 
 import asyncio
 from typing import Any

@@ -31,17 +31,17 @@ RUN = experiment_path("team", "run")
 LATENCY = 0.01
 
 Roll = Callable[[float], RollAnswer]
-"""What the coordinator answers at that second."""
+"""The coordinator's answer at that second."""
 
 
 def in_virtual_time(story: Coroutine[Any, Any, None]) -> None:
-    """Run it to its end."""
+    """Run the story to its end."""
     with asyncio.Runner(loop_factory=VirtualLoop) as runner:
         runner.run(story)
 
 
 def as_test(story: Story, play: Callable[[Story], None], *, given: int = 1) -> Callable[..., None]:
-    """The test that lets ``play`` run the story. It gives the first ``given`` arguments, and pytest the others."""
+    """Return the test that lets ``play`` run the story, with its first ``given`` arguments; pytest gives the others."""
 
     @wraps(story)
     def test(**arguments: Any) -> None:
@@ -53,20 +53,20 @@ def as_test(story: Story, play: Callable[[Story], None], *, given: int = 1) -> C
 
 
 class Cluster(Prompt):
-    """The way to the API server, which takes ``LATENCY`` seconds, and the coordinators of all gangs."""
+    """The connection to the API server, which takes ``LATENCY`` seconds, and the coordinators of all gangs."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.loop = loop
         self.api = FakeApi(loop.time, nodes=True)
         self.roll: Roll = lambda now: RollAnswer(at=now, coordinator=CoordinatorState.REFUSED)
         self.set_by = 0.0
-        """Seconds by which the wall clock was set; the seconds of the loop go on."""
+        """Seconds by which the wall clock was set; the loop's seconds continue."""
         self.pods_late_until = 0.0
         """The second of the loop before which the watch of pods shows no change."""
         self.refused: dict[str, ApiError] = {}
         """The answer to watches of these kinds, by plural."""
         self.times: list[tuple[float, str]] = []
-        """When which write was asked for."""
+        """The times at which each write was asked for."""
 
     async def request(
         self,
@@ -94,12 +94,12 @@ class Cluster(Prompt):
         return Delivery(self.pods_late_until if collection.endswith("/pods") else 0.0)
 
     def wall(self) -> float:
-        """The daemon's wall clock."""
+        """Return the daemon's wall clock."""
         return self.loop.time() + self.set_by
 
     @property
     def status(self) -> dict[str, Any]:
-        """The experiment's status."""
+        """Return the experiment's status."""
         return self.api.objects[RUN].get("status") or {}
 
     def condition(self, kind: str) -> dict[str, Any]:
@@ -107,12 +107,12 @@ class Cluster(Prompt):
         return found
 
     def events(self, reason: str = "") -> list[dict[str, Any]]:
-        """The Events with that reason."""
+        """Return the Events with that reason."""
         found = [obj for path, obj in self.api.objects.items() if path.split("/")[-2] == "events"]
         return [event for event in found if reason in ("", event["reason"])]
 
     def writes(self, what: str, since: float = 0.0) -> int:
-        """How often that was asked for since a second of the loop."""
+        """Return how often that was asked for since a second of the loop."""
         return sum(at >= since and which == what for at, which in self.times)
 
     def play(self, rank: int, **status: Any) -> None:
@@ -127,7 +127,7 @@ class Cluster(Prompt):
         self.api.put(path, {**found, "spec": spec, "status": {**found.get("status", {}), **status}})
 
     def start(self, rank: int, *, ready: bool = True) -> None:
-        """The program of a rank runs."""
+        """Let the program of a rank run."""
         state = {"name": "main", "ready": ready, "state": {"running": {"startedAt": "2026-01-01T00:00:00Z"}}}
         self.play(
             rank,
@@ -141,7 +141,7 @@ class Cluster(Prompt):
         )
 
     def end(self, rank: int, code: int = 0) -> None:
-        """The program of a rank ends, without an error if its exit code is 0."""
+        """Let the program of a rank end, without an error if its exit code is 0."""
         ended = {"exitCode": code, "reason": "Error" if code else "Completed", "finishedAt": self.api.now()}
         self.play(
             rank,
@@ -150,7 +150,7 @@ class Cluster(Prompt):
         )
 
     def arrived(self, *ranks: int, size: int) -> Roll:
-        """A coordinator that serves, and at which these ranks have arrived."""
+        """Return a coordinator that serves, and at which these ranks have arrived."""
         whole = len(ranks) == size
         states = tuple(
             (RankState.CONNECTED if whole else RankState.ARRIVED) if rank in ranks else RankState.MISSING
@@ -160,7 +160,7 @@ class Cluster(Prompt):
 
 
 class Prober:
-    """Asks the cluster's coordinator."""
+    """A prober of the cluster's coordinator."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
@@ -173,7 +173,7 @@ class Prober:
         yield RollAnswer(at=0.0, coordinator=CoordinatorState.REFUSED)
 
     async def close(self) -> None:
-        """Nothing is open."""
+        """Close nothing: no connection is open."""
 
 
 class Daemons:
@@ -186,7 +186,7 @@ class Daemons:
         self.daemons: list[tuple[Daemon, asyncio.Task[bool]]] = []
 
     async def start(self, settings: Settings, instance: str = "one", *, after: float = 3.0, **more: Any) -> Daemon:
-        """Start another musterd, and give it the time to have its first lists."""
+        """Start another musterd, and give it time for its first lists."""
         daemon, running = started(self.cluster, settings, instance, **more)
         self.daemons.append((daemon, running))
         await asyncio.sleep(after)
@@ -199,7 +199,7 @@ class Daemons:
         assert await running, "the daemon did not end cleanly"
 
     def written(self) -> list[str]:
-        """The writes that were asked for, Events left out."""
+        """Return the writes that were asked for, except Events."""
         writes = [request for request in self.api.requests if request.method != "GET"]
         return [str(request) for request in writes if not request.path.endswith("/events")]
 
@@ -210,7 +210,7 @@ W = TypeVar("W", bound=Daemons)
 def started(
     cluster: Cluster, settings: Settings | None = None, instance: str = "one", **more: Any
 ) -> tuple[Daemon, asyncio.Task[bool]]:
-    """A daemon of that cluster, and its task. ``more`` are arguments of the daemon."""
+    """Start a daemon of that cluster, and return it with its task. ``more`` are arguments of the daemon."""
     usual: dict[str, Any] = {
         "clock": cluster.wall,
         "monotonic": cluster.loop.time,
@@ -234,7 +234,7 @@ def played(make: Callable[[asyncio.AbstractEventLoop], W], story: Callable[[W], 
 
 
 def experiment(size: int = 4, **spec: Any) -> dict[str, Any]:
-    """An experiment of so many members."""
+    """Return an experiment with that number of members."""
     worker = {"count": size, "resources": {"cpus": 1, "ramRatio": 2}}
     usual = {"operator": "jobset", "image": "x", "command": "train", "types": {"worker": worker}}
     metadata = {"name": "run", "namespace": "team"}
@@ -242,7 +242,7 @@ def experiment(size: int = 4, **spec: Any) -> dict[str, Any]:
 
 
 def virtually(story: Callable[Concatenate[Cluster, Daemon, P], Coroutine[Any, Any, None]]) -> Callable[P, None]:
-    """A test of a story beside a daemon, in virtual time."""
+    """Make a test of a story beside a daemon, in virtual time."""
     return as_test(story, beside_a_daemon, given=2)
 
 
@@ -259,5 +259,5 @@ def beside_a_daemon(
 
 
 def scraped(daemon: Daemon) -> str:
-    """All metrics."""
+    """Return all metrics."""
     return write(look(daemon.instruments.registry), "")[0].decode()

@@ -276,7 +276,7 @@ async def test_lines_are_whole_whatever_the_chunks(tmp_path: Path) -> None:
 
 
 def log(*parts: bytes, then: str = "end") -> Step:
-    """A pod's log: chunks of plain text."""
+    """Answer with a pod's log: chunks of plain text."""
 
     async def step(_request: Request, reply: Reply) -> None:
         await reply.raw(b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nTransfer-Encoding: chunked\r\n\r\n")

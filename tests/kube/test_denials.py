@@ -1,4 +1,4 @@
-"""Which outcomes of requests say that rights or a valid token are missing."""
+"""The outcomes of requests that prove missing rights or a missing valid token."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Commands in containers over a WebSocket, against servers that answer, refuse, cut off and say nonsense."""
+"""Commands in containers over a WebSocket, against servers that answer, refuse, cut off and send nonsense."""
 
 import asyncio
 import json
@@ -74,7 +74,7 @@ class _At:
 
 
 def says(*frames: bytes, outcome: Any = SUCCESS) -> Talk:
-    """A server that sends these frames and the outcome, None for none, and closes."""
+    """Return a server that sends these frames and the outcome (None: no outcome), and closes."""
 
     async def talk(socket: web.WebSocketResponse) -> None:
         for frame in frames:
@@ -103,7 +103,7 @@ async def test_the_request_names_the_container_and_each_word_of_the_command(tmp_
         "command": "",
     }
     assert request.headers["Authorization"] == "Bearer secret"
-    assert request.headers["Accept"] == "*/*"  # a kubelet answers 406 where JSON alone is accepted
+    assert request.headers["Accept"] == "*/*"  # a kubelet answers 406 if JSON alone is accepted
 
 
 @pytest.mark.parametrize("protocol", ["v5.channel.k8s.io", "v4.channel.k8s.io"])

@@ -1,4 +1,4 @@
-"""The fair share: who gets a slot, who waits, and in which order."""
+"""The fair share: the flow that gets a slot, the flows that wait, and their order."""
 
 import asyncio
 from collections import Counter
@@ -11,7 +11,7 @@ TOTAL = 128
 
 
 class Flows:
-    """Flows that each ask for slots and keep them until they are told to give one back."""
+    """Flows that each ask for slots and keep them until the test takes one back."""
 
     def __init__(self, total: int = TOTAL) -> None:
         self.share = FairShare(total)
@@ -20,7 +20,7 @@ class Flows:
         self.asking: list[asyncio.Task[None]] = []
 
     async def ask(self, group: str, flow: str, number: int) -> None:
-        """Ask for that many slots at once; those that are free are taken when this returns."""
+        """Ask for that many slots at once; free ones are taken when this returns."""
         self.asking += [asyncio.create_task(self._take(group, flow)) for _ in range(number)]
         await settled()
 

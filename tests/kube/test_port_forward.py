@@ -1,4 +1,4 @@
-"""A connection to a port of a pod, where the node says later than usual that it has failed."""
+"""A connection to a port of a pod whose node reports its failure later than usual."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from muster.kube.port_forward import ERRORS, PROTOCOL, dial
 
 
 class Late:
-    """A WebSocket that opens at once, and brings an error when it is told to."""
+    """A WebSocket that opens at once, and delivers an error when the test asks for it."""
 
     def __init__(self) -> None:
         self.fails = asyncio.Event()
@@ -28,7 +28,7 @@ class Late:
         yield self
 
     async def send_bytes(self, data: bytes) -> None:
-        """Take it, and answer nothing."""
+        """Take the bytes, and answer nothing."""
 
     async def __aiter__(self) -> AsyncIterator[Any]:
         await self.fails.wait()

@@ -1,4 +1,4 @@
-"""The work queue in virtual time: which key is processed when, and how often."""
+"""The work queue in virtual time: the order and the number of a key's steps."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine
@@ -17,7 +17,7 @@ from tests.simulation.world.virtual_loop import VirtualLoop
 
 
 class Shop:
-    """A queue and what was done. Work takes one second if the key is ``slow``, and fails if it is ``poisoned``."""
+    """A queue and the finished work. Work takes one second if the key is ``slow``, and fails if it is ``poisoned``."""
 
     def __init__(self) -> None:
         self.waits: list[float] = []
@@ -153,7 +153,7 @@ async def test_the_end_of_the_queue_cancels_and_awaits_the_tasks_of_its_keys() -
 
 
 def test_a_key_whose_task_is_cancelled_at_any_time_is_processed_by_the_next_run() -> None:
-    """The loop runs what is ready in any order, so that some of the tasks are cancelled before they begin."""
+    """The loop runs ready tasks in any order, so that some of them are cancelled before they begin."""
     began: list[bool] = []
 
     async def story() -> None:
@@ -283,7 +283,7 @@ async def test_a_long_row_of_keys_lets_the_loop_run_in_between() -> None:
 
 
 def test_a_time_that_has_come_is_compared_with_others_on_the_loop_of_musterd() -> None:
-    """uvloop gives a handle without a time where less than half a millisecond is left."""
+    """uvloop gives a handle without a time if less than half a millisecond is left."""
 
     async def story() -> list[str]:
         done: list[str] = []

@@ -4,10 +4,14 @@ and what alerts and dashboards have.
 They have no word of ``deploy.lengths.dialect``, which pages do without, and none of ``FORMS``: each was replaced by the
 subject, one verb, and the word that Kubernetes has. The docstring of a command is its help. Not counted are other
 docstrings, what is logged (``log.info("event", ...)``), regular expressions, and words without a space, such as keys.
+
+Docstrings and comments of ``ROOMS`` have no such word either, and none of the docstrings there has one of ``OPENINGS``.
 """
 
 import ast
+import io
 import re
+import tokenize
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -28,6 +32,31 @@ FORMS: Final = re.compile(
     r")\b",
     re.IGNORECASE,
 )
+OPENINGS: Final = re.compile(r"(?:The same|Of|Whether|What|Where|When|How|Who|Whose|It|Its|They|Says|Tells)\b")
+"""How no docstring begins: a function's begins with a verb in the imperative, another one with its noun."""
+ROOMS: Final = (
+    "examples",
+    "muster/__init__.py",
+    "muster/assist",
+    "muster/daemon",
+    "muster/entry.py",
+    "muster/extras.py",
+    "muster/jax",
+    "muster/kube",
+    "muster/programs.py",
+    "muster/reconcilers",
+    "muster/reporting",
+    "muster/rollcall",
+    "muster/torch",
+    "muster/tracking",
+    "muster/watchers",
+    "muster/xgboost",
+    "tests/daemon",
+    "tests/kube",
+    "tests/reconcilers",
+    "tests/watchers",
+)
+"""Rooms whose docstrings and comments are in plain words. A room that is rewritten is one more row."""
 LOGGED: Final = frozenset({"debug", "info", "warning", "error", "exception", "critical"})
 
 
@@ -67,6 +96,26 @@ def dialect(source: str) -> list[tuple[int, str]]:
     ]
 
 
+def prose(source: str) -> Iterator[tuple[int, str]]:
+    """Yield the line and the text of each docstring, also of a field, and of each comment, without quoted code."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            yield node.lineno, _unquoted(node.value.value)
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.COMMENT:
+            yield token.start[0], _unquoted(token.string)
+
+
+def _unquoted(text: str) -> str:
+    return " ".join(re.sub("`+[^`]*`+", "-", text).split())
+
+
+def unplain(source: str) -> list[tuple[int, str]]:
+    """Return the lines, and the docstrings and comments, in which the source has a word, a form or an opening."""
+    checks = WORDS.search, FORMS.search, OPENINGS.match
+    return [(line, text) for line, text in prose(source) if any(check(text) for check in checks)]
+
+
 def found() -> dict[str, list[tuple[int, str]]]:
     """Those of all modules of Muster, and of those that write alerts, dashboards and the chart."""
     modules = (path for room in ("muster", "deploy") for path in sorted((ROOT / room).rglob("*.py")))
@@ -78,6 +127,32 @@ def found() -> dict[str, list[tuple[int, str]]]:
 def test_every_text_is_in_plain_words() -> None:
     rest = [f"{path}:{line}: {text!r}" for path, texts_of in found().items() for line, text in texts_of]
     assert not rest, "\n".join(["write these in plain words (PLAIN, FORMS):", *rest])
+
+
+@pytest.mark.drift
+@pytest.mark.parametrize("room", ROOMS)
+def test_every_docstring_and_comment_of_a_room_is_in_plain_words(room: str) -> None:
+    place = ROOT / room
+    modules = sorted(place.rglob("*.py")) if place.is_dir() else [place]
+    rows = [(each, unplain(each.read_text(encoding="utf-8"))) for each in modules]
+    rest = [f"{each.relative_to(ROOT)}:{line}: {text}" for each, lines in rows for line, text in lines]
+    assert modules
+    assert not rest, "\n".join(["write these in plain words (PLAIN, FORMS, OPENINGS):", *rest])
+
+
+@pytest.mark.parametrize(
+    ("source", "count"),
+    [
+        ('"""It says so."""', 1),
+        ("X = 1\n'''What the pod\nis told.'''", 1),
+        ("def f():\n    'The same.'", 1),
+        ("X = 1  # no rank gets on", 1),
+        ('"""Return ``says``, as a pod has it."""\nX = 1  # of which: `told`', 1),
+        ('"""Return the report of a pod."""\nX = "it says so"  # the report', 0),
+    ],
+)
+def test_docstrings_and_comments_are_read_without_code(source: str, count: int) -> None:
+    assert len(unplain(source)) == count
 
 
 @pytest.mark.parametrize(

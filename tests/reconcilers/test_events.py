@@ -17,7 +17,7 @@ RUNNING = StoryLine(1_700_000_060.0, 1, "Running", "4/4 ranks arrived")
 
 
 class ChangePrinter:
-    """Emits Events and keeps the reported failures."""
+    """An emitter of Events that keeps the reported failures."""
 
     def __init__(self) -> None:
         self.api = FakeApi()

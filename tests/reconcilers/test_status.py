@@ -1,4 +1,4 @@
-"""The status write applies to the Experiment and the resourceVersion it was decided on, or fails."""
+"""The status write applies to the Experiment and the resourceVersion of its decision, or fails."""
 
 import pytest
 

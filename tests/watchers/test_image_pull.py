@@ -1,4 +1,4 @@
-"""Why an image is not pulled: one sentence for both states of the kubelet, in which nothing is said twice."""
+"""The problem of an image: one sentence for both states of the kubelet, without a repetition."""
 
 import asyncio
 import time

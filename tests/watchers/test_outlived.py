@@ -1,4 +1,4 @@
-"""Programs that have ended behind a container that runs on: which container keeps the pod."""
+"""Programs that have ended behind a container that still runs, and the name of that container."""
 
 import asyncio
 from typing import Any
@@ -47,7 +47,7 @@ def test_nothing_is_said_where_it_is_not_known_which_container_is_the_program() 
 
 
 def behind(world: World, name: str, code: int = 0, restart: str = "Never") -> None:
-    """The program of a pod ends; its proxy runs on."""
+    """End the program of a pod, while its proxy runs."""
     found = world.api.objects[f"{PODS}/{name}"]
     states = [{"name": "istio-proxy", "ready": True, "state": RUNS}, {"name": "pytorch", "state": ended(code)}]
     conditions = [{"type": "PodScheduled", "status": "True"}, {"type": "Ready", "status": "False"}]

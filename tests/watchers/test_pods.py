@@ -255,14 +255,14 @@ UNSEEN = "The container could not be located when the pod was terminated"
 
 @pytest.mark.parametrize("phase", ["Running", "Failed"])
 def test_a_container_whose_end_nobody_saw_is_a_disruption(phase: str) -> None:
-    """As after a reboot of the node: exit code 137 says nothing of the program."""
+    """As after a reboot of the node: exit code 137 proves nothing about the program."""
     unseen = container("main", terminated(137, finished="", reason="ContainerStatusUnknown", message=UNSEEN))
     got = seen(pod(phase=phase, containerStatuses=[unseen]))
     assert (got.disruption, got.waiting_message, got.failed) == ("ContainerStatusUnknown", UNSEEN, True)
 
 
 def test_an_end_that_the_runtime_does_not_know_is_a_disruption() -> None:
-    """As after a loss of power: the exit code 255 says nothing of the program, unless the program gave it."""
+    """As after a loss of power: exit code 255 proves nothing about the program, unless the program gave it."""
     got = seen(pod(phase="Failed", containerStatuses=[container("main", terminated(255, reason="Unknown"))]))
     assert (got.disruption, got.failed) == ("ContainerStatusUnknown", True)
     assert got.waiting_message == (
@@ -463,7 +463,7 @@ def test_a_line_of_any_bytes_never_raises(noise: bytes, cut: int) -> None:
 
 
 MARKED = [{"type": "Ready", "status": "False"}, {"type": "ContainersReady", "status": "True"}]
-"""What the node lifecycle controller leaves of a pod whose node is NotReady."""
+"""The conditions of a pod whose node is NotReady, as the node lifecycle controller sets them."""
 
 
 def test_a_pod_that_is_not_ready_while_its_containers_are_is_on_a_node_that_is_not_ready() -> None:
@@ -507,7 +507,7 @@ def test_a_preemption_by_kueue_is_a_disruption() -> None:
 
 
 def said_with(spec: dict[str, Any], message: str) -> str:
-    """What is kept of the last words of a pod of that spec."""
+    """Return the kept part of the last words of a pod of that spec."""
     obj = pod(containerStatuses=[container(state=terminated(1, "2026-11-20T11:00:02Z", "Error", message))])
     obj["spec"] |= spec
     got = seen(obj).exit

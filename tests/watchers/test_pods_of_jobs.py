@@ -1,4 +1,4 @@
-"""Pods that are judged as the Job controller judges them: by their phase, and not by a container of one name."""
+"""Pods that are judged as the Job controller judges them: by their phase, and not by a container's name."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ RUNNING = {"running": {"startedAt": "2026-11-20T11:00:00Z"}}
 
 
 def seen(kind: str = "JobSet", restart: str = "Never", **status: Any) -> Pod:
-    """A pod of that kind's object."""
+    """Return a pod of that kind's object."""
     group = "jobset.x-k8s.io/v1alpha2" if kind == "JobSet" else "muster.dev/v1alpha1"
     made = pod("u1", 1, **status)
     made["metadata"]["ownerReferences"] = [

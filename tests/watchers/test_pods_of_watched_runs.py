@@ -1,4 +1,4 @@
-"""Whose a pod is that the watches of several watched kinds bring: the first of them that has a place for it."""
+"""A pod that several watches deliver belongs to the first of them that has a place for it."""
 
 from itertools import combinations
 from typing import Any
@@ -17,14 +17,14 @@ LABELS: dict[str, dict[str, str]] = {
     **{name: {**each.sample.pods[0], each.sample.uid_label or "none": "u"} for name, each in NAMED.items()},
     "rayjobs": {"ray.io/originated-from-crd": "RayJob", "ray.io/originated-from-cr-name": "t"},  # its submitter
 }
-"""What the pods of each source bear at least."""
+"""The labels that the pods of each source have at least."""
 CONTROLLERS = {name: each.sample.controller for name, each in NAMED.items() if each.sample.controller}
-"""The kind of the controller, where a place follows from it."""
+"""The kind of the controller, if a place follows from it."""
 PAIRS = [pytest.param(*pair, id="-".join(each.name for each in pair)) for pair in combinations(SOURCES, 2)]
 
 
 def owners(labels: dict[str, str], controller: str, *sources: PodSource) -> list[str]:
-    """The owner of one pod by each watch of these sources; only the watches whose selector it fits bring it."""
+    """Return the owner of one pod by each watch of these sources; only watches whose selector fits deliver it."""
     metadata: dict[str, Any] = {"name": "t-0", "namespace": "team", "uid": "u1", "resourceVersion": "1"}
     metadata["ownerReferences"] = [{"kind": controller, "name": "t", "uid": "u", "controller": True}]
     metadata["labels"] = labels

@@ -1,4 +1,4 @@
-"""Which Event has the reason for which a controller makes no pods, and what of its text is kept."""
+"""The Event with the reason why a controller makes no pods, and the kept part of its text."""
 
 import asyncio
 import json
@@ -84,7 +84,7 @@ def test_hostile_text_is_one_bounded_line_without_secrets() -> None:
 
 
 class Server:
-    """Answers each list with ``body``."""
+    """A server that answers each list with ``body``."""
 
     def __init__(self, body: bytes) -> None:
         self.body = body

@@ -1,4 +1,4 @@
-"""What is read of a body that a program sends (``tests.kinds.kubeflow`` has what its status may say)."""
+"""The parts that are read of a body from a program (``tests.kinds.kubeflow`` has the possible statuses)."""
 
 import json
 from typing import Any

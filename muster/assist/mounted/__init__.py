@@ -1,1 +1,1 @@
-"""The module that is mounted; it imports nothing of Muster."""
+"""The modules that are mounted; they import nothing of Muster."""

@@ -1,11 +1,11 @@
-"""Shows whether a process works while its main thread is in one call, and what a question for its stacks has cost it.
+"""Shows whether a process works while its main thread is in one call, and what a request for its stacks cost.
 
 The main thread may wait for other threads of the process, for its children, or for a disk: their CPU and the bytes that
-they move are evidence that the process moves. It is asked for where the main thread itself does not compute, every
-``CHECK`` seconds, and costs 0.5 ms then.
+they move are evidence of progress. They are read if the main thread itself does not compute, every ``CHECK`` seconds,
+at a cost of 0.5 ms.
 
-The answer to SIGURG (``muster stacks``) is CPU of the main thread, and no work of the program. It shows in the file
-that the stacks are written to. All else here is read from /proc, and nothing is known where that cannot be read.
+The answer to SIGURG (``muster stacks``) takes CPU of the main thread, and is no work of the program. It changes the
+file that the stacks are written to. All else is read from /proc; without it nothing is known.
 """
 
 from __future__ import annotations
@@ -17,30 +17,30 @@ import threading
 CHECK = 8.0
 """Seconds between two looks at the other threads and at the children."""
 COMPUTES = 0.01
-"""The part of its time for which a main thread that computes has a CPU: one that polls has less."""
+"""The part of its time that a computing main thread has a CPU: one that polls has less."""
 OTHERS_COMPUTE = 0.05
-"""The same of all other threads and of the children together: threads of frameworks wake for nothing."""
+"""That part for all other threads and the children together: threads of frameworks wake for nothing."""
 BUSY = 0.8
-"""The part of its time for which a thread that always computes runs, or would run if there were a CPU for it."""
+"""The part of its time that an always computing thread runs, or would run if a CPU were free."""
 LEAST = 10_000_000
-"""Nanoseconds of CPU without which such a thread only wakes often on a busy machine."""
+"""Nanoseconds of CPU below which such a thread only wakes often on a busy machine."""
 MOVED = 1 << 16
-"""Bytes that are written or read in ``CHECK`` seconds."""
+"""Bytes written or read in ``CHECK`` seconds."""
 COMPUTING, WRITING, READING, MOVING, INPUT = "computing", "writing", "reading", "at work", "input"
-"""What a process at work does; with ``INPUT`` it waits for a person."""
+"""Kinds of work of a process; with ``INPUT`` it waits for a person."""
 MOST_THREADS, MOST_CHILDREN = 64, 16
 FUTEX = {"x86_64": 202, "aarch64": 98}
 """The number of the system call in which a thread waits for another one of its process."""
 STACKS, FIRST_FILE = "muster-stacks-", 100
 """The name of the file for stacks, and the lowest number that it may have (``sitecustomize``)."""
 LOOKS_APART = 30
-"""Looks between two searches for it, while there is none."""
+"""Looks between two searches for that file, while there is none."""
 OWN = "muster "
-"""How the names of Muster's own threads begin."""
+"""The beginning of the names of Muster's own threads."""
 
 
 def read(path: str) -> str:
-    """The beginning of a file of /proc; empty where it cannot be read. open() would take twice as long."""
+    """Return the beginning of a file of /proc; empty if it cannot be read. open() would take twice as long."""
     try:
         file = os.open(path, os.O_RDONLY)
         try:
@@ -52,12 +52,12 @@ def read(path: str) -> str:
 
 
 def numbers(text: str) -> list[int]:
-    """The whole numbers among the words of a text."""
+    """Return the whole numbers among the words of a text."""
     return [int(word) for word in text.split() if word.isdigit()]
 
 
 class Question:
-    """Notices that a signal was answered since the last call: the file for stacks has changed."""
+    """The notice of an answer to a signal since the last call: the file for stacks has changed."""
 
     def __init__(self) -> None:
         self._file, self._rest = -1, 0
@@ -65,7 +65,7 @@ class Question:
         self._was: tuple[int, ...] = ()
 
     def asked(self) -> bool:
-        """The process has written its stacks since the last call, or their file was emptied to ask for them."""
+        """Return True if stacks were written since the last call, or their file was emptied to ask for them."""
         if self._file < 0 and not self._find():
             return False
         try:
@@ -96,7 +96,7 @@ class Question:
 
 
 class Others:
-    """The other threads of this process and its children: what they have used since the last look at them."""
+    """The other threads of this process and its children: their use since the last look."""
 
     def __init__(self) -> None:
         self._at = 0.0
@@ -105,15 +105,15 @@ class Others:
         self._bytes = (0, 0)
 
     def forget(self) -> None:
-        """The next look is the first again."""
+        """Make the next look the first one."""
         self._at = 0.0
 
     def due(self, now: float) -> bool:
-        """It is time to look."""
+        """Return True if it is time to look."""
         return self._at == 0 or now - self._at >= CHECK
 
     def look(self, now: float, main: int | None) -> str:
-        """What they do; empty where nothing shows, and at the first look. ``main`` is a thread that is left out."""
+        """Return the work of the others; empty without a sign, and at the first look. ``main`` is left out."""
         seconds, self._at = now - self._at if self._at else 0.0, now
         threads, self._threads = self._threads, thread_times(main)
         children, self._children = self._children, child_times()
@@ -138,12 +138,12 @@ class Others:
 
 
 def ticks_a_second() -> int:
-    """The unit of the times of a process in /proc."""
+    """Return the unit of the times of a process in /proc."""
     return os.sysconf("SC_CLK_TCK")
 
 
 def thread_times(main: int | None) -> dict[str, tuple[int, int]]:
-    """Of each other thread that is not Muster's, nanoseconds for which it ran and for which it waited for a CPU."""
+    """Return how long each other thread, except Muster's, ran and waited for a CPU, in nanoseconds."""
     left_out = {str(each.native_id) for each in threading.enumerate() if each.name.startswith(OWN)} | {str(main)}
     try:
         names = [name for name in os.listdir("/proc/self/task") if name not in left_out]
@@ -154,7 +154,7 @@ def thread_times(main: int | None) -> dict[str, tuple[int, int]]:
 
 
 def child_times() -> dict[int, int]:
-    """Of each descendant the ticks of CPU that it has used."""
+    """Return the ticks of CPU that each descendant has used."""
     found: dict[int, int] = {}
     try:
         tasks = os.listdir("/proc/self/task")[:MOST_THREADS]
@@ -171,7 +171,7 @@ def child_times() -> dict[int, int]:
 
 
 def moved_bytes(children: dict[int, int]) -> tuple[int, int]:
-    """Bytes that the process and its children have written and read."""
+    """Return the bytes that the process and its children have written and read."""
     wrote = had = 0
     for pid in ("self", *children):
         count = numbers(read(f"/proc/{pid}/io"))
@@ -181,7 +181,7 @@ def moved_bytes(children: dict[int, int]) -> tuple[int, int]:
 
 
 def system_call(native: int | None) -> tuple[int, int]:
-    """The number of the system call in which a thread waits, and its first argument; -1 where it waits in none."""
+    """Return the number of a waiting thread's system call, and its first argument; -1 if it waits in none."""
     words = read(f"/proc/self/task/{native}/syscall").split()
     try:
         return int(words[0]), int(words[1], 16)
@@ -190,13 +190,13 @@ def system_call(native: int | None) -> tuple[int, int]:
 
 
 def waits_alone(native: int | None) -> bool:
-    """A thread waits in the kernel, and for no other thread of its process: for time, a file, a connection."""
+    """Return True if a thread waits in the kernel for time, a file or a connection, not for a thread of its process."""
     futex, call = FUTEX.get(os.uname().machine, -1), system_call(native)[0]
     return futex >= 0 <= call != futex
 
 
 def waits_for_input(native: int | None) -> bool:
-    """The program of a person waits for what they type: a notebook, a shell of Python, a terminal."""
+    """Return True if the program waits for input of a person: a notebook, a shell of Python, a terminal."""
     if "ipykernel" in sys.modules or hasattr(sys, "ps1"):
         return waits_alone(native)
     try:

@@ -1,15 +1,15 @@
-"""Watches, in a process of a jax gang, where the program stands, and writes it into jax's key-value store.
+"""Watches where the program of a jax gang is, and writes it into jax's key-value store.
 
-A thread looks at the main thread every two seconds. The program stands where it is in the same calls as before and its
-thread has used no CPU since: then no line of Python has run. It stands too where its thread computes all the time at
-one and the same instruction: a loop in C. A loop that waits in each step uses CPU in each step, and does not stand.
+A thread looks at the main thread every two seconds. The program is at a standstill if it is in the same calls as before
+and its thread has used no CPU since: then no line of Python has run. So it is if its thread computes all the time at
+the same instruction: a loop in C. A loop that waits in each step uses CPU in each step, and does not count.
 
-What is written is small: function, file and line of the program, for how long it has stood there, the longest time
-that it has stood anywhere in its loop before, and when it was last seen at work (``at_work``). No value of a variable
-is read. Once it has stood for ``NOTICE`` seconds its stack is written too. A process that is stopped, or whose C code
-keeps the interpreter's lock, writes nothing, and that says so.
+The value is small: function, file and line of the program, the time at this standstill, the longest one in its loop
+before, and when it was last seen at work (``at_work``). No value of a variable is read. After ``NOTICE`` seconds its
+stack is written too. A stopped process, or one whose C code keeps the interpreter's lock, writes nothing, which shows
+it.
 
-jax is used where the program has imported it, and never imported. It works on Python 3.8 and later.
+jax is used if the program has imported it, and never imported. It works on Python 3.8 and later.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ else:
 JAX = "jax._src.distributed"
 """The module of jax that holds the client of the coordination service; the same from jax 0.4.35 to 0.12."""
 PLACES, STACKS = "muster/places", "muster/stacks"
-"""Directories of the store: where each rank stands, and the stack of a rank that stands."""
+"""Directories of the store: the place of each rank, and the stack of a rank at a standstill."""
 NAME = "muster place watch"
 LAST_CHANCE = 1.0
 """Seconds for which the end of the program waits for a value that is being written."""
@@ -39,59 +39,59 @@ LOOK = 2.0
 NOTICE = 20.0
 """Seconds in one call after which its stack is written."""
 FASTEST, SLOWEST = 4.0, 20.0
-"""Seconds between two values of a rank that stands, in a gang of at most 800 and of at least 4,000 processes."""
+"""Seconds between two values at a standstill, in a gang of at most 800 and of at least 4,000 processes."""
 GETS_ON = 10.0
-"""The same of a rank that moves, where that is longer: each value costs the program as much CPU as 100 reports."""
+"""Those seconds for a rank that moves, if that is longer: each value costs the program as much CPU as 100 reports."""
 VALUES_PER_SECOND = 200
-"""How many values of a kind process 0 takes from the whole gang between those sizes."""
+"""Values of a kind that process 0 takes from the whole gang in a second, between those sizes."""
 STILL, BUSY = 20e-6, 0.8
-"""CPU seconds that a thread which waits may have used, and the part of its time for which one that loops in C runs, or
-would run if there were a CPU for it."""
+"""CPU seconds that a waiting thread may have used, and the part of its time that a loop in C runs, or would run if a
+CPU were free."""
 MAX_FRAMES, MAX_STACK, MAX_NAME, MAX_FILE = 32, 2048, 60, 100
 """Frames and bytes of a stack; characters of a function and of a file."""
 RETURNS = 3
-"""How often the program must have been seen to come back to a place until its standing says something."""
+"""Returns to a place that must have been seen before a standstill means anything."""
 KNOWN_PLACES = 64
-"""Places to which it may come back, the latest."""
+"""The latest places to which it may return."""
 COMPILES = "jax/_src/compiler.py"
-"""A program inside of it compiles: for minutes, and in one rank longer than in another. It does not stand."""
+"""A program inside of it compiles: for minutes, and in one rank longer than in another. That is no standstill."""
 WAITS_FOR_RANKS = ("/jax/", "/jaxlib/")
 """Packages in whose calls a program may wait for other ranks."""
 WAITS = ("jax/_src/api.py", "jax/_src/array.py")
 """Files of jax whose innermost calls wait for devices. jaxlib wakes five times a second there, to look for signals, and
 uses CPU: such a call is known again by a mark on its frame, and each step of a program makes another one."""
 JOINS = ("threading.py", ("join", "_wait_for_tstate_lock", "_join_os_thread"))
-"""Where a main thread stands whose work is done by another one."""
+"""The calls of a main thread whose work another one does."""
 PAUSE = "muster-pause"
-"""Key in ``sys.modules`` of what the program has announced: each copy of this file finds it there."""
+"""Key in ``sys.modules`` of the announced pause, where each copy of this file finds it."""
 THREADING = ("/threading.py", "/queue.py")
-"""Files in whose calls a thread waits for another one of its own process."""
+"""Files in whose calls a thread waits for another one of its process."""
 LIBRARIES = ("/site-packages/", "/dist-packages/", "/lib/python3", "/lib64/python3", "<frozen ")
-"""Parts of the names of files that are Python's, or an installed package's."""
+"""Parts of the file names of Python and of installed packages."""
 
 
 def place_interval(processes: int) -> float:
-    """The seconds between two values of a rank that stands, in a gang of that many processes."""
+    """Return the seconds between two values at a standstill, in a gang of that many processes."""
     return min(max(processes / VALUES_PER_SECOND, FASTEST), SLOWEST)
 
 
 def longest_interval(processes: int) -> float:
-    """The seconds between two values of a rank that makes progress."""
+    """Return the seconds between two values of a rank that makes progress."""
     return max(place_interval(processes), GETS_ON)
 
 
 def next_value(now: float, rank: int, processes: int) -> float:
-    """When a rank that makes progress writes next, in monotonic seconds: the ranks of a node take turns.
+    """Return when a rank that makes progress writes next, in monotonic seconds: the ranks of a node take turns.
 
-    What one process writes it writes together, step and place: a call wakes each thread of gRPC a dozen times until
-    it rests again, and the next call shares that.
+    A process writes step and place together: a call wakes each thread of gRPC a dozen times until it rests again, and
+    the next call shares that.
     """
     interval = longest_interval(processes)
     return now + interval - (now - interval * rank / max(processes, 1)) % interval
 
 
 class PlaceWatch:
-    """Looks at one thread of this process, and says where it stands. Times are of the monotonic clock."""
+    """The watch of one thread of this process. Times are of the monotonic clock."""
 
     def __init__(self, thread: int) -> None:
         self.thread = thread
@@ -99,10 +99,10 @@ class PlaceWatch:
         self.returns = 0
         self.frames: list[tuple[str, str, int]] = []
         self.worked = time.monotonic()
-        """When the program was last seen at work, and what it did."""
+        """The time when the program was last seen at work, and its kind of work."""
         self.how = at_work.COMPUTING
         self.alone = False
-        """It waits, and for no other rank."""
+        """True if it waits, and for no other rank."""
         self._others, self._question = at_work.Others(), at_work.Question()
         self._calls: tuple[object, ...] = ()
         self._cpu_since = self._ran = self._cpu = self._unsure = 0.0
@@ -124,12 +124,12 @@ class PlaceWatch:
         if not asked:
             computes = loops or cpu - self._cpu >= at_work.COMPUTES * seconds
             self._note_work(now, native, frame, same, computes and not in_jax, hash(calls) in self._known)
-        if asked and same:  # what the answer cost is no sign that the program makes progress, nor that it does not
+        if asked and same:  # the cost of the answer is no sign of progress, nor of its absence
             self._cpu_since += cpu - self._cpu
             self._unsure += seconds
             waits = True
         stands = same and (waits or loops)
-        if not (asked and stands):  # where it stands now, it stood meanwhile
+        if not (asked and stands):  # at a standstill now, it was so meanwhile
             self._unsure = 0.0
         self._cpu_since = cpu if loops else self._cpu_since
         self.at, self._ran, self._cpu, self._calls = now, ran, cpu, calls
@@ -149,7 +149,7 @@ class PlaceWatch:
             del self._known[next(iter(self._known))]
 
     def _note_work(self, now: float, native: int | None, frame: Any, same: bool, computes: bool, known: bool) -> None:
-        """Note what shows that the program moves, and whether it may wait for other ranks where nothing does."""
+        """Note signs of work, and whether the program may wait for other ranks without one."""
         file, how = frame.f_code.co_filename, ""
         alone = file.endswith(THREADING) or at_work.waits_alone(native)
         self.alone = alone and not any(part in file for part in WAITS_FOR_RANKS)
@@ -165,11 +165,11 @@ class PlaceWatch:
 
     @property
     def stood(self) -> float:
-        """Seconds for which the program has been in one call, as of the last look that no question disturbed."""
+        """The seconds in one call, as of the last look that no request for stacks disturbed."""
         return self.at - self.since - self._unsure
 
     def _working(self) -> tuple[int, Any]:
-        """The thread that works, and its innermost call: another one where this one waits for it to end."""
+        """Return the working thread, and its innermost call: another one if this one waits for its end."""
         frames = sys._current_frames()
         frame = frames.get(self.thread)
         if frame is not None and frame.f_code.co_name in JOINS[1] and frame.f_code.co_filename.endswith(JOINS[0]):
@@ -180,7 +180,7 @@ class PlaceWatch:
         return self.thread, frame
 
     def value(self, processes: int = 0) -> str:
-        """The value that the daemon reads (``muster.api.places``)."""
+        """Return the value that the daemon reads (``muster.api.places``)."""
         import json
 
         function, file, line = activity(self.frames)
@@ -204,7 +204,7 @@ class PlaceWatch:
         )
 
     def stack(self) -> str:
-        """The stack, the innermost call first; calls beyond the bounds are left out."""
+        """Return the stack, the innermost call first; calls beyond the bounds are left out."""
         import json
 
         frames = list(self.frames)
@@ -214,33 +214,33 @@ class PlaceWatch:
 
 
 def announced() -> float:
-    """Seconds of the pause that the program has announced, and that is not over; 0 without one."""
+    """Return the seconds of the announced pause that is not over; 0 without one."""
     return float(getattr(sys.modules.get(PAUSE), "seconds", 0.0))
 
 
 def announce(seconds: float) -> None:
-    """Announce a pause to the watch of this process, whichever copy of this file it runs; 0: it is over."""
+    """Announce a pause to the watch of this process, whichever copy of this file it runs; 0 ends it."""
     sys.modules.setdefault(PAUSE, type(sys)(PAUSE)).seconds = seconds  # type: ignore[attr-defined]
 
 
 def native_of(thread: int) -> int | None:
-    """The number that the kernel has for a thread."""
+    """Return the kernel's number of a thread."""
     return next((each.native_id for each in threading.enumerate() if each.ident == thread), None)
 
 
 def queued(native: int | None) -> float:
-    """Seconds for which a thread has waited for a CPU (proc(5), schedstat); 0 where the kernel does not say."""
+    """Return the seconds that a thread has waited for a CPU (proc(5), schedstat); 0 if the kernel does not count."""
     found = at_work.numbers(at_work.read(f"/proc/self/task/{native}/schedstat"))
     return found[1] / 1e9 if len(found) > 1 else 0.0
 
 
 def mark(_frame: Any, _event: str, _argument: Any) -> Any:
-    """What a frame is marked with: a trace function that traces nothing, for where a debugger calls it."""
+    """Mark a frame: a trace function that traces nothing, if a debugger calls it."""
     return mark
 
 
 def seen_before(frame: Any) -> bool:
-    """Whether this is a call, and not only a line, that was seen before; it is marked, unless a debugger traces it."""
+    """Return True if this call, and not only its line, was seen before; mark it, unless a debugger traces it."""
     if frame.f_trace is None:
         frame.f_trace = mark
         return False
@@ -248,7 +248,7 @@ def seen_before(frame: Any) -> bool:
 
 
 def calls_of(frame: Any) -> tuple[object, ...]:
-    """The calls of a thread, each with its instruction: equal only where nothing has gone on, or all has come again."""
+    """Return the calls of a thread with their instructions: equal if nothing has moved, or all has come again."""
     found: list[object] = []
     while frame is not None and len(found) < 2 * MAX_FRAMES:
         found += (frame.f_code, frame.f_lasti)
@@ -257,7 +257,7 @@ def calls_of(frame: Any) -> tuple[object, ...]:
 
 
 def stack_of(frame: Any) -> list[tuple[str, str, int]]:
-    """Function, file and line of each call, the innermost first."""
+    """Return function, file and line of each call, the innermost first."""
     found: list[tuple[str, str, int]] = []
     while frame is not None and len(found) < MAX_FRAMES:
         code = frame.f_code
@@ -267,7 +267,7 @@ def stack_of(frame: Any) -> list[tuple[str, str, int]]:
 
 
 def activity(frames: list[tuple[str, str, int]]) -> tuple[str, str, int]:
-    """The innermost line of the program, and the function that it called: ``all_reduce``, ``train.py``, 88."""
+    """Return the innermost line of the program, and the function that it called: ``all_reduce``, ``train.py``, 88."""
     if not frames:
         return "", "", 0
     index = next((at for at, (_, file, _) in enumerate(frames) if not any(part in file for part in LIBRARIES)), 0)
@@ -277,7 +277,7 @@ def activity(frames: list[tuple[str, str, int]]) -> tuple[str, str, int]:
 
 
 def digest(frames: list[tuple[str, str, int]]) -> str:
-    """Equal for equal stacks, in every process."""
+    """Return a text that is equal for equal stacks, in every process."""
     import zlib
 
     return f"{zlib.crc32(repr(frames).encode()):08x}"
@@ -286,8 +286,8 @@ def digest(frames: list[tuple[str, str, int]]) -> str:
 def attach(distributed: Any) -> None:
     """Let each process that has joined a gang by jax's module of that name watch itself until it leaves.
 
-    jax sets its client before it has connected, and ends the process where the client is used before that, or after
-    the end. So the watch begins when ``initialize`` has returned, and ends before ``shutdown`` begins.
+    jax sets its client before it has connected, and ends the process if the client is used before that, or after the
+    end. So the watch begins when ``initialize`` has returned, and ends before ``shutdown`` begins.
     """
     from contextlib import suppress
     from functools import wraps
@@ -297,7 +297,7 @@ def attach(distributed: Any) -> None:
     @wraps(initialize)
     def joined(self: Any, *arguments: Any, **options: Any) -> Any:
         result = initialize(self, *arguments, **options)
-        with suppress(Exception):  # the program is in its gang all the same
+        with suppress(Exception):  # the program is in its gang in any case
             watch()
         return result
 
@@ -310,9 +310,9 @@ def attach(distributed: Any) -> None:
 
 
 def watch(thread: int | None = None) -> None:
-    """Start the watch of this process, which has joined its gang; once, and again after it has left and joined another.
+    """Start the watch of this process in its gang; once, and again after it has left and joined another.
 
-    ``thread`` is the one that works; it is the main thread where it is None.
+    ``thread`` is the working one; None is the main thread.
     """
     import atexit
 
@@ -337,12 +337,12 @@ over, _writing = threading.Event(), threading.Lock()
 
 
 def client_of(distributed: Any) -> Any:
-    """The client of the coordination service; None where there is none."""
+    """Return the client of the coordination service; None if there is none."""
     return getattr(getattr(distributed, "global_state", None), "client", None)
 
 
 def joins_or_leaves(distributed: Any) -> bool:
-    """A thread is inside of that module, so its client may be in the making, or at its end."""
+    """Return True if a thread is inside of that module, so that its client may be new, or at its end."""
     for frame in sys._current_frames().values():
         each: Any = frame
         while each is not None:
@@ -353,7 +353,7 @@ def joins_or_leaves(distributed: Any) -> bool:
 
 
 def _run(watched: PlaceWatch, client: Any) -> None:
-    """Watch until the process has left its gang: the client is closed then, or another one."""
+    """Watch until the process has left its gang: then the client is closed, or another one."""
     distributed = sys.modules[JAX]
     state = distributed.global_state
     writer = Writer(watched, state.process_id or 0, state.num_processes or 1)
@@ -366,12 +366,12 @@ def _run(watched: PlaceWatch, client: Any) -> None:
                 if over.is_set() or client_of(distributed) is not client or joins_or_leaves(distributed):
                     return
                 writer.write(client, watched.at)
-        except Exception:  # noqa: S112 - where a process stands is worth less than what it does
+        except Exception:  # noqa: S112 - the place of a process is worth less than its work
             continue
 
 
 class Writer:
-    """Writes where the program stands, at the pace of the gang's size."""
+    """The writer of the program's place, at the pace of the gang's size."""
 
     def __init__(self, watched: PlaceWatch, rank: int, processes: int) -> None:
         self._watched, self._rank, self._processes = watched, rank, processes
@@ -379,17 +379,17 @@ class Writer:
         self._stack = ""
 
     def rest(self, now: float) -> float:
-        """Seconds until the next look: about ``LOOK``, and so that one is made when a value is due."""
+        """Return the seconds until the next look: about ``LOOK``, with one when a value is due."""
         left = next_value(now, self._rank, self._processes) - now
         return left / max(1, round(left / LOOK))
 
     def due(self, now: float) -> bool:
-        """It is time to write."""
+        """Return True if it is time to write."""
         stands = self._watched.stood >= FASTEST
         return bool(self._watched.frames) and now >= (self._due_standing if stands else self._due)
 
     def write(self, client: Any, now: float) -> None:
-        """Write. Raises what jax raises."""
+        """Write the value. Raises what jax raises."""
         watched = self._watched
         self._due = next_value(now, self._rank, self._processes)
         self._due_standing = now + place_interval(self._processes)

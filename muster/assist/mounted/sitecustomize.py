@@ -1,10 +1,10 @@
 """Runs in every Python process of a member with ``spec.assist``, before the program (docs/researcher.md of Muster).
 
 It makes a bare ``jax.distributed.initialize()`` work, ends a process that its gang or its threads would keep after a
-failure, writes the stack of its main thread on SIGURG to a file in memory, for ``muster stacks``, and lets a process of
-a torch gang publish which collectives it has entered (``torch_recorder``), and one of a jax gang where it is
-(``place_watch``). Then it runs the image's own sitecustomize.
-MUSTER_ASSIST=off leaves a process alone. It works on Python 3.8 and later.
+failure, and writes the stack of its main thread on SIGURG to a file in memory, for ``muster stacks``. A process of a
+torch gang publishes the collectives that it has entered (``torch_recorder``), one of a jax gang its place
+(``place_watch``). Then it runs the image's own sitecustomize. MUSTER_ASSIST=off leaves a process alone. It works on
+Python 3.8 and later.
 
 ``muster.jax.initialize`` takes ``help_this_process`` from here; nothing runs when this is imported under another name.
 """
@@ -24,7 +24,7 @@ CLUSTERS = "jax._src.clusters"
 TORCH = "torch.distributed.distributed_c10d"
 """The module of torch that holds the process groups."""
 FIRST_FILES = (1000, 100)
-"""Lowest numbers of the file for stacks, where the process may have so many: programs expect the numbers from 3 on.
+"""Lowest numbers of the file for stacks, if the process may have so many: programs expect the numbers from 3 on.
 
 The signal is answered in C, which cannot ask whether the number still means this file. A program that has closed all
 its files gets a number as high as this again only when a thousand are open.
@@ -32,15 +32,15 @@ its files gets a number as high as this again only when a thousand are open.
 MARK = "muster-assist"
 """Key of this module in ``sys.modules`` once it has helped: only once in a process."""
 LAST_SECONDS = 10.0
-"""What threads and exit hooks get after a failure, where a gang or a thread would keep the process."""
+"""Seconds for threads and exit hooks after a failure, if a gang or a thread would keep the process."""
 FLUSH_SECONDS = 1.0
-"""What they have printed gets as long then to be written."""
+"""Seconds to write what they have printed."""
 FIRST_FRAMES = ("<module>", "_run_module_as_main")
-"""Functions that the main thread of a program begins with."""
+"""Functions that begin the main thread of a program."""
 EXITS: list[int] = []
-"""The exit code of the SystemExit that ends the program, where it is one of a failure."""
+"""The exit code of the SystemExit that ends the program, if it is one of a failure."""
 ERROR_FILE = "TORCHELASTIC_ERROR_FILE"
-"""The variable with which torchrun names the file in which a process may say why it failed."""
+"""The variable with which torchrun names the file for the failure of a process."""
 LONGEST_TRACEBACK = 65_536
 WAITS_FOR_RANKS = (
     ("jax._src.api", "clean_up"),
@@ -51,7 +51,7 @@ WAITS_FOR_RANKS = (
 
 
 def guarded(part: Any, *arguments: Any) -> Any:
-    """The result of a part; its failure is no failure of the program."""
+    """Return the result of a part; its failure is no failure of the program."""
     try:
         return part(*arguments)
     except Exception:
@@ -59,7 +59,7 @@ def guarded(part: Any, *arguments: Any) -> Any:
 
 
 def answer_a_signal() -> None:
-    """SIGURG writes the stack of the main thread. By default it is ignored, so it ends no process without this.
+    """Let SIGURG write the stack of the main thread. By default it is ignored, so it ends no process without this.
 
     The stacks of other threads change while the handler reads them: with ``all_threads=True`` 3 of 100 signals ended a
     process with SIGSEGV in which another thread ran Python (3.11).
@@ -90,7 +90,7 @@ def answer_a_signal() -> None:
 
 
 def end_after_a_failure() -> None:
-    """A process that failed ends where a gang or a thread would keep it, once Python has printed what it ended of.
+    """End a failed process that a gang or a thread would keep, once Python has printed its traceback.
 
     When the program is over, Python calls ``threading._shutdown`` first. All hooks have returned then, those that keep
     the traceback back and print it at their end too; none of them is in a chain with this (ADR 63).
@@ -119,12 +119,12 @@ def end_with(threading: Any) -> None:
 
 
 def failed() -> int:
-    """The exit code of a program that is over, where it failed and a gang or a thread would keep it; else 0."""
+    """Return the exit code of an ended program that failed and that a gang or a thread would keep; else 0."""
     in_a_gang = any(map(guarded, (in_a_jax_gang, in_a_torch_gang)))
     if EXITS:
         return EXITS[-1] if in_a_gang else 0
     trace = getattr(sys, "last_traceback", None)
-    # A traceback that begins elsewhere is of a console or a callback, and the program went on after it.
+    # A traceback that begins elsewhere is of a console or a callback, after which the program continued.
     if trace is None or trace.tb_frame.f_back is not None or trace.tb_frame.f_code.co_name not in FIRST_FRAMES:
         return 0
     guarded(explain_to_torchrun)
@@ -134,7 +134,7 @@ def failed() -> int:
 
 
 def explain_to_torchrun() -> None:
-    """Write the traceback where torchrun looks for that of a process it has started, so that its last words have it.
+    """Write the traceback where torchrun looks for it, so that torchrun's last output has it.
 
     Programs with torch's ``@record`` do so themselves. A process that the program has started inherits the variable,
     and its failure is not that of the program.
@@ -158,7 +158,7 @@ def explain_to_torchrun() -> None:
 
 
 def notice_an_exit() -> None:
-    """Learn the code of an uncaught SystemExit: the process ends with it where a gang would keep it.
+    """Learn the code of an uncaught SystemExit: a process that a gang would keep ends with it.
 
     Nothing keeps the code of a SystemExit. The interpreter asks it for its code, though, when no frame of Python is
     left; a program has a frame when it asks. The attribute of the built-in type can be replaced in its dictionary only
@@ -176,7 +176,7 @@ def notice_an_exit() -> None:
         return found
 
     attributes["code"] = property(code, member.__set__, member.__delete__)
-    getattr(sys, "_clear_type_cache", int)()  # where the attribute was read before
+    getattr(sys, "_clear_type_cache", int)()  # if the attribute was read before
     if sys.version_info < (3, 12):
         plain = sys.exit
 
@@ -190,14 +190,14 @@ def notice_an_exit() -> None:
 
 
 def note_the_code(given: Any) -> None:
-    """Keep the exit code that the interpreter makes of a SystemExit, where it is one of a failure."""
+    """Keep the exit code that the interpreter makes of a SystemExit, if it is one of a failure."""
     number = 0 if given is None else given & 255 if isinstance(given, int) else 1
     if number:
         EXITS.append(number)
 
 
 def leave(code: int, wait: Any) -> None:
-    """End the process, after its threads and exit hooks without those that wait for other ranks."""
+    """End the process, after its threads and exit hooks, except those that wait for other ranks."""
     import _thread
     import atexit
     import time
@@ -221,13 +221,13 @@ def leave(code: int, wait: Any) -> None:
 
 
 def flush() -> None:
-    """Write what was printed."""
+    """Write the printed text."""
     for stream in (sys.stdout, sys.stderr):
         guarded(getattr(stream, "flush", int))
 
 
 def program_is_over() -> bool:
-    """The interpreter has called, and not a program that goes on."""
+    """Return True if the interpreter has called, and not a running program."""
     frame = sys._getframe()
     while frame.f_back is not None:
         frame = frame.f_back
@@ -235,24 +235,24 @@ def program_is_over() -> bool:
 
 
 def in_a_jax_gang() -> bool:
-    """Jax would wait for all ranks in a shutdown barrier."""
+    """Return True if jax would wait for all ranks in a shutdown barrier."""
     return bool(sys.modules["jax._src.distributed"].global_state.client)
 
 
 def in_a_torch_gang() -> bool:
-    """Peers wait for this rank in a collective."""
+    """Return True if peers wait for this rank in a collective."""
     return bool(sys.modules["torch.distributed"].is_initialized())
 
 
 def has_threads() -> bool:
-    """Python would wait for a thread."""
+    """Return True if Python would wait for a thread."""
     threading = sys.modules["threading"]
     main = threading.main_thread()
     return any(each is not main and not each.daemon for each in threading.enumerate())
 
 
 class Clusters:
-    """Finds jax's module of clusters as it would be found, and adds the gang to it when it has run."""
+    """A finder of jax's module of clusters, which adds the gang to it when it has run."""
 
     module = CLUSTERS
 
@@ -261,7 +261,7 @@ class Clusters:
         return guarded(self.found, name, path, target) if name == self.module else None
 
     def found(self, name: str, path: Any, target: Any) -> Any:
-        """What the other finders find; where this fails, they are asked again."""
+        """Return the spec of the other finders; if this fails, they are asked again."""
         sys.meta_path.remove(self)
         for finder in sys.meta_path:
             spec = finder.find_spec(name, path, target)
@@ -286,7 +286,7 @@ class Clusters:
 
 
 class Threads(Clusters):
-    """The same of Python's module of threads."""
+    """A finder of Python's module of threads, which replaces the interpreter's call at the end."""
 
     module = "threading"
 
@@ -296,7 +296,7 @@ class Threads(Clusters):
 
 
 class Distributed(Clusters):
-    """The same of jax's module of its gang: while the process is in one, it publishes where it stands."""
+    """A finder of jax's module of its gang: a process in one publishes its place."""
 
     module = "jax._src.distributed"
 
@@ -306,7 +306,7 @@ class Distributed(Clusters):
 
 
 class ProcessGroups(Clusters):
-    """The same of torch's module of process groups: it publishes which collectives the process has entered."""
+    """A finder of torch's module of process groups: the process publishes the collectives that it has entered."""
 
     module = TORCH
 
@@ -316,7 +316,7 @@ class ProcessGroups(Clusters):
 
 
 def beside(name: str) -> Any:
-    """The module in the file of that name beside this one. Raises what an import of it raises."""
+    """Return the module in the file of that name beside this one. Raises what an import of it raises."""
     from importlib.util import module_from_spec, spec_from_file_location
 
     spec = spec_from_file_location(f"muster_{name}", os.path.join(FOLDER, f"{name}.py"))
@@ -327,7 +327,7 @@ def beside(name: str) -> Any:
 
 
 def add_the_gang(clusters: Any) -> None:
-    """The first of jax's kinds of clusters: ``initialize`` takes from it what it was not given."""
+    """Add the first of jax's kinds of clusters, from which ``initialize`` takes missing arguments."""
 
     class Muster(clusters.ClusterEnv):  # type: ignore[misc]
         name = "muster"
@@ -357,7 +357,7 @@ def add_the_gang(clusters: Any) -> None:
 
 
 def run_the_images() -> None:
-    """Run the sitecustomize that this one hides. What it raises is raised, as without this one."""
+    """Run the sitecustomize that this one hides. Its errors are raised, as without this one."""
     from importlib.machinery import PathFinder
     from importlib.util import module_from_spec
 
@@ -368,7 +368,7 @@ def run_the_images() -> None:
 
 
 def help_this_process() -> None:
-    """Everything but the way into the gang, once."""
+    """Install every help except the way into the gang, once."""
     if MARK in sys.modules:
         return
     sys.modules[MARK] = sys.modules[__name__]

@@ -2,17 +2,17 @@
 
 PyTorch 2.15 records each collective in memory (its flight recorder), also with gloo. A thread asks it every two seconds
 whether anything has moved, which costs microseconds. Only once nothing has moved for ``STILL`` seconds it reads the
-record itself, which may take 50 ms: never for more than ``LOAD`` of the time. What it writes is one small value
+record itself, which may take 50 ms: never for more than ``LOAD`` of the time. It writes one small value
 (``muster.api.collectives``), by the process's own client of the store: no port is opened, and no connection is made.
-No tensor and no stack is in it. While nothing moves it has where the program is, and whether that works.
+The value has no tensor and no stack. While nothing moves it has the place of the program, and whether that works.
 
-Twice a second, at random moments, it looks whether the process is in a collective: of a gang that waits for one rank in
-each step that rank is in them least. It asks the same summary, and the record every ``CHECK`` seconds: which operations
-a group uses.
+Twice a second, at random moments, it looks whether the process is in a collective: if a gang waits for one rank in each
+step, that rank is in them least. It reads the same summary, and every ``CHECK`` seconds the record, for the operations
+of a group.
 
-A process that is stopped, or whose C code keeps the interpreter's lock, writes nothing, and that says so.
+A stopped process, or one whose C code keeps the interpreter's lock, writes nothing, which shows it.
 
-torch is used where the program has imported it, and never imported. MUSTER_RECORDER=off leaves it alone.
+torch is used if the program has imported it, and never imported. MUSTER_RECORDER=off leaves it alone.
 """
 
 from __future__ import annotations
@@ -59,10 +59,10 @@ class Unsupported(Exception):
 
 
 class Recorder:
-    """What one life of the default process group publishes. Times are of the monotonic clock."""
+    """The values that one life of the default process group publishes. Times are of the monotonic clock."""
 
     def __init__(self, c10d: Any, native: Any, began: int) -> None:
-        """``began`` is when the life began, in nanoseconds since 1970: the record may have entries of one before."""
+        """``began`` is the beginning of the life, in nanoseconds since 1970: the record may have older entries."""
         self.c10d, self.native, self.began = c10d, native, began
         self.world = c10d.GroupMember.WORLD
         self.rank, self.size = c10d.get_rank(), c10d.get_world_size()
@@ -77,7 +77,7 @@ class Recorder:
         self.shares: dict[str, list[Any]] = {}
         self.checked, self.check_at = -1, 0.0
         self.watch: Any = None
-        """Looks where the main thread is (``place_watch``)."""
+        """The watch of the main thread (``place_watch``)."""
         with suppress(Exception):
             self.places = place_watch()
             self.watch = self.places.PlaceWatch(threading.main_thread().ident or 0)
@@ -100,7 +100,7 @@ class Recorder:
                 self.store.set(self.key, self.value(now))
 
     def value(self, now: float) -> bytes:
-        """What is written now."""
+        """Return the value to write now."""
         self.look(now)
         self.beat += 1
         said = {
@@ -128,7 +128,7 @@ class Recorder:
             groups = groups[:-1]
 
     def doing(self, now: float) -> dict[str, Any]:
-        """Where the program is, and whether it works; what it has announced."""
+        """Return where the program is, whether it works, and its announced pause."""
         self.watch.look(now)
         announced = self.places.announced()
         said: dict[str, Any] = {"pause": announced} if announced else {}
@@ -140,7 +140,7 @@ class Recorder:
         return said
 
     def look(self, now: float) -> None:
-        """Has anything moved; and if not for a while, where does each group stand?"""
+        """Look whether anything has moved; after a while without, read the place of each group."""
         status = [self.native._dump_fr_trace_json(False, False, backend) for backend in BACKENDS]
         operations = sum(map(enqueued, status))
         moves = hash(tuple(status)) & 0xFFFFFFFF
@@ -149,12 +149,12 @@ class Recorder:
                 self.longest = max(self.longest, now - self.moved_at)
             self.moves, self.moved_at, self.operations, self.groups = moves, now, operations, None
         elif self.groups is None and now - self.moved_at >= STILL and now >= self.read_after:
-            began = time.thread_time()  # not the time for which a busy machine makes it wait
+            began = time.thread_time()  # time in which a busy machine lets it wait does not count
             self.groups = self.read()
             self.read_after = now + (time.thread_time() - began) / LOAD
 
     def sample(self) -> None:
-        """Of which groups is this process in a collective at this moment?"""
+        """Record of each group whether this process is in one of its collectives at this moment."""
         if not self.shares:
             return
         status = [json.loads(self.native._dump_fr_trace_json(False, False, each)) for each in BACKENDS]
@@ -167,9 +167,9 @@ class Recorder:
             share[8] += number not in inside[0] and others > 0
 
     def check(self, now: float) -> None:
-        """Take samples of the groups of gloo that every rank of it waits in, in each operation since the last check.
+        """Sample the groups of gloo in whose operations since the last check every rank waits.
 
-        A group with another one begins again: the root of a broadcast waits for no rank, and ranks that send wait less.
+        Another operation ends its group's samples: the root of a broadcast waits for no rank, and senders wait less.
         """
         if now < self.check_at or now - self.moved_at > FASTEST:
             return
@@ -191,7 +191,7 @@ class Recorder:
         self.check_at = now + max(CHECK, 2 * (time.thread_time() - began) / LOAD)
 
     def read(self) -> list[list[Any]]:
-        """Each group of this process with the collectives that it has entered, those that it waits in first."""
+        """Return each group of this process with the collectives that it has entered, waiting ones first."""
         world, found = self.c10d._world, []
         for backend in BACKENDS:
             entries = json.loads(self.native._dump_fr_trace_json(True, False, backend)).get("entries") or []
@@ -215,7 +215,7 @@ class Recorder:
 
 
 def place_watch() -> Any:
-    """The module that looks where a thread stands, which is in the file beside this one."""
+    """Return the module that watches a thread, from the file beside this one."""
     if not __package__:
         return sys.modules["muster-assist"].beside("place_watch")
     from muster.assist.mounted import place_watch
@@ -224,30 +224,30 @@ def place_watch() -> Any:
 
 
 def enqueued(status: bytes) -> int:
-    """How many operations the groups have been given, by the record's own summary."""
+    """Return the number of operations of all groups, by the record's own summary."""
     groups = json.loads(status).get("pg_status") or {}
     return sum(int(each.get("last_enqueued_collective", 0)) for each in groups.values())
 
 
 def waits(status: Any) -> bool:
-    """A group has entered a collective that is not over."""
+    """Return True if a group has entered a collective that is not over."""
     return int(status.get("last_enqueued_collective", 0)) > int(status.get("last_completed_collective", 0))
 
 
 def together(entry: Any) -> bool:
-    """No member leaves the operation before all have entered it."""
+    """Return True if no member leaves the operation before all have entered it."""
     operation = entry["profiling_name"].rpartition(":")[2].lstrip("_")
     return not entry["is_p2p"] and operation.startswith(TOGETHER)
 
 
 def meets(frames: list[tuple[str, str, int]], libraries: tuple[str, ...]) -> bool:
-    """The innermost line of the program has called what exchanges with other ranks."""
+    """Return True if the innermost line of the program has called an exchange with other ranks."""
     inside = takewhile(lambda frame: any(part in frame[1] for part in libraries), frames)
     return any(part in file for _, file, _ in inside for part in MEETS)
 
 
 def ranges(ranks: list[int]) -> str:
-    """Ascending ranks as ``0-3,8``; ``#`` and a check sum where that is long."""
+    """Return ascending ranks as ``0-3,8``; ``#`` and a check sum if that is long."""
     import zlib
 
     parts: list[list[int]] = []
@@ -261,7 +261,7 @@ def ranges(ranks: list[int]) -> str:
 
 
 def tcp_store(c10d: Any) -> Any:
-    """The TCPStore of the default process group, below its prefixes."""
+    """Return the TCPStore of the default process group, below its prefixes."""
     store = c10d._get_default_store()
     while getattr(store, "underlying_store", None) is not None:
         store = store.underlying_store
@@ -271,7 +271,7 @@ def tcp_store(c10d: Any) -> Any:
 
 
 def place_of(environ: Any, rank: int, world: int) -> tuple[int, int, int]:
-    """Of which pod this process is, and the how many-th of how many in it (as ``muster.torch.reporting``)."""
+    """Return the pod of this process, its index and the number of processes in it (see ``muster.torch.reporting``)."""
     names = ("PET_NODE_RANK", "PET_NNODES", "GROUP_RANK", "LOCAL_RANK", "LOCAL_WORLD_SIZE")
     number = {name: int(environ[name]) for name in names if environ.get(name, "").isdigit()}
     if "LOCAL_RANK" in number and "LOCAL_WORLD_SIZE" in number:
@@ -290,13 +290,13 @@ def start(c10d: Any, began: int) -> None:
     import atexit
 
     recorder, over = Recorder(c10d, sys.modules[NATIVE], began), threading.Event()
-    recorder.native._dump_fr_trace_json(False, False, BACKENDS[0])  # raises where this PyTorch has it not
+    recorder.native._dump_fr_trace_json(False, False, BACKENDS[0])  # raises if this PyTorch lacks it
     atexit.register(over.set)
     threading.Thread(target=recorder.publish, args=(over,), name=NAME, daemon=True).start()
 
 
 def start_once() -> None:
-    """Publish for a program that reports its steps and runs without ``spec.assist``, where it has joined a gang."""
+    """Publish for a program that reports its steps without ``spec.assist``, once it has joined a gang."""
     c10d, running = sys.modules.get(TORCH), any(each.name == NAME for each in threading.enumerate())
     if c10d is not None and c10d.is_initialized() and not running and os.environ.get("MUSTER_RECORDER") != "off":
         start(c10d, 0)
@@ -312,7 +312,7 @@ def attach(c10d: Any) -> None:
     def init_process_group(*arguments: Any, **named: Any) -> Any:
         began = time.time_ns()
         result = join(*arguments, **named)
-        with suppress(Exception):  # the program joins its gang all the same
+        with suppress(Exception):  # the program joins its gang in any case
             start(c10d, began)
         return result
 

@@ -4,7 +4,7 @@ A step runs inside the work queue, which retries a key that failed. Changes of o
 experiments share. There, an exception is logged with the experiment and counted, and the experiment is marked as
 damaged: what the index knows of it may be half a change. Its next step rebuilds that from the watch caches before
 anything is decided. If the rebuilding fails too, the queue retries it with the key's back-off. The stream, the other
-experiments and the daemon go on.
+experiments and the daemon continue.
 """
 
 from collections.abc import Callable
@@ -26,16 +26,16 @@ T = TypeVar("T", ExperimentRecord | None, Pod | None, ServiceRecord | None, Work
 
 
 class ErrorBoundary:
-    """Lets changes of the ``index`` fail for one experiment at a time. ``count`` counts an exception by place."""
+    """The boundary that lets changes of the ``index`` fail for one experiment at a time. ``count`` counts by place."""
 
     def __init__(self, index: ExperimentIndex, count: Callable[[str], None]) -> None:
         self._index = index
         self._count = count
         self.damaged: dict[str, ExperimentRecord | None] = {}
-        """By uid; the Experiment that could not be read, with its spec and status, which no cache keeps."""
+        """By uid; the value is an Experiment that could not be read, with the spec and status that no cache keeps."""
 
     def around(self, change: Callable[[T, T], None]) -> Callable[[T, T], None]:
-        """Return ``change``, which takes in the old and the new state of one object, with its exceptions kept here."""
+        """Return ``change``, which takes in the old and the new state of one object, with its exceptions caught."""
 
         def changed(old: T, new: T) -> None:
             try:
@@ -46,22 +46,22 @@ class ErrorBoundary:
                     self.damaged[either.uid] = new
             else:
                 if self.damaged and isinstance(either := new or old, ExperimentRecord) and either.uid in self.damaged:
-                    del self.damaged[either.uid]  # as it is now, it can be read
+                    del self.damaged[either.uid]  # its present state can be read
                     self._mark(either.uid, again=new is None)
 
         return changed
 
     def clock_stepped(self, entry: Entry, seconds: float) -> None:
-        """See ``Entry``."""
+        """Move the times of an entry by a step of the clock; an exception marks the experiment as damaged."""
         try:
             entry.clock_stepped(seconds)
         except Exception as error:  # noqa: BLE001
             self._damage("clock", error, entry.seen)
 
     def repair(self, uid: str, cached: Cached) -> None:
-        """Rebuild a damaged experiment from what the caches have of it.
+        """Rebuild a damaged experiment from the caches.
 
-        Raises what that raises; the experiment stays damaged then.
+        If that raises, the exception passes and the experiment stays damaged.
         """
         self._index.rebuild(uid, self.damaged[uid], cached)
         del self.damaged[uid]
@@ -83,7 +83,7 @@ class ErrorBoundary:
                 self._mark(uid)
 
     def _mark(self, uid: str, *, again: bool = True) -> None:
-        """Have that experiment rebuilt by its next step, which is asked for ``again`` unless it waits for its retry."""
+        """Mark the experiment as damaged, so that its next step rebuilds it; ``again`` requeues a newly marked one."""
         if uid not in self.damaged:
             if again:
                 self._index.wanted(uid)

@@ -31,7 +31,7 @@ log = structlog.get_logger()
 
 @dataclass(frozen=True, slots=True)
 class Cached:
-    """What the watch caches have of one experiment. ``known``: its object exists."""
+    """The cached state of one experiment. ``known``: its object exists."""
 
     known: bool
     pods: Iterable[Pod]
@@ -50,24 +50,24 @@ MICROSECOND = 1e-6
 class ExperimentIndex:
     """All entries by uid. ``wanted`` is called with the uid of every experiment whose tracked fields changed.
 
-    ``gone`` is called with the uid of an experiment that is gone, while its entry is still there.
+    ``gone`` is called with the uid of an experiment that is gone, while its entry still exists.
     """
 
     wanted: Callable[[str], None]
     gone: Callable[[str], None]
     entries: Entries = field(default_factory=Entries)
     elsewhere: Entries = field(default_factory=Entries)
-    """Experiments of another manager (``spec.managedBy``), by uid: they are shown, and nothing else is done."""
+    """Experiments of another manager (``spec.managedBy``), by uid: they are shown only."""
     members: dict[Key, Membership] = field(default_factory=dict)
-    """Of every owner of pods and Services, whether its Experiment is known or not."""
+    """The members of every owner of pods and Services, whether its Experiment is known or not."""
     pods: int = 0
     retention: Retention = NONE
-    """How long finished Experiments stay that do not say so."""
+    """The retention of finished Experiments whose spec sets none."""
     _admissions: dict[Key, Workload] = field(default_factory=dict)
-    """The Workloads that Kueue made, by their owners, whether these are known or not."""
+    """The Workloads that Kueue made, by owner, whether the owner is known or not."""
 
     def experiment_changed(self, old: ExperimentRecord | None, new: ExperimentRecord | None) -> None:
-        """An experiment came, changed or went."""
+        """Take in a new, changed or deleted experiment."""
         self._show(old, new)
         new = new if new is not None and new.ours else None
         if new is None:
@@ -77,7 +77,7 @@ class ExperimentIndex:
         if old is not None and old.namespace != new.namespace:
             self._forget(old)
         entry = self.entries.get(new.uid)
-        if entry is not None and entry.watched is not None:  # it is handed to Muster, and its other watch is behind
+        if entry is not None and entry.watched is not None:  # handed over to Muster, and its other watch lags
             self.gone(new.uid)
             entry = None
         if entry is None:
@@ -101,7 +101,7 @@ class ExperimentIndex:
             self.elsewhere.pop(either.uid, None)
 
     def pod_changed(self, old: Pod | None, new: Pod | None) -> None:
-        """A pod came, changed or went. Pods that no Experiment controls are ignored."""
+        """Take in a new, changed or deleted pod. Pods that no Experiment controls are ignored."""
         self.pods += (new is not None) - (old is not None)
         if old is not None and new is not None and (old.owner, old.namespace) != (new.owner, new.namespace):
             self._pod(old, old, None)
@@ -110,25 +110,25 @@ class ExperimentIndex:
             self._pod(either, old, new)
 
     def service_changed(self, old: ServiceRecord | None, new: ServiceRecord | None) -> None:
-        """An experiment's headless Service came or went. One that changes hands is gone for its first owner."""
+        """Take in a headless Service. One that changes its owner, namespace or name is gone for the old owner."""
         if old is not None and (new is None or _names(new) != _names(old)):
             self._service(old, there=False)
         if new is not None:
             self._service(new, there=True)
 
     def workload_changed(self, old: Workload | None, new: Workload | None) -> None:
-        """A Workload came, changed or went. One that changes hands is gone for its first owner."""
+        """Take in a Workload. One that changes its owner is gone for the first one."""
         if old is not None and (new is None or _holder(new) != _holder(old)):
             self._workload(old, there=False)
         if new is not None:
             self._workload(new, there=True)
 
     def admission_of(self, entry: Entry) -> Workload | None:
-        """The Workload that Kueue has made for an object of its own kinds."""
+        """Return the Workload that Kueue has made for an object of its own kinds."""
         return self._admissions.get((entry.seen.namespace, entry.seen.uid))
 
     def orphans(self, uid: str) -> list[Workload]:
-        """Workloads of an Experiment that is gone and runs no pod, which are being deleted and wait for Muster."""
+        """Return the Workloads of a gone Experiment without running pods whose deletion waits for Muster."""
         if uid in self.entries:
             return []
         found: list[Workload] = []
@@ -138,26 +138,26 @@ class ExperimentIndex:
         return found
 
     def vanished(self, uid: str) -> list[Pod]:
-        """Pods that are not seen any more, of an Experiment that is gone, while a Workload of it is there."""
+        """Return the vanished pods of an Experiment that is gone but still has a Workload."""
         if uid in self.entries:
             return []
         waiting = [each for (_, owner), each in self.members.items() if owner == uid and each.view.workloads]
         return [pod for members in waiting for pod in members.view.engine.vanished.values()]
 
     def ended(self, uid: str, pods: list[Pod]) -> None:
-        """These pods of an Experiment that is gone have ended, as the live API says."""
+        """Note that these pods of a gone Experiment have ended, according to the live API."""
         for (_, owner), members in self.members.items():
             if owner == uid:
                 members.view.engine.found(pods, ())
 
     def orphaned(self) -> set[str]:
-        """The uids of Experiments that are gone and have Workloads."""
+        """Return the uids of Experiments that are gone and have Workloads."""
         return {owner for (_, owner), each in self.members.items() if owner not in self.entries and each.view.workloads}
 
     def rebuild(self, uid: str, unread: ExperimentRecord | None, cached: Cached) -> None:
-        """Forget what belongs to that owner and take it in again, after an exception in one of the above.
+        """Rebuild everything of that owner from the caches, after an exception in one of the methods above.
 
-        ``unread`` is the Experiment where it could not be read.
+        ``unread`` is the Experiment if it could not be read.
         """
         for key in [key for key in self.members if key[1] == uid]:
             del self.members[key]
@@ -178,12 +178,12 @@ class ExperimentIndex:
             self._pod(pod, None, pod)
 
     def experiments_went_back(self, version: int, kind: str = KIND) -> None:
-        """The list of that kind that follows is older than the cache: a backup of etcd was restored.
+        """Prepare for a list of that kind that is older than the cache, because a backup of etcd was restored.
 
-        resourceVersions start again from an earlier number, and may be given again to other states. So nothing may be
-        compared with one from before: what the list says replaces what is known here, our own last writes too. Where
-        the versions were moved ahead, nothing is decided before the pods of that time are known: their cache has to
-        come to ``version``, that of the list; 0 where that says nothing.
+        resourceVersions start again from an earlier number, and may be given to other states. So nothing is compared
+        with a number from before: the list replaces what is known here, our own last writes too. If the versions were
+        moved ahead, nothing is decided before the pod cache has reached ``version``, that of the list; 0 means that it
+        need not wait.
         """
         log.warning("resourceVersions went back, as after the restoration of a backup", kind=kind)
         for entry in (each for each in self if each.seen.kind == kind and each.watched is None):
@@ -194,12 +194,12 @@ class ExperimentIndex:
             entry.freshness.pods_due = version
 
     def undone(self, seen: ExperimentRecord, version: int) -> bool:
-        """Whether a list of that resourceVersion shows an object without a status that we have written before it."""
+        """Return True if an object in a list of that ``version`` lacks a status that we wrote before the list."""
         entry = self.entries.get(seen.uid)
         return entry is not None and seen.resource_version < entry.freshness.version <= version
 
     def pods_went_back(self, _version: int) -> None:
-        """The same for pods: our last writes to them may be undone, and what the live API said was of that time."""
+        """Drop what was read of pods: writes to them may be undone, and the live API answered for the time before."""
         log.warning("resourceVersions went back, as after the restoration of a backup", kind="Pod")
         for entry in self:
             self._pods_went_back(entry)
@@ -212,9 +212,9 @@ class ExperimentIndex:
         entry.view.engine.deleting.clear()
 
     def foreign_pods(self) -> Counter[str]:
-        """How many pods name a known Experiment as their owner and are not its members, by what gives them away.
+        """Count the pods that name a known Experiment as their owner but are not its members, by the reason.
 
-        ``altered`` are pods that were members and may run, and that no watch shows as such any more.
+        ``altered`` counts former members that may run, and that no watch shows as members any longer.
         """
         found: Counter[str] = Counter({"namespace": 0, "identity": 0, "altered": 0})
         for (namespace, uid), members in self.members.items():
@@ -228,11 +228,11 @@ class ExperimentIndex:
         return found
 
     def get(self, uid: str) -> Entry | None:
-        """The entry of that experiment, if it still exists."""
+        """Return the entry of that experiment, if it still exists."""
         return self.entries.get(uid)
 
     def named(self, namespace: str, name: str, kind: str = KIND) -> Entry | None:
-        """The entry of the object of that kind and name."""
+        """Return the entry of the object of that kind and name."""
         return self.entries.named(namespace, name, kind) or self.elsewhere.named(namespace, name, kind)
 
     def __iter__(self) -> Iterator[Entry]:
@@ -242,7 +242,7 @@ class ExperimentIndex:
         return len(self.entries)
 
     def _read(self, new: ExperimentRecord, known: Plan | None) -> Reading:
-        """Read an Experiment; a plan that is not the known one gets what the installation adds."""
+        """Read an Experiment. A new plan gets the retention of the installation."""
         reading = read(new, known)
         plan, stays = reading.plan, self.retention.of(new.namespace)
         if plan is None or plan.lifecycle.retention == stays:
@@ -260,7 +260,7 @@ class ExperimentIndex:
             entry.members.follow(entry.plan)
             if (
                 first and entry.plan.domain in entry.members.services
-            ):  # later the watch, or the create's answer, says it
+            ):  # later the watch, or the answer to the create, sets this
                 entry.view.engine.service = True
         entry.problem, entry.unreadable = reading.problem, reading.unreadable
         if entry.seen.resource_version > entry.freshness.version:
@@ -270,7 +270,7 @@ class ExperimentIndex:
             entry.own = reading.own
 
     def _pod(self, pod: Pod, old: Pod | None, new: Pod | None) -> None:
-        """Replace the record of a pod; ``pod`` is one of its records, with the owner that is meant."""
+        """Replace the record of a pod; ``pod`` is the old or the new record, and names the owner."""
         if not pod.owner:
             return
         key = (pod.namespace, pod.owner)
@@ -289,7 +289,7 @@ class ExperimentIndex:
         entry = self._owner(key)
         if entry is not None and service.name == (entry.plan.domain if entry.plan else entry.seen.name):
             entry.view.engine.service = there
-            if not there:  # the garbage collector may follow a deletion: confirm before it is made again
+            if not there:  # a deletion may come before garbage collection: confirm before the Service is created again
                 entry.view.engine.confirmed = -1
         self._touched(key)
 
@@ -317,9 +317,9 @@ class ExperimentIndex:
             self.wanted(key[1])
 
     def _touched(self, key: Key) -> None:
-        """Requeue the owning experiment; drop what is known of its pods if there is none and no pod is left.
+        """Requeue the owning experiment; without one, drop the view if it has no pod.
 
-        A Workload that waits for Muster is let go by a step, too, where its Experiment is gone.
+        A gone Experiment is requeued, too, if one of its Workloads waits for Muster.
         """
         if self._owner(key) is not None:
             self.wanted(key[1])
@@ -329,7 +329,7 @@ class ExperimentIndex:
             self.wanted(key[1])
 
     def _owner(self, key: Key) -> Entry | None:
-        """The entry of the Experiment of that uid, if it is in that namespace."""
+        """Return the entry of the Experiment of that uid, if it is in that namespace."""
         entry = self.entries.get(key[1])
         return entry if entry is not None and entry.seen.namespace == key[0] else None
 
@@ -352,7 +352,7 @@ class ExperimentIndex:
 
 
 def _with_story(entry: Entry, record: Record | None) -> Record | None:
-    """The record that was read. An object of another kind keeps no story: the lines are those that are known here."""
+    """Return the record that was read. An object of another kind stores no story: it keeps the known lines."""
     if not entry.of_run_kind or record is None or entry.record is None:
         return record
     return structs.replace(record, story=entry.record.story)
@@ -367,5 +367,5 @@ def _names(service: ServiceRecord) -> tuple[str, str, str]:
 
 
 def _written(before: Record | None, after: Record | None) -> bool:
-    """Whether a status write lies between two records: each holds its time, to the microsecond."""
+    """Return True if a status was written between two records, whose times are exact to the microsecond."""
     return after is not None and (before is None or abs(after.updated_at - before.updated_at) >= MICROSECOND)

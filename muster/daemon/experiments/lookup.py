@@ -1,4 +1,4 @@
-"""What the page, the metrics and the probes ask the index for."""
+"""Lookups in the index for the page, the metrics and the probes."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -18,21 +18,21 @@ from muster.tracking.entry import Entry
 
 
 def subjects(index: ExperimentIndex) -> Iterator[Subject]:
-    """Every experiment with a plan or a problem. The caller may let the loop go on between two of them."""
+    """Yield every experiment that has a record or an unreadable status. The loop may run between two of them."""
     for entry in [*index, *index.elsewhere.values()]:
         if (subject := _subject(entry)) is not None:
             yield subject
 
 
 def invalid(index: ExperimentIndex) -> Iterator[Invalid]:
-    """Every experiment that has ended because its spec cannot be planned."""
+    """Yield every experiment that has ended because its spec cannot be planned."""
     for entry in index:
         if entry.plan is None and entry.record is not None and not entry.unreadable:
             yield Invalid(entry.seen.namespace, entry.title, entry.record, entry.owners)
 
 
 def find(index: ExperimentIndex, namespace: str, name: str) -> Subject | None:
-    """The experiment of that name, or the object of another kind (``jobset/train``); None where there is none."""
+    """Return the experiment of that name, or the object of another kind (``jobset/train``); None if there is none."""
     kind, _, own = name.rpartition("/")
     known = {each.lower(): each for each in (*RUN_KINDS, *(each.subject.word for each in WATCHED_KINDS.values()))}
     entry = index.named(namespace, own, known.get(kind, kind) or KIND)
@@ -40,9 +40,9 @@ def find(index: ExperimentIndex, namespace: str, name: str) -> Subject | None:
 
 
 def _subject(entry: Entry) -> Subject | None:
-    """The experiment; with a plan of no members where its spec cannot be planned, or its status cannot be read.
+    """Return the experiment, with a plan without members if its spec cannot be planned or its status cannot be read.
 
-    One of another manager has its members where that one runs it, and here the status that it has copied.
+    An experiment of another manager has its members where that manager runs it, and here the status that it copied.
     """
     if entry.seen.managed_by and entry.record is not None:
         operator = entry.plan.operator if entry.plan is not None else INVALID

@@ -26,15 +26,15 @@ from muster.watchers.run_kinds import object_of
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """The plan and the record of an Experiment. Without a plan, ``problem`` says why, in words for its author."""
+    """The plan and the record of an Experiment. Without a plan, ``problem`` has the reason, in words for its author."""
 
     plan: Plan | None
     record: Record | None
     problem: str = ""
     unreadable: bool = False
-    """The status, rather than the spec, is the problem: nothing may be decided."""
+    """True if the status, rather than the spec, is the problem: nothing may be decided."""
     own: Mapping[str, Any] = field(default_factory=dict)
-    """Of an object of another kind: its own status, without the record."""
+    """The own status of an object of another kind, without the record."""
 
 
 def read(seen: ExperimentRecord, known: Plan | None = None) -> Reading:
@@ -84,12 +84,12 @@ def read(seen: ExperimentRecord, known: Plan | None = None) -> Reading:
 
 
 def _queue(plan: Plan) -> tuple[str, str]:
-    """What the labels said: a change of labels, as of annotations, is no generation of the spec."""
+    """Return queue and priority class. They come from labels, whose change does not change the generation."""
     return (plan.queue.name, plan.queue.priority_class) if plan.queue else ("", "")
 
 
 def _with_workload(plan: Plan) -> Plan:
-    """The plan with the name of its Workload, which holds a hash of the rendered pods."""
+    """Return the plan with the name of its Workload, which holds a hash of the rendered pods."""
     if plan.queue is None:
         return plan
     return replace(plan, queue=replace(plan.queue, workload=workload_name(plan)))
@@ -102,7 +102,7 @@ def _document(seen: ExperimentRecord) -> dict[str, Any]:
         metadata["labels"] = {QUEUE_LABEL: seen.queue, PRIORITY_LABEL: seen.priority_class}
     metadata["annotations"] = {ANNOTATION_RESTART: seen.restart_request, ANNOTATION_CANCELLED: seen.cancelled_by}
     if seen.deleting:
-        metadata["deletionTimestamp"] = "set"  # the plan says only whether there is one
+        metadata["deletionTimestamp"] = "set"  # the plan only needs to know that it is set
         metadata["finalizers"] = list(seen.finalizers)
     return {"metadata": metadata, "spec": json.loads(seen.spec)}
 

@@ -1,7 +1,7 @@
-"""What members send of their progress: checks that the pod is one of the run's, and keeps the report in its view.
+"""Progress reports of members: checks that the pod belongs to the run, and keeps the report in the run's view.
 
-The sender is a pod that the API server knows (``PodIdentity``). It is believed about its own rank, in the epoch that
-runs, of an Experiment that gives its members the endpoint; and once in ``PACE`` seconds.
+The sender is a pod that the API server knows (``PodIdentity``). A report counts for the sender's own rank only, in the
+running epoch of an Experiment that gives its members the endpoint, and once in ``PACE`` seconds.
 
 What was sent has the form of ``muster.api.trainer_status``.
 """
@@ -36,7 +36,7 @@ class Unreadable(ValueError):
 
 
 def read_status(body: bytes, rank: int) -> StepReport | None:
-    """The report in that body, of that rank; None where it reports no progress. Raises ``Unreadable``."""
+    """Return the report of that rank in the body, or None if the body reports no progress. Raises ``Unreadable``."""
     try:
         sent = _decoder.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -49,17 +49,17 @@ def read_status(body: bytes, rank: int) -> StepReport | None:
 PACE = 1.0
 """Seconds between two reports of one rank."""
 COUNTED = 0.05, 2.0
-"""Seconds after a report until the reports of its gang are counted: for each 50 ranks that report, and at most."""
+"""Seconds from a report until the reports of its gang are counted: per 50 ranks that report, and at most."""
 DEAF = 10.0
 """Seconds without a turn of the event loop after which reports may have been lost: transformers waits for five."""
 
 LOST = 4096
-"""Addresses of which it is known when a post was lost. Where there are more, posts of any address may be lost."""
+"""Most addresses for which the time of a lost post is kept. Beyond that, posts of any address may be lost."""
 
 
 @dataclass(frozen=True, slots=True)
 class PodIdentity:
-    """The pod that sent a token, by the API server."""
+    """The pod that sent a token, as the API server identified it."""
 
     namespace: str
     name: str
@@ -67,7 +67,7 @@ class PodIdentity:
 
 
 class Refused(MusterError):
-    """A post is answered with that HTTP status, and that reason of a Kubernetes Status."""
+    """A refused post, with the HTTP status of its answer and the reason of a Kubernetes Status."""
 
     def __init__(self, status: int, reason: str, message: str) -> None:
         super().__init__(message)
@@ -75,7 +75,7 @@ class Refused(MusterError):
 
 
 class SentIntake:
-    """Takes in reports. ``clock`` gives wall seconds; ``requeue`` asks for a step of an experiment in some seconds."""
+    """The intake of reports. ``clock`` gives wall seconds; ``requeue`` asks for a step of an experiment later."""
 
     def __init__(
         self, index: ExperimentIndex, clock: Callable[[], float], requeue: Callable[[str, float], None]
@@ -85,7 +85,7 @@ class SentIntake:
         self._requeue = requeue
 
     def take(self, namespace: str, name: str, pod: PodIdentity, body: bytes, address: str = "") -> None:
-        """Take in what that pod sent for that run, from that address. Raises ``Refused``."""
+        """Take in a report of that pod for that run, sent from that address. Raises ``Refused``."""
         entry = self._index.named(namespace, name, KIND)
         if entry is None or entry.plan is None or entry.record is None or pod.namespace != namespace:
             raise Refused(404, "NotFound", "There is no such run here.")
@@ -107,7 +107,7 @@ class SentIntake:
 
 
 def _rank(entry: Entry, plan: Plan, epoch: int, pod: PodIdentity) -> int | None:
-    """The rank of that pod, if it is a live member of that epoch. The uid says that it is this life."""
+    """Return the rank of the pod if it is a live member of that epoch. The uid identifies this life of the pod."""
     known = entry.view.sent.ranks
     members = entry.view.of(epoch).members
     rank = known.get(pod.uid)
@@ -115,14 +115,14 @@ def _rank(entry: Entry, plan: Plan, epoch: int, pod: PodIdentity) -> int | None:
         rank = next((each for each, member in members.items() if member.uid == pod.uid), None)
         if rank is None:
             return None
-        if len(known) > 2 * plan.size:  # of pods that are gone
+        if len(known) > 2 * plan.size:  # drop those of pods that are gone
             known.clear()
         known[pod.uid] = rank
     return rank if members[rank].name == pod.name and members[rank].live else None
 
 
 class Hearing:
-    """Since when this daemon can hear what members send. ``monotonic`` runs on while the machine is suspended."""
+    """The time since which this daemon receives reports. ``monotonic`` must count while the machine is suspended."""
 
     def __init__(self, clock: Callable[[], float], monotonic: Callable[[], float]) -> None:
         self._clock = clock
@@ -130,27 +130,27 @@ class Hearing:
         self._since = clock()
         self._beat_at = monotonic()
         self._lost: dict[str, float] = {}
-        """By address, when a post from there may have been lost last."""
+        """The last time at which a post may have been lost, by address."""
 
     def begin(self) -> None:
-        """Hear from now on: this daemon leads since now."""
+        """Count from now on: this daemon begins to lead."""
         self._since, self._beat_at = self._clock(), self._monotonic()
         self._lost.clear()
 
     def lost(self, address: str) -> None:
-        """A post from that address may have been lost for want of room; from any address if it is empty."""
+        """Note that a post from that address may have been lost for lack of room; an empty address means any."""
         if not address:
             self._since = self._clock()
             return
         self._lost.pop(address, None)
         self._lost[address] = self._clock()
-        if len(self._lost) > LOST:  # the one that is dropped is not known any more
+        if len(self._lost) > LOST:  # a loss that is dropped here counts for all addresses
             self._since = max(self._since, self._lost.pop(next(iter(self._lost))))
 
     def since(self, addresses: Iterable[str] = ()) -> float:
-        """In wall seconds, what comes from those addresses.
+        """Return the wall time since which every post from those addresses was received.
 
-        It is called often; a long time without a call means that the process stood still.
+        The method is called often: a long time without a call means that the process was paused.
         """
         now = self._monotonic()
         if now - self._beat_at > DEAF:
@@ -161,6 +161,6 @@ class Hearing:
         return max(self._since, *(self._lost.get(each, self._since) for each in addresses), self._since)
 
     def clock_stepped(self, seconds: float) -> None:
-        """The wall clock was set."""
+        """Move the kept times by a step of the wall clock."""
         self._since += seconds
         self._lost = {address: at + seconds for address, at in self._lost.items()}

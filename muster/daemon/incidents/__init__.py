@@ -1,1 +1,1 @@
-"""The look for incidents of the daemon that leads, and what it knows of nodes for that."""
+"""The search for incidents in the daemon that leads, and the facts about nodes that it needs."""

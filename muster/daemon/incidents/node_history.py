@@ -1,8 +1,8 @@
 """Keeps the history of nodes while this daemon leads, and stores it in one ConfigMap for the leaders that follow.
 
 Every change of a record is taken in as it is persisted. With ``Settings.node_history`` the ConfigMap is read when this
-daemon begins to lead, and written at most every ``STORED`` seconds, where something has changed. Nothing waits for it:
-what the API server refuses is logged, and tried again.
+daemon begins to lead, and written at most every ``STORED`` seconds, if something has changed. Nothing waits for it: a
+refused request is logged, and tried again.
 
 The places of nodes, such as racks and zones, are kept as their labels name them now. Their watch is for incidents
 alone: nothing waits for it, and without the right to it, or while it fails for longer than ``STALE``, no places are
@@ -38,28 +38,28 @@ from muster.watchers import nodes
 from muster.watchers.nodes import NodeRecord
 
 STALE: Final = 300.0
-"""Seconds without a word of the API server after which labels may have changed."""
+"""Seconds without an answer of the API server after which labels may have changed."""
 NOTHING: Final = Places()
 
 
 class NodePlaces:
-    """``reflector`` makes the watch from path, parameters, decoder and store; ``run`` is its task."""
+    """The places of nodes. ``reflector`` makes the watch of path, parameters, decoder and store; ``run`` is a task."""
 
     def __init__(self, reflector: Callable[..., Reflector[Any]], monotonic: Callable[[], float]) -> None:
         self._known = Places()
         self._nodes: dict[str, NodeRecord] = {}
-        """By name: a node that is deleted and created again has another uid."""
+        """Nodes by name: a node that is deleted and created again has another uid."""
         self._monotonic = monotonic
         self._store = Store[NodeRecord](self._changed)
         self.reflector = reflector(nodes.PATH, {}, nodes.DECODER, self._store)
         self.run = self.reflector.run
 
     def now(self) -> Places:
-        """The places that are known."""
+        """Return the known places."""
         return self._known if self._fresh else NOTHING
 
     def is_control_plane(self, node: str) -> bool | None:
-        """Whether that node is of the control plane; None where it is not known."""
+        """Return True if the node is of the control plane; None if that is not known."""
         found = self._nodes.get(node) if self._fresh else None
         return None if found is None else found.control_plane
 
@@ -82,7 +82,7 @@ EVERY: Final = 10.0
 STORED: Final = 60.0
 HOUR: Final = 3600.0
 SLICE: Final = 2000
-"""Members that are counted before the loop goes on."""
+"""Members that are counted before other tasks may run."""
 
 
 class _ConfigMap(msgspec.Struct, frozen=True):
@@ -93,7 +93,7 @@ class _ConfigMap(msgspec.Struct, frozen=True):
 class NodeHistory:
     """The history, and the nodes that are suspect. ``transport`` writes while ``leading``.
 
-    ``places`` knows the nodes of the control plane, where their labels may be read.
+    ``places`` knows the nodes of the control plane, if their labels may be read.
     """
 
     def __init__(
@@ -122,35 +122,35 @@ class NodeHistory:
         self.stand_by()
 
     def stand_by(self) -> None:
-        """Lead no more: forget it, another daemon keeps it."""
+        """Stop leading: forget the history, which another daemon keeps."""
         self.history, self.suspects = History(), ()
         self._taken_in = False
         self._shown: Mapping[str, Sequence[Failure]] = {}
         self._at = 0.0
         self._version: str | None = None
-        """The resourceVersion of the ConfigMap; empty where there is none, None where it must be read."""
+        """The resourceVersion of the ConfigMap; empty if there is none, None if it must be read."""
         self._looked, self._tried = False, -inf
         self._walked: float | None = None
 
     def listing(self) -> NodeListing:
-        """All of it as a document, as it was at the last look. May be called in any thread."""
+        """Return the history as a document, as of the last look. May be called in any thread."""
         role = self._places.is_control_plane if self._places is not None else lambda _: None
         looked = self._looked and (self._taken_in or not self._stores)
         shown, found, dropped = self._shown, self.suspects, self.history.dropped
         return node_listing(shown, found, self._at, role, dropped=dropped, looked=looked)
 
     def changed(self, plan: Plan, old: Record | None, new: Record) -> None:
-        """A record was persisted."""
+        """Take in a persisted record."""
         entry = self._index.get(plan.uid)
         if entry is None or not self._leading():
             return
         try:
             observe(self.history, plan, old, new, entry.view, self._clock())
-        except Exception:  # the step of the run goes on
+        except Exception:  # the step of the run continues
             log.exception("run left out of the history of nodes", namespace=plan.namespace, run=plan.title)
 
     async def run(self) -> None:
-        """Keep it until cancelled."""
+        """Keep the history until cancelled."""
         while True:
             await self._sleep(EVERY)
             if self._leading():
@@ -159,7 +159,7 @@ class NodeHistory:
                 self.stand_by()
 
     async def look(self) -> None:
-        """Count the hours that runs go on, judge, and store what has changed."""
+        """Count the hours of running runs, find suspects, and store what has changed."""
         moment = self._monotonic()
         if self._walked is None or moment - self._walked >= HOUR:
             await self._walk(first=self._walked is None)
@@ -172,7 +172,7 @@ class NodeHistory:
         self._shown = {node: tuple(failures) for node, failures in self.history.failures().items()}
 
     async def _walk(self, *, first: bool) -> None:
-        """Each hour that a run is at work is counted; the first look begins the hour."""
+        """Count an hour for each run that is at work; the first look only begins the hour."""
         looked = 0
         for entry in [] if first else list(self._index):
             if entry.plan is not None and entry.record is not None:
@@ -199,7 +199,7 @@ class NodeHistory:
                 log.warning("history of nodes not stored, retrying", configmap=self._name, error=self._problem)
 
     async def _read(self) -> None:
-        """Learn the version of the ConfigMap, and once what it holds."""
+        """Read the version of the ConfigMap, and its content once."""
         path = core(self._namespace, "configmaps", self._name)
         found = _ConfigMap(Metadata())
         with contextlib.suppress(NotFound):
@@ -214,7 +214,7 @@ class NodeHistory:
         self._taken_in = True
 
     async def _write(self, text: str) -> None:
-        """Create the ConfigMap, or replace what it holds if it is still as it was read."""
+        """Create the ConfigMap, or replace its content if it is unchanged since it was read."""
         path = core(self._namespace, "configmaps", self._name)
         method, kind = ("PATCH", "application/merge-patch+json") if self._version else ("POST", "application/json")
         metadata = {"resourceVersion": self._version} if self._version else {"name": self._name}

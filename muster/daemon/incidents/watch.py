@@ -32,12 +32,12 @@ log = structlog.get_logger()
 EVERY = 5.0
 FRESH = 30.0
 MOST = 1000
-"""Diagnoses of one look."""
+"""Most diagnoses of one look."""
 SLICE = 50
-"""Diagnoses, and twenty times as many runs, between which the loop goes on."""
+"""Diagnoses, or twenty times as many runs, after which other tasks may run."""
 _SHARED = frozenset({DEVICE, STORAGE_CLASS})
 LONGEST = 3 * EVERY
-"""Seconds that are counted at most between two looks: the time of a standby is not its own."""
+"""Most seconds that count between two looks: the time of a standby is not its own."""
 
 
 class _Look(NamedTuple):
@@ -48,7 +48,7 @@ class _Look(NamedTuple):
 
 
 class IncidentWatch:
-    """``subjects`` are walked; ``explained`` is called with each run, once, that an incident has begun to explain.
+    """The watch for incidents among ``subjects``. ``explained`` is called once with each run that an incident explains.
 
     ``places`` gives the racks, pools and zones of nodes.
     """
@@ -80,7 +80,7 @@ class IncidentWatch:
         self._failed = failed
         self._looks: dict[str, _Look] = {}
         self._said: dict[str, tuple[str, float]] = {}
-        """By uid, what was last said of a run, and since when it was Stuck then."""
+        """The last announcement about a run and the time since which it was Stuck then, by uid."""
         self._last: float | None = None
 
     async def run(self) -> None:
@@ -93,13 +93,13 @@ class IncidentWatch:
                 self.stand_by()
 
     def stand_by(self) -> None:
-        """Lead no more: another daemon looks."""
+        """Stop leading: another daemon looks for incidents."""
         self.tracking, self._last = Tracking(), None
         self._looks.clear()
         self._said.clear()
 
     async def look(self) -> None:
-        """One look at all runs."""
+        """Look at all runs once."""
         now, moment = self._clock(), self._monotonic()
         spent = min(moment - self._last, LONGEST) if self._last is not None else 0.0
         self._last = moment
@@ -150,9 +150,9 @@ class IncidentWatch:
         return not 0 <= now - seen.at < FRESH
 
     async def _in_use(self, shared: set[tuple[str, str]], now: float) -> set[tuple[str, str]]:
-        """Those devices and storages that a run uses which runs and is well.
+        """Return the shared devices and storage classes that a healthy running run uses.
 
-        Where no run is well, nothing shows that it is the storage: then all of them count as used.
+        Unless a healthy run uses none of them, nothing shows that the storage is the cause: then all of it counts.
         """
         found: set[tuple[str, str]] = set()
         left, storages = iter(self._subjects()), {each for each in shared if each[0] == STORAGE_CLASS}
@@ -182,7 +182,7 @@ class IncidentWatch:
             incident = explained.get(Run(subject.plan.namespace, subject.plan.title))
             if incident is None:
                 continue
-            # The time is in the status: another leader makes the same Event of it.
+            # Take the time from the status, so that another leader makes the same Event.
             since = float(int(_since(subject.record)))
             told = line(incident.key, since, subject.record.epoch)
             if self._said.get(uid) != (said := (told.about, since)):
@@ -191,7 +191,7 @@ class IncidentWatch:
 
 
 def _since(record: Record) -> float:
-    """When the run became Stuck, or else when its last epoch ended, or what keeps it began."""
+    """Return when the run became Stuck, or else when its obstacle, its last epoch's end or its phase began."""
     stuck = record.condition(ConditionType.STUCK)
     if is_stuck(record) and stuck is not None:
         return stuck.since

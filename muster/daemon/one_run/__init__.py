@@ -1,1 +1,1 @@
-"""Watches over one run in the process of a command: musterd's own rules, and nothing is written."""
+"""One run, watched in the process of a command by musterd's own rules and without any write."""

@@ -13,9 +13,9 @@ from muster.state.vocabulary.plan import Plan
 
 
 def chosen_pods(selector: str, operator: str = "", port: int = 0, ranks: int = 0) -> WatchedKind:
-    """The kind of these pods; ``operator``, ``port`` of the coordinator and ``ranks`` are what their labels do not say.
+    """Return the kind of the chosen pods, with their operator, the coordinator's port and the number of ranks.
 
-    An empty or zero one is read from the annotations of the pods, as of labelled pods.
+    An empty or zero argument is read from the annotations of the pods, as for labelled pods.
     """
     said = {OPERATOR: operator, PORT: str(port or ""), SIZE: str(ranks or "")}
     source = PodSource("pods", selector, partial(_place, word(selector)))

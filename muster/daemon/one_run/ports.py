@@ -1,8 +1,8 @@
 """Reaches the ports of pods through the API server, with the reader's own right to forward ports.
 
 A node connects to the port from inside the pod, at its loopback address. A port that is refused there may be open at
-the pod's own address. So whatever keeps a connection from being opened says nothing of the program: what the probe
-found then counts for nothing (``problem``).
+the pod's own address. So a connection that cannot be opened proves nothing about the program, and the probe's answer is
+then ignored (``problem``).
 """
 
 import asyncio
@@ -17,7 +17,7 @@ from muster.kube.port_forward import NOT_FORWARDED, dial
 from muster.watchers.probes.bounded.connection import BUFFER, Address, Streams
 
 REFUSED = "refused"
-"""In what a node says of a port at which nothing listens (Go: syscall.ECONNREFUSED)."""
+"""Part of a node's error for a port at which nothing listens (Go: syscall.ECONNREFUSED)."""
 ONLY_LOOPBACK = (
     "nothing listens at the pod's loopback address, where a forwarded connection arrives; "
     "the program has not begun to listen, or listens at the pod's IP alone"
@@ -25,7 +25,7 @@ ONLY_LOOPBACK = (
 
 
 class Ports:
-    """The ports of the pods of one namespace. ``pod_at`` gives the name of the pod that has an IP; empty: none."""
+    """The ports of the pods of one namespace. ``pod_at`` gives the name of the pod that has an IP, if any."""
 
     def __init__(self, sockets: Sockets, namespace: str, pod_at: Callable[[str], str]) -> None:
         self._sockets = sockets
@@ -33,9 +33,9 @@ class Ports:
         self._pod_at = pod_at
         self._carried: set[asyncio.Task[None]] = set()
         self.forbidden = False
-        """The reader may not forward ports."""
+        """True if the reader may not forward ports."""
         self.problem = ""
-        """Why the last connection could not be tried; empty where it was."""
+        """The reason why the last connection could not be tried; empty if it was tried."""
 
     async def dial(self, address: Address) -> Streams:
         """Connect to a port of the pod at that address. Raises OSError."""
@@ -61,7 +61,7 @@ class Ports:
         return streams
 
     def failed(self, error: ApiError) -> None:
-        """Remember why a connection was not opened."""
+        """Keep the reason why a connection was not opened."""
         self.forbidden = isinstance(error, Forbidden)
         refused = error.reason == NOT_FORWARDED and REFUSED in error.message
         self.problem = ONLY_LOOPBACK if refused else _not_forwarded(error)
@@ -69,7 +69,7 @@ class Ports:
             self.problem = lacks(error, "get and create of pods/portforward")
 
     def _failed_late(self, error: ApiError) -> None:
-        """A connection that counted as open has failed: what the probe makes of its end is not what was there."""
+        """Keep the error of a connection that counted as open: the probe's answer from its end is then ignored."""
         self.problem = _not_forwarded(error)
 
     async def close(self) -> None:

@@ -1,10 +1,10 @@
 """Watches over one run: its object and its pods, its coordinator through the API server, and musterd's decisions on it.
 
-It needs no more than the reader's rights: get of the object; list and watch of pods, of which it reads those of the run
-alone; get and create of pods/portforward for the roll call. A right that is missing costs what ``unknown`` says.
-Nothing is written: an end that the run's own annotations ask for is not carried out.
+It needs no more than the reader's rights: get of the object; list and watch of pods, limited to those of the run; get
+and create of pods/portforward for the roll call. ``unknown`` has what a missing right costs. Nothing is written: an end
+that the run's own annotations ask for is not carried out.
 
-The object is read again every ``REREAD`` seconds, as the right to watch its kind is not asked for.
+Every ``REREAD`` seconds the object is read again, because a watch of its kind would need one more right.
 """
 
 import asyncio
@@ -49,17 +49,17 @@ from muster.watchers.watched import pod_decoder_of
 
 REREAD: Final = 10.0
 ASKED: Final = 3
-"""Answers after which a coordinator that does not serve is known not to."""
+"""Answers after which a coordinator counts as not serving."""
 PATIENCE: Final = 10.0
-"""Seconds after the last change in which the answer is complete, or is given as it is."""
+"""Seconds after the last change of phase after which the answer is given, complete or not."""
 UNREADABLE: Final = "why may be in its Events, which you may not list"
 
 
 class Source(Protocol):
-    """What is known of the object, as the API server has it now."""
+    """The source of the object, as the API server has it now."""
 
     async def read(self) -> tuple[Object, Object | None, Workload | None]:
-        """The object, what its controller has made of it, and its Workload of Kueue. Raises ``ApiError``."""
+        """Return the object, the one that its controller made of it, and its Workload of Kueue. Raises ``ApiError``."""
         ...
 
 
@@ -86,7 +86,7 @@ class OneRun:
     ) -> None:
         """Call it on the loop that will run it. ``make`` makes the prober of a coordinator."""
         self.unknown: dict[str, str] = {}
-        """What is not known, by the right that is missing or what else hinders it."""
+        """The facts that are not known, each with its reason, by a key such as ``pods`` or ``roll``."""
         self._cluster, self._kind, self._namespace, self._source = cluster, kind, namespace, source
         self._selectors, self._clock = selectors, clock
         self._changed = asyncio.Event()
@@ -94,7 +94,7 @@ class OneRun:
         kinds = {kind.name: replace(kind, wanted=every)}
         self._index = WatchedIndex(self._runs, kinds, ours=lambda _kind, _obj: False)
         self._seen: dict[str, ExperimentRecord] = {}
-        """The records of the object and of what was made of it, by the name of the kind."""
+        """The records of the object and of the object made of it, by the name of the kind."""
         self._admission: Workload | None = None
         self.chosen: tuple[str, ...] = ()
         """The label selectors of its pods."""
@@ -104,7 +104,7 @@ class OneRun:
         self.ports = Ports(cluster, namespace, self._pod_at)
         self._answers: list[RollAnswer] = []
         self._waits = 0
-        """Answers in a row that say nothing, because the port could not be reached."""
+        """Answers in a row without a result, because the port could not be reached."""
         self._probers = ProberPool(
             self._heard,
             make=make or prober_of(clock),
@@ -114,22 +114,22 @@ class OneRun:
         )
         self._remarks = RemarkReader(cluster, self._again, clock, UNREADABLE)
         self._remarked = False
-        """Why pods are missing was asked, and answered as far as it may be read."""
+        """True once the reason why pods are missing was read, as far as it may be read."""
         self._wake_at = inf
         self._target = False
         self._steady_at = clock()
 
     @property
     def entry(self) -> Entry | None:
-        """What is known of it; None before its first pod, of pods without an object."""
+        """The entry of the run; None before the first pod of a run without an object."""
         return next(iter(self._runs.entries.values()), None)
 
     def document(self) -> Detail | None:
-        """The roll call at this moment, as musterd's page has it; None without a pod, or where none may be read."""
+        """Return the roll call of this moment, as musterd's page has it; None if no pod exists or may be read."""
         entry = self.entry
         if entry is None or entry.plan is None or entry.record is None or "pods" in self.unknown:
             return None
-        entry.record = structs.replace(entry.record, updated_at=0.0)  # nobody pays for a write: its words are of now
+        entry.record = structs.replace(entry.record, updated_at=0.0)  # no write is spent: the sentences are of now
         self._settle(entry)
         case = Context.at(entry.plan, entry.record, entry.view, self._clock())
         found = detail(case)
@@ -137,14 +137,14 @@ class OneRun:
 
     @property
     def youngest(self) -> float:
-        """For how many seconds the member that started last, or the oldest that has not, is there."""
+        """The age in seconds of the youngest member, from its start or, before it starts, from its creation."""
         entry = self.entry
         now, pods = self._clock(), [] if entry is None else list(entry.view.pods())
         return min((now - (pod.started_at or pod.created) for pod in pods), default=inf)
 
     @property
     def complete(self) -> bool:
-        """All that can be known at once is known."""
+        """True once all that can be known at once is known."""
         entry = self.entry
         if "pods" not in self.unknown and not all(store.synced for store in self._stores):
             return False
@@ -162,7 +162,7 @@ class OneRun:
         return not 0.0 <= self._clock() - self._steady_at < PATIENCE
 
     async def run(self, until: Callable[[], bool], at: float = inf) -> None:
-        """Watch until that is true; it is asked after each step, and at the wall second ``at``.
+        """Watch until ``until`` returns True; it is called after each step, and at the wall second ``at``.
 
         Raises ``ApiError`` and ``MusterError``.
         """
@@ -184,7 +184,7 @@ class OneRun:
                     async with asyncio.timeout(min(each for each in times if each > now) - now):
                         await self._changed.wait()
                 if not 0.0 <= self._clock() - read_at < REREAD:
-                    with suppress(Unreachable, Throttled):  # what was read before stands until the next time
+                    with suppress(Unreachable, Throttled):  # what was read before is used until the next read
                         await self._read()
                     read_at = self._clock()
         finally:
@@ -200,7 +200,7 @@ class OneRun:
         return ended
 
     async def _read(self) -> None:
-        """Read the object, and follow its pods by the names that it claims now."""
+        """Read the object, and follow the pods that its selectors choose now."""
         obj: Object = {}
         if self._source is not None:
             obj, made, self._admission = await self._source.read()
@@ -247,7 +247,7 @@ class OneRun:
             await reflector.run()
 
     def _refused(self, store: Store[Pod]) -> Callable[[ApiError, float], None]:
-        """What is called with each failure of a watch: without the right it ends, and says what that costs."""
+        """Return the callback for failures of a watch: without the right it ends the watch and keeps the cost."""
 
         def failed(error: ApiError, _wait: float) -> None:
             if isinstance(error, Forbidden) and store.synced:
@@ -308,7 +308,7 @@ class OneRun:
         asyncio.get_running_loop().call_later(wait, self._changed.set)
 
     def _pod_at(self, ip: str) -> str:
-        """The pod that has that IP; of several on the network of one node, the first by rank."""
+        """Return the live pod that has that IP, by name; of several on the network of one node, the first by rank."""
         entry = self.entry
         found = [pod for pod in entry.view.pods() if pod.ip == ip and pod.live] if entry is not None else []
         return min(found, key=lambda pod: pod.rank).name if found else ""

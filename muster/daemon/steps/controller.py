@@ -42,13 +42,13 @@ from muster.watchers.probes.bounded.cost import in_turns
 log = structlog.get_logger()
 
 LAST_LOOK = 0.2
-"""Seconds for which the end of an epoch waits for what its programs have reported until then."""
+"""Seconds for which the end of an epoch waits for the last reports of its programs."""
 RESYNC = 60.0
-"""Seconds after which an unfinished experiment is decided upon again, whatever its timers and events say."""
+"""Seconds after which an unfinished experiment is decided again, whatever its timers and events are."""
 
 
 class Controller:
-    """Owns the steps of all experiments. The queue never runs two steps of one experiment at once."""
+    """The owner of the steps of all experiments. The queue never runs two steps of one experiment at once."""
 
     def __init__(
         self,
@@ -68,9 +68,9 @@ class Controller:
         heard_since: Callable[[Entry], float] = lambda _entry: 0.0,
         remarks: RemarkReader | None = None,
     ) -> None:
-        """``watched_synced`` says whether objects and pods of a watched kind have had their first list.
+        """``watched_synced`` returns True once objects and pods of a watched kind have had their first list.
 
-        ``heard_since`` says since when, in wall seconds, this daemon can hear of what the members of a run send.
+        ``heard_since`` returns the wall time since which this daemon receives the reports of a run's members.
         """
         self._watched_synced = watched_synced
         self._heard_since = heard_since
@@ -102,10 +102,10 @@ class Controller:
         self._leftovers = Leftovers(index, queue, engine, monotonic)
 
     def step(self, uid: str) -> Coroutine[Any, Any, None] | None:
-        """The decision of one step. Returns what is left to do: the requests, if any follow from the decision.
+        """Decide one step. Return what is left to do: the requests, if any follow from the decision.
 
-        That raises the ``ApiError`` that kept it from being finished. It may begin a little later than it was decided
-        on: it does nothing if the record has changed meanwhile, because the change has requeued the experiment.
+        The coroutine raises the ``ApiError`` that kept it from finishing. It may begin a little after the decision, and
+        does nothing if the record has changed since, because that change has requeued the experiment.
         """
         entry = self._index.get(uid)
         if entry is None:
@@ -140,7 +140,7 @@ class Controller:
         return None
 
     def changed(self, uid: str) -> None:
-        """Something of that experiment has changed: requeue it. Creates that are not wanted any more are stopped."""
+        """Requeue an experiment that has changed, and stop creates that are no longer wanted."""
         if self._engine.creating(uid):
             entry = self._index.get(uid)
             if entry is not None and entry.plan is not None and not _wanted(entry, entry.plan):
@@ -148,13 +148,13 @@ class Controller:
         self._queue.add(uid)
 
     def caught_up(self) -> None:
-        """A cache has advanced: requeue the experiments that waited for that."""
+        """Requeue the experiments that waited for a cache to advance."""
         waiting, self._waiting = self._waiting, set()
         for uid in waiting:
             self._queue.add(uid)
 
     def gone(self, uid: str) -> None:
-        """The Experiment is about to leave the index: delete its pods, if it may have any."""
+        """Delete the pods of an Experiment that is about to leave the index, if it may have any."""
         self._engine.stop_creating(uid)
         entry = self._index.get(uid)
         if entry is None or entry.plan is None or entry.watched is not None:
@@ -165,11 +165,11 @@ class Controller:
             self._leftovers.add(entry.plan, tuple(pod for pod in vanished if not engine.delete_accepted(pod, None)))
 
     def stand_by(self) -> None:
-        """Leave the pods of Experiments that are gone to the garbage collector: this daemon does not lead any more."""
+        """Leave the pods of Experiments that are gone to the garbage collector: this daemon leads no longer."""
         self._leftovers.clear()
 
     async def heard(self, uid: str, epoch: int, answer: RollAnswer) -> None:
-        """Take in what a coordinator answered."""
+        """Take in the answer of a coordinator."""
         entry = self._index.get(uid)
         if entry is None:
             return
@@ -178,7 +178,7 @@ class Controller:
             self._queue.add(uid)
 
     def failed(self, uid: str, error: Exception) -> float | None:
-        """Log a step that was not finished. The seconds to wait before it is tried again, if the error says."""
+        """Log a step that was not finished. Return the seconds to wait before the next try, if the error names them."""
         entry = self._index.get(uid)
         which = {"namespace": entry.seen.namespace, "experiment": entry.title} if entry else {}
         which["uid"] = uid
@@ -218,7 +218,7 @@ class Controller:
 
     def _decide(self, entry: Entry, plan: Plan) -> Decision:
         started = self._monotonic()
-        now = self._clock()  # which may find that it was set, and change the entry
+        now = self._clock()  # reading the clock may find a step of it, and change the entry
         if _queued(entry) or plan.watching.local_queue:
             entry.view.queue_problem = self._informers.queue_problem or self._workloads_unknown
         entry.view.admission = self._index.admission_of(entry)
@@ -231,13 +231,13 @@ class Controller:
         return decision
 
     async def _follow(self, entry: Entry, plan: Plan, decision: Decision, version: int) -> None:
-        """Persist the record and carry the actions out. ``version`` is what they were decided on."""
+        """Persist the record and carry the actions out. ``version`` is the version that the decision was based on."""
         if entry.freshness.version != version:
             return
         written = 0
         stale = (
             decision.deletes_newer_pods and not plan.lifecycle.deleting
-        )  # a deletion is never undone, nor has it a record
+        )  # a deletion is never undone, and has no record
         if decision.write or stale:
             if not await self._persist(entry, decision):
                 self._await_kind(plan, decision)
@@ -272,7 +272,7 @@ class Controller:
     async def _look_last(self, entry: Entry) -> None:
         """Read the last reports of an epoch, once and for a moment, and decide again.
 
-        Its time is counted by them, and its processes take them along.
+        They count the epoch's time, and are lost with its processes.
         """
         entry.looked = entry.freshness.version
         await self._probers.last_look(entry.seen.uid, LAST_LOOK)
@@ -288,7 +288,7 @@ class Controller:
             self._queue.add_in(plan.uid, wait)
 
     def _await_kind(self, plan: Plan, decision: Decision) -> None:
-        """Look again later, and ask the coordinator meanwhile: the object is not found.
+        """Requeue an experiment whose object is not found, and keep probing its coordinator.
 
         If it was deleted, the watch reports that. But its kind may not be served for a while, which nothing reports.
         """
@@ -325,12 +325,12 @@ class Controller:
 
 
 def _queued(entry: Entry) -> bool:
-    """The experiment has a queue."""
+    """Return True if the experiment has a queue."""
     return entry.plan is not None and (entry.plan.queue is not None or bool(entry.view.workloads))
 
 
 def _ends_reports(entry: Entry, decision: Decision) -> bool:
-    """The gang, which reports into its own store, ends with this decision, and was not asked for its last reports."""
+    """Return True if the decision ends a gang whose store was not yet asked for its last reports."""
     before, after = entry.record, decision.record
     if before is None or before.phase is not Phase.RUNNING or entry.looked == entry.freshness.version:
         return False
@@ -339,5 +339,5 @@ def _ends_reports(entry: Entry, decision: Decision) -> bool:
 
 
 def _wanted(entry: Entry, plan: Plan) -> bool:
-    """Its pods are to be created: it is neither cancelled, suspended nor deleted, and a queue still admits it."""
+    """Return True if the pods are wanted: no cancel, suspension or deletion, and a queue still admits them."""
     return plan.wanted and admission.admitted(plan, entry.view)

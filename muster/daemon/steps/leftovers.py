@@ -1,9 +1,9 @@
-"""Leftovers: what Experiments that are gone leave behind. Their pods are deleted, and their Workloads let go.
+"""The leftovers of Experiments that are gone: their pods are deleted, and their Workloads released.
 
 The garbage collector deletes the pods as well, but later, and may miss a pod that was created after it looked.
 
 Pods that vanished from the watch without a last state may run: while the Workload of their Experiment waits for their
-end, they are asked for by name.
+end, they are read by name.
 """
 
 from collections.abc import Callable, Coroutine
@@ -24,11 +24,11 @@ log = structlog.get_logger()
 COLLECT_FOR = 300.0
 """Seconds for which the pods of an Experiment that is gone are to be deleted. The garbage collector does so, too."""
 ASKED_AFTER = 5.0
-"""Seconds after which pods that vanished and may run are asked for again."""
+"""Seconds after which vanished pods that may run are read again."""
 
 
 class Leftovers:
-    """By uid: the plans of Experiments that are gone, pods that had vanished, and until when all are to be deleted."""
+    """Gone Experiments by uid: the plan, the vanished pods, and the time until which all pods are to be deleted."""
 
     def __init__(
         self, index: ExperimentIndex, queue: WorkQueue, engine: NativeEngine, monotonic: Callable[[], float]
@@ -40,12 +40,12 @@ class Leftovers:
         self._gone: dict[str, tuple[Plan, tuple[Pod, ...], float]] = {}
 
     def add(self, plan: Plan, vanished: tuple[Pod, ...] = ()) -> None:
-        """The Experiment of that plan is gone: its pods are to be deleted, and those that no watch shows any more."""
+        """Queue the deletion of a gone Experiment's pods, and of those that no watch shows any longer."""
         self._gone[plan.uid] = plan, vanished, self._monotonic() + COLLECT_FOR
         self._queue.add(plan.uid)
 
     def back(self, uid: str) -> None:
-        """The Experiment is there again: the watch was opened on a server that is behind."""
+        """Cancel the deletion, because the Experiment exists again: the watch was opened on a server that lags."""
         self._gone.pop(uid, None)
 
     def clear(self) -> None:
@@ -55,11 +55,11 @@ class Leftovers:
         self._gone.clear()
 
     def collect(self, uid: str) -> Coroutine[Any, Any, None] | None:
-        """The deletion of the pods of that Experiment; None where there is nothing to do."""
+        """Return the deletion of that Experiment's pods; None if there is nothing to do."""
         return self._collect(*self._gone[uid]) if uid in self._gone else None
 
     def release(self, uid: str) -> Coroutine[Any, Any, None] | None:
-        """Let the Workloads go that outlived their Experiment, once no pod of it runs; None without any."""
+        """Return the release of the Workloads of a gone Experiment, once none of its pods runs; None without any."""
         if vanished := self._index.vanished(uid):
             return self._await_end(uid, vanished)
         found = self._index.orphans(uid)
@@ -70,7 +70,7 @@ class Leftovers:
             await self._engine.collect(plan, vanished)
         except ApiError as error:
             passing = error.status in (0, 410, 429) or error.status >= 500
-            if self._monotonic() < until and (passing or vanished):  # of which it misses those without an owner
+            if self._monotonic() < until and (passing or vanished):  # the garbage collector misses ownerless ones
                 raise
             which = {"namespace": plan.namespace, "experiment": plan.title, "uid": plan.uid}
             log.warning("pods of a deleted experiment left to the garbage collector", **which, error=str(error))

@@ -35,7 +35,7 @@ class LiveReads:
         self._clock = clock
 
     async def read(self, entry: Entry, plan: Plan) -> None:
-        """Read the pods past the cache and requeue: at once, or after a pause where the last read was not enough."""
+        """Read the pods past the cache and requeue: at once, or after a pause if the last read was not enough."""
         at, last, refused = self._clock(), entry.view.engine.live_read, entry.view.engine.refused
         if refused is not None and refused.action == READ_PODS and at < refused.retry_at:
             self._queue.add_in(plan.uid, refused.retry_at - at)

@@ -1,7 +1,7 @@
-"""Puts the outcomes of requests into an experiment's entry, and requeues it where the next decision changes.
+"""Puts the outcomes of requests into an experiment's entry, and requeues it if the next decision changes.
 
-A refusal is one that asking again at once does not change: quota, policy, rights. It is kept until the API server
-accepts what is wanted.
+A refusal is an error that an immediate retry does not change: quota, policy, rights. It is kept until the API server
+accepts the request.
 """
 
 from collections.abc import Callable
@@ -40,14 +40,14 @@ class Outcomes:
             self._queue.add_in(entry.seen.uid, engine.refused.retry_at - now)
 
     def accepted(self, entry: Entry) -> None:
-        """Nothing that is wanted is refused any more."""
+        """Drop the refusal, because the API server refuses nothing any longer."""
         engine = entry.view.engine
         if engine.refusal is not None:
             self._queue.add(entry.seen.uid)
         engine.accept()
 
     def answered(self, entry: Entry) -> None:
-        """All that a decision asked for was done: a refusal that the record speaks of is over."""
+        """Note that all actions of a decision were done, so that a refusal in the record is over."""
         if not entry.view.engine.answered:
             entry.view.engine.answered = True
             self._queue.add(entry.seen.uid)

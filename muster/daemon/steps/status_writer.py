@@ -2,14 +2,14 @@
 
 A write whose answer was lost may have been applied. Its Events wait until the watch shows whether it was.
 
-A write that conflicts is decided again when the watch brings the newer object. Where the next write of that version
-conflicts, too, the object itself is read: one that is older than what is known of it shows that etcd was put back, by
-so little that the old resourceVersions have come again on every watch. Then the kind is listed again, and the list
-shows what was undone (``ExperimentIndex.undone``).
+A write that conflicts is decided again when the watch brings the newer object. If the next write of that version
+conflicts, too, the object itself is read: one that is older than what is known of it shows that etcd was restored from
+a backup so recent that the old resourceVersions have come again on every watch. Then the kind is listed again, and the
+list shows what was undone (``ExperimentIndex.undone``).
 
 An object of another kind has its own status, which its readers know, beside the record in the same write. It is
 computed from the plan, the record and the view, so it may change while the record stays: another pod is ready. Such a
-change is written at once where a condition turns, else 4 s after the last write, both from the object's write budget
+change is written at once if a condition turns, else 4 s after the last write, both from the object's write budget
 (``muster.state.summary.status`` has the same rule for the sentences of an Experiment).
 """
 
@@ -42,7 +42,7 @@ OTHER_CONTROLLER = "OtherController"
 
 
 def own_status(entry: Entry, record: Record) -> dict[str, Any]:
-    """The own status that goes with this record. Without a plan it has the reason, or stays as it is."""
+    """Return the own status for this record. Without a plan it has the reason, or stays as it is."""
     kind = RUN_KINDS[entry.seen.kind]
     if entry.plan is None and not record.finished:
         return dict(entry.own)
@@ -52,12 +52,12 @@ def own_status(entry: Entry, record: Record) -> dict[str, Any]:
 
 
 def with_own_status(entry: Entry, plan: Plan, decision: Decision, now: float) -> Decision:
-    """The decision, with a write where the object's own status is due."""
+    """Return the decision, with a write if the object's own status is due."""
     if decision.write or decision.read_first or plan.lifecycle.deleting or decision.record.updated_at == 0.0:
         return decision
     refusal = entry.view.engine.refusal
     if refusal is not None and refusal.reason == OTHER_CONTROLLER:
-        return decision  # that one writes the status, too
+        return decision  # the other controller writes the status, too
     wanted = own_status(entry, decision.record)
     if wanted == entry.own:
         return decision
@@ -71,14 +71,14 @@ def with_own_status(entry: Entry, plan: Plan, decision: Decision, now: float) ->
 
 
 def _turns(status: Mapping[str, Any]) -> list[tuple[object, ...]]:
-    """Type and status of each condition."""
+    """Return type and status of each condition."""
     return [(each.get("type"), each.get("status")) for each in status.get("conditions") or ()]
 
 
 log = structlog.get_logger()
 
 MOST_UNANSWERED = 8
-"""Status writes of one experiment whose outcome is unknown and still of interest."""
+"""Most status writes of one experiment whose outcome is unknown and still matters."""
 
 
 class StatusWriter:
@@ -115,8 +115,8 @@ class StatusWriter:
         except NotFound:
             raise
         except ApiError as error:
-            # Conflict too: a PUT on a connection that broke is sent again and conflicts with its own first copy. But
-            # where it may conflict with an earlier attempt, that attempt stays the one of interest.
+            # Conflict too: a PUT on a connection that broke is sent again and conflicts with its own first copy. But if
+            # it may conflict with an earlier attempt, that attempt stays the one of interest.
             if not (isinstance(error, Conflict) and entry.unanswered):
                 entry.unanswered = [*entry.unanswered[1 - MOST_UNANSWERED :], attempt]
             if isinstance(error, Conflict):
@@ -142,7 +142,7 @@ class StatusWriter:
                         self._list_again(ref.subject.plural)
 
     def settle(self, entry: Entry) -> None:
-        """A status write whose answer was lost was applied if the status now reads as that write would have made it."""
+        """Emit the story of a write whose answer was lost, if the status now reads as that write would have made it."""
         if not entry.unanswered or entry.record is None:
             return
         read = _status(entry, entry.record)
@@ -161,13 +161,13 @@ class StatusWriter:
 
 
 def ref_of(entry: Entry) -> ExperimentRef:
-    """The identity of the object in requests, Events and logs."""
+    """Return the identity of the object in requests, Events and logs."""
     subject = RUN_KINDS[entry.seen.kind].subject if entry.of_run_kind else EXPERIMENT
     return ExperimentRef(entry.seen.namespace, entry.seen.name, entry.seen.uid, subject)
 
 
 def _status(entry: Entry, record: Record) -> dict[str, Any]:
-    """What of a record is persisted: of an object of another kind all but the story."""
+    """Return the persisted part of a record; for an object of another kind, all but the story."""
     return to_status(replace(record, story=()) if entry.of_run_kind else record)
 
 

@@ -1,10 +1,10 @@
 """The step of a run that another controller carries out: decide, and keep the record in memory.
 
-A deadline that the object's own annotation asks for is the one thing that is done to it, with an Event before.
+The only change to the object is a deadline that its own annotation asks for, with an Event before.
 
-The story of a run becomes Events. A daemon that starts finds runs that began long before. What it learns first of such
-a run is no news, and becomes no Event. What follows may be the Event of an earlier daemon: the Events of a watched
-object are named after what they say and not after the time, so that one is not created twice while it is kept.
+The story of a run becomes Events. A daemon that starts finds runs that began long before. Its first record of such a
+run becomes no Event. A later Event may exist from an earlier daemon: Events of a watched object are named after their
+text and not after the time, so that none is created twice while it is kept.
 """
 
 from collections.abc import Callable, Coroutine
@@ -34,13 +34,13 @@ from muster.tracking.watched_run import WatchedRun
 log = structlog.get_logger()
 
 NEWS = 60.0
-"""Seconds after its creation in which what is learned first of an object is news."""
+"""Seconds after an object's creation in which its first record still becomes Events."""
 NOT_WATCHED = "NotWatchedOver"
 POD = Subject("v1", "Pod", "pods")
 
 
 def ref_of(entry: Entry) -> ExperimentRef | None:
-    """What Events are about: the object, or a pod of a set of pods; None where there is none any more."""
+    """Return the subject of Events: the object, or a pod of a set of pods; None if the set has no pod any longer."""
     assert entry.watched is not None
     seen, kind = entry.seen, entry.watched.kind
     if not kind.virtual:
@@ -52,7 +52,7 @@ def ref_of(entry: Entry) -> ExperimentRef | None:
 
 
 AGAIN = 30.0
-"""Seconds after which a run that was asked to end, and has not, is asked again."""
+"""Seconds after which a run that was asked to end, and has not ended, is asked again."""
 
 
 class WatchedSteps:
@@ -82,7 +82,7 @@ class WatchedSteps:
         self._remarks = remarks
 
     def step(self, entry: Entry, run: WatchedRun) -> Coroutine[Any, Any, None] | None:
-        """The decision of one step; returns the request that ends the run, where one is due."""
+        """Decide one step. Return the request that ends the run, if one is due."""
         if entry.plan is None:
             self._refuse(entry, run)
             return None
@@ -106,7 +106,7 @@ class WatchedSteps:
         return None
 
     def _keep(self, entry: Entry, decision: Decision) -> None:
-        """Take the record of a decision over."""
+        """Take over the record of a decision, and publish its story."""
         assert entry.watched is not None
         before = None if entry.record is None else moved(entry.record, decision.moved)
         known = before is None and self._clock() - entry.watched.created > NEWS
@@ -127,7 +127,7 @@ class WatchedSteps:
             self._events.record(ref, decision.story)
 
     def _refuse(self, entry: Entry, run: WatchedRun) -> None:
-        """Say once why the object cannot be watched over."""
+        """Record once, in an Event, why the object cannot be watched over."""
         if not entry.problem or entry.problem == run.refused:
             return
         run.refused = entry.problem
@@ -136,7 +136,7 @@ class WatchedSteps:
             self._events.record(ref, (line,))
 
     async def _end(self, entry: Entry, run: WatchedRun, plan: Plan, action: EndRun) -> None:
-        """Say it once, and then do it. What is refused is tried again after the refusal's pause."""
+        """Announce the end once in an Event, then end the run. A refused request is retried after its pause."""
         began = self._clock()
         version = entry.seen.resource_version
         epoch = entry.record.epoch if entry.record else 0

@@ -23,7 +23,7 @@ from muster.kube.authentication.access import FixedAccess
 from muster.kube.connection import Connection
 
 AGENT = "musterd-for-reader"
-"""User agent of the requests: in an audit log they stand beside the reader's own."""
+"""User agent of the requests: in an audit log they appear beside the reader's own."""
 REFUSED = 3
 """Exit status of a bundle that was not made."""
 LONGEST_ORDER = 64 * 2**10
@@ -31,7 +31,7 @@ NICER = 10
 
 
 class Order(msgspec.Struct, frozen=True):
-    """What is to be made, with whose token, and at which cost at most."""
+    """The run, the reader's token, and the limits of one bundle."""
 
     access: FixedAccess
     namespace: str
@@ -42,7 +42,7 @@ class Order(msgspec.Struct, frozen=True):
 
 
 class Failure(msgspec.Struct, frozen=True):
-    """Why there is no bundle: the HTTP status and the sentence for the reader; ``problem`` is for the log."""
+    """The reason for a missing bundle: HTTP status and sentence for the reader; ``problem`` is for the log."""
 
     status: int
     text: str
@@ -63,7 +63,7 @@ def main() -> None:
 
 
 async def made(order: Order) -> bytes:
-    """The archive. Raises ``MusterError``, ``TimeoutError`` and ``MemoryError``."""
+    """Return the archive. Raises ``MusterError``, ``TimeoutError`` and ``MemoryError``."""
     async with asyncio.timeout(order.seconds):
         connection = await Connection.open(order.access, agent=AGENT)
         try:
@@ -75,7 +75,7 @@ async def made(order: Order) -> bytes:
 
 
 def failure(error: Exception, seconds: float) -> Failure:
-    """What the reader gets instead."""
+    """Return the answer that the reader gets instead of a bundle."""
     said = printable(str(error), MESSAGE)
     match error:
         case ApiError(status=401):
@@ -99,7 +99,7 @@ ELSEWHERE = "`muster bundle` in a terminal has no such limit."
 
 
 def _limit(order: Order) -> None:
-    """Bound what this process may take: musterd and its pod have to go on."""
+    """Bound the memory and CPU time of this process, so that musterd and its pod keep running."""
     os.nice(NICER)
     seconds = int(order.seconds) + 1
     for what, most in (

@@ -1,10 +1,10 @@
 """Bundles of runs for readers of the page: what ``muster bundle`` makes, read with the reader's own token.
 
-musterd keeps flat records and no pods, and has no right to read logs (ADR 42), so a bundle is read anew for whom asks
-for it. That is done by a process for each one (``bundle_process``): it has the token and no credential of musterd, what
-it takes of memory and processor is bounded by the kernel, and it can be ended in the middle of anything. A reader has
-one at a time, and musterd ``AT_ONCE``; others wait for their turn. Who has tokens of several names is several readers,
-so the runs of one namespace have one place, too: with rights in one namespace, no number of tokens takes both.
+musterd keeps flat records and no pods, and has no right to read logs (ADR 42), so each bundle is read when a reader
+asks for it, by a process of its own (``bundle_process``). It has the token and no credential of musterd, the kernel
+bounds its memory and CPU time, and it can be ended at any moment. A reader has one bundle at a time, and musterd
+``AT_ONCE``; others wait for their turn. A person with tokens of several names counts as several readers, so the runs of
+one namespace share one place, too: with rights in one namespace, no number of tokens takes both.
 """
 
 import asyncio
@@ -35,11 +35,11 @@ LARGEST = 16 * 2**20
 """Bytes of an archive."""
 
 SPARE = 1.0
-"""Seconds that the process has less, so that it can still say what took so long."""
+"""Seconds that the process has less than its reader, so that it can still report what took so long."""
 
 
 class Bundles:
-    """``access`` gives the API server for the owner of a token; ``program`` makes one bundle."""
+    """The bundles of all readers. ``access`` gives the API server for a token's owner; ``program`` makes one bundle."""
 
     def __init__(
         self, access: Callable[[str], FixedAccess], program: Sequence[str] = PROGRAM, within: float = WITHIN
@@ -50,10 +50,10 @@ class Bundles:
         self._made_for: set[str] = set()
         self._turns = asyncio.Semaphore(AT_ONCE)
         self._places: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
-        """By namespace, as long as a bundle waits or is made."""
+        """Places by namespace, as long as a bundle waits or is made."""
 
     async def make(self, reader: str, token: str, namespace: str, name: str) -> bytes:
-        """The archive of that run for the owner of ``token``, whose name is ``reader``. Raises ``Refused``."""
+        """Return the archive of that run for the owner of ``token``, whose name is ``reader``. Raises ``Refused``."""
         key = reader or sha256(token.encode()).hexdigest()
         if key in self._made_for:
             raise Refused(429, "A bundle is being made for you already; only one at a time is.")
@@ -74,7 +74,7 @@ class Bundles:
         return archive
 
     async def _run(self, order: Order) -> bytes:
-        """Start the process and take what it writes. It has ended when this ends."""
+        """Start the process and return its output. The process has ended when this ends."""
         process = await asyncio.create_subprocess_exec(
             *self._program,
             stdin=asyncio.subprocess.PIPE,
@@ -104,7 +104,7 @@ class Bundles:
 
 
 def _refused(said: bytes, status: int) -> Refused:
-    """The refusal that the process wrote; of one that was ended, or could not write, a sentence."""
+    """Return the refusal that the process wrote, or a sentence for a process that was ended or could not write."""
     try:
         failure = msgspec.json.decode(said, type=Failure)
     except msgspec.MsgspecError:

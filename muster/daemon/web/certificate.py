@@ -1,11 +1,11 @@
 """The certificate of the listener for pages and metrics, loaded again when its files change.
 
 A Secret of the type kubernetes.io/tls is mounted as two files, which the kubelet replaces when the Secret changes. Each
-handshake compares the files with those that were loaded. Where they differ, it and the later ones use the new pair. A
-pair that cannot be loaded, such as a certificate whose key is not written yet, is logged, and the one before stays.
+handshake compares the files with those that were loaded. If they differ, it and later ones use the new pair. A pair
+that cannot be loaded, such as a certificate whose key is not written yet, is logged, and the one before stays.
 
-The progress endpoint is given to members as address and authority, of the settings. The file of its authority is read
-again in the same way.
+Members get the progress endpoint as address and authority, from the settings. The file of the authority is read again
+in the same way.
 """
 
 import ssl
@@ -20,22 +20,22 @@ from muster.reconcilers.render.environment import Endpoint
 log = structlog.get_logger()
 
 _Stamp = tuple[tuple[int, int, int], ...]
-"""Inode, time of change and size of each file; empty where one is not there."""
+"""Inode, time of change and size of each file; empty if a file does not exist."""
 
 
 class ServerCertificate:
-    """A pair of PEM files. Raises ``OSError``, of which ``ssl.SSLError`` is one, where they cannot be loaded."""
+    """A pair of PEM files. Raises ``OSError`` (``ssl.SSLError`` is a subclass) if they cannot be loaded."""
 
     def __init__(self, certificate: Path, key: Path) -> None:
         self._files = (certificate, key)
         self._stamp = self._stamp_now()
         self._current = self._load()
         self.context = self._load()
-        """For the listener."""
+        """The context for the listener."""
         self.context.sni_callback = self._use_current
 
     def _use_current(self, handshake: ssl.SSLObject, _name: str, _context: ssl.SSLContext) -> None:
-        """Called for each ClientHello, without a server name too."""
+        """Use the current pair for a handshake; called for each ClientHello, also without a server name."""
         if (stamp := self._stamp_now()) != self._stamp:
             self._stamp = stamp
             file = str(self._files[0])
@@ -61,11 +61,11 @@ class ServerCertificate:
 
 
 MOST = 32_768
-"""Bytes of the authority: it is an annotation of each pod, and those have 256 KB together."""
+"""Most bytes of the authority: it is an annotation of each pod, and a pod's annotations have 256 KB together."""
 
 
 def endpoint_for(settings: Settings) -> Callable[[], Endpoint | None]:
-    """What gives the endpoint. The file of the authority is read again when it has changed."""
+    """Return a function that gives the endpoint. It reads the file of the authority again when the file has changed."""
     file, url = settings.progress_ca, settings.progress_url
     if settings.progress_port is None or file is None:
         return lambda: None
@@ -84,7 +84,7 @@ def endpoint_for(settings: Settings) -> Callable[[], Endpoint | None]:
 
 
 def authority_in(file: Path) -> str:
-    """The PEM text of an authority. Raises ``OSError``, ``ValueError``."""
+    """Return the PEM text of an authority. Raises ``OSError``, ``ValueError``."""
     text = file.read_text(encoding="ascii")
     if "-----BEGIN CERTIFICATE-----" not in text or len(text) > MOST:
         raise ValueError(f"PEM text of at most {MOST} bytes is expected")

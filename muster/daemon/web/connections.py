@@ -8,12 +8,12 @@ computed and read within ``answer``.
 When a limit is reached, a new connection is not turned away. It takes the place of the oldest idle one: of its own peer
 if that has its share, else of the peer that has most. A kubelet sends its probe at once and so is never the oldest idle
 one, while an attacker that holds connections open loses them. A connection whose request waits for its body is idle in
-this sense (``Listener.awaits``). Whoever loses a connection for want of room is reported to ``refused``.
+this sense (``Listener.awaits``). A peer that loses a connection for lack of room is reported to ``refused``.
 
 aiohttp bounds the rest: the length of a line and of a header field, the number of header fields, and the number of
 pipelined requests that wait for their turn (it stops reading).
 
-Where handshakes have a pace, new connections have turns: each address has its own queue, so that many of one do not put
+If handshakes have a pace, new connections have turns: each address has its own queue, so that many of one do not put
 another one off. Accepting costs the daemon little, and a TLS handshake fifty times as much: 0.026 ms of CPU were
 measured for a connection that is closed here, and 1.4 ms for a post that is refused (ADR 68). So connections are
 accepted as they come, at most ``ACCEPTED`` a second, and wait here for their handshake. One address after the other has
@@ -35,22 +35,22 @@ from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError
 
 ACCEPTED: Final = 2000.0
-"""Connections a second that are accepted: as many that are refused here take a twentieth of a core."""
+"""Most connections accepted in a second: as many refused ones take a twentieth of a core."""
 AT_ONCE: Final = 20
-"""Connections that are accepted without a pause."""
+"""Most connections accepted without a pause."""
 OF_ONE: Final = 128
-"""Connections of one address that wait."""
+"""Most waiting connections of one address."""
 IN_ALL: Final = 1024
-"""Connections that wait. Another one takes the place of the newest one of the address with most."""
+"""Most waiting connections. Another one takes the place of the newest one of the address with most."""
 
 
 class Turns:
-    """Connections that wait for their handshake. ``refused`` is called with the address of each that has no room."""
+    """The connections that wait for their handshake. ``refused`` is called with the address of each without room."""
 
     def __init__(self, refused: Callable[[str], None]) -> None:
         self._refused = refused
         self._waiting: dict[str, deque[socket.socket]] = {}
-        """By address. The first address is the next one."""
+        """Waiting connections by address. The first address is the next one."""
         self._number = 0
         self._some = asyncio.Event()
 
@@ -58,7 +58,7 @@ class Turns:
         return self._number
 
     def add(self, address: str, connection: socket.socket) -> None:
-        """Let a connection wait, or close it where its address has its share."""
+        """Queue a connection, or close it if its address has its share."""
         if len(self._waiting.get(address, ())) >= OF_ONE:
             self._close(address, connection)
             return
@@ -70,7 +70,7 @@ class Turns:
         self._some.set()
 
     async def next(self) -> socket.socket:
-        """The connection whose turn it is. Its address is the last one then."""
+        """Return the next connection. Its address then becomes the last one."""
         while not self._number:
             self._some.clear()
             await self._some.wait()
@@ -81,7 +81,7 @@ class Turns:
         return connection
 
     def close(self) -> None:
-        """Close all."""
+        """Close all waiting connections."""
         for waiting in self._waiting.values():
             for connection in waiting:
                 connection.close()
@@ -104,7 +104,7 @@ class Turns:
 log = structlog.get_logger()
 
 QUEUE = 1024
-"""Connections that wait in the kernel until they are accepted, where that has a pace."""
+"""Connections that wait in the kernel until they are accepted, if accepting has a pace."""
 
 Answer = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 
@@ -115,38 +115,38 @@ class Limits:
 
     connections: int = 128
     per_peer: int = 32
-    """Of one address. All readers behind a port-forward or a proxy share it."""
+    """Most connections of one address. All readers behind a port-forward or a proxy share it."""
     first_request: float = 5.0
-    """From the accepted connection to a complete request. With TLS the handshake has as much before that."""
+    """Seconds from the accepted connection to a complete request. With TLS the handshake has as many before that."""
     idle: float = 15.0
-    """Between the end of an answer and the next complete request."""
+    """Seconds between the end of an answer and the next complete request."""
     answer: float = 30.0
-    """From a complete request until the peer has read the whole answer."""
+    """Seconds from a complete request until the peer has read the whole answer."""
 
 
 @dataclass(slots=True)
 class _Held:
-    """One connection. ``busy`` while a request of it is being answered."""
+    """One connection; ``busy`` while one of its requests is being answered."""
 
     transport: asyncio.Transport
     peer: str
     deadline: asyncio.TimerHandle
     busy: bool = False
     waits: bool = False
-    """Its request is being answered, and the peer has not sent all of it."""
+    """True while its request is being answered and the peer has not sent all of it."""
     lost: Callable[[], None] | None = None
-    """What is to be called when it is lost."""
+    """The callback for its loss."""
 
     @property
     def closable(self) -> bool:
-        """It is idle: nothing is lost with it that the peer could not have sent."""
+        """True while it is idle: its loss costs nothing that the peer could not have sent."""
         return self.waits or not self.busy
 
 
 class Listener:
-    """Owns one listening socket; ``answer`` is called for each complete request. ``port`` 0 takes a free one.
+    """The owner of one listening socket; ``answer`` is called for each complete request. ``port`` 0 takes a free one.
 
-    With ``tls`` it speaks TLS only.
+    With ``tls`` it serves TLS only.
     """
 
     def __init__(
@@ -159,9 +159,9 @@ class Listener:
         per_second: float | None = None,
         refused: Callable[[str], None] = lambda _peer: None,
     ) -> None:
-        """With ``per_second``, so many handshakes begin in a second; other connections wait for their turn.
+        """``per_second`` bounds how many handshakes begin in a second; other connections wait for their turn.
 
-        ``refused`` is called with the address of a peer that loses a connection for want of room.
+        ``refused`` is called with the address of a peer that loses a connection for lack of room.
         """
         self._refused = refused
         self._answer = answer
@@ -176,7 +176,7 @@ class Listener:
         self._server: _LimitedServer | None = None
 
     async def start(self) -> int:
-        """Listen. Returns the port. Raises ``OSError`` where the address cannot be bound."""
+        """Listen, and return the port. Raises ``OSError`` if the address cannot be bound."""
         server = self._server = _LimitedServer(
             self._answer,
             self._limits,
@@ -216,7 +216,7 @@ class Listener:
         return int(self._listening.sockets[0].getsockname()[1])
 
     async def _accept(self, turns: Turns, listening: socket.socket) -> None:
-        """Accept new connections, which wait for their turn then."""
+        """Accept new connections, which then wait for their turn."""
         loop = asyncio.get_running_loop()
         with listening, contextlib.closing(turns):
             while True:
@@ -261,7 +261,7 @@ class Listener:
 
     @contextlib.contextmanager
     def awaits(self, request: web.BaseRequest) -> Iterator[None]:
-        """The peer is to send the rest of that request: meanwhile its connection may be closed to make room."""
+        """Let the connection of that request be closed to make room while its peer sends the rest."""
         held = self._server.held(request) if self._server is not None else None
         if held is not None:
             held.waits = True
@@ -272,7 +272,7 @@ class Listener:
                 held.waits = False
 
     def unhurried(self, request: web.BaseRequest, lost: Callable[[], None]) -> None:
-        """Lift the limit of time for the answer to that request, which bounds itself: a stream.
+        """Lift the time limit of the answer to that request, which bounds itself: a stream.
 
         ``lost`` is called when its connection is lost.
         """
@@ -281,7 +281,7 @@ class Listener:
 
 
 class _LimitedServer(web.Server):
-    """Counts connections by peer, makes room for new ones, and aborts those whose time is over."""
+    """A server that counts connections by peer, makes room for new ones, and aborts those whose time is over."""
 
     def __init__(self, answer: Answer, limits: Limits, refused: Callable[[str], None], **options: Any) -> None:
         super().__init__(self._serve, **options)
@@ -289,7 +289,7 @@ class _LimitedServer(web.Server):
         self._refused = refused
         self._limits = limits
         self._held: dict[web.RequestHandler, _Held] = {}
-        """In the order of their last answer, or else of their arrival."""
+        """Connections in the order of their last answer, or else of their arrival."""
 
     def connection_made(self, handler: web.RequestHandler, transport: asyncio.Transport) -> None:
         super().connection_made(handler, transport)
@@ -322,11 +322,11 @@ class _LimitedServer(web.Server):
                 self._held[handler] = held
 
     def held(self, request: web.BaseRequest) -> _Held | None:
-        """The connection of that request; None where it is lost."""
+        """Return the connection of that request; None if it is lost."""
         return self._held.get(request.protocol)
 
     def unhurried(self, request: web.BaseRequest, lost: Callable[[], None]) -> None:
-        """See ``Listener``."""
+        """Lift the time limit of a request (see ``Listener``)."""
         held = self._held.get(request.protocol)
         if held is None:
             lost()
@@ -335,7 +335,7 @@ class _LimitedServer(web.Server):
             held.lost = lost
 
     def _make_room(self, peer: str) -> bool:
-        """Whether one more connection of ``peer`` may stay; closes an idle one where a limit is reached."""
+        """Return True if one more connection of ``peer`` may stay; close an idle one if a limit is reached."""
         if sum(held.peer == peer for held in self._held.values()) >= self._limits.per_peer:
             return self._close_oldest(peer)
         if len(self._held) < self._limits.connections:
@@ -344,7 +344,7 @@ class _LimitedServer(web.Server):
         return bool(counts) and self._close_oldest(max(counts, key=counts.__getitem__))
 
     def _close_oldest(self, peer: str) -> bool:
-        """Abort the oldest idle connection of ``peer``; of those the oldest whose peer reads its answer."""
+        """Abort the oldest idle connection of ``peer``, preferably one whose peer reads its answer."""
         candidates = [(handler, held) for handler, held in self._held.items() if held.closable and held.peer == peer]
         chosen = _first(candidates, lambda held: not held.transport.get_write_buffer_size())
         chosen = chosen or _first(candidates, lambda _: True)
@@ -373,9 +373,9 @@ class _Complaints:
     """A logger for aiohttp. It drops malformed requests, with which any peer could fill the log."""
 
     def debug(self, *_: object, **__: object) -> None:
-        """Dropped."""
+        """Drop the message."""
 
     def exception(self, message: str, *args: object, exc_info: BaseException | None = None) -> None:
-        """A request was answered with an error."""
+        """Log a request that was answered with an error, unless the request was malformed."""
         if not isinstance(exc_info, HttpProcessingError):
             log.error("a request could not be answered", detail=message % args, exc_info=exc_info)

@@ -1,13 +1,13 @@
 """The experiments that a page of the fleet shows, filtered, counted and the most urgent first; and their listing.
 
 A filter is a query parameter, so that a filtered page is a link. The counts beside the values of one filter are of the
-experiments that pass all the others: they say what a click on the value shows.
+experiments that pass all the others: a click on the value shows as many.
 
 ``/experiments.json`` lists the experiments that pass the same filters, in order of namespace and name, in pages: a
 program walks over 100,000 experiments with ``after``. A parameter that is misspelled, or a value that there never is,
-is refused: the answer would be the list of nothing, or of everything.
+is refused: the answer would be an empty list, or the list of everything.
 
-One answer costs a walk over all experiments, in slices between which the loop goes on.
+One answer costs a walk over all experiments, in slices between which other tasks run.
 """
 
 import asyncio
@@ -34,16 +34,16 @@ from muster.state.vocabulary.record import Phase
 log = structlog.get_logger()
 
 SLICE = 200
-"""Experiments that are walked over in one turn of the loop."""
+"""Experiments that are walked over before other tasks may run."""
 LONGEST_TEXT = 200
-"""Characters of a filter's value that are used."""
+"""Most characters of a filter's value that are used."""
 MOST_VALUES = 200
-"""Values of one filter that are offered: those with most experiments."""
+"""Most values of one filter that are offered: those with most experiments."""
 
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """What the reader asked for; an empty value passes everything."""
+    """The filters that the reader asked for; an empty value passes everything."""
 
     problem: str = ""
     namespace: str = ""
@@ -56,15 +56,15 @@ class Filters:
 
     @classmethod
     def of(cls, query: Mapping[str, str]) -> "Filters":
-        """The filters of a query; those that are not stated are empty."""
+        """Return the filters of a query; those that are not stated are empty."""
         return cls(**{name: printable(query.get(name, ""), LONGEST_TEXT) for name in cls.__slots__})
 
     def stated(self) -> dict[str, str]:
-        """Those that are not empty, by name."""
+        """Return the filters that are not empty, by name."""
         return {name: value for name in self.__slots__ if (value := getattr(self, name))}
 
     def without(self, name: str) -> "Filters":
-        """The same without that one."""
+        """Return these filters without the named one."""
         return replace(self, **{name: ""})
 
 
@@ -73,7 +73,7 @@ DIMENSIONS = ("problem", "namespace", "operator", "engine", "kind", "phase")
 
 
 def shown_row(subject: Subject, now: float) -> Summary | None:
-    """The row of one experiment; None, with a line in the log, if that raises: the others must be shown."""
+    """Return the row of one experiment; None, with a line in the log, if that raises: the others must be shown."""
     try:
         return summary(subject.at(now))
     except Exception:
@@ -84,7 +84,7 @@ def shown_row(subject: Subject, now: float) -> Summary | None:
 
 
 def values_of(subject: Subject, found: tuple[Hurt, ...]) -> tuple[tuple[str, ...], ...]:
-    """The values that an experiment has for each of `DIMENSIONS`; ``found`` is what hurts it."""
+    """Return the values of an experiment for each of `DIMENSIONS`; ``found`` is what hurts it."""
     plan = subject.plan
     return (
         found,
@@ -97,7 +97,7 @@ def values_of(subject: Subject, found: tuple[Hurt, ...]) -> tuple[tuple[str, ...
 
 
 def says(subject: Subject, text: str) -> bool:
-    """Whether the text, in small letters, is in what a row shows."""
+    """Return True if the text, in small letters, is part of the texts of a row."""
     plan, record = subject.plan, subject.record
     texts = (plan.title, plan.namespace, record.message, record.reason, plan.operator)
     return any(text in each.casefold() for each in texts)
@@ -105,7 +105,7 @@ def says(subject: Subject, text: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One experiment that passes."""
+    """One experiment that passes the filters."""
 
     subject: Subject
     hurts: tuple[Hurt, ...]
@@ -113,18 +113,18 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Fleet:
-    """One page of rows, the first of which is number ``begin`` of ``matching`` (from 0); ``total`` are there."""
+    """One page of rows, which begins at row ``begin`` of ``matching`` (from 0), out of ``total`` experiments."""
 
     rows: Sequence[Row]
     begin: int
     matching: int
     total: int
     phases: Mapping[str, int]
-    """Of all experiments, whatever the filters are."""
+    """Number of all experiments by phase, whatever the filters are."""
     counts: Mapping[str, Mapping[str, int]]
-    """By filter and value: how many experiments pass that have the value, and pass all other filters."""
+    """Number of experiments by filter and value: those with the value that pass all other filters."""
     passing: Mapping[str, int]
-    """By filter: how many experiments pass all the others."""
+    """Number of experiments that pass all other filters, by filter."""
 
 
 async def fleet(
@@ -137,10 +137,10 @@ async def fleet(
     accelerators: Accelerators = USUAL,
     explained: Collection[Run] = (),
 ) -> Fleet:
-    """The page of the experiments that pass; of those that hurt alike, those first whose idle accelerators are most.
+    """Return one page of the experiments that pass, with the most idle accelerators first among equal problems.
 
-    Runs that an incident explains follow those that hurt for a reason of their own: nothing is to be done about them.
-    ``subjects`` must not mind that the loop goes on while it is walked.
+    Runs that an incident explains follow those that have a problem of their own: nothing is to be done about them.
+    ``subjects`` must allow other tasks to run while it is walked.
     """
     walk = _Walk(filters, now, accelerators, explained)
     left = iter(subjects)
@@ -152,7 +152,7 @@ async def fleet(
 
 
 class _Walk:
-    """Counts and collects."""
+    """The walk that counts and collects experiments."""
 
     def __init__(self, filters: Filters, now: float, accelerators: Accelerators, explained: Collection[Run]) -> None:
         self._accelerators = accelerators
@@ -164,7 +164,7 @@ class _Walk:
         self._passing: Counter[str] = Counter()
         self._phases: Counter[str] = Counter()
         self._found: dict[tuple[bool, bool, int], list[tuple[tuple[int, float, str, str], Row]]] = {}
-        """By whether nothing hurts, whether an incident explains it, and its place."""
+        """Rows by three keys: whether nothing hurts, whether an incident explains the row, and its place."""
 
     def take(self, subject: Subject) -> None:
         """Count one experiment; keep it if it passes."""
@@ -175,7 +175,7 @@ class _Walk:
             return
         try:
             found = hurts(plan, record, subject.view, self._now)
-        except Exception:  # noqa: BLE001 - its row says so; the others must be shown
+        except Exception:  # noqa: BLE001 - its row reports it; the others must be shown
             found = ()
         values = values_of(subject, found)
         failing = [i for i, wanted in enumerate(self._wanted) if wanted and wanted not in values[i]]
@@ -186,7 +186,7 @@ class _Walk:
             for value in values[i]:
                 self._counts[i][value] += 1
         if not failing:
-            at = -record.phase_at if record.finished else record.phase_at  # what hurts longest; what ended last
+            at = -record.phase_at if record.finished else record.phase_at  # the longest problem, or the last end, first
             where = place(record, found, self._now)
             explained = Hurt.HUNG not in found and Run(plan.namespace, plan.title) in self._explained
             here = self._found.setdefault((where >= NOTHING, explained, where), [])
@@ -194,7 +194,7 @@ class _Walk:
             here.append(((-idle, at, plan.namespace, plan.title), Row(subject, found)))
 
     def page(self, begin: int, limit: int) -> Fleet:
-        """What was found."""
+        """Return the page of what was found."""
         counts: dict[str, Mapping[str, int]] = {}
         for name, wanted, counter in zip(DIMENSIONS, self._wanted, self._counts, strict=True):
             counts[name] = dict(counter.most_common(MOST_VALUES))
@@ -211,7 +211,7 @@ class _Walk:
         )
 
     def _rows(self, begin: int, end: int) -> Iterator[Row]:
-        """The rows from number ``begin`` to ``end``; only the places in which they stand are put in order."""
+        """Yield the rows from number ``begin`` to ``end``; only the places that contain them are sorted."""
         for _, rows in sorted(self._found.items()):
             if begin < len(rows) and end > 0:
                 yield from (row for _, row in nsmallest(end, rows, key=itemgetter(0))[begin:])
@@ -219,27 +219,27 @@ class _Walk:
 
 
 SHOWN = 500
-"""Experiments in a listing that names no limit."""
+"""Experiments in a listing without a limit in its query."""
 MOST = 1000
-"""Experiments in any listing."""
+"""Most experiments in any listing."""
 LONGEST_KEY = 1000
-"""Characters of ``after``: more than a namespace and a name have."""
+"""Most characters of ``after``: more than a namespace and a name have."""
 
 CLOSED = {
     "problem": tuple(each.value for each in Hurt),
     "phase": tuple(each.value for each in Phase),
     "engine": tuple(each.value for each in Engine),
 }
-"""The filters whose values are known beforehand."""
+"""The filters with a closed list of values."""
 
 
 class Misasked(ValueError):
-    """The text names what is wrong with the query."""
+    """A query that cannot be answered; the text names the error."""
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What was asked for. ``after`` is the key beyond which the page begins."""
+    """A query for a listing. ``after`` is the key beyond which the page begins."""
 
     filters: Filters
     limit: int = SHOWN
@@ -247,7 +247,7 @@ class Query:
 
     @classmethod
     def of(cls, parameters: Iterable[tuple[str, str]]) -> "Query":
-        """The query of a request, from its names and values. Raises ``Misasked``."""
+        """Return the query of a request, from its names and values. Raises ``Misasked``."""
         known = (*Filters.__slots__, "limit", "after")
         query: dict[str, str] = {}
         for name, value in parameters:
@@ -270,7 +270,7 @@ class Query:
 
 
 async def listing(subjects: Iterable[Subject], now: float, query: Query) -> Listing:
-    """The page of the listing that was asked for."""
+    """Return the page of the listing that the query asks for."""
     phases: Counter[str] = Counter()
     later: list[tuple[tuple[str, str], Subject]] = []
     matching = 0
@@ -304,7 +304,7 @@ async def listing(subjects: Iterable[Subject], now: float, query: Query) -> List
 
 
 def _passes(subject: Subject, wanted: list[str], now: float) -> bool:
-    """What hurts is found out only where it is asked for: that costs most."""
+    """Return True if the experiment passes. Its problems are computed only for a filter on them: that costs most."""
     found: tuple[Hurt, ...] = ()
     if wanted[0]:
         try:

@@ -18,30 +18,30 @@ from muster.kube.leaderelection.elector import Elector
 from muster.kube.listwatch.reflector import Reflector
 
 BLIND = 15.0
-"""Seconds without an open watch after which the daemon is not ready. An API server that restarts is back sooner."""
+"""Seconds without an open watch after which the daemon is not ready. A restarting API server is back sooner."""
 
 LIVE_LAG = 30.0
 """Seconds without a turn of the event loop after which the process must be restarted."""
 
 PROBES = Limits(connections=64, per_peer=16, idle=5.0, answer=5.0)
-"""Of the listener for the kubelet."""
+"""The limits of the listener for the kubelet."""
 
 
 class Health(Protocol):
     """The daemon's own health: a mapping of parts to problems, empty when it is healthy."""
 
     def dead(self) -> Mapping[str, str]:
-        """Problems that need a restart of the process."""
+        """Return the problems that need a restart of the process."""
 
     def unready(self) -> Mapping[str, str]:
-        """Problems that keep the daemon from deciding: watches, rights, the Lease."""
+        """Return the problems that keep the daemon from deciding: watches, rights, the Lease."""
 
     def role(self) -> str:
-        """Whether this daemon leads or stands by, for people; empty without an election."""
+        """Return whether this daemon leads or is a standby, for people; empty without an election."""
 
 
 class DaemonHealth:
-    """Reads the informers, the denied requests, the election and the loop lag.
+    """The daemon's health, from the informers, the denied requests, the election and the loop lag.
 
     ``monotonic`` is the reflectors' clock; without an election ``elector`` is None.
     """
@@ -61,12 +61,12 @@ class DaemonHealth:
         self._monotonic = monotonic
 
     def dead(self) -> Mapping[str, str]:
-        """Problems that need a restart of the process."""
+        """Return problems that need a restart of the process."""
         lag = self._loop_lag.lag
         return {"event-loop": f"it has not run for {lag:.0f} s"} if lag >= LIVE_LAG else {}
 
     def unready(self) -> Mapping[str, str]:
-        """Problems that keep the daemon from deciding, or a standby from taking over."""
+        """Return problems that keep the daemon from deciding, or a standby from taking over."""
         problems = {f"requests to {verb} {resource}": text for (verb, resource), text in self._denials.lasting()}
         if self._elector is not None and not self._elector.leading and self._elector.problem:
             problems["lease"] = f"cannot be read or renewed: {self._elector.problem}"
@@ -78,7 +78,7 @@ class DaemonHealth:
         return problems
 
     def role(self) -> str:
-        """Whether this daemon leads or stands by, for people; empty without an election."""
+        """Return whether this daemon leads or is a standby, for people; empty without an election."""
         if self._elector is None:
             return ""
         if self._elector.leading:
@@ -91,7 +91,7 @@ class DaemonHealth:
         return f"standing by; {holder or 'no daemon'} leads"
 
     def _watch(self, reflector: Reflector[Any]) -> str:
-        """Why the cache of that reflector does not follow the API server; empty if it does."""
+        """Return why the cache of that reflector does not follow the API server; empty if it does."""
         now, failing = self._monotonic(), reflector.failing
         if failing is not None and (failing.denied or now - failing.since >= BLIND):
             return f"not open for {now - failing.since:.0f} s: {failing.problem}"
@@ -102,7 +102,7 @@ class DaemonHealth:
 
 
 def probe_answer(path: str, health: Health) -> web.Response | None:
-    """The answer to ``/livez`` or ``/readyz``; None for any other path."""
+    """Return the answer to ``/livez`` or ``/readyz``; None for any other path."""
     match path:
         case "/livez":
             return _condition(health.dead())
@@ -112,7 +112,7 @@ def probe_answer(path: str, health: Health) -> web.Response | None:
 
 
 class HealthServer(Listener):
-    """Answers the kubelet's probes and nothing else."""
+    """The server that answers the kubelet's probes and nothing else."""
 
     def __init__(self, health: Health, host: str, port: int, limits: Limits = PROBES) -> None:
         super().__init__(self._probe, host, port, limits)

@@ -1,11 +1,11 @@
 """Live pages: a stream of server-sent events for each page that is open, with the parts of it that have changed.
 
-A stream belongs to the request that opened it; there is no task of its own. It waits until something of its subject
-has changed, checks the reader again, renders, and sends the parts that differ from what it sent last. What streams may
-cost is bounded: their number, in all and for one peer and one reader; one rendering a second for each, and a pause that
+A stream belongs to the request that opened it; there is no task of its own. It waits until something of its subject has
+changed, checks the reader again, renders, and sends the parts that differ from what it sent last. What streams may cost
+is bounded: their number, in all and for one peer and one reader; one rendering a second for each, and a pause that
 grows with the processor time that a rendering took and with the number of streams, so that a page of 10,000 ranks is
-rendered less often; the seconds in which a reader must take what it is sent; and memory, for between two renderings a
-stream keeps an outline of its page only.
+rendered less often; the seconds within which a reader must receive an update; and memory: between two renderings a
+stream keeps only an outline of its page.
 """
 
 import asyncio
@@ -28,26 +28,26 @@ EVERYTHING = ""
 PAUSE = 1.0
 """Seconds between two updates of one stream."""
 SHARE = 0.05
-"""The most of a processor that the renderings of one stream may take."""
+"""The largest share of a processor for the renderings of one stream."""
 TOGETHER = 0.25
-"""The most of a processor that those of all streams may take once they are open."""
+"""The largest share of a processor for the renderings of all open streams together."""
 HEARTBEAT = 15.0
 """Seconds after which a page is rendered again although nothing changed, and a comment is sent if it is the same."""
 TAKE = 10.0
-"""Seconds within which a reader must have taken what it was sent."""
+"""Seconds within which a reader must have received an update."""
 RETRY = 3
-"""Seconds after which a browser opens a stream again that was ended."""
+"""Seconds after which a browser opens an ended stream again."""
 
 
 @dataclass(frozen=True, slots=True)
 class StreamLimits:
-    """Numbers of streams. They are less than those of connections, so that other requests have room."""
+    """Numbers of streams. They are smaller than those of connections, so that other requests have room."""
 
     streams: int = 64
     per_peer: int = 24
-    """Of one address. All readers behind a proxy share it."""
+    """Most streams of one address. All readers behind a proxy share it."""
     per_reader: int = 8
-    """Of one user, where users are known."""
+    """Most streams of one user, if users are known."""
 
 
 @dataclass(slots=True, eq=False)
@@ -58,27 +58,27 @@ class Follower:
     over: asyncio.Event = field(default_factory=asyncio.Event)
 
     def end(self) -> None:
-        """Its reader has left, or the server stops."""
+        """End the stream, because its reader has left or the server stops."""
         self.over.set()
         self.woken.set()
 
 
 class Changes:
-    """Wakes the streams of an experiment, and those of all experiments. ``changed`` is cheap where none is open."""
+    """The wake-ups for streams of one experiment, and of all. ``changed`` is cheap while no stream is open."""
 
     def __init__(self) -> None:
         self._followers: dict[str, set[Follower]] = {}
         self.closed = False
 
     def changed(self, uid: str) -> None:
-        """Something of that experiment has changed."""
+        """Wake the streams that show that experiment."""
         if self._followers:
             for subject in (uid, EVERYTHING):
                 for follower in self._followers.get(subject, ()):
                     follower.woken.set()
 
     def everything(self) -> None:
-        """All may have changed: this daemon leads from now on, or does not any more."""
+        """Wake all streams, because this daemon begins or stops to lead."""
         for follower in self._all():
             follower.woken.set()
 
@@ -93,7 +93,7 @@ class Changes:
 
     @contextmanager
     def following(self, uid: str) -> Iterator[Follower]:
-        """A follower that is woken when that experiment changes."""
+        """Yield a follower that is woken when that experiment changes."""
         follower = Follower()
         if self.closed:
             follower.end()
@@ -108,16 +108,16 @@ class Changes:
 
 
 class Full(Exception):
-    """There are as many streams as there may be."""
+    """The limit of streams is reached."""
 
 
 class Ended(Exception):
-    """The reader may not see the page any more, or it is gone; the text says so."""
+    """The reader may not see the page any longer, or the page is gone; the text has the reason."""
 
 
 @dataclass(slots=True)
 class Streams:
-    """Counts and serves the streams. ``changes`` says when there is something to send."""
+    """The streams, counted and served. ``changes`` wakes a stream when there may be something to send."""
 
     changes: Changes
     limits: StreamLimits = field(default_factory=StreamLimits)
@@ -128,7 +128,7 @@ class Streams:
 
     @property
     def open(self) -> int:
-        """How many there are."""
+        """The number of open streams."""
         return self._open["", ""]
 
     @contextmanager
@@ -144,7 +144,7 @@ class Streams:
             yield
         finally:
             self._open.subtract(keys.keys())
-            self._open += Counter()  # drops those that are zero
+            self._open += Counter()  # drops the counts that are zero
 
     async def serve(
         self,
@@ -157,8 +157,8 @@ class Streams:
         """Send what changes until the reader leaves, or the streams are closed.
 
         ``seen`` is the version of the page that the reader has. ``render`` checks the reader and raises ``Ended``.
-        ``send`` raises where the reader is gone; ``TimeoutError`` is raised where it does not take what it is sent.
-        ``left`` is given what is to be called when the reader has left: a stream that sends nothing would not notice.
+        ``send`` raises if the reader is gone; ``TimeoutError`` is raised if the reader does not receive the data in
+        time. ``left`` gets the callback for the reader's leaving, which a stream that sends nothing would not notice.
         """
         shown: Outline | None = None
         await self._send(send, f"retry: {RETRY * 1000}\n\n".encode())
@@ -186,14 +186,14 @@ class Streams:
 
 
 async def _within(seconds: float, happened: asyncio.Event) -> None:
-    """Wait for the event, at most so long."""
+    """Wait for the event, at most that many seconds."""
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(seconds):
             await happened.wait()
 
 
 def _update(shown: Outline | None, page: Part, seen: str) -> bytes:
-    """The parts that a reader of ``shown``, or of the version ``seen``, lacks."""
+    """Return the parts that a reader of ``shown``, or of the version ``seen``, lacks."""
     now = version(page)
     unseen = [] if now == seen else [page]
     parts = unseen if shown is None else list(changes(shown, page))

@@ -1,4 +1,4 @@
-"""Renders the pages of a reader: what it may see, from what the daemon knows at this moment."""
+"""Renders the pages of a reader: the experiments that it may see, as the daemon knows them at this moment."""
 
 import asyncio
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -29,16 +29,16 @@ class ExperimentIndex(Protocol):
     """The experiments as they are at this moment."""
 
     def subjects(self) -> Iterable[Subject]:
-        """Every experiment that has a plan and a record; experiments may come and go while it is walked."""
+        """Yield every experiment that can be shown; experiments may come and go in the meantime."""
 
     def find(self, namespace: str, name: str) -> Subject | None:
-        """The experiment of that name, or None."""
+        """Return the experiment of that name, or None."""
 
 
 class Pages:
-    """``role`` says whether this daemon leads; ``clock`` gives wall seconds; ``runbooks`` are linked to.
+    """The pages of one daemon. ``role`` gives its role; ``clock`` gives wall seconds; ``runbooks`` are linked to.
 
-    ``bundles``: a reader can have the bundle of a run. ``shard`` is the name of this daemon among several.
+    With ``bundles`` a reader can have the bundle of a run. ``shard`` is the name of this daemon among several.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class Pages:
         self._runbooks = runbooks
 
     async def readable(self, reader: Reader) -> tuple[Iterable[Subject], str]:
-        """What the reader may list, and a sentence that says so where it is not everything."""
+        """Return the experiments that the reader may list, and a sentence about the scope if those are not all."""
         if await reader.sees_all():
             return self._index.subjects(), ""
         namespaces: Collection[str] = await reader.namespaces(one.plan.namespace for one in self._index.subjects())
@@ -73,7 +73,7 @@ class Pages:
         return few, f"Those in namespaces where {reader.name} may list experiments."
 
     async def incidents(self, reader: Reader) -> list[Incident]:
-        """The incidents, with those runs that the reader may list."""
+        """Return the incidents, with those runs that the reader may list."""
         found = self._tracking().shown
         if not found or await reader.sees_all():
             return list(found)
@@ -81,7 +81,7 @@ class Pages:
         return [seen for each in found if (seen := each.within(namespaces)).members]
 
     async def incident_listing(self, reader: Reader) -> IncidentListing:
-        """The same as a document."""
+        """Return the incidents as a document."""
         shown, tracking = await self.incidents(reader), self._tracking()
         return IncidentListing(
             incidents=[incident(each) for each in shown],
@@ -91,7 +91,7 @@ class Pages:
         )
 
     async def nodes(self, reader: Reader) -> NodeListing:
-        """The nodes that failed runs; of a reader with few rights, those runs that it may list, and no suspects."""
+        """Return the nodes that failed runs; for a reader with few rights, only readable runs and no suspects."""
         found = replace(await asyncio.to_thread(self._nodes), shard=self._shard)
         if await reader.sees_all():
             return found
@@ -100,7 +100,7 @@ class Pages:
         return replace(found, nodes=[NodeReport(node=node, failures=some) for node, some in kept.items() if some])
 
     async def fleet(self, reader: Reader, query: Mapping[str, str]) -> tuple[Part, str]:
-        """The page of all experiments: its main part, and the whole document."""
+        """Return the page of all experiments: its main part, and the whole document."""
         subjects, scope = await self.readable(reader)
         filters, now = Filters.of(query), self._clock()
         incidents = await self.incidents(reader)
@@ -139,11 +139,11 @@ class Pages:
         )
 
     def document(self, subject: Subject) -> Detail:
-        """Everything about one experiment."""
+        """Return everything about one experiment."""
         return detail(subject.at(self._clock()))
 
     def experiment(self, subject: Subject, query: Mapping[str, str]) -> tuple[Part, str]:
-        """The page of one experiment: its main part, and the whole document."""
+        """Return the page of one experiment: its main part, and the whole document."""
         now = self._clock()
         case = subject.at(now)
         found = benches(case)

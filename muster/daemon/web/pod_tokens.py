@@ -1,11 +1,11 @@
-"""Which pod a projected service account token belongs to, by the API server (TokenReview).
+"""Finds the pod of a projected service account token by asking the API server (TokenReview).
 
 A token is good for one run: its audience is that run's (``muster.api.trainer_status.audience``). The API server checks
 signature, life and audience, and that the pod that the token is bound to still exists; it names that pod in the review
 (kubernetes: pkg/serviceaccount/claims.go, ``authentication.kubernetes.io/pod-name`` and ``-uid``). A token that is
 bound to no pod is refused.
 
-An answer is kept for ``KNOWN`` seconds. A pod that is deleted meanwhile is no member any more, which the index says.
+An answer is kept for ``KNOWN`` seconds. The index shows that a pod that is deleted meanwhile is no member any longer.
 """
 
 import asyncio
@@ -24,11 +24,11 @@ from muster.kube.transport import Transport
 log = structlog.get_logger()
 
 KNOWN = 300.0
-"""Seconds for which a token is known to belong to a pod: an hour is its life at most, and its kubelet renews it."""
+"""Seconds for which a token is known to belong to a pod: it lives an hour at most, and its kubelet renews it."""
 AT_ONCE = 8
-"""Reviews that wait for the API server at the same time."""
+"""Most reviews that wait for the API server at the same time."""
 WAITING = 64
-"""Posts that wait for a review; further ones are answered 503."""
+"""Most posts that wait for a review; further ones are answered 503."""
 COMPLAIN = 60.0
 """Seconds between two log lines about reviews that fail."""
 POD_NAME, POD_UID = "authentication.kubernetes.io/pod-name", "authentication.kubernetes.io/pod-uid"
@@ -58,7 +58,7 @@ _decoder = msgspec.json.Decoder(_Review)
 
 
 class PodTokens:
-    """Sends reviews and remembers the answers; ``clock`` is monotonic."""
+    """The reviews of pod tokens, with remembered answers; ``clock`` is monotonic."""
 
     def __init__(self, transport: Transport, clock: Callable[[], float]) -> None:
         self._transport = transport
@@ -70,7 +70,7 @@ class PodTokens:
         self._complained_at = -COMPLAIN
 
     async def pod(self, token: str, audience: str) -> PodIdentity | None:
-        """The pod of that token, which is for that audience; None if the API server refuses it. Raises ``Busy``."""
+        """Return the pod of that token for that audience; None if the API server refuses it. Raises ``Busy``."""
         key = sha256(f"{audience}\n{token}".encode()).digest()
         if pod := self._pods.get(key):
             return pod

@@ -1,22 +1,22 @@
-"""The progress endpoint: takes the status that members send of themselves, by Kubeflow's protocol (KEP-2779).
+"""The progress endpoint: takes the status that members send, by Kubeflow's protocol (KEP-2779).
 
-One POST, one path, TLS only. Who may say what: a pod reports for its own rank of the run that it is a member of, in the
-epoch that runs (``pod_tokens``), and nothing else is served here. What a pod can make the daemon do is bounded: a body
-has at most ``MAX_BODY`` bytes and ``BODY`` seconds, and its connection makes room for others meanwhile; a pod is heard
-once a second, by one of two posts at once; its token is reviewed once in minutes, eight at a time; an address has a
-share of what waits (``Senders``); and ``PER_SECOND`` handshakes begin a second, address by address, which are the
-dearest part of a post.
+One POST, one path, TLS only. A pod reports for its own rank of its own run, in the running epoch (``pod_tokens``);
+nothing else is served here. The work that a pod can cause is bounded: a body has at most ``MAX_BODY`` bytes and
+``BODY`` seconds, and its connection makes room for others meanwhile; one report of a pod counts in a second, and it has
+two posts at once; its token is reviewed once in minutes, eight at a time; an address has a share of the waiting posts
+(``Senders``); and ``PER_SECOND`` handshakes begin in a second, address by address, because they are the most expensive
+part of a post.
 
-A standby passes a post on to the leader, whose address is an annotation of the Lease, and a leader that has just lost
-its Lease does not pass on what a standby has: a post is passed on once. The standby says from which address the post
-has come, and proves with the key of the certificate, which all daemons have, that it is one: what one address sends
-counts against that address, and not against the standby.
+A standby forwards a post to the leader, whose address is an annotation of the Lease. A leader that has just lost its
+Lease does not forward what a standby sent: a post is forwarded once. The standby names the address that the post came
+from, and proves with the key of the certificate, which all daemons have, that it is one: posts count against their own
+address, and not against the standby.
 
-A peer that loses its connection here because room is missing is not heard: ``Members.unheard``.
+The report of a peer that loses its connection here for lack of room is lost: ``Members.unheard``.
 
-Nobody is known by name before the API server has reviewed a token, so what comes before that is bounded by address: the
-tokens that were refused, and the posts that wait for a review. A token names its owner and its audience: one that
-cannot be for this run is refused unread, also by a standby. A pod has two posts at once.
+A sender has no name before the API server has reviewed its token, so until then the bounds are those of its address:
+refused tokens, and posts that wait for a review. A token names its owner and its audience: one that cannot be for this
+run is refused without a review, also by a standby.
 """
 
 import asyncio
@@ -42,9 +42,9 @@ from muster.daemon.web.readers import token_of
 from muster.daemon.web.reviews import DENIED, REFUSALS, Remembered
 
 OF_ADDRESS: Final = 8
-"""Posts of one address whose tokens are reviewed, or which are passed on, at the same time."""
+"""Most posts of one address whose tokens are reviewed, or which are forwarded, at the same time."""
 OF_POD: Final = 2
-"""Posts of one pod at the same time. Each is heard after the one before it, and once in a second."""
+"""Most posts of one pod at the same time. Each is read after the one before it, and counts once in a second."""
 
 
 class _Claims(msgspec.Struct):
@@ -55,7 +55,7 @@ _decoder = msgspec.json.Decoder(_Claims)
 
 
 def is_for(token: str, audience: str) -> bool:
-    """Whether the token names that audience. Nothing is verified here: the API server does that."""
+    """Return True if the token names that audience. Nothing is verified here: the API server does that."""
     parts = token.split(".")
     if len(parts) != 3 or not all(parts):
         return False
@@ -67,7 +67,7 @@ def is_for(token: str, audience: str) -> bool:
 
 
 class Senders:
-    """Counts what addresses and pods ask for; ``clock`` is monotonic."""
+    """The counts of requests by address and pod; ``clock`` is monotonic."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._refusals = Remembered[str, int](clock)
@@ -75,12 +75,12 @@ class Senders:
         self._posting: Counter[str] = Counter()
 
     def refused(self, address: str) -> None:
-        """A token from that address was refused."""
+        """Count a refused token from that address."""
         self._refusals.put(address, (self._refusals.get(address) or 0) + 1, DENIED)
 
     @contextmanager
     def asking(self, address: str) -> Iterator[None]:
-        """A post from that address waits for what others answer. Raises ``Refused``."""
+        """Count a post from that address while it waits for another server. Raises ``Refused``."""
         if (self._refusals.get(address) or 0) >= REFUSALS:
             raise Refused(429, "TooManyRequests", f"{REFUSALS} tokens from this address were refused: wait.")
         with _one_more(self._asking, address, OF_ADDRESS, "posts from this address wait already."):
@@ -88,7 +88,7 @@ class Senders:
 
     @contextmanager
     def posting(self, uid: str) -> Iterator[None]:
-        """The pod of that uid sends its body. Raises ``Refused``."""
+        """Count a post of that pod while its body is read. Raises ``Refused``."""
         with _one_more(self._posting, uid, OF_POD, "posts of this pod are read already."):
             yield
 
@@ -107,15 +107,15 @@ def _one_more(counted: Counter[str], key: str, most: int, what: str) -> Iterator
 
 
 MEMBERS = Limits(connections=512, per_peer=64, first_request=5.0, idle=5.0, answer=10.0)
-"""Of the listener for members. Those of a node may share an address."""
+"""The limits of the listener for members. Members on one node may share an address."""
 PER_SECOND = 200.0
-"""Handshakes a second: with posts that are refused, a third of a core at most (1.4 ms each were measured, ADR 68)."""
+"""Handshakes a second: refused posts take at most a third of a core (1.4 ms each were measured, ADR 68)."""
 BODY: Final = 2.0
-"""Seconds in which a body must have come."""
+"""Seconds within which a body must have come."""
 PASSED_ON = "X-Muster-Passed-On"
-"""Header of a post that a standby passes on: the address that it came from, and a proof (``_proof``)."""
+"""Header of a post that a standby forwards: the address that it came from, and a proof (``_proof``)."""
 PASS_ON_WITHIN = 4.0
-"""Seconds for that: transformers waits for five."""
+"""Seconds to forward a post: transformers waits for five."""
 AGAIN = "2"
 """Seconds after which a post may be sent again."""
 _PATH = re.compile(
@@ -124,29 +124,29 @@ _PATH = re.compile(
 
 
 class Members(Protocol):
-    """What the endpoint asks of the daemon."""
+    """The daemon, as the endpoint uses it."""
 
     @property
     def leading(self) -> bool:
-        """This daemon decides."""
+        """True while this daemon leads."""
         ...
 
     @property
     def leader_address(self) -> str:
-        """Host and port of the endpoint of the daemon that leads; empty where none is known."""
+        """Host and port of the leader's endpoint; empty if they are not known."""
         ...
 
     def reported(self, namespace: str, name: str, pod: PodIdentity, body: bytes, address: str) -> None:
-        """Take in what that pod sent for that run, from that address. Raises ``Refused``."""
+        """Take in a report of that pod for that run, sent from that address. Raises ``Refused``."""
         ...
 
     def unheard(self, address: str) -> None:
-        """A post from that address may have been lost; from any address if it is empty."""
+        """Note that a post from that address may have been lost; an empty address means any."""
         ...
 
 
 class StatusServer(Listener):
-    """Serves the endpoint. ``trust`` verifies the certificate of another musterd, for the name in it.
+    """The server of the endpoint. ``trust`` verifies the certificate of another musterd, for the name in it.
 
     ``key`` reads what daemons share and nobody else has.
     """
@@ -176,7 +176,7 @@ class StatusServer(Listener):
         self._client: aiohttp.ClientSession | None = None
 
     async def stop(self) -> None:
-        """See ``Listener``."""
+        """Stop listening, and close the client that forwards posts."""
         await super().stop()
         client, self._client = self._client, None
         if client is not None:
@@ -231,7 +231,7 @@ class StatusServer(Listener):
 
     @contextmanager
     def _asking(self, address: str) -> Iterator[None]:
-        """See ``Senders``. Where the address has its share, something of it may be lost."""
+        """Count a post as ``Senders`` does. If the address has its share, one of its reports may be lost."""
         with ExitStack() as stack:
             try:
                 stack.enter_context(self._senders.asking(address))
@@ -241,7 +241,7 @@ class StatusServer(Listener):
             yield
 
     def _origin(self, request: web.BaseRequest, token: str) -> tuple[str, bool]:
-        """The address that a post comes from, and whether another daemon has passed it on."""
+        """Return the address that a post comes from, and whether a standby has forwarded it."""
         said = request.headers.get(PASSED_ON)
         if said is not None:
             address, _, proof = said.partition(" ")
@@ -251,7 +251,7 @@ class StatusServer(Listener):
         return request.remote or "", said is not None
 
     async def _body(self, request: web.BaseRequest) -> bytes:
-        """The body. Raises ``Refused`` for one that is too long, comes too slowly or is none."""
+        """Read the body. Raises ``Refused`` for one that is too long, too slow or incomplete."""
         read = bytearray()
         try:
             with self.awaits(request):
@@ -306,12 +306,12 @@ _OUTCOMES = {200: "accepted", 503: "unavailable", 429: "too-many"}
 
 
 def _proof(key: bytes, address: str, token: str) -> str:
-    """What shows that a daemon has passed a post on, from that address."""
+    """Return the proof that a daemon has forwarded a post from that address."""
     return hmac.digest(key, f"{address}\n{token}".encode(), "sha256").hex()
 
 
 def _failure(refused: Refused) -> web.Response:
-    """A Status of Kubernetes, as Kubeflow's endpoint answers."""
+    """Return a Status of Kubernetes, as Kubeflow's endpoint answers."""
     said = {"status": "Failure", "message": str(refused), "reason": refused.reason, "code": refused.status}
     response = web.Response(status=refused.status, body=msgspec.json.encode(said), content_type="application/json")
     if refused.status in (429, 503):

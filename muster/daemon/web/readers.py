@@ -3,11 +3,11 @@
 A listener on a loopback address answers everyone who can reach it, which are the users of this machine; any other one
 asks the API server about every reader (``reviews``).
 
-Programs send ``Authorization: Bearer <token>``. A browser asks its user for a name and a password, and sends the
-token as the password (HTTP Basic): the browser keeps it for this origin only and until it is closed, and no cookie,
-form or session is needed. Pages have nothing that a forged request could change. A browser is asked only where its
-token does not cross a network in the clear: where musterd itself speaks TLS, by a loopback name, which a port-forward
-has, or behind a proxy that says that it was reached by https. Programs are not asked, they send.
+Programs send ``Authorization: Bearer <token>``. A browser asks its user for a name and a password, and sends the token
+as the password (HTTP Basic): the browser keeps it for this origin only and until it is closed, and no cookie, form or
+session is needed. Pages have nothing that a forged request could change. A browser is asked only if its token does not
+cross a network in the clear: if musterd itself serves TLS, by a loopback name, which a port-forward has, or behind a
+proxy that reports that it was reached by https. Programs are not asked, they send.
 
 The Host header must be an address, ``localhost`` or a name that the settings list. A page of another site whose name
 was pointed at this server (DNS rebinding) has that site's name in it.
@@ -39,7 +39,7 @@ _TOKEN = re.compile(r"[\x21-\x7e]{1,8192}")
 
 
 class Refused(Exception):
-    """The request is answered with this status and text instead of what it asked for."""
+    """A refused request, answered with this status and text."""
 
     def __init__(self, status: int, text: str) -> None:
         super().__init__(text)
@@ -48,70 +48,70 @@ class Refused(Exception):
 
 
 class Reader(Protocol):
-    """Who sent a request. Each call raises ``Refused`` where the right cannot be checked."""
+    """The sender of a request. Each call raises ``Refused`` if the right cannot be checked."""
 
     @property
     def name(self) -> str:
-        """The user's name, printable; empty where readers are not asked who they are."""
+        """The user's name, printable; empty if readers are not identified."""
         ...
 
     async def sees_all(self) -> bool:
-        """Whether it may list the Experiments of all namespaces."""
+        """Return True if the reader may list the Experiments of all namespaces."""
         ...
 
     async def namespaces(self, among: Iterable[str]) -> Collection[str]:
-        """Those namespaces whose Experiments it may list."""
+        """Return those namespaces whose Experiments the reader may list."""
         ...
 
     async def check_experiment(self, namespace: str, name: str) -> None:
-        """Raise ``Refused`` unless it may get that Experiment. Says nothing about whether it exists."""
+        """Raise ``Refused`` unless the reader may get that Experiment, whether it exists or not."""
         ...
 
     async def check_metrics(self) -> None:
-        """Raise ``Refused`` unless it may scrape."""
+        """Raise ``Refused`` unless the reader may scrape."""
         ...
 
 
 class Authenticator(Protocol):
-    """Finds out who the reader is."""
+    """The check of who the reader is."""
 
     async def reader(self, authorization: Sequence[str], peer: str) -> Reader:
-        """The reader that sent these Authorization headers from that address. Raises ``Refused``."""
+        """Return the reader that sent these Authorization headers from that address. Raises ``Refused``."""
         ...
 
 
 class Anyone:
-    """A reader that may see everything, and the authenticator that takes every reader for it: on loopback addresses."""
+    """A reader that may see everything, and the authenticator that accepts every reader: on loopback addresses."""
 
     name = ""
 
     async def reader(self, authorization: Sequence[str], peer: str) -> Reader:  # noqa: ARG002
-        """See ``Authenticator``."""
+        """Accept every reader (see ``Authenticator``)."""
         return self
 
     async def sees_all(self) -> bool:
-        """See ``Reader``."""
+        """Return True (see ``Reader``)."""
         return True
 
     async def namespaces(self, among: Iterable[str]) -> Collection[str]:
-        """See ``Reader``."""
+        """Return all namespaces (see ``Reader``)."""
         return frozenset(among)
 
     async def check_experiment(self, namespace: str, name: str) -> None:
-        """See ``Reader``."""
+        """Allow every experiment (see ``Reader``)."""
 
     async def check_metrics(self) -> None:
-        """See ``Reader``."""
+        """Allow every scrape (see ``Reader``)."""
 
 
 class TokenAuthenticator:
-    """Takes readers by their bearer token."""
+    """The authenticator of readers by their bearer token."""
 
     def __init__(self, reviews: Reviews) -> None:
         self._reviews = reviews
 
     async def reader(self, authorization: Sequence[str], peer: str) -> Reader:
-        """See ``Authenticator``."""
+        """Return the reader that the API server knows by its token (see ``Authenticator``)."""
         token = token_of(authorization)
         if token is None:
             raise Refused(401, SIGN_IN)
@@ -168,7 +168,7 @@ class _Known:
 
 
 def token_of(authorization: Sequence[str]) -> str | None:
-    """The token of the one Authorization header, by either scheme; None if there is none that can be read."""
+    """Return the token of the one Authorization header, by either scheme; None if there is none that can be read."""
     if len(authorization) != 1:
         return None
     scheme, _, value = authorization[0].partition(" ")
@@ -194,9 +194,9 @@ def check_host(hosts: Sequence[str], names: Collection[str]) -> None:
 
 
 def asks_browsers(host: str, forwarded: str) -> bool:
-    """Whether a browser that came by that Host header and X-Forwarded-Proto header may be asked for a token.
+    """Return True if a browser may be asked for a token at that Host header and X-Forwarded-Proto header.
 
-    A reader that forges the second endangers its own token only.
+    A reader that forges the second endangers only its own token.
     """
     if forwarded.partition(",")[0].strip().lower() == "https":
         return True
@@ -205,7 +205,7 @@ def asks_browsers(host: str, forwarded: str) -> bool:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a listener on ``host`` can be reached from this machine only."""
+    """Return True if a listener on ``host`` can be reached from this machine only."""
     return host == "localhost" or (_is_address(host) and ip_address(host).is_loopback)
 
 

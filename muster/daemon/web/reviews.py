@@ -4,8 +4,8 @@ As in controller-runtime (pkg/metrics/filters), nothing is decided here: a user 
 with kubectl may read them on the page, and ``/metrics`` needs ``get`` on that non-resource URL.
 
 Answers are kept for a short time: ``USER`` and ``ALLOWED`` bound for how long a revoked token or right still works,
-``DENIED`` for how long a new right is not seen. Whatever keeps a review from being answered denies (fail closed).
-A peer that sends many tokens that are refused waits, so that it cannot use the daemon to load the API server.
+``DENIED`` for how long a new right is not seen. A review without an answer denies (fail closed). A peer that sends many
+tokens that are refused waits, so that it cannot use the daemon to load the API server.
 """
 
 import asyncio
@@ -36,9 +36,9 @@ DENIED = 30.0
 TIMEOUT = 5.0
 """Seconds for one review."""
 AT_ONCE = 8
-"""Reviews that wait for the API server at the same time."""
+"""Most reviews that wait for the API server at the same time."""
 REMEMBERED = 8192
-"""Answers of each kind that are kept; the oldest is dropped."""
+"""Most answers of each kind that are kept; the oldest is dropped."""
 REFUSALS = 20
 """Tokens of one peer that may be refused within ``DENIED`` seconds before it has to wait."""
 COMPLAIN = 60.0
@@ -47,7 +47,7 @@ COMPLAIN = 60.0
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """A user as the API server knows it; ``extra`` is what its authenticator added, passed on unread."""
+    """A user as the API server knows it; ``extra`` is from its authenticator and passed on unread."""
 
     name: str
     uid: str = ""
@@ -57,7 +57,7 @@ class User:
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """What is to be read: Experiments (of all namespaces where ``namespace`` is empty), or a ``path``."""
+    """The access to review: Experiments (of all namespaces if ``namespace`` is empty), or a ``path``."""
 
     verb: str
     namespace: str = ""
@@ -106,7 +106,7 @@ _ACCESS_REVIEW = msgspec.json.Decoder(_Review[_AccessStatus])
 
 
 class Reviews:
-    """Sends reviews and remembers the answers; ``clock`` is monotonic."""
+    """The reviews of readers, with remembered answers; ``clock`` is monotonic."""
 
     def __init__(self, transport: Transport, clock: Callable[[], float]) -> None:
         self._transport = transport
@@ -119,7 +119,7 @@ class Reviews:
         self._complained_at = -COMPLAIN
 
     async def user(self, token: str, peer: str) -> User | None:
-        """Whose token it is; None if the API server refuses it. Raises ``ReviewFailed`` and ``TooManyTokens``."""
+        """Return the user of that token, or None if it is refused. Raises ``ReviewFailed`` and ``TooManyTokens``."""
         key = sha256(token.encode()).digest()
         if user := self._users.get(key):
             return user
@@ -140,7 +140,7 @@ class Reviews:
         return user
 
     async def allowed(self, user: User, access: Access) -> bool:
-        """Whether the user may. Raises ``ReviewFailed``."""
+        """Return True if the user has that access. Raises ``ReviewFailed``."""
         known = self._accesses.get((user, access))
         if known is not None:
             return known
@@ -179,7 +179,7 @@ class Remembered(Generic[K, V]):
         self._values: dict[K, tuple[float, V]] = {}
 
     def get(self, key: K) -> V | None:
-        """The value, unless its time is over."""
+        """Return the value, unless its time is over."""
         found = self._values.get(key)
         return found[1] if found is not None and self._clock() < found[0] else None
 

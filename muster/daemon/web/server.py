@@ -2,16 +2,16 @@
 
 Apart from health and runbooks, every answer is for a reader that ``readers`` knows, and holds what that reader may see.
 
-It only reads: GET and HEAD, no bodies, no cookies, no files but the script of the page. What a stranger can make it do
-is bounded: connections and their time (see ``connections``), streams (``live``), the length of a request, the time to
-answer it, and one scrape at a time. In a pod the kubelet's probes do not come here but to a listener of their own
-(``health``).
+It only reads: GET and HEAD, no bodies, no cookies, no files but the script of the page. The work that a stranger can
+cause is bounded: connections and their time (see ``connections``), streams (``live``), the length of a request, the
+time to answer it, and one scrape at a time. In a pod the kubelet's probes do not come here but to a listener of their
+own (``health``).
 
 ======================================  =====================================================================
 ``/metrics``                            OpenMetrics for those who ask for it, else the Prometheus text format
 ``/livez``                              200 while the event loop beats, else 503 with what is wrong
 ``/readyz``                             200 while nothing keeps the daemon from deciding, else 503 with what does
-                                        (watches, rights, the Lease); says whether this daemon leads
+                                        (watches, rights, the Lease), and whether this daemon leads
 ``/``                                   the page of all experiments; its filters are parameters (``fleet.Filters``)
 ``/experiments.json``                   a listing with the same filters; ``?limit=`` and ``?after=`` (``listing``)
 ``/incidents.json``                     what keeps several runs at once (``page.fleet``)
@@ -63,7 +63,7 @@ ANSWER_WITHIN = 10.0
 """Seconds a request may take."""
 
 READERS = Limits()
-"""Of the listener for people, programs and scrapers."""
+"""The limits of the listener for people, programs and scrapers."""
 
 _HEADERS = {
     "Cache-Control": "no-store",
@@ -75,10 +75,10 @@ _HEADERS = {
 }
 
 _STREAM = {"Content-Type": "text/event-stream; charset=utf-8", "X-Accel-Buffering": "no"}
-"""nginx collects an answer before it passes it on, unless that header says no."""
+"""The headers of a stream: nginx collects an answer before it forwards it, unless the last one disables that."""
 
 _PASSING = (429, 503)
-"""Statuses of refusals that say nothing of the reader's rights."""
+"""Statuses of refusals that do not depend on the reader's rights."""
 
 ARCHIVE = ".tar.gz"
 
@@ -88,7 +88,7 @@ _BROWSERS = ("WWW-Authenticate", 'Basic realm="musterd: a token"')
 
 
 class HttpServer(Listener):
-    """Serves pages, documents and metrics. ``clock`` gives wall seconds."""
+    """The server of pages, documents and metrics. ``clock`` gives wall seconds."""
 
     def __init__(
         self,
@@ -113,10 +113,10 @@ class HttpServer(Listener):
     ) -> None:
         """``authenticator`` decides who may read (None: everyone).
 
-        ``bundles`` makes those of runs; pages lead to them where readers send tokens.
+        ``bundles`` makes bundles of runs; pages link to them if readers send tokens.
 
         ``names`` are Host names beside addresses and ``localhost``; ``streams`` serves the live pages; ``runbooks`` is
-        where those are published; ``shard`` is the name of this daemon among several.
+        the address of the runbooks; ``shard`` is the name of this daemon among several.
         """
         super().__init__(self._respond, host, port, limits, tls)
         self._registry = registry
@@ -170,7 +170,7 @@ class HttpServer(Listener):
 
     async def _route(self, request: web.BaseRequest, patience: asyncio.Timeout) -> web.StreamResponse:
         check_host(request.headers.getall("Host", []), self._names)
-        if not request.raw_path.startswith("/"):  # it names a host of its own, which no Host header is checked against
+        if not request.raw_path.startswith("/"):  # it names a host of its own, which no header check covers
             raise Refused(400, "The target of a request is a path here.")
         if probe := probe_answer(request.path, self._health):
             return probe
@@ -233,7 +233,7 @@ class HttpServer(Listener):
     async def _bundle(
         self, reader: Reader, namespace: str, name: str, request: web.BaseRequest, patience: asyncio.Timeout
     ) -> web.Response:
-        """The bundle of one run, read with the token of the request."""
+        """Return the bundle of one run, read with the token of the request."""
         if self._bundles is None or self._index.find(namespace, name) is None:
             return _text("This daemon knows no experiment of that namespace and name.", 404)
         if request.headers.get("Sec-Fetch-Site", "none") not in ("none", "same-origin"):
@@ -244,14 +244,14 @@ class HttpServer(Listener):
         headers = {"Content-Disposition": f'attachment; filename="{named(namespace, name)}"'}
         body = b""
         if request.method == "GET":
-            patience.reschedule(None)  # it bounds itself
+            patience.reschedule(None)  # the bundle bounds its own time
             body = await self._bundles.make(reader.name, token, namespace, name)
         return web.Response(body=body, content_type="application/gzip", headers=headers)
 
     async def _events(
         self, request: web.BaseRequest, reader: Reader, path: list[str], patience: asyncio.Timeout
     ) -> web.StreamResponse:
-        """The stream of a page. The reader is checked before each rendering, by its token too."""
+        """Serve the stream of a page. The reader is checked before each rendering, by its token too."""
         namespace, name = (path[1], "/".join(path[2:])) if len(path) > 2 else ("", "")
         uid = ""
         if name:
@@ -298,7 +298,7 @@ class HttpServer(Listener):
 
 
 def named(namespace: str, name: str) -> str:
-    """The name of the file of a bundle."""
+    """Return the file name of a bundle."""
     return re.sub("[^A-Za-z0-9._-]", "-", f"{namespace}-{name}{ARCHIVE}")
 
 

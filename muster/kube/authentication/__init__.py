@@ -1,1 +1,1 @@
-"""How a process finds an API server and proves who it is: addresses, certificates, tokens and kubeconfig files."""
+"""Access to an API server and the identity of a process: addresses, certificates, tokens and kubeconfig files."""

@@ -1,6 +1,6 @@
-"""What it takes to reach an API server, and the protocol of what provides it.
+"""The access to an API server, and the protocol of its providers.
 
-``kubeconfig`` has the providers that read files; ``FixedAccess`` is for an address that is known.
+``kubeconfig`` has the providers that read files; ``FixedAccess`` is for a known address.
 """
 
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 CONFIGURATION = "Configuration"
-"""Reason of an ``ApiError`` before any request: address or credentials cannot be used as they are written."""
+"""Reason of an ``ApiError`` before any request: the configured address or credentials cannot be used."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,26 +27,26 @@ class ClusterAccess:
     key_file: str | None = None
     verify: bool = True
     server_name: str | None = None
-    """The name in the server's certificate, where it is not the host's."""
+    """The name in the server's certificate, if it is not the host's."""
     proxy: str | None = None
     namespace: str = "default"
-    """The namespace of the context, or of the pod this runs in."""
+    """The namespace of the context, or of the pod of this process."""
     files: tuple[Path, ...] = ()
-    """A change of any of these calls for another reading."""
+    """Files whose change requires another reading."""
     expires: float | None = None
-    """When the token ends, in wall seconds; None where that is not known."""
+    """The end of the token in wall seconds; None if it is not known."""
 
 
 class Source(Protocol):
-    """Provides ``ClusterAccess``; ``name`` says where from, for messages."""
+    """A provider of ``ClusterAccess``; ``name`` is its origin, for messages."""
 
     @property
     def name(self) -> str:
-        """Where the access comes from, for error messages."""
+        """The origin of the access, for error messages."""
         ...
 
     async def read(self) -> ClusterAccess:
-        """Read everything again and run credential plugins. Raises ``ApiError`` with what to repair."""
+        """Read everything again and run credential plugins. Raises ``ApiError`` with the repair."""
         ...
 
 
@@ -67,7 +67,7 @@ class FixedAccess:
         return "a fixed address"
 
     async def read(self) -> ClusterAccess:
-        """Return them; there is nothing to read."""
+        """Return the fixed access; there is nothing to read."""
         return ClusterAccess(
             self.host,
             f"Bearer {self.token}" if self.token else None,
@@ -79,9 +79,9 @@ class FixedAccess:
 
 
 def environment_proxy(host: str) -> str | None:
-    """The proxy that HTTPS_PROXY, HTTP_PROXY and NO_PROXY name for ``host``; never one for this machine itself.
+    """Return the proxy that HTTPS_PROXY, HTTP_PROXY and NO_PROXY name for ``host``; never one for this machine itself.
 
-    To be called once a reading: aiohttp would look for each request, at 0.16 ms.
+    Call it once a reading: aiohttp would read them for each request, at 0.16 ms.
     """
     parts = urlsplit(host)
     if not parts.hostname or is_loopback(parts.hostname) or proxy_bypass(parts.hostname):
@@ -90,7 +90,7 @@ def environment_proxy(host: str) -> str | None:
 
 
 def is_loopback(hostname: str) -> bool:
-    """Whether a host is this machine: what is sent to it crosses no network, and a proxy would look on its own."""
+    """Return True if a host is this machine: requests to it cross no network, and a proxy would look elsewhere."""
     try:
         return ip_address(hostname).is_loopback
     except ValueError:

@@ -59,16 +59,16 @@ class Credentials:
 
     @property
     def place(self) -> str:
-        """Which server, and where its address came from, for messages."""
+        """The server, and the origin of its address, for messages."""
         return f"{self._access.host} (from {self._source.name})" if self._access.host else self._source.name
 
     def with_token(self, token: str) -> FixedAccess:
-        """The same API server for the owner of that token: no credential of this source is in it."""
+        """Return the access to the same API server with that token: it has no credential of this source."""
         known = self._access
         return FixedAccess(known.host, token, known.ca_file, known.verify, known.server_name, known.proxy)
 
     async def current(self) -> Identity:
-        """The identity to use now. Raises ``ApiError`` only if there never was one."""
+        """Return the present identity. Raises ``ApiError`` only if there never was one."""
         identity = self._identity
         if identity is None:
             return await self._renew(None)
@@ -85,7 +85,7 @@ class Credentials:
             return identity
 
     async def renew(self, refused: Identity) -> Identity:
-        """After a 401 to ``refused``: read everything again, unless that was just done. Raises ``ApiError``."""
+        """Read everything again after a 401 to ``refused``, unless that was just done. Raises ``ApiError``."""
         if self._identity is refused:
             if self._clock() - self._refused_at < LOOK_EVERY:
                 return refused
@@ -93,15 +93,15 @@ class Credentials:
         return await self._renew(refused)
 
     async def aclose(self) -> None:
-        """Stop a reading that still runs."""
+        """Stop a reading in progress."""
         if self._reading is not None:
             self._reading.cancel()
             await asyncio.gather(self._reading, return_exceptions=True)
 
     async def _renew(self, known: Identity | None) -> Identity:
-        """One read shared by all concurrent requests.
+        """Read once for all concurrent requests.
 
-        It outlives a request that gives up: a plugin that hangs is not started again by every request.
+        The read outlives a request that gives up: a plugin that hangs is not started again by every request.
         """
         if self._identity is not None and self._identity is not known:
             return self._identity
@@ -156,7 +156,7 @@ class Credentials:
         )
 
     def _tls(self, access: ClusterAccess) -> ssl.SSLContext:
-        """A TLS context, made anew only when its files changed: each takes 1 MB outside Python's garbage collector."""
+        """Return a TLS context, a new one only if its files changed: each takes 1 MB outside Python's collector."""
         files = tuple(Path(p) for p in (access.ca_file, access.cert_file, access.key_file) if p)
         key = (files, _marks(files), access.verify)
         if self._identity is not None and self._identity.tls is not None and key == self._tls_key:
@@ -178,17 +178,17 @@ class Credentials:
 
 
 def _retrieve(reading: asyncio.Task[Identity]) -> None:
-    """Mark the error as seen: a caller that waits gets it from the task, else the next request reads again."""
+    """Mark the error as seen: a waiting caller gets it from the task, else the next request reads again."""
     if not reading.cancelled():
         reading.exception()
 
 
 def _marks(files: tuple[Path, ...]) -> tuple[object, ...]:
-    """What changes with a file: Kubernetes swaps a symlink, editors write in place or rename."""
+    """Return marks that change with a file: Kubernetes swaps a symlink, editors write in place or rename."""
     marks: list[object] = []
     for file in files:
         try:
-            stat = os.stat(file)  # noqa: PTH116 - follows the links of a projected volume, and is looked up every 10 s
+            stat = os.stat(file)  # noqa: PTH116 - follows the links of a projected volume, and is read every 10 s
         except OSError:
             marks.append(None)
         else:

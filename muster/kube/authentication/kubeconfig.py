@@ -1,7 +1,7 @@
-"""Access to an API server from files: a kubeconfig, or the service account of the pod this runs in.
+"""Access to an API server from files: a kubeconfig, or the service account of the pod of this process.
 
 kubernetes_asyncio reads both. It does not notice when they change, so a source can be read again at any time and names
-the files to look at. The configuration is always an explicit object: kubernetes_asyncio's global default is shared by
+the files to check. The configuration is always an explicit object: kubernetes_asyncio's global default is shared by
 every client in the process.
 
 Importing any part of kubernetes_asyncio imports all of it: the ``__init__`` files of its packages load every generated
@@ -84,9 +84,9 @@ DEFAULT_KUBECONFIG = Path("~/.kube/config")
 _SERVICE_HOST = "KUBERNETES_SERVICE_HOST"
 
 _SHAPELESS = (TypeError, AttributeError, RecursionError)
-"""What kubernetes_asyncio's loaders raise for a file that is no mapping of what a kubeconfig has."""
+"""Errors of kubernetes_asyncio's loaders for a file whose mapping is not that of a kubeconfig."""
 _UNREADABLE = (OSError, ValueError, KeyError, AssertionError, yaml.YAMLError, *_SHAPELESS)
-"""What they raise for a file that is missing or is not what it should be."""
+"""Their errors for a file that is missing or malformed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,9 +180,9 @@ class KubeConfig:
 
 
 def kubeconfig_paths(named: Path | None, environ: Mapping[str, str]) -> str:
-    """What kubectl would read: ``named``, KUBECONFIG (several, joined by ``:``), or ``~/.kube/config``.
+    """Return kubectl's files: ``named``, KUBECONFIG (several, joined by ``:``), or ``~/.kube/config``.
 
-    Empty where there is none.
+    Empty if there is none.
     """
     if named is not None:
         return str(named.expanduser())
@@ -193,9 +193,9 @@ def kubeconfig_paths(named: Path | None, environ: Mapping[str, str]) -> str:
 
 
 def users_source(named: Path | None, context: str | None, environ: Mapping[str, str]) -> Source | None:
-    """The source of a program that a user starts, in kubectl's order: a kubeconfig, else the pod's service account.
+    """Return the source of a user's program, in kubectl's order: a kubeconfig, else the pod's service account.
 
-    None where there is neither.
+    None if there is neither.
     """
     if paths := kubeconfig_paths(named, environ):
         return KubeConfig(paths, context)
@@ -205,7 +205,7 @@ def users_source(named: Path | None, context: str | None, environ: Mapping[str, 
 def choose_source(
     kubeconfig: Path | None, context: str | None, *, in_cluster: bool | None, environ: Mapping[str, str]
 ) -> Source:
-    """The source of a daemon: ``kubeconfig``, KUBECONFIG, the pod's service account, ``~/.kube/config``.
+    """Return the source of a daemon: ``kubeconfig``, KUBECONFIG, the pod's service account, ``~/.kube/config``.
 
     The order is that of controller-runtime (pkg/client/config). ``in_cluster`` True or False rules the others out.
     """
@@ -221,7 +221,7 @@ def choose_source(
 
 
 def _token_file(merged: Any, context: Any) -> list[Path]:
-    """The context's ``tokenFile``, which kubernetes_asyncio reads once and never again."""
+    """Return the context's ``tokenFile``, which kubernetes_asyncio reads once and never again."""
     name = (context or {}).get("context", {}).get("user")
     if not name or not merged.safe_get("users"):
         return []
@@ -237,14 +237,14 @@ def _any_exists(paths: str) -> bool:
 
 
 def _said(error: Exception) -> str:
-    """The sentence of an error. kubernetes_asyncio names an entry by its whole content, which may be a token."""
+    """Return the text of an error. kubernetes_asyncio names an entry by its whole content, which may be a token."""
     return re.sub(r"/\{.*\}", ", one of its entries", str(error), flags=re.DOTALL) or type(error).__name__
 
 
 def _access(
     configuration: Any, namespace: str, files: tuple[Path, ...], expires: float | None, proxy: str | None = None
 ) -> ClusterAccess:
-    """What kubernetes_asyncio's ``Configuration`` says."""
+    """Return the access in kubernetes_asyncio's ``Configuration``."""
     return ClusterAccess(
         host=str(configuration.host),
         authorization=configuration.api_key.get("BearerToken") or None,

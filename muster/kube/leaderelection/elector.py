@@ -6,9 +6,9 @@
          ▲                             │
          ╰── work ended, fence shut ───╯  another holds the Lease, or it could not be renewed until ``give_up_at``
 
-An attempt is a read where one is needed, and a write, with a time limit for both together. A leader writes without a
-read, under the resourceVersion of its last write, and reads again only when the result of that write is unknown. A
-daemon that loses the leadership keeps running with warm caches, and tries to acquire the Lease again.
+An attempt is a read if one is needed, and a write, with a time limit for both together. A leader writes without a read,
+under the resourceVersion of its last write, and reads again only when the result of that write is unknown. A daemon
+that loses the leadership keeps running with warm caches, and tries to acquire the Lease again.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ from muster.kube.leaderelection.rules import ElectionState, Terms
 log = structlog.get_logger()
 
 ROUNDS = 3
-"""How often one attempt reads the Lease again after a conflict."""
+"""Most reads of the Lease in one attempt, after conflicts."""
 
 Lead = Callable[[], Coroutine[Any, Any, None]]
 """The work of a leader: runs until it is cancelled, and returns when all of it has ended."""
@@ -38,7 +38,7 @@ Lead = Callable[[], Coroutine[Any, Any, None]]
 class Elector:
     """``run`` is the task that acquires and renews the Lease; ``fence`` is open while this daemon leads.
 
-    ``identity`` must be unique to this process. ``monotonic`` should run on while the machine is suspended.
+    ``identity`` must be unique to this process. ``monotonic`` should count while the machine is suspended.
     """
 
     def __init__(
@@ -48,19 +48,19 @@ class Elector:
         self.terms = terms
         self.fence = Fence(monotonic)
         self.transitions: Counter[str] = Counter()
-        """How often this daemon became leader (``acquired``) and stopped: ``ousted`` (another holds the Lease),
-        ``expired`` (it was not renewed in time), ``resigned``."""
+        """Number of changes: this daemon became leader (``acquired``), or stopped because another holds the Lease
+        (``ousted``), it was not renewed in time (``expired``), or it was released (``resigned``)."""
         self._leases = leases
         self._monotonic = monotonic
         self._random = random
         self._state = ElectionState(identity, terms)
         self._uncertain = True
-        """The Lease has to be read before it is written."""
+        """True if the Lease has to be read before it is written."""
         self._problem = ""
 
     @property
     def leading(self) -> bool:
-        """This daemon may write."""
+        """True while this daemon may write."""
         return self.fence.open
 
     @property
@@ -71,18 +71,18 @@ class Elector:
 
     @property
     def leader_address(self) -> str:
-        """Where the holder of the Lease can be reached, as last read; empty where that is not known."""
+        """The address of the Lease's holder as last read; empty if it is not known."""
         lease = self._state.lease
         return clean(lease.address, WORD) if lease and lease.holder else ""
 
     @property
     def sees_leader(self) -> bool:
-        """Another daemon holds the Lease and renews it: it changed less than a duration ago, as last read."""
+        """True while another daemon holds and renews the Lease: it changed less than a duration ago, as last read."""
         return self._state.ousted and self._monotonic() < self._state.free_at
 
     @property
     def problem(self) -> str:
-        """Why the last attempt at the Lease failed; empty if it did not."""
+        """The reason why the last attempt at the Lease failed; empty if it did not."""
         return self._problem
 
     @property
@@ -123,7 +123,7 @@ class Elector:
                 return True
 
     async def _acquire(self) -> None:
-        """Stand by until this daemon holds the Lease."""
+        """Wait as a standby until this daemon holds the Lease."""
         holder = None
         while True:
             self._uncertain = True
@@ -159,7 +159,7 @@ class Elector:
         log.warning("leadership lost", why=lost, leader=self.holder or None, identity=self.identity)
 
     async def _renew(self) -> str:
-        """One attempt to renew; the reason why the leadership is lost, empty if it is not."""
+        """Try to renew once. Return the reason why the leadership is lost, empty if it is not."""
         remaining = self._state.give_up_at - self._monotonic()
         if remaining > 0 and await self._try(min(self.terms.attempt, remaining)):
             self.fence.open_until(self._state.fenced_at)
@@ -168,7 +168,7 @@ class Elector:
         return "" if self._state.leads(self._monotonic()) else "expired"
 
     async def _try(self, limit: float) -> bool:
-        """One attempt at the Lease: whether the write was accepted."""
+        """Try the Lease once. Return True if the write was accepted."""
         try:
             async with asyncio.timeout(limit):
                 held = await self._attempt()
@@ -200,7 +200,7 @@ class Elector:
         raise error
 
     def _pause(self, until: float) -> float:
-        """A retry period, shortened at random so that daemons do not write in step; at most until ``until``."""
+        """Return a retry period, randomly shortened so that daemons do not write in step; at most until ``until``."""
         period = self.terms.retry * self._random.uniform(0.8, 1.0)
         remaining = until - self._monotonic()
         return min(period, remaining) if remaining > 0 else period

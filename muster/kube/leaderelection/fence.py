@@ -18,11 +18,11 @@ from muster.kube.transport import Answer, Transport
 
 
 class Fenced(ApiError):
-    """Not sent: this daemon does not lead."""
+    """A request that was not sent, because this daemon does not lead."""
 
 
 class Fence:
-    """Open until an instant of ``monotonic``; closed at first."""
+    """A fence that is open until an instant of ``monotonic``; closed at first."""
 
     def __init__(self, monotonic: Callable[[], float]) -> None:
         self._monotonic = monotonic
@@ -31,7 +31,7 @@ class Fence:
 
     @property
     def open(self) -> bool:
-        """Requests may be sent now."""
+        """True while requests may be sent."""
         return self._monotonic() < self._until
 
     def open_until(self, instant: float) -> None:
@@ -43,12 +43,12 @@ class Fence:
                 limit.reschedule(closes)
 
     def close(self) -> None:
-        """Let no request pass from now on, and cancel those under way."""
+        """Let no request pass from now on, and cancel those in progress."""
         self.open_until(-inf)
 
     @asynccontextmanager
     async def passing(self, request: str) -> AsyncIterator[None]:
-        """The context of a request. Raises ``Fenced`` before it, ``Unreachable`` when the fence closes meanwhile."""
+        """Enter the context of a request. Raises ``Fenced``, or ``Unreachable`` if the fence closes meanwhile."""
         if not self.open:
             raise Fenced("not sent: this daemon does not lead at the moment", reason="NotLeading", request=request)
         try:
@@ -66,7 +66,7 @@ class Fence:
             ) from error
 
     def _closes(self) -> float:
-        """When it closes, on the clock of the event loop, which may be another than ``monotonic``."""
+        """Return when it closes, on the clock of the event loop, which may differ from ``monotonic``."""
         return asyncio.get_running_loop().time() + max(0.0, self._until - self._monotonic())
 
 
@@ -87,7 +87,7 @@ class FencedTransport:
         content_type: str = "application/json",
         timeout: float | None = None,
     ) -> Answer:
-        """See ``Transport``; raises ``Fenced`` when this daemon does not lead."""
+        """Send a request (see ``Transport``). Raises ``Fenced`` while this daemon does not lead."""
         async with self._fence.passing(f"{method} {path}"):
             return await self._transport.request(
                 method, path, params=params, body=body, content_type=content_type, timeout=timeout
@@ -96,5 +96,5 @@ class FencedTransport:
     def lines(
         self, path: str, *, params: Mapping[str, str], silence: float
     ) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
-        """See ``Transport``: a watch writes nothing and needs no fence."""
+        """Open a watch (see ``Transport``), which writes nothing and needs no fence."""
         return self._transport.lines(path, params=params, silence=silence)

@@ -1,8 +1,8 @@
 """Reads and writes the Lease of the leader (coordination.k8s.io/v1).
 
-Its times are wall times for people; no clock is compared with them. Every write names the resourceVersion it was
-decided on, so of two daemons that take the same Lease one gets a ``Conflict``. Foreign labels, annotations and fields
-are kept.
+Its times are wall times for people; no clock is compared with them. Every write names the resourceVersion of its
+decision, so one of two daemons that take the same Lease gets a ``Conflict``. Foreign labels, annotations and fields are
+kept.
 
 Shape and meaning of the fields: Kubernetes API reference, "Lease v1"; their use for leader election: client-go,
 tools/leaderelection/resourcelock/leaselock.go.
@@ -27,10 +27,10 @@ KIND = "Lease"
 ADDRESS = "muster.dev/leader-address"
 """The annotation with the address of the holder."""
 RELEASED = 1
-"""Seconds in a released Lease: the API wants a positive number (client-go writes the same)."""
+"""Seconds in a released Lease: the API requires a positive number (client-go writes the same)."""
 
 _MOST_TRANSITIONS = 2**31 - 1
-"""The field is an int32."""
+"""The largest number of transitions: the field is an int32."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,17 +42,17 @@ class Lease:
     holder: str
     duration: float
     address: str
-    """Where its holder can be reached, host and port; empty where it says nothing."""
+    """Host and port of its holder; empty if it has none."""
     document: Mapping[str, Any] = field(compare=False, repr=False)
 
 
 class Leases:
-    """Reads and writes the Lease ``name`` in ``namespace``. ``wall`` gives seconds since 1970."""
+    """The reader and writer of the Lease ``name`` in ``namespace``. ``wall`` gives seconds since 1970."""
 
     def __init__(
         self, transport: Transport, namespace: str, name: str, wall: Callable[[], float], address: str = ""
     ) -> None:
-        """An impossible name or namespace is a ``MusterError``. ``address`` is where the holder can be reached."""
+        """``address`` is that of the holder. Raises ``MusterError`` for an impossible name or namespace."""
         self._address = address
         self.namespace = namespace
         self.name = name
@@ -61,17 +61,17 @@ class Leases:
         self._path = custom(API_VERSION, namespace, "leases", name)
 
     async def read(self) -> Lease | None:
-        """The Lease as it is now, None where there is none. Raises ``ApiError``."""
+        """Return the Lease as it is now, None if there is none. Raises ``ApiError``."""
         try:
             return _lease(await self._transport.request("GET", self._path), f"GET {self._path}")
         except NotFound:
             return None
 
     async def hold(self, seen: Lease | None, identity: str, duration: float) -> Lease:
-        """Take or renew the Lease for that many seconds, if it is still as it was ``seen``; the Lease as kept.
+        """Take or renew the Lease for that many seconds if it is unchanged since ``seen``. Return the kept Lease.
 
-        Raises ``Conflict``, ``AlreadyExists`` or ``NotFound`` when it is not, ``Unreachable`` when it may be held now
-        or not, and every other ``ApiError``.
+        Raises ``Conflict``, ``AlreadyExists`` or ``NotFound`` if it has changed, ``Unreachable`` if the outcome is
+        unknown, and every other ``ApiError``.
         """
         now = micro_time(self._wall())
         spec = {"holderIdentity": identity, "leaseDurationSeconds": ceil(duration), "renewTime": now}
@@ -80,7 +80,7 @@ class Leases:
         return await self._write(seen, spec)
 
     async def release(self, seen: Lease) -> Lease:
-        """Release a Lease that this daemon holds, if it is still as it was ``seen``. Raises as ``hold`` does."""
+        """Release a Lease that this daemon holds, if it is unchanged since ``seen``. Raises as ``hold`` does."""
         now = micro_time(self._wall())
         return await self._write(seen, {"holderIdentity": "", "leaseDurationSeconds": RELEASED, "renewTime": now})
 
@@ -114,7 +114,7 @@ def _lease(answer: Answer, request: str) -> Lease:
 
 
 def _transitions(seen: Lease | None) -> int:
-    """The number of changes of the holder, this one included."""
+    """Return the number of changes of the holder, including this one."""
     return min(_number(_part(seen.document, "spec").get("leaseTransitions")) + 1, _MOST_TRANSITIONS) if seen else 0
 
 
@@ -124,5 +124,5 @@ def _part(document: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 
 def _number(value: object) -> int:
-    """A positive int32, 0 for anything else."""
+    """Return a positive int32, or 0 for anything else."""
     return value if isinstance(value, int) and 0 < value < 2**31 else 0

@@ -1,16 +1,15 @@
 """The rules of the election, without I/O. ``now`` is an argument, in seconds of a monotonic clock.
 
-Why there is never a second leader
-==================================
-The leader's time runs from the moment it *sent* its last successful write of the Lease; ``deadline`` seconds later it
-may not write any more. A standby's wait runs from the moment it first *saw* that write, which is later, and lasts
-``duration`` seconds, which is more. A standby then takes the Lease under the resourceVersion it has seen; if the leader
-has renewed since, the resourceVersion has changed and the write is refused. No two clocks are compared: both sides
-measure a time span, each on its own clock, and these clocks may differ in speed by ``duration / deadline`` (1.5 with
-the default settings) before the spans overlap. The times written in the Lease are not read.
+Why there is never a second leader ================================== The leader's time runs from the moment it *sent*
+its last successful write of the Lease; ``deadline`` seconds later it must no longer write. A standby's wait runs from
+the moment it first *saw* that write, which is later, and lasts ``duration`` seconds, which is more. A standby then
+takes the Lease under the resourceVersion it has seen; if the leader has renewed since, the resourceVersion has changed
+and the write is refused. No two clocks are compared: both sides measure a time span, each on its own clock, and these
+clocks may differ in speed by ``duration / deadline`` (1.5 with the default settings) before the spans overlap. The
+times written in the Lease are not read.
 
 Any change of the resourceVersion counts as a change of the Lease. So a foreign edit delays a take-over; to compare
-holders and times instead would miss a renewal if a wall clock stood still.
+holders and times instead would miss a renewal if a wall clock stopped.
 
 The wait is the longer of this daemon's ``duration`` and the one in the Lease, so that daemons with different settings
 (during an upgrade) do not overtake each other. A Lease that is released, or held by this process (a write whose answer
@@ -31,7 +30,7 @@ from math import inf
 from muster.kube.leaderelection.lease import Lease
 
 LONGEST = 3600.0
-"""Seconds: a longer duration in a Lease is cut to this, and no setting may be longer."""
+"""Most seconds of a duration: a longer one in a Lease is cut to this, and no setting may be longer."""
 
 STOPPING = 0.1
 """The part of the renew deadline that is reserved for ending the work: a leader gives up before it."""
@@ -47,22 +46,22 @@ class Terms:
 
     @property
     def attempt(self) -> float:
-        """How long one attempt at the Lease may take: a second one still fits in before the deadline."""
+        """The limit of one attempt at the Lease: a second attempt still fits in before the deadline."""
         return self.deadline * (1 - STOPPING) / 2
 
 
 @dataclass(slots=True)
 class ElectionState:
-    """One daemon's state in the election. ``lease`` is the Lease as last seen, ``changed_at`` when that changed."""
+    """One daemon's state in the election. ``lease`` is the Lease as last seen, ``changed_at`` its last change."""
 
     identity: str
     terms: Terms
     lease: Lease | None = None
     changed_at: float = -inf
     renewed_at: float = -inf
-    """When the last successful write of the Lease was sent."""
+    """The time at which the last successful write of the Lease was sent."""
     leads_from: float = -inf
-    """This daemon may not lead before this: it has created a missing Lease."""
+    """The time from which this daemon may lead, after it has created a missing Lease."""
     _wait: float = field(default=0.0, init=False)
 
     def saw(self, lease: Lease | None, now: float) -> None:
@@ -77,7 +76,7 @@ class ElectionState:
                 self._created(now)  # by a write whose answer was lost
 
     def kept(self, lease: Lease, sent: float, now: float) -> None:
-        """A write of the Lease, sent at ``sent``, was accepted; ``lease`` is what the server keeps."""
+        """Note an accepted write of the Lease, sent at ``sent``; ``lease`` is the Lease that the server keeps."""
         if self.lease is None:
             self._created(now)
         self.lease, self.changed_at, self.renewed_at, self._wait = lease, now, sent, 0.0
@@ -88,43 +87,43 @@ class ElectionState:
 
     @property
     def fenced_at(self) -> float:
-        """When this daemon may not write any more, unless it renews."""
+        """The time from which this daemon must not write, unless it renews."""
         return self.renewed_at + self.terms.deadline
 
     @property
     def give_up_at(self) -> float:
-        """When work has to be ended unless the Lease is renewed before."""
+        """The time at which work has to be ended, unless the Lease is renewed before."""
         return self.renewed_at + self.terms.deadline * (1 - STOPPING)
 
     def leads(self, now: float) -> bool:
-        """This daemon holds the Lease, and its time is not over."""
+        """Return True if this daemon holds the Lease, and its time is not over."""
         return self.leads_from <= now < self.give_up_at
 
     @property
     def ousted(self) -> bool:
-        """Another daemon holds the Lease."""
+        """True if another daemon holds the Lease."""
         return self.lease is not None and self.lease.holder not in ("", self.identity)
 
     @property
     def free_at(self) -> float:
-        """When the Lease may be taken, if it does not change until then."""
+        """The time from which the Lease may be taken, if it does not change before."""
         return self.changed_at + self._wait
 
     @property
     def turn_at(self) -> float:
-        """When this daemon may lead next, if nothing changes until then."""
+        """The time from which this daemon may lead next, if nothing changes before."""
         return self.leads_from if self.lease and self.lease.holder == self.identity else self.free_at
 
     def may_release(self, now: float) -> bool:
-        """This daemon holds the Lease, and the next holder may lead at once."""
+        """Return True if this daemon holds the Lease, and the next holder may lead at once."""
         return self.lease is not None and self.lease.holder == self.identity and now >= self.leads_from
 
     def may_hold(self, now: float) -> bool:
-        """This daemon may write its identity into the Lease as last seen, to renew or to take it."""
+        """Return True if this daemon may write its identity into the Lease as last seen, to renew or to take it."""
         return not self.ousted if self.leads(now) else now >= self.free_at
 
     def _created(self, now: float) -> None:
-        """This daemon has created the Lease."""
+        """Note that this daemon has created the Lease."""
         if not self.leads(now):
             self.leads_from = now + self.terms.duration
 

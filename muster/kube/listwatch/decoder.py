@@ -1,14 +1,14 @@
 """Decodes list pages and watch lines into flat records.
 
-Building objects makes a Python client slow, not the network: a pod is 7 KB of JSON of which 17 fields matter. So
-msgspec reads a line into a projection (a Struct with only those fields; the rest is skipped without being allocated),
-a function makes a flat record of it, and the projection is dropped at once.
+Building objects makes a Python client slow, not the network: a pod is 7 KB of JSON, and 17 fields of it matter. So
+msgspec reads a line into a projection (a Struct with only those fields; the rest is skipped without being allocated), a
+function makes a flat record of it, and the projection is dropped at once.
 
 The type of an event is read from the first bytes of its line (the API server always writes ``{"type":"ADDED",...``),
 because the object of a BOOKMARK or an ERROR does not fit the projection of a pod. Other lines take a slower path with
 the same result.
 
-Objects that are wanted whole are plain dictionaries with their uid and resourceVersion (``unstructured``).
+Whole objects are plain dictionaries with their uid and resourceVersion (``unstructured``).
 """
 
 import json
@@ -29,7 +29,7 @@ T = TypeVar("T", bound=Tracked)
 INITIAL_EVENTS_END = "k8s.io/initial-events-end"
 
 UNREADABLE = (ValueError, RecursionError, OverflowError)
-"""What decoding invalid bytes can raise (msgspec's errors and UnicodeDecodeError are ValueErrors)."""
+"""Errors of decoding invalid bytes (msgspec's errors and UnicodeDecodeError are ValueErrors)."""
 
 _HEAD = b'{"type":"'
 _BY_NAME = {member.value.encode(): member for member in EventType if member is not EventType.MALFORMED}
@@ -77,14 +77,14 @@ _RAW_LISTING = msgspec.json.Decoder(_Listing[msgspec.Raw])
 
 
 def version_of(text: str | None) -> int:
-    """A resourceVersion as a number (comparable since Kubernetes 1.35, KEP-5504). Raises ValueError."""
+    """Return a resourceVersion as a number (comparable since Kubernetes 1.35, KEP-5504). Raises ValueError."""
     if text and len(text) <= 20 and text.isascii() and text.isdigit():
         return int(text)
     raise ValueError(f"resourceVersion {clean(text, 40)!r} is not a number")
 
 
 def _repaired(body: bytes) -> bytes:
-    """The same JSON with '?' for what is no character: escaped lone surrogates, bytes that are not UTF-8."""
+    """Return the same JSON with '?' for invalid characters: escaped lone surrogates, bytes that are not UTF-8."""
     whole = json.loads(body.decode("utf-8", "replace"))
     return json.dumps(whole, ensure_ascii=False).encode("utf-8", "replace")
 
@@ -103,7 +103,7 @@ class Projection(Generic[D, T]):
         self._item: Callable[[msgspec.Raw], D] = msgspec.json.Decoder(document).decode
 
     def event(self, line: bytes) -> Event[T]:
-        """What one line of a watch says. Never raises."""
+        """Return the event in one line of a watch. Never raises."""
         if line.startswith(_HEAD):
             kind = _BY_NAME.get(line[9 : line.find(b'"', 9, 24)])
         else:
@@ -127,7 +127,7 @@ class Projection(Generic[D, T]):
             return self._unreadable(line, kind, error)
 
     def page(self, body: bytes) -> Page[T]:
-        """One page of a list; unreadable items are left out and listed in ``problems``."""
+        """Return one page of a list; unreadable items are left out and listed in ``problems``."""
         problems: list[str] = []
         objects: list[T] = []
         try:
@@ -159,7 +159,7 @@ class Projection(Generic[D, T]):
             problems.append(_problem(error))
 
     def _raw_items(self, body: bytes) -> tuple[list[msgspec.Raw], _ListMeta]:
-        """The items, each by itself: invalid text in one does not make the others unreadable."""
+        """Return the items, each by itself: invalid text in one does not make the others unreadable."""
         try:
             try:
                 listing = _RAW_LISTING.decode(body)
@@ -170,7 +170,7 @@ class Projection(Generic[D, T]):
         return listing.items or [], listing.metadata
 
     def _unreadable(self, line: bytes, kind: EventType, error: Exception) -> Event[T]:
-        """The event of an object that cannot be read, with its resourceVersion if at least that can be."""
+        """Return the event of an unreadable object, with its resourceVersion if at least that can be read."""
         try:
             version = version_of(_BOOKMARK.decode(line).object.metadata.resourceVersion)
         except UNREADABLE:
@@ -184,7 +184,7 @@ class Projection(Generic[D, T]):
 
 
 def _problem(error: Exception) -> str:
-    """What was wrong with an object; the class of an error that is not about its bytes, which is a bug."""
+    """Return the problem of an object; the class of an error that is not about its bytes, which is a bug."""
     text = clean(str(error), MESSAGE)
     return text if text and isinstance(error, UNREADABLE) else f"{type(error).__name__}: {text}"
 
@@ -195,7 +195,7 @@ class Unstructured(Json):
     __slots__ = ("resource_version", "uid")
 
     def __init__(self, document: Mapping[str, Any]) -> None:
-        """Raises ValueError for an object without uid or resourceVersion."""
+        """Read uid and resourceVersion. Raises ValueError for an object without them."""
         super().__init__(document)
         metadata = mapping(document.get("metadata"))
         self.uid = text(metadata, "uid")
@@ -205,5 +205,5 @@ class Unstructured(Json):
 
 
 def unstructured(kind: str) -> Projection[Json, Unstructured]:
-    """The decoder of a list or a watch whose objects are wanted whole; ``kind`` is for messages."""
+    """Return the decoder of a list or a watch of whole objects; ``kind`` is for messages."""
     return Projection(kind, Json, Unstructured)

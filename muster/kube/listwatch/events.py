@@ -1,4 +1,4 @@
-"""What a watch line or a page of a list holds once decoded, and where a reflector puts its objects."""
+"""The decoded content of a watch line or of a page of a list, and the sink of a reflector's objects."""
 
 from collections.abc import Iterable
 from enum import StrEnum
@@ -12,7 +12,7 @@ T_contra = TypeVar("T_contra", contravariant=True)
 
 
 class Tracked(Protocol):
-    """What a reflector needs of an object."""
+    """The fields of an object that a reflector needs."""
 
     @property
     def uid(self) -> str:
@@ -26,13 +26,15 @@ class Tracked(Protocol):
 
 
 class Sink(Protocol[T_contra]):
-    """Receives one kind's objects. Called on the event loop, in order; a call must neither block nor raise.
+    """The receiver of one kind's objects.
+
+    It is called on the event loop, in order; a call must neither block nor raise.
 
     ``version`` is always the newest resourceVersion known to be contained in what was received so far.
     """
 
     def replace(self, objects: Iterable[T_contra], version: int) -> None:
-        """Take ``objects`` as all there are at ``version``; any other does not exist any more."""
+        """Take ``objects`` as all that exist at ``version``; any other object no longer exists."""
         ...
 
     def put(self, obj: T_contra, version: int) -> None:
@@ -68,9 +70,9 @@ class Event(msgspec.Struct, Generic[T], frozen=True):
     It is tracked by the garbage collector, unlike the records it carries: a raised error refers to its frame, and the
     frame to the event.
 
-    ``obj`` is set for ADDED, MODIFIED and DELETED unless ``problem`` says why it could not be read; ``version`` is
-    known in both cases if the line had one, else 0. ``complete`` marks the bookmark that ends the initial events of a
-    streamed list. ``error`` is set for ERROR.
+    ``obj`` is set for ADDED, MODIFIED and DELETED unless ``problem`` has the reason why it could not be read;
+    ``version`` is known in both cases if the line had one, else 0. ``complete`` marks the bookmark that ends the
+    initial events of a streamed list. ``error`` is set for ERROR.
     """
 
     type: EventType
@@ -94,14 +96,14 @@ class Page(msgspec.Struct, Generic[T], frozen=True):
 
 
 class Decoder(Protocol[T]):
-    """Turns bytes of one kind into objects. Neither call may raise on account of a single object."""
+    """A decoder of bytes of one kind to objects. Neither call may raise because of a single object."""
 
     kind: str
 
     def event(self, line: bytes) -> Event[T]:
-        """Never raises."""
+        """Decode a line of a watch. Never raises."""
         ...
 
     def page(self, body: bytes) -> Page[T]:
-        """Raises ``ApiError`` if the body is not a list at all."""
+        """Decode a page of a list. Raises ``ApiError`` if the body is not a list at all."""
         ...

@@ -3,7 +3,7 @@
 The daemon keeps flat records instead (``muster.daemon.informers``); this is for the SDK and the node agent, which need
 whole objects and few of them.
 
-``changes`` has a collection as an asynchronous iterator: what there is, then every change.
+``changes`` gives a collection as an asynchronous iterator: the existing objects, then every change.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ from muster.kube.transport import Transport
 Kind = Literal["ADDED", "MODIFIED", "DELETED"]
 
 Changed = Callable[[Kind, Unstructured], None]
-"""Called with the object after the change; with its last state for DELETED."""
+"""A callback with the object after the change; with its last state for DELETED."""
 
 
 class _LastStates(Store[Unstructured]):
@@ -77,7 +77,7 @@ class Informer:
 
     @property
     def objects(self) -> Mapping[str, Unstructured]:
-        """What exists, by uid."""
+        """The existing objects, by uid."""
         return self._store.objects
 
     async def run(self) -> NoReturn:
@@ -94,11 +94,11 @@ class Informer:
 log = logging.getLogger("muster.kube")
 
 SETTINGS = ReflectorSettings(streamed_list=False)
-"""Few objects, read once: a list in pages costs no more than a streamed one, and every server has it."""
+"""Settings for few objects, read once: a list in pages costs no more than a streamed one, and every server has it."""
 
 
 MOST_QUEUED = 1_000
-"""Changes that wait for a slow consumer, beside the objects of a list. The watch is not read on meanwhile."""
+"""Most changes that wait for a slow consumer, beside the objects of a list. The watch is not read meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,12 +117,12 @@ async def changes(
     retrying: Callable[[ApiError, float], None] | None = None,
     **options: Any,
 ) -> AsyncGenerator[Change, None]:
-    """First an ADDED for each object there is, then every change. It never ends by itself.
+    """Yield an ADDED for each existing object first, then every change. It never ends by itself.
 
-    A watch that breaks is opened again as the reflector does it; ``retrying`` is called with each failure and the
-    seconds until the next attempt. An error that only a person can remove (no permission, no such kind) is raised.
-    ``options`` are those of ``Informer``. Close the iterator to stop watching. A consumer that does not come for more
-    makes the watch wait, until the API server ends it and it is opened again.
+    The reflector opens a broken watch again; ``retrying`` is called with each failure and the seconds until the next
+    attempt. An error that only a person can remove (no permission, no such kind) is raised. ``options`` are those of
+    ``Informer``. Close the iterator to stop watching. A consumer that reads no further makes the watch wait, until the
+    API server ends it and it is opened again.
     """
 
     def failed(error: ApiError, seconds: float) -> None:
@@ -188,7 +188,7 @@ class _Paced:
 
 
 def _passes(error: ApiError) -> bool:
-    """Whether the same request may succeed later."""
+    """Return True if the same request may succeed later."""
     return isinstance(error, Throttled | Expired) or error.status == 0 or error.status >= 500
 
 

@@ -12,13 +12,13 @@ from muster.kube.transport import TOO_LARGE_ANSWER, Transport
 T = TypeVar("T", bound=Tracked)
 
 PAGE_BYTES = 16 * 2**20
-"""Pages are made smaller while the last one was larger than this: one tenant may fill its objects to 1.5 MB each."""
+"""The size of a page above which the next ones are smaller: one tenant may fill its objects to 1.5 MB each."""
 
 SHRINK = 10
-"""By how much pages are made smaller after an answer that was too large to be read."""
+"""The factor by which pages are made smaller after an answer that was too large to be read."""
 
 MOST_PAGES = 20_000
-"""A list of more pages is given up: 10 million objects at 500 a page."""
+"""Most pages of a list: 10 million objects at 500 a page."""
 
 
 class ObjectList(msgspec.Struct, Generic[T]):
@@ -39,7 +39,7 @@ async def list_all(
     timeout: float | None = None,
     on_page: Callable[[], None] = lambda: None,
 ) -> ObjectList[T]:
-    """Everything at ``path``.
+    """Return everything at ``path``.
 
     Each page may take ``timeout`` seconds (None: the transport's default); ``on_page`` is called after each.
 

@@ -1,17 +1,17 @@
 """Keeps a sink in step with one kind of object on the API server: list, then watch, forever.
 
-The list is streamed (``sendInitialEvents``, KEP-3157) where the server supports it, else read in pages. The stream
+The list is streamed (``sendInitialEvents``, KEP-3157) if the server supports it, else read in pages. The stream
 continues as the watch, which is resumed from the last resourceVersion whenever it ends. After a 410 (the server no
 longer has that version) a new list replaces what the sink holds, so an object missing from it counts as deleted. So it
 does after a resumed watch on which nothing came at all, not even a bookmark: after the restoration of an etcd backup a
-server may not have come to that version yet, and sends nothing until it has.
+server may not have reached that version yet, and sends nothing until it has.
 
 Liveness: a read may be silent for one and a half times the 60 s in which an API server sends at least a bookmark. Every
 failure waits for a growing delay; a stream that ends within a second is a failure too, so a server that closes at once,
 or answers every watch with 410, is not called in a loop. Attempts without an answer have a delay of their own, of 5 s
 at most, and an answer of any kind, an error included, ends it: the server is back. No single object can end the stream.
 
-What is read goes to the sink through ``sink_feed``, in an order in which nothing becomes older.
+The events go to the sink through ``sink_feed``, in an order in which nothing becomes older.
 """
 
 from collections import Counter
@@ -37,19 +37,19 @@ QUIET = 120.0
 """Seconds, as in client-go's reflector (tools/cache/reflector.go): the wait doubles from the first to the last, and
 starts again after two quiet minutes."""
 LONGEST_AWAY_WAIT = 5.0
-"""Seconds between attempts on a server that gives no answer at all: that costs it nothing, and whatever the attempts
-wait is added to the time for which the caches are old."""
+"""Seconds between attempts on a server that gives no answer at all: they cost it nothing, and their wait is added to
+the age of the caches."""
 
 SILENT = "Silent"
 _OWN_REASONS = ("Early", SILENT)
 """Failures that are counted by their reason; all others are counted by the class of the error."""
 
 LONGEST_WAIT = 300.0
-"""Seconds: the longest Retry-After that a reflector obeys."""
+"""Most seconds of a Retry-After that a reflector obeys."""
 
 
 class Report(Protocol):
-    """Logs a message; a structured logger's method fits."""
+    """A function that logs a message; a structured logger's method fits."""
 
     def __call__(self, message: str, **fields: Any) -> object:
         """Log the message with these fields."""
@@ -58,16 +58,16 @@ class Report(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ReflectorSettings:
-    """Times in seconds. The watch's length is drawn anew each time so that daemons do not reconnect in step."""
+    """Times in seconds. The watch's length is random each time, so that daemons do not reconnect in step."""
 
     silence: float = 90.0
     """One and a half periods of an API server's bookmarks (60 s: apiserver, storage/cacher, defaultBookmarkFrequency).
     A loaded server sends them some seconds late, and each watch that is closed for that costs it a new one. A peer that
-    is gone is noticed sooner, by TCP keepalive."""
+    has disappeared is noticed sooner, by TCP keepalive."""
     watch_shortest: float = 300.0
     watch_longest: float = 600.0
     early: float = 1.0
-    """A watch that ends sooner than this has failed."""
+    """Seconds: a watch that ends sooner has failed."""
     page_size: int = 500
     page_timeout: float = 60.0
     streamed_list: bool = True
@@ -75,7 +75,7 @@ class ReflectorSettings:
 
 @dataclass(frozen=True, slots=True)
 class Failing:
-    """``since`` when (by the reflector's clock), the last error's text, and whether it was for want of rights."""
+    """A failure: ``since`` when (by the reflector's clock), the last error's text, and whether rights were lacking."""
 
     since: float
     problem: str
@@ -85,8 +85,8 @@ class Failing:
 class Reflector(Generic[T]):
     """One kind's list and watch; its owner runs ``run`` as a named task.
 
-    ``feed`` is what the sink was given. For metrics and health: ``staleness(now)``, ``reconnects`` by reason,
-    ``events`` by type, ``decode_errors``.
+    ``feed`` is the feed of the sink. For metrics and health: ``staleness(now)``, ``reconnects`` by reason, ``events``
+    by type, ``decode_errors``.
     """
 
     def __init__(
@@ -134,12 +134,12 @@ class Reflector(Generic[T]):
         """Set while no watch is open and attempts to open one fail."""
 
     def staleness(self, now: float) -> float:
-        """Seconds since the server last sent anything of this kind; ``now`` by the reflector's own clock."""
+        """Return the seconds since the server last sent anything of this kind; ``now`` is of the reflector's clock."""
         return max(0.0, now - self._heard_at)
 
     @property
     def synced(self) -> bool:
-        """The sink holds a full list."""
+        """True once the sink holds a full list."""
         return self.feed.synced
 
     @property
@@ -149,11 +149,11 @@ class Reflector(Generic[T]):
 
     @property
     def relists(self) -> int:
-        """How many full lists were read after the first."""
+        """Number of full lists that were read after the first."""
         return self.feed.relists
 
     def list_again(self) -> None:
-        """What the sink holds may be wrong: an open watch ends with its next line, a bookmark at the latest."""
+        """Read a new list, because the sink may be wrong; an open watch ends with its next line or bookmark."""
         self._must_list = True
 
     async def run(self) -> NoReturn:
@@ -172,7 +172,7 @@ class Reflector(Generic[T]):
                 self.reconnects["ended"] += 1
 
     async def _follow(self) -> None:
-        """One watch, with a list before it if one is due. Returns when the server ends the watch."""
+        """Follow one watch, with a list before it if one is due. Returns when the server ends the watch."""
         streaming = self._must_list and self._streamed and not self._page_next
         if self._must_list and not streaming:
             await self._list()
@@ -239,7 +239,7 @@ class Reflector(Generic[T]):
         self._note_answer()
 
     def _note_answer(self) -> None:
-        """The server answers."""
+        """Note that the server answers."""
         self._answered = True
         self._away.reset()
 

@@ -22,7 +22,7 @@ _DELETED = EventType.DELETED
 
 
 class SinkFeed(Generic[T]):
-    """``synced``: the sink holds a full list. ``version``: the last resourceVersion. ``late``: how many dropped."""
+    """The feed of a sink. ``synced``: it holds a full list. ``version``: the last one. ``late``: number of dropped."""
 
     def __init__(self, sink: Sink[T]) -> None:
         self.synced = False
@@ -33,7 +33,7 @@ class SinkFeed(Generic[T]):
         self._tombstones = Tombstones()
 
     def replace(self, objects: Mapping[str, T], version: int) -> None:
-        """A full list: what it lacks is gone."""
+        """Apply a full list: an object that it lacks is gone."""
         self._tombstones.clear(version)
         self.version = version
         self.relists += self.synced
@@ -42,7 +42,7 @@ class SinkFeed(Generic[T]):
         self._sink.reached(version)
 
     def apply(self, event: Event[T]) -> None:
-        """An event of the watch."""
+        """Apply an event of the watch."""
         self.version = max(self.version, event.version)
         obj = event.obj
         if obj is None:
@@ -56,22 +56,22 @@ class SinkFeed(Generic[T]):
             self._sink.put(obj, self.version)
 
     def skip(self, version: int) -> None:
-        """An event of that version could not be read."""
+        """Skip an event of that version that could not be read."""
         if version > self.version:
             self.version = version
             self._sink.reached(version)
 
     def learn(self, seen: ObjectList[T], among: Iterable[T], awaited: Callable[[T], bool] = lambda _: False) -> bool:
-        """Apply a consistent list that was read beside the watch, where it is newer than the state from the watch.
+        """Apply a consistent list that was read beside the watch, as far as it is newer than the watch's state.
 
-        ``among`` are those objects of the sink that would be in the list if they still existed. One of them that is
-        ``awaited`` is left to the watch, which brings its last state. Returns whether there was none.
+        ``among`` are those objects of the sink that would be in the list if they still existed. An ``awaited`` one is
+        left to the watch, which delivers its last state. Return True if there was none.
         """
         for obj in seen.objects.values():
             if not self._tombstones.late(obj.uid, obj.resource_version):
                 self._sink.put(obj, self.version)
         if seen.problems:
-            return True  # an object that cannot be read exists all the same
+            return True  # an unreadable object still exists
         complete = True
         for obj in among:
             if obj.uid in seen.objects or obj.resource_version > seen.version:
@@ -85,7 +85,7 @@ class SinkFeed(Generic[T]):
 
 
 def collect(event: Event[T], initial: dict[str, T]) -> bool:
-    """Collect a streamed list; True once it is complete. Changes meanwhile are in the same stream."""
+    """Collect a streamed list. Return True once it is complete. Changes meanwhile are in the same stream."""
     if event.type is EventType.BOOKMARK:
         return event.complete
     obj = event.obj
@@ -99,7 +99,7 @@ def collect(event: Event[T], initial: dict[str, T]) -> bool:
 
 @dataclass(slots=True)
 class Tombstones:
-    """uids with the resourceVersion of their deletion, at most ``most`` of them."""
+    """The uids of deleted objects with the resourceVersion of their deletion, at most ``most`` of them."""
 
     most: int = 4096
     floor: int = 0
@@ -117,7 +117,7 @@ class Tombstones:
             self.floor = max(self.floor, self._deleted.pop(oldest))
 
     def late(self, uid: str, version: int) -> bool:
-        """Whether a state of ``version`` is older than what is known: listed before, or deleted since."""
+        """Return True if a state of ``version`` is older than the known one: listed before, or deleted since."""
         if version <= self.floor:
             return True
         if not self._deleted:

@@ -28,11 +28,11 @@ class Store(Generic[T]):
         on_back: Callable[[int], None] = lambda _version: None,
         undone: Callable[[T, int], bool] = lambda _obj, _version: False,
     ) -> None:
-        """``keep`` gives what of an object is stored; ``on_change`` gets the stored ``old`` and the whole ``new``.
+        """``keep`` gives the stored part of an object; ``on_change`` gets the stored ``old`` and the whole ``new``.
 
         ``on_back`` is called before a list that is older than the store; every object of that list is a difference. It
-        gets the version to which other caches have to come before they are of that time, 0 where none says so.
-        ``undone`` says whether an object in a list of that resourceVersion lacks a write of ours that was answered.
+        gets the version that other caches must reach before they are of that time, 0 if there is none. ``undone``
+        returns True if an object in a list of that resourceVersion lacks a write of ours that was answered.
         """
         self.objects: dict[str, T] = {}
         self.version = 0
@@ -50,15 +50,15 @@ class Store(Generic[T]):
         return iter(self.objects.values())
 
     def get(self, uid: str) -> T | None:
-        """The object of that uid, if it exists."""
+        """Return the object of that uid, if it exists."""
         return self.objects.get(uid)
 
     def replace(self, objects: Iterable[T], version: int) -> None:
-        """Make ``objects`` everything there is; what was not listed counts as deleted.
+        """Make ``objects`` everything that exists; an object that was not listed counts as deleted.
 
-        A list is applied even where it has an older resourceVersion than the store: after a restored etcd backup the
-        versions start again from an earlier number, and the list is what exists now. Where they were moved ahead
-        (``etcdutl snapshot restore --bump-revision``), the list is newer, and its objects give the backup away: one is
+        A list is applied even if it has an older resourceVersion than the store: after a restored etcd backup the
+        versions start again from an earlier number, and the list is what exists now. If they were moved ahead
+        (``etcdutl snapshot restore --bump-revision``), the list is newer, and its objects reveal the backup: one is
         older than in the store, or lacks a write that was answered before.
         """
         listed = {obj.uid: obj for obj in objects}
@@ -82,7 +82,7 @@ class Store(Generic[T]):
             self._on_version(version)
 
     def _older(self, obj: T, version: int) -> bool:
-        """Whether an object of a list of that version has gone back."""
+        """Return True if an object of a list of that version has gone back."""
         known = self.objects.get(obj.uid)
         return (known is not None and obj.resource_version < known.resource_version) or self._undone(obj, version)
 
@@ -99,7 +99,7 @@ class Store(Generic[T]):
         """Remove the object, unless the store has a newer version of it.
 
         An object may leave a selector and come back with the same uid. The last state of an object, which its deletion
-        brings, is reported before it is gone: a pod may have ended and been deleted in one.
+        has, is reported before the object is gone: one event may show a pod's end and its deletion.
         """
         old = self.objects.get(uid)
         if old is not None and old.resource_version <= obj.resource_version:

@@ -1,10 +1,10 @@
-"""Pods that are not seen any more: the API server is asked for them by name before they are believed to be gone.
+"""Unseen pods: the API server is asked for them by name before they count as gone.
 
-A member's pod is seen by a label and by its controller. Who may edit pods can take either away, and the watch then
-reports the pod as it reports one that was deleted, while its program runs on. Names cannot be edited, and follow from
-the uid of the Experiment, the epoch and the attempt. So before a loss is believed, or another pod of a rank is created,
-each pod that vanished without a last state that says how it ended is asked for by its name: with one GET each, or with
-one LIST of the namespace where they are many.
+A watch selects a member's pod by a label and by its controller. A user who may edit pods can remove either, and the
+watch then reports the pod like a deleted one, while its program still runs. Names cannot be edited, and follow from the
+uid of the Experiment, the epoch and the attempt. So before a loss counts, or another pod of a rank is created, each pod
+that vanished without a last state that shows its end is read by its name: with one GET each, or with one LIST of the
+namespace if there are many.
 
 A daemon that has seen no gang of the experiment complete does not know what vanished before its time. It searches the
 namespace once for the names of the epochs before.
@@ -23,9 +23,9 @@ from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Pod, PodPhase
 
 BY_NAME = 8
-"""Pods up to which each is asked for with a request of its own."""
+"""Most pods that are read with a request each."""
 EPOCHS, ATTEMPTS = 32, 8
-"""How many of the last epochs, and of the first attempts in each, a search knows the names of."""
+"""Number of the last epochs, and of the first attempts in each, whose names a search knows."""
 REASON = "PodAltered"
 NO_OTHER = "creates no other pod of its rank"
 KEEPS_QUOTA = "keeps the quota of the experiment until it has ended"
@@ -33,16 +33,16 @@ KEEPS_QUOTA = "keeps the quota of the experiment until it has ended"
 
 @dataclass(slots=True)
 class Whereabouts:
-    """What has become of pods that were not seen any more."""
+    """The state of pods that no watch shows any longer."""
 
     alive: list[tuple[Pod, LivePod]] = field(default_factory=list)
-    """A container of them may still run."""
+    """Pods whose container may still run."""
     gone: list[Pod] = field(default_factory=list)
-    """They do not exist, or have ended."""
+    """Pods that do not exist, or have ended."""
     succeeded: list[Pod] = field(default_factory=list)
-    """Of those, the pods that have ended with success, and not because they were deleted."""
+    """Gone pods that ended with success, and not because they were deleted."""
     ended: list[Pod] = field(default_factory=list)
-    """Of those, the other pods that still exist."""
+    """The other gone pods that still exist."""
 
     @property
     def altered(self) -> list[tuple[Pod, LivePod]]:
@@ -51,7 +51,7 @@ class Whereabouts:
 
 
 async def ask_for(calls: Calls, plan: Plan, pods: Collection[Pod]) -> Whereabouts:
-    """Ask for these pods by name. Raises ``ApiError``."""
+    """Read these pods by name. Raises ``ApiError``."""
     found: dict[str, LivePod] = {}
     names = {pod.name for pod in pods}
     if len(names) > BY_NAME:
@@ -65,13 +65,13 @@ async def ask_for(calls: Calls, plan: Plan, pods: Collection[Pod]) -> Whereabout
 
 
 async def may_run(calls: Calls, pod: Pod) -> bool:
-    """Whether that very pod exists and has not ended. Raises ``ApiError``."""
+    """Return True if that very pod exists and has not ended. Raises ``ApiError``."""
     live = await named(calls, pod.namespace, pod.name)
     return live is not None and live.live and live.metadata.uid == pod.uid
 
 
 async def search(calls: Calls, plan: Plan, epoch: int) -> list[Pod]:
-    """The pods of the namespace that are named as a member in one of the last epochs, up to ``epoch``, and may run.
+    """Return the pods of the namespace that have a member's name of the last epochs, up to ``epoch``, and may run.
 
     Raises ``ApiError``.
     """
@@ -90,7 +90,7 @@ async def search(calls: Calls, plan: Plan, epoch: int) -> list[Pod]:
 
 
 def unseen(plan: Plan, member: Member, epoch: int, attempt: int, uid: str = "") -> Pod:
-    """The record of a pod that is known by name only."""
+    """Return the record of a pod that is known by name only."""
     return Pod(
         uid=uid,
         name=plan.pod_name(member, epoch, attempt),
@@ -119,7 +119,7 @@ def unseen(plan: Plan, member: Member, epoch: int, attempt: int, uid: str = "") 
 
 
 def refusal_for(plan: Plan, found: Sequence[tuple[Pod, LivePod]], waits: str = NO_OTHER) -> Refusal | None:
-    """What is said of pods that may run and that no watch shows, and what ``waits`` for them; None without any."""
+    """Return the refusal for pods that may run unseen, with what ``waits`` for them; None without any."""
     if not found:
         return None
     pod, live = found[0]
@@ -154,7 +154,7 @@ def _sorted(pods: Iterable[Pod], found: dict[str, LivePod]) -> Whereabouts:
 
 
 def _changes(live: LivePod, pod: Pod) -> list[str]:
-    """Which marks of a member the pod has lost; empty: all are there again, and the watch shows it."""
+    """Return the marks of a member that the pod has lost; empty if it has all again, and the watch shows it."""
     labels, owner = live.metadata.labels or {}, live.metadata.controller
     changes = []
     if labels.get(LABEL_UID) != pod.owner:
@@ -170,7 +170,7 @@ def _changes(live: LivePod, pod: Pod) -> list[str]:
 
 
 def _member(plan: Plan, live: LivePod, epoch: int, attempt: int) -> Member | None:
-    """The member that has that name in that epoch and attempt."""
+    """Return the member that has that name in that epoch and attempt."""
     labelled = plan.named(live.metadata.name, live.rank, epoch, attempt)
     return labelled or next(_by_name(plan, live.metadata.name, epoch, attempt), None)
 

@@ -1,13 +1,13 @@
-"""EnsureClaims: creates the PersistentVolumeClaims that the pods of a plan share, where they are missing.
+"""EnsureClaims: creates the missing PersistentVolumeClaims that the pods of a plan share.
 
-Of an exclusive claim that exists already only the plan's own is used; which others are, ``shared`` decides. It
-is asked for again at the start of each epoch: who deletes the claim of a running experiment takes it away when the last
-of its pods is gone (finalizer kubernetes.io/pvc-protection), and the next epoch would wait for it forever.
+An existing exclusive claim is used only if it is the plan's own; ``shared`` decides about others. It is read again at
+the start of each epoch: a claim that is deleted while its experiment runs disappears with the last of its pods
+(finalizer kubernetes.io/pvc-protection), and the next epoch would wait for it forever.
 
 JobSet's webhook accepts a JobSet whose claim exists only with ``whenDeleted: Retain`` and the same spec; its controller
-then uses whatever has the name. Muster decides when it needs the claim, by the same rule, with two differences. Only
-the fields that the template states are compared: the API server adds others (volumeMode, volumeName), so that a claim
-that was retained could not be used again. And a claim with the label of another JobSet is that one's.
+then uses any claim of that name. Muster decides when it needs the claim, by the same rule, with two differences. Only
+the fields that the template states are compared: the API server adds others (volumeMode, volumeName), so that a
+retained claim could not be used again. And a claim with the label of another JobSet belongs to that JobSet.
 """
 
 from collections.abc import Mapping
@@ -35,14 +35,14 @@ KIND = "PersistentVolumeClaim"
 
 
 class Found(msgspec.Struct, frozen=True, gc=False):
-    """A claim, reduced to what is compared."""
+    """A claim, reduced to the compared fields."""
 
     metadata: Metadata = Metadata()
     spec: dict[str, Any] = {}
 
 
 def shared(found: Found, plan: Plan, claim: Claim) -> int | Refusal:
-    """The resourceVersion of the claim if the pods may mount it, else the refusal."""
+    """Return the resourceVersion of the claim if the pods may mount it, else the refusal."""
     owner = found.metadata.controller
     if found.metadata.deletion_timestamp or (owner is not None and owner.uid != plan.uid):
         return name_taken(KIND, found.metadata, plan)
@@ -62,7 +62,7 @@ def shared(found: Found, plan: Plan, claim: Claim) -> int | Refusal:
 
 
 def differing(wanted: Mapping[str, Any], found: Mapping[str, Any], at: str = "") -> str:
-    """The first field of a spec that another one has not, or has otherwise; empty if there is none."""
+    """Return the first field of a spec that another one lacks, or has with another value; empty if there is none."""
     for name, value in wanted.items():
         place, held = f"{at}{name}", found.get(name)
         if isinstance(value, Mapping) and isinstance(held, Mapping):
@@ -88,10 +88,10 @@ RESOURCE = "persistentvolumeclaims"
 
 
 async def ensure_claims(calls: Calls, plan: Plan, epoch: int, *, made: bool = False) -> Outcome:
-    """Create each claim, or find it: an exclusive one is looked up first where an earlier epoch must have made it.
+    """Create each claim, or find it: an exclusive one is read first if an earlier epoch must have made it.
 
-    Of one that the record says was ``made`` and that is gone, nothing is created before the record says that, too.
-    Raises ``ApiError`` where a retry may help.
+    A claim that was ``made`` by the record and is gone is created again only after the record has that loss. Raises
+    ``ApiError`` if a retry may help.
     """
     for claim in plan.claims:
         try:
@@ -124,7 +124,7 @@ async def _create(calls: Calls, plan: Plan, claim: Claim) -> int | Refusal:
 
 
 async def _find(calls: Calls, plan: Plan, claim: Claim) -> int | Refusal | None:
-    """The resourceVersion of the claim, the refusal for one that cannot be used, or None where there is none."""
+    """Return the resourceVersion of the claim, the refusal for an unusable one, or None if there is none."""
     path = core(plan.namespace, RESOURCE, claim.name)
     try:
         answer = read(await calls.do("GET", path), Found, f"GET {path}")

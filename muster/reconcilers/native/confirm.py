@@ -1,13 +1,13 @@
-"""ConfirmLaunch, ConfirmLoss and ConfirmEnd: what the API server says now, where a stale cache would be dangerous.
+"""ConfirmLaunch, ConfirmLoss and ConfirmEnd: live reads of the API server, when a stale cache would be dangerous.
 
 Caches may be stale: after a restart of the daemon, a relist or a lost event they can show an epoch that is over, or
 hide pods that still run.
 
 - ConfirmLaunch: before the first member of an epoch is created, one GET of the Experiment and one consistent LIST of
-  its pods. A launch on stale facts would run two epochs at once. A status write of the same step stands for the GET.
-  Members that run again within their epoch are asked for in the same way: no pod of another attempt of theirs may run.
+  its pods. A launch on stale facts would run two epochs at once. A status write of the same step replaces the GET.
+  Members that run again within their epoch are read in the same way: no pod of another attempt of theirs may run.
 - ConfirmLoss: before a gang is restarted because a member's pod is gone, one LIST counts the pods of the epoch. Ended
-  pods count as present: they ended, they were not lost. So do ranks that are done, whether they have a pod or not.
+  pods count as present: they ended, they were not lost. So do ranks that are done, with or without a pod.
 - In both, pods that are not in the LIST and have no known last state are asked for by name (``altered``).
 - ConfirmEnd: before quota is given back, these pods alone are asked for.
 
@@ -41,7 +41,7 @@ from muster.state.vocabulary.record import Record
 from muster.state.vocabulary.subject import EXPERIMENT
 
 NAMED = 8
-"""How many of the pods that prevent a launch are named."""
+"""Most names of pods that prevent a launch."""
 
 
 class _Spec(msgspec.Struct, frozen=True, gc=False):
@@ -58,7 +58,7 @@ class _Object(msgspec.Struct, frozen=True, gc=False):
     status: Any = None
 
     def wants(self, plan: Plan, epoch: int) -> bool:
-        """Whether this is the object of the plan, with the spec that it was made from, and of that epoch."""
+        """Return True if this is the object of the plan, with the spec that it was made from, and of that epoch."""
         same = (self.metadata.uid, self.metadata.generation) == (plan.uid, plan.generation)
         record = from_object(self.status) if same and self.metadata.deletion_timestamp is None else None
         return record is not None and record.epoch == epoch
@@ -70,7 +70,7 @@ class _Experiment(msgspec.Struct, frozen=True, gc=False):
     status: _Status | None = None
 
     def wants(self, plan: Plan, epoch: int) -> bool:
-        """Whether this is the Experiment of the plan and it is still to run that epoch."""
+        """Return True if this is the Experiment of the plan, and is still to run that epoch."""
         persisted = self.status.epoch if self.status else 0
         leaving = self.spec.suspend or self.spec.cancel or self.metadata.deletion_timestamp is not None
         return self.metadata.uid == plan.uid and persisted == epoch and not leaving
@@ -79,10 +79,10 @@ class _Experiment(msgspec.Struct, frozen=True, gc=False):
 async def confirm_launch(calls: Calls, action: ConfirmLaunch, plan: Plan, record: Record, written: int) -> Outcome:
     """Ask the API server whether the epoch may start. If not, the caches will show why.
 
-    ``written`` is the resourceVersion of the status write of this very step, 0 if there was none. It stands for the GET
-    of the owner: it was made under the resourceVersion that was decided on, and would have failed if the Experiment had
+    ``written`` is the resourceVersion of the status write of this very step, 0 if there was none. It replaces the GET
+    of the owner: it was made under the resourceVersion of the decision, and would have failed if the Experiment had
     changed since. So at that instant the Experiment existed with this uid and spec and no deletionTimestamp, and its
-    record is the one decided on.
+    record is the one of the decision.
     """
     owner = written or await _owner(calls, action, plan)
     if not owner:
@@ -114,12 +114,12 @@ async def confirm_launch(calls: Calls, action: ConfirmLaunch, plan: Plan, record
 
 
 def _precedes(pod: LivePod | Pod, epoch: int, again: Mapping[int, int]) -> bool:
-    """Whether the pod is of another epoch, or of another attempt of a member that is to run again."""
+    """Return True if the pod is of another epoch, or of another attempt of a member that is to run again."""
     return pod.epoch != epoch or pod.attempt != again.get(pod.rank, pod.attempt)
 
 
 async def _owner(calls: Calls, action: ConfirmLaunch, plan: Plan) -> int:
-    """The resourceVersion of the plan's object if it exists and is still to run that epoch, else 0."""
+    """Return the resourceVersion of the plan's object if it exists and is still to run that epoch, else 0."""
     path = ref_of(plan).path
     try:
         answer = await calls.do("GET", path)
@@ -131,7 +131,7 @@ async def _owner(calls: Calls, action: ConfirmLaunch, plan: Plan) -> int:
 
 
 async def _rival(calls: Calls, plan: Plan) -> str:
-    """The name of a pod that another controller has made for the plan's object; empty if there is none."""
+    """Return the name of a pod that another controller has made for the plan's object; empty if there is none."""
     path = core(plan.namespace, "pods")
     page = read(await calls.do("GET", path, params={"labelSelector": plan.watching.rivals}), Pods, f"GET {path}")
     for pod in page.items or ():
@@ -182,7 +182,7 @@ async def confirm_loss(calls: Calls, action: ConfirmLoss, plan: Plan, record: Re
 
 
 async def confirm_end(calls: Calls, action: ConfirmEnd, plan: Plan) -> Outcome:
-    """Ask the API server whether pods that are not seen any more have ended."""
+    """Ask the API server whether unseen pods have ended."""
     found = await search(calls, plan, action.epoch) if action.search else []
     known = {pod.uid for pod in action.unseen}
     looked = await ask_for(calls, plan, [*action.unseen, *(pod for pod in found if pod.uid not in known)])
@@ -197,7 +197,7 @@ async def confirm_end(calls: Calls, action: ConfirmEnd, plan: Plan) -> Outcome:
 def _missing(
     action: ConfirmLoss, plan: Plan, record: Record, present: Set[int], lives: Set[tuple[int, int]]
 ) -> Iterator[Pod]:
-    """The pods of the epoch that are not in the list, of the ranks that are asked for."""
+    """Yield the pods of the epoch that are not in the list, for the ranks in question."""
     known = {(pod.rank, pod.attempt): pod for pod in action.unseen}
     ranks = action.ranks or range(plan.size)
     absent = ((rank, record.attempt_of(rank)) for rank in ranks if rank not in present)
@@ -220,5 +220,5 @@ def _found(looked: Whereabouts) -> _Found:
 
 
 def done(plan: Plan, record: Record) -> set[int]:
-    """The ranks that are done in the record's epoch: they need no pod any more."""
+    """Return the ranks that are done in the record's epoch, and so need no pod."""
     return set(from_ranges(record.completed, plan.size))

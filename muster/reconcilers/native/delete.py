@@ -21,14 +21,14 @@ from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Pod
 
 DEADLINE = 1
-"""Seconds: the shortest that Kubernetes takes."""
+"""Seconds: the shortest deadline that Kubernetes accepts."""
 
 
 async def delete_pods(calls: Calls, action: DeletePods, plan: Plan) -> Outcome:
-    """DeletePods: delete pods by name and uid, so that a newer pod of the same name is left alone.
+    """Delete pods by name and uid (DeletePods), so that a newer pod of the same name is left alone.
 
-    Where pods that have ended are to stay (``unless_ended``), each pod is read first: the watch may be late by minutes,
-    and a deletion would take the log with it. It is then deleted as it was read, and not if it has changed since.
+    If ended pods are to stay (``unless_ended``), each pod is read first: the watch may be late by minutes, and a
+    deletion would take the log with it. It is then deleted as it was read, and not if it has changed since.
     """
     pods = list(_worth_deleting(action, calls.now()))
     batch = Batch[Pod]()
@@ -54,22 +54,22 @@ async def delete_pods(calls: Calls, action: DeletePods, plan: Plan) -> Outcome:
         except ApiError as error:
             return replace(refusal_or_raise(error, "delete", "Pod", f"{pod.name} ({action.why})", plan), final=False)
         left = read(answer, Object, f"DELETE {path}").metadata
-        return left.version if LABEL_UID in (left.labels or {}) else 0  # without the label no watch brings that version
+        return left.version if LABEL_UID in (left.labels or {}) else 0  # without the label no watch delivers it
 
     await batch.run(f"delete pods of {plan.namespace}/{plan.name}", pods, delete, calls.slots(plan))
     return replace(batch.outcome(), deleted=tuple(batch.done))
 
 
 async def _gone(calls: Calls, pod: Pod) -> bool:
-    """Whether the live API has no pod of that uid any more."""
+    """Return True if the live API has no pod of that uid any longer."""
     live = await named(calls, pod.namespace, pod.name)
     return live is None or live.metadata.uid != pod.uid
 
 
 def _worth_deleting(action: DeletePods, now: float) -> Iterator[Pod]:
-    """The pods that a DELETE would change: it can only shorten a grace period (metav1 DeleteOptions).
+    """Yield the pods that a DELETE would change: it can only shorten a grace period (metav1 DeleteOptions).
 
-    Grace 0 is always sent: it alone removes a pod whose grace period is over on a node that does not answer.
+    Grace 0 is always sent: only it removes a pod whose grace period is over on a node that does not answer.
     """
     for pod in action.pods:
         shortens = action.grace is not None and (action.grace == 0 or now + action.grace < pod.delete_by)
@@ -78,7 +78,7 @@ def _worth_deleting(action: DeletePods, now: float) -> Iterator[Pod]:
 
 
 async def stop_pods(calls: Calls, action: StopPods, plan: Plan) -> Outcome:
-    """StopPods: let the kubelet end the containers of pods, which stay for their logs.
+    """Let the kubelet end the containers of pods, which stay for their logs (StopPods).
 
     ``activeDeadlineSeconds`` may be set on a running pod, once (kubernetes: pkg/apis/core/validation,
     ValidatePodUpdate). It counts from the pod's start, so a second is over at once: the kubelet ends the containers
@@ -92,7 +92,7 @@ async def stop_pods(calls: Calls, action: StopPods, plan: Plan) -> Outcome:
         body = {"metadata": {"uid": pod.uid}, "spec": {"activeDeadlineSeconds": DEADLINE}}
         try:
             answer = await calls.do("PATCH", path, body=msgspec.json.encode(body), content_type=MERGE_PATCH)
-        except (NotFound, Invalid):  # gone; or one that cannot be stopped so, and is deleted in time
+        except (NotFound, Invalid):  # gone, or one that cannot be stopped so, and is deleted in time
             return 0
         except Conflict as error:  # another pod has the name by now, or the API server was writing this one
             batch.postpone(error)
@@ -109,8 +109,8 @@ async def collect_pods(calls: Calls, plan: Plan, vanished: tuple[Pod, ...] = ())
     """Delete the pods of an Experiment that is gone, as the garbage collector does, and sooner.
 
     An Experiment that is deleted in the usual way (background) is gone at once, and its pods are the garbage
-    collector's, which deletes some 20 a second by default. The same rules as there: one GET must say that the owner is
-    gone (404, or another uid), one consistent LIST gives the pods that it still controls (after ``--cascade=orphan``
+    collector's, which deletes some 20 a second by default. Its rules hold here, too: one GET must show that the owner
+    is gone (404, or another uid), one consistent LIST gives the pods that it still controls (after ``--cascade=orphan``
     there are none), and each is deleted by uid. What cannot be deleted is left to the garbage collector.
 
     Pods that lost the label or the owner reference are in no such LIST, and without an owner reference nothing would
@@ -129,7 +129,7 @@ async def collect_pods(calls: Calls, plan: Plan, vanished: tuple[Pod, ...] = ())
         path = core(plan.namespace, "pods", name)
         try:
             answer = await calls.do("DELETE", path, body=delete_options(uid, None))
-        except (NotFound, Conflict):  # the garbage collector was there before
+        except (NotFound, Conflict):  # the garbage collector was first
             return 0
         return read(answer, Object, f"DELETE {path}").metadata.version
 

@@ -64,8 +64,8 @@ from muster.state.vocabulary.record import Record, restarts_of
 from muster.state.vocabulary.workload import Workload
 
 STRICT = {"fieldValidation": "Strict"}
-"""Makes the API server reject unknown fields, which it drops otherwise. Only for pods with a template: Muster does not
-check the deeper parts of one, and the check costs the API server time."""
+"""Parameters that make the API server reject unknown fields, which it drops otherwise. Only for pods with a template:
+Muster does not check the deeper parts of one, and the check costs the API server time."""
 
 
 async def create_pods(
@@ -109,7 +109,7 @@ async def create_pods(
 
 
 class NativeEngine:
-    """Carries out actions over ``transport``: creates in slots of ``creates``, everything else in slots of ``others``.
+    """The engine that carries out actions over ``transport``: creates in slots of ``creates``, others in ``others``.
 
     ``clock`` gives wall seconds since 1970.
     """
@@ -123,46 +123,46 @@ class NativeEngine:
         clock: Callable[[], float],
         endpoint: Callable[[], Endpoint | None] = lambda: None,
     ) -> None:
-        """``endpoint`` gives the progress endpoint as members reach it; None where there is none."""
+        """``endpoint`` gives the progress endpoint as members reach it; None if there is none."""
         self._endpoint = endpoint
         self._calls = Calls(transport, creates=creates, others=others, now=clock)
         self._creating: dict[str, Callable[[], None]] = {}
-        """By uid of the experiment: stops its creates under way."""
+        """The function that stops the creates in progress, by uid of the experiment."""
 
     async def carry_out(
         self, action: Action, plan: Plan, record: Record, written: int = 0, version: int = 0
     ) -> Outcome:
-        """Carry out one action. ``record`` is the one persisted; ``written`` its resourceVersion if that was just now.
+        """Carry out one action. ``record`` is the persisted one; ``written`` its resourceVersion if that is new.
 
-        ``version`` is the resourceVersion that the object had when it was decided on.
+        ``version`` is the object's resourceVersion at the decision.
 
-        What the API server refuses is in the outcome. Raises ``ApiError`` where only the next attempt can show it (the
-        connection broke, another write came first); where a part was done, the error is in the outcome instead. Raises
-        ``MusterError`` for a launch of an epoch that is not the persisted one. When the call is cancelled, its
-        requests are too.
+        A refusal of the API server is in the outcome. Raises ``ApiError`` if only the next attempt can show one (the
+        connection broke, another write came first); if a part was done, the error is in the outcome instead. Raises
+        ``MusterError`` for a launch of an epoch that is not the persisted one. When the call is cancelled, its requests
+        are too.
         """
         try:
             return await self._carry_out(action, plan, record, written, version)
-        except ApiError as error:  # every other request has its own
+        except ApiError as error:  # every other request has its own handler
             return Outcome(refusal=refusal_or_raise(error, "list", "Pod", "", plan))
 
     def creating(self, uid: str) -> bool:
-        """Whether objects of that experiment are being created."""
+        """Return True if objects of that experiment are being created."""
         return uid in self._creating
 
     def stop_creating(self, uid: str) -> None:
-        """Begin no further create for that experiment now: it was cancelled, suspended or deleted meanwhile."""
+        """Begin no further create for that experiment: it was cancelled, suspended or deleted meanwhile."""
         if uid in self._creating:
             self._creating[uid]()
 
     async def collect(self, plan: Plan, vanished: tuple[Pod, ...] = ()) -> None:
-        """Delete the pods of an Experiment that the watch has seen go, ``vanished`` too. Raises ``ApiError``."""
+        """Delete the pods of a deleted Experiment, and those that ``vanished``. Raises ``ApiError``."""
         outcome = await collect_pods(self._calls, plan, vanished)
         if outcome.error is not None:
             raise outcome.error
 
     async def ended(self, vanished: Iterable[Pod]) -> list[Pod]:
-        """Which of the pods, that no watch shows any more, have ended. Raises ``ApiError``."""
+        """Return those of the pods, which no watch shows any longer, that have ended. Raises ``ApiError``."""
         return [pod for pod in vanished if not await may_run(self._calls, pod)]
 
     async def release(self, workload: Workload) -> None:
@@ -218,7 +218,7 @@ class NativeEngine:
                 assert_never(action)
 
     async def _create_one(self, plan: Plan, create: Callable[[], Awaitable[Outcome]]) -> Outcome:
-        """Create what belongs to the experiment in one slot, unless it is not wanted any more."""
+        """Create an object of the experiment in one slot, unless it is no longer wanted."""
         slots = self._calls.create_slots(plan)
         with self._stopped_by(plan, slots.withdraw):
             if not await slots.acquire():
@@ -238,13 +238,13 @@ class NativeEngine:
 
 
 def _restarts_of(record: Record) -> Restarts:
-    """What the labels of pods say of restarts."""
+    """Return the restarts for the labels of pods."""
     jobs = {job: row.restarts for job, row in restarts_of(record.job_restarts).items()}
     return Restarts(record.gang_restarts, jobs)
 
 
 async def delete_subject(calls: Calls, plan: Plan, version: int) -> Outcome:
-    """Delete the object. Raises ``ApiError`` where a retry may help: ``Conflict`` if it has changed since."""
+    """Delete the object. Raises ``ApiError`` if a retry may help: ``Conflict`` if it has changed since."""
     async with calls.slots(plan):
         try:
             await calls.do("DELETE", ref_of(plan).path, body=delete_options(plan.uid, None, str(version)))
@@ -260,7 +260,7 @@ async def delete_subject(calls: Calls, plan: Plan, version: int) -> Outcome:
 
 
 async def ensure_service(calls: Calls, plan: Plan) -> Outcome:
-    """Create the Service, or find it. Raises ``ApiError`` where a retry may help."""
+    """Create the Service, or find it. Raises ``ApiError`` if a retry may help."""
     try:
         body = to_json(render_service(plan), f"the Service of experiment {plan.namespace}/{plan.name}")
     except Unrenderable as error:

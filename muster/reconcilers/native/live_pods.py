@@ -29,24 +29,24 @@ class LivePod(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def epoch(self) -> int:
-        """The epoch that the pod is labelled with; -1 for nonsense."""
+        """The epoch in the pod's labels; -1 for nonsense."""
         return small_number((self.metadata.labels or {}).get(LABEL_EPOCH))
 
     @property
     def rank(self) -> int:
-        """The rank that the pod is labelled with; -1 for nonsense."""
+        """The rank in the pod's labels; -1 for nonsense."""
         return small_number((self.metadata.labels or {}).get(LABEL_RANK))
 
     @property
     def attempt(self) -> int:
-        """The attempt that the pod is labelled with; -1 for nonsense."""
+        """The attempt in the pod's labels; -1 for nonsense."""
         said = (self.metadata.labels or {}).get(LABEL_ATTEMPT)
         return small_number(said) if said else 0
 
     def member_of(self, plan: Plan) -> bool:
-        """Whether the pod is controlled by the plan's Experiment, and named as one of its members.
+        """Return True if the plan's Experiment controls the pod, and its name is one of a member.
 
-        Labels and owner references are what the pod's creator wrote (``muster.state.view.membership``).
+        The pod's creator wrote its labels and owner references (``muster.state.view.membership``).
         """
         owner = self.metadata.controller
         ours = owner is not None and owner.uid == plan.uid
@@ -54,7 +54,7 @@ class LivePod(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def live(self) -> bool:
-        """Whether a container may still run. A terminating pod counts until it is gone."""
+        """True if a container may still run. A terminating pod counts until it is gone."""
         return self.status.phase not in (PodPhase.SUCCEEDED, PodPhase.FAILED)
 
 
@@ -70,7 +70,7 @@ class Pods(msgspec.Struct, frozen=True, gc=False):
 
 
 async def pages(calls: Calls, plan: Plan) -> AsyncIterator[list[LivePod]]:
-    """The members' pods of every epoch, page by page.
+    """Yield the members' pods of every epoch, page by page.
 
     Raises ``ApiError``; ``Expired`` when the API server has compacted the revision of the first page.
     """
@@ -79,13 +79,13 @@ async def pages(calls: Calls, plan: Plan) -> AsyncIterator[list[LivePod]]:
 
 
 async def everything(calls: Calls, plan: Plan) -> AsyncIterator[tuple[LivePod, ...]]:
-    """All pods of the namespace, whatever their labels and owners are, page by page. Raises as ``pages`` does."""
+    """Yield all pods of the namespace, whatever their labels and owners are, page by page. Raises as ``pages`` does."""
     async for page in _listed(calls, plan, {}):
         yield page
 
 
 async def named(calls: Calls, namespace: str, name: str) -> LivePod | None:
-    """The pod of that name in the namespace, if there is one. Raises ``ApiError``."""
+    """Return the pod of that name in the namespace, if there is one. Raises ``ApiError``."""
     path = core(namespace, "pods", name)
     try:
         return read(await calls.do("GET", path), LivePod, f"GET {path}")

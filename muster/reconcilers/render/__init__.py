@@ -1,1 +1,1 @@
-"""Plan to Kubernetes objects. No I/O."""
+"""The rendering of a plan to Kubernetes objects, without I/O."""

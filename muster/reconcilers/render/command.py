@@ -1,24 +1,23 @@
 """The command of a member: AIchor's shell line, in a form that lets the program hear a signal.
 
 AIchor's ``spec.command`` is one shell line (its manifests use ``&&``, pipes and ``$VARIABLES``), so a shell runs it:
-``/bin/sh``, which every image has that has a shell. The kubelet's SIGTERM goes to the first process of the container
-alone. A shell does not pass it on, and as process 1 it does not even end, so the program would never hear of its grace
+``/bin/sh``, which exists in every image with a shell. The kubelet's SIGTERM goes to the first process of the container
+alone. A shell does not forward it, and as process 1 it does not even end, so the program would never learn of its grace
 period. Therefore:
 
-- where the line is one simple command, or follows others that only prepare it (``cd /app && python3 train.py``), the
+- if the line is one simple command, or follows others that only prepare it (``cd /app && python3 train.py``), the
   shell is made to become the program: ``exec`` is put before it;
-- any other line gets a small shell in front of it that passes signals on (``FORWARDER``);
+- any other line gets a small shell in front of it that forwards signals (``FORWARDER``);
 - a line that consists of the shell's own builtins is left as it is.
 
 Whether the first applies is decided on a copy of the line in which everything quoted is masked, and any doubt
 (substitutions, here-documents, groups, functions, ``trap``) decides for the second, which runs the line unchanged.
 
-Before a container starts, the kubelet rewrites its command (kubernetes:
-third_party/forked/golang/expansion/expand.go): ``$(NAME)`` becomes the value of a variable of the container and stays
-as it is where there is no such variable; ``$$`` becomes ``$``; and a ``$`` before a character beyond ASCII breaks
-that character. The first is documented and useful (``--coordinator $(JAXOPERATOR_COORDINATOR_ADDRESS)`` works as it
-does on AIchor) and is kept. The other two would silently turn ``echo $$ > pid`` into ``echo $ > pid``; doubling the
-``$`` prevents that.
+Before a container starts, the kubelet rewrites its command (kubernetes: third_party/forked/golang/expansion/expand.go):
+``$(NAME)`` becomes the value of a variable of the container and stays as it is if there is no such variable; ``$$``
+becomes ``$``; and a ``$`` before a character beyond ASCII breaks that character. The first is documented and useful
+(``--coordinator $(JAXOPERATOR_COORDINATOR_ADDRESS)`` works as it does on AIchor) and is kept. The other two would
+silently turn ``echo $$ > pid`` into ``echo $ > pid``; doubling the ``$`` prevents that.
 """
 
 import re
@@ -60,22 +59,22 @@ r=
 while x=; wait "$p"; w=$?; [ "$w" = 127 ] && [ "$r" ] || r=$w; [ "$x" ]; do :; done
 exit "$r"
 """
-"""Runs the line ``$1`` in a shell of its own and passes signals on to the programs that it runs.
+"""The shell that runs the line ``$1`` in another shell and forwards signals to the line's programs.
 
-The first processes below that are no shells get the signal, but not what those have started: a trainer ends its own
-data loaders. A shell or ``tee`` gets it if it catches SIGTERM (bit 14 of SigCgt in /proc/PID/status); else a shell
-waits for its program, and ``tee`` for the last line. Children are found by /proc/PID/stat, as no shell lists its own.
+The first processes below that are no shells get the signal, but their children do not: a trainer ends its own data
+loaders. A shell or ``tee`` gets it if it catches SIGTERM (bit 14 of SigCgt in /proc/PID/status); else a shell waits for
+its program, and ``tee`` for the last line. Children are found by /proc/PID/stat, as no shell lists its own.
 
 A signal that comes before the line has been started is kept until then. The exit status is the line's: a ``wait`` that
-a signal interrupts is repeated, and 127 then means that it had returned.
-POSIX starts a background command with SIGINT ignored: a program that wants it must say so.
+a signal interrupts is repeated, and 127 then means that it had returned. POSIX starts a background command with SIGINT
+ignored: a program that wants it must enable it.
 """
 
 _MASK: Final = "\x01"
 _MASKED = re.compile(
     r"""'[^']*'"""  # single quotes
     r"""|"(?:[^"\\$`]|\\.|\$\{\w+\}|\$(?![({]))*\""""  # double quotes, without substitutions that may hold others
-    r"""|\\."""  # an escaped character, and a line that goes on
+    r"""|\\."""  # an escaped character, and a continued line
     r"""|\$\{\w+\}|\$[\w@#?]"""  # a variable
     r"""|\d*>&\d|\d*>{1,2}(?![>&|])|\d*<(?![<&>])""",  # a redirection
     re.DOTALL | re.ASCII,
@@ -160,15 +159,15 @@ _OTHER_WORDS: Final = frozenset(
         "while",
     ]
 )
-"""Other builtins and reserved words: no program of these names is meant."""
+"""Other builtins and reserved words: none of these names is a program."""
 _SHELLS: Final = frozenset(["sh", "ash", "dash", "bash", "ksh", "zsh"])
 
-# The kubelet takes everything between "$(" and the first ")" as a name, so nothing in there may be doubled.
+# The kubelet takes the text between "$(" and the first ")" as a name, so nothing in it may be doubled.
 _REWRITTEN = re.compile(r"(\$\([^)]*\))|\$(\$|(?=[^\x00-\x7f]))")
 
 
 def command_of(line: str) -> list[str]:
-    """The container command that runs ``line``, except that ``$(NAME)`` of a variable is expanded."""
+    """Return the container command that runs ``line``, except that ``$(NAME)`` of a variable is expanded."""
     found = with_exec(line)
     if found is None:
         return [SHELL, "-c", _kept(FORWARDER), SHELL, _kept(line)]
@@ -176,12 +175,12 @@ def command_of(line: str) -> list[str]:
 
 
 def arguments_of(argv: Iterable[str]) -> list[str]:
-    """The container command that runs a program without a shell, except that ``$(NAME)`` of a variable is expanded."""
+    """Return the container command of a program without a shell, except that ``$(NAME)`` of a variable is expanded."""
     return [_kept(argument) for argument in argv]
 
 
 def with_exec(line: str) -> str | None:
-    """The line with ``exec`` before its program, unchanged where it runs none; None where that cannot be known."""
+    """Return the line with ``exec`` before its program, or unchanged without a program; None if that is not known."""
     masked = _MASKED.sub(lambda found: _MASK * len(found[0]), line)
     if _MASK in line or _DOUBTFUL.search(masked):
         return None
@@ -210,10 +209,10 @@ def _name(part: str) -> str:
 
 
 def _is_shell(name: str) -> bool:
-    """The program is a shell, or a script of one: as the first process it would hear a signal and keep it."""
+    """Return True if the program is a shell, or a shell script: as the first process it would keep a signal."""
     return name.rpartition("/")[2] in _SHELLS or name.endswith(".sh")
 
 
 def _kept(text: str) -> str:
-    """The text as the kubelet must get it."""
+    """Return the text in the form that the kubelet must get."""
     return _REWRITTEN.sub(lambda found: found[1] or "$$" + 2 * found[2], text)

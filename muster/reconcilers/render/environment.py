@@ -2,10 +2,10 @@
 
 Variables keep their order: ``$(NAME)`` refers to a variable listed earlier.
 
-With ``spec.progressEndpoint`` they say how a member finds that endpoint, and proves which pod it is. Their names are
-Kubeflow Trainer's, of both alphas (``muster.api.trainer_status``). The token is a projected one of the pod's service
-account, for this run and nothing else: no API server takes it. The authority is an annotation of the pod that the same
-volume shows as a file, so neither a ConfigMap nor a right to make one is needed (as ADR 54).
+With ``spec.progressEndpoint`` they have the address of that endpoint, and the proof of the member's pod. Their names
+are Kubeflow Trainer's, of both alphas (``muster.api.trainer_status``). The token is a projected one of the pod's
+service account, for this run and nothing else: no API server accepts it. The authority is an annotation of the pod that
+the same volume shows as a file, so neither a ConfigMap nor a right to make one is needed (as ADR 54).
 """
 
 from collections.abc import Mapping
@@ -26,7 +26,7 @@ Cell = str | msgspec.Raw
 
 @dataclass(frozen=True, slots=True)
 class Restarts:
-    """How often a gang was restarted, and jobs of it alone, by their index among the jobs of all groups."""
+    """Restarts of a gang, and of single jobs by their index among the jobs of all groups."""
 
     gang: int = 0
     jobs: Mapping[int, int] = field(default_factory=dict)
@@ -54,16 +54,16 @@ class Place:
     """Namespace and job, as a label of nodes."""
     job_key: Cell
     restarts: Cell
-    """How often the gang was restarted."""
+    """Number of restarts of the gang."""
     job_restarts: Cell
-    """How often the job was restarted alone."""
+    """Number of restarts of the job alone."""
 
 
 def environment(plan: Plan, group: Group, epoch: int, place: Place) -> list[dict[str, object]]:
-    """core/v1 EnvVars, each name once.
+    """Return core/v1 EnvVars, each name once.
 
-    Of a repeated name the last variable stays, at its own place: it would win in Kubernetes too, and server-side apply
-    rejects a repeated name.
+    If a name is repeated, the last variable stays, at its own place: it would win in Kubernetes too, and server-side
+    apply rejects a repeated name.
     """
     wanted: dict[str, Env] = {}
     for env in group.env:
@@ -73,7 +73,7 @@ def environment(plan: Plan, group: Group, epoch: int, place: Place) -> list[dict
 
 
 def variable(env: Env, plan: Plan, epoch: int, place: Place) -> dict[str, object]:
-    """One core/v1 EnvVar."""
+    """Return one core/v1 EnvVar."""
     value: Cell
     match env.source:
         case Source.LITERAL:
@@ -114,7 +114,7 @@ def variable(env: Env, plan: Plan, epoch: int, place: Place) -> dict[str, object
 
 
 def _field(name: str, path: str) -> dict[str, object]:
-    """A variable that the kubelet fills in from a field of the pod (core/v1 ObjectFieldSelector)."""
+    """Return a variable that the kubelet fills in from a field of the pod (core/v1 ObjectFieldSelector)."""
     return {"name": name, "valueFrom": {"fieldRef": {"apiVersion": "v1", "fieldPath": path}}}
 
 
@@ -131,7 +131,7 @@ class Endpoint:
 
 
 def endpoint_variables(plan: Plan, endpoint: Endpoint) -> dict[str, str]:
-    """The environment variables, by name."""
+    """Return the environment variables, by name."""
     values = {
         URL: f"{endpoint.url}{status_path(plan.namespace, plan.name)}",
         TOKEN: f"{MOUNT}/{TOKEN_FILE}",
@@ -141,12 +141,12 @@ def endpoint_variables(plan: Plan, endpoint: Endpoint) -> dict[str, str]:
 
 
 def endpoint_annotations(endpoint: Endpoint) -> dict[str, str]:
-    """The authority, as an annotation of the pod."""
+    """Return the authority, as an annotation of the pod."""
     return {ANNOTATION_PROGRESS_CA: endpoint.authority}
 
 
 def endpoint_volume(plan: Plan) -> dict[str, object]:
-    """core/v1 Volume with the token and the authority."""
+    """Return the core/v1 Volume with the token and the authority."""
     token = {
         "audience": audience(plan.namespace, plan.name),
         "expirationSeconds": TOKEN_SECONDS,
@@ -161,5 +161,5 @@ def endpoint_volume(plan: Plan) -> dict[str, object]:
 
 
 def endpoint_mount() -> dict[str, object]:
-    """core/v1 VolumeMount of it."""
+    """Return the core/v1 VolumeMount of that volume."""
     return {"name": PROGRESS_VOLUME, "mountPath": MOUNT, "readOnly": True}

@@ -1,7 +1,7 @@
-"""Where pods are put: node selectors and tolerations of a queue's flavors, and the nodes that are kept free of a pod.
+"""The placement of pods: node selectors and tolerations of a queue's flavors, and the nodes that a pod must avoid.
 
-The former are merged over what the manifest asks for. Kueue assigns no flavor that contradicts the node selector of the
-podSet, so a label of both differs only where the flavor was changed since.
+The former are merged over the manifest's own. Kueue assigns no flavor that contradicts the node selector of the podSet,
+so a label of both differs only if the flavor was changed since.
 
 Node anti-affinity keeps a pod off nodes by name. The name is a field of the node. Its label kubernetes.io/hostname may
 differ from it, or be another node's. A requirement on a field takes one value (kubernetes: pkg/apis/core/validation),
@@ -21,7 +21,7 @@ from muster.state.vocabulary.workload import PodSetPlacement
 
 
 def placed(plan: Plan, placement: Sequence[PodSetPlacement]) -> Plan:
-    """The plan with what the flavors ask of its pods; the same plan where they ask nothing."""
+    """Return the plan with the flavors' requirements on its pods; the same plan if there are none."""
     by_group = {each.group: each for each in placement if each.node_selector or each.tolerations}
     if not by_group:
         return plan
@@ -47,7 +47,7 @@ REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
 
 
 def kept_off(pod: dict[str, Any], nodes: Sequence[str]) -> dict[str, Any]:
-    """The pod with these nodes left out, whatever else its template asks of nodes.
+    """Return the pod without these nodes, whatever else its template requires of nodes.
 
     The terms of a node selector are alternatives (core/v1 NodeSelector), so the condition is added to each of them.
     """

@@ -10,7 +10,7 @@ decided by the namespace's Pod Security level.
 are made at NUL bytes, which JSON text can never contain (RFC 8259 §7: control characters are escaped), so no text of
 a user, whatever is in it, can be taken for a cut.
 
-The security context without a template. Pod Security's ``restricted`` profile demands ``runAsNonRoot``, and most public
+The security context without a template: Pod Security's ``restricted`` profile demands ``runAsNonRoot``, and most public
 ML images (those of CUDA, PyTorch, JAX, Ray) run as root and keep their program under /root or in a directory of root's;
 forcing another user breaks them in ways that look like bugs of the training program. So the user is the image's own,
 and everything else of ``restricted`` is kept: no capability, no way to gain one (no_new_privs), the runtime's seccomp
@@ -75,7 +75,7 @@ def render_pod(
     restarts: Restarts = NO_RESTARTS,
     endpoint: Endpoint | None = None,
 ) -> dict[str, Any]:
-    """The pod of one member in one epoch and attempt. Raises ValueError for a member that the plan does not have."""
+    """Return the pod of one member in one epoch and attempt. Raises ValueError for a member that the plan lacks."""
     group = plan.group_of(member.rank)
     if group is None or group.name != member.group:
         raise ValueError(f"experiment {plan.namespace}/{plan.name} has no member {member}")
@@ -84,7 +84,7 @@ def render_pod(
 
 
 class PodTemplate:
-    """Renders the pods of one group and epoch to JSON, byte for byte what `render_pod` encodes to.
+    """The pods of one group and epoch as JSON, byte for byte the encoding of `render_pod`.
 
     Raises ``Unrenderable`` when the plan holds text that JSON cannot carry.
     """
@@ -107,7 +107,7 @@ class PodTemplate:
         self._cuts = {apart: _Cut(to_json(pod, what)) for apart, pod in pods.items()}
 
     def render(self, member: Member, attempt: int = 0) -> bytes:
-        """The JSON of one member's pod. Raises ValueError for a member of another group."""
+        """Return the JSON of one member's pod. Raises ValueError for a member of another group."""
         if member.group != self._group.name:
             raise ValueError(f"member {member} is not of group {self._group.name!r}")
         place = _place(self._plan, self._group, member, self._epoch, attempt, self._restarts)
@@ -129,7 +129,7 @@ class _Cut:
 
 
 def identity(plan: Plan, member: Member, epoch: int, attempt: int = 0) -> dict[str, str]:
-    """The labels by which a member's pod is selected and recognised, by the SDK (which has a name) too."""
+    """Return the labels by which a member's pod is selected and recognised, also by the SDK (which has a name)."""
     return {
         LABEL_UID: plan.uid,
         LABEL_EXPERIMENT: plan.name,
@@ -162,7 +162,7 @@ def _place(plan: Plan, group: Group, member: Member, epoch: int, attempt: int, r
 
 
 def _apart(plan: Plan, group: Group, rank: int) -> bool:
-    """Whether that member's pod has labels that the others of its group do not have."""
+    """Return True if that member's pod has labels that the others of its group do not have."""
     return bool(group.coordinator_labels) and plan.coordinator is not None and plan.coordinator.rank == rank
 
 
@@ -190,7 +190,7 @@ def _pod(
         "subdomain": plan.domain,
         "restartPolicy": "Never",  # a gang restarts as a whole, and Muster decides when
         "automountServiceAccountToken": False,
-        "enableServiceLinks": False,  # hundreds of variables about other people's Services, some of which programs obey
+        "enableServiceLinks": False,  # hundreds of variables about other Services, which some programs obey
         "terminationGracePeriodSeconds": group.pod.grace,
         "securityContext": {"seccompProfile": {"type": "RuntimeDefault"}},
         "containers": [container(plan, group, epoch, place, reached)],
@@ -233,7 +233,7 @@ def _toleration(toleration: Toleration) -> dict[str, object]:
 def container(
     plan: Plan, group: Group, epoch: int, place: Place, endpoint: Endpoint | None = None
 ) -> dict[str, object]:
-    """core/v1 Container."""
+    """Return the core/v1 Container."""
     capabilities: dict[str, object] = {"drop": ["ALL"]}
     if group.pod.ptrace:
         capabilities["add"] = ["SYS_PTRACE"]
@@ -279,7 +279,7 @@ def _variables_of(plan: Plan, endpoint: Endpoint | None) -> list[dict[str, objec
 
 
 def volumes(group: Group) -> list[dict[str, object]]:
-    """core/v1 Volumes: the experiment's claims, shared memory of its own size, and an empty directory.
+    """Return core/v1 Volumes: the experiment's claims, shared memory of its own size, and an empty directory.
 
     The runtime's default for shared memory is 64 MiB.
     """

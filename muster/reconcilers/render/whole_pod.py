@@ -1,16 +1,16 @@
 """A pod whose template is the whole PodTemplateSpec of an object of another kind.
 
-The pod is what the template says, with the identity, owner and host name that Muster gives each member. Injected
-variables go to every container, before those of the template: these may refer to them as ``$(NAME)``. A variable of the
-same name in the template gives way, as it does where the kind's own controller appends its variables.
+The pod follows the template, with the identity, owner and host name that Muster gives each member. Injected variables
+go to every container, before those of the template: these may refer to them as ``$(NAME)``. A variable of the same name
+in the template is replaced, as by the kind's own controller, which appends its variables.
 
 Exclusive placement: each job of the group has one domain of a topology (a node pool, a rack) for itself.
 
 JobSet lets its webhook place the first pod of a Job and makes the others follow it, which needs its controller and its
 webhooks for every pod. Here every pod asks the scheduler for the same: together with the pods of its own job, and apart
 from those of any other (jobset: pkg/webhooks, pod_mutating_webhook). Pods of every priority keep apart, and the
-scheduler preempts for them as it does for each affinity. Where the nodes carry the name of the job already, a node
-selector is enough.
+scheduler preempts for them as for each affinity. If the nodes already have the name of the job, a node selector is
+enough.
 """
 
 from typing import Any, Final
@@ -25,7 +25,7 @@ from muster.state.vocabulary.pod_spec import Env
 def whole_pod(
     plan: Plan, group: Group, epoch: int, place: Place, own: dict[str, Cell], *, apart: bool
 ) -> dict[str, Any]:
-    """The pod of one member. ``own`` are the labels by which Muster knows it; ``apart``: it is the coordinator's."""
+    """Return the pod of one member. ``own`` are Muster's identifying labels; ``apart``: it is the coordinator's."""
     template = group.template
     metadata = template.get("metadata") or {}
     injected = environment(plan, group, epoch, place)
@@ -68,7 +68,7 @@ NODE_LABEL: Final = "alpha.jobset.sigs.k8s.io/namespaced-job"
 
 
 def exclusive(spec: dict[str, Any], group: Group, place: Place) -> dict[str, Any]:
-    """The fields of the pod's spec that change."""
+    """Return the fields of the pod's spec that change."""
     if group.labelled_nodes:
         return {"nodeSelector": {**(spec.get("nodeSelector") or {}), NODE_LABEL: place.node_job}}
     own: dict[str, Any] = {"key": JOB_KEY, "operator": "In", "values": [place.job_key]}

@@ -1,7 +1,7 @@
 """The Workload of an experiment (kueue.x-k8s.io/v1beta2), and the patches of it.
 
-One Workload stands for all epochs: one podSet for each group, with the number of pods that run at a time and what the
-rendered pod asks for. Only what decides quota and flavor is copied from the pod: the podSets cannot be changed while
+One Workload serves all epochs: one podSet for each group, with the number of pods that run at a time and the requests
+of the rendered pod. Only what decides quota and flavor is copied from the pod: the podSets cannot be changed while
 quota is reserved, and the name holds a hash of them, so a Workload whose podSets are others is another object.
 """
 
@@ -19,17 +19,17 @@ from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.workload import Workload, WorkloadCondition
 
 API_VERSION: Final = "kueue.x-k8s.io/v1beta2"
-"""Served by Kueue 0.15 and later."""
+"""The version that Kueue 0.15 and later serve."""
 KUEUE: Final = "kueue.x-k8s.io"
 _CONTAINERS: Final = ("name", "image", "resources", "restartPolicy")
 _POD: Final = ("restartPolicy", "nodeSelector", "tolerations", "affinity", "runtimeClassName", "overhead", "resources")
-"""Fields that Kueue reads: requests, and what decides the flavor."""
+"""Fields that Kueue reads: requests, and the fields that decide the flavor."""
 _DIGEST: Final = 8
 """Characters of the hash in a Workload's name."""
 
 
 def render_workload(plan: Plan, priority: int | None) -> dict[str, Any]:
-    """The Workload. ``priority`` is the value of its WorkloadPriorityClass, None where it names none.
+    """Return the Workload. ``priority`` is the value of its WorkloadPriorityClass, None if it names none.
 
     The class is not looked up later: the value must be written with the name.
     """
@@ -54,12 +54,12 @@ def render_workload(plan: Plan, priority: int | None) -> dict[str, Any]:
 
 
 def pod_sets(plan: Plan) -> list[dict[str, Any]]:
-    """One podSet for each group that has members."""
+    """Return one podSet for each group that has members."""
     return [_pod_set(plan, group) for group in plan.groups if group.size]
 
 
 def workload_name(plan: Plan) -> str:
-    """The name of the Workload: that of the experiment, and a hash of uid and podSets."""
+    """Return the name of the Workload: that of the experiment, and a hash of uid and podSets."""
     text = msgspec.json.encode([plan.uid, pod_sets(plan)], order="deterministic")
     return f"{plan.name}-{sha256(text).hexdigest()[:_DIGEST]}"
 
@@ -78,7 +78,7 @@ def _container(container: dict[str, Any]) -> dict[str, Any]:
 
 
 def status_patch(action: PatchWorkloadStatus) -> dict[str, Any]:
-    """The merge patch of a Workload's status. It replaces the list of conditions as a whole.
+    """Return the merge patch of a Workload's status. It replaces the list of conditions as a whole.
 
     Only a merge patch can remove the admission: its fields belong to Kueue's field manager.
     """
@@ -89,13 +89,13 @@ def status_patch(action: PatchWorkloadStatus) -> dict[str, Any]:
 
 
 def release_patch(workload: Workload) -> dict[str, Any]:
-    """The merge patch that removes Muster's finalizer."""
+    """Return the merge patch that removes Muster's finalizer."""
     left = [each for each in workload.finalizers if each != FINALIZER_QUOTA]
     return {"metadata": {**_precondition(workload), "finalizers": left}}
 
 
 def queue_patch(workload: Workload, queue: str) -> dict[str, Any]:
-    """The merge patch that puts the Workload into another queue."""
+    """Return the merge patch that puts the Workload into another queue."""
     return {"metadata": _precondition(workload), "spec": {"queueName": queue}}
 
 

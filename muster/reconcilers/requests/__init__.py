@@ -1,1 +1,1 @@
-"""Requests to the API server: sent in slots, what a refusal of one means, and whether an object found is our own."""
+"""Requests to the API server: their slots, the meaning of a refusal, and the recognition of our own objects."""

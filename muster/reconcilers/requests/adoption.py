@@ -1,4 +1,4 @@
-"""Decides whether an object that exists already is our own, and whether a created one is as it was sent."""
+"""Decides whether an existing object is our own, and whether a created one is unchanged."""
 
 from collections.abc import Mapping
 
@@ -12,11 +12,11 @@ from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.refusals import ALTERED, of_kind
 
 SHOWN = 63
-"""Characters of a label's value that are shown; Kubernetes allows no more."""
+"""Most characters of a label's value that are shown; Kubernetes allows no more."""
 
 
 async def recognise(calls: Calls, plan: Plan, kind: str, name: str, labels: Mapping[str, str]) -> int | Refusal:
-    """The resourceVersion of the object of that name if it is the plan's Experiment's, else the refusal.
+    """Return the resourceVersion of the object of that name if it is the plan's Experiment's, else the refusal.
 
     The Experiment must control it, and it must have these labels.
 
@@ -42,9 +42,9 @@ async def recognise(calls: Calls, plan: Plan, kind: str, name: str, labels: Mapp
 
 
 def as_sent(kind: str, found: Metadata, plan: Plan, labels: Mapping[str, str]) -> int | Refusal:
-    """The object's resourceVersion if it has the labels that it is selected and recognised by, else the refusal.
+    """Return the object's resourceVersion if it has the labels that select and identify it, else the refusal.
 
-    Without them no watch would show it, and the experiment would wait for it without a word.
+    Without them no watch would show it, and the experiment would wait for it without an explanation.
     """
     held = found.labels or {}
     changed = next((name for name, value in labels.items() if held.get(name) != value), None)
@@ -61,7 +61,7 @@ def as_sent(kind: str, found: Metadata, plan: Plan, labels: Mapping[str, str]) -
 
 
 def name_taken(kind: str, found: Metadata, plan: Plan) -> Refusal:
-    """The refusal for an object that exists and is not ours.
+    """Return the refusal for an object that exists and is not ours.
 
     Not final if the object is being deleted, or if it belongs to an earlier Experiment of the same name: the garbage
     collector removes it then.

@@ -1,7 +1,7 @@
-"""Runs requests of one kind concurrently; stops sending after the first error or refusal, or where it is stopped.
+"""Runs requests of one kind concurrently; stops sending after the first error or refusal, or when it is stopped.
 
-A gang is useful only as a whole. Requests under way are awaited; those not sent are asked for again by the next
-decision, and repeating one of them is harmless. How many run at once is shared between namespaces and experiments
+A gang is useful only as a whole. Requests in progress are awaited; the next decision repeats those that were not sent,
+and repeating one is harmless. Namespaces and experiments share the number of concurrent requests
 (``muster.kube.fair_share``).
 """
 
@@ -25,10 +25,10 @@ T = TypeVar("T")
 CREATE_TIMEOUT = 15.0
 """Seconds for the create of an object: an admission webhook has 10 s by default, then it is ignored or refuses."""
 LONG_CREATE_TIMEOUT = 35.0
-"""Seconds, where the last create of the namespace had no answer in time. Webhooks may take 30 s, and the API server
-ends a create after 34 s: a client that always gave up sooner would never create an object there."""
+"""Seconds, if the last create of the namespace had no answer in time. Webhooks may take 30 s, and the API server ends a
+create after 34 s: a client that always gave up sooner would never create an object there."""
 MOST_SLOW = 1000
-"""Namespaces that are remembered for it. One that is forgotten has one more create of ``CREATE_TIMEOUT``."""
+"""Most namespaces that are remembered as slow. One that is forgotten has one more create of ``CREATE_TIMEOUT``."""
 
 
 class Batch(Generic[T]):
@@ -59,9 +59,9 @@ class Batch(Generic[T]):
     async def run(
         self, name: str, items: Sequence[T], work: Callable[[T], Awaitable[int | Refusal | None]], slots: Slots
     ) -> None:
-        """Process ``items``, each in a slot; all that was begun has ended when this returns or raises.
+        """Process ``items``, each in a slot; everything that was begun has ended when this returns or raises.
 
-        A task is started when its slot is there, so a gang of 10,000 members has no more tasks than slots. It keeps the
+        A task is started when its slot is free, so a gang of 10,000 members has no more tasks than slots. It keeps the
         slot from item to item, unless another experiment waits for one.
         """
         self._slots = slots
@@ -89,52 +89,52 @@ class Batch(Generic[T]):
                     return
                 left -= 1
                 task = tasks.create_task(process(next(queue)), name=f"{name} ({left} more)")
-                task.add_done_callback(lambda _: slots.release())  # also where it is cancelled before it begins
+                task.add_done_callback(lambda _: slots.release())  # also if it is cancelled before it begins
 
     @property
     def _stopped(self) -> bool:
         return self._unwanted or self._refusal is not None or self._error is not None
 
     def stop(self) -> None:
-        """Begin no request any more: they are not wanted. Those under way are awaited."""
+        """Begin no further request, because they are not wanted. Those in progress are awaited."""
         self._unwanted = True
         if self._slots is not None:
             self._slots.withdraw()
 
     def postpone(self, error: ApiError) -> None:
-        """One item has to be repeated later because of that error, and the others go on."""
+        """Note the error of an item that has to be repeated later, while the others continue."""
         self._postponed = error
 
     def outcome(self) -> Outcome:
-        """The outcome of the batch. A refusal takes precedence over an error: it says more and lasts longer."""
+        """Return the outcome of the batch. A refusal takes precedence over an error: it explains more and lasts."""
         error = self._error or self._postponed
         error = None if self._refusal else error
         return Outcome(version=self._version, refusal=self._refusal, error=error, unwanted=self._unwanted)
 
 
 class Calls:
-    """The engine's requests. ``now`` gives wall seconds since 1970."""
+    """The requests of the engine. ``now`` gives wall seconds since 1970."""
 
     def __init__(
         self, transport: Transport, *, creates: FairShare, others: FairShare, now: Callable[[], float]
     ) -> None:
         self.now = now
         self.do = transport.request
-        """Sends one request; its caller holds a slot."""
+        """The function that sends one request; its caller holds a slot."""
         self._creates = creates
         self._others = others
         self._slow: dict[str, None] = {}
-        """Namespaces in which the last create had no answer in time, the latest last.
+        """Namespaces whose last create had no answer in time, the latest last.
 
-        A deleted namespace is never answered for again, so their number has a limit.
+        A deleted namespace would stay forever, so their number has a limit.
         """
 
     def slots(self, plan: Plan) -> Slots:
-        """The share of an experiment. A slot is held for one request, or for some that follow each other."""
+        """Return the share of an experiment. A slot is held for one request, or for some that follow each other."""
         return self._others.of(plan.namespace, plan.uid)
 
     def create_slots(self, plan: Plan) -> Slots:
-        """Its share of the creates. They have one of their own: admission is slow, if anything is."""
+        """Return the experiment's share of the creates, which have their own because admission is the slow part."""
         return self._creates.of(plan.namespace, plan.uid)
 
     async def create(self, plan: Plan, resource: str, body: bytes, params: Mapping[str, str] | None = None) -> Answer:
@@ -160,9 +160,9 @@ class Calls:
 
 
 def delete_options(uid: str, grace: int | None, version: str = "") -> bytes:
-    """The body of a DELETE that takes the pod of that uid only; with ``version`` only as it was then.
+    """Return the body of a DELETE of the pod with that uid; with ``version`` only if it is unchanged.
 
-    Grace None: the pod's own.
+    Grace None means the pod's own.
     """
     options: dict[str, object] = {
         "apiVersion": "v1",

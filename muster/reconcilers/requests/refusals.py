@@ -1,13 +1,13 @@
 """Turns the API server's error for a request into a refusal: a reason of its own, and what to do about it.
 
-A refusal keeps an experiment from going on, so it is said on the experiment. What refused is read from the structured
-answer first (status, ``details.causes``) and then from the text, whose beginnings are fixed in the API server's source.
-Texts of webhooks and policies come after such a beginning, so they cannot pass for another refusal.
+A refusal keeps an experiment from continuing, so it is reported on the experiment. Its origin is read from the
+structured answer first (status, ``details.causes``) and then from the text, whose beginnings are fixed in the API
+server's source. Texts of webhooks and policies come after such a beginning, so they cannot pass for another refusal.
 
 Three classes
     final     the object itself is wrong, or its namespace is going: sending it again cannot help
-    retried   quota, admission and rights change while the experiment waits: sent again after a pause (said at once)
-    passing   5xx, 429, no answer in time: often over within a second, so it is said only once it has lasted
+    retried   quota, admission and rights change while the experiment waits: sent again after a pause (reported at once)
+    passing   5xx, 429, no answer in time: often over within a second, so it is reported only once it has lasted
 
 Sources of the texts: k8s.io/apiserver pkg/admission/errors.go ("is forbidden"), pkg/admission/plugin/webhook
 ("admission webhook … denied the request", "failed calling webhook"), plugin/policy/validating,
@@ -24,10 +24,10 @@ from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.refusals import FORBIDDEN, REFUSED, REJECTED, of_kind
 
 SAID = 600
-"""How many characters of the API server's message are kept: an admission webhook can send any number."""
+"""Most characters of the API server's message that are kept: an admission webhook can send any number."""
 
 NAMESPACE_TERMINATING = "NamespaceTerminating"
-"""Cause in the details of a 403 (core/v1 NamespaceTerminatingCause)."""
+"""The cause in the details of a 403 (core/v1 NamespaceTerminatingCause)."""
 
 _FORBIDDEN = re.compile(r'^[\w.]+(?: "[^"]*")? is forbidden: \[?')
 
@@ -108,10 +108,10 @@ _ROWS = (
 
 
 def refusal_of(error: ApiError, request: str, kind: str, name: str, plan: Plan) -> Refusal | None:
-    """The refusal for the error of a request, or None where only the next attempt can show it.
+    """Return the refusal for the error of a request, or None if only the next attempt can show it.
 
     ``request`` is the verb in words (``create``, ``delete``, ``list``), ``kind`` and ``name`` the object's; an empty
-    name stands for all objects of that kind. None: the connection broke, or another write came first.
+    name means all objects of that kind. None: the connection broke, or another write came first.
     """
     what = f"{request} {kind} {plan.namespace}/{name}" if name else f"{request} {kind}s in namespace {plan.namespace}"
     row = _row_of(error, request, kind)
@@ -128,14 +128,14 @@ def refusal_of(error: ApiError, request: str, kind: str, name: str, plan: Plan) 
 
 
 def refusal_or_raise(error: ApiError, request: str, kind: str, name: str, plan: Plan) -> Refusal:
-    """Return that refusal. Raises the error where only the next attempt can show one."""
+    """Return that refusal. Raises the error if only the next attempt can show one."""
     if refusal := refusal_of(error, request, kind, name, plan):
         return refusal
     raise error
 
 
 def rejected(error: MusterError, kind: str) -> Refusal:
-    """The refusal for an object that cannot be encoded."""
+    """Return the refusal for an object that cannot be encoded."""
     return Refusal(of_kind(kind, REJECTED), str(error), final=True)
 
 
@@ -149,7 +149,7 @@ def _row_of(error: ApiError, request: str, kind: str) -> _Row | None:
 
 
 def _by_status(error: ApiError, request: str, kind: str) -> _Row | None:
-    """The row for a text that is not known."""
+    """Return the row for an unknown text."""
     match error:
         case Forbidden(status=401):
             return _row("CredentialsRejected", "", "Renew the credentials of musterd.")

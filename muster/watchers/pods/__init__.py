@@ -1,1 +1,1 @@
-"""Pods become records."""
+"""Pods as flat records."""

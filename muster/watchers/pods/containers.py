@@ -1,17 +1,17 @@
 """The containers of a pod: why they wait, whether they ran, and how the member ended.
 
-Container ``main`` is the member's own, and its exit is the member's result: a sidecar may run on after it, be killed
-after it, or fail beside it, and changes nothing. A failure of ``main`` counts at once; it does not wait for the pod's
-phase, which follows only when every container has ended.
+Container ``main`` is the member's own, and its exit is the member's result: a sidecar that runs longer, is killed
+later, or fails beside it changes nothing. A failure of ``main`` counts at once; it does not wait for the pod's phase,
+which follows only when every container has ended.
 
 Two kinds of container never count when they fail: an init container that the kubelet starts again, and a native
 sidecar (a restartable init container, KEP-753), which the kubelet kills when the regular containers have ended.
 
-The secrets in the environment of a pod are looked up only where a container has a message.
+The secrets in the environment of a pod are looked up only if a container has a message.
 
-Why an image is not pulled has the same words in both states between which a kubelet alternates. It waits in
-ErrImagePull while it tries, and in ImagePullBackOff between two tries, whose message repeats that of the try
-(kubernetes: pkg/kubelet/images/image_manager.go). containerd's own repeats the image up to three times.
+The problem of an image has the same text in both states between which a kubelet alternates. A container waits in
+ErrImagePull during a try, and in ImagePullBackOff between two tries, whose message repeats that of the try (kubernetes:
+pkg/kubelet/images/image_manager.go). containerd's own repeats the image up to three times.
 """
 
 import re
@@ -41,7 +41,7 @@ _RESOLVE: Final = re.compile(r'failed to resolve reference "[^"\s]{1,300}": ')
 
 
 def pull_problem(message: str | None, image: str | None) -> str:
-    """``image "registry/typo:1": not found``; the message itself where the kubelet reports only that it waits."""
+    """Return ``image "registry/typo:1": not found``, or the message itself if the kubelet reports only a wait."""
     text = (message or "")[:LONGEST_PULL]
     if waits := _BACK_OFF.match(text):
         image, text = waits[1], waits[2] or ""
@@ -57,7 +57,7 @@ def pull_problem(message: str | None, image: str | None) -> str:
 
 
 def secrets_of(spec: Spec | None) -> Secrets:
-    """Those of all containers of the pod."""
+    """Return the secrets of all containers of the pod."""
     if spec is None:
         return NO_SECRETS
     own = msgspec.json.decode(spec.containers)
@@ -100,22 +100,22 @@ _INT32 = 2**31 - 1
 UNHEALTHY = "Unhealthy"
 MOST_RESOURCES = 16
 MOST_DEVICES = 64
-"""Resources of a container, and devices of each, that are looked at."""
+"""Most resources of a container, and devices of each, that are read."""
 MOST_OF_NAME = 100
-"""Characters of a name."""
+"""Most characters of a name."""
 
 
 class Survey(msgspec.Struct, frozen=True, gc=False):
     """The states of a pod's containers, collected in one pass."""
 
     started: bool = False
-    """The main container runs or ran (any regular container, in a pod that has no ``main``)."""
+    """True if the main container runs or ran (any regular container, in a pod without ``main``)."""
     waiting: bool = False
-    """Some container waits."""
+    """True if some container waits."""
     ended: bool = False
-    """Some container ended, now or before it was restarted."""
+    """True if some container ended, now or before it was restarted."""
     since: str | None = None
-    """When the main container that runs was started (in a pod that has no ``main``: the first one)."""
+    """The start of the main container that runs (in a pod without ``main``: of the first one)."""
 
 
 _NO_CONTAINERS = Survey()
@@ -152,7 +152,7 @@ def survey(status: Status) -> Survey:
 
 
 def waiting_of(status: Status) -> tuple[str, str]:
-    """Reason and message of the container that the others wait for; empty if none waits."""
+    """Return reason and message of the container that the others wait for; empty if none waits."""
     found = ("", "")
     for container in (*(status.initContainerStatuses or ()), *(status.containerStatuses or ())):
         waiting = container.state.waiting if container.state is not None else None
@@ -169,9 +169,9 @@ def waiting_of(status: Status) -> tuple[str, str]:
 
 
 def holder_of(spec: Spec | None, status: Status, *, started: bool) -> str:
-    """The container that keeps the member, and is not its own: ``init container fetch``, ``sidecar proxy``.
+    """Return the container that blocks the member without being its own: ``init container fetch``, ``sidecar proxy``.
 
-    Before the program runs it is the init container whose turn it is, beside it a container that cannot be kept up.
+    Before the program runs it is the current init container; beside it, a container that does not keep running.
     """
     sidecars = {each.name for each in (spec.initContainers if spec else None) or () if each.restartPolicy == "Always"}
     for container in status.initContainerStatuses or ():
@@ -197,11 +197,10 @@ def holder_of(spec: Spec | None, status: Status, *, started: bool) -> str:
 
 
 def outlived_by(status: Status) -> str:
-    """The container that keeps the pod after its program has ended with 0; empty where none does.
+    """Return the container that keeps the pod after its program has ended with 0; empty without one.
 
-    Nothing but names says which regular container is the program: one of the names that frameworks give it, else the
-    one beside those that serve it by their names (proxies, agents, collectors). Of others it is not known, and nothing
-    is said.
+    Only names show which regular container is the program: one of the names that frameworks give it, else the one
+    beside helpers with known names (proxies, agents, collectors). For other names the result is empty.
     """
     ended, runs = set[str](), list[str]()
     for container in status.containerStatuses or ():
@@ -219,19 +218,19 @@ def outlived_by(status: Status) -> str:
 
 
 def _helps(name: str) -> bool:
-    """The name says that the container serves a program."""
+    """Return True if the name is one of a container that serves a program."""
     return name in BESIDE or not _HELPS.isdisjoint(name[:63].lower().split("-"))
 
 
 def restarted_in_place(spec: Spec | None) -> bool:
-    """The kubelet starts containers of the pod again: the end of one is not the end of the member."""
+    """Return True if the kubelet restarts containers of the pod, so that the end of one is not that of the member."""
     return spec is not None and spec.restartPolicy in _RETRIED
 
 
 def unhealthy_of(status: Status) -> str:
-    """``nvidia.com/gpu GPU-8f2a``: a device of the pod that its plugin reports as Unhealthy, and how many more are.
+    """Return ``nvidia.com/gpu GPU-8f2a``: a device that its plugin reports as Unhealthy, and the number of others.
 
-    Unknown is no news: a plugin that is started again says it for a moment (KEP-4680).
+    Unknown does not count: a plugin that is started again reports it for a moment (KEP-4680).
     """
     if not status.containerStatuses:
         return ""
@@ -251,7 +250,7 @@ def unhealthy_of(status: Status) -> str:
 
 
 def restarts_of(status: Status) -> int:
-    """How often containers of the pod were started again (kubernetes: pkg/controller/job, getRestartCount)."""
+    """Return how often containers of the pod were started again (kubernetes: pkg/controller/job, getRestartCount)."""
     return sum(max(0, _bounded(each.restartCount)) for each in _all_of(status))
 
 
@@ -260,7 +259,7 @@ def _all_of(status: Status) -> tuple[ContainerStatus, ...]:
 
 
 def last_exit_of(spec: Spec | None, status: Status) -> Exit | None:
-    """How the container had ended that was started again last, or will be once more; None where no one says it."""
+    """Return the last end of a container that was started again, or will be once more; None if none is reported."""
     again = (each for each in _all_of(status) if _bounded(each.restartCount) > 0)
     ends = [
         (seconds_of(ended.finishedAt), -order, each.name or "", ended)
@@ -272,7 +271,7 @@ def last_exit_of(spec: Spec | None, status: Status) -> Exit | None:
 
 
 def exit_by_phase(spec: Spec | None, status: Status, phase: PodPhase) -> Exit | None:
-    """How a member ended whose pod is judged by its phase, as the Job controller does; None while it has not.
+    """Return how a member ended whose pod is judged by its phase, as the Job controller does; None before its end.
 
     No container is the member's own: the pod has failed when any of them has, and not before all have ended.
     """
@@ -282,11 +281,11 @@ def exit_by_phase(spec: Spec | None, status: Status, phase: PodPhase) -> Exit | 
 
 
 def first_exit(spec: Spec | None, status: Status, phase: PodPhase) -> Exit | None:
-    """How the member ended, None while it has not.
+    """Return how the member ended; None before its end.
 
     Container ``main`` decides as soon as it has ended. Before that, an init container that is not retried decides when
     it fails, and the other containers only when the pod itself has failed: the first of them to fail. A pod without
-    ``main`` is judged by the first regular container to fail, and has succeeded when its phase says so.
+    ``main`` is judged by the first regular container to fail, and has succeeded when its phase is Succeeded.
     """
     main = next((each for each in status.containerStatuses or () if each.name == CONTAINER), None)
     if main is not None and (ended := next(_ends_of(main, phase), None)):
@@ -297,7 +296,7 @@ def first_exit(spec: Spec | None, status: Status, phase: PodPhase) -> Exit | Non
 
 
 def _first_failure(spec: Spec | None, status: Status, phase: PodPhase, *, others: bool) -> Exit | None:
-    """The first of the ends that count to fail."""
+    """Return the first failure among the ends that count."""
     failures = [
         (seconds_of(ended.finishedAt) or float("inf"), order, container.name or "", ended)
         for order, (container, ended) in enumerate(_ends(spec, status, phase, others=others))
@@ -307,7 +306,7 @@ def _first_failure(spec: Spec | None, status: Status, phase: PodPhase, *, others
 
 
 def _last(spec: Spec | None, status: Status) -> Exit | None:
-    """The last regular container to end, of a pod that succeeded."""
+    """Return the end of the last regular container, for a pod that succeeded."""
     ends = [
         (seconds_of(ended.finishedAt), -order, container.name or "", ended)
         for order, container in enumerate(status.containerStatuses or ())
@@ -319,7 +318,7 @@ def _last(spec: Spec | None, status: Status) -> Exit | None:
 def _ends(
     spec: Spec | None, status: Status, phase: PodPhase, *, others: bool
 ) -> Iterator[tuple[ContainerStatus, Terminated]]:
-    """The ends that count: those of regular containers (``others``), and of init containers that are not retried."""
+    """Yield the ends that count: of regular containers (``others``), and of init containers that are not retried."""
     for container in status.containerStatuses or () if others else ():
         for ended in _ends_of(container, phase):
             yield container, ended
@@ -332,7 +331,7 @@ def _ends(
 
 
 def _ends_of(container: ContainerStatus, phase: PodPhase) -> Iterator[Terminated]:
-    """The ends of one container. A failure before it was restarted (lastState) counts unless the pod succeeded."""
+    """Yield the ends of one container. A failure before a restart (lastState) counts unless the pod succeeded."""
     last = container.lastState.terminated if container.lastState is not None else None
     if last is not None and _code(last) != 0 and phase is not PodPhase.SUCCEEDED:
         yield last

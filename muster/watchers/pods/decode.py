@@ -39,7 +39,7 @@ _RUNNING, _SUCCEEDED = PodPhase.RUNNING, PodPhase.SUCCEEDED
 _FAILED, _UNKNOWN = PodPhase.FAILED, PodPhase.UNKNOWN
 _PHASES = {phase.value: phase for phase in PodPhase}
 _DISRUPTED = ("DisruptionTarget", "TerminationTarget")
-"""Conditions that say why a pod is taken away: core/v1's, and Kueue's (kueue: pkg/controller/jobs/pod)."""
+"""Conditions with the reason why a pod is taken away: core/v1's, and Kueue's (kueue: pkg/controller/jobs/pod)."""
 
 NODE_REASONS = frozenset(
     (
@@ -69,7 +69,7 @@ OWN_EXCESS = re.compile(
     r"|ephemeral local storage usage exceeds the total limit of containers"
     r"|^Usage of EmptyDir volume .* exceeds the limit"
 )
-"""What the kubelet says of a pod that it evicts for its own excess, and not for the node's need (kubernetes:
+"""The kubelet's messages for a pod that it evicts for the pod's own excess, and not for the node's need (kubernetes:
 pkg/kubelet/eviction/eviction_manager.go, localStorageEviction). Such a pod gets no condition DisruptionTarget."""
 
 _EMPTY = Status()
@@ -77,7 +77,7 @@ _UNLABELLED = Labels()
 
 
 def flatten(document: PodDocument) -> Pod:
-    """The record of a pod that Muster made. Raises ValueError for one without uid, name or resourceVersion."""
+    """Return the record of a pod that Muster made. Raises ValueError for one without uid, name or resourceVersion."""
     metadata = document.metadata
     labels = metadata.labels or _UNLABELLED
     owner, by_phase = _owner(metadata.ownerReferences)
@@ -96,7 +96,7 @@ def flatten(document: PodDocument) -> Pod:
 
 
 def record_of(document: AnyPod, *, by_phase: bool, **identity: Any) -> Pod:
-    """The record of a pod whose place is known; ``by_phase``: its phase alone says how it ended.
+    """Return the record of a pod whose place is known; ``by_phase``: its phase alone decides how it ended.
 
     Raises ValueError for one without uid, name or resourceVersion.
     """
@@ -167,12 +167,12 @@ def record_of(document: AnyPod, *, by_phase: bool, **identity: Any) -> Pod:
 
 
 def _may_be_held(status: Status, containers: Survey) -> bool:
-    """Another container than its own may keep the member: that is looked at only where it can be."""
+    """Return True if another container than the member's own may block it; only then the containers are searched."""
     return containers.waiting and (containers.started or bool(status.initContainerStatuses))
 
 
 def _marked(ready: Condition | None, contained: Condition | None) -> bool:
-    """The node lifecycle controller has marked the pod not ready, because its node is NotReady.
+    """Return True if the node lifecycle controller has marked the pod not ready, because its node is NotReady.
 
     It changes the status of the Ready condition and nothing else (kubernetes: pkg/controller/util/node,
     MarkPodsNotReady); kubelets keep Ready and ContainersReady alike. A readiness gate that is not met has a reason.
@@ -186,7 +186,7 @@ DECODER: Projection[PodDocument, Pod] = Projection("Pod", PodDocument, flatten)
 
 
 def _address(text: str | None) -> str:
-    """The text if it is an IP address, else "": the prober connects to it."""
+    """Return the text if it is an IP address, else "": the prober connects to it."""
     if not text:
         return ""
     try:
@@ -197,10 +197,10 @@ def _address(text: str | None) -> str:
 
 
 def _owner(references: list[Owner] | None) -> tuple[str, bool]:
-    """The uid of the controller, if it is of a kind whose pods Muster creates, and whether it has Jobs of pods.
+    """Return the uid of a controller of a kind whose pods Muster creates, and whether it has Jobs of pods.
 
-    Labels can be copied; a controller reference is checked by the API server. A pod of a Deployment that carries our
-    labels is therefore not taken for ours.
+    Labels can be copied; a controller reference is checked by the API server. So a pod of a Deployment that has our
+    labels does not count as ours.
     """
     for reference in references or ():
         if reference.controller:
@@ -216,14 +216,14 @@ def _owner(references: list[Owner] | None) -> tuple[str, bool]:
 
 @cache
 def _run_kinds() -> "Mapping[str, RunKind]":
-    """The kinds beside Experiments whose pods Muster creates. A client that reads Experiments does not import them."""
+    """Return the kinds beside Experiments whose pods Muster creates. A client of Experiments does not import them."""
     from muster.kinds.registry.run_kinds import RUN_KINDS
 
     return RUN_KINDS
 
 
 def _waiting(scheduled: Condition | None, status: Status, phase: PodPhase, waits: bool) -> tuple[str, str]:
-    """Why the pod does not run, as (reason, message); of a failed pod the reason in its status."""
+    """Return why the pod does not run, as (reason, message); for a failed pod the reason in its status."""
     if phase is _SUCCEEDED:
         return "", ""
     if phase is _FAILED:
@@ -245,7 +245,7 @@ def _disruption(condition: Condition | None, status: Status, phase: PodPhase) ->
 
 
 def _unknown(end: Exit) -> str:
-    """What is said of an end that nothing on the node has seen; empty of any other end."""
+    """Return the message for an end that nothing on the node has seen; empty for any other end."""
     if end.reason == UNKNOWN_END:
         return end.message or "the kubelet did not find the container"
     if (end.reason, end.code) == UNKNOWN_TO_RUNTIME:
@@ -254,14 +254,14 @@ def _unknown(end: Exit) -> str:
 
 
 def _own_excess(status: Status, phase: PodPhase) -> bool:
-    """The kubelet evicted the pod because it had used more than its own limit of storage: a fault of the program."""
+    """Return True if the kubelet evicted the pod for using more than its own limit of storage: the program's fault."""
     return phase is _FAILED and status.reason == "Evicted" and OWN_EXCESS.search(status.message or "") is not None
 
 
 def _stopped_at(metadata: AnyMetadata, disrupted: Condition | None) -> float:
-    """When the pod was first asked to end: by its deletion, or by what the disruption condition stands for.
+    """Return when the pod was first asked to end: by its deletion, or by the cause of the disruption condition.
 
-    A deletionTimestamp lies a grace period after the request (apiserver: registry/rest, BeforeDelete).
+    A deletionTimestamp is a grace period after the request (apiserver: registry/rest, BeforeDelete).
     """
     times = []
     if metadata.deletionTimestamp is not None:

@@ -45,7 +45,7 @@ class AnyMetadata(msgspec.Struct, gc=False):
 
 
 class Metadata(AnyMetadata, gc=False):
-    """The same with the labels that Muster sets."""
+    """metav1.ObjectMeta with the labels that Muster sets."""
 
     labels: Labels | None = None
 
@@ -76,7 +76,7 @@ class Spec(msgspec.Struct, gc=False):
     initContainers: list[InitContainer] | None = None
     schedulingGates: list[SchedulingGate] | None = None
     containers: msgspec.Raw = _NOTHING
-    """Not decoded: it is looked at only where a container has said something at its end."""
+    """Undecoded: it is read only if a container has a message at its end."""
 
 
 class Waiting(msgspec.Struct, gc=False):
@@ -158,21 +158,21 @@ class Status(msgspec.Struct, gc=False):
 
 
 class AnyPod(Protocol):
-    """core/v1 Pod, whichever labels are read of it."""
+    """core/v1 Pod, whichever labels are read from it."""
 
     @property
     def metadata(self) -> AnyMetadata:
-        """Its metadata."""
+        """The metadata."""
         ...
 
     @property
     def spec(self) -> Spec | None:
-        """Its spec."""
+        """The spec."""
         ...
 
     @property
     def status(self) -> Status | None:
-        """Its status."""
+        """The status."""
         ...
 
 

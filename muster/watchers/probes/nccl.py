@@ -1,15 +1,15 @@
-"""Asks NCCL's RAS now and then, beside the probe of the coordinator: any process of the gang answers for all of them.
+"""Asks NCCL's RAS now and then, beside the coordinator's probe: any process of the gang answers for all of them.
 
 It is asked in the background: RAS itself waits for up to ten seconds for a process that has stopped, and the roll does
-not wait for that. Where one process does not answer, the next one is asked.
+not wait for that. If one process does not answer, the next one is asked.
 
 The only commands that can be sent are those of ``COMMANDS``: they read. RAS has no others but MONITOR, which never ends
 (NVIDIA/nccl: src/ras/client_support.cc, rasClientEventLoop). Its port has no authentication. The answer is bounded in
 bytes, parts and seconds. RAS ends the connection after it.
 
 The answer is JSON (from 2.28.7 on: the same file, rasDumpCommsToJSON). It comes from a process of the experiment. One
-that has not the form that NCCL writes is refused as a whole: a count that cannot be is no reason to believe the next
-one (NCCL 2.27.3 wrote ranks that there are not). The text form is not read: it leaves ranks out, by rules of its own.
+without the form that NCCL writes is refused as a whole: after an impossible count the next one is not credible either
+(NCCL 2.27.3 wrote ranks that do not exist). The text form is not read: it leaves ranks out, by its own rules.
 """
 
 import asyncio
@@ -27,13 +27,13 @@ from muster.watchers.probes.bounded.connection import Address, Connection, Exces
 from muster.watchers.probes.bounded.cost import MOST_PARTS, in_turns, loop_time, metered, parts_of
 
 MAX_DEVICES: Final = 128
-"""GPUs of one node: NCCL has at most 72 ranks on it (NCCL_MAX_LOCAL_RANKS)."""
+"""Most GPUs of one node: NCCL has at most 72 ranks on it (NCCL_MAX_LOCAL_RANKS)."""
 MAX_RANKS: Final = 8 * MAX_MEMBERS
 MAX_COMMUNICATORS: Final = 4096
 MAX_TEXT: Final = 64
 _LARGEST: Final = (1 << 53) - 1
 _AT_WORK: Final = frozenset({0, 7})
-"""ncclSuccess and ncclInProgress: a communicator that does not block is in progress now and then."""
+"""ncclSuccess and ncclInProgress: a nonblocking communicator is in progress now and then."""
 
 _Count = Annotated[int, msgspec.Meta(ge=0, le=_LARGEST)]
 _Rank = Annotated[int, msgspec.Meta(ge=0, lt=MAX_RANKS)]
@@ -47,7 +47,7 @@ class Unreadable(ValueError):
 
 
 class State(msgspec.Struct):
-    """Where a rank is in the life of its communicator."""
+    """The state of a rank in the life of its communicator."""
 
     init_state: int
     async_error: int
@@ -57,7 +57,7 @@ class State(msgspec.Struct):
 
     @property
     def at_work(self) -> bool:
-        """It neither begins nor ends."""
+        """True unless the communicator begins or ends."""
         ends = self.finalize_called or self.destroy_flag or self.abort_flag
         return self.init_state == 0 and self.async_error in _AT_WORK and not ends
 
@@ -74,7 +74,7 @@ class Rank(msgspec.Struct):
 
 
 class Comm(msgspec.Struct):
-    """A communicator. Ranks that have not answered are those that ``ranks`` lacks."""
+    """A communicator. Ranks that have not answered are missing in ``ranks``."""
 
     hash: _Text
     secondary_hash: _Text
@@ -83,7 +83,7 @@ class Comm(msgspec.Struct):
 
 
 class Answer(msgspec.Struct):
-    """The whole."""
+    """The whole answer."""
 
     communicators_count: _Count
     communicators: Annotated[list[Comm], msgspec.Meta(max_length=MAX_COMMUNICATORS)]
@@ -133,7 +133,7 @@ def _rank(rank: Rank, hosts: dict[str, str]) -> RasRank:
 
 
 def _host(text: str, hosts: dict[str, str]) -> str:
-    """The text if it is an IP address, in the one form that an address has; a gang has few, and many ranks at each."""
+    """Return the text in the one form of an IP address, or an empty text; a gang has few, with many ranks at each."""
     found = hosts.get(text)
     if found is None:
         try:
@@ -145,7 +145,7 @@ def _host(text: str, hosts: dict[str, str]) -> str:
 
 
 PROTOCOL: Final = b"SERVER PROTOCOL 2"
-"""What NCCL answers, from 2.24 to 2.30 at least."""
+"""NCCL's answer, from 2.24 to 2.30 at least."""
 HELLO, LIMIT, FORMAT, STATUS = COMMANDS = (
     b"CLIENT PROTOCOL 2\n",
     b"TIMEOUT 5\n",
@@ -155,18 +155,18 @@ HELLO, LIMIT, FORMAT, STATUS = COMMANDS = (
 DEADLINE: Final = 15.0
 """Seconds for an answer: RAS waits five for its processes, and five more."""
 MOST: Final = 2 << 20
-"""Bytes of an answer: some 3,500 ranks, each counted once for each communicator that it is in."""
+"""Most bytes of an answer: some 3,500 ranks, each counted once for each of its communicators."""
 PART: Final = 512
-"""Bytes of a part, on average, at least."""
+"""Least bytes of a part, on average."""
 _LINE: Final = 1024
 
 
 class NoRas(Exception):
-    """No answer; the text has the reason, for people."""
+    """A question without an answer; the text has the reason, for people."""
 
 
 async def ask(address: Address, guard: Guard, deadline: float = DEADLINE) -> RasAnswer:
-    """Ask once, for so many seconds at most. Raises ``NoRas`` and nothing else, whatever answers there."""
+    """Ask once, for at most that many seconds. Raises ``NoRas`` and nothing else, whatever answers."""
     connection: Connection | None = None
     try:
         async with asyncio.timeout(deadline):
@@ -201,7 +201,7 @@ async def _answer(connection: Connection) -> RasAnswer:
 
 
 async def _said(connection: Connection, command: bytes) -> bytes:
-    """The line that answers a command."""
+    """Return the line that answers a command."""
     connection.grant(_LINE, 1, "lines")
     connection.write(command)
     return (await connection.line()).rstrip(b"\r\n")
@@ -210,19 +210,19 @@ async def _said(connection: Connection, command: bytes) -> bytes:
 PAUSE: Final = 6.0
 """Seconds between the beginnings of two questions."""
 LONG_PAUSE: Final = 60.0
-"""The same after ``FORGET`` seconds without an answer: there may be no RAS."""
+"""Seconds between the beginnings after ``FORGET`` seconds without an answer: there may be no RAS."""
 REST: Final = 2.0
-"""An answer that took long puts the next question off, by so many times as long."""
+"""A slow answer delays the next question by this many times its own duration."""
 FORGET: Final = 60.0
-"""Seconds without an answer after which the last one counts no more."""
+"""Seconds without an answer after which the last one no longer counts."""
 
 
 class RasProbe:
-    """Asks the RAS of one gang."""
+    """The probe of one gang's RAS."""
 
     def __init__(self, ask: Callable[[Address, Guard], Awaitable[RasAnswer]] = ask) -> None:
         self.why = ""
-        """Why the last question had no answer; empty where it had one, or none was asked."""
+        """The reason why the last question had no answer; empty if it had one, or none was asked."""
         self._ask = ask
         self._asking: asyncio.Task[RasAnswer] | None = None
         self._guards: dict[str, Guard] = {}
@@ -231,10 +231,10 @@ class RasProbe:
         self._heard: float | None = None
 
     def answer(self, addresses: Sequence[str]) -> RasAnswer | None:
-        """What has been had since the last call, if anything; begins the next question when it is time.
+        """Return the answer since the last call, if any; begin the next question when it is time.
 
-        ``addresses`` are those of some processes, as "ip:port". From ``FORGET`` seconds after the last answer, or the
-        first question, on it is one without a communicator.
+        ``addresses`` are those of some processes, as "ip:port". The result has no communicator from ``FORGET`` seconds
+        after the last answer, or after the first question.
         """
         now = loop_time()
         found = self._had(now) if self._asking is not None and self._asking.done() else None
@@ -246,7 +246,7 @@ class RasProbe:
         return RasAnswer() if found is None and self._silent(now) else found
 
     async def close(self) -> None:
-        """End the question that has no answer yet."""
+        """End the open question."""
         asking, self._asking = self._asking, None
         if asking is not None:
             asking.cancel()
@@ -257,7 +257,7 @@ class RasProbe:
         return await self._ask(address, self._guards.setdefault(address.host, Guard()))
 
     def _had(self, now: float) -> RasAnswer | None:
-        """What the question that is over has brought."""
+        """Return the result of the question that is over."""
         asked, self._asking = self._asking, None
         assert asked is not None
         try:
@@ -271,5 +271,5 @@ class RasProbe:
         return found
 
     def _silent(self, now: float) -> bool:
-        """It has not answered for so long that its last answer no longer counts."""
+        """Return True after so long without an answer that the last one no longer counts."""
         return self._heard is not None and now - self._heard > FORGET

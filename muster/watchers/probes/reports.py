@@ -1,12 +1,12 @@
-"""Reads what ranks report of their progress from the store of their job, for the probe of that store.
+"""Reads the progress reports of ranks from the store of their job, for the probe of that store.
 
-It is asked for once every rank of the roll is past the rendezvous: every ``IDLE`` seconds until there is a report, and
-then with each look, in large gangs no more often than the ranks write. But never so often that process 0 works for it
-for more than ``LOAD`` of the time. A busy machine answers late without much work, so a late answer puts the next look
-off by at most ``MOST_REST`` seconds, or by ten times as long as it took: a gang that hangs there is seen all the same.
+The store is asked once every rank of the roll is past the rendezvous: every ``IDLE`` seconds until there is a report,
+and then with each look, in large gangs no more often than the ranks write. Process 0 never spends more than ``LOAD`` of
+its time on it. A busy machine answers late without much work, so a late answer delays the next look by at most
+``MOST_REST`` seconds, or ten times its own duration: a gang that hangs there is still detected.
 
-The values come from programs. One that is not as ``muster.api.progress`` says is left out, and the others count. A pod
-of several processes has a value of each, which are one report: that of the step that all of them have reached.
+The values come from programs. One without the form of ``muster.api.progress`` is left out, and the others count. A pod
+of several processes has a value for each, which make one report: with the step that all of them have reached.
 """
 
 from collections import defaultdict
@@ -34,7 +34,7 @@ from muster.state.view.turns import Turns, batches, finished
 IDLE = 6.0
 """Seconds between two looks at a store without reports: most programs do not report."""
 LOAD = 0.002
-"""The part of its time for which process 0 may answer: 1.5 ms for a look every three seconds is a quarter of that."""
+"""The share of its time for which process 0 may answer: 1.5 ms for a look every three seconds is a quarter of that."""
 MOST_REST, REST_PER_LOOK = 12.0, 10
 
 _Count = Annotated[int, msgspec.Meta(ge=0, le=MAX_STEP)]
@@ -42,7 +42,7 @@ _Seconds = Annotated[float, msgspec.Meta(ge=0)]
 
 
 class Value(msgspec.Struct):
-    """What one process has written."""
+    """The value that one process has written."""
 
     step: _Count
     calls: _Count = 1
@@ -67,25 +67,25 @@ R = TypeVar("R")
 
 
 class Paced(Generic[R]):
-    """When a store is asked again: after a pause where it has something, rarely where it has nothing."""
+    """The pace of questions to a store: a pause if it has something, a long one if it has nothing."""
 
     def __init__(self, pause: float) -> None:
         self._pause = pause
         self._due = 0.0
         self._known: dict[str, tuple[bytes, R | None]] = {}
-        """What was read last, by key, with the bytes that it was read from."""
+        """The last readings, by key, with the bytes that they were read from."""
 
     def due(self, now: float) -> bool:
-        """Whether to ask now (monotonic seconds)."""
+        """Return True if it is time to ask, at ``now`` in monotonic seconds."""
         return now >= self._due
 
     def took(self, began: float, now: float) -> None:
-        """A look that began then is over, with an answer or without."""
+        """Note the end of a look that began at ``began``, with an answer or without."""
         self._due = max(now + rest_after(now - began), began + (self._pause if self._known else IDLE))
 
 
 class ReportReader(Paced[StepReport]):
-    """Reads the reports of one store, and knows when to ask for them again. ``most`` ranks are believed."""
+    """The reader of one store's reports, with the time of the next question. At most ``most`` ranks count."""
 
     def __init__(self, expected: int | None, most: int) -> None:
         self._most = most
@@ -93,16 +93,16 @@ class ReportReader(Paced[StepReport]):
         super().__init__(pace if pace > FASTEST else 0.0)
 
     def read_now(self) -> None:
-        """Ask with the next look, unless it is a store without reports."""
+        """Ask with the next look, unless the store has no reports."""
         if self._known:
             self._due = 0.0
 
     def read(self, entries: Mapping[str, bytes]) -> tuple[StepReport, ...]:
-        """The reports, by rank, from values by their keys. A value that is the same as before is not decoded again."""
+        """Return the reports by rank, from values by their keys. An unchanged value is not decoded again."""
         return finished(self.read_in_turns(entries))
 
     def read_in_turns(self, entries: Mapping[str, bytes]) -> Turns[tuple[StepReport, ...]]:
-        """The same."""
+        """Return the reports in turns; see ``read``."""
         known: dict[str, tuple[bytes, StepReport | None]] = {}
         of_rank: dict[int, list[StepReport]] = defaultdict(list)
         for batch in batches(entries.items()):
@@ -118,12 +118,12 @@ class ReportReader(Paced[StepReport]):
 
 
 def rest_after(seconds: float) -> float:
-    """The seconds for which a store is not asked after a look that took so long."""
+    """Return the seconds for which a store is not asked after a look that took that long."""
     return min(seconds / LOAD, max(MOST_REST, REST_PER_LOOK * seconds))
 
 
 def decoded(value: bytes) -> Value | None:
-    """What a process has written; None where it is not as it should be."""
+    """Return the value that a process has written; None if it does not have the right form."""
     if len(value) > MAX_VALUE:
         return None
     try:
@@ -135,7 +135,7 @@ def decoded(value: bytes) -> Value | None:
 
 
 def report_of(rank: int, said: Value) -> StepReport:
-    """The report of that rank."""
+    """Return the report of that rank."""
     scalars = [(printable(name, MAX_SCALAR_NAME), each) for name, each in said.scalars.items() if isfinite(each)]
     kind = printable(said.kind, MAX_SCALAR_NAME)
     spent = Spent(said.first, said.begun, said.saved, said.restored, said.paused, kind)
@@ -145,7 +145,7 @@ def report_of(rank: int, said: Value) -> StepReport:
 
 
 def value_in(said: object) -> Value | None:
-    """The same from JSON that is decoded already."""
+    """Return the value of a process from JSON that is decoded already; None if it does not have the right form."""
     try:
         value = msgspec.convert(said, Value)
     except msgspec.ValidationError:
@@ -166,7 +166,7 @@ def _number(text: str) -> bool:
 
 
 def _together(reports: list[StepReport]) -> StepReport:
-    """The report of a pod: of its processes the step that all have reached, and how often all of them have reported."""
+    """Return the report of a pod: the step that all of its processes have reached, and the sum of their reports."""
     if len(reports) == 1:
         return reports[0]
     last = min(reports, key=lambda each: each.step)

@@ -1,8 +1,8 @@
-"""The prober of a coordinator of which only kind, port and path are known.
+"""The prober of a coordinator with only a known kind, port and path.
 
 It asks as a kubelet's probe does: ``tcp`` connects, ``http`` wants a status from 200 to 399, ``grpc`` the answer
-SERVING of gRPC's health service. So it learns that the coordinator serves, and nothing of the other members: they have
-arrived when their pods are ready. The address is the pod's own; no redirect is followed and no name is looked up.
+SERVING of gRPC's health service. So it learns that the coordinator serves, and nothing about the other members: they
+have arrived when their pods are ready. The address is the pod's own; no redirect is followed and no name is looked up.
 """
 
 from collections.abc import Awaitable, Callable
@@ -32,7 +32,7 @@ NO_CONNECTION = (Status.UNAVAILABLE, Status.DEADLINE_EXCEEDED)
 
 
 class Health:
-    """Asks gRPC's health service whether the whole server serves (grpc/grpc doc/health-checking.md).
+    """The client of gRPC's health service for the whole server (grpc/grpc doc/health-checking.md).
 
     The channel opens with the first question.
     """
@@ -41,7 +41,7 @@ class Health:
         self._address, self._channel = address, Channel(address, expected=1)
 
     async def check(self, deadline: float) -> PortState:
-        """What the service says, or the port where no gRPC server answers."""
+        """Return the service's answer, or the state of the port if no gRPC server answers."""
         try:
             answer = await self._channel.unary(CHECK, WHOLE_SERVER, deadline)
         except NoAnswer as error:
@@ -67,7 +67,7 @@ class Health:
 
 
 class StatedProbe:
-    """Asks the coordinator at ``address`` ("ip:port"). Raises ValueError for an invalid address."""
+    """The probe of the coordinator at ``address`` ("ip:port"). Raises ValueError for an invalid address."""
 
     def __init__(
         self, address: str, *, kind: ProbeKind, path: str, clock: Callable[[], float], deadline: float = 2.0
@@ -84,7 +84,7 @@ class StatedProbe:
         self._ask = ask[kind]
 
     async def snapshot(self) -> RollAnswer:
-        """Ask once. Raises nothing, whatever the network or the other side does."""
+        """Ask the coordinator once. Raises nothing, whatever the network or the other side does."""
         began = monotonic()
         port = await self._ask()
         return RollAnswer(

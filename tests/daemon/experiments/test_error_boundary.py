@@ -36,7 +36,7 @@ ERRORS = [KeyError("x"), AssertionError(), RecursionError(), MemoryError(), Type
 
 
 class Fault:
-    """Raises for what is about the experiment ``bad``, until ``times`` is 0."""
+    """A fault that raises for objects of the experiment ``bad``, until ``times`` is 0."""
 
     def __init__(self, error: Exception) -> None:
         self.error = error
@@ -72,7 +72,7 @@ def before(monkeypatch: pytest.MonkeyPatch, place: object, name: str, check: Cal
 
 
 def fail_rebuilding(patch: pytest.MonkeyPatch, fault: Fault) -> None:
-    """A pod's change fails, and so does each rebuilding."""
+    """Let a pod's change fail, and each rebuilding."""
     before(patch, Membership, "change", fault.meets)
     before(patch, ExperimentIndex, "_pod", fault.meets)
 

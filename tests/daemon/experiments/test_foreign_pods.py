@@ -27,7 +27,7 @@ def index(asked: list[str]) -> ExperimentIndex:
 
 
 def forged(rank: int, **changes: object) -> Pod:
-    """The pod of a member, in another namespace."""
+    """Return the pod of a member, in another namespace."""
     usual: dict[str, object] = {"uid": f"forged-{rank}", "namespace": "evil", "owner": UID}
     return pod(rank, **usual | changes)
 

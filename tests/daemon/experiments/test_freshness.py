@@ -1,4 +1,4 @@
-"""Nothing is decided on caches that are older than our own writes, or than the record that is judged."""
+"""No decision uses caches that are older than our own writes, or than the record in question."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Since when this daemon hears what members send: posts that had no room are no silence of who sent them."""
+"""The time since which this daemon receives reports: a post that had no room does not make its sender silent."""
 
 from muster.daemon.experiments.sent import LOST, Hearing
 

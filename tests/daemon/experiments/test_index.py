@@ -1,4 +1,4 @@
-"""The index: what is known of an experiment, in whatever order it is heard, and nothing when it is gone."""
+"""The index: the facts of an experiment, in any order of their arrival, and nothing when it is gone."""
 
 from typing import Any
 
@@ -88,7 +88,7 @@ def test_the_deletion_of_an_experiment_that_is_seen_last_lets_its_workload_go() 
 
 
 def test_a_service_that_only_we_know_of_is_forgotten_with_its_experiment(index: ExperimentIndex) -> None:
-    """We made it, and everything was deleted before the watch told of it: nothing will ever say that it is gone."""
+    """We made it, and everything was deleted before the watch showed it: nothing will ever report that it is gone."""
     seen = run()
     index.experiment_changed(None, seen)
     index.pod_changed(None, POD)

@@ -1,4 +1,4 @@
-"""What a coordinator says in words holds no secret of its run, whichever field has it."""
+"""The texts of a coordinator hold no secret of its run, whichever field has it."""
 
 from dataclasses import replace
 from typing import Any

@@ -34,7 +34,7 @@ class Caches:
         self.experiments.replace([run(900, to_status(OLD))], 1000)
         self.pods.replace([pod(0, owner=UID, epoch=1, resource_version=950)], 1000)
         entry = self.entry
-        entry.record, entry.freshness.version = NEW, 1200  # our own write, which the watch has not brought yet
+        entry.record, entry.freshness.version = NEW, 1200  # our own write, which the watch has not delivered yet
         entry.freshness.pods_due = 1300
         entry.freshness.object_version = 1250
         entry.view.engine.live_read = LiveRead(NOW, 1300)

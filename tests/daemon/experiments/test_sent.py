@@ -1,4 +1,4 @@
-"""What is believed of a post: its pod, its epoch and its rate; and since when the daemon could receive posts."""
+"""The checks of a post: its pod, its epoch and its rate; and the time since which the daemon could receive posts."""
 
 import json
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""A status that cannot be read is never taken for none: that would start epoch 0 beside the epoch that runs."""
+"""A status that cannot be read never counts as none: that would start epoch 0 beside the epoch that runs."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ UID = "uid-1"
 
 
 class Watched:
-    """One experiment, as the watch tells of it."""
+    """One experiment, as the watch delivers it."""
 
     def __init__(self) -> None:
         self.index = ExperimentIndex(wanted=lambda _: None, gone=lambda _: None)

@@ -1,4 +1,4 @@
-"""The history of nodes of whole daemons: it outlives runs and leaders, and nothing waits for it."""
+"""The history of nodes of whole daemons: it outlives runs and leaders, and no step waits for it."""
 
 import asyncio
 import json
@@ -21,7 +21,7 @@ DENIED = error_of(403, "Forbidden", 'User "musterd" cannot create resource "conf
 
 
 async def fail(world: Daemons, run: str, namespace: str, node: str = "gpu-017", code: int = 1) -> None:
-    """A run of one member that ends on that node, and is deleted."""
+    """Play a run of one member that ends on that node, and is deleted."""
     path = experiment_path(namespace, run)
     meta = {"name": run, "namespace": namespace}
     world.api.put(path, {**experiment(1, restartPolicy={"backoffLimit": 0}), "metadata": meta})

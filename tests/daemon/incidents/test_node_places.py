@@ -1,4 +1,4 @@
-"""Racks, pools and zones follow the labels of nodes, and without the right to read these nothing else suffers."""
+"""Racks, pools and zones follow the labels of nodes, and a missing right to read them affects nothing else."""
 
 import asyncio
 

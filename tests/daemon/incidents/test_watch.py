@@ -1,4 +1,4 @@
-"""The look for incidents: what it costs, whom it speaks to, and what a run that cannot be read does to the others."""
+"""The search for incidents: its cost, its Events, and the effect of an unreadable run on the others."""
 
 import asyncio
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ STUCK = Condition(ConditionType.STUCK, True, "NodeNotReady", "", 1, NOW - 5)
 
 
 class World:
-    """Runs on node n7, a clock, and what was said of each."""
+    """Runs on node n7, a clock, and the announcements about each."""
 
     def __init__(self, count: int) -> None:
         self.now = NOW

@@ -1,4 +1,4 @@
-"""One run in the process of a command: what it finds is what a musterd finds that has been there, and it only reads."""
+"""One run in the process of a command: its result is that of a musterd that has watched it, and it only reads."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tests.daemon.web.test_watched_pages import stood
 
 
 class Reader:
-    """The way to the API server of a reader who lacks some rights: ``list pods``, ``watch pods``, ``get jobsets``."""
+    """The connection of a reader who lacks some rights: ``list pods``, ``watch pods``, ``get jobsets``."""
 
     def __init__(self, cluster: Cluster, *lacks: str) -> None:
         self._cluster, self._lacks = cluster, lacks
@@ -59,7 +59,7 @@ class Reader:
 
 
 def one_run(world: World, name: str, reader: Reader, **more: Any) -> OneRun:
-    """The run called ``name``, as that reader sees it."""
+    """Return the run called ``name``, as that reader sees it."""
     subject, own = parse(name)
     kind = next(each for each in WATCHED_KINDS.values() if each.subject == subject)
     source = None if kind.virtual else ObjectSource(ResourceClient(reader), kind, "team", name)
@@ -102,7 +102,7 @@ def test_cause_ranks_and_sentence_are_those_of_a_musterd_that_has_been_there(nam
 
 
 def without(*lacks: str, name: str = "jobsets") -> tuple[Detail | None, OneRun, Reader, float]:
-    """What a reader without these rights finds, and how long that takes."""
+    """Return the result of a reader without these rights, and how long it takes."""
     found: list[tuple[Detail | None, OneRun, Reader, float]] = []
 
     @virtually
@@ -182,7 +182,7 @@ async def test_it_goes_on_where_it_is_asked_to_and_follows_pods_and_object(world
 
 
 class NotForwarded(Prober):
-    """A prober that cannot reach the port; ``dial`` says why."""
+    """A prober that cannot reach the port; ``dial`` has the reason."""
 
     def __init__(self, cluster: Cluster, fail: Callable[[], None]) -> None:
         super().__init__(cluster)

@@ -1,4 +1,4 @@
-"""JAXJobs on a whole daemon: found, run, restarted, ended, and left alone where they are not Muster's."""
+"""JAXJobs on a whole daemon: found, run, restarted, ended, and left alone if they are not Muster's."""
 
 import asyncio
 import json
@@ -20,7 +20,7 @@ def pods(api: FakeApi) -> list[str]:
 
 
 async def running(world: World, size: int = 2, **changes: Any) -> None:
-    """A JAXJob whose workers all run."""
+    """Start a JAXJob whose workers all run."""
     world.serve()
     world.cluster.roll = world.cluster.arrived(*range(size), size=size)
     await world.daemon()
@@ -134,7 +134,7 @@ async def test_the_deadline_holds_at_its_second(world: World) -> None:
 
 @virtually
 async def test_a_suspended_job_has_no_pods_and_runs_when_it_is_resumed(world: World) -> None:
-    """Its clock begins anew."""
+    """The clock begins again."""
     await running(world)
     stored, begun = world.api.objects[JOB], world.status["startTime"]
     halted = job(run_policy={"suspend": True})["spec"]
@@ -230,7 +230,7 @@ async def test_a_daemon_that_starts_again_goes_on_without_a_write(world: World) 
 ])  # fmt: skip
 @virtually
 async def test_an_object_that_is_not_musters_is_never_touched(world: World, found: Any) -> None:
-    """It has another manager, or ended before Muster came."""
+    """Another manager has it, or it ended before Muster came."""
     world.serve()
     daemon = await world.daemon()
     world.api.put(JOB, found)
@@ -253,7 +253,7 @@ async def test_jaxjobs_are_run_only_where_the_setting_says_so(world: World) -> N
 
 @virtually
 async def test_muster_stands_back_where_another_controller_makes_the_pods(world: World) -> None:
-    """And says so, once."""
+    """And reports it, once."""
     world.serve()
     stored = world.api.put(JOB, job())
     labels = {"training.kubeflow.org/job-name": "train",
@@ -316,7 +316,7 @@ async def test_the_pods_of_a_deleted_job_are_deleted_at_once(world: World) -> No
 
 @virtually
 async def test_a_job_and_an_experiment_may_have_one_name(world: World) -> None:
-    """They are distinguished by kind."""
+    """The kind distinguishes them."""
     await running(world)
     daemon = world.daemons[0][0]
     assert daemon.index.named("team", "train") is None

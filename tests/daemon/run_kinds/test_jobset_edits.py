@@ -1,4 +1,4 @@
-"""A JobSet that is edited or deleted while it runs: what its webhook lets through, and what it would refuse."""
+"""A JobSet that is edited or deleted while it runs: edits that its webhook allows, and edits that it would refuse."""
 
 import asyncio
 import json
@@ -14,7 +14,7 @@ WAITS = "the number of pods changes only while it is suspended"
 
 
 def said(world: World) -> str:
-    """The message of the record."""
+    """Return the message of the record."""
     message: str = json.loads(status(world)["conditions"][0]["message"])["message"]
     return message
 
@@ -37,7 +37,7 @@ async def _suspend_and_resume(world: World) -> None:
 
 @virtually
 async def test_an_admission_by_kueue_is_no_edit(world: World) -> None:
-    """It resumes a JobSet and adds the node selector of the flavor in one patch; a preemption undoes both."""
+    """Kueue resumes a JobSet and adds the node selector of the flavor in one patch; a preemption undoes both."""
     await running(world, started=0, suspend=True)
     flavor = {**NEVER, "nodeSelector": {"pool": "standard"}}
     _edit(world, suspend=False, replicatedJobs=[job("worker", job=TWO, pod=flavor)])
@@ -102,8 +102,10 @@ async def test_a_restart_of_the_gang_does_not_end_the_wait_of_an_edit(world: Wor
 async def test_a_daemon_that_starts_again_leaves_a_running_jobset_whose_jobs_were_renamed(
     world: World, mended: str
 ) -> None:
-    """Where JobSet's webhook is not installed, nothing refuses such an edit. No pod can be made for the former name,
-    and the object says what to do."""
+    """If JobSet's webhook is not installed, nothing refuses such an edit.
+
+    No pod can be made for the former name, and the object has the next step.
+    """
     await running(world)
     before = world.api.named("pods")
     await world.stop()
@@ -145,7 +147,7 @@ async def test_an_edit_of_the_coordinator_stands_in_pods_that_are_created_from_t
 
 
 def _coordinators(world: World) -> dict[str, str]:
-    """What the pods of each run name as their coordinator."""
+    """Return the coordinator that the pods of each run name."""
     labels = [pod["metadata"]["labels"] for pod in pods(world)]
     return {each["muster.dev/epoch"]: each["jobset.sigs.k8s.io/coordinator"] for each in labels}
 
@@ -167,7 +169,7 @@ async def test_an_edit_of_the_ttl_holds_at_once_after_the_end_too(world: World, 
 @pytest.mark.parametrize("manager", [None, "jobset.sigs.k8s.io/jobset-controller"])
 @virtually
 async def test_a_jobset_that_is_taken_from_muster_is_written_no_more(world: World, manager: str | None) -> None:
-    """JobSet's webhook refuses an edit of managedBy. Without it the new manager finds pods and status as they are."""
+    """JobSet's webhook refuses an edit of managedBy. Without it the new manager finds pods and status unchanged."""
     await running(world)
     before = world.api.named("pods")
     _edit(world, managedBy=manager)

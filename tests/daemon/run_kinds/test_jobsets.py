@@ -1,4 +1,4 @@
-"""JobSets on a whole daemon: run from the object to the end, restarted, and left alone where they are not Muster's."""
+"""JobSets on a whole daemon: run from the object to the end, restarted, and left alone if they are not Muster's."""
 
 import asyncio
 import json
@@ -22,7 +22,7 @@ TWO = {"completions": 2, "parallelism": 2, "backoffLimit": 0}
 
 
 async def running(world: World, *jobs: Object, started: int = 2, **spec: Any) -> None:
-    """A JobSet whose first pods run."""
+    """Start a JobSet whose first pods run."""
     world.api.put(DISCOVERY, {"kind": "APIResourceList", "resources": [{"name": JOBSET.plural}]})
     await world.daemon("jobsets")
     made = jobset(*(jobs or (job("worker", job=TWO, pod=NEVER),)), name="run", **spec)
@@ -40,7 +40,7 @@ def status(world: World) -> Object:
 
 
 def conditions(world: World) -> list[str]:
-    """Each condition but the record, with its status and reason."""
+    """Return each condition but the record, with its status and reason."""
     own = [each for each in status(world).get("conditions", ()) if each["type"] != TYPE]
     return [f"{each['type']} {each['status']}/{each['reason']}" for each in own]
 
@@ -50,21 +50,21 @@ def pods(world: World) -> list[Object]:
 
 
 def fails(world: World, rank: int, code: int = 1) -> None:
-    """The newest pod of a rank fails."""
+    """Let the newest pod of a rank fail."""
     ended = {"exitCode": code, "reason": "Error", "finishedAt": world.api.now()}
     states = [{"name": "main", "ready": False, "state": {"terminated": ended}}]
     _play(world, rank, phase="Failed", containerStatuses=states)
 
 
 def starts(world: World, rank: int) -> None:
-    """The newest pod of a rank runs and is ready."""
+    """Let the newest pod of a rank run and be ready."""
     states = [{"name": "main", "ready": True, "state": {"running": {"startedAt": world.api.now()}}}]
     ready = [{"type": "PodScheduled", "status": "True"}, {"type": "Ready", "status": "True"}]
     _play(world, rank, phase="Running", podIP=f"10.0.0.{rank + 1}", containerStatuses=states, conditions=ready)
 
 
 def _play(world: World, rank: int, **state: Any) -> None:
-    """Of a restarted gang the pod of the cause is kept for its log, beside the one of the next run."""
+    """Play a restart: the pod of the cause is kept for its log, beside the one of the next run."""
     mine = [pod for pod in pods(world) if pod["metadata"]["labels"]["muster.dev/rank"] == str(rank)]
     newest = max(
         mine, key=lambda pod: [int(pod["metadata"]["labels"][f"muster.dev/{each}"]) for each in ("epoch", "attempt")]

@@ -1,4 +1,4 @@
-"""JobSets that Kueue itself suspends and resumes: musterd reads their Workloads and says Kueue's words."""
+"""JobSets that Kueue itself suspends and resumes: musterd reads their Workloads and repeats Kueue's words."""
 
 import asyncio
 import json
@@ -20,7 +20,7 @@ TOO_BIG = "insufficient quota for cpu in flavor standard, request (6) > maximum 
 
 
 async def queued(world: World, *, ours: bool, kueue: bool = True) -> None:
-    """A JobSet with the label of a queue, suspended by Kueue."""
+    """Create a JobSet with the label of a queue, suspended by Kueue."""
     world.api.put(f"/apis/{JOBSET.api_version}", {"kind": "APIResourceList", "resources": [{"name": JOBSET.plural}]})
     await world.start(Settings(run_kinds="jobsets", watch_kinds="jobsets", kueue=kueue))
     made = jobset(name="run", suspend=True)
@@ -32,7 +32,7 @@ async def queued(world: World, *, ours: bool, kueue: bool = True) -> None:
 
 
 def says(world: World, reason: str, message: str) -> None:
-    """Kueue writes why the Workload of the JobSet is not admitted."""
+    """Let Kueue write why the Workload of the JobSet is not admitted."""
     uid = world.api.objects[PATH]["metadata"]["uid"]
     owner = {"apiVersion": JOBSET.api_version, "kind": "JobSet", "name": "run", "uid": uid, "controller": True}
     labels = {"kueue.x-k8s.io/job-uid": uid}
@@ -44,7 +44,7 @@ def says(world: World, reason: str, message: str) -> None:
 
 
 def said(world: World) -> tuple[str, str]:
-    """Reason and message, as the page has them."""
+    """Return reason and message, as the page has them."""
     found = world.daemons[-1][0].find("team", "jobset/run")
     assert found is not None
     return found.record.reason, found.record.message

@@ -13,7 +13,7 @@ from tests.daemon.run_kinds.world import DISCOVERY, JOB, World, job, virtually
 @pytest.mark.parametrize("after", [True, False])
 @virtually
 async def test_a_lost_answer_of_a_write_makes_one_event_and_one_state(world: World, after: bool) -> None:
-    """Whether the write was applied is seen in the watch."""
+    """The watch shows whether the write was applied."""
     await running(world)
     world.api.fail("PUT /apis/kubeflow.org", Unreachable("reset"), after=after)
     world.cluster.end(0)
@@ -55,7 +55,7 @@ async def test_a_status_that_another_client_extends_is_kept(world: World) -> Non
 
 @virtually
 async def test_a_status_that_finds_no_object_is_written_again_a_minute_later(world: World) -> None:
-    """Its kind may not have been served for a while: nothing else reports that the object is still there."""
+    """The kind may not have been served for a while: nothing else reports that the object still exists."""
     await running(world)
     world.api.fail("PUT /apis/kubeflow.org", NotFound("the server could not find the requested resource", status=404))
     world.cluster.end(0)
@@ -104,7 +104,7 @@ async def test_a_kind_that_is_removed_and_installed_again_is_found_again(world: 
 
 @virtually
 async def test_another_leader_goes_on_where_the_first_one_stopped(world: World) -> None:
-    """It reads the latest records first, and makes no pod twice."""
+    """The new leader reads the latest records first, and makes no pod twice."""
     world.serve()
     world.cluster.roll = world.cluster.arrived(0, 1, size=2)
     first = await world.daemon(name="one")

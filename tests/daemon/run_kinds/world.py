@@ -21,7 +21,7 @@ class World(Daemons):
     """The API server, and daemons beside it."""
 
     def refuse_watches(self, error: ApiError | None) -> None:
-        """Answer watches of the kind with that error; None: they are answered again. An open one ends within 10 min."""
+        """Answer watches of the kind with that error; None answers them again. An open one ends within 10 min."""
         if error is None:
             self.cluster.refused.clear()
         else:
@@ -43,7 +43,7 @@ class World(Daemons):
 
     @property
     def conditions(self) -> list[str]:
-        """Type of each condition but the record; one that is not true is in brackets."""
+        """Return the type of each condition but the record; one that is not true is in brackets."""
         own = [each for each in self.status.get("conditions", ()) if each["type"] != TYPE]
         return [each["type"] if each["status"] == "True" else f"({each['type']})" for each in own]
 
@@ -52,14 +52,14 @@ class World(Daemons):
         return found
 
     def crash(self, rank: int, code: int = 1) -> None:
-        """The program of a rank ends with an error."""
+        """Let the program of a rank end with an error."""
         ended = {"exitCode": code, "reason": "Error", "finishedAt": self.api.now()}
         states = [{"name": "jax", "ready": False, "state": {"terminated": ended}}]
         self.cluster.play(rank, phase="Failed", containerStatuses=states)
 
 
 def job(replicas: int = 2, *, restart: str = "OnFailure", run_policy: Object | None = None, **status: Any) -> Object:
-    """A JAXJob."""
+    """Return a JAXJob."""
     container = {"name": "jax", "image": "x", "command": ["train"]}
     worker = {
         "replicas": replicas,
@@ -73,5 +73,5 @@ def job(replicas: int = 2, *, restart: str = "OnFailure", run_policy: Object | N
 
 
 def virtually(story: Callable[Concatenate[World, P], Coroutine[Any, Any, None]]) -> Callable[P, None]:
-    """A test of a story in virtual time."""
+    """Make a test of a story in virtual time."""
     return as_test(story, partial(played, World))

@@ -1,4 +1,4 @@
-"""Edits of a running experiment that are applied: each one is in force for what happens next, and restarts nothing."""
+"""Edits of a running experiment that are applied: each one holds for the next event, and restarts nothing."""
 
 import asyncio
 from collections.abc import Callable
@@ -14,7 +14,7 @@ TWO_JOBS = {"worker": {"count": 2, "resources": {"cpus": 1, "ramRatio": 2}}}
 
 
 def nothing(_: Cluster) -> None:
-    """Time passes."""
+    """Let time pass."""
 
 
 def fails(cluster: Cluster) -> None:

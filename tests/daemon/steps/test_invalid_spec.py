@@ -1,4 +1,4 @@
-"""An experiment that ends as InvalidSpec is seen where every other one is: status, Event, metrics, log, page."""
+"""An experiment that ends as InvalidSpec is shown where every other one is: status, Event, metrics, log, page."""
 
 import asyncio
 from html import unescape
@@ -29,7 +29,7 @@ async def test_an_invalid_spec_is_in_the_status_an_event_and_the_metrics(cluster
 
 
 def pages_of(manifest: dict[str, Any], problem: str) -> tuple[str, str, Detail, str]:
-    """The list of what hurts so, the page of the experiment, its document, and the message in its status."""
+    """Return the list of such problems, the page of the experiment, its document, and the message in its status."""
     known: list[tuple[Subject, str]] = []
 
     async def story(cluster: Cluster, daemon: Daemon) -> None:
@@ -71,7 +71,7 @@ def test_a_status_that_cannot_be_read_is_on_the_page() -> None:
 
 
 EDIT = {"rules": [{"action": "FailExperiment", "targetGroups": ["wroker"]}]}
-"""The API server takes it: its schema cannot compare two places of a spec."""
+"""The API server accepts it: its schema cannot compare two places of a spec."""
 WHY = "spec.failurePolicy.rules[0].targetGroups[0]: there is no type wroker"
 
 

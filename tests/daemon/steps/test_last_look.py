@@ -1,4 +1,4 @@
-"""The last reports of an epoch are read before it ends, because its processes take them along."""
+"""The last reports of an epoch are read before it ends, because they are lost with its processes."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""What Experiments that are gone leave behind: their Workload keeps its quota until the last pod has ended."""
+"""The leftovers of gone Experiments: their Workload keeps its quota until the last pod has ended."""
 
 import asyncio
 from collections.abc import Iterable
@@ -48,7 +48,7 @@ class Engine:
 
 
 def step(world: World) -> None:
-    """One step, as the controller runs it."""
+    """Run one step, as the controller does."""
     left = Leftovers(world, world, Engine(world), lambda: 0.0)  # type: ignore[arg-type]
     assert left.collect("uid-1") is None
     released = left.release("uid-1")

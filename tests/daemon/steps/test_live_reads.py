@@ -1,5 +1,4 @@
-"""What costs the budget, and pods older than the record they are judged by, are looked at past the cache: at once, and
-then in measure."""
+"""Decisions that cost the budget, and pods older than their record, are read past the cache: at once, then slower."""
 
 import asyncio
 from collections.abc import Iterator
@@ -33,7 +32,7 @@ RUNNING = record(phase=Phase.RUNNING, epoch=0, started_at=NOW, epoch_at=NOW, sch
 
 
 class Caches:
-    """Pods are known as of ``pods_version``. Looks past them are answered at ``version``."""
+    """Caches with pods as of ``pods_version``. Live reads are answered at ``version``."""
 
     synced = True
     workloads_known = True
@@ -54,7 +53,7 @@ class Caches:
 
 
 class SlowCaches(Caches):
-    """A live read takes three seconds."""
+    """Caches whose live read takes three seconds."""
 
     async def read_live(self, plan: Plan, view: View) -> int:
         version = await super().read_live(plan, view)
@@ -63,7 +62,7 @@ class SlowCaches(Caches):
 
 
 class Server:
-    """Remembers what was written. Nothing is answered, unless it is ``prompt``: then the watch tells of it first."""
+    """A server that keeps the writes. It answers nothing, unless ``prompt``: then the watch delivers a write first."""
 
     def __init__(self, *, prompt: bool = False) -> None:
         self.prompt = prompt
@@ -89,9 +88,10 @@ async def never(*_: Any) -> None:
 
 
 async def ten_seconds(caches: Caches, server: Server, found: int = 1) -> None:
-    """What is asked of the API server when a member has failed, at resourceVersion 500.
+    """Play ten seconds after a member failed at resourceVersion 500.
 
-    The record is ``found``: it was written at that version, by whoever led before."""
+    An earlier leader wrote the record at version ``found``.
+    """
     loop = asyncio.get_running_loop()
     queue, engine = WorkQueue(lambda _: None), Mock()
     engine.carry_out = AsyncMock(side_effect=never)
@@ -135,14 +135,14 @@ def loop() -> Iterator[VirtualLoop]:
 def test_a_look_that_settles_nothing_is_repeated_once_a_second(
     loop: VirtualLoop, version: int, looks: list[float], asked: list[str]
 ) -> None:
-    """As from an API server that was set back to an older state, until the watch has brought that, too."""
+    """As with an API server that was set back to an older state, until the watch has delivered that, too."""
     caches, server = Caches(version), Server()
     loop.run_until_complete(ten_seconds(caches, server))
     assert (caches.looks, server.asked) == (looks, asked)
 
 
 def test_a_live_read_is_as_old_as_the_request_of_its_list(loop: VirtualLoop) -> None:
-    """What happened between the API server's answer and its arrival is not in the list."""
+    """An event between the API server's answer and its arrival is not in the list."""
     caches, server = SlowCaches(500), Server()
     loop.run_until_complete(ten_seconds(caches, server))
     live_read = server.index.entries[UID].view.engine.live_read

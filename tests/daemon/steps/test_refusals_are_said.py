@@ -1,4 +1,4 @@
-"""A refused request is said on the experiment within five seconds, as Stuck, as an Event and as a metric."""
+"""A refused request is reported on the experiment within five seconds, as Stuck, as an Event and as a metric."""
 
 import asyncio
 

@@ -22,7 +22,7 @@ from tests.daemon.steps.test_live_reads import RUNNING, UID, Caches, seen
 
 
 class Server:
-    """Takes status writes, or refuses them because the status is newer than the writer knows."""
+    """A server that takes status writes, or refuses them because the status is newer than the writer's version."""
 
     def __init__(self, *, newer: bool) -> None:
         self.newer = newer

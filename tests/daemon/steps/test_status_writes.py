@@ -13,7 +13,7 @@ LOST = CoordinatorState.REFUSED
 
 
 def flapping(up: float, down: float, serving: Roll) -> Roll:
-    """A coordinator that serves for ``up`` seconds and is gone for ``down``, again and again."""
+    """Return a coordinator that serves for ``up`` seconds and is gone for ``down``, again and again."""
 
     def roll(now: float) -> RollAnswer:
         return serving(now) if now % (up + down) < up else RollAnswer(at=now, coordinator=LOST)
@@ -22,7 +22,7 @@ def flapping(up: float, down: float, serving: Roll) -> Roll:
 
 
 async def running(cluster: Cluster, size: int = 2) -> Roll:
-    """A jax gang of that size that has assembled; its coordinator's answers."""
+    """Start a jax gang of that size, and let it assemble. Return its coordinator's answers."""
     cluster.api.put(RUN, experiment(size, operator="jax"))
     await asyncio.sleep(2)
     for rank in range(size):

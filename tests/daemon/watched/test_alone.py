@@ -1,4 +1,4 @@
-"""On the local cluster no controller runs a JobSet that is not handed to Muster: it says so at once, and what to do."""
+"""On the local cluster no controller runs a JobSet that is not Muster's: its status shows that, with a next step."""
 
 import asyncio
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Why pods are not made, in the words of the controller, on a whole daemon."""
+"""The reason why pods are not made, in the words of the controller, on a whole daemon."""
 
 import asyncio
 from typing import Any
@@ -15,7 +15,7 @@ LISTS = "GET /api/v1/namespaces/team/events"
 
 
 def make(world: World, name: str, status: Any = None) -> dict[str, Any]:
-    """An object of the kind that no controller makes pods for."""
+    """Create an object of the kind that no controller makes pods for."""
     kind = WATCHED_KINDS[name]
     version, plural = kind.subject.api_version, kind.subject.plural
     metadata = {"namespace": "team", "labels": {"muster.dev/observe": "yes"}}
@@ -24,7 +24,7 @@ def make(world: World, name: str, status: Any = None) -> dict[str, Any]:
 
 
 def warn(world: World, about: dict[str, Any], message: str = "exceeded quota", **more: Any) -> None:
-    """Its controller says why, now."""
+    """Let its controller report the reason, now."""
     path = f"/api/v1/namespaces/team/events/{len(world.api.objects)}"
     what = {"kind": about["kind"], "name": about["metadata"]["name"], "uid": about["metadata"]["uid"]}
     body = {"type": "Warning", "reason": "FailedCreate", "message": message, "source": {"component": "its-controller"}}

@@ -1,4 +1,4 @@
-"""Deadlines that a watched object asks for itself: said first, then done in its own way, and only to it as it is."""
+"""Deadlines that a watched object itself asks for: first announced, then carried out in its own way, on one version."""
 
 import asyncio
 from typing import Any

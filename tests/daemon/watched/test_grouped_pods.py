@@ -15,7 +15,7 @@ def labelled(**labels: str) -> dict[str, str]:
 
 
 def of_lws(world: World, group: int, worker: int) -> str:
-    """A pod as LeaderWorkerSet makes it: leaders are pods of one StatefulSet, workers of one for each group."""
+    """Return a pod as LeaderWorkerSet makes it: leaders are of one StatefulSet, workers of one for each group."""
     name = f"llm-{group}" if worker == 0 else f"llm-{group}-{worker}"
     labels = {f"{LWS}name": "llm", f"{LWS}group-index": str(group), f"{LWS}worker-index": str(worker)}
     labels["apps.kubernetes.io/pod-index"] = str(worker or group)

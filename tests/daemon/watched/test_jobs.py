@@ -175,7 +175,7 @@ async def test_a_trainjob_is_its_jobset_s_pods_and_its_restarts_are_theirs(world
 @pytest.mark.parametrize("said", ["scale-down", "suspension", "end"])
 @virtually
 async def test_pods_that_go_before_their_job_is_seen_to_change_are_no_failures(world: World, said: str) -> None:
-    """Two watches bring what happened in another order."""
+    """Two watches deliver events in another order."""
     world.serve("jobs")
     await world.daemon("jobs")
     job(world, completions=3, parallelism=3)

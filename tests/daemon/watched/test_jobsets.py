@@ -1,4 +1,4 @@
-"""JobSet's recorded traces on a whole daemon, event by event: it says what JobSet never says, and writes nothing."""
+"""JobSet's recorded traces on a whole daemon, event by event: it reports what JobSet does not, and writes nothing."""
 
 import asyncio
 import json
@@ -23,13 +23,13 @@ def trace(name: str) -> dict[str, Any]:
 
 
 def put(world: World, spec: dict[str, Any], status: dict[str, Any] | None, **metadata: Any) -> None:
-    """The JobSet as it is now."""
+    """Create or change the JobSet."""
     own = {"namespace": "team", **metadata}
     world.api.put(JOBSET, {"kind": "JobSet", "metadata": own, "spec": spec, "status": status or {}})
 
 
 def pod(world: World, seen: dict[str, Any], *, jobset: str = "t") -> None:
-    """A pod as a trace says it. A pod of another run is another one."""
+    """Make or change a pod as a trace has it. A pod of another run is another one."""
     group, job, index, run = seen["group"], seen["job"], seen["index"], seen["run"]
     name = f"{jobset}-{group}-{job}-{index}-r{run}"
     labels = {f"{PREFIX}jobset-name": jobset, f"{PREFIX}replicatedjob-name": group}
@@ -44,7 +44,7 @@ def pod(world: World, seen: dict[str, Any], *, jobset: str = "t") -> None:
 
 
 async def play(world: World, recorded: dict[str, Any]) -> list[tuple[Phase, int]]:
-    """Play a trace; phase and epoch of the run, each once, in order."""
+    """Play a trace. Return phase and epoch of the run, each once, in order."""
     spec, status, at = recorded["spec"], None, 0.0
     found: list[tuple[Phase, int]] = []
     put(world, spec, None)
@@ -167,7 +167,7 @@ async def test_a_jobset_that_muster_runs_is_not_watched(world: World) -> None:
 
 @virtually
 async def test_one_pod_under_two_watches_belongs_to_the_outermost_subject(world: World) -> None:
-    """The pods of a JobSet bear the labels of its Jobs, and may bear the label of a set of pods."""
+    """The pods of a JobSet have the labels of its Jobs, and may have the label of a set of pods."""
     world.serve("jobsets")
     world.api.put("/apis/batch/v1", {"kind": "APIResourceList", "resources": [{"name": "jobs"}]})
     await world.daemon("all")

@@ -1,4 +1,4 @@
-"""Labelled pods on a whole daemon: a run that no object describes is watched over, and nothing is written to it."""
+"""Labelled pods on a whole daemon: a run without an object is watched, and nothing is written to it."""
 
 import asyncio
 from typing import Any
@@ -20,7 +20,7 @@ def labelled(name: str = "run") -> dict[str, str]:
 def member(
     world: World, rank: int, *, name: str = "run", annotations: dict[str, str] | None = None, **more: Any
 ) -> None:
-    """A running pod of the set."""
+    """Make a running pod of the set."""
     more.setdefault("ip", f"10.0.0.{rank + 1}")
     world.pod(f"{name}-{rank}", labels=labelled(name), annotations=annotations or {}, **more)
 
@@ -66,7 +66,7 @@ async def test_a_set_that_gathers_and_ends_is_followed_to_its_end(world: World) 
 
 @virtually
 async def test_a_member_without_a_pod_is_named_and_called_stuck_in_time(world: World) -> None:
-    """Where no probe can ask, readiness of the pods is the roll."""
+    """If no probe can ask, readiness of the pods is the roll."""
     await world.daemon("pods")
     member(world, 0, annotations={"muster.dev/size": "3"})
     member(world, 2)
@@ -110,7 +110,7 @@ async def test_a_failed_member_is_said_and_ends_nothing_until_it_is_not_replaced
 
 @virtually
 async def test_a_replacement_takes_the_place_of_its_predecessor(world: World) -> None:
-    """While both are there the newest that is not terminating counts."""
+    """While both exist, the newest that is not terminating counts."""
     await world.daemon("pods")
     member(world, 0, annotations={"muster.dev/size": "2"})
     world.pod("web-a", labels=labelled(), annotations={"muster.dev/rank": "1"})

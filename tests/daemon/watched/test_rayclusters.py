@@ -1,4 +1,4 @@
-"""RayClusters on a whole daemon: what KubeRay does to them step by step, and what is said of it."""
+"""RayClusters on a whole daemon: KubeRay's actions on them step by step, and the reports about them."""
 
 import asyncio
 from typing import Any
@@ -13,7 +13,7 @@ QUIET = {"include-dashboard": "false"}
 
 
 def cluster(world: World, replicas: int, **metadata: Any) -> None:
-    """A RayCluster of one head and a group of workers, which is not asked for its nodes."""
+    """Put a RayCluster of one head and a group of workers, which is not asked for its nodes."""
     group = {"groupName": "small", "replicas": replicas, "minReplicas": 0, "maxReplicas": 8, "template": {}}
     spec = {"headGroupSpec": {"rayStartParams": QUIET, "template": {}}, "workerGroupSpecs": [group]}
     world.api.put(RAYCLUSTER, {"kind": "RayCluster", "metadata": {"namespace": "team", **metadata}, "spec": spec})

@@ -1,4 +1,4 @@
-"""A RayJob on a whole daemon: its submitter ends, and the pods of its cluster run on."""
+"""A RayJob on a whole daemon: its submitter ends, and the pods of its cluster still run."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""An object whose annotations cannot be read says so itself, and no other run is disturbed."""
+"""An object whose annotations cannot be read reports that itself, and no other run is disturbed."""
 
 import asyncio
 from dataclasses import replace

@@ -13,7 +13,7 @@ OOM = {"exitCode": 137, "reason": "OOMKilled"}
 
 
 def again(world: World, rank: int, times: int, **ended: Any) -> None:
-    """The kubelet has started the container of a member again."""
+    """Let the kubelet start the container of a member again."""
     path = f"{PODS}/run-{rank}"
     found = world.api.objects[path]
     last = {"finishedAt": world.api.now(), **(ended or OOM)}

@@ -1,4 +1,4 @@
-"""A daemon that watches over the runs of other controllers, on an API server in memory and in virtual time."""
+"""A daemon that watches the runs of other controllers, on an API server in memory and in virtual time."""
 
 from collections.abc import Callable, Coroutine
 from functools import partial
@@ -38,19 +38,19 @@ class World(Daemons):
         self.cluster.refused[WATCHED_KINDS[name].subject.plural] = gone
 
     def found(self, title: str, namespace: str = "team") -> Subject:
-        """What the daemon knows of a run."""
+        """Return the daemon's entry of a run."""
         subject = self.daemons[-1][0].find(namespace, title)
         assert subject is not None, f"{title} is not watched over"
         return subject
 
     def titles(self) -> list[str]:
-        """All subjects."""
+        """Return all subjects."""
         return sorted(subject.plan.title for subject in self.daemons[-1][0].subjects())
 
     def pod(
         self, name: str, *, ready: bool = True, ip: str = "10.0.0.1", namespace: str = "team", **metadata: Any
     ) -> Object:
-        """Make a pod that runs, or change it."""
+        """Make a running pod, or change it."""
         path = f"/api/v1/namespaces/{namespace}/pods/{name}"
         running = {"name": "train", "ready": ready, "state": {"running": {"startedAt": self.api.now()}}}
         conditions = [
@@ -64,7 +64,7 @@ class World(Daemons):
         return self.api.put(path, {"kind": "Pod", "metadata": own, "spec": spec, "status": status})
 
     def end(self, name: str, code: int = 0, namespace: str = "team") -> None:
-        """The program of a pod ends."""
+        """Let the program of a pod end."""
         path = f"/api/v1/namespaces/{namespace}/pods/{name}"
         reason = "Error" if code else "Completed"
         ended = {"exitCode": code, "reason": reason, "finishedAt": self.api.now()}
@@ -74,17 +74,17 @@ class World(Daemons):
         self.api.put(path, {**found, "status": status})
 
     def said(self) -> list[str]:
-        """Reason and message of each Event."""
+        """Return reason and message of each Event."""
         return [f"{each['reason']}: {each['message']}" for each in self.cluster.events()]
 
 
 def virtually(story: Callable[Concatenate[World, P], Coroutine[Any, Any, None]]) -> Callable[P, None]:
-    """A test of a story in virtual time. Nothing but Events may be written."""
+    """Make a test of a story in virtual time. Nothing but Events may be written."""
     return as_test(story, _play)
 
 
 def virtually_with_writes(story: Callable[Concatenate[World, P], Coroutine[Any, Any, None]]) -> Callable[P, None]:
-    """The same of a story that is about writes."""
+    """Make a test of a story that is about writes, in virtual time."""
     return as_test(story, partial(played, World))
 
 

@@ -19,7 +19,7 @@ from tests.daemon.web.subjects import Daemon
 
 @dataclass
 class Api:
-    """Reviews tokens and accesses. ``rights`` holds (user, verb, namespace or path)."""
+    """A server that reviews tokens and accesses. ``rights`` holds (user, verb, namespace or path)."""
 
     users: dict[str, str] = field(default_factory=lambda: {"alice's": "alice", "bob's": "bob", "root's": "root"})
     rights: set[tuple[str, str, str]] = field(default_factory=set)
@@ -78,7 +78,7 @@ class Api:
 
 
 def of_tenants() -> Daemon:
-    """A daemon with experiments in three namespaces; a pod's node and message must not reach a stranger."""
+    """Return a daemon with experiments in three namespaces; a pod's node and message must not reach a stranger."""
     return Daemon(
         [
             Subject(plan(namespace=namespace, name="run"), record(message=f"secret of {namespace}"), view())
@@ -89,7 +89,7 @@ def of_tenants() -> Daemon:
 
 @dataclass
 class Ground:
-    """A server that asks for tokens, and what it runs on. ``now`` is the clock of its memory."""
+    """A server that asks for tokens, and its world. ``now`` is the clock of its memory."""
 
     api: Api = field(default_factory=Api)
     now: float = 0.0

@@ -1,4 +1,4 @@
-"""A daemon as far as the HTTP server asks for it, and an experiment that it shows."""
+"""A daemon as far as the HTTP server needs it, and an experiment that it shows."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ EVIL = "<script>alert(1)</script>\"'&\ud800\0"
 
 @dataclass
 class Daemon:
-    """As much of a daemon as the server asks for."""
+    """The part of a daemon that the server needs."""
 
     here: list[Subject] = field(default_factory=list)
     problems: dict[str, str] = field(default_factory=dict)
@@ -37,7 +37,7 @@ class Daemon:
 
 
 def assembling() -> Subject:
-    """Rank 2's pod finds no node, so the roll stands at three of four."""
+    """Return an experiment whose rank 2 finds no node, so that its roll is three of four."""
     idle = pod(
         2, ready=False, started=False, scheduled=False, node="", phase=PodPhase.PENDING, waiting_reason="Unschedulable"
     )

@@ -1,4 +1,4 @@
-"""What the HTTP server answers: metrics, health, the roll call as JSON and as pages."""
+"""The answers of the HTTP server: metrics, health, the roll call as JSON and as pages."""
 
 import asyncio
 import re

@@ -40,7 +40,7 @@ def access(token: str) -> FixedAccess:
 
 
 def program(code: str) -> tuple[str, ...]:
-    """A process that reads its order and then does that."""
+    """Return the command of a process that reads its order and then runs that code."""
     return (sys.executable, "-c", f"import sys, time; order = sys.stdin.read(); {code}")
 
 
@@ -51,7 +51,7 @@ def files(archive: bytes) -> dict[str, str]:
 
 @pytest.fixture
 def cluster(tmp_path: Path) -> Iterator[LocalServer]:
-    """An API server with a run of two ranks, which takes one token."""
+    """Yield an API server with a run of two ranks, which takes one token."""
     with local_server(tmp_path) as server:
         from muster.client.blocking import BlockingClient
 
@@ -70,7 +70,7 @@ def cluster(tmp_path: Path) -> Iterator[LocalServer]:
 
 @asynccontextmanager
 async def served(made: Bundles | None, authenticator: Authenticator | None = None) -> AsyncIterator[ClientSession]:
-    """The port of a daemon that knows the run."""
+    """Yield a client of a daemon that knows the run."""
     daemon = Daemon([Subject(plan(namespace="default", name="mine"), record(), view())])
     registry = Instruments("1", tracked_pods=lambda: 0, queue_depth=lambda: 0).registry
     server = HttpServer(
@@ -85,7 +85,7 @@ async def served(made: Bundles | None, authenticator: Authenticator | None = Non
 
 
 def readers(*may: str) -> TokenAuthenticator:
-    """Reviews by which the owner of the cluster's token is ann; she may get experiments of those namespaces."""
+    """Return the authenticator by which the owner of the cluster's token is ann; she may get those experiments."""
     api = Api({TOKEN: "ann", "bobs": "bob"}, {(user, "get", each) for user in ("ann", "bob") for each in may})
     return TokenAuthenticator(Reviews(api, lambda: 0.0))
 
@@ -112,7 +112,7 @@ async def test_the_page_gives_the_archive_that_the_command_makes(
     await asyncio.to_thread(CliRunner().invoke, muster, ["bundle", "mine", "-o", str(file)], catch_exceptions=False)
     page, command = files(archive), files(file.read_bytes())
     assert sorted(page) == sorted(command)
-    same = set(page) - {"README.txt", "explain.txt"}  # which have ages
+    same = set(page) - {"README.txt", "explain.txt"}  # parts that have ages
     assert {name: page[name] for name in same} == {name: command[name] for name in same}
     assert "rank 1 was given [removed]" in page["last-lines.json"]
     assert "2/2 ranks arrived" in page["explain.txt"]
@@ -216,7 +216,7 @@ async def test_a_process_that_needs_too_much_memory_says_so(cluster: LocalServer
 
 
 async def test_no_credential_of_musterd_is_in_what_a_reader_gets() -> None:
-    """A client certificate would be taken before the reader's token."""
+    """The server would take a client certificate before the reader's token."""
     own = ClusterAccess(
         "https://api:6443", "Bearer of-musterd", "ca", "cert", "key", verify=False, server_name="n", proxy="http://p:1"
     )

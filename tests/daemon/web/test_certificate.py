@@ -28,7 +28,7 @@ class Mounted:
         self.certificate, self.key = folder / "tls.crt", folder / "tls.key"
 
     def renew(self) -> ssl.SSLContext:
-        """A certificate of a new authority. What a client needs that trusts this authority alone."""
+        """Make a certificate of a new authority. Return a client's context that trusts this authority alone."""
         authority = trustme.CA()
         issued = authority.issue_cert("localhost", "127.0.0.1")
         self._replace(self.key, issued.private_key_pem.bytes())
@@ -38,7 +38,7 @@ class Mounted:
         return trusting
 
     def spoil(self) -> None:
-        """The certificate of another key."""
+        """Write the certificate of another key."""
         issued = trustme.CA().issue_cert("localhost")
         self._replace(self.certificate, issued.cert_chain_pems[0].bytes())
 
@@ -63,7 +63,7 @@ def listener(mounted: Mounted, limits: Limits) -> Listener:
 
 
 async def read(host: str, port: int, trusting: ssl.SSLContext) -> str:
-    """The answer to a client of its own, so on a connection of its own."""
+    """Return the answer to a client with a connection of its own."""
     async with ClientSession() as session, session.get(f"https://{host}:{port}/", ssl=trusting) as answer:
         return await answer.text()
 

@@ -27,13 +27,13 @@ async def large(_: web.BaseRequest) -> web.Response:
 
 @dataclass
 class Peer:
-    """One connection of an attacker, from an address of its own on the loopback network."""
+    """One connection of an attacker, from its own address on the loopback network."""
 
     reader: asyncio.StreamReader
     writer: asyncio.StreamWriter
 
     async def ask(self, sent: bytes = REQUEST) -> bytes:
-        """The head and the small body of one answer; empty if the connection is closed."""
+        """Return the head and the small body of one answer; empty if the connection is closed."""
         try:
             self.writer.write(sent)
             async with asyncio.timeout(10):
@@ -44,7 +44,7 @@ class Peer:
             return b""
 
     async def closed(self) -> bool:
-        """Wait until the server has closed the connection; what it still sends is not read but dropped."""
+        """Wait until the server has closed the connection; its remaining bytes are dropped."""
         try:
             async with asyncio.timeout(10):
                 while await self.reader.read(2**16):

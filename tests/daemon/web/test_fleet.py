@@ -1,4 +1,4 @@
-"""Which experiments a page of the fleet shows, in which order, and what its filters count."""
+"""The experiments that a page of the fleet shows, their order, and the counts of its filters."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ DAY = 24 * 3600.0
 
 
 def subject(name: str, *, namespace: str = "team", operator: str = "jax", **facts: Any) -> Subject:
-    """An experiment of four ranks that have all arrived, unless these facts say otherwise."""
+    """Return an experiment of four ranks that have all arrived, unless these facts differ."""
     states = facts.pop("states", (RankState.CONNECTED,) * 4)
     total = {ClockName.TOTAL: Clock(DAY, ClockAction.FAIL)}
     of = plan(uid=name, name=name, namespace=namespace, operator=operator, clocks=total)
@@ -112,7 +112,7 @@ def test_filters_pass_what_has_all_their_values(filters: dict[str, str], expecte
 
 
 def test_counts_are_of_what_passes_all_other_filters() -> None:
-    """Each count is how many rows a click on its value shows."""
+    """Each count is the number of rows that a click on its value shows."""
     for filters in (
         {},
         {"namespace": "team"},

@@ -1,4 +1,4 @@
-"""What /readyz says, of whole daemons in virtual time."""
+"""The answers of /readyz, of whole daemons in virtual time."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
@@ -24,7 +24,7 @@ def forbidden(what: str) -> ApiError:
 
 
 class Api(FakeApi):
-    """Watches end when ``ended`` is set to that second, and ``closed`` refuses to open them."""
+    """A server that ends watches when ``ended`` is set to that second, and refuses to open them with ``closed``."""
 
     closed: ApiError | None = None
 
@@ -124,7 +124,7 @@ async def test_a_standby_that_cannot_read_the_lease_is_not_ready(api: Api) -> No
 
 @virtually
 async def test_a_daemon_that_lost_its_lease_does_not_say_that_it_leads(api: Api) -> None:
-    """It is named by the Lease still: another daemon has yet to take it."""
+    """The Lease still names it: another daemon has yet to take it."""
     one = Musterd(api, "one")
     await until(lambda: one.leads)
     identity = one.daemon.health.role().removeprefix("leading as ")

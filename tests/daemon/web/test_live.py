@@ -1,4 +1,4 @@
-"""Streams of live pages, in virtual time: when they send, what they send, and what bounds them."""
+"""Streams of live pages, in virtual time: their times, their content, and their bounds."""
 
 import asyncio
 import gc
@@ -26,7 +26,7 @@ P = ParamSpec("P")
 
 @dataclass
 class Reader:
-    """A page with two parts, and a browser that follows it. ``sent`` has what it was sent, and when."""
+    """A page with two parts, and a browser that follows it. ``sent`` has each update, and its time."""
 
     streams: Streams
     words: list[str] = field(default_factory=lambda: ["one", "two"])
@@ -55,18 +55,18 @@ class Reader:
 
     @property
     def parts(self) -> list[list[str]]:
-        """The ids of the parts of each event."""
+        """Return the ids of the parts of each event."""
         return [[each for each, _ in parts(text)] for _, text in self.sent if text.startswith("event: parts")]
 
 
 def parts(text: str) -> list[tuple[str, str]]:
-    """Id and HTML of each part of an event."""
+    """Return id and HTML of each part of an event."""
     data = next(line.removeprefix("data: ") for line in text.splitlines() if line.startswith("data: "))
     return msgspec.json.decode(data, type=list[tuple[str, str]])
 
 
 def to_a_reader(story: Callable[Concatenate[Reader, P], Coroutine[Any, Any, None]]) -> Callable[P, None]:
-    """A test of a story in virtual time."""
+    """Make a test of a story in virtual time."""
 
     async def run(test: Callable[[Reader], Coroutine[Any, Any, None]]) -> None:
         await test(Reader(Streams(Changes())))

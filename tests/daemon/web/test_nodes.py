@@ -18,7 +18,7 @@ SUSPECT = Suspect("gpu<b>", 12, 4, NOW - 6 * 3600, 0.4)
 
 
 class Few(Anyone):
-    """A reader who may list the runs of one namespace, and the authenticator that takes every reader for it."""
+    """A reader who may list the runs of one namespace, and the authenticator that accepts every reader."""
 
     async def sees_all(self) -> bool:
         return False

@@ -1,4 +1,4 @@
-"""Who may read what on the HTTP port, asked over a real socket; the reviews are answered by a pretended API server."""
+"""The rights of readers on the HTTP port, asked over a real socket; a pretended API server answers the reviews."""
 
 from base64 import b64encode
 from typing import Any
@@ -123,7 +123,7 @@ async def test_one_experiment_needs_the_right_to_get_it_whether_it_exists_or_not
 
 @pytest.mark.parametrize("name", ["token", "access_token", "authorization"])
 async def test_a_token_in_an_address_is_none(ground: Ground, name: str) -> None:
-    """It would stand in the logs of proxies and in the history of the browser."""
+    """The token would be in the logs of proxies and in the history of the browser."""
     ground.api.rights.add(("alice", "list", ""))
     assert (await ground.get(f"/?{name}=alice%27s"))[0] == 401
     assert (await ground.get(f"/events/?{name}=alice%27s"))[0] == 401

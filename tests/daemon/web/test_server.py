@@ -33,7 +33,7 @@ async def test_only_reading_is_allowed(client: ClientSession) -> None:
 
 
 async def raw(server: str, sent: bytes) -> bytes:
-    """What the server says to these bytes before it closes the connection."""
+    """Return the server's answer to these bytes before it closes the connection."""
     reader, writer = await asyncio.open_connection("127.0.0.1", int(server.rsplit(":", 1)[1]))
     try:
         writer.write(sent)

@@ -22,7 +22,7 @@ AMBIGUOUS = {
     "a body of that length": b"Content-Length: " + LENGTH + b"\r\n\r\n",
     "chunks": b"Transfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n",
 }
-"""What stands after the Host header, up to the second request."""
+"""The text after the Host header, up to the second request."""
 
 
 @pytest.mark.parametrize("name", AMBIGUOUS)

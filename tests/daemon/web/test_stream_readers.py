@@ -1,4 +1,4 @@
-"""Who may follow a page: a stream is for the readers of its page, for as long as they may read it."""
+"""The readers of a stream: those of its page, for as long as they may read it."""
 
 import asyncio
 
@@ -40,14 +40,14 @@ async def test_a_stream_ends_when_the_right_or_the_token_does(ground: Ground) ->
                 ground.api.rights.remove((user, "get", "red"))
             else:
                 del ground.api.users[f"{user}'s"]
-            ground.now += 61  # what was remembered is forgotten
+            ground.now += 61  # the remembered answers are forgotten
             async with asyncio.timeout(10):
                 rest = await stream.content.read()
         assert b"event: refused" in rest, lost
 
 
 async def until_cut(stream: ClientResponse) -> bytes:
-    """What is received until the server cuts the connection."""
+    """Return the bytes until the server cuts the connection."""
     received = b""
     try:
         while part := await stream.content.readany():
@@ -64,7 +64,7 @@ async def test_a_stream_is_cut_and_not_refused_while_no_right_can_be_checked(gro
     async with ground.session.get("/events/experiments/red/run", headers=sign_in) as stream:
         await stream.content.readuntil(b"\n\n")
         ground.api.problem = Unreachable("connection refused")
-        ground.now += 61  # what was remembered is forgotten
+        ground.now += 61  # the remembered answers are forgotten
         async with asyncio.timeout(10):
             received = await until_cut(stream)
     assert b"event: refused" not in received

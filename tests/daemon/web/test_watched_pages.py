@@ -20,14 +20,14 @@ HREF = re.compile(r'href="(.*?)"')
 
 
 async def run(world: World, kind: str, *, image: bool = True) -> str:
-    """Let a run of that kind stand for minutes, of which rank 1 waits for its image and rank 2 has no pod; its page."""
+    """Return the page of a run of that kind after minutes: rank 1 waits for its image and rank 2 has no pod."""
     daemon = await stood(world, kind)
     pages = Pages(daemon, daemon.health.role, world.cluster.wall, Runbooks(PUBLISHED))
     return pages.experiment(world.found(name_of(kind)), {})[1]
 
 
 async def stood(world: World, kind: str) -> Daemon:
-    """The musterd that has watched such a run for minutes."""
+    """Return the musterd that has watched such a run for minutes."""
     wanted, subject = WATCHED_KINDS[kind].sample, WATCHED_KINDS[kind].subject
     if kind != "pods":
         world.serve(kind)
@@ -52,7 +52,7 @@ async def stood(world: World, kind: str) -> Daemon:
 
 
 def waiting(world: World, name: str, container: str) -> None:
-    """Its image cannot be pulled."""
+    """Let a pod wait for an image that cannot be pulled."""
     path = f"/api/v1/namespaces/team/pods/{name}"
     found = world.api.objects[path]
     why = {"reason": "ImagePullBackOff", "message": 'Back-off pulling image "example.org/train:2"'}
@@ -63,7 +63,7 @@ def waiting(world: World, name: str, container: str) -> None:
 
 
 def text(html: str, section: str) -> str:
-    """The words of a section."""
+    """Return the words of a section."""
     inside = re.search(rf'<section id="{section}"[^>]*>(.*?)</section>', html, re.DOTALL)
     return unescape(" ".join(re.sub(r"<[^>]*>", " ", inside[1]).split())) if inside else ""
 

@@ -20,7 +20,7 @@ from tests.fakes.certificates import Authority
 
 
 class Time:
-    """A clock moved by hand."""
+    """A clock that the test moves."""
 
     def __init__(self) -> None:
         self.now = 0.0
@@ -30,7 +30,7 @@ class Time:
 
 
 def only(token: Callable[[], str]) -> Step:
-    """Let in who shows ``token``."""
+    """Accept only the requests that have ``token``."""
 
     async def step(request: Request, reply: Reply) -> None:
         welcome = request.headers.get("authorization") == f"Bearer {token()}"
@@ -155,7 +155,7 @@ async def test_a_plugin_is_run_again_before_its_token_ends_and_after_a_refusal(t
 
 
 async def test_requests_and_streams_go_on_while_a_plugin_renews_an_expired_token(tmp_path: Path) -> None:
-    """The followed log that is open when the token expires, and what others ask meanwhile, must not be cut off."""
+    """The followed log that is open when the token expires, and other requests meanwhile, must not be cut off."""
     pause, renewing, refused = asyncio.Event(), asyncio.Event(), asyncio.Event()
     allowed = {"Bearer one", "Bearer two"}
 
@@ -214,7 +214,7 @@ async def test_a_hanging_plugin_is_started_once_and_requests_end_at_their_timeou
         with pytest.raises(Unreachable, match="not opened within"):
             async with connection.lines("/x", params={}, silence=0.05):
                 pass
-        with pytest.raises(ApiError, match="failed to decode process output"):  # it has ended, and said nothing
+        with pytest.raises(ApiError, match="failed to decode process output"):  # it has ended without an output
             await connection.request("GET", "/x", timeout=5)
         await connection.aclose()
     assert (tmp_path / "runs").read_text() == "\n"
@@ -235,7 +235,7 @@ async def test_closing_does_not_wait_for_a_plugin(tmp_path: Path) -> None:
     asking = asyncio.create_task(connection.request("GET", "/x"), name="request")
     await started.wait()
     await connection.aclose()
-    with pytest.raises(Unreachable, match="closed"):  # the asker itself was not cancelled
+    with pytest.raises(Unreachable, match="closed"):  # the asking task itself was not cancelled
         await asking
 
 
@@ -258,7 +258,7 @@ async def test_a_rotated_ca_and_client_certificate_are_used(tmp_path: Path) -> N
         await connection.request("GET", "/x")
         first = await connection.credentials.current()
         assert await connection.credentials.renew(first) is not first
-        assert (await connection.credentials.current()).tls is first.tls  # nothing changed: the context stays
+        assert (await connection.credentials.current()).tls is first.tls  # nothing changed: the context is the same
     async with api_server(otherwise=answer(200, {}), tls=listening(new)) as server:
         server.kubeconfig(tmp_path, user, cluster)
         time.now += 11
@@ -306,7 +306,7 @@ async def test_the_service_account_is_read_again_after_a_refusal_and_asks_no_pro
     async with api_server(otherwise=only(lambda: allowed), tls=context) as server:
         monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "127.0.0.1")
         monkeypatch.setenv("KUBERNETES_SERVICE_PORT", server.url.rpartition(":")[2])
-        monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:1")  # for the pod's own errands, not for its API server
+        monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:1")  # for the pod's other requests, not for its API server
         connection = connect(InCluster(tmp_path), time)
         await connection.request("GET", "/x")
         (tmp_path / "token").write_text("two, at once")

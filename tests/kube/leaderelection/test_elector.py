@@ -23,7 +23,7 @@ def world() -> Iterator[World]:
 
 
 def pair(world: World, terms: Terms = DEFAULT) -> tuple[Candidate, Candidate]:
-    """A leader, and a standby whose clocks have nothing in common with the leader's."""
+    """Return a leader, and a standby whose clocks have nothing in common with the leader's."""
     first = Candidate(world, "a", terms)
     world.run(terms.duration * 2, lambda: first.leads)
     second = Candidate(world, "b", terms, offset=86_400.0)
@@ -34,7 +34,7 @@ def pair(world: World, terms: Terms = DEFAULT) -> tuple[Candidate, Candidate]:
 
 
 def settled(world: World, candidate: Candidate) -> bool:
-    """It leads, and its work has begun."""
+    """Return True if it leads, and its work has begun."""
     return candidate.leads and candidate.working
 
 
@@ -114,7 +114,7 @@ def test_a_released_lease_is_taken_at_the_next_read(world: World, terms: Terms, 
 
 
 def has_sent_a_put(sent: Sequence[tuple[float, str]], before: int) -> bool:
-    """Whether the last request is a PUT, sent after the first ``before`` ones."""
+    """Return True if the last request is a PUT, sent after the first ``before`` ones."""
     return len(sent) > before and "PUT" in sent[-1][1]
 
 
@@ -207,7 +207,7 @@ def test_an_acquisition_whose_answer_is_lost_counts_once_it_is_read(world: World
 @pytest.mark.parametrize("mode", [Mode.UNANSWERED, Mode.LATE])
 def test_a_created_lease_whose_answer_is_lost_leads_only_after_its_duration(world: World, mode: Mode) -> None:
     one = Candidate(world, "a")
-    world.run(0.008)  # it has read that there is none
+    world.run(0.008)  # it has read that no Lease exists
     one.machine.cable.mode = mode
     world.run(4)
     one.machine.cable.mode = Mode.FINE
@@ -256,7 +256,7 @@ def test_a_deleted_lease_is_created_again_by_its_holder_and_not_taken_early_by_o
 
 
 def test_the_longer_of_two_lease_durations_counts(world: World) -> None:
-    """In the middle of an upgrade that shortens the times."""
+    """As in the middle of an upgrade that shortens the times."""
     one = Candidate(world, "a", DEFAULT)
     world.run(16)
     two = Candidate(world, "b", FAST)

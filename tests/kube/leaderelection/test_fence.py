@@ -1,4 +1,4 @@
-"""The fence: which requests are sent, which are not, and which are cancelled under way."""
+"""The fence: the requests that are sent, those that are not, and those that are cancelled in progress."""
 
 import asyncio
 import time
@@ -17,7 +17,7 @@ from tests.fakes.apiserver import Reply, Request, api_server
 
 
 class Wire:
-    """Answers once ``answer`` is set; ``sent`` has every request."""
+    """A transport that answers once ``answer`` is set; ``sent`` has every request."""
 
     def __init__(self) -> None:
         self.sent: list[str] = []
@@ -39,7 +39,7 @@ class Wire:
 
 
 class Clock:
-    """The fence's clock; the loop's is another."""
+    """The fence's clock, which differs from the loop's."""
 
     now = 1000.0
 
@@ -62,7 +62,7 @@ async def test_a_closed_fence_sends_nothing() -> None:
 
 
 async def test_a_fence_closes_by_the_clock() -> None:
-    """Nothing ran since: the process was stopped."""
+    """Nothing ran since, as in a stopped process."""
     wire, clock = Wire(), Clock()
     fence = Fence(clock)
     transport = FencedTransport(wire, fence)
@@ -122,7 +122,7 @@ async def test_watches_need_no_fence() -> None:
 async def test_a_request_is_not_sent_again_after_the_process_was_suspended(
     tmp_path: Path,
 ) -> None:
-    """The server asks to wait a second; meanwhile the whole process stands still until its time is over."""
+    """The server asks for a wait of a second; meanwhile the whole process is stopped until its time is over."""
     asked: list[str] = []
     came = asyncio.Event()
 

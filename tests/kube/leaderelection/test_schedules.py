@@ -1,9 +1,9 @@
 """Two daemons under a thousand random schedules of faults: at most one may write, and in the end one does.
 
-Whatever happens in a history comes from its seed. Clocks start anywhere, run up to 3 % too fast or too slow, and wall
-clocks are wrong. Processes are stopped, killed and started again, leave and come back; requests are refused, lost,
-carried out late or without an answer, for one daemon or for both; the server is slow; a stranger edits the Lease, or
-deletes it.
+Every event of a history comes from its seed. Clocks start anywhere, run up to 3 % too fast or too slow, and wall clocks
+are wrong. Processes are stopped, killed and started again, leave and come back; requests are refused, lost, applied
+late or without an answer, for one daemon or for both; the server is slow; another client edits the Lease, or deletes
+it.
 """
 
 from collections.abc import Callable
@@ -19,13 +19,14 @@ from tests.fakes.machines import WORK, Mode, World
 
 HISTORIES = 1000
 AT_EACH_CHANGE = 100
-"""The others are slow."""
+"""The seeds that each change plays; the others are slow."""
 BATCH = 20
 STORM = 8.0
 """Seconds of faults."""
 CALM = 5.0
-"""Seconds after which one daemon leads: the patience (2 s, as whole seconds are written) or the wait for a Lease made
-anew, a few looks, slow clocks."""
+"""Seconds after which one daemon leads: the patience (2 s, as whole seconds are written) or the wait for a new Lease, a
+few looks, slow clocks.
+"""
 
 
 class History:
@@ -41,7 +42,7 @@ class History:
         self.faults: list[str] = []
 
     def run(self) -> None:
-        """The storm, then the calm."""
+        """Play the storm, then the calm."""
         try:
             while self.world.now < STORM:
                 self.world.run(self.random.expovariate(1.5))
@@ -60,12 +61,12 @@ class History:
             self.world.close()
 
     def look(self) -> None:
-        """The rule, at every instant."""
+        """Check the rule, at every instant."""
         may_write = [candidate.name for candidate in self.all if candidate.leads]
         assert len(may_write) <= 1, f"{may_write} may write at {self.world.now:.3f} s after {self.faults}"
 
     def fresh(self) -> Candidate:
-        """A daemon is started."""
+        """Start a daemon."""
         clock = {"offset": self.random.uniform(0, 1e6), "rate": self.random.uniform(0.97, 1.03)}
         one = Candidate(self.world, f"d{next(self.names)}", FAST, **clock)
         one.wall_error = self.random.uniform(-1e5, 1e5)
@@ -74,12 +75,12 @@ class History:
         return one
 
     def sent(self, sender: Candidate, path: str) -> None:
-        """Something left ``sender``."""
+        """Check a request of ``sender``: only a leader writes."""
         if path == WORK:
             assert sender.leads, f"{sender.name} wrote at {self.world.now:.3f} s and did not lead, after {self.faults}"
 
     def strike(self) -> None:
-        """One fault, for a while."""
+        """Make one fault, for a while."""
         which = self.random.randrange(2)
         one, cable = self.now[which], self.now[which].machine.cable
         back = self.random.choice((0.1, 0.5, 1.0, 2.0, 4.0))

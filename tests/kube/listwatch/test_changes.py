@@ -39,7 +39,7 @@ class Script:
     now: float = 0.0
 
     async def sleep(self, seconds: float) -> None:
-        """Time passes only here."""
+        """Let time pass; it passes only here."""
         self.now += seconds
         await asyncio.sleep(0)
 
@@ -73,12 +73,12 @@ class Script:
         self.asked.append((verb, params, self.now))
 
     def versions(self) -> list[str]:
-        """The versions that watches began from."""
+        """Return the versions that watches began from."""
         return [params["resourceVersion"] for verb, params, _ in self.asked if verb == "watch"]
 
 
 async def steps(script: Script, number: int, **options: Any) -> list[str]:
-    """The first changes as ``KIND name@version``."""
+    """Return the first changes as ``KIND name@version``."""
     found: list[str] = []
     stream = changes(script, PATH, random=random.Random(1), clock=lambda: script.now, sleep=script.sleep, **options)
     async with asyncio.timeout(5), aclosing(stream):

@@ -1,4 +1,4 @@
-"""The informer of whole objects: what it reports, and the dictionary it keeps."""
+"""The informer of whole objects: its reports, and the dictionary that it keeps."""
 
 import asyncio
 from collections.abc import AsyncIterator

@@ -15,7 +15,7 @@ PATH = "/api/v1/services"
 
 
 class Server:
-    """``count`` objects of ``size`` bytes; an answer beyond ``most`` bytes is not read."""
+    """A server with ``count`` objects of ``size`` bytes; an answer beyond ``most`` bytes is not read."""
 
     def __init__(self, count: int, size: int, most: int = 10**9) -> None:
         self.count, self.size, self.most = count, size, most

@@ -49,13 +49,13 @@ REJECTED = refusal(
 
 @dataclass
 class Run:
-    """One reflector and everything it did."""
+    """One reflector and all its effects."""
 
     server: ApiServer
     reflector: Reflector[Pod] = field(init=False)
     store: Store[Pod] = field(init=False)
     changes: list[tuple[str, int, int]] = field(default_factory=list)
-    """uid, old and new resourceVersion (0: none)."""
+    """The uid, the old and the new resourceVersion (0: none)."""
     versions: list[int] = field(default_factory=list)
     reports: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     slept: list[float] = field(default_factory=list)
@@ -215,7 +215,7 @@ async def test_a_new_list_reports_what_changed_meanwhile(tmp_path: Path) -> None
         answer(200, listing([pod("a", 1), pod("c", 8), pod("d", 9)], 10)),
     )
     async with scripted(tmp_path, *script, paged=True) as run:
-        assert run.changes[3:] == [("b", 2, 0), ("c", 3, 8), ("d", 0, 9)]  # and of a nothing: it is the same
+        assert run.changes[3:] == [("b", 2, 0), ("c", 3, 8), ("d", 0, 9)]  # and of an empty answer: it is the same
         assert run.reflector.feed.relists == 1
         assert run.reflector.reconnects == {"expired": 1}
         assert run.server.requests[-1].params["resourceVersion"] == "10"
@@ -312,7 +312,7 @@ async def test_the_delay_is_forgotten_after_two_quiet_minutes(tmp_path: Path) ->
     script = (answer(200, listing([], 5)), *[broken] * 5, stream(bookmark(6)), broken)
 
     async with scripted(tmp_path, *script, paged=True, ticks=70.0) as run:
-        # Between two failures lie 70 s; between the last two 140 s and a watch that held.
+        # 70 s pass between two failures; 140 s and a watch that lasted between the last two.
         assert len(run.slept) == 6
         assert run.slept[4] > 6
         assert run.slept[5] <= 0.8
@@ -404,7 +404,7 @@ async def test_unreadable_objects_are_skipped_and_reported_once(tmp_path: Path) 
         assert run.reflector.decode_errors == 8
         messages = [message for message, _ in run.reports]
         assert messages.count("an object cannot be read and is skipped") == 1
-        assert run.versions == [5, 8, 9]  # what could be known of the unreadable one is used: how far the stream is
+        assert run.versions == [5, 8, 9]  # the known part of the unreadable one is used: the position of the stream
         assert run.reflector.reconnects == {"ended": 1}
 
 
@@ -443,7 +443,7 @@ async def test_a_pod_that_leaves_the_selector_and_returns_is_kept(tmp_path: Path
 
 
 async def test_events_from_before_the_list_are_dropped(tmp_path: Path) -> None:
-    """As an API server's lagging cache may send them after a newer one answered the list."""
+    """As a lagging cache of an API server may send them after a newer one answered the list."""
     script = (
         answer(200, listing([pod("a", 4)], 9)),
         stream(event("ADDED", pod("ghost", 6)), event("MODIFIED", pod("a", 3)), event("MODIFIED", pod("a", 10))),
@@ -455,7 +455,7 @@ async def test_events_from_before_the_list_are_dropped(tmp_path: Path) -> None:
 
 
 def seen(version: int, *objects: dict[str, Any], problems: tuple[str, ...] = ()) -> ObjectList[Pod]:
-    """A list that was read beside the watch."""
+    """Return a list that was read beside the watch."""
     page = pods.DECODER.page(json.dumps(listing(list(objects), version)).encode())
     return ObjectList({each.uid: each for each in page.objects}, page.version, list(problems))
 

@@ -1,7 +1,7 @@
 """A reflector follows a real API server through a bad network, and ends with the objects of the server.
 
 The server is the local cluster's; the transport breaks watches and lists at random. The differences that the store
-reported must add up to what it holds.
+reported must add up to its content.
 """
 
 import asyncio
@@ -73,7 +73,7 @@ def body(name: str) -> bytes:
 
 
 async def disturb(connection: Connection, random: Random, steps: int, looks: Callable[[], Awaitable[object]]) -> None:
-    """Create, relabel (out of the selector and back) and delete pods, and look at them past the watch."""
+    """Create, relabel (out of the selector and back) and delete pods, and read them past the watch."""
     alive: set[str] = set()
     for number in range(steps):
         if random.random() < 0.2:

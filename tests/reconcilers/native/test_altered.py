@@ -1,4 +1,4 @@
-"""Pods that are not seen any more are asked for by name."""
+"""Unseen pods are read by name."""
 
 from typing import Any
 

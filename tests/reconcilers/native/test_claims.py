@@ -1,4 +1,4 @@
-"""EnsureClaims creates the claim of the shared volume or finds it, and says what keeps it away."""
+"""EnsureClaims creates the claim of the shared volume or finds it, and reports an obstacle."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""The pods of an Experiment that is gone are deleted only if the live API says that it is gone, and only its own."""
+"""The pods of a gone Experiment are deleted only if the live API shows that it is gone, and only its own."""
 
 import pytest
 

@@ -18,7 +18,7 @@ from tests.fakes.plans import gang, member_of, members, pod_path, record, submit
 
 @pytest.fixture(autouse=True)
 def page_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The simulated world, where it is imported, has smaller pages."""
+    """Use the usual page size: the simulated world, if it is imported, has smaller pages."""
     monkeypatch.setattr(live_pods, "PAGE", 500)
 
 

@@ -14,7 +14,7 @@ from tests.fakes.plans import gang
 
 
 class Admission:
-    """Raises ``error`` for every create, or admits where it is None. ``limits`` are the time limits it was given."""
+    """A server that raises ``error`` for each create, or admits without one. ``limits`` has the calls' time limits."""
 
     def __init__(self) -> None:
         self.error: Unreachable | Forbidden | None = None
@@ -42,7 +42,7 @@ class Admission:
 
 
 class Creates:
-    """Creates of one daemon."""
+    """The creates of one daemon."""
 
     def __init__(self) -> None:
         self.admission = Admission()
@@ -59,7 +59,7 @@ class Creates:
             await self.calls.create(gang(1, namespace=namespace), "pods", b"{}")
 
     async def limit(self, namespace: str) -> float | None:
-        """The time limit of a create that is admitted, which ends the longer waiting."""
+        """Return the time limit of an admitted create, which ends the longer waiting."""
         self.admission.error = None
         await self.calls.create(gang(1, namespace=namespace), "pods", b"{}")
         return self.admission.limits[-1]

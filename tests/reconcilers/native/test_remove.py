@@ -1,4 +1,4 @@
-"""DeleteSubject deletes the object that was decided on: by uid and resourceVersion."""
+"""DeleteSubject deletes the object of the decision: by uid and resourceVersion."""
 
 import pytest
 
@@ -16,7 +16,7 @@ DELETE = f"DELETE {PATH}"
 
 
 def bench_with(plan: Plan = PLAN) -> tuple[Bench, int]:
-    """A bench whose API server has the object, and the object's resourceVersion."""
+    """Return a bench whose API server has the object, and the object's resourceVersion."""
     bench = Bench()
     made = bench.api.put(PATH, {"metadata": {"name": plan.name, "namespace": plan.namespace, "uid": plan.uid}})
     return bench, int(made["metadata"]["resourceVersion"])

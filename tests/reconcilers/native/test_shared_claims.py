@@ -1,4 +1,4 @@
-"""Which claims that exist a JobSet uses: those that it owns, and retained ones that are alike and nobody else's."""
+"""The existing claims that a JobSet uses: its own, and equal retained ones that belong to nobody else."""
 
 from dataclasses import replace
 from typing import Any
@@ -21,7 +21,7 @@ STORED = {
     "volumeMode": "Filesystem",
     "volumeName": "pv-1",
 }
-"""As the API server and the volume binder complete it."""
+"""The claim as the API server and the volume binder complete it."""
 RETAINED = Claim("data-moe", SPEC, labels={JOBSET_NAME: "moe"}, owned=False)
 OWNED = replace(RETAINED, owned=True)
 PATH = core("lab", "persistentvolumeclaims", "data-moe")

@@ -48,13 +48,13 @@ async def do(bench: Bench, action: Action, plan: Plan) -> Outcome:
 
 
 def seen(bench: Bench, plan: Plan) -> Workload:
-    """The Workload as the watch brings it."""
+    """Return the Workload as the watch delivers it."""
     page = DECODER.page(encode({"metadata": {"resourceVersion": "1"}, "items": [bench.api.objects[path_of(plan)]]}))
     return page.objects[0]
 
 
 def admit(bench: Bench, plan: Plan, flavors: Mapping[str, str], **status: Any) -> Workload:
-    """Kueue admits the Workload with these flavors."""
+    """Let Kueue admit the Workload with these flavors."""
     true = [
         {"type": kind, "status": "True", "reason": kind, "message": "", "lastTransitionTime": "2026-11-22T00:00:00Z"}
         for kind in ("QuotaReserved", "Admitted")

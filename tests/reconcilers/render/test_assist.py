@@ -1,4 +1,4 @@
-"""What ``spec.assist`` adds to a pod, and that everything else of it stays as it is."""
+"""The additions of ``spec.assist`` to a pod, whose other parts stay unchanged."""
 
 import json
 import os
@@ -41,7 +41,7 @@ ADDED = {
     ANNOTATION_ASSIST_WORK: WORK_CODE,
 }
 MOST = 60 * 1024
-"""Bytes that a pod may grow by."""
+"""Most bytes by which a pod may grow."""
 
 
 def pod_of(plan: Plan) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The line of a member runs as it was written, and the program that it runs hears SIGTERM."""
+"""The line of a member runs as it was written, and its program receives SIGTERM."""
 
 import os
 import re
@@ -18,7 +18,7 @@ from muster.reconcilers.render.command import FORWARDER, command_of, with_exec
 
 
 def kubelet(line: str, env: dict[str, str]) -> str:
-    """The kubelet's expansion of one argument, after its description; it works on bytes."""
+    """Expand one argument as the kubelet does, after its description; it works on bytes."""
     text, out, at = line.encode(), b"", 0
     while at < len(text):
         following = text[at + 1 : at + 2]
@@ -35,12 +35,12 @@ def kubelet(line: str, env: dict[str, str]) -> str:
 
 
 def started(line: str) -> list[str]:
-    """What the container's first process gets."""
+    """Return the arguments of the container's first process."""
     return [kubelet(argument, {}) for argument in command_of(line)]
 
 
 def run(arguments: list[str], place: Path) -> tuple[int, str]:
-    """Exit status and output in a new folder of that name, because a redirection makes files."""
+    """Return exit status and output in a new folder of that name, because a redirection makes files."""
     place.mkdir()
     try:
         done = subprocess.run(
@@ -197,7 +197,7 @@ NAMESPACE = ["unshare", "--user", "--map-root-user", "--pid", "--fork", "--mount
 
 
 def refusal() -> str:
-    """Why this machine makes no pid namespace; empty where it does."""
+    """Return why this machine makes no pid namespace; empty if it does."""
     try:
         done = subprocess.run([*NAMESPACE, "true"], capture_output=True, text=True, check=False)
     except OSError as error:
@@ -251,5 +251,5 @@ def test_the_program_hears_sigterm_and_its_end_is_waited_for(
 
 
 def first_process(parent: int) -> int:
-    """The pid here of process 1 of the namespace."""
+    """Return the pid here of process 1 of the namespace."""
     return int(Path(f"/proc/{parent}/task/{parent}/children").read_text().split()[0])

@@ -49,7 +49,7 @@ HOSTILE = [
 
 
 def full(**changes: Any) -> Plan:
-    """A plan that uses every field, with two groups."""
+    """Return a plan that uses every field, with two groups."""
     every_field = PodSpec(
         image="registry.example/train:1",
         command="python3 -u main.py",

@@ -1,4 +1,4 @@
-"""What ``spec.progressEndpoint`` gives to a member: where to report, and proof that it is that pod."""
+"""The parts of a member from ``spec.progressEndpoint``: the address to report to, and the proof of its pod."""
 
 from dataclasses import replace
 from typing import Any
@@ -18,7 +18,7 @@ def pod_of(plan: Plan, endpoint: Endpoint | None = ENDPOINT) -> dict[str, Any]:
 
 
 def asking() -> Plan:
-    """A run that asks for the endpoint."""
+    """Return a run that asks for the endpoint."""
     plan = gang()
     (group,) = plan.groups
     return replace(plan, groups=(replace(group, pod=replace(group.pod, progress_endpoint=True)),))

@@ -20,7 +20,7 @@ HOSTILE = ["\0name\0 \0rank\0", "\\u0000name\\u0000", 'x", "privileged": true, "
 
 
 def planned(template: dict[str, Any], **spec: Any) -> Plan:
-    """The plan of a checked experiment of two workers with this template."""
+    """Return the plan of a checked experiment of two workers with this template."""
     body = {
         "operator": "jax",
         "image": "train:1",
@@ -146,18 +146,18 @@ ENV = st.sampled_from(["A", "B", "RANK", "MUSTER_RANK", "JAX_COORDINATOR_ADDRESS
 
 
 def mostly(good: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
-    """One value in sixteen is of any kind."""
+    """Draw values, one in sixteen of any kind."""
     return st.integers(0, 15).flatmap(lambda number: good if number else JSON)
 
 
 def records(key: str, names: st.SearchStrategy[str], **optional: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
-    """Lists of mappings with names of their own."""
+    """Draw lists of mappings with names of their own."""
     element = st.fixed_dictionaries({key: names}, optional=optional)
     return mostly(st.lists(element, max_size=3, unique_by=lambda each: each[key]))
 
 
 def container(name: str) -> st.SearchStrategy[Any]:
-    """A container that is likely to be accepted."""
+    """Draw a container that is likely to be accepted."""
     mounts = mostly(st.lists(st.fixed_dictionaries({"name": VOLUMES, "mountPath": PATHS}), max_size=1))
     fields: dict[str, st.SearchStrategy[Any]] = {
         "env": records("name", ENV, value=st.text(max_size=3)),

@@ -58,7 +58,7 @@ def test_the_pod_is_the_template_with_the_identity_of_the_member() -> None:
 
 
 def test_variables_go_to_every_container_and_win_over_those_of_the_template() -> None:
-    """They stand first, so that the template's may refer to them."""
+    """The variables come first, so that the template's may refer to them."""
     spec = render_pod(_plan(), member_of(_plan(), 1), 0)["spec"]
     assert [each["env"] for each in spec["containers"]] == [
         [{"name": "RANK", "value": "1"}, {"name": "ME", "value": "$(RANK)"}],
@@ -69,7 +69,7 @@ def test_variables_go_to_every_container_and_win_over_those_of_the_template() ->
 
 
 def test_only_the_coordinators_pod_has_its_labels() -> None:
-    """Also where the pods of a group are rendered from one piece of JSON."""
+    """Also if the pods of a group are rendered from one piece of JSON."""
     plan = _plan()
     template = PodTemplate(plan, plan.groups[0], 0)
     for rank in (0, 1):
@@ -79,7 +79,7 @@ def test_only_the_coordinators_pod_has_its_labels() -> None:
 
 
 def test_the_service_and_events_name_the_subject() -> None:
-    """The Service bears the subdomain."""
+    """The Service has the name of the subdomain."""
     plan = edited(_plan(), subdomain="net")
     service = render_service(plan)
     assert service["metadata"]["name"] == "net"

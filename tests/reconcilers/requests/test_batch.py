@@ -53,7 +53,7 @@ async def test_after_an_error_nothing_more_is_begun() -> None:
 
 
 async def test_a_batch_whose_items_are_done_does_not_wait_for_another_slot() -> None:
-    """Its namespace has more than its share by then, because others have come, and another experiment of it hangs."""
+    """The namespace has more than its share by then, because others have come, and another experiment of it hangs."""
     share, batch, answered = FairShare(8), Batch[int](), asyncio.Event()
 
     async def work(item: int) -> int:

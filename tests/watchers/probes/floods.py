@@ -1,9 +1,9 @@
-"""Peers that send without end, one per kind of flood, and the figures of a process that probes them.
+"""Peers that send forever, one per kind of flood, and the figures of a process that probes them.
 
-``python -m tests.watchers.probes.floods uvloop|asyncio`` asks each of them several times, in an own process whose
-memory is measured, and prints a JSON object per kind. The peers run in threads of the process that starts it.
-``python -m tests.watchers.probes.floods KIND PORT`` is such a peer, on every address of its machine or pod. Whenever a
-connection has ended, it prints how many bytes it has sent so far, and to how many connections.
+``python -m tests.watchers.probes.floods uvloop|asyncio`` asks each of them several times, in a process whose memory is
+measured, and prints a JSON object per kind. The peers run in threads of the process that starts it. ``python -m
+tests.watchers.probes.floods KIND PORT`` is such a peer, on every address of its machine or pod. Whenever a connection
+has ended, it prints how many bytes it has sent so far, and to how many connections.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ PIECE = 64 * 1024
 
 
 def frame(kind: int, flags: int = 0, stream: int = 0, payload: bytes = b"") -> bytes:
-    """An HTTP/2 frame."""
+    """Return an HTTP/2 frame."""
     return struct.pack(">I", len(payload))[1:] + bytes([kind, flags]) + struct.pack(">I", stream) + payload
 
 
@@ -41,7 +41,7 @@ ANSWER = frame(1, 0x4, 1, b"\x88")
 
 @dataclass(frozen=True)
 class Flood:
-    """What a peer sends: first ``opening``, then, once it has been asked, ``answer`` and ``again`` without end."""
+    """The bytes of a peer: first ``opening``, then, once it has been asked, ``answer`` and ``again`` forever."""
 
     probe: ProbeKind
     again: bytes
@@ -74,7 +74,7 @@ NODES = b",".join(
     for node in range(10_000)
 )
 LIST = b'{"data": {"result": {"result": [' + NODES + b'], "total": 10000}}}'
-"""What the head of the largest Ray cluster answers."""
+"""The answer of the head of the largest Ray cluster."""
 FLOODS = {
     "the longest list of nodes": Flood(
         ProbeKind.RAY,
@@ -145,7 +145,7 @@ FLOODS = {
 
 
 class Peer:
-    """Sends one flood to each connection, from threads."""
+    """The sender of one flood to each connection, from threads."""
 
     def __init__(
         self,
@@ -157,7 +157,7 @@ class Peer:
         self._report = report
         self._lock = threading.Lock()
         self.sent = 0
-        """Bytes that the kernel took: those that were read, and what both kernels keep of each connection."""
+        """Bytes that the kernel took: those that were read, and those in both kernels for each connection."""
         self._listener = socket.create_server(address)
         self._listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, PIECE)
         self.port = int(self._listener.getsockname()[1])
@@ -166,7 +166,7 @@ class Peer:
         self._threads[0].start()
 
     def close(self) -> None:
-        """End, after the probe has closed its connections."""
+        """End the peer, after the probe has closed its connections."""
         self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
         for thread in self._threads:
@@ -209,14 +209,14 @@ class Peer:
 
 
 class Prober(Protocol):
-    """What every probe has."""
+    """The methods that every probe has."""
 
     async def snapshot(self) -> RollAnswer: ...
     async def close(self) -> None: ...
 
 
 def prober(kind: ProbeKind, port: int, expected: int) -> Prober:
-    """The probe of that kind, as the daemon makes it."""
+    """Return the probe of that kind, as the daemon makes it."""
     from muster.watchers.probes.jax.probe import JaxProbe
     from muster.watchers.probes.ray import RayProbe
     from muster.watchers.probes.stated import StatedProbe
@@ -233,7 +233,7 @@ def prober(kind: ProbeKind, port: int, expected: int) -> Prober:
 
 
 async def ask(kind: ProbeKind, port: int, expected: int) -> RollAnswer:
-    """The last of several answers."""
+    """Return the last of several answers."""
     probe = prober(kind, port, expected)
     try:
         for _ in range(ASKED):
@@ -244,7 +244,7 @@ async def ask(kind: ProbeKind, port: int, expected: int) -> RollAnswer:
 
 
 def measure(kind: str, port: int, expected: int, run: Any) -> dict[str, Any]:
-    """The last answer of a probe, and by how many MB this process has grown at its largest."""
+    """Return the last answer of a probe, and the largest growth of this process in MB."""
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     answer: RollAnswer = run(ask(ProbeKind(kind), port, expected))
     grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
@@ -253,7 +253,7 @@ def measure(kind: str, port: int, expected: int, run: Any) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def measuring(loop: str) -> Iterator[Any]:
-    """A function that measures one flood in another process, which is the same for all of them."""
+    """Yield a function that measures one flood in another process, which is the same for all of them."""
     command = [sys.executable, "-m", "tests.watchers.probes.floods", loop]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
         assert child.stdin is not None
@@ -284,7 +284,7 @@ def _serve(loop: str) -> None:
         import uvloop
 
         run = uvloop.run
-    for kind in ProbeKind:  # what is imported and made once is no growth
+    for kind in ProbeKind:  # memory of imports and of objects that are made once is no growth
         if kind is not ProbeKind.NONE:
             measure(kind.value, 1, 2, run)
     for line in sys.stdin:

@@ -1,4 +1,4 @@
-"""Whatever a tenant's pod sends, and however much of it, the daemon reads little and says what it was."""
+"""A tenant's pod may send anything, and any amount: the daemon reads little and reports the excess."""
 
 import asyncio
 import socket
@@ -50,7 +50,7 @@ def test_a_peer_is_left_alone_for_longer_each_time_until_it_has_behaved() -> Non
     pauses: list[float] = []
 
     async def cut_off(guard: Guard) -> float:
-        """Exceed at the end of the pause before; the seconds until the guard lets pass again."""
+        """Exceed at the end of the pause before. Return the seconds until the guard lets pass again."""
         assert str(guard.excess("it did too much")).startswith("it did too much, and is left alone for ")
         guard.excess("and another connection did, too")
         with pytest.raises(Excess, match="it did too much, and is left alone for "):

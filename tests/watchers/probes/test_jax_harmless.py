@@ -1,9 +1,8 @@
 """Whatever the coordinator does, the probe sends only calls that a real coordinator survives.
 
 A random coordinator: ranks arrive, fail and leave, the process restarts, hangs, speaks another protocol, answers
-garbage or refuses, while the probe takes snapshots, parks calls and closes. The fake records every call that is not
-permitted, every version that it has not reported itself in the same incarnation, and any version sent to an older
-protocol.
+garbage or refuses, while the probe takes snapshots, parks calls and closes. The fake records every forbidden call,
+every version that it has not reported itself in the same incarnation, and any version sent to an older protocol.
 """
 
 import asyncio
@@ -31,7 +30,7 @@ def garble(rng: random.Random) -> object:
 
 
 async def disturb(fake: FakeCoordinator, rng: random.Random) -> None:
-    """One event in the life of a coordinator."""
+    """Make one event in the life of a coordinator."""
     fake.mangle, fake.frozen, fake.refusal = bytes, False, None
     match rng.randrange(12):
         case 0 | 1 | 2 | 3:

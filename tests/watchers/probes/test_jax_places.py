@@ -1,4 +1,4 @@
-"""The probe reads where ranks stand: few harmless calls, at a bounded pace, whatever the values are."""
+"""The probe reads the places of ranks: few harmless calls, at a bounded pace, whatever the values are."""
 
 import json
 
@@ -101,7 +101,7 @@ async def test_a_further_stack_at_one_line_is_read_after_the_first_ranks_of_all_
 
 
 async def test_a_stack_is_not_asked_for_while_the_times_are_too_coarse_to_say_that_it_is_written() -> None:
-    """A rank that has stood for 19.96 s says 20.0, and has not written its stack: there may be one of another place."""
+    """A rank at a standstill for 19.96 s reports 20.0, and has not written its stack: an older one may exist."""
     store = Store({"muster/places/0": value(at=520.0, since=500.0), "muster/stacks/0": STACK})
     reader = PlaceReader(1)
     await reader.read(store.get)

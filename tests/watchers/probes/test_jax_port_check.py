@@ -29,7 +29,7 @@ class Quiet(BaseHTTPRequestHandler):
 
 @asynccontextmanager
 async def listener(talk: Talk) -> AsyncIterator[str]:
-    """A server on loopback that handles each connection with ``talk``."""
+    """Yield a server on loopback that handles each connection with ``talk``."""
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:

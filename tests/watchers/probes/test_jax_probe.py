@@ -233,7 +233,7 @@ async def test_every_grpc_status_becomes_an_answer(coordinator: FakeCoordinator,
 
 
 async def test_a_compressed_answer_is_not_decompressed() -> None:
-    # A few kilobytes could decompress to gigabytes; an answer that is compressed, unasked, is refused.
+    # A few kilobytes could decompress to gigabytes: a compressed answer, which nobody asked for, is refused.
     async with FakeCoordinator(300, compression=grpc.Compression.Gzip) as fake:
         probe = probe_of(fake)
         answer = await probe.snapshot()

@@ -48,7 +48,7 @@ def test_fields_are_read_in_order(identity: int, content: bytes, value: int) -> 
         b"\x80",  # a varint that is cut off
         b"\x08" + b"\xff" * 10,  # one of more than ten bytes
         b"\x08" + b"\xff" * 9 + b"\x7f",  # one of more than 64 bits
-        b"\x0a\x05abc",  # a string shorter than it says
+        b"\x0a\x05abc",  # a string shorter than its length
         b"\x0a\xff\xff\xff\xff\x0f",  # one of four gigabytes
         b"\x09\x01\x02",  # half a fixed64
         b"\x0d\x01",  # half a fixed32

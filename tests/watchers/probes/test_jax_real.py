@@ -1,7 +1,7 @@
 """The roll call of real jax jobs: four processes, gloo collectives, one scratch port.
 
-It confirms what the fake coordinator assumes: how a waiting rank and a killed rank look, and that ten thousand
-snapshots have no effect on a job.
+It confirms the assumptions of the fake coordinator: the states of a waiting rank and of a killed one, and that ten
+thousand snapshots have no effect on a job.
 """
 
 import asyncio
@@ -62,11 +62,11 @@ class Job:
                 )
 
     async def results(self) -> list[str]:
-        """The line each process prints when its steps are done."""
+        """Return the line that each process prints when its steps are done."""
         return list(await asyncio.gather(*(result(process) for _, process in sorted(self.processes.items()))))
 
     async def end(self) -> list[int]:
-        """Let all processes finish; return their exit codes."""
+        """Let all processes finish. Return their exit codes."""
         for process in self.processes.values():
             if process.stdin is not None:
                 process.stdin.close()
@@ -174,7 +174,7 @@ async def test_ten_thousand_snapshots_have_no_effect_on_the_job(tmp_path: Path) 
 
 
 async def look_often(address: str, looks: int) -> int:
-    """The number of snapshots that the coordinator answered."""
+    """Return the number of snapshots that the coordinator answered."""
     probe = JaxProbe(address, clock=time.time, expected=4, deadline=10)
     answered = 0
     for _ in range(looks):

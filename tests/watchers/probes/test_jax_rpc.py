@@ -29,11 +29,11 @@ PERMITTED = {
 }
 CALL_MAKER = "unary"
 ANSWERED_BY = "post"
-"""What sends any method, and what it sends it with."""
+"""The functions that send any method, and their arguments."""
 
 
 def places(wanted: str) -> list[str]:
-    """The files that use this name as an attribute or a function."""
+    """Return the files that use this name as an attribute or a function."""
     return [
         name
         for name, tree in SOURCES.items()

@@ -1,4 +1,4 @@
-"""The probe reads what ranks report: one harmless call, at a bounded pace, whatever the values are."""
+"""The probe reads the reports of ranks: one harmless call, at a bounded pace, whatever the values are."""
 
 import random
 
@@ -16,7 +16,7 @@ REPORT = StepReport(0, 1840, 1841, 512.25, 2.5, (("loss", 2.31),))
 
 
 class JaxReader(ReportReader):
-    """Reads the answer of jax's store, as the probe does."""
+    """The reader of the answer of jax's store, as the probe has it."""
 
     def __init__(self, expected: int) -> None:
         super().__init__(expected, most_tasks(expected))

@@ -11,7 +11,7 @@ from muster.watchers.probes.torch.store import Store
 
 
 class Claims(Store):
-    """Each key is there, and each pod claims as many processes as it may."""
+    """A store in which each key exists, and each pod claims as many processes as it may."""
 
     def __init__(self) -> None:
         self.most_asked = 0

@@ -17,11 +17,11 @@ from muster.watchers.probes.stated import StatedProbe
 SERVING, UNHEALTHY = CoordinatorState.SERVING, CoordinatorState.UNHEALTHY
 
 NEVER = b"never"
-"""Instead of an answer: none comes."""
+"""The answer of a server that never answers."""
 
 
 def closed_port() -> int:
-    """A port at which nothing listens."""
+    """Return a port at which nothing listens."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         return int(taken.getsockname()[1])
@@ -37,7 +37,7 @@ async def ask(kind: ProbeKind, port: int, path: str = "") -> RollAnswer:
 
 @asynccontextmanager
 async def http_server() -> AsyncIterator[tuple[int, list[str]]]:
-    """A server that answers ``/STATUS`` with that status and a redirect; its port, and the paths asked for."""
+    """Yield the port of a server that answers ``/STATUS`` with that status and a redirect, and the paths asked for."""
     asked: list[str] = []
 
     async def answer(request: web.Request) -> web.Response:
@@ -58,7 +58,7 @@ async def http_server() -> AsyncIterator[tuple[int, list[str]]]:
 
 @asynccontextmanager
 async def grpc_server(answer: Callable[[], bytes] | None) -> AsyncIterator[int]:
-    """A gRPC server, whose health service gives that answer; without one it has no such service."""
+    """Yield a gRPC server whose health service gives that answer; without one it has no such service."""
 
     async def check(_request: bytes, _context: object) -> bytes:
         assert answer is not None

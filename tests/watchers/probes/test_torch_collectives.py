@@ -1,4 +1,4 @@
-"""What processes publish of their collectives, as the probe reads it from a store: bounded, and each by itself."""
+"""The collectives that processes publish, as the probe reads them from a store: bounded, and each by itself."""
 
 import json
 from typing import Any

@@ -95,11 +95,11 @@ async def test_a_store_that_does_not_count_says_nothing_of_the_others() -> None:
 
 
 async def test_a_store_gets_one_connection_for_all_looks(store: FakeStore) -> None:
-    """Each connection costs it a look-up of the peer's name, during which it serves no worker (PyTorch 2.15)."""
+    """Each connection makes the store look up the peer's name, and it serves no worker meanwhile (PyTorch 2.15)."""
     probe = probe_of(store)
     for _ in range(5):
         await probe.snapshot()
-    assert store.connections == (2 if store.plain else 1)  # of a plain one, the first found the dialect
+    assert store.connections == (2 if store.plain else 1)  # of a plain store: the first connection found the dialect
 
 
 async def test_a_store_that_comes_back_is_asked_again(store: FakeStore) -> None:

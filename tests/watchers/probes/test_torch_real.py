@@ -1,6 +1,7 @@
 """The probe of PyTorch's TCPStore against real jobs of three processes (gloo).
 
-It confirms what the fake store assumes: the keys, the dialect, and that thousands of snapshots have no effect on a job.
+It confirms the assumptions of the fake store: the keys, the dialect, and that thousands of snapshots have no effect on
+a job.
 """
 
 import asyncio

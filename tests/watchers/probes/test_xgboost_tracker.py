@@ -1,4 +1,4 @@
-"""Why XGBoost's tracker is not asked: what a connection that is no worker does to it (ADR of the same name)."""
+"""The reason why XGBoost's tracker is not asked: the effect of a connection of no worker (ADR of the same name)."""
 
 import asyncio
 import re

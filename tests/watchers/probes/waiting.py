@@ -1,4 +1,4 @@
-"""Waiting for what a probe of a real process sees."""
+"""The wait for an answer that a probe of a real process gives."""
 
 import asyncio
 from collections.abc import Callable
@@ -8,7 +8,7 @@ from muster.state.view.roll import RollAnswer
 
 
 class Probe(Protocol):
-    """What both kinds of probe have."""
+    """The methods that both kinds of probe have."""
 
     async def snapshot(self) -> RollAnswer: ...
 

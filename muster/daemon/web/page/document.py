@@ -2,7 +2,7 @@
 
 A text becomes HTML in `html` alone, which escapes it. The Content-Security-Policy allows the one style sheet, by its
 hash, and the script of this server, and connections to this server: even a hole in the escaping could neither run nor
-load anything, nor send what is on the page elsewhere. Trusted Types leave the script one place that makes HTML of text.
+load anything, nor send what is on the page elsewhere. Trusted Types allow the script one place that makes HTML of text.
 """
 
 from base64 import b64encode
@@ -14,7 +14,7 @@ from urllib.parse import urlencode
 from muster.daemon.web.page.html import Child, Html, Part, element, join
 
 REFRESH = 5
-"""Seconds between two loads of the page by a browser without a script that is left alone."""
+"""Seconds between two loads of an idle page by a browser without a script."""
 
 SCRIPT_PATH = "/page.js"
 
@@ -39,7 +39,7 @@ POLICY = "; ".join(
 
 
 def document(title: str, main: Part, here: str, query: dict[str, str]) -> str:
-    """A whole page. ``here`` is its path; the query's ``refresh=no`` keeps it as it is."""
+    """Return a whole page. ``here`` is its path; ``refresh=no`` in the query turns updates off."""
     still = query.get("refresh") == "no"
     address = f"{here}?{urlencode(query)}" if query else here
     again = "" if still else f'<noscript><meta http-equiv="refresh" content="{REFRESH}"></noscript>'
@@ -66,18 +66,18 @@ def document(title: str, main: Part, here: str, query: dict[str, str]) -> str:
 
 
 def version(main: Part) -> str:
-    """A short name of exactly this content."""
+    """Return a short name of exactly this content."""
     return blake2b(main.html.encode(), digest_size=9).hexdigest()
 
 
 def heading(title: Iterable[Child], here: str, query: dict[str, str], shard: str) -> Html:
-    """The head of a page: its title, the name of the shard that it is of, and whether it is live."""
+    """Return the head of a page: its title, the name of its shard, and whether it is live."""
     of_shard = (" ", element("small", f"shard {shard}")) if shard else ()
     return element("header", element("h1", *title, *of_shard), steadiness(here, query), class_="top")
 
 
 def steadiness(here: str, query: dict[str, str]) -> Html:
-    """The sign of a live page, and the link that stops or starts it."""
+    """Return the sign of a live page, and the link that stops or starts it."""
     still = query.get("refresh") == "no"
     rest = {name: value for name, value in query.items() if name != "refresh"}
     other = rest if still else {**rest, "refresh": "no"}

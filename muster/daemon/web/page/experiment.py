@@ -22,10 +22,10 @@ from muster.state.facts.incidents.signs import Run
 from muster.state.summary.invalid_spec import REASON as INVALID_SPEC
 
 NEAR = 0.9
-"""The share of a clock from which its bar warns."""
+"""The share of a clock above which its bar warns."""
 FINE, COARSE = 10, 60
-"""Seconds in whose multiples the time of the bucket that grows is shown, below two minutes and above: the part is not
-sent to each reader every second."""
+"""Seconds in whose multiples a growing bucket is shown, below two minutes and above: the part is not sent to each
+reader every second."""
 
 _CONSEQUENCE = {
     "Fail": "then the experiment fails",
@@ -55,10 +55,10 @@ def story(
     shard: str = "",
     found: Incident | None = None,
 ) -> tuple[Part, str]:
-    """The main part and the whole document. With ``bundles`` it leads to the run's.
+    """Return the main part and the whole document. With ``bundles`` it links to the run's bundle.
 
-    ``role`` says whether this daemon leads, ``shard`` which one of several it is. ``found`` is the incident that
-    explains the run.
+    ``role`` has the role of this daemon, ``shard`` its name among several. ``found`` is the incident that explains the
+    run.
     """
     here = address(one)
     title = f"{one.namespace}/{one.name}"
@@ -67,7 +67,7 @@ def story(
     late |= frozenset(from_ranges(one.slow.ranks, one.size) if one.slow else ())
     parts: list[Child] = [head, _sentence(one, now, runbooks, found)]
     named = {rank: found.cause for rank, found in one.unseen.items()}
-    if one.size:  # else there is no plan of it
+    if one.size:  # without a plan there are no ranks
         parts += [*_why(one, runbooks, found), _numbers(one), grid(benches, one.size, late, named)]
     if one.progress:
         parts.append(_progress(one.progress, now))
@@ -113,7 +113,7 @@ def _sentence(one: Detail, now: float, runbooks: Runbooks, found: Incident | Non
 
 
 def _lasts(one: Detail, now: float) -> Iterable[Child]:
-    """How long the phase has lasted, and the reason of Stuck, each by its name where there are both."""
+    """Yield how long the phase has lasted, and the reason of Stuck, each with its name."""
     stuck = next((each for each in one.conditions if each.type == ConditionType.STUCK and each.status), None)
     if one.since:
         yield from (f" {one.phase} for ", ago(one.since, now))
@@ -138,9 +138,9 @@ def _numbers(one: Detail) -> Part:
 
 
 def _why(one: Detail, runbooks: Runbooks, found: Incident | None) -> Iterable[Part]:
-    """The causes, each with the ranks it keeps; else the missing ranks, each with its reason.
+    """Yield the causes, each with its ranks; without causes, the missing ranks, each with its reason.
 
-    The incident has the remedy for what it explains.
+    An incident already shows the remedy for what it explains.
     """
     if one.findings:
         explained = found.explained_causes(Run(one.namespace, one.name)) if found else frozenset()
@@ -183,7 +183,7 @@ def _progress(one: ProgressReport, now: float) -> Part:
 
 
 def _pairs(pairs: Iterable[tuple[str, Child]]) -> Html:
-    """Numbers with their names below."""
+    """Return numbers with their names below."""
     items = (element("div", element("dt", name), element("dd", value)) for name, value in pairs)
     return element("dl", *items, class_="numbers")
 
@@ -194,7 +194,7 @@ def _section(id_: str, title: str, *children: Child) -> Part:
 
 
 def clocks(deadlines: Sequence[DeadlineReport], now: float) -> Part:
-    """One row for each running clock: how much of it has passed, what is left, and what follows."""
+    """Return one row for each running clock: how much of it has passed, what is left, and what follows."""
     rows = [_clock(each, now) for each in deadlines]
     table = element("table", element("tbody", *rows), class_="clocks")
     return part("section", "clocks", element("h2", "Clocks", id="clocks-title"), table, aria_labelledby="clocks-title")
@@ -215,7 +215,7 @@ def _clock(one: DeadlineReport, now: float) -> Html:
 
 
 def goodput(one: TimeReport) -> Part:
-    """One row for each bucket that has any time, in the order in which a run goes through them."""
+    """Return one row for each bucket that has any time, in the order of a run's life."""
     wall = sum(one.seconds.values())
     rows = [
         _bucket(each, one.seconds[each.value], wall, grows=each == one.counting)

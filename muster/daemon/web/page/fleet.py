@@ -1,6 +1,6 @@
-"""The page of all experiments: what hurts first.
+"""The page of all experiments, the most urgent first.
 
-Its filters are links for what hurts, and a form for the rest. Both work without a script.
+Its filters are links for problems, and a form for the rest. Both work without a script.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,14 +28,14 @@ _SELECTS = (
 )
 
 ENGINES = {"native": "Muster", "observe": "others"}
-"""The words for who runs it."""
+"""The words for who runs the experiment."""
 
 _CALM = (Hurt.QUEUED,)
-"""What is no trouble in itself."""
+"""Problems that need no action in themselves."""
 
 
 def link(filters: Filters, query: dict[str, str], **changed: str) -> str:
-    """The address of the fleet with these filters, some of them changed; an empty value drops one."""
+    """Return the address of the fleet with these filters, some of them changed; an empty value drops one."""
     kept = {name: value for name, value in query.items() if name == "refresh"}
     stated = filters.stated() | changed | kept
     wanted = {name: value for name, value in stated.items() if value}
@@ -43,7 +43,7 @@ def link(filters: Filters, query: dict[str, str], **changed: str) -> str:
 
 
 def chips(shown: Fleet, filters: Filters, query: dict[str, str]) -> Part:
-    """A link for all, and one for everything that hurts, each with its count."""
+    """Return a link for all experiments, and one for each problem, with its count."""
     counts, passing = shown.counts["problem"], shown.passing.get("problem", 0)
     everything = _chip("all", passing, link(filters, query, problem=""), not filters.problem, "all")
     items = [everything]
@@ -57,7 +57,7 @@ def chips(shown: Fleet, filters: Filters, query: dict[str, str]) -> Part:
 
 
 def choices(shown: Fleet, filters: Filters, query: dict[str, str]) -> Part:
-    """The form, which a narrow screen folds up below a line that names what is chosen."""
+    """Return the form, which a narrow screen folds up below a line that names the chosen filters."""
     titles = {"q": "text", **{name: title.lower() for name, title in _SELECTS}}
     chosen = filters.without("problem").stated()  # a problem is chosen above
     stated = ", ".join(f"{titles[name]} {ENGINES.get(value, value)}" for name, value in chosen.items())
@@ -66,7 +66,7 @@ def choices(shown: Fleet, filters: Filters, query: dict[str, str]) -> Part:
 
 
 def _form(shown: Fleet, filters: Filters, query: dict[str, str]) -> Part:
-    """Choices by namespace, phase, operator and kind, and a text."""
+    """Return fields for namespace, phase, operator, kind and who runs it, and a text."""
     fields = [
         element(
             "label",
@@ -100,12 +100,12 @@ def _chip(words: str, count: int, target: str, chosen: bool, tone: str) -> Html:
 
 
 PAGE = 500
-"""Rows of one page."""
+"""Most rows of one page."""
 
 SHOWN = 8
-"""Runs of a suspect node that are linked to."""
+"""Most linked runs of a suspect node."""
 FOLDED = 500
-"""Runs of an incident that are linked to, in a list that is folded."""
+"""Most linked runs of an incident, in a folded list."""
 
 HEADS = ("Experiment", "State", "What it waits for", "Arrived", "Accelerators", "Restarts", "Next deadline", "For")
 
@@ -119,7 +119,7 @@ TONES = {
     "Restarting": "warn",
     "Suspended": "none",
 }
-"""Those of the phases; what is not here is on its way."""
+"""Tones of the phases; a phase without one is still on its way."""
 
 
 def overview(
@@ -137,10 +137,10 @@ def overview(
     shard: str = "",
     suspects: Sequence[NodeReport] = (),
 ) -> tuple[Part, str]:
-    """The main part and the whole document.
+    """Return the main part and the whole document.
 
-    ``query`` has all parameters of the page, the filters too. ``scope`` says which experiments a reader with few rights
-    sees, ``role`` whether this daemon leads, ``shard`` which one of several it is.
+    ``query`` has all parameters of the page, the filters too. ``scope`` names the experiments that a reader with few
+    rights sees, ``role`` has the role of this daemon, ``shard`` its name among several.
     """
     counts = ", ".join(f"{count} {phase}" for phase, count in shown.phases.items() if count)
     caption = f"{shown.total} experiments: {counts}" if shown.total else "No experiments."
@@ -167,7 +167,7 @@ def overview(
 
 
 def incidents(found: Sequence[Incident], now: float, accelerators: Accelerators) -> Part:
-    """The incidents, first on the page: a line for each, and its first runs."""
+    """Return the incidents, first on the page: a line for each, and its first runs."""
     return part("section", "incidents", *(_incident(each, now, accelerators) for each in found))
 
 
@@ -197,12 +197,12 @@ def _suspect(one: NodeReport) -> Html:
 
 
 def address(one: Summary | Run) -> str:
-    """The path of that experiment's page."""
+    """Return the path of that experiment's page."""
     return f"/experiments/{quote(one.namespace, safe='')}/{quote(one.name)}"
 
 
 def state(one: Summary, runbooks: Runbooks) -> Html:
-    """Phase, and what hurts; a reason of Stuck leads to its runbook."""
+    """Return the phase and the problems; a reason of Stuck links to its runbook."""
     unknown = one.stuck == UNREADABLE
     badges = [] if unknown else [element("span", one.phase, class_=f"badge {TONES.get(one.phase, 'soon')}")]
     if one.stuck:
@@ -253,12 +253,12 @@ def _row(one: Summary, now: float, runbooks: Runbooks, accelerators: Accelerator
 
 
 def _because(why: Incident | None) -> list[Html]:
-    """The incident that explains the run."""
+    """Return a line about the incident that explains the run."""
     return [element("small", f"explained by {why.key.kind} {why.key.subject}, above")] if why else []
 
 
 def _steps(one: Summary) -> list[Html]:
-    """How far the programs are, where they report it, and how long they have made no step."""
+    """Return the progress that the programs report, and the hint."""
     said = [one.progress.sentence] if one.progress else []
     return [element("small", each) for each in (*said, *filter(None, (one.hint,)))]
 

@@ -1,7 +1,7 @@
 """The grid of ranks: a cell each, with a colour, a letter and a text.
 
-Ranks stand in blocks, each behind the number of its first rank: a block is a job where jobs are small, else ten or
-twenty ranks in a row. So the grid is as wide as the window, and a rank is found by its number.
+Ranks form blocks, each behind the number of its first rank: a block is a job if jobs are small, else ten or twenty
+ranks in a row. So the grid is as wide as the window, and a rank is found by its number.
 """
 
 from collections import Counter
@@ -44,12 +44,12 @@ _TONES = {
     Standing.ENDED: "over",
     Standing.STOPPED: "over",
 }
-"""What is not here is bad."""
+"""The tones of states; a state without one is bad."""
 
 SMALL_JOB = 64
 """Most pods of a job that are one block."""
 MANY = 640
-"""Ranks from which a block has twenty of them, the cells are smaller, and each group scrolls by itself."""
+"""Ranks above which a block has twenty of them, the cells are smaller, and each group scrolls by itself."""
 
 Look = tuple[str, str, str]
 """Class, letter and text of a cell."""
@@ -61,7 +61,7 @@ def grid(
     stragglers: Collection[int] = frozenset(),
     named: Mapping[int, str] | None = None,
 ) -> Part:
-    """The legend and all cells; ``named`` has the cause of ranks whose pods look well, and which are not."""
+    """Return the legend and all cells; ``named`` has the cause of unhealthy ranks whose pods look well."""
     counts: Counter[Look] = Counter()
     ranks: dict[Look, list[int]] = {}
     groups: list[Child] = []
@@ -123,7 +123,7 @@ def _cell(seat: Seat, look: Look) -> str:
 
 
 def _blocks(bench: Bench, size: int) -> Iterator[tuple[str, str, list[Seat]]]:
-    """Label, name and seats of each block."""
+    """Yield label, name and seats of each block."""
     group, seats = bench.group, bench.seats
     if group.replicas > 1 and 1 < group.completions <= SMALL_JOB:
         for job in range(group.replicas):

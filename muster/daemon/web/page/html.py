@@ -15,7 +15,7 @@ _SVG = frozenset(("rect", "line", "circle"))
 
 
 class Html(str):
-    """Text that is HTML already."""
+    """A text that is HTML already."""
 
     __slots__ = ()
 
@@ -39,28 +39,28 @@ Child = str | Html | Part
 
 
 def element(name: str, /, *children: Child, **attributes: str | bool | None) -> Html:
-    """An element. Children that are plain text are escaped.
+    """Return an element. Children that are plain text are escaped.
 
-    A trailing underscore of an attribute is dropped, others become hyphens; True stands for an attribute without a
-    value, False, None and an empty class for none.
+    A trailing underscore of an attribute is dropped, others become hyphens. True makes an attribute without a value;
+    False, None and an empty class make none.
     """
     opening = _opening(name, attributes)
     return Html(opening if name in VOID else f"{opening}{join(children)}</{name}>")
 
 
 def part(name: str, id_: str, /, *children: Child, **attributes: str | bool | None) -> Part:
-    """An element with that id."""
+    """Return an element with that id."""
     inside = tuple(child if isinstance(child, Part | Html) else Html(escape(child)) for child in children)
     return Part(id_, _opening(name, {"id": id_, **attributes}), inside, f"</{name}>")
 
 
 def join(children: Iterable[Child]) -> Html:
-    """The children one after the other."""
+    """Return the children, one after the other."""
     return Html("".join(map(_inside, children)))
 
 
 def bar(percent: int, tone: str, *, means: str = "") -> Html:
-    """A bar that is filled so far. ``means`` is its text for readers aloud; empty where the text stands beside it."""
+    """Return a bar filled to ``percent``. ``means`` is its text for screen readers; empty if a text is beside it."""
     label: dict[str, str] = {"role": "img", "aria_label": means} if means else {"aria_hidden": "true"}
     return element(
         "svg",
@@ -73,7 +73,7 @@ def bar(percent: int, tone: str, *, means: str = "") -> Html:
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """What `changes` asks of a part that is shown already, without its text: hashes, a small share of its memory."""
+    """The hashes of a shown part that `changes` needs: they take a small share of its memory."""
 
     whole: int
     frame: int
@@ -81,12 +81,12 @@ class Outline:
 
     @classmethod
     def of(cls, one: Part) -> "Outline":
-        """The outline of that part."""
+        """Return the outline of that part."""
         return cls(hash(one.html), _frame(one), tuple(cls.of(each) for each in _parts(one)))
 
 
 def changes(old: Outline, new: Part) -> Iterator[Part]:
-    """The parts of ``new`` that must replace those of the same id, so that ``old`` becomes ``new``."""
+    """Yield the parts of ``new`` that must replace those of the same id, so that ``old`` becomes ``new``."""
     if old.whole == hash(new.html):
         return
     if old.frame != _frame(new):
@@ -101,7 +101,7 @@ def _parts(one: Part) -> Iterator[Part]:
 
 
 def _frame(one: Part) -> int:
-    """Equal for two parts that differ in nothing but what the parts of the same ids at the same places hold."""
+    """Return a hash of a part in which inner parts count by id and place, and not by content."""
     return hash((one.opening, *((child.id,) if isinstance(child, Part) else child for child in one.children)))
 
 

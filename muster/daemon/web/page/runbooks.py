@@ -1,9 +1,9 @@
 """The runbooks: links to them from the page, and their own pages as musterd serves them.
 
 A reason of the condition Stuck, and each cause, leads to one. The first minute on call needs no other site. Their
-source is docs/runbooks, and docs/reasons.md, to which they lead. The wheel holds them as data of ``muster.daemon.web``;
-a checkout reads the folder. A runbook names no experiment, so it is served without a token. Links to other
-pages of the documentation, which are not served here, are texts.
+sources are docs/runbooks and docs/reasons.md, to which they link. The wheel holds them as data of
+``muster.daemon.web``; a checkout reads the folder. A runbook names no experiment, so it is served without a token.
+Links to other pages of the documentation, which are not served here, are texts.
 """
 
 from dataclasses import dataclass
@@ -26,16 +26,16 @@ OUTSIDE = "noopener noreferrer"
 
 @dataclass(frozen=True, slots=True)
 class Runbooks:
-    """``base`` is where they are; without it there are no links. Only http, https and musterd's own are followed."""
+    """Links to runbooks below ``base``; none without it. Only http, https and musterd's own are followed."""
 
     base: str = ""
 
     def of_reason(self, reason: str) -> str:
-        """The address of the runbook of a reason of Stuck; empty where there is none."""
+        """Return the address of the runbook of a reason of Stuck; empty if there is none."""
         return self._address(runbooks.of_reason(reason))
 
     def of_cause(self, cause: str) -> str:
-        """The address of the runbook of a cause; empty where nothing is to be done about it."""
+        """Return the address of the runbook of a cause; empty if nothing is to be done about it."""
         return self._address(runbooks.of_cause(cause))
 
     def _address(self, name: str) -> str:
@@ -44,7 +44,7 @@ class Runbooks:
 
 
 def link(target: str) -> Html:
-    """The link to a runbook, or nothing."""
+    """Return the link to a runbook, or nothing."""
     return element("a", "Runbook", href=target, rel=OUTSIDE, class_="runbook") if target else Html("")
 
 
@@ -53,12 +53,12 @@ SUFFIX = ".md"
 
 
 def book(name: str) -> str | None:
-    """The page of a runbook, by the name of its alert; of the list of alerts for ``README``. None if there is none."""
+    """Return the page of a runbook, by the name of its alert (``README``: all alerts). None if there is none."""
     stem = name.removesuffix(SUFFIX)
     return _page(stem) if stem in _sources() else None
 
 
-@lru_cache(maxsize=64)  # all that there are
+@lru_cache(maxsize=64)  # room for all of them
 def _page(name: str) -> str:
     reader = MarkdownIt("commonmark", {"html": False}).enable("table")
     tokens = reader.parse(_without_comments(_sources()[name].read_text(encoding="utf-8")))
@@ -74,7 +74,7 @@ def _page(name: str) -> str:
 
 @cache
 def _sources() -> dict[str, Traversable]:
-    """The files by their names. Only these are ever opened."""
+    """Return the files by name. Only these are ever opened."""
     packed = files("muster.daemon.web") / "runbooks"
     docs = Path(muster.__file__).parents[1] / "docs"
     found = packed.iterdir() if packed.is_dir() else (*(docs / "runbooks").iterdir(), docs / "reasons.md")
@@ -82,7 +82,7 @@ def _sources() -> dict[str, Traversable]:
 
 
 def _served(target: str) -> str:
-    """Return the address of a link where musterd serves its page; empty where it does not."""
+    """Return the address of a link if musterd serves its page; else an empty text."""
     if target.startswith(("https://", "http://")):
         return target
     name = target.partition("#")[0].rpartition("/")[2]
@@ -90,5 +90,5 @@ def _served(target: str) -> str:
 
 
 def _without_comments(text: str) -> str:
-    """Without the lines that are for the tests of the documentation."""
+    """Return the text without the lines that are for the tests of the documentation."""
     return "\n".join(line for line in text.splitlines() if not line.startswith("<!--"))

@@ -1,7 +1,7 @@
 """The phases of the last epochs on one axis of time: a lane for each epoch, drawn from the story.
 
 Places are percentages, so that the picture is as wide as the window and its text is not distorted. The axis has a round
-length: it is drawn anew rarely while time goes on.
+length: it is rarely drawn again as time passes.
 """
 
 from bisect import bisect_left
@@ -15,13 +15,13 @@ from muster.daemon.web.page.times import seconds_of
 from muster.rollcall.document import StoryReport
 
 LANES = 8
-"""Epochs that are drawn: the last ones."""
+"""Most epochs that are drawn: the last ones."""
 LANE, BAR, AXIS = 26, 18, 20
 """Pixels: the height of a lane, of its bar, and of the axis."""
 LABEL = 8.0
 """Percent of the width for the names of the lanes."""
 STEPS = 200
-"""Steps on the axis at which a phase that goes on may end."""
+"""Steps on the axis at which an unfinished phase may end."""
 
 _PHASES = {
     "Started": "Pending",
@@ -36,26 +36,26 @@ _PHASES = {
     "Assembling": "Assembling",
     "Running": "Running",
 }
-"""The phase that begins with a line of the story."""
+"""The phase that begins with a line of the story, by the line's reason."""
 
 _WATCHING = "Watching"
-"""The line with which the story of a watched run begins, in whatever phase it is found."""
+"""The first line of a watched run's story, in whatever phase the run is found."""
 _FOUND_IN = {"Resumed": "Suspended", "Assembling": "Pending", "Running": "Assembling"}
-"""That phase, by the line that ends it."""
+"""The phase in which a watched run was found, by the line that ends it."""
 
 STUCK = "Stuck"
-"""The line with which it begins to be stuck: a stripe at the foot of the phase's bar."""
+"""The line that begins a Stuck span: a stripe at the foot of the phase's bar."""
 STRIPE = 5
-"""Pixels."""
+"""The height of a stripe in pixels."""
 _UNSTUCK = (STUCK, "NotStuck", "Running", "GangRestart", "Evicted", "Suspended", "RestartedByController")
 
 _ROUND = (60, 120, 240, 480, 1200, 2400, 3600, 7200, 4 * 3600, 8 * 3600, 16 * 3600, 86400)
-"""Seconds an axis may be long, so that a quarter is a round number; beyond the last, whole multiples of it."""
+"""Lengths of the axis in seconds, whose quarters are round numbers; beyond the last, whole multiples of it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """One phase of one epoch; ``end`` is None while it goes on."""
+    """One phase of one epoch; ``end`` is None while it lasts."""
 
     epoch: int
     phase: str
@@ -64,7 +64,7 @@ class Span:
 
 
 def spans(story: Sequence[StoryReport], finished_at: str, phase: str) -> list[Span]:
-    """The phases in the story, in order; ``phase`` is the present one."""
+    """Return the phases in the story, in order; ``phase`` is the present one."""
     lines = [line for line in story if line.reason in _PHASES or line.reason == _WATCHING]
     over = seconds_of(finished_at) if finished_at else None
     found = []
@@ -79,7 +79,7 @@ def spans(story: Sequence[StoryReport], finished_at: str, phase: str) -> list[Sp
 
 
 def stuck(story: Sequence[StoryReport], finished_at: str) -> Iterator[Span]:
-    """When it was stuck: from that line of the story to its end, that of the epoch, or of the run."""
+    """Yield the Stuck spans, each until a line of the story ends it, its epoch ends, or the run ends."""
     over = seconds_of(finished_at) if finished_at else None
     for place, line in enumerate(story):
         if line.reason == STUCK:
@@ -89,7 +89,7 @@ def stuck(story: Sequence[StoryReport], finished_at: str) -> Iterator[Span]:
 
 
 def timeline(found: Sequence[Span], now: float) -> Part:
-    """The picture, with the same as text for readers who do not see it."""
+    """Return the picture, with its content as text for readers who do not see it."""
     epochs = sorted({span.epoch for span in found})[-LANES:]
     shown = [span for span in found if span.epoch in epochs]
     begin = min(span.begin for span in shown)
@@ -112,7 +112,7 @@ def _axis(length: float, height: int) -> Iterator[Html]:
 
 
 def _length(seconds: float) -> str:
-    """A round length of time: whole hours as such."""
+    """Return a round length of time: whole hours as such."""
     return f"{seconds / 3600:g}h" if seconds % 1800 == 0 and seconds >= 3600 else age(seconds)
 
 
@@ -138,7 +138,7 @@ def _bars(shown: Iterable[Span], lanes: dict[int, int], begin: float, length: fl
 
 
 def _key(shown: Iterable[Span]) -> Html:
-    """How long each phase took in all, as words; the colours of the bars stand beside them."""
+    """Return how long each phase took in all, as words beside the colours of the bars."""
     spent: dict[str, float] = {}
     for span in shown:
         spent[span.phase] = spent.get(span.phase, 0.0) + ((span.end - span.begin) if span.end is not None else 0.0)

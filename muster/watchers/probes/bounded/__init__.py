@@ -1,1 +1,1 @@
-"""Connections from the daemon to tenants' pods that bound what a peer can cost, and the protocols on them."""
+"""Connections from the daemon to tenants' pods, with a bound on the cost of a peer, and the protocols on them."""

@@ -1,6 +1,6 @@
 """A gRPC channel to one server, for unary calls.
 
-gRPC's own client has no bound for frames that are no answer: one peer costs it a core, and memory without end.
+gRPC's own client does not bound frames that are no answer: one peer can take a core, and memory without end.
 
 A call grants a number of frames and bytes, and until the next one the peer may send no more than that. h2 judges the
 frames and decodes the headers (RFC 9113, 7541).
@@ -23,9 +23,9 @@ from muster.watchers.probes.bounded.cost import metered
 from muster.watchers.probes.bounded.grpc import PREFIX, NoAnswer, Status, framed, message_of, request_headers
 
 HEADERS = 64 * 1024
-"""Bytes of the headers and trailers of an answer."""
+"""Most bytes of the headers and trailers of an answer."""
 FRAMES = 64
-"""Frames that a call takes, beside one for each ``FRAME`` bytes that its answer may have; a server sends ten."""
+"""Frames that a call may take, beside one for each ``FRAME`` bytes of its answer; a server sends ten."""
 FRAME = 4096
 CALLS = 2
 """Calls that are answered at a time: a question, and the one that waits for changes."""
@@ -38,19 +38,19 @@ _OF_RESET: dict[int | None, Status] = {
     h2.errors.ErrorCodes.ENHANCE_YOUR_CALM: Status.RESOURCE_EXHAUSTED,
     h2.errors.ErrorCodes.INADEQUATE_SECURITY: Status.PERMISSION_DENIED,
 }
-"""What the end of a stream means, by its code; INTERNAL for the others (doc/PROTOCOL-HTTP2.md, "Errors")."""
+"""The meaning of a stream's end, by its code; INTERNAL for the others (doc/PROTOCOL-HTTP2.md, "Errors")."""
 
 
 @dataclass(slots=True)
 class Answer:
-    """What has come of an answer: headers and trailers together, and the body."""
+    """The received parts of an answer: headers and trailers together, and the body."""
 
     whole: asyncio.Future[None]
     headers: dict[bytes, bytes] = field(default_factory=dict)
     body: bytearray = field(default_factory=bytearray)
 
     def end(self, why: Exception | None) -> None:
-        """Nothing more comes, for that reason; None: it is whole."""
+        """End the answer for that reason; None: it is complete."""
         if self.whole.done():
             return
         if why is None:
@@ -90,7 +90,7 @@ class Link:
         self._answers: dict[int, Answer] = {}
         self._reading: asyncio.Task[None] | None = None
         self.open = True
-        """Whether another call may begin."""
+        """True if another call may begin."""
 
     @classmethod
     async def to(cls, address: Address, guard: Guard, most: int) -> "Link":
@@ -122,7 +122,7 @@ class Link:
         try:
             await answer.whole
         finally:
-            if self._answers.pop(stream, None) is not None:  # it is not waited for any more
+            if self._answers.pop(stream, None) is not None:  # nobody waits for it now
                 self._reset(stream)
         return answer
 
@@ -198,7 +198,7 @@ class Link:
                         answer.end(_reset_by_server(event.error_code))
 
     def _go_away(self, said: bytes) -> None:
-        """The server takes no further call, and answers those up to the one that it names. h2 would drop these, too."""
+        """Take in the server's GOAWAY: no further call, and answers up to the named one, which h2 would drop, too."""
         self.open = False
         last = int.from_bytes(said[:4], "big") & 0x7FFFFFFF
         for stream in [stream for stream in self._answers if stream > last]:
@@ -235,19 +235,19 @@ def _reset_by_server(code: h2.errors.ErrorCodes | int | None) -> NoAnswer:
 
 
 MAX_ANSWER = 4 * 1024 * 1024
-"""Bytes: 16,384 ranks take 0.3 MB; of an answer beyond this no more is read."""
+"""Bytes: 16,384 ranks take 0.3 MB; an answer is read up to this size."""
 _FIXED_BYTES = 64 * 1024
 _RANK_BYTES = 8 * 1024
-"""A rank takes 20 bytes; one that failed its error's text too, and that twice."""
+"""Bytes a rank: it takes 20; one that failed adds its error's text twice."""
 
 
 def most_bytes(expected: int | None) -> int:
-    """The largest answer that is read from the coordinator of so many processes (None: of any number)."""
+    """Return the size of the largest answer from the coordinator of that many processes (None: of any number)."""
     return MAX_ANSWER if expected is None else min(MAX_ANSWER, _FIXED_BYTES + _RANK_BYTES * expected)
 
 
 class Channel:
-    """Calls to one server: it connects with the first call, and with the first one after the connection has ended."""
+    """Calls to one server: the first call connects, and so does the first one after the connection has ended."""
 
     def __init__(self, address: Address, expected: int | None = None) -> None:
         """`expected` is the number of processes, which bounds the size of an answer."""
@@ -259,18 +259,18 @@ class Channel:
 
     @property
     def connected(self) -> bool:
-        """Whether the connection is up. After it was lost, another process may be at its other end."""
+        """True while the connection is up. After it was lost, another process may be at its other end."""
         return self._link is not None and self._link.open
 
     def check(self) -> None:
-        """Raise `NoAnswer` while the server is left alone for what it sent."""
+        """Raise `NoAnswer` while the server is not asked because of what it sent."""
         try:
             self._guard.check()
         except Excess as error:
             raise _cut_off(error) from None
 
     async def unary(self, method: str, message: bytes, deadline: float | None) -> bytes:
-        """The answer to one call, within so many seconds (None: whenever it comes).
+        """Return the answer to one call, within that many seconds (None: without a deadline).
 
         Raises `NoAnswer` for every other end of the call.
         """
@@ -286,13 +286,13 @@ class Channel:
         return message_of(answer.headers, answer.body)
 
     async def renew(self) -> None:
-        """Close the connection and end the calls on it; the next call opens another one."""
+        """Close the connection and end its calls; the next call opens another one."""
         link, self._link = self._link, None
         if link is not None:
             await link.close()
 
     async def close(self) -> None:
-        """Close the connection for good and end the calls on it."""
+        """Close the connection for good and end its calls."""
         self.closed = True
         await self.renew()
 

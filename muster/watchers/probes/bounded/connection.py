@@ -1,11 +1,11 @@
-"""The one way from the daemon to a tenant's pod: a TCP connection whose peer cannot cost more than it was granted.
+"""The only connection from the daemon to a tenant's pod: TCP, and its peer cannot cost more than it was granted.
 
 A peer may send without end, or send millions of parts of a few bytes each (interim answers, header lines, chunks,
 HTTP/2 frames): memory goes with the bytes and CPU time with the parts. So both are granted for each answer, and a peer
 that exceeds its grant is cut off. Reading has flow control: what is not read stays in the buffers of the two kernels.
 
-A peer that was cut off is left alone for 1, 2, 4 ... 30 seconds, so its share of the daemon's time is bounded, too.
-Meanwhile each question to it ends at once, with what it did.
+A peer that was cut off is not asked for 1, 2, 4 ... 30 seconds, so its share of the daemon's time is bounded, too.
+Meanwhile each question to it ends at once, with the excess as its error.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ from muster.watchers.probes.bounded.cost import loop_time
 BUFFER = 16 * 1024
 """The longest line in bytes. The event loop stops reading after twice as many."""
 TURN = 64
-"""Parts that are read without a turn for the rest of the event loop."""
+"""Parts that are read before the rest of the event loop may run."""
 LONGEST_PAUSE = 30.0
 _REFUSALS = frozenset({errno.ECONNREFUSED, errno.ECONNRESET})
 
@@ -57,7 +57,7 @@ class Address:
         return cls(str(ip), int(port), ip.version == 6)
 
     def __str__(self) -> str:
-        """The address as in a URL."""
+        """Return the address as in a URL."""
         return f"[{self.host}]:{self.port}" if self.v6 else f"{self.host}:{self.port}"
 
 
@@ -70,20 +70,20 @@ async def direct(address: Address) -> Streams:
 
 
 DIAL: ContextVar[Callable[[Address], Awaitable[Streams]]] = ContextVar("dial", default=direct)
-"""How the probes of this task, and of those that it starts, reach a pod. It raises OSError; reads of at most ``BUFFER``
-bytes a line are what a connection needs."""
+"""The function by which the probes of this task, and of the tasks that it starts, reach a pod. It raises OSError; a
+connection needs reads of at most ``BUFFER`` bytes a line."""
 
 
 @dataclass(frozen=True, slots=True)
 class PortState:
-    """What is behind the port. SERVING means only that the expected protocol is spoken."""
+    """The state of the port. SERVING means only that the peer speaks the expected protocol."""
 
     state: CoordinatorState
     detail: str
 
 
 class Unreached(Exception):
-    """No connection; ``port`` says why."""
+    """A failed connection; ``port`` has the reason."""
 
     def __init__(self, port: PortState) -> None:
         super().__init__(port.detail)
@@ -91,28 +91,28 @@ class Unreached(Exception):
 
 
 class Excess(Exception):
-    """The peer exceeds what it was granted; the text says how, for people."""
+    """A peer that exceeds its grant; the text names the excess, for people."""
 
 
 class Guard:
-    """Keeps the daemon from a peer for some time after each excess."""
+    """The pause of a peer after each excess."""
 
     def __init__(self) -> None:
         self._until = self._pause = 0.0
         self._why = ""
 
     def check(self) -> None:
-        """Raise ``Excess`` while the peer is left alone."""
+        """Raise ``Excess`` during the pause."""
         if loop_time() < self._until:
             raise Excess(self._why)
 
     def excess(self, did: str) -> Excess:
-        """Leave the peer alone for what it did, and return the exception that says so.
+        """Begin a pause because of the excess ``did``, and return the exception for it.
 
         The pause doubles, unless the peer has behaved for twice the longest pause.
         """
         now = loop_time()
-        if now >= self._until:  # of connections that were open together one counts
+        if now >= self._until:  # of several open connections only one counts
             lasting = self._pause and now - self._until < 2 * LONGEST_PAUSE
             self._pause = min(LONGEST_PAUSE, 2 * self._pause) if lasting else 1.0
             self._until = now + self._pause
@@ -123,7 +123,7 @@ class Guard:
 class Connection:
     """A TCP connection to a pod. Each read raises ``Excess`` once its peer has used up its grant.
 
-    Reads raise OSError and ``asyncio.IncompleteReadError`` where the connection ends, as asyncio's streams do.
+    Reads raise OSError and ``asyncio.IncompleteReadError`` if the connection ends, as asyncio's streams do.
     """
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, guard: Guard) -> None:
@@ -133,7 +133,7 @@ class Connection:
 
     @classmethod
     async def open(cls, address: Address, guard: Guard) -> "Connection":
-        """Connect. Raises ``Unreached``, ``Excess`` while the peer is left alone."""
+        """Connect. Raises ``Unreached``, and ``Excess`` during a pause of the peer."""
         guard.check()
         try:
             streams = await DIAL.get()(address)
@@ -145,17 +145,17 @@ class Connection:
         return cls(*streams, guard)
 
     def grant(self, most: int, parts: int, called: str) -> None:
-        """Let the peer send at most so many bytes and so many parts, which are called that, from now on."""
+        """Let the peer send at most that many bytes and parts from now on; ``called`` is the word for the parts."""
         self._bytes, self._parts = most, parts
         self._named = f"it sent more than {most:,} bytes", f"it sent more than {parts:,} {called}"
 
     async def exactly(self, count: int, *, parts: int = 1) -> bytes:
-        """So many bytes; they are one part, or that many."""
+        """Read exactly ``count`` bytes, which count as one part or as ``parts``."""
         await self._part(count, parts)
         return await self._reader.readexactly(count)
 
     async def line(self) -> bytes:
-        """The bytes up to the next line feed, with it; they are one part. Empty at the end."""
+        """Read the bytes up to and with the next line feed, which are one part. Empty at the end."""
         await self._part(0)
         try:
             line = await self._reader.readuntil(b"\n")
@@ -167,22 +167,22 @@ class Connection:
         return line
 
     async def some(self) -> bytes:
-        """What has arrived, at least a byte; it is one part. Empty at the end."""
+        """Read the bytes that have arrived, at least one; they are one part. Empty at the end."""
         await self._part(0)
         data = await self._reader.read(BUFFER)
         self._take(len(data))
         return data
 
     def write(self, data: bytes) -> None:
-        """Send."""
+        """Send the data."""
         self._writer.write(data)
 
     async def drain(self) -> None:
-        """Wait until the peer has taken nearly everything that was sent: what waits for it costs memory."""
+        """Wait until the peer has received nearly everything that was sent: unsent data costs memory."""
         await self._writer.drain()
 
     def excess(self, did: str) -> Excess:
-        """Cut the peer off for what it did, and return the exception that says so."""
+        """Cut the peer off for the excess ``did``, and return the exception for it."""
         self.abort()
         return self._guard.excess(did)
 
@@ -196,7 +196,7 @@ class Connection:
             raise self.excess(self._named[1])
         self._take(count)
         self._turn += 1
-        if self._turn % TURN == 0:  # a read of bytes that are there already gives no turn to others
+        if self._turn % TURN == 0:  # reading available bytes gives no turn to others
             await asyncio.sleep(0)
 
     def _take(self, count: int) -> None:

@@ -1,4 +1,4 @@
-"""What gRPC says in a unary call: the request's headers, and how a call ended (grpc/grpc doc/PROTOCOL-HTTP2.md)."""
+"""The messages of a unary gRPC call: the request's headers, and the call's end (grpc/grpc doc/PROTOCOL-HTTP2.md)."""
 
 import base64
 import binascii
@@ -39,7 +39,7 @@ _OF_HTTP = {
     404: Status.UNIMPLEMENTED,
     **dict.fromkeys((429, 502, 503, 504), Status.UNAVAILABLE),
 }
-"""What an answer without a status of gRPC means, by its status of HTTP (doc/http-grpc-status-mapping.md)."""
+"""The meaning of an answer without a gRPC status, by its HTTP status (doc/http-grpc-status-mapping.md)."""
 
 
 _OF_HEADER = {b"%d" % status: status for status in Status}
@@ -54,11 +54,11 @@ class NoAnswer(Exception):
         self.text = text
         self.status_details = status_details
         self.excess = excess
-        """The peer was cut off for what it sent; the text says for what."""
+        """True if the peer was cut off for an excess, which the text names."""
 
 
 def request_headers(method: str, authority: str, deadline: float | None) -> list[tuple[bytes, bytes]]:
-    """The headers of a call that is to end within so many seconds. Compressed answers are not asked for.
+    """Return the headers of a call that is to end within that many seconds, and that accepts no compressed answer.
 
     A small answer could be the compressed form of a large one.
     """
@@ -78,12 +78,12 @@ def request_headers(method: str, authority: str, deadline: float | None) -> list
 
 
 def framed(message: bytes) -> bytes:
-    """A message as the body of a call."""
+    """Return a message as the body of a call."""
     return b"\0" + len(message).to_bytes(4, "big") + message
 
 
 def message_of(headers: Mapping[bytes, bytes], body: bytes | bytearray) -> bytes:
-    """The message of a whole answer, by its headers, trailers and body. Raises `NoAnswer` where it holds none."""
+    """Return the message of a whole answer, by its headers, trailers and body. Raises `NoAnswer` if it has none."""
     said = headers.get(b"grpc-status", b"")
     if not said:
         http = headers.get(b":status", b"")
@@ -101,7 +101,7 @@ def message_of(headers: Mapping[bytes, bytes], body: bytes | bytearray) -> bytes
 
 
 def _binary(value: bytes) -> bytes:
-    """The value of a header whose name ends in ``-bin``; empty where it is none."""
+    """Return the value of a header whose name ends in ``-bin``; empty if it is none."""
     try:
         return base64.b64decode(value + b"=" * (-len(value) % 4))
     except binascii.Error:

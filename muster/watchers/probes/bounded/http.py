@@ -1,10 +1,10 @@
-"""GET requests to a program that is not trusted: bounded in time, size and parts, without redirects or proxies.
+"""GET requests to an untrusted program: bounded in time, size and parts, without redirects or proxies.
 
-The other side is a pod of the experiment, and whatever runs in it writes the answer. A redirect could send the daemon
+The other side is a pod of the experiment, in which any program may write the answer. A redirect could send the daemon
 to an address that only the daemon may reach, so none is followed. Bodies are asked for without compression, because a
 small one could become a large one. aiohttp's client reads interim answers (1xx) without a bound and without a turn for
 the rest of the event loop, so the answer is read here; its form is RFC 9112's. Each request has a connection of its
-own, as those of a kubelet's probes have.
+own, as with a kubelet's probes.
 """
 
 import asyncio
@@ -19,25 +19,25 @@ from muster.watchers.probes.bounded.connection import Address, Connection, Exces
 from muster.watchers.probes.bounded.cost import metered
 
 MOST_INTERIM = 16
-"""Interim answers before the answer; servers send one at most."""
+"""Most interim answers before the answer; servers send one at most."""
 MOST_LINES = 256
-"""Lines of the head, with those of interim answers."""
+"""Most lines of the head, with those of interim answers."""
 MOST_HEAD = 64 * 1024
-"""Bytes of the same."""
+"""Most bytes of the head, with those of interim answers."""
 MOST_PARTS = 512
-"""Reads that a body takes (a chunk takes three), beside one for each ``PART`` bytes that it may have."""
+"""Reads that a body may take (a chunk takes three), beside one for each ``PART`` bytes of it."""
 PART = 256
 MOST = 256 * 1024
-"""Bytes of a body, where the caller expects no longer one."""
+"""Most bytes of a body, unless the caller expects a longer one."""
 _PATH = "/%?=&:;@!$'()*+,~-._"
-"""What a path may have as it is, beside letters and digits."""
+"""Characters of a path that are not escaped, beside letters and digits."""
 _STATUS = re.compile(rb"HTTP/1\.[01] ([1-5]\d\d)(?: [^\r\n]*)?\r?\n")
 _SIZE = re.compile(rb"([0-9A-Fa-f]{1,8})[ \t]*(?:;[^\n]*)?\r?\n")
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """One answer. ``status`` is 0 where there was none; ``state`` and ``detail`` then say why."""
+    """One answer. ``status`` is 0 if there was none; ``state`` and ``detail`` then have the reason."""
 
     status: int
     body: bytes | bytearray = b""
@@ -46,42 +46,42 @@ class Reply:
 
     @property
     def good(self) -> bool:
-        """The request was answered as it should be."""
+        """True if the request was answered with 200."""
         return self.status == 200
 
 
 class Asking(Protocol):
-    """The way to a head and its members."""
+    """The connection to a head and its members."""
 
     async def get(self, port: int, path: str, *, host: str = "", most: int = MOST) -> Reply:
         """Ask once; see ``Asker.get``."""
         ...
 
     async def accepts(self, port: int) -> bool:
-        """The port accepts a connection; see ``Asker.accepts``."""
+        """Return True if the port accepts a connection; see ``Asker.accepts``."""
         ...
 
 
 class _NoHttp(ValueError):
-    """The answer is none of HTTP/1."""
+    """The answer is not HTTP/1."""
 
 
 class Asker:
-    """Sends the requests of one probe."""
+    """The sender of one probe's requests."""
 
     def __init__(self, host: str, *, token: str, deadline: float) -> None:
         """``host`` is an IP address. A token that no header can hold is not sent."""
         self._host, self._deadline = host, deadline
         self._headers = "Accept: */*\r\nAccept-Encoding: identity\r\nConnection: close\r\nUser-Agent: muster\r\n"
         if token and token.isascii() and token.isprintable():
-            # Ray takes either; a proxy in front of it may keep the first for itself.
+            # Ray accepts either; a proxy in front of it may keep the first for itself.
             self._headers += f"Authorization: Bearer {token}\r\nx-ray-authorization: Bearer {token}\r\n"
         self._guards: dict[str, Guard] = {}
 
     async def get(self, port: int, path: str, *, host: str = "", most: int = MOST) -> Reply:
-        """Ask once, the host of the probe or another. Raises nothing, whatever the network or the other side does.
+        """Ask the probe's host, or another, once. Raises nothing, whatever the network or the other side does.
 
-        ``most`` bounds the body in bytes; where it is 0, the body is not read.
+        ``most`` bounds the body in bytes; with 0 the body is not read.
         """
         return await metered(self._get(port, path, host or self._host, most))
 
@@ -113,7 +113,7 @@ class Asker:
                 connection.abort()
 
     async def accepts(self, port: int) -> bool:
-        """The port of the probe's host accepts a connection. Nothing is sent, and nothing raised."""
+        """Return True if the port of the probe's host accepts a connection. Nothing is sent, and nothing raised."""
         try:
             async with asyncio.timeout(self._deadline):
                 guard = self._guards.setdefault(self._host, Guard())
@@ -143,7 +143,7 @@ async def _answer(connection: Connection, port: int, most: int) -> Reply:
 
 
 async def _body(connection: Connection, headers: dict[bytes, bytes], most: int) -> bytearray | None:
-    """The body; None where it is longer than ``most``."""
+    """Return the body; None if it is longer than ``most``."""
     connection.grant(2 * most + MOST_HEAD, MOST_PARTS + most // PART, "parts of a body")
     if headers.get(b"transfer-encoding", b"").lower() == b"chunked":
         return await _chunks(connection, most)
@@ -174,7 +174,7 @@ async def _chunks(connection: Connection, most: int) -> bytearray | None:
 
 
 async def _first(connection: Connection, length: int) -> bytearray:
-    """So many bytes, in pieces: a long body is in memory once."""
+    """Read ``length`` bytes, in pieces: a long body is in memory once."""
     body = bytearray()
     while len(body) < length:
         data = await connection.some()
@@ -195,7 +195,7 @@ async def _rest(connection: Connection, most: int) -> bytearray | None:
 
 
 async def _head(connection: Connection) -> tuple[int, dict[bytes, bytes]]:
-    """Status and headers of an answer, by their names in lower case; 0 where the connection ends before."""
+    """Return status and headers of an answer, by their names in lower case; 0 if the connection ends before."""
     first = await connection.line()
     if not first:
         return 0, {}

@@ -1,10 +1,11 @@
-"""Reads where ranks stand from the job's key-value store (``muster.api.places``).
+"""Reads the places of ranks from the job's key-value store (``muster.api.places``).
 
 All values are one directory of the store, so a look takes one call, which only reads, at the pace at which the ranks
-write. Where at least half of the ranks stand, a stack of each kind is read too, by a call of its own and once:
-``MOST_STACKS`` of at most ``MAX_STACK`` bytes, in a gang of any size. A call without an answer is made again.
+write. If at least half of the ranks are at a standstill, a stack of each kind is read too, by a call of its own and
+once: ``MOST_STACKS`` of at most ``MAX_STACK`` bytes, in a gang of any size. A call without an answer is made again.
 
-The values come from programs. One that is not as ``muster.api.places`` says is left out, and the others count.
+The values come from programs. One that does not have the form of ``muster.api.places`` is left out, and the others
+count.
 """
 
 from collections import Counter
@@ -36,10 +37,10 @@ from muster.watchers.probes.jax.task_list import entries_in_turns, most_tasks, r
 from muster.watchers.probes.reports import Paced
 
 MOST_STACKS = 8
-"""Stacks that are read in a look, and kept."""
+"""Most stacks that are read in a look, and kept."""
 _WRITTEN = NOTICE + 0.2
-"""Seconds from which a rank's stack is there. ``at`` and ``since`` are rounded to 0.1 s: one that says ``NOTICE`` may
-have stood for less, and its stack may be missing, or be that of where it stood before."""
+"""Seconds from which a rank's stack exists. ``at`` and ``since`` are rounded to 0.1 s: at a reported ``NOTICE`` the
+standstill may be shorter, and the stack may be missing, or be that of an earlier place."""
 
 _Seconds = Annotated[float, msgspec.Meta(ge=0)]
 _Line = Annotated[int, msgspec.Meta(ge=0, le=99_999_999)]
@@ -65,21 +66,21 @@ _decoder = msgspec.json.Decoder(_Value)
 _stack_decoder = msgspec.json.Decoder(list[tuple[str, str, _Line]])
 
 Get = Callable[[str, bool], Awaitable[bytes]]
-"""The answer to a question for a key, or for a directory. Raises as the probe's own."""
+"""A function that returns the answer for a key, or for a directory. It raises as the probe does."""
 
 
 class PlaceReader(Paced[PlaceReport]):
-    """Reads the places of one coordinator's ranks, and says when to ask for them again."""
+    """The reader of the places of one coordinator's ranks, with the time of the next question."""
 
     def __init__(self, expected: int | None) -> None:
         self._most = most_tasks(expected)
         super().__init__(place_interval(expected or 1))
         self._stacks: dict[tuple[int, str], tuple[str, ...]] = {}
         self.stacks: tuple[tuple[int, tuple[str, ...]], ...] = ()
-        """Ranks whose stacks were read, with them."""
+        """The ranks whose stacks were read, with their stacks."""
 
     async def read(self, get: Get) -> tuple[PlaceReport, ...]:
-        """The places, by rank. Raises what ``get`` raises, and ``Malformed``."""
+        """Return the places, by rank. Raises what ``get`` raises, and ``Malformed``."""
         await in_turns(self._take(await get(PLACES, True)))
         found = {report.rank: report for _, report in self._known.values() if report and report.rank < self._most}
         reports = tuple(found[rank] for rank in sorted(found))
@@ -87,7 +88,7 @@ class PlaceReader(Paced[PlaceReport]):
         return reports
 
     def _take(self, body: bytes) -> Turns[None]:
-        """Decode the values of a directory; one that is the same as before is not decoded again."""
+        """Decode the values of a directory; an unchanged value is not decoded again."""
         entries = yield from entries_in_turns(body, 2, self._most)
         known: dict[str, tuple[bytes, PlaceReport | None]] = {}
         for batch in batches(entries.items()):
@@ -111,7 +112,7 @@ class PlaceReader(Paced[PlaceReport]):
 
 
 def _chosen(standing: Sequence[PlaceReport]) -> list[PlaceReport]:
-    """The first rank of the largest group at one place, of the smallest ones, and of further stacks at these places."""
+    """Return the first rank of the largest group at one place, of the smallest ones, and of further stacks at these."""
     first: dict[str, PlaceReport] = {}
     other: dict[tuple[str, str], PlaceReport] = {}
     for report in standing:
@@ -125,9 +126,9 @@ def _chosen(standing: Sequence[PlaceReport]) -> list[PlaceReport]:
 
 
 async def _stack(rank: int, get: Get) -> tuple[str, ...] | None:
-    """The stack of that rank; empty where it is too large or none, and None where the question was not answered.
+    """Return the stack of that rank; empty if it is too large or none, and None if the question was not answered.
 
-    The places are known all the same.
+    The places are known in each case.
     """
     try:
         entries = read_entries(await get(f"{STACKS}/{rank}", False), 1, 1)
@@ -158,7 +159,7 @@ def _report(key: str, value: bytes) -> PlaceReport | None:
 
 
 def stack_of(value: bytes) -> tuple[str, ...]:
-    """``next (/app/data.py:41)`` for each call, the innermost first; empty where the value is no stack."""
+    """Return ``next (/app/data.py:41)`` for each call, the innermost first; empty if the value is no stack."""
     if len(value) > MAX_STACK:
         return ()
     try:

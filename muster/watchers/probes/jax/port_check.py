@@ -1,4 +1,4 @@
-"""Finds out what is behind a port, without gRPC.
+"""Finds out which server is behind a port, without gRPC.
 
 A gRPC channel reports the same UNAVAILABLE for a closed port, a web server and a TLS coordinator. This check connects,
 sends the HTTP/2 client preface and reads the first bytes. A coordinator (any HTTP/2 server) answers with a SETTINGS
@@ -49,7 +49,7 @@ async def _check_once(address: Address, deadline: float) -> PortState:
         return PortState(CoordinatorState.TLS, "the port wants TLS")
     if first:
         return _other(first)
-    # It closed the connection after the preface, as gRPC servers with TLS do.
+    # The server closed the connection after the preface, as gRPC servers with TLS do.
     port, first = await _exchange(address, _client_hello(), deadline)
     if port is not None and port.state is not CoordinatorState.SILENT:
         return port
@@ -85,7 +85,7 @@ async def _exchange(address: Address, hello: bytes, deadline: float) -> tuple[Po
 
 
 async def _first_bytes(connection: Connection) -> bytes:
-    """The first bytes of the answer: enough for a frame header, unless the stream ends before."""
+    """Return the first bytes of the answer: enough for a frame header, unless the stream ends before."""
     connection.grant(_FRAME_HEADER * BUFFER, _FRAME_HEADER, "parts of a frame's header")
     first = b""
     while len(first) < _FRAME_HEADER and _may_be_settings(first) and (more := await connection.some()):
@@ -98,7 +98,7 @@ def _may_be_settings(first: bytes) -> bool:
 
 
 def _is_tls(first: bytes) -> bool:
-    """Whether the bytes begin a TLS record: handshake (22) or alert (21), version 3.x."""
+    """Return True if the bytes begin a TLS record: handshake (22) or alert (21), version 3.x."""
     return len(first) >= 3 and first[0] in (21, 22) and first[1] == 3
 
 

@@ -4,7 +4,7 @@ It reads the task list in two ways, used together. `snapshot` asks for the curre
 answers. `changes` keeps one call parked at the coordinator (jaxlib 0.10 on) and so receives each change at once; this
 is the only reliable way to get the last error text before process 0 exits. Both yield a `RollAnswer` in every case.
 
-When the connection is lost, the port is checked without gRPC (`port_check`): the error of a call says too little.
+When the connection is lost, the port is checked without gRPC (`port_check`): the error of a call has too little detail.
 """
 
 import asyncio
@@ -44,9 +44,9 @@ _CALM = 1.0
 _PAUSE_CALM = 0.2
 """Seconds until the next call after such a change: after a failure process 0 exits within this time."""
 _PAUSE_BUSY = 1.0
-"""The same after one of many changes: a thousand arrivals need not be a thousand answers."""
+"""Seconds until the next call after one of many changes: a thousand arrivals need not be a thousand answers."""
 _SNAPSHOT_DEADLINES = 3
-"""How many deadlines a whole snapshot may take, all its calls together."""
+"""Deadlines that a whole snapshot may take, all its calls together."""
 _MISSES = 3
 """Consecutive calls that exceed the deadline although the port speaks HTTP/2, before a new connection is opened."""
 _HANDSHAKES = 3
@@ -54,7 +54,7 @@ _UNREACHED = frozenset({Status.UNAVAILABLE, Status.DEADLINE_EXCEEDED, Status.CAN
 
 
 class JaxProbe:
-    """Asks the coordinator at `address` ("ip:port", the pod IP) which ranks have arrived.
+    """The probe that asks the coordinator at `address` ("ip:port", the pod IP) which ranks have arrived.
 
     `clock` gives wall-clock seconds, for `RollAnswer.at`. `expected` is the number of processes of the experiment; a
     coordinator that was started with another number is named in the answer's detail. `deadline` bounds a call, in
@@ -78,7 +78,7 @@ class JaxProbe:
         self._turn = asyncio.Lock()
 
     async def snapshot(self) -> RollAnswer:
-        """Ask once. Raises nothing, whatever the network or the coordinator does."""
+        """Ask the coordinator once. Raises nothing, whatever the network or the coordinator does."""
         async with self._turn:
             started = loop_time()
             try:
@@ -95,16 +95,16 @@ class JaxProbe:
             return await self._with_places(await self._with_reports(found))
 
     def read_now(self) -> None:
-        """Read what the ranks report with the next snapshot, whatever the pace is."""
+        """Read the reports of the ranks with the next snapshot, whatever the pace is."""
         self._reports.read_now()
 
     async def changes(self) -> AsyncGenerator[RollAnswer, None]:
         """Yield each change that the coordinator reports after the version that this probe saw last.
 
         One call at a time is parked at the coordinator. Ends when the coordinator is unreachable (with an answer that
-        says why), when it cannot report changes (before jaxlib 0.10), and for good once a rank has left: a call that is
-        parked while process 0 shuts down delays its exit by five seconds. Call it again after a snapshot that shows the
-        coordinator serving; where ranks have left, it ends at once.
+        has the reason), when it cannot report changes (before jaxlib 0.10), and for good once a rank has left: a call
+        that is parked while process 0 shuts down delays its exit by five seconds. Call it again after a snapshot that
+        shows the coordinator serving; if ranks have left, it ends at once.
         """
         if self._reader.seen is None:
             yield await self.snapshot()
@@ -129,7 +129,7 @@ class JaxProbe:
             await asyncio.sleep(_PAUSE_CALM if loop_time() - started > _CALM else _PAUSE_BUSY)
 
     async def preempted(self) -> bool:
-        """Ask whether a member has got a preemption notice; if so, every later answer of this coordinator says it.
+        """Ask whether a member has got a preemption notice; if so, every later answer of this coordinator has it.
 
         This is a call of its own, so that a snapshot stays one call; ask once every few snapshots.
         """
@@ -155,9 +155,9 @@ class JaxProbe:
             return _unreadable(error)
 
     async def _reach(self) -> PortState | None:
-        """None if there is a connection or the port speaks HTTP/2; otherwise the state of the port.
+        """Return None if there is a connection or the port speaks HTTP/2, else the state of the port.
 
-        Raises `NoAnswer` while the coordinator is left alone for what it sent.
+        Raises `NoAnswer` while the coordinator is not asked because of what it sent.
         """
         if self._channel.connected:
             return None
@@ -236,7 +236,7 @@ class JaxProbe:
         return answer
 
     def _since(self) -> Seen | None:
-        """The version to wait from; None if no call may be parked."""
+        """Return the version to wait from; None if no call may be parked."""
         if (
             self._channel.closed
             or self._negotiation.current is not Generation.V2
@@ -246,7 +246,7 @@ class JaxProbe:
         return self._reader.seen
 
     async def _explain(self, error: NoAnswer) -> PortState:
-        """The state of the port after a call without an answer, from the error and a check of the port."""
+        """Return the state of the port after a call without an answer, from the error and a check of the port."""
         said = printable(error.text, 300)
         if error.excess:
             return PortState(CoordinatorState.OTHER_PROTOCOL, said)
@@ -274,7 +274,7 @@ class JaxProbe:
         )
 
     async def _with_reports(self, answer: RollAnswer) -> RollAnswer:
-        """The answer with what the ranks report, where it is time to ask for that."""
+        """Return the answer with the reports of the ranks, if it is time to ask for them."""
         began = loop_time()
         if not _at_work(answer) or not self._reports.due(began):
             return answer
@@ -285,12 +285,12 @@ class JaxProbe:
                 entries = await in_turns(entries_in_turns(stored, 2, most_tasks(self._expected)))
                 reports = await in_turns(self._reports.read_in_turns(entries))
         except (NoAnswer, Malformed, TimeoutError):
-            pass  # the roll is known all the same; whether the coordinator answers shows at the next look
+            pass  # the roll is known in any case; the next look shows whether the coordinator answers
         self._reports.took(began, loop_time())
         return answer if reports is None else replace(answer, reports=reports)
 
     async def _with_places(self, answer: RollAnswer) -> RollAnswer:
-        """The answer with where the ranks stand, where it is time to ask for that."""
+        """Return the answer with the places of the ranks, if it is time to ask for them."""
         began = loop_time()
         if not _at_work(answer) or not self._places.due(began):
             return answer
@@ -304,7 +304,7 @@ class JaxProbe:
         return answer if places is None else replace(answer, places=places, stacks=self._places.stacks)
 
     async def _stored(self, key: str, *, directory: bool) -> bytes:
-        """The raw answer to a key-value call. Raises `NoAnswer`, `Malformed`."""
+        """Return the raw answer to a key-value call. Raises `NoAnswer`, `Malformed`."""
         if self._negotiation.current is None:
             raise NoAnswer(Status.UNAVAILABLE, "no protocol has been negotiated yet")
         if self._negotiation.current is Generation.V2:
@@ -315,7 +315,7 @@ class JaxProbe:
 
 
 def _at_work(answer: RollAnswer) -> bool:
-    """All ranks are past the rendezvous, and none has left.
+    """Return True if all ranks are past the rendezvous, and none has left.
 
     Before the rendezvous no program can report, and process 0 has most to do; a partial roll shows rank 0 only.
     """

@@ -9,10 +9,10 @@ query for a task id outside the job, or a heartbeat in the name of a task makes 
 - The older generations have no incarnation, so they are never asked for changes.
 - Only task 0 is queried by itself: every job has it.
 
-Which generation of the protocol a coordinator speaks is negotiated. It answers UNIMPLEMENTED to a method it does not
-know, which has no effect on the job. The probe tries the generations from the newest to the oldest and keeps the one
-that answers. After a restart of the coordinator, or when that one is refused, it tries all again: the new process 0 may
-have another jaxlib.
+The generation of a coordinator's protocol is negotiated. It answers UNIMPLEMENTED to a method that it does not know,
+which has no effect on the job. The probe tries the generations from the newest to the oldest and keeps the one that
+answers. After a restart of the coordinator, or when that one is refused, it tries all again: the new process 0 may have
+another jaxlib.
 """
 
 from dataclasses import dataclass
@@ -53,9 +53,9 @@ class Question:
 
     method: Method
     incarnation: int = 0
-    """v2: the expected incarnation of the coordinator; 0 makes it name its own."""
+    """v2: the expected incarnation of the coordinator; 0 makes the coordinator name its own."""
     seen: Seen | None = None
-    """v2 WatchTasks: wait until the list has changed from this version; None asks for the list as it is."""
+    """v2 WatchTasks: wait until the list has changed from this version; None asks for the present list."""
     key: str = ""
     """Key or directory of the key-value calls."""
 
@@ -73,7 +73,7 @@ class Question:
             raise ValueError(f"{name}: a key is needed by the key-value calls, and by no other")
 
     def encode(self) -> bytes:
-        """The request's bytes."""
+        """Return the request's bytes."""
         key = self.key.encode("utf-8", errors="replace")
         match self.method:
             case Method.V2_WATCH_TASKS:
@@ -118,7 +118,7 @@ class Generation(StrEnum):
 
     @property
     def partial(self) -> str:
-        """Why the roll covers rank 0 only; empty where it covers all ranks."""
+        """The reason why the roll covers rank 0 only; empty if it covers all ranks."""
         return "this version of jax reports rank 0 only" if self is Generation.V1_RANK_ZERO else ""
 
     @property
@@ -143,7 +143,7 @@ class ProtocolNegotiation:
         """The generation that answered last; None before the first answer."""
 
     def candidates(self) -> tuple[Generation, ...]:
-        """The current generation first, then the others from the newest to the oldest."""
+        """Return the current generation, then the others from the newest to the oldest."""
         if self.current is None:
             return tuple(Generation)
         return (self.current, *(generation for generation in Generation if generation is not self.current))
@@ -153,5 +153,5 @@ class ProtocolNegotiation:
         self.current = generation
 
     def reset(self) -> None:
-        """Negotiate again: the next answer may come from another process."""
+        """Forget the generation, so that the next call negotiates again: another process may answer."""
         self.current = None

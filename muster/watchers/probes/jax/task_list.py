@@ -1,4 +1,4 @@
-"""Decodes the coordination service's answers.
+"""Decodes the answers of the coordination service.
 
 One decoder serves all generations: the task list of v2 (`xla.coordination.TaskInfo`) and that of v1
 (`tensorflow.CoordinatedTaskStateInfo`) differ only in field 1, which is the id itself in v2 and a message holding the
@@ -25,15 +25,15 @@ from muster.watchers.probes.jax.protobuf import Malformed, fields, read_bytes, r
 from muster.watchers.probes.jax.rpc import Generation, Seen
 
 MAX_TEXT = 1000
-"""How many characters of a coordinator's text are kept."""
+"""Most characters of a coordinator's text that are kept."""
 MAX_TASK_ID = 1 << 20
 MAX_TASKS = 1 << 14
-"""A longer list is not of a JAX job but an attempt to keep the daemon busy; it is decoded in turns."""
+"""A longer list is not one of a JAX job but an attempt to keep the daemon busy; it is decoded in turns."""
 _MAX_FIELDS = 8
-"""The same for the fields of one task, which has six."""
+"""Most fields of one task, which has six."""
 
 UNSPECIFIED, UNINITIALIZED, DISCONNECTED, CONNECTED, ERROR = range(5)
-"""TaskState, the same numbers in both generations."""
+"""TaskState, with the same numbers in both generations."""
 
 _MISMATCH_TYPE = b"type.googleapis.com/tensorflow.ServiceMismatchError"
 _MISMATCH_TEXT = re.compile(r"wrong service incarnation: requested \d{1,20}, currently (\d{1,20})\b")
@@ -55,22 +55,22 @@ class Task(NamedTuple):
 
 
 class TaskList(NamedTuple):
-    """All tasks by id, and the version of the list (0 where the protocol has none)."""
+    """All tasks by id, and the version of the list (0 if the protocol has none)."""
 
     tasks: dict[int, Task]
     version: int
 
 
 def most_tasks(expected: int | None) -> int:
-    """How many entries a list may have: for a gang of 8 some milliseconds of decoding, and a wrong count is shown."""
+    """Return the most entries of a list: decoding takes some milliseconds for a gang of 8, and a wrong count shows."""
     return MAX_TASKS if expected is None else min(MAX_TASKS, 512 + 2 * expected)
 
 
 def tasks_in_turns(body: bytes, most: int = MAX_TASKS) -> Turns[TaskList]:
-    """The answer to any of the calls that list tasks. Raises `Malformed`, also for more than `most` entries.
+    """Return the answer to any of the calls that list tasks. Raises `Malformed`, also for more than `most` entries.
 
-    Impossible ids are dropped; of an id listed twice the last entry stays. A task in its usual form is matched by one
-    regular expression, which saves a third of the time with thousands of ranks; any other is read field by field.
+    Impossible ids are dropped; if an id is listed twice, the last entry stays. A task in its usual form is matched by
+    one regular expression, which saves a third of the time with thousands of ranks; any other is read field by field.
     """
     tasks: dict[int, Task] = {}
     version = count = at = 0
@@ -144,7 +144,7 @@ def _v1_task_id(body: bytes) -> int:
 
 
 def read_entry(body: bytes) -> tuple[str, bytes]:
-    """A KeyValueEntry. Raises `Malformed`."""
+    """Return a KeyValueEntry as key and value. Raises `Malformed`."""
     key, content = b"", b""
     for number, value in fields(body, _MAX_FIELDS):
         if isinstance(value, int):
@@ -157,7 +157,7 @@ def read_entry(body: bytes) -> tuple[str, bytes]:
 
 
 def entries_in_turns(body: bytes, field: int, most: int = MAX_TASKS) -> Turns[dict[str, bytes]]:
-    """The entries in field `field` of an answer: 1 for TryGetKeyValue, 2 for GetKeyValueDir.
+    """Return the entries in field `field` of an answer: 1 for TryGetKeyValue, 2 for GetKeyValueDir.
 
     Raises `Malformed`, also for more than `most` entries.
     """
@@ -177,10 +177,10 @@ read_entries = at_once(entries_in_turns)
 
 
 def read_mismatch(text: str, status_details: bytes) -> int | None:
-    """The coordinator's incarnation, from its refusal of a wrong one; None for any other refusal.
+    """Return the coordinator's incarnation, from its refusal of a wrong one; None for any other refusal.
 
     The number is in the trailing metadata `grpc-status-details-bin` (a `GrpcPayloadContainer`, whose map holds a
-    `ServiceMismatchError`) and in the text; the text is used where a proxy has dropped the metadata.
+    `ServiceMismatchError`) and in the text; the text is used if a proxy has dropped the metadata.
     """
     try:
         for _, payload in fields(status_details):
@@ -210,28 +210,28 @@ class Reading:
     errors: tuple[RankError, ...]
     expected: int | None
     stray: int
-    """How many entries have an impossible id."""
+    """Number of entries with an impossible id."""
 
 
 @dataclass(slots=True)
 class RollReader:
-    """Reads the task lists of one incarnation of the coordinator, and keeps what they have shown."""
+    """The reader of the task lists of one incarnation of the coordinator, which keeps what they have shown."""
 
     incarnation: int | None = None
-    """The incarnation; None for generations that have none."""
+    """The incarnation; None for generations without one."""
     seen: Seen | None = None
-    """The newest version it reported, to ask for later changes; None for generations that cannot report changes."""
+    """The newest reported version, to ask for later changes; None for generations that cannot report changes."""
     preempted: bool = False
     most: int = MAX_TASKS
-    """Entries that a list may have."""
+    """Most entries of a list."""
     _connected: dict[int, int] = field(default_factory=dict)
     """The incarnation of each rank that was last seen connected."""
     _reading: Lock = field(default_factory=Lock)
     _last: tuple[bytes, Reading] | None = None
-    """The digest of the last answer, which itself may have megabytes, and what was read in it."""
+    """The digest of the last answer, which itself may have megabytes, and its reading."""
 
     async def take(self, body: bytes, generation: Generation) -> Reading:
-        """Read one answer after the other, in the order in which they have come. Raises `Malformed`."""
+        """Read one answer after the other, in the order of their arrival. Raises `Malformed`."""
         async with self._reading:
             return await in_turns(self.read_in_turns(body, generation))
 
@@ -243,7 +243,7 @@ class RollReader:
         return finished(self.read_in_turns(body, generation))
 
     def read_in_turns(self, body: bytes, generation: Generation) -> Turns[Reading]:
-        """The same."""
+        """Decode one answer in turns; see ``read``."""
         digest = sha256(body).digest()
         if self._last is not None and self._last[0] == digest:
             return self._last[1]
@@ -285,7 +285,7 @@ class RollReader:
 
 
 def _errors(listed: TaskList, ranks: tuple[RankState, ...]) -> tuple[RankError, ...]:
-    """At most `MAX_ERRORS`: first one rank per distinct text, because one text among thousands names the cause."""
+    """Return at most `MAX_ERRORS`: first one rank per distinct text, as one text among thousands names the cause."""
     first: list[int] = []
     again: list[int] = []
     texts: set[bytes] = set()
@@ -305,7 +305,7 @@ def _code(code: int) -> int:
 
 
 def summary(reading: Reading, asked: int | None) -> str:
-    """The roll in one line. `asked` is the number of processes the experiment has."""
+    """Return the roll in one line. `asked` is the number of processes the experiment has."""
     ranks = reading.ranks
     if reading.expected is None:
         return f"rank 0: {ranks[0]}; this version of jax does not report the other ranks"

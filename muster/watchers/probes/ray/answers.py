@@ -1,6 +1,6 @@
 """Reads the answers of Ray's dashboard: the list of nodes, the version, a job.
 
-Each is decoded into the few fields that are used, with their types; anything else in it is skipped. Sources: Ray 2.60,
+Each is decoded into the few used fields, with their types; anything else is skipped. Sources: Ray 2.60,
 ``python/ray/util/state/common.py`` (NodeState), ``dashboard/modules/job/pydantic_models.py`` (JobDetails), and the
 bodies recorded in tests/watchers/probes/ray/bodies.json.
 """
@@ -16,9 +16,9 @@ from muster.state.view.roll import Work
 from muster.state.view.turns import A_TURN, Turns, at_once
 
 MAX_NODES = 10_000
-"""What the dashboard lists at most (RAY_MAX_LIMIT_FROM_API_SERVER)."""
+"""Most nodes in the dashboard's list (RAY_MAX_LIMIT_FROM_API_SERVER)."""
 MOST_OBJECTS = 8 * MAX_NODES
-"""Each node is three: itself, its labels, its resources."""
+"""Most objects of a list: each node is three, itself, its labels and its resources."""
 NODES = f"/api/v0/nodes?limit={MAX_NODES}"
 VERSION = "/api/version"
 JOBS = "/api/jobs/"
@@ -35,7 +35,7 @@ T = TypeVar("T")
 
 
 class Unreadable(ValueError):
-    """The answer is not what Ray answers."""
+    """The answer does not have the form of Ray's."""
 
 
 class Node(NamedTuple):
@@ -46,17 +46,17 @@ class Node(NamedTuple):
     head: bool
     group: str
     why: str
-    """Of a dead node: what Ray says of its end."""
+    """Ray's message about the end of a dead node."""
     stale: bool = False
-    """It belongs to a GCS that is gone, by its own agent."""
+    """True if its own agent shows that it belongs to a GCS that is gone."""
 
 
 WRONG_CLUSTER = b"WrongClusterID"
-"""In the answer of an agent whose node belongs to a GCS that is gone (gRPC status of ray: src/ray/gcs)."""
+"""Part of the answer of an agent whose node belongs to a GCS that is gone (gRPC status of ray: src/ray/gcs)."""
 
 
 class _Labels(msgspec.Struct):
-    """The one that is used: all labels of 10,000 nodes take 10 MB."""
+    """The only label that is used: all labels of 10,000 nodes take 10 MB."""
 
     group: str = msgspec.field(default="", name="ray.io/node-group")
 
@@ -94,7 +94,7 @@ class _Job(msgspec.Struct):
 
 
 def nodes_in_turns(body: bytes | bytearray) -> Turns[tuple[list[Node], int]]:
-    """The nodes, and how many there are in all. Of several nodes with one address, a living one counts.
+    """Return the nodes, and their number in all. Among nodes with one address, a living one counts.
 
     Raises ``Unreadable``.
     """
@@ -119,13 +119,13 @@ read_nodes = at_once(nodes_in_turns)
 
 
 def read_session(body: bytes | bytearray) -> int | None:
-    """A number for this life of the GCS, which gives each session a name of its own. Raises ``Unreadable``."""
+    """Return a number for this life of the GCS, which gives each session its own name. Raises ``Unreadable``."""
     name = _decode(body, _Version).session_name
     return int.from_bytes(sha256(name.encode()).digest()[:7]) if name else None
 
 
 def read_job(body: bytes | bytearray, name: str) -> Work:
-    """The job of that name. Raises ``Unreadable``."""
+    """Return the job of that name. Raises ``Unreadable``."""
     job = _decode(body, _Job)
     first = printable((job.message or "").partition("\n")[0].removesuffix(LOGS_FOLLOW), MAX_TEXT)
     ended = job.status in ENDED
@@ -138,7 +138,7 @@ def read_job(body: bytes | bytearray, name: str) -> Work:
 
 
 def _address(text: str) -> str:
-    """The text if it is an IP address, as Kubernetes writes it; else nothing."""
+    """Return the text if it is an IP address, as Kubernetes writes it; else an empty text."""
     try:
         return str(ipaddress.ip_address(text))
     except ValueError:

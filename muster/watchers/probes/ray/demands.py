@@ -1,12 +1,12 @@
-"""What tasks and actors of a Ray job ask for and no node of the cluster has: they wait forever, and Ray's job runs.
+"""Resources that tasks and actors of a Ray job request and no node has: they wait forever while Ray's job runs.
 
-``/api/cluster_status`` is what Ray's own monitor wrote last, every 5 s: the resources that waiting tasks and actors ask
-for, and those of each node (Ray 2.60, python/ray/autoscaler/_private/load_metrics.py; recorded in
+``/api/cluster_status`` is the last report of Ray's own monitor, every 5 s: the resources that waiting tasks and actors
+request, and those of each node (Ray 2.60, python/ray/autoscaler/_private/load_metrics.py; recorded in
 tests/watchers/probes/ray/test_ray_demands.py). The dashboard answers in a few milliseconds.
 
-Nothing is said while Ray's autoscaler brings nodes, of requests inside a placement group (their resources exist once
-the group has its place), and where the monitor has written nothing new for ``STALE`` seconds. An answer that does not
-come in time, as on a busy machine, refutes nothing: until then what was said last stays.
+Nothing is reported while Ray's autoscaler adds nodes, about requests inside a placement group (their resources exist
+once the group has its place), and once the monitor has written nothing new for ``STALE`` seconds. An answer that does
+not come in time, as on a busy machine, refutes nothing: until then the last sentence stays.
 """
 
 import contextlib
@@ -24,19 +24,19 @@ STATUS: Final = "/api/cluster_status"
 PACE: Final = 10.0
 """Seconds between two looks."""
 STALE: Final = 30.0
-"""Seconds after which a report that does not change is of a monitor that is gone."""
+"""Seconds after which an unchanged report means that its monitor is gone."""
 MOST_BYTES: Final = 1 << 20
 NAMED: Final = 3
-"""Kinds of requests that are named."""
+"""Most kinds of requests that are named."""
 MOST_NAMES: Final = 8
-"""Resources of one request that are named."""
+"""Most resources of one request that are named."""
 MOST_PAIRS: Final = 1 << 16
-"""Resources that requests ask for, each compared with each kind of node. Nothing is said where there are more."""
+"""Most requested resources, each compared with each kind of node. With more of them nothing is reported."""
 _GROUPED: Final = "_group_"
-"""In the name of each resource of a placement group (ray: src/ray/common/bundle_spec.cc)."""
+"""Part of the name of each resource of a placement group (ray: src/ray/common/bundle_spec.cc)."""
 _BYTES: Final = frozenset({"memory", "object_store_memory"})
 _ROUNDING: Final = 1e-4
-"""Ray counts resources in steps of this size."""
+"""The size of the steps in which Ray counts resources."""
 
 Demand = tuple[dict[str, float], int]
 
@@ -69,18 +69,18 @@ _decoder = msgspec.json.Decoder(_Answer)
 
 
 class Demands:
-    """Asks one dashboard what cannot be had, and keeps what it said last."""
+    """The unmet requests of one dashboard, as of the last answer."""
 
     def __init__(self, ask: Asking, port: int, clock: Callable[[], float]) -> None:
         self._ask, self._port, self._clock = ask, port, clock
         self._due = 0.0
         self._written, self._read_at = 0.0, 0.0
-        """The time that the last report bears, and when it was first read."""
+        """The time in the last report, and the time of its first reading."""
         self.sentence = ""
-        """``no Ray node has what 3 waiting tasks or actors ask for: CPU 1 and GPU 2``; empty where there are none."""
+        """``no Ray node has what 3 waiting tasks or actors ask for: CPU 1 and GPU 2``; empty without such requests."""
 
     def forget(self) -> None:
-        """Another GCS, or a job that does not run: what was waiting is not its."""
+        """Forget the sentence, because of another GCS, or of a job that does not run."""
         self.sentence = ""
 
     async def look(self) -> None:
@@ -104,7 +104,7 @@ class Demands:
 
 
 def sentence_in_turns(status: _Status) -> Turns[str]:
-    """What no node has, in words."""
+    """Return the unmet requests, in words."""
     report, autoscaler = status.load_metrics_report, status.autoscaler_report
     if report is None or (autoscaler and (autoscaler.pending_nodes or autoscaler.pending_launches)):
         return ""
@@ -132,7 +132,7 @@ sentence = at_once(sentence_in_turns)
 
 
 def _in_vain(asked: Mapping[str, float], nodes: list[dict[str, float]]) -> bool:
-    """No node has all of it, even while it is idle."""
+    """Return True if no node has all of it, even an idle one."""
     if not asked or any(_GROUPED in name for name in asked):
         return False
     return not any(all(node.get(name, 0.0) >= amount - _ROUNDING for name, amount in asked.items()) for node in nodes)

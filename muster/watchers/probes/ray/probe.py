@@ -1,12 +1,12 @@
 """The prober of one Ray head.
 
-The list of nodes decides: the dashboard reads it from the GCS at each request, so an answer shows that both are at
-work. Where it fails, the health checks of dashboard and head agent say which of the two it is. A TCP connection says
-little: the port of a frozen GCS accepts them (measured with Ray 2.60; docs/operators/kuberay.md). It counts only where
-neither dashboard nor agent listens, as in an image without ``ray[default]``.
+The list of nodes decides: the dashboard reads it from the GCS at each request, so an answer shows that both work. If it
+fails, the health checks of dashboard and head agent show which of the two failed. A TCP connection proves little: the
+port of a frozen GCS accepts them (measured with Ray 2.60; docs/operators/kuberay.md). It counts only if neither
+dashboard nor agent listens, as in an image without ``ray[default]``.
 
 A node that outlives the GCS it joined shows as a running, ready pod for up to a minute, and is in no list. Its own
-agent says so (503, WrongClusterID), and is asked where the daemon suspects it (``suspects``).
+agent reports that (503, WrongClusterID), and is asked if the daemon suspects it (``suspects``).
 
 Nodes are known by address. The submitter is no Ray node: it has arrived once the dashboard knows its job.
 """
@@ -39,22 +39,22 @@ from muster.watchers.probes.ray.tasks import TaskCounter
 
 MAX_TEXT = 1_000
 MAX_ERRORS = 16
-"""Nodes whose end is quoted."""
+"""Most nodes whose end is quoted."""
 MAX_SUSPECTS = 16
-"""Agents that are asked in one look."""
+"""Most agents that are asked in one look."""
 NOT_JOINED = "the dashboard answers, and the head has not joined its own cluster yet"
 BASE_BYTES, BYTES_PER_NODE = 1 << 20, 640
-"""Size of the longest list that is read: a node takes about 500 bytes, and Ray keeps 1,000 dead ones."""
+"""The size of the longest list that is read: a node takes about 500 bytes, and Ray keeps 1,000 dead ones."""
 _NO_TOKEN = frozenset({401, 403})
 UNAUTHORIZED = "Ray wants a token that the pod template does not hold (RAY_AUTH_TOKEN); who has joined is unknown"
 
 
 class RayProbe:
-    """Asks the head at `address` ("ip:port" of its GCS) which nodes have joined.
+    """The probe that asks the head at `address` ("ip:port" of its GCS) which nodes have joined.
 
-    `dashboard` and `agent` are the ports that are asked, `expected` is the number of members, `job` the name of the
-    submitter's job and `submitter` its rank. `deadline` bounds each request, in seconds; a snapshot takes at most twice
-    that. ``ask`` is another way to the head than over the network. Raises ValueError for an invalid address.
+    `dashboard` and `agent` are the ports to ask, `expected` is the number of members, `job` the name of the submitter's
+    job and `submitter` its rank. `deadline` bounds each request, in seconds; a snapshot takes at most twice that.
+    ``ask`` is another way to the head than over the network. Raises ValueError for an invalid address.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class RayProbe:
         """IPs of members whose agents are asked whether their nodes belong to an earlier GCS."""
 
     async def snapshot(self) -> RollAnswer:
-        """Ask once. Raises nothing, whatever the network or the head does."""
+        """Ask the head once. Raises nothing, whatever the network or the head does."""
         started = loop_time()
         nodes, version, job, stale = await asyncio.gather(
             self._ask.get(self._dashboard, NODES, most=self._most),
@@ -116,13 +116,13 @@ class RayProbe:
         return self._roll(_with_stale(found, stale), total, latency)
 
     async def close(self) -> None:
-        """Nothing is open between two snapshots."""
+        """Do nothing: no connection is open between two snapshots."""
 
     async def _ask_job(self) -> Reply | None:
         return await self._ask.get(self._dashboard, self._job_path) if self._job_name else None
 
     async def _stale_nodes(self) -> list[Node]:
-        """The suspects whose agents say that their GCS is not the one that answers now."""
+        """Return the suspects whose agents report another GCS than the one that answers now."""
         suspects = self.suspects[:MAX_SUSPECTS]
         replies = await asyncio.gather(*(self._ask.get(self._agent, AGENT_HEALTH, host=ip) for ip in suspects))
         return [
@@ -132,7 +132,7 @@ class RayProbe:
         ]
 
     def _follow(self, version: Reply, job: Reply | None) -> None:
-        """Take in session and job; where the part of the dashboard that knows them hangs, what it said last counts."""
+        """Take in session and job. If the part of the dashboard that knows them hangs, its last answer counts."""
         try:
             session = read_session(version.body) if version.good else None
             if session is not None and session != self._session:
@@ -180,9 +180,9 @@ class RayProbe:
         return "; ".join(filter(None, (joined, self._job.sentence, self._tasks.sentence)))[:MAX_TEXT]
 
     async def _without_dashboard(self, nodes: Reply) -> str:
-        """What is said where the GCS serves and the dashboard's port is closed; empty where nothing shows that it does.
+        """Return the gap if the GCS serves while the dashboard's port is closed; empty without proof that it serves.
 
-        The dashboard gives up where one of its parts does not start in time, and Ray goes on without it.
+        The dashboard gives up if one of its parts does not start in time, and Ray continues without it.
         """
         agent = await self._ask.get(self._agent, AGENT_HEALTH)
         if agent.good:
@@ -193,7 +193,7 @@ class RayProbe:
         return ""
 
     async def _without_token(self, latency: float) -> RollAnswer:
-        """What is said where the list of nodes needs a token. The head's agent needs none to say that it has joined."""
+        """Return the answer if the list of nodes needs a token; the head's agent shows without one that it joined."""
         if not self._joined:
             agent = await self._ask.get(self._agent, AGENT_HEALTH)
             if agent.status == 503 or agent.state is CoordinatorState.REFUSED:
@@ -202,7 +202,7 @@ class RayProbe:
         return self._without_roll(latency, UNAUTHORIZED)
 
     def _without_roll(self, latency: float, partial: str, lacks: str = "") -> RollAnswer:
-        """The head serves, and does not say who has joined: ``partial`` says why."""
+        """Return the answer of a head that serves without a roll; ``partial`` has the reason."""
         return RollAnswer(
             at=self._clock(),
             coordinator=CoordinatorState.SERVING,
@@ -214,7 +214,7 @@ class RayProbe:
         )
 
     async def _explain(self, nodes: Reply) -> Reply:
-        """Why the list of nodes was not had."""
+        """Return why there is no list of nodes."""
         if nodes.state is CoordinatorState.REFUSED or nodes.state is CoordinatorState.OTHER_PROTOCOL:
             return nodes
         gcs, agent = await asyncio.gather(
@@ -244,7 +244,7 @@ def _state_of(node: Node) -> RankState:
 
 
 def _with_stale(nodes: list[Node], stale: list[Node]) -> list[Node]:
-    """The nodes and those stale ones that have not joined meanwhile. A dead entry of their address is of one before."""
+    """Return the nodes, and stale ones that have not joined since; a dead entry of their address is an earlier node."""
     living = {node.ip for node in nodes if node.alive}
     found = {node.ip: node for node in stale if node.ip not in living}
     return [*(node for node in nodes if node.ip not in found), *found.values()]

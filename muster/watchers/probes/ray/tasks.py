@@ -1,9 +1,9 @@
-"""The progress of a Ray job in tasks, asked so rarely that the dashboard does not feel it.
+"""The progress of a Ray job in tasks, asked so rarely that the dashboard's load stays small.
 
 ``/api/v0/tasks/summarize`` makes the dashboard read up to 10,000 tasks from the GCS: 0.4 to 1.8 s of its CPU with 1,000
-tasks, where the list of nodes takes two milliseconds (Ray 2.60, ADR 55). So it is asked while the job runs, after the
-roll and never beside it, and at most once in ``PACE`` seconds; after an answer that took long, so rarely that the
-dashboard works for it for ``LOAD`` of the time; and after none, or one that cannot be read, not for ``REST`` seconds.
+tasks, while the list of nodes takes two milliseconds (Ray 2.60, ADR 55). So it is asked while the job runs, after the
+roll and never beside it, and at most once in ``PACE`` seconds. A slow answer delays the next question, so that the
+dashboard spends ``LOAD`` of its time on it; no answer, or an unreadable one, delays it by ``REST`` seconds.
 """
 
 from collections.abc import Callable
@@ -18,7 +18,7 @@ PACE = 60.0
 LOAD = 0.005
 REST = 600.0
 MOST_BYTES = 1 << 20
-"""Of a summary: a name of a task takes about 200 bytes."""
+"""Most bytes of a summary: a name of a task takes about 200 bytes."""
 FINISHED, FAILED, RUNNING = "FINISHED", "FAILED", "RUNNING"
 
 
@@ -51,7 +51,7 @@ _decoder = msgspec.json.Decoder(_Summary)
 
 
 class TaskCounter:
-    """Asks one dashboard for its tasks, and keeps what it said last."""
+    """The task counts of one dashboard, as of the last answer."""
 
     def __init__(self, ask: Asking, port: int, clock: Callable[[], float]) -> None:
         self._ask, self._port, self._clock = ask, port, clock
@@ -60,7 +60,7 @@ class TaskCounter:
         """``640 of 1,000 tasks finished, 12 running, 3 failed``; empty before the first answer."""
 
     def forget(self) -> None:
-        """Another GCS, or another job: what was counted is not its."""
+        """Forget the counts, because of another GCS or another job."""
         self.sentence = ""
 
     async def look(self) -> None:
@@ -81,7 +81,7 @@ class TaskCounter:
 
 
 def read_tasks(body: bytes | bytearray) -> str:
-    """How many tasks there are, and how far they are. Raises ``msgspec.DecodeError``."""
+    """Return how many tasks there are, and how many have finished. Raises ``msgspec.DecodeError``."""
     answer = _decoder.decode(body).data.result
     counts: dict[str, int] = {}
     for cluster in answer.result.node_id_to_summary.values():

@@ -1,7 +1,7 @@
-"""Reads from the TCPStore which collectives the processes have entered, as ``muster.api.collectives`` says.
+"""Reads from the TCPStore which collectives the processes have entered, in the form of ``muster.api.collectives``.
 
-Each key is checked until it is there, and then got: a check and a get are all that ``Store`` sends. The values come
-from programs: one that is not as it should be is left out, and the others count.
+Each key is checked until it exists, and then read: a check and a get are all that ``Store`` sends. The values come from
+programs: one without the right form is left out, and the others count.
 """
 
 import asyncio
@@ -23,9 +23,9 @@ from muster.watchers.probes.reports import IDLE, rest_after
 from muster.watchers.probes.torch.store import Store
 
 MOST = 4096
-"""Pods of the largest gang that is asked, and processes whose values are read."""
+"""Pods of the largest gang that is asked, and most processes whose values are read."""
 SLICE = 32
-"""Values that are decoded before other tasks of the loop have their turn: 2.5 ms of CPU, each with all its groups."""
+"""Values that are decoded before other tasks may run: 2.5 ms of CPU, each with all its groups."""
 _SUM = re.compile(r"#[0-9a-f]{8}\Z")
 _LARGEST = (1 << 53) - 1
 _Number = Annotated[int, msgspec.Meta(ge=0, le=_LARGEST)]
@@ -34,7 +34,7 @@ _Ranks = Annotated[str, msgspec.Meta(max_length=MAX_RANKS)]
 
 
 class Group(msgspec.Struct, array_like=True):
-    """Where the process stands in one process group."""
+    """The state of the process in one process group."""
 
     name: str
     described: str
@@ -47,7 +47,7 @@ class Group(msgspec.Struct, array_like=True):
 
 
 class Share(msgspec.Struct, array_like=True):
-    """How often the process was seen in the collectives of one process group."""
+    """The number of times that the process was seen in the collectives of one process group."""
 
     name: str
     described: str
@@ -61,7 +61,7 @@ class Share(msgspec.Struct, array_like=True):
 
 
 class Value(msgspec.Struct):
-    """What one process has written."""
+    """The value that one process has written."""
 
     rank: Annotated[int, msgspec.Meta(ge=0, le=9_999_999)]
     beat: _Number
@@ -89,12 +89,12 @@ class StoredKeys:
     """The keys under which processes publish in one store, over one connection to it."""
 
     def __init__(self, folder: str, expected: int) -> None:
-        """The store puts a slash before the keys of its clients (torch/csrc/distributed/c10d/TCPStore.cpp)."""
+        """Note the keys, before which the store puts a slash (torch/csrc/distributed/c10d/TCPStore.cpp)."""
         self._members = [f"/{folder}/{member}" for member in range(expected if expected <= MOST else 0)]
         self.renew()
 
     def renew(self) -> None:
-        """The connection is another one, maybe to another life of the store: nothing is known to be there."""
+        """Forget which keys exist: the connection is a new one, perhaps to another life of the store."""
         self._there: list[str] = []
         self._absent = set(self._members)
 
@@ -106,7 +106,7 @@ class StoredKeys:
 
 
 class StoredCollectives(StoredKeys):
-    """What processes publish of their collectives."""
+    """The collectives that processes publish."""
 
     def __init__(self, expected: int) -> None:
         super().__init__(KEYS, expected)
@@ -115,16 +115,16 @@ class StoredCollectives(StoredKeys):
         self._shared: dict[GroupCount, GroupCount] = {}
 
     def due(self, now: float) -> bool:
-        """Whether to ask now (monotonic seconds)."""
+        """Return True if it is time to ask, at ``now`` in monotonic seconds."""
         return bool(self._members) and now >= self._due
 
     def took(self, began: float, now: float) -> None:
-        """A look that began then is over, with an answer or without."""
+        """Note the end of a look that began at ``began``, with an answer or without."""
         pause = beat_interval(len(self._there)) if self._there else IDLE
         self._due = max(now + rest_after(now - began), began + pause)
 
     async def read(self, store: Store) -> tuple[CollectiveReport, ...]:
-        """What is published, by process. Raises ``NoStore``, OSError and IncompleteReadError."""
+        """Return the published reports, by process. Raises ``NoStore``, OSError and IncompleteReadError."""
         await self._look_for_absent(store)
         values = dict(zip(self._there, await store.values(self._there, MAX_VALUE), strict=True))
         known, self._known = self._known, {}
@@ -142,7 +142,7 @@ class StoredCollectives(StoredKeys):
         return tuple(reports[rank] for rank in sorted(reports))
 
     def _decoded(self, key: str, value: bytes) -> tuple[CollectiveReport | None, int]:
-        """What a process has written; processes in the same state share one ``GroupCount``."""
+        """Return the report of a process; processes in the same state share one ``GroupCount``."""
         report, processes = decoded(key, value)
         if report is not None and report.groups is not None:
             groups = tuple(self._shared.setdefault(each, each) for each in report.groups)
@@ -150,7 +150,7 @@ class StoredCollectives(StoredKeys):
         return report, processes
 
     def _expect(self, key: str, processes: int) -> None:
-        """Look for the further processes of a pod from the next time on."""
+        """Look for the further processes of a pod from the next look on."""
         if "." in key or processes < 2 or len(self._there) + len(self._absent) + processes > MOST:
             return
         further = {f"{key}.{number}" for number in range(1, processes)}
@@ -158,7 +158,7 @@ class StoredCollectives(StoredKeys):
 
 
 def decoded(key: str, value: bytes) -> tuple[CollectiveReport | None, int]:
-    """What a process has written, and how many processes its pod has; None where it is not as it should be."""
+    """Return the report of a process, or None if it has not the right form, and the number of processes in its pod."""
     try:
         said = _decoder.decode(value)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):

@@ -1,13 +1,13 @@
 """The prober of the TCPStore at ``MASTER_ADDR``.
 
 Every process that creates the store adds one to the key ``init/``, and rank 0 waits until all have (pytorch
-torch/csrc/distributed/c10d/TCPStore.cpp, waitForWorkers). That counts the processes and names none. Who is there is
-named where each rank leaves a key of its own while it waits for the others: gloo's addresses, and the agents of
-torchrun. Where the names do not explain the count (NCCL connects later), the answer has the count alone.
+torch/csrc/distributed/c10d/TCPStore.cpp, waitForWorkers). That counts the processes and names none. They are named if
+each rank leaves a key of its own while it waits for the others: gloo's addresses, and the agents of torchrun. If the
+names do not explain the count (NCCL connects later), the answer has the count alone.
 
-What the processes report is read from the store, too: each key is checked until it exists, and then read. A check and
-a get are all that ``Store`` sends. A key that exists stays, so a look of a gang that reports is one GET for
-each process.
+The reports of the processes are read from the store, too: each key is checked until it exists, and then read. A check
+and a get are all that ``Store`` sends. A key that exists stays, so a look of a gang that reports is one GET for each
+process.
 """
 
 import asyncio
@@ -28,18 +28,18 @@ from muster.watchers.probes.torch.store import NoStore, Store, open_store, trans
 
 
 class StoredReports(StoredKeys):
-    """What processes publish of their progress: a query for each."""
+    """The progress reports that processes publish: a query for each."""
 
     def __init__(self, expected: int) -> None:
         super().__init__(KEYS, expected)
         self._reader = ReportReader(expected, expected)
 
     def due(self, now: float) -> bool:
-        """Whether to ask now (monotonic seconds)."""
+        """Return True if it is time to ask, at ``now`` in monotonic seconds."""
         return bool(self._members) and self._reader.due(now)
 
     def took(self, began: float, now: float) -> None:
-        """A look that began then is over, with an answer or without."""
+        """Note the end of a look that began at ``began``, with an answer or without."""
         self._reader.took(began, now)
 
     def read_now(self) -> None:
@@ -47,7 +47,7 @@ class StoredReports(StoredKeys):
         self._reader.read_now()
 
     async def read(self, store: Store) -> tuple[StepReport, ...]:
-        """The reports, by rank. Raises ``NoStore``, OSError and IncompleteReadError."""
+        """Return the reports, by rank. Raises ``NoStore``, OSError and IncompleteReadError."""
         await self._look_for_absent(store)
         if await in_turns(self._look_for_others(values := await store.values(self._there, MAX_VALUE))):
             await self._look_for_absent(store)
@@ -56,7 +56,7 @@ class StoredReports(StoredKeys):
         return await in_turns(self._reader.read_in_turns(dict(zip(keys, values, strict=True))))
 
     def _look_for_others(self, values: list[bytes]) -> Turns[bool]:
-        """Note the keys of further processes that the first of a pod names; True where there are new ones."""
+        """Note the keys of further processes that the first of a pod names. Return True if there are new ones."""
         known, before = {*self._there, *self._absent}, len(self._absent)
         for count, (key, value) in enumerate(zip(self._there, values, strict=True), 1):
             if count % A_TURN == 0:
@@ -78,35 +78,35 @@ RANK_KEYS = (
 )
 """The keys that name rank r; measured with 1.13, 2.0 to 2.3 and 2.15."""
 MOST_NAMED = 4096
-"""Ranks of the largest gang that is asked for by name: a key each, and once a second while it assembles."""
+"""Ranks of the largest gang that is asked by name: a key each, and once a second while it assembles."""
 MAX_TEXT = 1000
 
 
 _ABANDON = 30.0
-"""Seconds after which a connection without an answer is given up: its other end may have gone without a word."""
+"""Seconds after which a connection without an answer is given up: its other end may have disappeared silently."""
 
 
 T_co = TypeVar("T_co", covariant=True)
 
 
 class StoredValues(Protocol[T_co]):
-    """What processes have written into the store."""
+    """The values that processes have written into the store."""
 
     def due(self, now: float) -> bool:
-        """Whether to ask now."""
+        """Return True if it is time to ask."""
         ...
 
     def took(self, began: float, now: float) -> None:
-        """A look is over."""
+        """Note the end of a look."""
         ...
 
     def read(self, store: Store) -> Awaitable[tuple[T_co, ...]]:
-        """Ask."""
+        """Ask for the values."""
         ...
 
 
 class TorchProbe:
-    """Asks one TCPStore over one connection, and changes nothing in the store."""
+    """The probe of one TCPStore over one connection; it changes nothing in the store."""
 
     def __init__(self, address: str, *, clock: Callable[[], float], expected: int, deadline: float = 2.0) -> None:
         """``expected`` is the number of processes that create the store: pods, whatever torchrun starts in them."""
@@ -120,11 +120,11 @@ class TorchProbe:
         self._store: Store | None = None
         self._asking: asyncio.Task[RollAnswer] | None = None
         self._accepted = False
-        """The port has accepted the connection over which the store is asked now."""
+        """True once the port has accepted the connection over which the store is asked now."""
         self._since = 0.0
 
     async def snapshot(self) -> RollAnswer:
-        """Ask once. Raises nothing, whatever the network or the store does.
+        """Ask the store once. Raises nothing, whatever the network or the store does.
 
         A query without an answer stays asked, and the next snapshot waits for the same one: a store that is slow or
         stopped gets no second connection and no second query.
@@ -143,11 +143,11 @@ class TorchProbe:
             return self._answer(error.port.state, printable(error.port.detail, MAX_TEXT))
 
     def read_now(self) -> None:
-        """Read what the ranks report with the next snapshot, whatever the pace is."""
+        """Read the reports of the ranks with the next snapshot, whatever the pace is."""
         self._reports.read_now()
 
     async def close(self) -> None:
-        """End the query that has no answer yet, and the connection."""
+        """End the open query, and the connection."""
         asking, self._asking = self._asking, None
         if asking is not None:
             asking.cancel()
@@ -171,7 +171,7 @@ class TorchProbe:
             try:
                 with translated():
                     return await self._roll(self._store)
-            except NoStore:  # it has closed the connection: what is there now?
+            except NoStore:  # the store closed the connection: ask on a new one
                 self._store.close()
         self._store, self._accepted = None, False
         self._store = await open_store(self._address, self._note_accepted)
@@ -214,14 +214,14 @@ class TorchProbe:
         )
 
     async def _stored(self, store: Store, values: StoredValues[T_co]) -> tuple[T_co, ...] | None:
-        """What the processes say of themselves, where it is time to ask for that."""
+        """Return the values that the processes publish, if it is time to ask for them."""
         began = loop_time()
         if not values.due(began):
             return None
         try:
             with translated():
                 return await values.read(store)
-        except NoStore:  # the roll is known all the same; a connection in the midst of an answer is of no use
+        except NoStore:  # the roll is known in any case; a half-read connection is of no use
             store.close()
             self._store = None
             return None
@@ -229,7 +229,7 @@ class TorchProbe:
             values.took(began, loop_time())
 
     async def _named(self, store: Store) -> set[int]:
-        """The ranks whose own keys are there."""
+        """Return the ranks whose own keys exist."""
         ranks = range(1, self._expected) if self._expected <= MOST_NAMED else range(0)
         for pattern in self._keys:
             there = await store.has([pattern.format(rank) for rank in ranks])

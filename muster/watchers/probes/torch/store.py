@@ -1,17 +1,17 @@
 """One connection to a TCPStore: it finds the dialect, and then checks and gets keys. No query waits or writes.
 
-A store has no authentication, and a store before libuv serves one query at a time: half a query holds up every worker
+A store has no authentication, and a store before libuv serves one query at a time: half a query blocks every worker
 until its connection closes. So a query is encoded whole, and there is no code here for SET, ADD, WAIT, DELETE_KEY or
 the queues.
 
 Two dialects are in use (pytorch torch/csrc/distributed/c10d/TCPStore*.cpp, measured with 1.13, 2.0 to 2.3 and 2.15, in
 both backends): up to 2.1 a query begins with its type; from 2.2 on the first query of a connection is VALIDATE with a
-magic number, and the types are one higher. ``OPENING`` tells them apart and is harmless to both. A newer store answers
-its four GETNUMKEYS. An older one reads it as SET with a key of 5 * 10^17 bytes, for which no memory is ever had, and
-closes the connection, as it does after every query that fails.
+magic number, and the types are one higher. ``OPENING`` distinguishes them and is harmless to both. A newer store
+answers its four GETNUMKEYS. An older one reads it as SET with a key of 5 * 10^17 bytes, for which there is never enough
+memory, and closes the connection, as after every query that fails.
 
 A store looks up the name of the peer of each new connection, and serves no worker meanwhile (PyTorch 2.15: five seconds
-where DNS does not answer). So a probe keeps one connection.
+if DNS does not answer). So a probe keeps one connection.
 """
 
 import asyncio
@@ -28,15 +28,15 @@ _MAGIC = struct.pack("<I", 0x3C85F7CE)
 _VALIDATE, _GETNUMKEYS = b"\x00", b"\x07"
 OPENING = _VALIDATE + _MAGIC + _GETNUMKEYS * 4
 COUNTS = struct.Struct("<4q")
-"""What a newer store answers to it: its number of keys, four times."""
+"""A newer store's answer to the opening: its number of keys, four times."""
 NUMBER = struct.Struct("<q")
 """A number, or the length of a text."""
 READY = 0
-"""Answer to a check of keys that are all there; 1 where one is not."""
+"""The answer to a check of keys that all exist; 1 if one does not."""
 
 
 class Dialect(StrEnum):
-    """How a store wants its queries, under its name in ``RollAnswer.protocol``."""
+    """The form of a store's queries, under its name in ``RollAnswer.protocol``."""
 
     PLAIN = "tcpstore-v1"
     """Up to PyTorch 2.1."""
@@ -44,16 +44,16 @@ class Dialect(StrEnum):
     """From PyTorch 2.2 on."""
 
     def check(self, keys: Sequence[str]) -> bytes:
-        """CHECK of each key by itself: a byte of answer each, ``READY`` or 1."""
+        """Return a CHECK of each key by itself: a byte of answer each, ``READY`` or 1."""
         head = (b"\x04" if self is Dialect.PLAIN else b"\x05") + struct.pack("<Q", 1)
         return b"".join(head + _text(key) for key in keys)
 
     def size(self) -> bytes:
-        """GETNUMKEYS: a ``NUMBER`` of answer."""
+        """Return a GETNUMKEYS: a ``NUMBER`` of answer."""
         return b"\x06" if self is Dialect.PLAIN else b"\x07"
 
     def get(self, key: str) -> bytes:
-        """GET of a key that is there; for another one the store closes the connection."""
+        """Return a GET of an existing key; for another one the store closes the connection."""
         return (b"\x02" if self is Dialect.PLAIN else b"\x03") + _text(key)
 
 
@@ -65,13 +65,13 @@ def _text(key: str) -> bytes:
 MAX_VALUE = 20
 """Bytes of the longest value that is read: a number of processes."""
 MAX_KEYS = 1 << 32
-"""A store with more is none: something else has answered."""
+"""The number of keys from which the other end is no store: something else has answered."""
 BATCH = 32
-"""Keys a write: 2 KB, so that a query is hardly ever cut in two on its way."""
+"""Keys in one write: 2 KB, so that a query is hardly ever split on its way."""
 
 
 class NoStore(Exception):
-    """No TCPStore has answered; ``port`` says what is there instead."""
+    """No TCPStore has answered; ``port`` has the state of the port."""
 
     def __init__(self, port: PortState) -> None:
         super().__init__(port.detail)
@@ -90,7 +90,7 @@ class Store:
         self._connection.abort()
 
     async def has(self, keys: Sequence[str]) -> list[bool]:
-        """Which of the keys are there."""
+        """Return whether each of the keys exists."""
         found: list[bool] = []
         self._connection.grant(len(keys), 1 + len(keys) // BATCH, "answers")
         for first in range(0, len(keys), BATCH):
@@ -100,11 +100,11 @@ class Store:
         return found
 
     async def size(self) -> int:
-        """How many keys it has."""
+        """Return the number of its keys."""
         return await self._number(self.dialect.size())
 
     async def number(self, key: str) -> int | None:
-        """The number under the key; None where the key is missing."""
+        """Return the number under the key; None if the key is missing."""
         if not (await self.has([key]))[0]:
             return None
         size = await self._number(self.dialect.get(key))
@@ -116,7 +116,7 @@ class Store:
         return int(text)
 
     async def values(self, keys: Sequence[str], most: int) -> list[bytes]:
-        """The values of keys that are there. Raises ``NoStore`` where one has more bytes than ``most``."""
+        """Return the values of existing keys. Raises ``NoStore`` if one has more bytes than ``most``."""
         found: list[bytes] = []
         self._connection.grant(len(keys) * (NUMBER.size + most), 2 * len(keys), "answers")
         for first in range(0, len(keys), BATCH):
@@ -138,7 +138,7 @@ class Store:
 async def open_store(address: Address, accepted: Callable[[], None]) -> Store:
     """Connect to the store behind that address and find its dialect. Raises NoStore.
 
-    ``accepted`` is called once the port has accepted the connection: a stopped process accepts, and says nothing.
+    ``accepted`` is called once the port has accepted the connection: a stopped process accepts, and sends nothing.
     """
     connection = await _connect(address)
     accepted()
@@ -162,7 +162,7 @@ async def _connect(address: Address) -> Connection:
 
 @contextmanager
 def translated() -> Iterator[None]:
-    """The end of a connection, as NoStore."""
+    """Raise the end of a connection as NoStore."""
     try:
         yield
     except asyncio.IncompleteReadError as error:
@@ -173,7 +173,7 @@ def translated() -> Iterator[None]:
 
 
 async def _greets(connection: Connection) -> bool:
-    """Whether a store that validates answers; False where the connection is closed without a word."""
+    """Return True if a store that validates answers; False if the connection is closed without an answer."""
     connection.grant(COUNTS.size, 1, "answers")
     connection.write(OPENING)
     try:

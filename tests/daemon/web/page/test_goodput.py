@@ -1,4 +1,4 @@
-"""Where the time went, as the page draws it."""
+"""The time by bucket, as the page draws it."""
 
 import re
 

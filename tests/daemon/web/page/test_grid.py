@@ -1,4 +1,4 @@
-"""The grid of ranks: who is named by a cause is seen in it."""
+"""The grid of ranks: it shows the rank that a cause names."""
 
 from muster.daemon.web.page.grid import grid
 from muster.rollcall.seats import Bench, Seat, Standing

@@ -1,4 +1,4 @@
-"""Elements, parts, and what must be replaced when a page is rendered again."""
+"""Elements, parts, and the parts to replace when a page is rendered again."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -53,7 +53,7 @@ def test_replacing_those_parts_makes_the_old_page_the_new_one(
 
 
 def found(inside: Part, wanted: str) -> str:
-    """The HTML of the part of that id."""
+    """Return the HTML of the part of that id."""
     if inside.id == wanted:
         return inside.html
     parts = (each for each in inside.children if isinstance(each, Part))

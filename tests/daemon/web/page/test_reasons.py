@@ -16,7 +16,7 @@ from tests.state.summary.test_quiet import running
 
 
 def words(*conditions: Condition) -> str:
-    """The words of the page of a gang that runs since ten minutes."""
+    """Return the words of the page of a gang that has run for ten minutes."""
     kept = record(phase=Phase.RUNNING, phase_at=NOW - 600, conditions=conditions)
     one = Subject(plan(), kept, view(*map(pod, range(4)))).at(NOW)
     main, _ = story(detail(one), benches(one), {}, role="", now=NOW, runbooks=Runbooks(""))

@@ -22,7 +22,7 @@ WAITING = pod(2, ready=False, started=False, phase=PodPhase.PENDING, waiting_rea
 
 
 def links(base: str, reason: str = "RanksMissing") -> Mapping[str, str]:
-    """The links to other servers on the page of an experiment that is stuck, by their texts."""
+    """Return the links to other servers on the page of a stuck experiment, by their texts."""
     stuck = Condition(ConditionType.STUCK, True, reason, "", 1, NOW)
     heard = answer(RankState.ARRIVED, RankState.ARRIVED, RankState.MISSING, RankState.ARRIVED)
     one = Subject(

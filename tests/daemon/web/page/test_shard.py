@@ -1,4 +1,4 @@
-"""The head of each page names the shard that its musterd is."""
+"""The head of each page names the shard of its musterd."""
 
 import re
 

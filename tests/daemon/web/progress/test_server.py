@@ -1,4 +1,4 @@
-"""The progress endpoint over real sockets: who is heard, and that no peer can do harm with it."""
+"""The progress endpoint over real sockets: the accepted senders, and the harm that no peer can do with it."""
 
 import asyncio
 import json
@@ -32,7 +32,7 @@ BODY = json.dumps({"trainerStatus": {"progressPercentage": 0}}).encode()
 
 @dataclass
 class Reviewer:
-    """The API server: it knows tokens by their signature, each of a pod and for an audience."""
+    """An API server that knows tokens by their signature, each of a pod and for an audience."""
 
     tokens: dict[str, tuple[PodIdentity, str]] = field(default_factory=dict)
     reviewed: int = 0
@@ -82,7 +82,7 @@ class Members:
 
 
 def token_of(name: str, *audiences: str) -> str:
-    """A token with that signature, which says that it is for these audiences."""
+    """Return a token with that signature and these audiences."""
     claims = json.dumps({"aud": audiences or [audience(NAMESPACE, NAME)]}).encode()
     return f"e30.{urlsafe_b64encode(claims).decode().rstrip('=')}.{name}"
 
@@ -104,7 +104,7 @@ class World:
         self.servers: list[StatusServer] = []
 
     async def serve(self, members: Members, limits: Limits | None = None) -> str:
-        """The address of one more endpoint."""
+        """Return the address of one more endpoint."""
         server = StatusServer(
             members,
             PodTokens(self.reviewer, asyncio.get_running_loop().time),  # type: ignore[arg-type]
@@ -131,7 +131,7 @@ class World:
         sender: str = "127.0.0.1",
         **headers: str,
     ) -> tuple[int, dict[str, Any]]:
-        """Status and body of the answer."""
+        """Return status and body of the answer."""
         connector = aiohttp.TCPConnector(local_addr=(sender, 0))
         sent = {
             "Content-Type": "application/json",
@@ -193,7 +193,7 @@ async def test_nothing_else_is_taken(world: World, options: dict[str, Any], stat
 
 
 async def test_a_pod_of_another_namespace_is_not_heard_for_a_run_of_the_same_name(world: World) -> None:
-    """Its own audience is another one, and it cannot have one of this namespace: the API server would still name it."""
+    """The pod's audience is another, and it cannot have one of this namespace: the API server would still name it."""
     members = Members()
     world.reviewer.tokens["theirs"] = PodIdentity("team-b", "x", "uid-b"), audience(NAMESPACE, NAME)
     assert (await world.post(await world.serve(members), token="theirs"))[0] == 403
@@ -366,7 +366,7 @@ async def test_a_pod_has_two_posts_at_once(world: World) -> None:
 
 @pytest.mark.slow
 async def test_slow_bodies_of_many_addresses_keep_nobody_out(world: World) -> None:
-    """512 connections of 16 addresses, at full size: each is closed for the next one, and what others send is heard."""
+    """512 connections of 16 addresses, at full size: each is closed for the next one, and other senders are served."""
     members = Members()
     address = await world.serve(members)
     host, port = address.split(":")

@@ -1,4 +1,4 @@
-"""The answer of NCCL's RAS: what is read from it, and what is refused."""
+"""The answer of NCCL's RAS: the fields that are read, and the answers that are refused."""
 
 import json
 from collections.abc import Callable

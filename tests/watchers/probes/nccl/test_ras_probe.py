@@ -1,4 +1,4 @@
-"""How often NCCL's RAS is asked, which process of the gang, and when what it said counts no more."""
+"""The pace of questions to NCCL's RAS, the process that is asked, and the end of an answer's validity."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -16,7 +16,7 @@ ANSWER = RasAnswer((Communicator("0x1 0x2:0x3", "0x1", (), clear=True),))
 
 
 class Processes:
-    """Those of a gang: which of them answers, and after how many seconds."""
+    """The processes of a gang: which of them answers, and after how many seconds."""
 
     def __init__(self) -> None:
         self.deaf: set[str] = set()
@@ -32,7 +32,7 @@ class Processes:
         return ANSWER
 
     async def look(self, seconds: float, addresses: tuple[str, ...] = ADDRESSES) -> list[RasAnswer]:
-        """The answers of looks every three seconds, for so long."""
+        """Return the answers of looks every three seconds, for that many seconds."""
         found = []
         for _ in range(int(seconds / LOOK)):
             found.append(self.probe.answer(addresses))

@@ -1,4 +1,4 @@
-"""One question to NCCL's RAS, against a double that speaks its protocol: well, half, wrongly, not at all, forever."""
+"""One question to NCCL's RAS, against a double that answers well, half, wrongly, not at all, or forever."""
 
 import asyncio
 from collections.abc import AsyncIterator

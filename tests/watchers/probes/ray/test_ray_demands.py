@@ -1,4 +1,4 @@
-"""What the tasks of a Ray job ask for and no node has is said from Ray's own report, and from nothing else."""
+"""Unmet requests of a Ray job's tasks are reported from Ray's own report, and from nothing else."""
 
 import json
 from typing import Any
@@ -21,7 +21,7 @@ GPUS = [{"GPU": 2.0, "CPU": 1.0}, 3]
 
 
 def body(*demands: Any, nodes: Any = ((HEAD, 1),), time: float = 1795421128.7, **autoscaler: Any) -> bytes:
-    """An answer of Ray 2.60 without the parts that are not read."""
+    """Return an answer of Ray 2.60 without the parts that are not read."""
     report = {"usage": {"CPU": [1.0, 1.0]}, "resourceDemand": demands, "pgDemand": [], "nodeTypes": nodes}
     pending = {"pendingNodes": [], "pendingLaunches": {}, "failedNodes": [], "legacy": True} | autoscaler
     status = {"gcsRequestTime": 0.05, "time": time, "autoscalerReport": pending, "loadMetricsReport": report}
@@ -30,14 +30,14 @@ def body(*demands: Any, nodes: Any = ((HEAD, 1),), time: float = 1795421128.7, *
 
 
 class Dashboard:
-    """Answers with these, one after the other, the last one forever."""
+    """A dashboard that gives these answers, one after the other, and the last one forever."""
 
     def __init__(self, *replies: Reply) -> None:
         self.replies, self.now = list(replies), 1000.0
         self.asked: list[float] = []
 
     async def accepts(self, port: int) -> bool:
-        """No connection was recorded."""
+        """Return False: no connection was recorded."""
         return False
 
     async def get(self, port: int, path: str, *, host: str = "", most: int = 0) -> Reply:
@@ -47,7 +47,7 @@ class Dashboard:
 
 
 async def said(*replies: Reply) -> list[str]:
-    """The sentence after each look."""
+    """Return the sentence after each look."""
     dashboard = Dashboard(*replies)
     demands, found = Demands(dashboard, 8265, lambda: dashboard.now), []
     for _ in replies:

@@ -248,7 +248,7 @@ CLOSED = "Ray's GCS serves, but its dashboard does not (port {}: connection refu
 
 @pytest.fixture
 def closed() -> Iterator[int]:
-    """A port at which nothing listens."""
+    """Yield a port at which nothing listens."""
     with socket.socket() as held:
         held.bind(("127.0.0.1", 0))
         yield held.getsockname()[1]

@@ -11,7 +11,7 @@ from muster.watchers.probes.ray.tasks import LOAD, PACE, REST, SUMMARY, TaskCoun
 
 
 def summary(total: int = 0, **functions: dict[str, int]) -> bytes:
-    """As Ray 2.60 writes it."""
+    """Return a summary as Ray 2.60 writes it."""
     by_name = {name: {"func_or_class_name": name, "state_counts": counts} for name, counts in functions.items()}
     cluster = {"cluster": {"summary": by_name, "total_tasks": 1, "summary_by": "func_name"}}
     found = {"total": total, "num_after_truncation": total, "result": {"node_id_to_summary": cluster}}
@@ -19,14 +19,14 @@ def summary(total: int = 0, **functions: dict[str, int]) -> bytes:
 
 
 class Dashboard:
-    """Answers in a time that the test sets."""
+    """A dashboard that answers after a time that the test sets."""
 
     def __init__(self, *replies: Reply, took: float = 0.01) -> None:
         self.replies, self.took, self.now = list(replies), took, 1000.0
         self.asked: list[float] = []
 
     async def accepts(self, port: int) -> bool:
-        """No connection was recorded."""
+        """Return False: no connection was recorded."""
         return False
 
     async def get(self, port: int, path: str, *, host: str = "", most: int = 0) -> Reply:
