@@ -17,8 +17,6 @@ from benchmarks.harness.result import Result
 BENCHMARKS = (
     "decode",
     "decision",
-    "writes",
-    "latency",
     "fleet",
     "at_rest",
     "commands",
@@ -26,7 +24,6 @@ BENCHMARKS = (
     "pages.page",
     "pages.page_of_fleet",
     "incidents",
-    "looks",
     "beside_training",
 )
 """The modules with a ``run() -> list[Result]``, in the order they run."""

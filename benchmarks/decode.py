@@ -1,14 +1,13 @@
 """What a watch costs: CPU per event and memory per pod. The peer is kubernetes_asyncio, measured in the same run.
 
 CPU time and not wall time, because the machine is shared. Each figure comes from a process of its own, so that no
-measurement inherits the heap of another, and is the best of several rounds. ``python -m benchmarks.decode`` prints all
-figures; with the name of a measurement, only its number.
+measurement inherits the heap of another, and is the best of several rounds. ``python -m benchmarks.decode NAME`` prints
+the number of one measurement.
 """
 
 import asyncio
 import gc
 import json
-import resource
 import subprocess
 import sys
 import tempfile
@@ -30,8 +29,6 @@ EVENT_BUDGET = 15.0
 """Microseconds of CPU from line to store."""
 POD_BUDGET = 1024.0
 """Bytes of memory per tracked pod."""
-REST_BUDGET = 80.0
-"""Megabytes of the whole daemon at rest; this benchmark measures its connection only."""
 
 EVENTS, TRACKED, LISTED = 500, 20_000, 10_000
 
@@ -87,46 +84,15 @@ def watch_ours() -> float:
     return _over_http(work, LISTED)
 
 
-def rest_ours() -> float:
-    """Megabytes of a process that has read a kubeconfig and opened a connection."""
-
-    async def work() -> float:
-        connection = await _connected("http://127.0.0.1:1")
-        await connection.aclose()
-        return _peak()
-
-    return asyncio.run(work())
-
-
-def rest_typed() -> float:
-    """Megabytes of the same with kubernetes_asyncio imported as it is."""
-    import kubernetes_asyncio.config  # noqa: F401 - its weight is the measurement
-
-    return rest_ours()
-
-
-MEASUREMENTS: dict[str, Callable[[], float]] = {
-    measure.__name__: measure
-    for measure in (
-        event_ours,
-        event_typed,
-        memory_ours,
-        memory_typed,
-        list_ours,
-        list_typed,
-        watch_ours,
-        watch_typed,
-        rest_ours,
-        rest_typed,
-    )
-}
+_OURS = (event_ours, memory_ours, list_ours, watch_ours)
+_TYPED = (event_typed, memory_typed, list_typed, watch_typed)
+MEASUREMENTS: dict[str, Callable[[], float]] = {measure.__name__: measure for measure in (*_OURS, *_TYPED)}
 
 _TABLE = (
     ("pod event, line to store, CPU", "µs", EVENT_BUDGET, "event", "kubernetes_asyncio Watch.unmarshal_event"),
     ("pod event, HTTP to store, CPU", "µs", None, "watch", "kubernetes_asyncio Watch.stream"),
     ("pod of a paged list, CPU", "µs", None, "list", "kubernetes_asyncio list_pod_for_all_namespaces"),
     ("tracked pod, resident memory", "B", POD_BUDGET, "memory", "kubernetes_asyncio V1Pod"),
-    ("connection at rest, resident memory", "MB", REST_BUDGET, "rest", "import kubernetes_asyncio"),
 )
 
 
@@ -189,22 +155,5 @@ def _nothing() -> None:
     return None
 
 
-def _peak() -> float:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-
-
-def main(arguments: list[str]) -> None:
-    """Print one number, or the table."""
-    if arguments:
-        print(MEASUREMENTS[arguments[0]]())
-        return
-    for result in run():
-        budget = f"budget {result.budget:g}" if result.budget is not None else ""
-        print(
-            f"{result.name:38} {result.value:10.1f} {result.unit:3} {budget:12} {'ok' if result.ok else 'OVER':5}"
-            f"{result.peer}: {result.peer_value:.1f}"
-        )
-
-
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    print(MEASUREMENTS[sys.argv[1]]())

@@ -35,12 +35,7 @@ def page() -> str:
 
 
 def _lines(section: Section, scales: Mapping[tuple[float, ...], str]) -> Iterator[str]:
-    yield from (
-        f"## {section.title}",
-        "",
-        section.text,
-        "",
-    )
+    yield from (f"## {section.title}", "", section.text, "")
     for row in section.rows:
         known = RUN if section.title == ONE_RUN else ()
         labels = "".join(f", `{name}`" for name in row.labels if name not in known)

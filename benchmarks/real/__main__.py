@@ -4,8 +4,6 @@ The table goes to stdout, the progress to stderr, the figures to ``benchmarks/re
 creates the same pods, then once more with the headless Services that every operator makes, then Muster does; the JobSet
 controller comes after them. So all share the machine's load, and the best of the rounds counts. Budgets are ratios to
 the bare loop of the same run. The exit code is 1 if one does not hold, and 3 where the control plane cannot be built.
-
-``--only names`` compares the ways in which members can get their names, which the others leave as it is.
 """
 
 import argparse
@@ -19,7 +17,7 @@ from benchmarks.harness.report import table, write
 from benchmarks.harness.result import Result
 from benchmarks.real import jobset, requests
 from benchmarks.real.processes import PROGRAMS
-from benchmarks.real.starts import Figures, Gangs, Names, bare, muster, site
+from benchmarks.real.starts import Figures, Gangs, bare, muster, site
 from tests.real.binaries import CANNOT_BUILD
 from tests.real.ground import Ground, ground
 from tests.real.jobset import why_not
@@ -31,7 +29,7 @@ ROUNDS = 3
 MORE = {"kube-controller-manager": ("--node-monitor-grace-period=300s",)}
 """A stand-in for kubelets with thousands of pods may be late, and shall not lose its nodes for that."""
 WARM = Gangs(1, 100)
-ONE, MANY, LARGE = Gangs(1, 1_000), Gangs(200, 8), Gangs(1, 5_000)
+ONE, MANY = Gangs(1, 1_000), Gangs(200, 8)
 START_RATIO = {ONE: 1.4, MANY: 3.0}
 RESTART_RATIO = 1.2
 BARE = "bare create loop"
@@ -60,7 +58,7 @@ class Bench:
             async with site(self._built, self._namespace()) as here:
                 loops.append(await bare(here, gangs))
             async with site(self._built, self._namespace()) as here:
-                with_services.append(await bare(here, gangs, Names.SELECTOR))
+                with_services.append(await bare(here, gangs, services=True))
             async with site(self._built, self._namespace()) as here:
                 ours.append(await muster(here, gangs, restart=gangs is ONE))
             loop, service, own = (f"{each[-1].created:.2f} s" for each in (loops, with_services, ours))
@@ -68,25 +66,6 @@ class Bench:
         results = _rows(gangs, loops, with_services, ours)
         if not why_not():
             results += await self._jobsets(gangs, min(figures.created for figures in ours), ours)
-        return results
-
-    async def names(self, gangs: Gangs) -> list[Result]:
-        """The rows of the ways in which members can get their names."""
-        found: dict[Names, list[Figures]] = {way: [] for way in Names}
-        for _ in range(self._rounds):
-            for way in Names:
-                async with site(self._built, self._namespace()) as here:
-                    found[way].append(await bare(here, gangs, way))
-                last = found[way][-1]
-                shown = ", ".join(f"{program} {seconds:.1f}" for program, seconds in last.cpu.items())
-                say(f"{gangs}, {way.value}: CPU {shown}, the loop {last.own:.1f} s, {last.slices} writes of slices")
-        results = []
-        for way in (Names.SELECTOR, Names.SLICES):
-            for program in PROGRAMS[:-1]:
-                used, peer = (min(each.cpu[program] for each in found[each_way]) for each_way in (way, Names.NONE))
-                results.append(Result.of(f"{gangs}, CPU of {program}, {way.value}", used, "s", None, BARE, peer))
-            own, peer = (min(each.own for each in found[each_way]) for each_way in (way, Names.NONE))
-            results.append(Result.of(f"{gangs}, CPU of the loop, {way.value}", own, "s", None, BARE, peer))
         return results
 
     async def warm(self) -> None:
@@ -159,9 +138,6 @@ async def measure(built: Ground, supervisor: Supervisor, only: list[str], rounds
         await bench.warm()
         for gangs in (ONE, MANY):
             results += await bench.starts(gangs)
-    if "names" in only:
-        for gangs in (ONE, MANY, LARGE):
-            results += await bench.names(gangs)
     if "requests" in only:
         results += await bench.requests()
     return results
@@ -169,7 +145,7 @@ async def measure(built: Ground, supervisor: Supervisor, only: list[str], rounds
 
 def main(arguments: list[str] | None = None) -> int:
     """Measure, print and write the figures."""
-    parts = ("starts", "names", "requests")
+    parts = ["starts", "requests"]
     parser = argparse.ArgumentParser(prog="python -m benchmarks.real", description="Measure on a real API server.")
     parser.add_argument("--only", choices=parts, action="append", help="run only this part")
     parser.add_argument("--rounds", type=int, default=ROUNDS, help="of the starts; the best counts (%(default)s)")
@@ -178,7 +154,7 @@ def main(arguments: list[str] | None = None) -> int:
     began = time.monotonic()
     try:
         with ground(say, MORE) as (built, supervisor):
-            results = uvloop.run(measure(built, supervisor, chosen.only or ["starts", "requests"], chosen.rounds))
+            results = uvloop.run(measure(built, supervisor, chosen.only or parts, chosen.rounds))
     except CannotBuild as missing:
         print(f"make real-bench: {missing}", file=sys.stderr)
         return CANNOT_BUILD

@@ -15,37 +15,20 @@ SILENCE = 300.0
 
 class _Metadata(msgspec.Struct, frozen=True, gc=False):
     uid: str = ""
-    name: str = ""
     labels: dict[str, str] = {}
     resourceVersion: str = ""  # noqa: N815 - the wire name
 
 
-class _Spec(msgspec.Struct, frozen=True, gc=False):
-    hostname: str = ""
-    subdomain: str = ""
-    nodeName: str = ""  # noqa: N815 - the wire name
-
-
-class _Condition(msgspec.Struct, frozen=True, gc=False):
-    type: str
-    status: str
-
-
 class _Status(msgspec.Struct, frozen=True, gc=False):
     phase: str = ""
-    podIP: str = ""  # noqa: N815 - the wire name
-    conditions: tuple[_Condition, ...] = ()
 
 
 class _Pod(msgspec.Struct, frozen=True, gc=False):
     metadata: _Metadata
-    spec: _Spec = _Spec()
     status: _Status = _Status()
 
 
-class Event(msgspec.Struct, frozen=True, gc=False):
-    """An event of a watch of pods, with what any of its readers wants."""
-
+class _Event(msgspec.Struct, frozen=True, gc=False):
     type: str
     object: _Pod
 
@@ -65,7 +48,7 @@ class Watched:
         """Pods added, by the value of the label that is counted."""
         self._news = asyncio.Event()
 
-    def sees(self, event: Event, label: str) -> None:
+    def sees(self, event: _Event, label: str) -> None:
         """One event of the watch."""
         uid = event.object.metadata.uid
         if event.type == "ADDED":
@@ -93,12 +76,12 @@ class Watched:
 
 
 @asynccontextmanager
-async def following(transport: Transport, namespace: str, sees: Callable[[Event], None]) -> AsyncIterator[None]:
-    """Call ``sees`` with each event of the namespace's pods, from now on. A watch that breaks ends the block."""
-    path = core(namespace, "pods")
+async def watched(transport: Transport, namespace: str, label: str) -> AsyncIterator[Watched]:
+    """Watch the namespace's pods, from now on; ``label`` is counted by its values. If it breaks, the block ends."""
+    seen, path = Watched(), core(namespace, "pods")
     answer = await transport.request("GET", path, params={"limit": "1"})
     version = msgspec.json.decode(answer.body, type=_List).metadata.resourceVersion
-    decoder = msgspec.json.Decoder(Event)
+    decoder = msgspec.json.Decoder(_Event)
 
     async def follow() -> None:
         nonlocal version
@@ -108,17 +91,9 @@ async def following(transport: Transport, namespace: str, sees: Callable[[Event]
                 async for line in lines:
                     event = decoder.decode(line)
                     version = event.object.metadata.resourceVersion
-                    sees(event)
+                    seen.sees(event, label)
 
     async with asyncio.TaskGroup() as group:
         task = group.create_task(follow(), name=f"pods of {namespace}")
-        yield
-        task.cancel()
-
-
-@asynccontextmanager
-async def watched(transport: Transport, namespace: str, label: str) -> AsyncIterator[Watched]:
-    """Watch the namespace's pods, from now on; ``label`` is counted by its values."""
-    seen = Watched()
-    async with following(transport, namespace, lambda event: seen.sees(event, label)):
         yield seen
+        task.cancel()

@@ -1,20 +1,19 @@
-"""CPU of the API server for one request, with the CRD as it is, without its CEL rules, and without a schema.
+"""CPU of the API server for one request. The best of several rounds counts.
 
-The variants are CRDs of other groups that exist side by side, and take turns; the best of several rounds counts.
-Nothing else runs against the API server meanwhile: musterd, controller manager and scheduler are down.
+Nothing else runs against the API server meanwhile: musterd, controller manager and scheduler are down. The CRD is a
+copy in another group, so that no object is one of musterd's.
 """
 
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
-from typing import Any
 
 import msgspec
 
 from benchmarks.harness.result import Result
 from benchmarks.real.loops import each
 from benchmarks.real.processes import API_SERVER
-from benchmarks.real.starts import MERGE, Object, Site, experiment
+from benchmarks.real.starts import Object, Site, experiment
 from muster.api.errors import NotFound
 from muster.api.manifest.experiment import parse_experiment
 from muster.api.schema.crd import custom_resource_definition
@@ -28,36 +27,20 @@ ROUNDS, REQUESTS = 5, 200
 AT_ONCE = 8
 MEMBERS = 8
 BUDGET = 3.0
-"""Milliseconds for a status PUT with the CRD as it is."""
+"""Milliseconds for a status PUT."""
+GROUP = "copy.muster.test"
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 OTHERS = ("musterd", "kube-controller-manager", "kube-scheduler")
 
 
-def _without_rules(node: Any) -> Any:
-    """The schema without its CEL rules."""
-    if isinstance(node, dict):
-        return {key: _without_rules(child) for key, child in node.items() if key != "x-kubernetes-validations"}
-    return [_without_rules(child) for child in node] if isinstance(node, list) else node
-
-
-VARIANTS: dict[str, Callable[[Object], Object]] = {
-    "the CRD as it is": lambda schema: schema,
-    "no CEL rules": _without_rules,
-    "no schema": lambda _: {"type": "object", "x-kubernetes-preserve-unknown-fields": True},
-}
-
-
 @dataclass(slots=True)
-class Variant:
-    """One CRD and what its requests cost, in milliseconds, by round."""
+class Copy:
+    """The CRD under another group, and what its requests cost, in milliseconds, by round."""
 
-    name: str
-    group: str
     path: str
     objects: dict[int, Object] = field(default_factory=dict)
     posts: list[float] = field(default_factory=list)
     puts: list[float] = field(default_factory=list)
-    patches: list[float] = field(default_factory=list)
 
 
 async def measure(here: Site) -> list[Result]:
@@ -66,17 +49,20 @@ async def measure(here: Site) -> list[Result]:
     async with AsyncExitStack() as down:
         for name in OTHERS:
             await down.enter_async_context(held(here.ground, name))
-        variants = [await _installed(here, number, name) for number, name in enumerate(VARIANTS)]
+        copy = await _installed(here)
         pods: list[float] = []
         maps: list[float] = []
         for turn in range(ROUNDS):
-            for variant in variants:
-                await _round(here, variant, model, turn)
+            await _round(here, copy, model, turn)
             pods.append(await _pods(here, model, turn))
             maps.append(await _config_maps(here, turn))
-        for variant in variants:
-            await here.request("DELETE", f"{CRDS}/experiments.{variant.group}")
-    return _rows(variants, pods, maps)
+        await here.request("DELETE", f"{CRDS}/experiments.{GROUP}")
+    what, peer = "CPU of the API server", ("POST of a ConfigMap", min(maps))
+    return [
+        Result.of(f"{what}, status PUT", min(copy.puts), "ms", BUDGET, *peer),
+        Result.of(f"{what}, POST of an Experiment", min(copy.posts), "ms", None, *peer),
+        Result.of(f"{what}, POST of a pod", min(pods), "ms", None, *peer),
+    ]
 
 
 async def _running(here: Site) -> Object:
@@ -91,17 +77,15 @@ async def _running(here: Site) -> Object:
     return found
 
 
-async def _installed(here: Site, number: int, name: str) -> Variant:
+async def _installed(here: Site) -> Copy:
     definition = custom_resource_definition()
-    group = f"v{number}.muster.test"
-    definition["metadata"]["name"] = f"experiments.{group}"
-    definition["spec"]["group"] = group
+    definition["metadata"]["name"] = f"experiments.{GROUP}"
+    definition["spec"]["group"] = GROUP
     for key in ("shortNames", "categories"):
         del definition["spec"]["names"][key]
     (version,) = definition["spec"]["versions"]
-    version["schema"]["openAPIV3Schema"] = VARIANTS[name](version["schema"]["openAPIV3Schema"])
     await here.request("POST", CRDS, definition)
-    path = f"/apis/{group}/{version['name']}/namespaces/{here.namespace}/experiments"
+    path = f"/apis/{GROUP}/{version['name']}/namespaces/{here.namespace}/experiments"
 
     async def served() -> bool:
         try:
@@ -111,35 +95,30 @@ async def _installed(here: Site, number: int, name: str) -> Variant:
         return True
 
     await eventually(served, 60)
-    return Variant(name, f"{group}", path)
+    return Copy(path)
 
 
-async def _round(here: Site, variant: Variant, model: Object, turn: int) -> None:
-    """Create, replace the status twice, patch it: REQUESTS of each."""
-    api_version = f"{variant.group}/{model['apiVersion'].partition('/')[2]}"
+async def _round(here: Site, copy: Copy, model: Object, turn: int) -> None:
+    """Create, and replace the status twice: REQUESTS of each."""
+    api_version = f"{GROUP}/{model['apiVersion'].partition('/')[2]}"
 
     async def post(number: int) -> None:
         metadata = {"name": f"e-{turn}-{number}"}
         body = {"apiVersion": api_version, "kind": model["kind"], "metadata": metadata, "spec": model["spec"]}
-        variant.objects[number] = await here.request("POST", variant.path, body)
+        copy.objects[number] = await here.request("POST", copy.path, body)
 
     def status(number: int, attempt: int) -> Object:
         return {**model["status"], "restarts": turn * 100 + attempt, "disruptions": number}
 
     async def put(number: int, attempt: int) -> None:
-        found = variant.objects[number]
+        found = copy.objects[number]
         kept = {key: found["metadata"][key] for key in ("name", "namespace", "uid", "resourceVersion")}
         body = {"apiVersion": api_version, "kind": model["kind"], "metadata": kept, "status": status(number, attempt)}
-        variant.objects[number] = await here.request("PUT", f"{variant.path}/{kept['name']}/status", body)
+        copy.objects[number] = await here.request("PUT", f"{copy.path}/{kept['name']}/status", body)
 
-    async def patch(number: int) -> None:
-        name = variant.objects[number]["metadata"]["name"]
-        await here.request("PATCH", f"{variant.path}/{name}/status", {"status": status(number, 3)}, MERGE)
-
-    variant.posts.append(await _milliseconds(here, post))
+    copy.posts.append(await _milliseconds(here, post))
     await _milliseconds(here, lambda number: put(number, 1))  # the first write of a status is another's: not counted
-    variant.puts.append(await _milliseconds(here, lambda number: put(number, 2)))
-    variant.patches.append(await _milliseconds(here, patch))
+    copy.puts.append(await _milliseconds(here, lambda number: put(number, 2)))
 
 
 async def _pods(here: Site, model: Object, turn: int) -> float:
@@ -167,23 +146,3 @@ async def _milliseconds(here: Site, do: Callable[[int], Awaitable[object]]) -> f
     before = here.processes.cpu(API_SERVER)
     await each(range(REQUESTS), do, AT_ONCE)
     return (here.processes.cpu(API_SERVER) - before) / REQUESTS * 1e3
-
-
-def _rows(variants: list[Variant], pods: list[float], maps: list[float]) -> list[Result]:
-    what = "CPU of the API server"
-    config_map = min(maps)
-    rows = []
-    for variant in variants:
-        rows += [
-            Result.of(
-                f"{what}, status PUT, {variant.name}",
-                min(variant.puts),
-                "ms",
-                BUDGET if variant is variants[0] else None,
-                "POST of a ConfigMap",
-                config_map,
-            ),
-            Result.of(f"{what}, status PATCH (merge), {variant.name}", min(variant.patches), "ms"),
-            Result.of(f"{what}, POST of an Experiment, {variant.name}", min(variant.posts), "ms"),
-        ]
-    return [*rows, Result.of(f"{what}, POST of a pod", min(pods), "ms", None, "POST of a ConfigMap", config_map)]

@@ -13,7 +13,6 @@ import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from enum import Enum
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
@@ -23,7 +22,6 @@ import msgspec
 from benchmarks.real.loops import each
 from benchmarks.real.pods import Watched, watched
 from benchmarks.real.processes import Processes, Stretch
-from benchmarks.real.slices import sliced, without_selector
 from muster.api.errors import ApiError, NotFound
 from muster.api.manifest.experiment import parse_experiment
 from muster.api.names import API_VERSION, KIND, LABEL_EPOCH
@@ -82,14 +80,6 @@ class Gangs:
         return f"{self.experiments} x {self.members:,} pods"
 
 
-class Names(Enum):
-    """How the pods of a bare loop get their names."""
-
-    NONE = "without names"
-    SELECTOR = "Services with a selector"
-    SLICES = "Services without one, slices in batches"
-
-
 @dataclass(slots=True)
 class Figures:
     """Seconds, and seconds of CPU."""
@@ -98,10 +88,6 @@ class Figures:
     """From the first request until the last pod was there."""
     cpu: Mapping[str, float] = field(default_factory=dict)
     """Of each program, until all pods ran."""
-    own: float = 0.0
-    """CPU of the loop, and of what writes slices in it."""
-    slices: int = 0
-    """Writes of EndpointSlices by the loop."""
     deleted: float = 0.0
     """From the first DELETE until the last pod was gone."""
     restarted: float = 0.0
@@ -211,17 +197,13 @@ def experiment(name: str, namespace: str, members: int) -> Object:
     }
 
 
-async def bare(here: Site, gangs: Gangs, names: Names = Names.NONE) -> Figures:
+async def bare(here: Site, gangs: Gangs, *, services: bool = False) -> Figures:
     """Create and delete the pods of the gangs in a loop, their Services before them. musterd is down."""
     figures = Figures()
     daemon = await Connection.open(KubeConfig(here.ground.musterd))
     pods = core(here.namespace, "pods")
     try:
-        async with (
-            held(here.ground, "musterd"),
-            watched(here.admin, here.namespace, LABEL_EPOCH) as seen,
-            sliced(here.admin, here.namespace) if names is Names.SLICES else contextlib.nullcontext() as slices,
-        ):
+        async with held(here.ground, "musterd"), watched(here.admin, here.namespace, LABEL_EPOCH) as seen:
             bodies: list[bytes] = []
             domains: list[Object] = []
             for name in gangs.names:
@@ -229,9 +211,8 @@ async def bare(here: Site, gangs: Gangs, names: Names = Names.NONE) -> Figures:
                 plan = plan_of(parse_experiment(made))
                 template = PodTemplate(plan, plan.groups[0], 0)
                 bodies += map(template.render, plan.members())
-                if names is not Names.NONE:
-                    service = render_service(plan)
-                    domains.append(service if names is Names.SELECTOR else without_selector(service))
+                if services:
+                    domains.append(render_service(plan))
             made_pods: list[str] = []
 
             async def create(body: bytes) -> None:
@@ -241,15 +222,13 @@ async def bare(here: Site, gangs: Gangs, names: Names = Names.NONE) -> Figures:
             async def publish(body: Object) -> None:
                 await here.request("POST", core(here.namespace, "services"), body)
 
-            stretch, began, used = Stretch(here.processes), time.monotonic(), time.process_time()
+            stretch, began = Stretch(here.processes), time.monotonic()
             await each(domains, publish)
             await each(bodies, create)
             figures.created = await seen.until(lambda now: now.added >= gangs.pods) - began
             await seen.until(lambda now: len(now.running) >= gangs.pods)
             await here.processes.calm()  # the last names are written after the last pod runs
             figures.cpu = stretch.end()
-            figures.own = time.process_time() - used
-            figures.slices = slices.writes if slices else 0
 
             async def delete(name: str) -> None:
                 await daemon.request("DELETE", f"{pods}/{name}")

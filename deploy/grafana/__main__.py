@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-from deploy.grafana.build import text
 from deploy.grafana.coordinators import JAX, RAY
 from deploy.grafana.daemon import DAEMON
 from deploy.grafana.experiment import EXPERIMENT
 from deploy.grafana.fleet import FLEET
 from deploy.grafana.goodput import GOODPUT_BOARD
+from deploy.grafana.render import text
 from deploy.grafana.runs import JOBSETS, WATCHED
 
 BOARDS = (FLEET, EXPERIMENT, GOODPUT_BOARD, JAX, RAY, JOBSETS, WATCHED, DAEMON)

@@ -1,12 +1,13 @@
 """Keep the labels of cluster and shard in every query of a dashboard, and let the reader choose.
 
-The rows of the dashboards are written for one cluster. ``kept`` selects by the choices at the top, and writes the
-labels beside each label that names something of one cluster. A sum that has none of these labels is over the chosen
+The rows of the dashboards are written for one cluster. ``Scope.query`` selects by the choices at the top, and writes
+the labels beside each label that names something of one cluster. A sum that has none of these labels is over the chosen
 clusters and shards. Where series have no such label nothing changes: an empty label and none are the same. A dashboard
 of one experiment has no choice of the shard: a namespace is of one shard at a time.
 """
 
 import re
+from dataclasses import dataclass
 
 from deploy.prometheus.clusters import SHARD
 
@@ -18,21 +19,38 @@ _LISTED = re.compile(r"\b(by|on)\s*\(([^)]*)\)")
 _METRIC = re.compile(r"\b((?:muster|process|python)_[a-z0-9_]+|ALERTS(?:_FOR_STATE)?)\b(\{)?")
 
 
-def kept(expr: str, label: str, *, many: bool) -> str:
-    """The query with the labels. ``many``: the reader may choose several clusters, and several shards."""
-    chosen = f'{label}=~"${CHOICE}",{SHARD}=~"${SHARD}"' if many else f'{label}="${CHOICE}"'
-    both = f"{label}, {SHARD}" if many else label
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What the queries of a dashboard select.
 
-    def select(found: re.Match[str]) -> str:
-        return f"{found[1]}{{{chosen}{',' if found[2] else '}'}"
+    ``cluster`` is the label that names the cluster, ``chosen`` the selector of the dashboard's own choices. ``many``:
+    the reader may choose several clusters, and several shards.
+    """
 
-    def group(found: re.Match[str]) -> str:
-        of_one = {name.strip() for name in found[2].split(",")} & _OF_A_CLUSTER
-        return f"{found[1]} ({both}, {found[2]})" if of_one else found[0]
+    cluster: str
+    chosen: str
+    many: bool
 
-    return named(_LISTED.sub(group, _METRIC.sub(select, expr)).replace(",}", "}"), label)
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The labels that name where something is."""
+        return (self.cluster, SHARD) if self.many else (self.cluster,)
 
+    def query(self, row: str) -> str:
+        """Return the query of a row, with all selectors."""
+        many = f'{self.cluster}=~"${CHOICE}",{SHARD}=~"${SHARD}"'
+        chosen = many if self.many else f'{self.cluster}="${CHOICE}"'
 
-def named(text: str, label: str) -> str:
-    """The text with the label where a row says ``@cluster``: a legend, or a sum for each cluster."""
-    return text.replace("@cluster", label)
+        def select(found: re.Match[str]) -> str:
+            return f"{found[1]}{{{chosen}{',' if found[2] else '}'}"
+
+        def group(found: re.Match[str]) -> str:
+            of_one = {name.strip() for name in found[2].split(",")} & _OF_A_CLUSTER
+            return f"{found[1]} ({', '.join(self.labels)}, {found[2]})" if of_one else found[0]
+
+        selected = _METRIC.sub(select, row.replace("@chosen", self.chosen))
+        return self.named(_LISTED.sub(group, selected).replace(",}", "}"))
+
+    def named(self, text: str) -> str:
+        """Return the text with the label in place of ``@cluster``: a legend, or a sum for each cluster."""
+        return text.replace("@cluster", self.cluster)

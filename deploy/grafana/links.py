@@ -1,7 +1,7 @@
 """Links of dashboards, panels and cells."""
 
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,51 +17,51 @@ class Link(NamedTuple):
     outside: bool = True
     """Whether it opens in a tab of its own."""
 
-    def of(self, cluster: str) -> "Link":
-        """The link from a cell, where the column of the clusters has that name."""
-        return self._replace(url=self.url.replace("${__data.fields.cluster}", f"${{__data.fields.{cluster}}}"))
 
-
-def page(path: str, title: str) -> Link:
-    """A page of the documentation, by its path below docs/."""
+def _page(title: str, path: str) -> Link:
+    """Return a page of the documentation, by its path below docs/."""
     return Link(title, f"{DOCUMENTATION}/{path}")
 
 
-def runbook(alert: str) -> Link:
-    """The runbook of an alert."""
-    return page(f"runbooks/{alert}.md", f"Runbook: {alert}")
+PAGES: Mapping[str, Link] = {
+    "about": _page("About these dashboards", "dashboards.md"),
+    "buckets": _page("What each bucket means", "goodput.md"),
+    "clocks": _page("Clocks", "guide.md#clocks"),
+    "ends": _page("Every reason", "reasons.md#why-an-epoch-ended"),
+    "goodput": _page("Goodput", "goodput.md"),
+    "metrics": _page("Metrics", "metrics.md"),
+    "owners": _page("Labels of owners", "platform.md"),
+    "phases": _page("Phases", "guide.md#phases"),
+    "reasons": _page("Every reason, and what to do", "reasons.md#stuck"),
+    "runbooks": _page("Runbooks", "runbooks"),
+    "silent": _page("When Muster itself is silent", "guide.md#when-muster-itself-is-silent"),
+    "roll-call": Link(
+        "Roll call of this experiment", "${musterd}/experiments/${namespace}/${experiment}?cluster=${cluster}"
+    ),
+}
 
 
-ABOUT = (page("dashboards.md", "About these dashboards"), page("runbooks", "Runbooks"))
-"""The links of every dashboard."""
+def links_of(names: str) -> Iterator[Link]:
+    """Yield the links of names that are separated by spaces: keys of ``PAGES``, and alerts, for their runbooks."""
+    for name in names.split():
+        yield _page(f"Runbook: {name}", f"runbooks/{name}.md") if name.startswith("Muster") else PAGES[name]
 
-ABOUT_PHASES = page("guide.md#phases", "Phases")
-ABOUT_CLOCKS = page("guide.md#clocks", "Clocks")
-REASONS = page("reasons.md#stuck", "Every reason, and what to do")
-SILENT = page("guide.md#when-muster-itself-is-silent", "When Muster itself is silent")
-ROLL_CALL = Link("Roll call of this experiment", "${musterd}/experiments/${namespace}/${experiment}?cluster=${cluster}")
 
-NAMES = ("namespace", "experiment")
-"""The labels that a table must have for the links to an experiment."""
-
-TO_EXPERIMENT: Mapping[str, Sequence[Link]] = {
+FROM_CELLS: Mapping[str, Sequence[Link]] = {
+    "alertname": (Link("Runbook of this alert", "${musterd}/runbooks/${__data.fields.alertname}.md"),),
     "experiment": (
         Link(
             "Dashboard of this experiment",
-            "/d/muster-experiment?var-cluster=${__data.fields.cluster}&var-namespace=${__data.fields.namespace}&var-experiment=${__data.fields.experiment}"
+            "/d/muster-experiment?var-cluster=${__data.fields.@cluster}&var-namespace=${__data.fields.namespace}"
+            "&var-experiment=${__data.fields.experiment}"
             "&${datasource:queryparam}&${musterd:queryparam}&${__url_time_range}",
             outside=False,
         ),
         Link(
             "Roll call of this experiment",
             "${musterd}/experiments/${__data.fields.namespace}/${__data.fields.experiment}"
-            "?cluster=${__data.fields.cluster}",
+            "?cluster=${__data.fields.@cluster}",
         ),
-    )
+    ),
 }
-"""From the cells of a column to the experiment of their row."""
-
-TO_RUNBOOK: Mapping[str, Sequence[Link]] = {
-    "alertname": (Link("Runbook of this alert", "${musterd}/runbooks/${__data.fields.alertname}.md"),)
-}
-"""From the cells of a column to the runbook of the alert."""
+"""From the cells of a column of a table, to the alert or to the experiment of their line."""

@@ -1,39 +1,38 @@
 """Colors of states and of values, the same on all dashboards."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Literal
 
-GREEN, YELLOW, ORANGE, RED, BLUE, PURPLE, GREY = "green", "yellow", "orange", "red", "blue", "purple", "gray"
-CYAN = "light-blue"
-CALM = {GREEN, BLUE, CYAN, GREY}
+Color = Literal["green", "yellow", "orange", "red", "blue", "light-blue", "purple", "gray", "transparent"]
+CALM: frozenset[Color] = frozenset({"green", "blue", "light-blue", "gray"})
 """Colors of what needs no attention."""
 
-Steps = Sequence[tuple[float | None, str]]
+Steps = Sequence[tuple[float | None, Color]]
 """Thresholds: each value at which a color begins. The first is None: for what is below the second, or has no data."""
 
-PLAIN: Steps = ((None, BLUE),)
-BAD_FROM_ONE: Steps = ((None, GREEN), (1, RED))
-ODD_FROM_ONE: Steps = ((None, GREEN), (1, YELLOW))
-GOODPUT: Steps = ((None, GREY), (0, RED), (0.5, YELLOW), (0.8, GREEN))
-TIME_LEFT: Steps = ((None, GREY), (-1e9, RED), (300, ORANGE), (1800, GREEN))
-TIME_STUCK: Steps = ((None, YELLOW), (300, ORANGE), (1800, RED))
-STALENESS: Steps = ((None, GREEN), (100, YELLOW), (120, RED))
+PLAIN: Steps = ((None, "blue"),)
+BAD_FROM_ONE: Steps = ((None, "green"), (1, "red"))
+ODD_FROM_ONE: Steps = ((None, "green"), (1, "yellow"))
+GOODPUT: Steps = ((None, "gray"), (0, "red"), (0.5, "yellow"), (0.8, "green"))
+TIME_LEFT: Steps = ((None, "gray"), (-1e9, "red"), (300, "orange"), (1800, "green"))
+TIME_STUCK: Steps = ((None, "yellow"), (300, "orange"), (1800, "red"))
+STALENESS: Steps = ((None, "green"), (100, "yellow"), (120, "red"))
 
-PHASES = {
-    "Suspended": GREY,
-    "Queued": CYAN,
-    "Pending": YELLOW,
-    "Assembling": ORANGE,
-    "Running": GREEN,
-    "Restarting": PURPLE,
-    "Succeeded": BLUE,
-    "Failed": RED,
+PHASES: Mapping[str, Color] = {
+    "Suspended": "gray",
+    "Queued": "light-blue",
+    "Pending": "yellow",
+    "Assembling": "orange",
+    "Running": "green",
+    "Restarting": "purple",
+    "Succeeded": "blue",
+    "Failed": "red",
 }
-
-COORDINATOR_STATES = {
-    "serving": GREEN,
-    "refused": YELLOW,
-    "timeout": ORANGE,
-    "silent": RED,
-    "tls": PURPLE,
-    "other-protocol": GREY,
+COORDINATOR_STATES: Mapping[str, Color] = {
+    "serving": "green",
+    "refused": "yellow",
+    "timeout": "orange",
+    "silent": "red",
+    "tls": "purple",
+    "other-protocol": "gray",
 }

@@ -7,7 +7,7 @@ label that names the cluster is a word that the template replaces.
 from pathlib import Path
 
 from deploy.grafana.__main__ import BOARDS
-from deploy.grafana.build import text
+from deploy.grafana.render import text
 
 ROOT = Path(__file__).parents[2]
 CHART = ROOT / "deploy/helm/muster"

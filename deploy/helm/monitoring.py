@@ -20,10 +20,7 @@ class ServiceMonitor(Strict):
     authorization: Object = Field(
         {}, description="authorization of the endpoint, in place of the token of Prometheus' own service account"
     )
-    tls_config: Object = Field(
-        {},
-        description="tlsConfig of the endpoint; by default that of tls.secretName",
-    )
+    tls_config: Object = Field({}, description="tlsConfig of the endpoint; by default that of tls.secretName")
     relabelings: list[Object] = Field([], description="relabelings of the endpoint")
     metric_relabelings: list[Object] = Field([], description="metricRelabelings of the endpoint")
 

@@ -58,10 +58,7 @@ class Image(Strict):
 class Crds(Strict):
     """The custom resource definition."""
 
-    install: bool = Field(
-        True,
-        description="install and upgrade the kind Experiment; uninstalling keeps it",
-    )
+    install: bool = Field(True, description="install and upgrade the kind Experiment; uninstalling keeps it")
 
 
 class MetricsReader(Strict):
@@ -76,12 +73,10 @@ class Rbac(Strict):
 
     create: bool = Field(True, description="grant musterd's service account the rights that it uses")
     reviews: bool = Field(
-        True,
-        description="let musterd check readers (a ClusterRole); without it page and metrics cannot be read",
+        True, description="let musterd check readers (a ClusterRole); without it page and metrics cannot be read"
     )
     user_roles: bool = Field(
-        True,
-        description="create the ClusterRoles of readers; false for a second release in a cluster",
+        True, description="create the ClusterRoles of readers; false for a second release in a cluster"
     )
     metrics_readers: list[MetricsReader] = Field(
         [], description="service accounts that may scrape /metrics: Prometheus' `{namespace, serviceAccount}`"
@@ -92,8 +87,7 @@ class Kueue(Strict):
     """Experiments in the queues of Kueue."""
 
     enabled: bool = Field(
-        False,
-        description="queue Experiments with the label kueue.x-k8s.io/queue-name; Kueue may be installed later",
+        False, description="queue Experiments with the label kueue.x-k8s.io/queue-name; Kueue may be installed later"
     )
 
 
@@ -107,8 +101,7 @@ class Watch(Strict):
         f"{', '.join(WATCHED_KINDS)}, or all",
     )
     deadlines: bool = Field(
-        False,
-        description="let musterd suspend or delete a watched object with muster.dev/on-deadline",
+        False, description="let musterd suspend or delete a watched object with muster.dev/on-deadline"
     )
     events: bool = Field(
         True,
@@ -149,8 +142,7 @@ class Ingress(Strict):
     )
     class_name: str = Field("", description="ingressClassName; the cluster's default if empty")
     tls: list[IngressTls] = Field(
-        [],
-        description="https: `{secretName, hosts}` of each certificate; hosts are `ingress.host` by default",
+        [], description="https: `{secretName, hosts}` of each certificate; hosts are `ingress.host` by default"
     )
     annotations: dict[str, str] = Field({}, description="its annotations")
 
@@ -192,8 +184,7 @@ class Tls(Strict):
     """Whether the page and the metrics are served by https."""
 
     secret_name: str = Field(
-        "",
-        description="a Secret of the type kubernetes.io/tls: page and metrics are then https only",
+        "", description="a Secret of the type kubernetes.io/tls: page and metrics are then https only"
     )
 
 
@@ -218,8 +209,7 @@ class NetworkPolicy(Strict):
         description="peers that may reach the page and the metrics; an empty list for none",
     )
     member_namespaces: Object = Field(
-        {},
-        description="LabelSelector of the namespaces whose pods may send their progress; all if empty",
+        {}, description="LabelSelector of the namespaces whose pods may send their progress; all if empty"
     )
     api_server_ports: list[Port] = Field([443, 6443], min_length=1, description="ports of the API server")
     egress: list[Object] = Field([], description="more egress rules")
@@ -295,10 +285,7 @@ class Values(Strict):
         description="in place of musterd: every object is then called RELEASE-NAME",
     )
     fullname_override: str = Field(
-        "",
-        pattern=f"{LABEL}|^$",
-        max_length=50,
-        description="name of every object, and of the Lease; musterd if empty",
+        "", pattern=f"{LABEL}|^$", max_length=50, description="name of every object, and of the Lease; musterd if empty"
     )
     replicas: int = Field(2, ge=0, le=9, description="one leads")
     image: Image = Field(Image(), description="the image of musterd")
@@ -331,9 +318,7 @@ class Values(Strict):
         description="resources of the container; 100,000 pods take 200 MB",
     )
     termination_grace_period_seconds: int = Field(
-        30,
-        ge=1,
-        description=f"longer than settings.shutdownTimeout, whose default is {SHUTDOWN}",
+        30, ge=1, description=f"longer than settings.shutdownTimeout, whose default is {SHUTDOWN}"
     )
     anti_affinity: Literal["preferred", "required", "none"] = Field(
         "preferred", description="keep the replicas on different nodes"
@@ -362,11 +347,7 @@ class Values(Strict):
         description="securityContext of the pods; with the next, the Pod Security profile `restricted`",
     )
     security_context: Object = Field(
-        {
-            "allowPrivilegeEscalation": False,
-            "readOnlyRootFilesystem": True,
-            "capabilities": {"drop": ["ALL"]},
-        },
+        {"allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True, "capabilities": {"drop": ["ALL"]}},
         description="securityContext of the container",
     )
     common_labels: dict[str, str] = Field({}, description="more labels of all objects and of the pods")

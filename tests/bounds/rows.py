@@ -1,8 +1,8 @@
 """Each look at what tenants wrote: its worst input at size n, and how large that may be.
 
 ``make`` prepares the input and returns the look, which is done in turns where it returns a generator
-(``state.view.turns``). ``most`` is the largest n that is let in; ``benchmarks/looks.py`` prints what the longest turn
-costs there, beside ``HOLD``, and at twice as much.
+(``state.view.turns``). ``most`` is the largest n that is let in; there, and at twice as much, no turn costs more than
+``HOLD``.
 """
 
 import json

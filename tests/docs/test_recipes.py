@@ -125,8 +125,8 @@ def test_a_metric_is_a_row_and_a_line_and_its_alert_is_a_row(copy: Copy) -> None
     with pytest.raises(AssertionError, match="muster_experiment_generation"):
         copy.run("-m", "pytest", "-p", "no:cacheprovider", "-n0", *tests)
     panels = "deploy/grafana/experiment.py"
-    copy.add(panels, '            "edits": _max("generation"),\n', before='            "hung after": _max("hung_after_')
-    copy.add(panels, '"MusterEdited", ', before='"MusterHung", REASONS')
+    row = 'Graph(54, 6, "Edits", {"edits": _max("generation")}, links="MusterEdited", about="Its edits so far."),'
+    copy.add(panels, f"    {row}\n", before='    "Restarts and time",\n')
     copy.run("-m", "deploy.grafana")
     copy.run("-m", "pytest", "-p", "no:cacheprovider", "-n0", *tests)
 

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from deploy.grafana.__main__ import BOARDS, FOLDER
-from deploy.grafana.build import text
+from deploy.grafana.render import text
 from deploy.helm.copies import ROOT
 from deploy.prometheus import groups
 from deploy.prometheus.text import plain

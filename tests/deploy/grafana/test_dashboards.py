@@ -9,7 +9,7 @@ import pytest
 from prometheus_client import CollectorRegistry, ProcessCollector
 
 from deploy.grafana.__main__ import BOARDS
-from deploy.grafana.build import text
+from deploy.grafana.render import text
 from deploy.prometheus.groups import ALERTS
 from muster.metrics.catalogue import CATALOGUE
 from muster.metrics.rows.row import Metric, Type

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from deploy.grafana.goodput import WINDOWS as PANELS
-from deploy.grafana.row import Stat
 from deploy.prometheus.groups import GROUPS
 from deploy.prometheus.recordings import RECORDINGS
 from deploy.prometheus.slo import SLO_RECORDINGS, WINDOWS
 from deploy.prometheus.text import plain
+from tests.deploy.grafana.answers import interpolated
+from tests.deploy.grafana.test_dashboards import panel_of
 from tests.deploy.prometheus.binaries import Unavailable
 from tests.deploy.prometheus.promtool import RULES, SLO_RULES, answered
 
@@ -177,9 +177,9 @@ def test_a_run_of_many_accelerators_that_ended_yesterday_weighs_what_it_held(tmp
         for weight, share in waste.items()
     }
     now = {"namespace:muster_wall_accelerator_seconds:rate5m": {'namespace="vision"': 1.0}}
-    windows = {panel.head[2]: panel.queries for panel in PANELS if isinstance(panel, Stat)}
     for title, weight in (("By accelerators, 3 days", "_accelerators"), ("Goodput, last 3 days", "")):
-        query = str(windows[title]).replace("$namespace", ".*")
+        (target,) = panel_of("muster-goodput", title)["targets"]
+        query = interpolated(target["expr"], {"cluster": ".*", "shard": ".*", "namespace": ".*"})
         expected |= {f"sum({query})": {"": round(1 - waste[weight], 3)}}
     few = tmp_path / "few.rules.yaml"  # alerts each 5 s of 36 hours would take minutes
     few.write_text(plain(tuple(group for group in GROUPS if group.name in ("muster-recordings", "muster-slo"))))

@@ -6,7 +6,7 @@ from itertools import groupby
 from math import ceil, floor, isfinite, log10
 from typing import Any
 
-from deploy.grafana.build import OWNER
+from deploy.grafana.render import OWNER
 from tests.deploy.grafana.answers import Answer, legend
 from tests.deploy.grafana.pictures.svg import (
     COLORS,
