@@ -60,7 +60,8 @@ _FORMS: Final[dict[str, str]] = {
     DURATION_PATTERN: "duration",
 }
 """The words of the page for the forms of texts."""
-_UNREAD: Final = "Ignored."
+_UNREAD: Final = "Ignored"
+"""How the meaning of a field begins that is read and has no effect."""
 _DEEPER: Final = frozenset(("resources", "dependsOn"))  # fields of types that have a section of their own
 _EXACT: Final = 1 << 53
 """Whole numbers beyond this are no bound that a person would meet."""
@@ -226,8 +227,8 @@ def _section(title: str, prefix: str, schema: Schema, preface: str = "") -> str:
     if preface:
         lines.append(f"{preface}\n")
     rows = list(_rows(schema, prefix))
-    unread = [where for where, _, meaning in rows if meaning == _UNREAD]
-    lines += [f"- {where} ({kind}): {meaning}" for where, kind, meaning in rows if meaning != _UNREAD]
+    unread = [where for where, _, meaning in rows if meaning.startswith(_UNREAD)]
+    lines += [f"- {where} ({kind}): {meaning}" for where, kind, meaning in rows if not meaning.startswith(_UNREAD)]
     if unread:
         lines.append(f"\nIgnored: {', '.join(unread)}.")
     return "\n".join(lines)

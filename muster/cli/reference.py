@@ -24,7 +24,7 @@ _INTRODUCTION = """\
 | 3 | a clock of the experiment ran out, or `muster wait` did |
 | 4 | `muster convert --strict`: something is lost |
 | 5 | `muster stacks`: some ranks did not answer |
-| 6 | `muster incidents --exit-code`: there is an incident |
+| 6 | `muster incidents --exit-code`, `muster diagnose`: there is an incident, or trouble |
 | 130 | interrupted |
 
 The verbs that need a cluster take `--kubeconfig`, `--context` and `-n`. Without them they use what `kubectl` would
@@ -51,6 +51,7 @@ follows the flag.
 """
 
 SHARED = 3  # verbs with the same option, from which on it is explained once
+EXAMPLES = 3
 
 _EXPLAINED: frozenset[str | None] = frozenset(("kubeconfig", "context", "namespace"))
 """Options that the introduction explains for the verbs that have all of them."""
@@ -82,7 +83,8 @@ def _section(command: click.Command, context: click.Context, shared: frozenset[s
     lines += [inspect.cleandoc(command.help or "").replace("\b", "").strip().partition("\n\n")[0], ""]
     arguments = [p.make_metavar(context) for p in command.params if isinstance(p, click.Argument)]
     if not isinstance(command, click.Group):
-        lines += ["```", " ".join((context.command_path, *arguments)), *_examples(command), "```", ""]
+        usage = " ".join((context.command_path, *arguments))
+        lines += ["```", *dict.fromkeys((usage, *_examples(command))), "```", ""]
     own = [line for line in _options(command, context) if line not in shared]
     return "\n".join((*lines, *own, *[""] * bool(own)))
 
@@ -96,8 +98,8 @@ def _options(command: click.Command, context: click.Context) -> Iterator[str]:
 
 
 def _examples(command: click.Command) -> list[str]:
-    """The lines of the epilog that are examples."""
-    return [line.strip() for line in (command.epilog or "").splitlines() if line.startswith("  ")]
+    """Return the first examples of the epilog; ``--help`` has them all."""
+    return [line.strip() for line in (command.epilog or "").splitlines() if line.startswith("  ")][:EXAMPLES]
 
 
 def _option_text(option: click.Option, context: click.Context) -> str:
