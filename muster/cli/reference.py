@@ -51,7 +51,7 @@ follows the flag.
 """
 
 SHARED = 3  # verbs with the same option, from which on it is explained once
-EXAMPLES = 3
+EXAMPLES = 2
 
 _EXPLAINED: frozenset[str | None] = frozenset(("kubeconfig", "context", "namespace"))
 """Options that the introduction explains for the verbs that have all of them."""
