@@ -58,7 +58,7 @@ _EXPLAINED: frozenset[str | None] = frozenset(("kubeconfig", "context", "namespa
 
 
 def cli_reference() -> str:
-    """The whole page."""
+    """Return the whole page."""
     found = list(_commands(muster, click.Context(muster, info_name="muster")))
     times = Counter(line for each in found for line in set(_options(*each)))
     shared = frozenset(line for line, many in times.items() if many >= SHARED)

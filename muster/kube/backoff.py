@@ -24,7 +24,7 @@ class Backoff:
     _failed_at: float = field(default=-inf, init=False)
 
     def delay(self, now: float = 0.0) -> float:
-        """The wait after a failure at ``now`` (any monotonic clock), never more than ``longest``."""
+        """Return the wait after a failure at ``now`` (any monotonic clock), never more than ``longest``."""
         quiet = now - self._failed_at > self.reset_after
         base = self.first if quiet or not self._next else self._next
         self._next = min(base * 2, self.longest)

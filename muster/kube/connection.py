@@ -77,7 +77,7 @@ class Connection:
 
     @classmethod
     async def open(cls, source: Source, *, agent: str = USER_AGENT, impersonate: str = "") -> "Connection":
-        """A connection with the credentials of ``source``; no request is sent yet.
+        """Return a connection with the credentials of ``source``; no request is sent yet.
 
         Raises ``ApiError`` if the source cannot be used.
         """
@@ -89,7 +89,7 @@ class Connection:
     async def from_settings(
         cls, kubeconfig: Path | None = None, context: str | None = None, *, in_cluster: bool | None = None
     ) -> "Connection":
-        """A daemon's connection (see ``choose_source``). Raises ``ApiError`` if nothing usable is configured."""
+        """Return a daemon's connection (see ``choose_source``). Raises ``ApiError`` if nothing usable is configured."""
         return await cls.open(choose_source(kubeconfig, context, in_cluster=in_cluster, environ=os.environ))
 
     @property
@@ -178,7 +178,7 @@ class Connection:
             yield await stack.enter_async_context(aclosing(read_lines(response, name, silence)))
 
     def _accepted(self, method: str, path: str, suffix: str = "") -> dict[str, str]:
-        """The Accept header of a request that differs from the usual one. A server without that form sends all."""
+        """Return the Accept header of a request for another form. A server without that form sends all."""
         if method != "GET" or path not in self.metadata_alone:
             return {}
         return {"Accept": f"application/json;as=PartialObjectMetadata{suffix}{_PARTIAL}"}

@@ -84,7 +84,7 @@ async def _frames(socket: "aiohttp.ClientWebSocketResponse[bool]") -> AsyncItera
 
 
 def _code(outcome: bytes, path: str) -> int:
-    """The exit code that the Status states. Raises ``ApiError`` for one that states none."""
+    """Return the exit code that the Status states. Raises ``ApiError`` for one that states none."""
     try:
         found = msgspec.json.decode(outcome, type=_Outcome)
     except (ValueError, RecursionError) as error:

@@ -91,7 +91,7 @@ class FairShare:
         """The groups that wait, the one whose turn is next first."""
 
     def of(self, group: str, flow: str) -> Slots:
-        """The slots of that flow."""
+        """Return the slots of that flow."""
         return Slots(self, group, flow)
 
     @property
@@ -134,7 +134,7 @@ class FairShare:
         self._drop(group, flow)
 
     def others_wait(self, group: str, flow: str) -> bool:
-        """Whether any other flow waits for a slot."""
+        """Return whether any other flow waits for a slot."""
         g = self._turns.get(group)
         if g is None or len(self._turns) > 1:
             return bool(self._turns)

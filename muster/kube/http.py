@@ -32,7 +32,7 @@ OSError)."""
 
 
 async def read_lines(response: aiohttp.ClientResponse, name: str, silence: float) -> AsyncGenerator[bytes, None]:
-    """The lines of a watch or of a log, without their newline. Raises ``Unreachable``.
+    """Yield the lines of a watch or of a log, without their newline. Raises ``Unreachable``.
 
     A watch's last line without a newline is a broken connection, whatever HTTP says: half an object may well be valid
     JSON. A log (``text/plain``) has empty lines, and its last one needs no newline.
@@ -60,7 +60,7 @@ class TooLarge(ValueError):
 
 
 async def read_body(response: aiohttp.ClientResponse, most: int, *, cut: bool = False) -> bytes:
-    """The whole body, or its first ``most`` bytes if ``cut``; ``TooLarge`` if it is larger."""
+    """Return the whole body, or its first ``most`` bytes if ``cut``; ``TooLarge`` if it is larger."""
     parts: list[bytes] = []
     size = 0
     async for part in response.content.iter_any():
@@ -74,7 +74,7 @@ async def read_body(response: aiohttp.ClientResponse, most: int, *, cut: bool = 
 
 
 def address(host: str, path: str, params: Mapping[str, str]) -> URL:
-    """The request's address. A path is never more than a path: ``?`` and ``#`` are quoted, ``..`` is refused."""
+    """Return the request's address. A path is never more than a path: ``?`` and ``#`` are quoted, ``..`` is refused."""
     if not path.startswith("/") or any(part in ("..", ".") for part in path.split("/")):
         raise Invalid(f"{clean(path)!r} is not a path on an API server", status=400, reason="BadRequest")
     base = URL(host)
@@ -83,7 +83,7 @@ def address(host: str, path: str, params: Mapping[str, str]) -> URL:
 
 
 def unreachable(error: Exception, name: str, *, silence: float | None = None, place: str = "") -> ApiError:
-    """The error that a failure of the transport stands for. ``place`` is the server that did not answer."""
+    """Return the error that a failure of the transport stands for. ``place`` is the server that did not answer."""
     if isinstance(error, aiohttp.SocketTimeoutError):
         return Unreachable(f"nothing came for {silence or 0:g} s", reason="Silent", request=name)
     reason = "Broken"
@@ -102,7 +102,7 @@ def unreachable(error: Exception, name: str, *, silence: float | None = None, pl
 
 
 def make_socket(address: Any) -> socket.socket:
-    """A socket that notices a dead peer by itself within a minute, even below a paused reader."""
+    """Return a socket that notices a dead peer by itself within a minute, even below a paused reader."""
     family, kind, protocol, _, _ = address
     made = socket.socket(family=family, type=kind, proto=protocol)
     made.setblocking(False)

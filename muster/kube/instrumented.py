@@ -98,7 +98,7 @@ _AUTHORIZER = re.compile(r'User ".*" cannot ([a-z]+) ')
 
 
 def denied(error: ApiError | None) -> bool:
-    """Whether that outcome of a request is a denial."""
+    """Return whether that outcome of a request is a denial."""
     if error is None:
         return False
     return error.status == 401 or (error.status == 403 and _AUTHORIZER.search(error.message) is not None)
@@ -120,7 +120,7 @@ class Denials:
         self._last: dict[tuple[str, str], tuple[int, float, str]] = {}
 
     def observe(self, verb: str, resource: str, error: ApiError | None) -> None:
-        """A request was answered (None: it succeeded) or given up. No answer at all shows no right."""
+        """Note that a request was answered (None: it succeeded) or given up. A missing answer shows no right."""
         kind = verb, resource
         if error is not None and denied(error):
             count = self._last[kind][0] if kind in self._last else 0
@@ -129,7 +129,7 @@ class Denials:
             self._last.pop(kind, None)
 
     def lasting(self) -> Iterator[tuple[tuple[str, str], str]]:
-        """The kinds of requests that are denied, by verb and resource, and the server's words."""
+        """Yield the kinds of requests that are denied, by verb and resource, and the server's words."""
         for kind, (count, at, message) in self._last.items():
             if count >= IN_A_ROW and self._monotonic() - at < KEPT:
                 yield kind, message

@@ -7,7 +7,7 @@ from muster.api.errors import MusterError
 
 
 def core(namespace: str | None, resource: str, name: str | None = None) -> str:
-    """A collection of core/v1, or the object ``name`` in it; the collection of all namespaces with None.
+    """Return a collection of core/v1, or the object ``name`` in it; the collection of all namespaces with None.
 
     Raises ``MusterError`` for a name that no object can have.
     """
@@ -15,7 +15,7 @@ def core(namespace: str | None, resource: str, name: str | None = None) -> str:
 
 
 def custom(api_version: str, namespace: str | None, resource: str, name: str | None = None) -> str:
-    """The same for any other API group; ``api_version`` is ``<group>/<version>``."""
+    """Return a collection or object of any other API group; ``api_version`` is ``<group>/<version>``."""
     return f"/apis/{api_version}{_place(namespace, resource, name)}"
 
 

@@ -32,11 +32,11 @@ class ResourceClient:
         self._limit = asyncio.Semaphore(concurrency)
 
     async def get(self, path: str) -> Json:
-        """One object, or the first page of a collection."""
+        """Return one object, or the first page of a collection."""
         return await self._request("GET", path)
 
     async def list(self, path: str, params: Mapping[str, str] | None = None) -> list[Unstructured]:
-        """All objects of a collection, page by page. Objects without a uid are left out."""
+        """Return all objects of a collection, read page by page. Objects without a uid are left out."""
         async with self._limit:
             found = await list_all(
                 self.transport, path, params or {}, unstructured(path.rpartition("/")[2]), page_size=PAGE

@@ -42,7 +42,7 @@ _STATUS = msgspec.json.Decoder(Status)
 
 
 def read_status(body: bytes) -> Status:
-    """The Status in ``body``; without one, the text of the body becomes its message."""
+    """Return the Status in ``body``; without one, the text of the body becomes its message."""
     try:
         return _STATUS.decode(body)
     except (ValueError, RecursionError):
@@ -52,7 +52,7 @@ def read_status(body: bytes) -> Status:
 def error_from_status(
     status: Status, *, http: int = 0, retry_after: float | None = None, request: str = ""
 ) -> ApiError:
-    """The error of a Status; an HTTP status comes before its ``code``."""
+    """Return the error of a Status; an HTTP status comes before its ``code``."""
     details = status.details or _Details()
     if retry_after is None and details.retryAfterSeconds is not None and details.retryAfterSeconds > 0:
         retry_after = float(min(details.retryAfterSeconds, LONGEST_WAIT))
@@ -66,7 +66,7 @@ def error_from_status(
 
 
 def error_from_answer(http: int, headers: Mapping[str, str], body: bytes, request: str) -> ApiError:
-    """The error of a refused request."""
+    """Return the error of a refused request."""
     retry_after = seconds_to_wait(headers.get("Retry-After"))
     return error_from_status(read_status(body), http=http, retry_after=retry_after, request=request)
 

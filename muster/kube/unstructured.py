@@ -17,18 +17,18 @@ def mapping(value: Any) -> Json:
 
 
 def items(value: Any) -> list[Json]:
-    """The mappings in a list; none where ``value`` is no list."""
+    """Return the mappings in a list; none where ``value`` is no list."""
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
 def text(holder: Mapping[str, Any], key: str) -> str:
-    """The string under ``key``, or an empty one."""
+    """Return the string under ``key``, or an empty one."""
     value = holder.get(key)
     return value if isinstance(value, str) else ""
 
 
 def whole(holder: Mapping[str, Any], key: str, default: int = 0) -> int:
-    """The integer under ``key``, or ``default``. Label values count, as they are strings of digits."""
+    """Return the integer under ``key``, or ``default``. Label values count, as they are strings of digits."""
     value = holder.get(key)
     if isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) < 19:
         return int(value)
@@ -36,7 +36,7 @@ def whole(holder: Mapping[str, Any], key: str, default: int = 0) -> int:
 
 
 def moment(value: Any) -> float | None:
-    """An RFC 3339 time in wall seconds since 1970, or None where ``value`` is no such time."""
+    """Return an RFC 3339 time in wall seconds since 1970, or None where ``value`` is no such time."""
     if not isinstance(value, str):
         return None
     try:

@@ -123,7 +123,7 @@ class WorkQueue:
             self._failures.pop(key, None)
 
     def _ended(self, key: str, rest: Coroutine[Any, Any, None], _task: asyncio.Task[None]) -> None:
-        """The key's task is over, perhaps before it ran at all."""
+        """Note that the key's task is over, perhaps before it ran at all."""
         rest.close()
         self._done(key)
 

@@ -87,7 +87,7 @@ class _Workload(msgspec.Struct, frozen=True, gc=False):
     status: _Status = _Status()
 
     def admitted(self, uid: str) -> bool:
-        """This is the Workload of that uid, and its pods may run."""
+        """Return whether this is the Workload of that uid, and its pods may run."""
         true = {each.type for each in self.status.conditions or () if each.status == "True"}
         usable = self.spec.active is not False and self.metadata.deletion_timestamp is None
         return self.metadata.uid == uid and usable and "Admitted" in true and not true & {"Evicted", "Finished"}
@@ -103,7 +103,7 @@ class _Flavor(msgspec.Struct, frozen=True, gc=False):
 
 
 async def read_admission(calls: Calls, action: ReadAdmission, plan: Plan) -> Outcome:
-    """The placement of the epoch's pods, if the Workload is admitted; else the caches will show why it is not."""
+    """Return the placement of the pods, if the Workload is admitted; else the caches will show why not."""
     path = custom(API_VERSION, plan.namespace, "workloads", action.workload.name)
     try:
         workload = read(await calls.do("GET", path), _Workload, f"GET {path}")
@@ -141,7 +141,7 @@ async def _flavor(calls: Calls, plan: Plan, name: str) -> _Flavor | Refusal:
 
 
 def _placement(assignment: _Assignment, flavors: dict[str, _Flavor], updates: list[_Update]) -> PodSetPlacement:
-    """What one podSet gets: of its flavors, and of the admission checks (status.admissionChecks[].podSetUpdates)."""
+    """Return what one podSet gets of its flavors and admission checks (status.admissionChecks[].podSetUpdates)."""
     selector: dict[str, str] = {}
     tolerations: dict[Toleration, None] = {}
     for name in dict.fromkeys((assignment.flavors or {}).values()):
@@ -220,7 +220,7 @@ async def _ensure(calls: Calls, plan: Plan) -> Outcome:
 
 
 async def _priority(calls: Calls, plan: Plan) -> int | None:
-    """The value of the WorkloadPriorityClass; None where none is named."""
+    """Return the value of the WorkloadPriorityClass; None where none is named."""
     if plan.queue is None or not plan.queue.priority_class:
         return None
     path = f"/apis/{API_VERSION}/workloadpriorityclasses/{plan.queue.priority_class}"
@@ -228,7 +228,7 @@ async def _priority(calls: Calls, plan: Plan) -> int | None:
 
 
 async def _recognise(calls: Calls, plan: Plan, name: str) -> Outcome:
-    """The outcome where a Workload of that name exists already."""
+    """Return the outcome where a Workload of that name exists already."""
     path = custom(API_VERSION, plan.namespace, "workloads", name)
     try:
         found = read(await calls.do("GET", path), Object, f"GET {path}").metadata

@@ -28,10 +28,10 @@ class ExperimentRef:
 
 
 def ref_of(plan: Plan) -> ExperimentRef:
-    """The object whose plan it is."""
+    """Return the object whose plan it is."""
     return ExperimentRef(plan.namespace, plan.name, plan.uid, plan.subject)
 
 
 def experiment_path(namespace: str, name: str) -> str:
-    """The path of the Experiment of that name."""
+    """Return the path of the Experiment of that name."""
     return custom(EXPERIMENT.api_version, namespace, EXPERIMENT.plural, name)

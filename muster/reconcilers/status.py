@@ -26,5 +26,5 @@ async def write_status(transport: Transport, ref: ExperimentRef, status: Mapping
 
 
 async def read_version(transport: Transport, ref: ExperimentRef) -> int:
-    """The resourceVersion that the object has now. Raises ``ApiError``."""
+    """Return the resourceVersion that the object has now. Raises ``ApiError``."""
     return read(await transport.request("GET", ref.path), Object, f"GET {ref.path}").metadata.version

@@ -95,7 +95,7 @@ class _Document(Document, gc=False):
 
 
 def flatten(document: Document) -> ExperimentRecord:
-    """The record of an Experiment. Raises ValueError if its metadata cannot be read."""
+    """Return the record of an Experiment. Raises ValueError if its metadata cannot be read."""
     metadata = document.metadata
     return ExperimentRecord(
         **identity(metadata, "an Experiment"),
@@ -117,7 +117,7 @@ _MANAGED = msgspec.json.Decoder(_Managed)
 
 
 def _manager(spec: msgspec.Raw) -> str:
-    """Who is to run it; empty where it is Muster, and where the spec cannot be read, which its plan reports."""
+    """Return who is to run it; empty where it is Muster, and where the spec cannot be read, which its plan reports."""
     try:
         named = _MANAGED.decode(spec).managedBy
     except (msgspec.MsgspecError, ValueError, RecursionError):
@@ -126,7 +126,7 @@ def _manager(spec: msgspec.Raw) -> str:
 
 
 def _flatten(document: _Document) -> ExperimentRecord:
-    """The same, with what its labels, its annotations and ``spec.managedBy`` say."""
+    """Return the record with its labels, its annotations and ``spec.managedBy``."""
     labels = document.metadata.labels or {}
     queue, priority_class = word(labels.get(QUEUE_LABEL)), word(labels.get(PRIORITY_LABEL))
     record = flatten(document)
@@ -140,12 +140,12 @@ def _flatten(document: _Document) -> ExperimentRecord:
 
 
 def stripped(record: ExperimentRecord) -> ExperimentRecord:
-    """The record without spec, status, labels, annotations and metadata."""
+    """Return the record without spec, status, labels, annotations and metadata."""
     return msgspec.structs.replace(record, spec=b"", status=b"", labels=b"", annotations=b"", metadata=b"")
 
 
 def decoder_of(owners: OwnerLabels) -> Projection[_Document, ExperimentRecord]:
-    """The decoder of Experiments, which reads these labels of their owners."""
+    """Return the decoder of Experiments, which reads these labels of their owners."""
 
     def flatten_owned(document: _Document) -> ExperimentRecord:
         record = _flatten(document)

@@ -47,7 +47,7 @@ class Identity(TypedDict):
 
 
 def identity(metadata: Metadata, what: str) -> Identity:
-    """Which object it is. Raises ValueError for ``what`` (``a Service``) without uid, name or resourceVersion."""
+    """Return which object it is. Raises ValueError for ``what`` (``a Service``) without uid, name or version."""
     if not metadata.uid or not metadata.name:
         raise ValueError(f"{what} without uid or name")
     return Identity(

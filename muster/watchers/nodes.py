@@ -39,7 +39,7 @@ class NodeDocument(msgspec.Struct, gc=False):
 
 
 def flatten(document: NodeDocument) -> NodeRecord:
-    """The record of a Node. Raises ValueError for one without uid, name or resourceVersion."""
+    """Return the record of a Node. Raises ValueError for one without uid, name or resourceVersion."""
     labels = document.metadata.labels or {}
     places = tuple(Place(kind, clean(value, LONGEST)) for kind, value in places_of(labels))
     leads = not CONTROL_PLANE.isdisjoint(labels)

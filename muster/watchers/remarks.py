@@ -37,7 +37,7 @@ LONGEST: Final = 512
 async def read_remark(
     transport: Transport, namespace: str, parts: Sequence[Part], *, since: float, secrets: Secrets = NO_SECRETS
 ) -> Remark | None:
-    """The newest Warning about one of these, from ``since`` on; None without any. Raises ``ApiError``."""
+    """Return the newest Warning about one of these, from ``since`` on; None without any. Raises ``ApiError``."""
     path, found = core(namespace, "events"), list[Json]()
     for name in dict.fromkeys(part.name for part in parts):
         params = {"fieldSelector": f"involvedObject.name={name},type=Warning", "limit": str(PAGE)}
@@ -49,7 +49,7 @@ async def read_remark(
 def newest(
     events: Iterable[Json], parts: Sequence[Part], *, since: float, secrets: Secrets = NO_SECRETS
 ) -> Remark | None:
-    """The newest of the Warnings about one of these. Of those of one second the one about the innermost counts.
+    """Return the newest of the Warnings about one of these. Of those of one second the one about the innermost counts.
 
     A kubelet's summary of volumes that are not there counts only where no other one says more.
     """

@@ -33,7 +33,7 @@ class _Document(msgspec.Struct, gc=False):
 
 
 def decoder_of(kind: RunKind, owners: OwnerLabels = NONE) -> Projection[_Document, ExperimentRecord]:
-    """The decoder of one other kind."""
+    """Return the decoder of one other kind."""
 
     def flatten(document: _Document) -> ExperimentRecord:
         metadata = document.metadata
@@ -51,7 +51,7 @@ def decoder_of(kind: RunKind, owners: OwnerLabels = NONE) -> Projection[_Documen
 
 
 def object_of(record: ExperimentRecord, kind: RunKind) -> dict[str, Any]:
-    """The object as its kind reads it. Raises ValueError or RecursionError where its JSON cannot be read."""
+    """Return the object as its kind reads it. Raises ValueError or RecursionError where its JSON cannot be read."""
     metadata: dict[str, Any] = {
         "uid": record.uid,
         "name": record.name,

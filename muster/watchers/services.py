@@ -25,7 +25,7 @@ class ServiceDocument(msgspec.Struct, gc=False):
 
 
 def flatten(document: ServiceDocument) -> ServiceRecord:
-    """The record of a Service. Raises ValueError for one without uid, name or resourceVersion."""
+    """Return the record of a Service. Raises ValueError for one without uid, name or resourceVersion."""
     metadata = document.metadata
     return ServiceRecord(owner=metadata.owner, **identity(metadata, "a Service"))
 

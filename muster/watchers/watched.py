@@ -94,7 +94,7 @@ _METADATA, _LABELS = msgspec.json.Decoder(Metadata), msgspec.json.Decoder(_Label
 
 
 def object_decoder_of(kind: WatchedKind | Made, owners: OwnerLabels = NONE) -> Projection[_Document, ExperimentRecord]:
-    """The decoder of the objects of a watched kind."""
+    """Return the decoder of the objects of a watched kind."""
 
     def flatten(document: _Document) -> ExperimentRecord:
         plain = experiments.Document(_METADATA.decode(document.metadata), document.spec, document.status)
@@ -110,7 +110,7 @@ def object_decoder_of(kind: WatchedKind | Made, owners: OwnerLabels = NONE) -> P
 
 
 def watched_object(record: ExperimentRecord) -> dict[str, Any]:
-    """The whole object. Raises ValueError or RecursionError where its JSON cannot be read."""
+    """Return the whole object. Raises ValueError or RecursionError where its JSON cannot be read."""
     return {
         "kind": record.kind,
         "metadata": json.loads(record.metadata),
@@ -120,12 +120,12 @@ def watched_object(record: ExperimentRecord) -> dict[str, Any]:
 
 
 def pod_decoder_of(source: PodSource, outer: Sequence[PodSource]) -> Projection[PodDocument, Pod]:
-    """The decoder of one watch of pods; those of ``outer`` watches are left to them."""
+    """Return the decoder of one watch of pods; those of ``outer`` watches are left to them."""
     return Projection("Pod", PodDocument, pod_reader_of(source, outer))
 
 
 def pod_reader_of(source: PodSource, outer: Sequence[PodSource]) -> Callable[[PodDocument], Pod]:
-    """What makes the records of one watch of pods; of a pod that it leaves to another, a record without an owner."""
+    """Return the maker of records of one watch; a pod that is left to another watch has no owner."""
 
     def flatten(document: PodDocument) -> Pod:
         facts = _facts(document.metadata)
@@ -191,7 +191,7 @@ def _facts(metadata: PodMetadata) -> PodFacts:
 
 
 def _asks(facts: PodFacts) -> str:
-    """The annotations that ask something of Muster for the whole run, as JSON; the same text for all of its pods."""
+    """Return the annotations for the whole run that Muster follows, as JSON; one text for all its pods."""
     asked = {key: text for key, text in facts.annotations.items() if key not in ("muster.dev/rank", INDEX)}
     if not asked:
         return ""

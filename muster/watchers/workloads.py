@@ -71,7 +71,7 @@ class WorkloadDocument(msgspec.Struct, gc=False):
 
 
 def flatten(document: WorkloadDocument) -> Workload:
-    """The record of a Workload. Raises ValueError for one without uid, name or resourceVersion."""
+    """Return the record of a Workload. Raises ValueError for one without uid, name or resourceVersion."""
     metadata, spec, status = document.metadata, document.spec or _Spec(), document.status or _Status()
     ours = LABEL_UID in (metadata.labels or {})
     assignments = (status.admission.podSetAssignments or ()) if status.admission and ours else ()
@@ -101,7 +101,7 @@ def _by_kueue(fields: _ManagedFields) -> bool:
 
 
 def _condition(read: _Condition, *, whole: bool) -> WorkloadCondition:
-    """One condition; ``whole``: as it was, because a patch sends it back."""
+    """Return one condition; ``whole``: as it was, because a patch sends it back."""
     return WorkloadCondition(
         type=read.type,
         status=read.status,

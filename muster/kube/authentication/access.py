@@ -79,7 +79,7 @@ class FixedAccess:
 
 
 def environment_proxy(host: str) -> str | None:
-    """The proxy that HTTPS_PROXY, HTTP_PROXY and NO_PROXY name for ``host``; never one for this machine itself.
+    """Return the proxy that HTTPS_PROXY, HTTP_PROXY and NO_PROXY name for ``host``; never one for this machine itself.
 
     To be called once a reading: aiohttp would look for each request, at 0.16 ms.
     """
@@ -90,7 +90,7 @@ def environment_proxy(host: str) -> str | None:
 
 
 def is_loopback(hostname: str) -> bool:
-    """Whether a host is this machine: what is sent to it crosses no network, and a proxy would look on its own."""
+    """Return whether a host is this machine: no network is crossed, and a proxy would look on its own."""
     try:
         return ip_address(hostname).is_loopback
     except ValueError:

@@ -63,12 +63,12 @@ class Credentials:
         return f"{self._access.host} (from {self._source.name})" if self._access.host else self._source.name
 
     def with_token(self, token: str) -> FixedAccess:
-        """The same API server for the owner of that token: no credential of this source is in it."""
+        """Return a source for the same API server and the owner of that token, without a credential of this one."""
         known = self._access
         return FixedAccess(known.host, token, known.ca_file, known.verify, known.server_name, known.proxy)
 
     async def current(self) -> Identity:
-        """The identity to use now. Raises ``ApiError`` only if there never was one."""
+        """Return the identity to use now. Raises ``ApiError`` only if there never was one."""
         identity = self._identity
         if identity is None:
             return await self._renew(None)
@@ -99,7 +99,7 @@ class Credentials:
             await asyncio.gather(self._reading, return_exceptions=True)
 
     async def _renew(self, known: Identity | None) -> Identity:
-        """One read shared by all concurrent requests.
+        """Read the credentials once for all concurrent requests.
 
         It outlives a request that gives up: a plugin that hangs is not started again by every request.
         """
@@ -156,7 +156,7 @@ class Credentials:
         )
 
     def _tls(self, access: ClusterAccess) -> ssl.SSLContext:
-        """A TLS context, made anew only when its files changed: each takes 1 MB outside Python's garbage collector."""
+        """Return a TLS context, a new one only when its files changed: each takes 1 MB outside the collector."""
         files = tuple(Path(p) for p in (access.ca_file, access.cert_file, access.key_file) if p)
         key = (files, _marks(files), access.verify)
         if self._identity is not None and self._identity.tls is not None and key == self._tls_key:
@@ -184,7 +184,7 @@ def _retrieve(reading: asyncio.Task[Identity]) -> None:
 
 
 def _marks(files: tuple[Path, ...]) -> tuple[object, ...]:
-    """What changes with a file: Kubernetes swaps a symlink, editors write in place or rename."""
+    """Return what changes with a file: Kubernetes swaps a symlink, editors write in place or rename."""
     marks: list[object] = []
     for file in files:
         try:

@@ -180,7 +180,7 @@ class KubeConfig:
 
 
 def kubeconfig_paths(named: Path | None, environ: Mapping[str, str]) -> str:
-    """What kubectl would read: ``named``, KUBECONFIG (several, joined by ``:``), or ``~/.kube/config``.
+    """Return what kubectl would read: ``named``, KUBECONFIG (several, joined by ``:``), or ``~/.kube/config``.
 
     Empty where there is none.
     """
@@ -193,7 +193,7 @@ def kubeconfig_paths(named: Path | None, environ: Mapping[str, str]) -> str:
 
 
 def users_source(named: Path | None, context: str | None, environ: Mapping[str, str]) -> Source | None:
-    """The source of a program that a user starts, in kubectl's order: a kubeconfig, else the pod's service account.
+    """Return the source of a user's program, in kubectl's order: a kubeconfig, else the pod's service account.
 
     None where there is neither.
     """
@@ -205,7 +205,7 @@ def users_source(named: Path | None, context: str | None, environ: Mapping[str, 
 def choose_source(
     kubeconfig: Path | None, context: str | None, *, in_cluster: bool | None, environ: Mapping[str, str]
 ) -> Source:
-    """The source of a daemon: ``kubeconfig``, KUBECONFIG, the pod's service account, ``~/.kube/config``.
+    """Return the source of a daemon: ``kubeconfig``, KUBECONFIG, the pod's service account, ``~/.kube/config``.
 
     The order is that of controller-runtime (pkg/client/config). ``in_cluster`` True or False rules the others out.
     """
@@ -221,7 +221,7 @@ def choose_source(
 
 
 def _token_file(merged: Any, context: Any) -> list[Path]:
-    """The context's ``tokenFile``, which kubernetes_asyncio reads once and never again."""
+    """Return the context's ``tokenFile``, which kubernetes_asyncio reads once and never again."""
     name = (context or {}).get("context", {}).get("user")
     if not name or not merged.safe_get("users"):
         return []
@@ -237,14 +237,14 @@ def _any_exists(paths: str) -> bool:
 
 
 def _said(error: Exception) -> str:
-    """The sentence of an error. kubernetes_asyncio names an entry by its whole content, which may be a token."""
+    """Return the sentence of an error. kubernetes_asyncio names an entry by its whole content, which may be a token."""
     return re.sub(r"/\{.*\}", ", one of its entries", str(error), flags=re.DOTALL) or type(error).__name__
 
 
 def _access(
     configuration: Any, namespace: str, files: tuple[Path, ...], expires: float | None, proxy: str | None = None
 ) -> ClusterAccess:
-    """What kubernetes_asyncio's ``Configuration`` says."""
+    """Return what kubernetes_asyncio's ``Configuration`` says."""
     return ClusterAccess(
         host=str(configuration.host),
         authorization=configuration.api_key.get("BearerToken") or None,

@@ -159,7 +159,7 @@ class Elector:
         log.warning("leadership lost", why=lost, leader=self.holder or None, identity=self.identity)
 
     async def _renew(self) -> str:
-        """One attempt to renew; the reason why the leadership is lost, empty if it is not."""
+        """Try to renew once; return why the leadership is lost, empty if it is not."""
         remaining = self._state.give_up_at - self._monotonic()
         if remaining > 0 and await self._try(min(self.terms.attempt, remaining)):
             self.fence.open_until(self._state.fenced_at)
@@ -168,7 +168,7 @@ class Elector:
         return "" if self._state.leads(self._monotonic()) else "expired"
 
     async def _try(self, limit: float) -> bool:
-        """One attempt at the Lease: whether the write was accepted."""
+        """Try once to write the Lease; return whether the write was accepted."""
         try:
             async with asyncio.timeout(limit):
                 held = await self._attempt()
@@ -200,7 +200,7 @@ class Elector:
         raise error
 
     def _pause(self, until: float) -> float:
-        """A retry period, shortened at random so that daemons do not write in step; at most until ``until``."""
+        """Return a retry period, shortened at random so that daemons do not write in step; at most until ``until``."""
         period = self.terms.retry * self._random.uniform(0.8, 1.0)
         remaining = until - self._monotonic()
         return min(period, remaining) if remaining > 0 else period

@@ -66,7 +66,7 @@ class Fence:
             ) from error
 
     def _closes(self) -> float:
-        """When it closes, on the clock of the event loop, which may be another than ``monotonic``."""
+        """Return when it closes, on the clock of the event loop, which may be another than ``monotonic``."""
         return asyncio.get_running_loop().time() + max(0.0, self._until - self._monotonic())
 
 

@@ -52,7 +52,7 @@ class Leases:
     def __init__(
         self, transport: Transport, namespace: str, name: str, wall: Callable[[], float], address: str = ""
     ) -> None:
-        """An impossible name or namespace is a ``MusterError``. ``address`` is where the holder can be reached."""
+        """Raise ``MusterError`` for an impossible name or namespace. ``address`` is where the holder can be reached."""
         self._address = address
         self.namespace = namespace
         self.name = name
@@ -61,7 +61,7 @@ class Leases:
         self._path = custom(API_VERSION, namespace, "leases", name)
 
     async def read(self) -> Lease | None:
-        """The Lease as it is now, None where there is none. Raises ``ApiError``."""
+        """Return the Lease as it is now, None where there is none. Raises ``ApiError``."""
         try:
             return _lease(await self._transport.request("GET", self._path), f"GET {self._path}")
         except NotFound:
@@ -114,7 +114,7 @@ def _lease(answer: Answer, request: str) -> Lease:
 
 
 def _transitions(seen: Lease | None) -> int:
-    """The number of changes of the holder, this one included."""
+    """Return the number of changes of the holder, this one included."""
     return min(_number(_part(seen.document, "spec").get("leaseTransitions")) + 1, _MOST_TRANSITIONS) if seen else 0
 
 
@@ -124,5 +124,5 @@ def _part(document: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 
 def _number(value: object) -> int:
-    """A positive int32, 0 for anything else."""
+    """Return a positive int32, 0 for anything else."""
     return value if isinstance(value, int) and 0 < value < 2**31 else 0

@@ -77,7 +77,7 @@ class ElectionState:
                 self._created(now)  # by a write whose answer was lost
 
     def kept(self, lease: Lease, sent: float, now: float) -> None:
-        """A write of the Lease, sent at ``sent``, was accepted; ``lease`` is what the server keeps."""
+        """Note that a write of the Lease, sent at ``sent``, was accepted; ``lease`` is what the server keeps."""
         if self.lease is None:
             self._created(now)
         self.lease, self.changed_at, self.renewed_at, self._wait = lease, now, sent, 0.0
@@ -97,7 +97,7 @@ class ElectionState:
         return self.renewed_at + self.terms.deadline * (1 - STOPPING)
 
     def leads(self, now: float) -> bool:
-        """This daemon holds the Lease, and its time is not over."""
+        """Return whether this daemon holds the Lease, and its time is not over."""
         return self.leads_from <= now < self.give_up_at
 
     @property
@@ -116,15 +116,15 @@ class ElectionState:
         return self.leads_from if self.lease and self.lease.holder == self.identity else self.free_at
 
     def may_release(self, now: float) -> bool:
-        """This daemon holds the Lease, and the next holder may lead at once."""
+        """Return whether this daemon holds the Lease, and the next holder may lead at once."""
         return self.lease is not None and self.lease.holder == self.identity and now >= self.leads_from
 
     def may_hold(self, now: float) -> bool:
-        """This daemon may write its identity into the Lease as last seen, to renew or to take it."""
+        """Return whether this daemon may write its identity into the Lease as last seen, to renew or to take it."""
         return not self.ousted if self.leads(now) else now >= self.free_at
 
     def _created(self, now: float) -> None:
-        """This daemon has created the Lease."""
+        """Note that this daemon has created the Lease."""
         if not self.leads(now):
             self.leads_from = now + self.terms.duration
 

@@ -77,14 +77,14 @@ _RAW_LISTING = msgspec.json.Decoder(_Listing[msgspec.Raw])
 
 
 def version_of(text: str | None) -> int:
-    """A resourceVersion as a number (comparable since Kubernetes 1.35, KEP-5504). Raises ValueError."""
+    """Return a resourceVersion as a number (comparable since Kubernetes 1.35, KEP-5504). Raises ValueError."""
     if text and len(text) <= 20 and text.isascii() and text.isdigit():
         return int(text)
     raise ValueError(f"resourceVersion {clean(text, 40)!r} is not a number")
 
 
 def _repaired(body: bytes) -> bytes:
-    """The same JSON with '?' for what is no character: escaped lone surrogates, bytes that are not UTF-8."""
+    """Return the JSON with '?' for what is no character: escaped lone surrogates, bytes that are not UTF-8."""
     whole = json.loads(body.decode("utf-8", "replace"))
     return json.dumps(whole, ensure_ascii=False).encode("utf-8", "replace")
 
@@ -103,7 +103,7 @@ class Projection(Generic[D, T]):
         self._item: Callable[[msgspec.Raw], D] = msgspec.json.Decoder(document).decode
 
     def event(self, line: bytes) -> Event[T]:
-        """What one line of a watch says. Never raises."""
+        """Return what one line of a watch says. Never raises."""
         if line.startswith(_HEAD):
             kind = _BY_NAME.get(line[9 : line.find(b'"', 9, 24)])
         else:
@@ -127,7 +127,7 @@ class Projection(Generic[D, T]):
             return self._unreadable(line, kind, error)
 
     def page(self, body: bytes) -> Page[T]:
-        """One page of a list; unreadable items are left out and listed in ``problems``."""
+        """Return one page of a list; unreadable items are left out and listed in ``problems``."""
         problems: list[str] = []
         objects: list[T] = []
         try:
@@ -159,7 +159,7 @@ class Projection(Generic[D, T]):
             problems.append(_problem(error))
 
     def _raw_items(self, body: bytes) -> tuple[list[msgspec.Raw], _ListMeta]:
-        """The items, each by itself: invalid text in one does not make the others unreadable."""
+        """Return the items, each by itself: invalid text in one does not make the others unreadable."""
         try:
             try:
                 listing = _RAW_LISTING.decode(body)
@@ -170,7 +170,7 @@ class Projection(Generic[D, T]):
         return listing.items or [], listing.metadata
 
     def _unreadable(self, line: bytes, kind: EventType, error: Exception) -> Event[T]:
-        """The event of an object that cannot be read, with its resourceVersion if at least that can be."""
+        """Return the event of an object that cannot be read, with its resourceVersion if at least that can be."""
         try:
             version = version_of(_BOOKMARK.decode(line).object.metadata.resourceVersion)
         except UNREADABLE:
@@ -184,7 +184,7 @@ class Projection(Generic[D, T]):
 
 
 def _problem(error: Exception) -> str:
-    """What was wrong with an object; the class of an error that is not about its bytes, which is a bug."""
+    """Return what was wrong with an object; the class of an error that is not about its bytes, which is a bug."""
     text = clean(str(error), MESSAGE)
     return text if text and isinstance(error, UNREADABLE) else f"{type(error).__name__}: {text}"
 
@@ -205,5 +205,5 @@ class Unstructured(Json):
 
 
 def unstructured(kind: str) -> Projection[Json, Unstructured]:
-    """The decoder of a list or a watch whose objects are wanted whole; ``kind`` is for messages."""
+    """Return the decoder of a list or a watch whose objects are wanted whole; ``kind`` is for messages."""
     return Projection(kind, Json, Unstructured)

@@ -188,7 +188,7 @@ class _Paced:
 
 
 def _passes(error: ApiError) -> bool:
-    """Whether the same request may succeed later."""
+    """Return whether the same request may succeed later."""
     return isinstance(error, Throttled | Expired) or error.status == 0 or error.status >= 500
 
 

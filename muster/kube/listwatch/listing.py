@@ -39,7 +39,7 @@ async def list_all(
     timeout: float | None = None,
     on_page: Callable[[], None] = lambda: None,
 ) -> ObjectList[T]:
-    """Everything at ``path``.
+    """Return every object at ``path``.
 
     Each page may take ``timeout`` seconds (None: the transport's default); ``on_page`` is called after each.
 

@@ -134,7 +134,7 @@ class Reflector(Generic[T]):
         """Set while no watch is open and attempts to open one fail."""
 
     def staleness(self, now: float) -> float:
-        """Seconds since the server last sent anything of this kind; ``now`` by the reflector's own clock."""
+        """Return seconds since the server last sent anything of this kind; ``now`` by the reflector's own clock."""
         return max(0.0, now - self._heard_at)
 
     @property
@@ -153,7 +153,7 @@ class Reflector(Generic[T]):
         return self.feed.relists
 
     def list_again(self) -> None:
-        """What the sink holds may be wrong: an open watch ends with its next line, a bookmark at the latest."""
+        """List again, because the sink may be wrong: an open watch ends with its next line, at last a bookmark."""
         self._must_list = True
 
     async def run(self) -> NoReturn:
@@ -172,7 +172,7 @@ class Reflector(Generic[T]):
                 self.reconnects["ended"] += 1
 
     async def _follow(self) -> None:
-        """One watch, with a list before it if one is due. Returns when the server ends the watch."""
+        """Follow one watch, with a list before it if one is due. Return when the server ends the watch."""
         streaming = self._must_list and self._streamed and not self._page_next
         if self._must_list and not streaming:
             await self._list()
@@ -239,7 +239,7 @@ class Reflector(Generic[T]):
         self._note_answer()
 
     def _note_answer(self) -> None:
-        """The server answers."""
+        """Note that the server answers."""
         self._answered = True
         self._away.reset()
 

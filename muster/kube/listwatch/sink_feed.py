@@ -33,7 +33,7 @@ class SinkFeed(Generic[T]):
         self._tombstones = Tombstones()
 
     def replace(self, objects: Mapping[str, T], version: int) -> None:
-        """A full list: what it lacks is gone."""
+        """Take a full list: what it lacks is gone."""
         self._tombstones.clear(version)
         self.version = version
         self.relists += self.synced
@@ -42,7 +42,7 @@ class SinkFeed(Generic[T]):
         self._sink.reached(version)
 
     def apply(self, event: Event[T]) -> None:
-        """An event of the watch."""
+        """Take an event of the watch."""
         self.version = max(self.version, event.version)
         obj = event.obj
         if obj is None:
@@ -56,7 +56,7 @@ class SinkFeed(Generic[T]):
             self._sink.put(obj, self.version)
 
     def skip(self, version: int) -> None:
-        """An event of that version could not be read."""
+        """Note that an event of that version could not be read."""
         if version > self.version:
             self.version = version
             self._sink.reached(version)
@@ -117,7 +117,7 @@ class Tombstones:
             self.floor = max(self.floor, self._deleted.pop(oldest))
 
     def late(self, uid: str, version: int) -> bool:
-        """Whether a state of ``version`` is older than what is known: listed before, or deleted since."""
+        """Return whether a state of ``version`` is older than what is known: listed before, or deleted since."""
         if version <= self.floor:
             return True
         if not self._deleted:

@@ -50,7 +50,7 @@ class Store(Generic[T]):
         return iter(self.objects.values())
 
     def get(self, uid: str) -> T | None:
-        """The object of that uid, if it exists."""
+        """Return the object of that uid, if it exists."""
         return self.objects.get(uid)
 
     def replace(self, objects: Iterable[T], version: int) -> None:
@@ -82,7 +82,7 @@ class Store(Generic[T]):
             self._on_version(version)
 
     def _older(self, obj: T, version: int) -> bool:
-        """Whether an object of a list of that version has gone back."""
+        """Return whether an object of a list of that version has gone back."""
         known = self.objects.get(obj.uid)
         return (known is not None and obj.resource_version < known.resource_version) or self._undone(obj, version)
 

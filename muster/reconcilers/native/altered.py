@@ -65,13 +65,13 @@ async def ask_for(calls: Calls, plan: Plan, pods: Collection[Pod]) -> Whereabout
 
 
 async def may_run(calls: Calls, pod: Pod) -> bool:
-    """Whether that very pod exists and has not ended. Raises ``ApiError``."""
+    """Return whether that very pod exists and has not ended. Raises ``ApiError``."""
     live = await named(calls, pod.namespace, pod.name)
     return live is not None and live.live and live.metadata.uid == pod.uid
 
 
 async def search(calls: Calls, plan: Plan, epoch: int) -> list[Pod]:
-    """The pods of the namespace that are named as a member in one of the last epochs, up to ``epoch``, and may run.
+    """Return the pods with the name of a member in one of the last epochs, up to ``epoch``, that may run.
 
     Raises ``ApiError``.
     """
@@ -90,7 +90,7 @@ async def search(calls: Calls, plan: Plan, epoch: int) -> list[Pod]:
 
 
 def unseen(plan: Plan, member: Member, epoch: int, attempt: int, uid: str = "") -> Pod:
-    """The record of a pod that is known by name only."""
+    """Return the record of a pod that is known by name only."""
     return Pod(
         uid=uid,
         name=plan.pod_name(member, epoch, attempt),
@@ -119,7 +119,7 @@ def unseen(plan: Plan, member: Member, epoch: int, attempt: int, uid: str = "") 
 
 
 def refusal_for(plan: Plan, found: Sequence[tuple[Pod, LivePod]], waits: str = NO_OTHER) -> Refusal | None:
-    """What is said of pods that may run and that no watch shows, and what ``waits`` for them; None without any."""
+    """Return the refusal for pods that may run unseen, and what ``waits`` for them; None without any."""
     if not found:
         return None
     pod, live = found[0]
@@ -154,7 +154,7 @@ def _sorted(pods: Iterable[Pod], found: dict[str, LivePod]) -> Whereabouts:
 
 
 def _changes(live: LivePod, pod: Pod) -> list[str]:
-    """Which marks of a member the pod has lost; empty: all are there again, and the watch shows it."""
+    """Return which marks of a member the pod has lost; empty: all are there again, and the watch shows it."""
     labels, owner = live.metadata.labels or {}, live.metadata.controller
     changes = []
     if labels.get(LABEL_UID) != pod.owner:
@@ -170,7 +170,7 @@ def _changes(live: LivePod, pod: Pod) -> list[str]:
 
 
 def _member(plan: Plan, live: LivePod, epoch: int, attempt: int) -> Member | None:
-    """The member that has that name in that epoch and attempt."""
+    """Return the member that has that name in that epoch and attempt."""
     labelled = plan.named(live.metadata.name, live.rank, epoch, attempt)
     return labelled or next(_by_name(plan, live.metadata.name, epoch, attempt), None)
 

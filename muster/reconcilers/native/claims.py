@@ -42,7 +42,7 @@ class Found(msgspec.Struct, frozen=True, gc=False):
 
 
 def shared(found: Found, plan: Plan, claim: Claim) -> int | Refusal:
-    """The resourceVersion of the claim if the pods may mount it, else the refusal."""
+    """Return the resourceVersion of the claim if the pods may mount it, else the refusal."""
     owner = found.metadata.controller
     if found.metadata.deletion_timestamp or (owner is not None and owner.uid != plan.uid):
         return name_taken(KIND, found.metadata, plan)
@@ -62,7 +62,7 @@ def shared(found: Found, plan: Plan, claim: Claim) -> int | Refusal:
 
 
 def differing(wanted: Mapping[str, Any], found: Mapping[str, Any], at: str = "") -> str:
-    """The first field of a spec that another one has not, or has otherwise; empty if there is none."""
+    """Return the first field of a spec that another one has not, or has otherwise; empty if there is none."""
     for name, value in wanted.items():
         place, held = f"{at}{name}", found.get(name)
         if isinstance(value, Mapping) and isinstance(held, Mapping):
@@ -124,7 +124,7 @@ async def _create(calls: Calls, plan: Plan, claim: Claim) -> int | Refusal:
 
 
 async def _find(calls: Calls, plan: Plan, claim: Claim) -> int | Refusal | None:
-    """The resourceVersion of the claim, the refusal for one that cannot be used, or None where there is none."""
+    """Return the resourceVersion of the claim, the refusal for one that cannot be used, or None where there is none."""
     path = core(plan.namespace, RESOURCE, claim.name)
     try:
         answer = read(await calls.do("GET", path), Found, f"GET {path}")

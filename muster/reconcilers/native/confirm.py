@@ -58,7 +58,7 @@ class _Object(msgspec.Struct, frozen=True, gc=False):
     status: Any = None
 
     def wants(self, plan: Plan, epoch: int) -> bool:
-        """Whether this is the object of the plan, with the spec that it was made from, and of that epoch."""
+        """Return whether this is the object of the plan, with the spec that it was made from, and of that epoch."""
         same = (self.metadata.uid, self.metadata.generation) == (plan.uid, plan.generation)
         record = from_object(self.status) if same and self.metadata.deletion_timestamp is None else None
         return record is not None and record.epoch == epoch
@@ -70,7 +70,7 @@ class _Experiment(msgspec.Struct, frozen=True, gc=False):
     status: _Status | None = None
 
     def wants(self, plan: Plan, epoch: int) -> bool:
-        """Whether this is the Experiment of the plan and it is still to run that epoch."""
+        """Return whether this is the Experiment of the plan and it is still to run that epoch."""
         persisted = self.status.epoch if self.status else 0
         leaving = self.spec.suspend or self.spec.cancel or self.metadata.deletion_timestamp is not None
         return self.metadata.uid == plan.uid and persisted == epoch and not leaving
@@ -114,12 +114,12 @@ async def confirm_launch(calls: Calls, action: ConfirmLaunch, plan: Plan, record
 
 
 def _precedes(pod: LivePod | Pod, epoch: int, again: Mapping[int, int]) -> bool:
-    """Whether the pod is of another epoch, or of another attempt of a member that is to run again."""
+    """Return whether the pod is of another epoch, or of another attempt of a member that is to run again."""
     return pod.epoch != epoch or pod.attempt != again.get(pod.rank, pod.attempt)
 
 
 async def _owner(calls: Calls, action: ConfirmLaunch, plan: Plan) -> int:
-    """The resourceVersion of the plan's object if it exists and is still to run that epoch, else 0."""
+    """Return the resourceVersion of the plan's object if it exists and is still to run that epoch, else 0."""
     path = ref_of(plan).path
     try:
         answer = await calls.do("GET", path)
@@ -131,7 +131,7 @@ async def _owner(calls: Calls, action: ConfirmLaunch, plan: Plan) -> int:
 
 
 async def _rival(calls: Calls, plan: Plan) -> str:
-    """The name of a pod that another controller has made for the plan's object; empty if there is none."""
+    """Return the name of a pod that another controller has made for the plan's object; empty if there is none."""
     path = core(plan.namespace, "pods")
     page = read(await calls.do("GET", path, params={"labelSelector": plan.watching.rivals}), Pods, f"GET {path}")
     for pod in page.items or ():
@@ -197,7 +197,7 @@ async def confirm_end(calls: Calls, action: ConfirmEnd, plan: Plan) -> Outcome:
 def _missing(
     action: ConfirmLoss, plan: Plan, record: Record, present: Set[int], lives: Set[tuple[int, int]]
 ) -> Iterator[Pod]:
-    """The pods of the epoch that are not in the list, of the ranks that are asked for."""
+    """Yield the pods of the epoch that are not in the list, of the ranks that are asked for."""
     known = {(pod.rank, pod.attempt): pod for pod in action.unseen}
     ranks = action.ranks or range(plan.size)
     absent = ((rank, record.attempt_of(rank)) for rank in ranks if rank not in present)
@@ -220,5 +220,5 @@ def _found(looked: Whereabouts) -> _Found:
 
 
 def done(plan: Plan, record: Record) -> set[int]:
-    """The ranks that are done in the record's epoch: they need no pod any more."""
+    """Return the ranks that are done in the record's epoch: they need no pod any more."""
     return set(from_ranges(record.completed, plan.size))

@@ -61,13 +61,13 @@ async def delete_pods(calls: Calls, action: DeletePods, plan: Plan) -> Outcome:
 
 
 async def _gone(calls: Calls, pod: Pod) -> bool:
-    """Whether the live API has no pod of that uid any more."""
+    """Return whether the live API has no pod of that uid any more."""
     live = await named(calls, pod.namespace, pod.name)
     return live is None or live.metadata.uid != pod.uid
 
 
 def _worth_deleting(action: DeletePods, now: float) -> Iterator[Pod]:
-    """The pods that a DELETE would change: it can only shorten a grace period (metav1 DeleteOptions).
+    """Yield the pods that a DELETE would change: it can only shorten a grace period (metav1 DeleteOptions).
 
     Grace 0 is always sent: it alone removes a pod whose grace period is over on a node that does not answer.
     """

@@ -147,7 +147,7 @@ class NativeEngine:
             return Outcome(refusal=refusal_or_raise(error, "list", "Pod", "", plan))
 
     def creating(self, uid: str) -> bool:
-        """Whether objects of that experiment are being created."""
+        """Return whether objects of that experiment are being created."""
         return uid in self._creating
 
     def stop_creating(self, uid: str) -> None:
@@ -162,7 +162,7 @@ class NativeEngine:
             raise outcome.error
 
     async def ended(self, vanished: Iterable[Pod]) -> list[Pod]:
-        """Which of the pods, that no watch shows any more, have ended. Raises ``ApiError``."""
+        """Return which of the pods, that no watch shows any more, have ended. Raises ``ApiError``."""
         return [pod for pod in vanished if not await may_run(self._calls, pod)]
 
     async def release(self, workload: Workload) -> None:
@@ -238,7 +238,7 @@ class NativeEngine:
 
 
 def _restarts_of(record: Record) -> Restarts:
-    """What the labels of pods say of restarts."""
+    """Return what the labels of pods say of restarts."""
     jobs = {job: row.restarts for job, row in restarts_of(record.job_restarts).items()}
     return Restarts(record.gang_restarts, jobs)
 

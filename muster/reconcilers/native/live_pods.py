@@ -44,7 +44,7 @@ class LivePod(msgspec.Struct, frozen=True, gc=False):
         return small_number(said) if said else 0
 
     def member_of(self, plan: Plan) -> bool:
-        """Whether the pod is controlled by the plan's Experiment, and named as one of its members.
+        """Return whether the pod is controlled by the plan's Experiment, and named as one of its members.
 
         Labels and owner references are what the pod's creator wrote (``muster.state.view.membership``).
         """
@@ -70,7 +70,7 @@ class Pods(msgspec.Struct, frozen=True, gc=False):
 
 
 async def pages(calls: Calls, plan: Plan) -> AsyncIterator[list[LivePod]]:
-    """The members' pods of every epoch, page by page.
+    """Yield the members' pods of every epoch, page by page.
 
     Raises ``ApiError``; ``Expired`` when the API server has compacted the revision of the first page.
     """
@@ -79,13 +79,13 @@ async def pages(calls: Calls, plan: Plan) -> AsyncIterator[list[LivePod]]:
 
 
 async def everything(calls: Calls, plan: Plan) -> AsyncIterator[tuple[LivePod, ...]]:
-    """All pods of the namespace, whatever their labels and owners are, page by page. Raises as ``pages`` does."""
+    """Yield all pods of the namespace, of any labels and owners, page by page. Raises as ``pages`` does."""
     async for page in _listed(calls, plan, {}):
         yield page
 
 
 async def named(calls: Calls, namespace: str, name: str) -> LivePod | None:
-    """The pod of that name in the namespace, if there is one. Raises ``ApiError``."""
+    """Return the pod of that name in the namespace, if there is one. Raises ``ApiError``."""
     path = core(namespace, "pods", name)
     try:
         return read(await calls.do("GET", path), LivePod, f"GET {path}")

@@ -43,14 +43,14 @@ PREFIX: Final = f'PYTHONPATH="${{{_VARIABLE}:-{FOLDER}}}${{PYTHONPATH:+:$PYTHONP
 
 
 def assisted(command: Sequence[str]) -> list[str]:
-    """The container command with the folder in PYTHONPATH; it stays one process where it was one."""
+    """Return the container command with the folder in PYTHONPATH; it stays one process where it was one."""
     if command[0] == SHELL and command[1] == "-c":
         return [*command[:2], PREFIX + command[2], *command[3:]]
     return [SHELL, "-c", f'{PREFIX}exec "$@"', SHELL, *command]
 
 
 def assist_annotations() -> dict[str, str]:
-    """The code, as annotations of the pod."""
+    """Return the code, as annotations of the pod."""
     return {annotation: code for _, annotation, code in _FILES}
 
 

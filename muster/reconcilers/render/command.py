@@ -168,7 +168,7 @@ _REWRITTEN = re.compile(r"(\$\([^)]*\))|\$(\$|(?=[^\x00-\x7f]))")
 
 
 def command_of(line: str) -> list[str]:
-    """The container command that runs ``line``, except that ``$(NAME)`` of a variable is expanded."""
+    """Return the container command that runs ``line``, except that ``$(NAME)`` of a variable is expanded."""
     found = with_exec(line)
     if found is None:
         return [SHELL, "-c", _kept(FORWARDER), SHELL, _kept(line)]
@@ -176,12 +176,12 @@ def command_of(line: str) -> list[str]:
 
 
 def arguments_of(argv: Iterable[str]) -> list[str]:
-    """The container command that runs a program without a shell, except that ``$(NAME)`` of a variable is expanded."""
+    """Return the container command that runs a program without a shell; ``$(NAME)`` is expanded."""
     return [_kept(argument) for argument in argv]
 
 
 def with_exec(line: str) -> str | None:
-    """The line with ``exec`` before its program, unchanged where it runs none; None where that cannot be known."""
+    """Return the line with ``exec`` before its program, unchanged without one; None where that is unknown."""
     masked = _MASKED.sub(lambda found: _MASK * len(found[0]), line)
     if _MASK in line or _DOUBTFUL.search(masked):
         return None
@@ -210,10 +210,10 @@ def _name(part: str) -> str:
 
 
 def _is_shell(name: str) -> bool:
-    """The program is a shell, or a script of one: as the first process it would hear a signal and keep it."""
+    """Return whether the program is a shell, or a script of one: as first process it would keep a signal."""
     return name.rpartition("/")[2] in _SHELLS or name.endswith(".sh")
 
 
 def _kept(text: str) -> str:
-    """The text as the kubelet must get it."""
+    """Return the text as the kubelet must get it."""
     return _REWRITTEN.sub(lambda found: found[1] or "$$" + 2 * found[2], text)

@@ -73,7 +73,7 @@ def environment(plan: Plan, group: Group, epoch: int, place: Place) -> list[dict
 
 
 def variable(env: Env, plan: Plan, epoch: int, place: Place) -> dict[str, object]:
-    """One core/v1 EnvVar."""
+    """Return one core/v1 EnvVar."""
     value: Cell
     match env.source:
         case Source.LITERAL:
@@ -114,7 +114,7 @@ def variable(env: Env, plan: Plan, epoch: int, place: Place) -> dict[str, object
 
 
 def _field(name: str, path: str) -> dict[str, object]:
-    """A variable that the kubelet fills in from a field of the pod (core/v1 ObjectFieldSelector)."""
+    """Return a variable that the kubelet fills in from a field of the pod (core/v1 ObjectFieldSelector)."""
     return {"name": name, "valueFrom": {"fieldRef": {"apiVersion": "v1", "fieldPath": path}}}
 
 
@@ -131,7 +131,7 @@ class Endpoint:
 
 
 def endpoint_variables(plan: Plan, endpoint: Endpoint) -> dict[str, str]:
-    """The environment variables, by name."""
+    """Return the environment variables, by name."""
     values = {
         URL: f"{endpoint.url}{status_path(plan.namespace, plan.name)}",
         TOKEN: f"{MOUNT}/{TOKEN_FILE}",
@@ -141,7 +141,7 @@ def endpoint_variables(plan: Plan, endpoint: Endpoint) -> dict[str, str]:
 
 
 def endpoint_annotations(endpoint: Endpoint) -> dict[str, str]:
-    """The authority, as an annotation of the pod."""
+    """Return the authority, as an annotation of the pod."""
     return {ANNOTATION_PROGRESS_CA: endpoint.authority}
 
 

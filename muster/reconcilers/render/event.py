@@ -13,7 +13,7 @@ MESSAGE_BYTES = 1024
 
 
 def render_event(ref: ExperimentRef, line: StoryLine, instance: str) -> dict[str, Any]:
-    """The Event of one line. Its name is a hash of the line, so that a repeated create makes no second Event.
+    """Return the Event of one line. Its name is a hash of the line, so that a repeated create makes no second Event.
 
     The time is a part of it, but not of a watched object: a daemon that starts anew has not seen when it was said.
 

@@ -21,7 +21,7 @@ from muster.state.vocabulary.workload import PodSetPlacement
 
 
 def placed(plan: Plan, placement: Sequence[PodSetPlacement]) -> Plan:
-    """The plan with what the flavors ask of its pods; the same plan where they ask nothing."""
+    """Return the plan with what the flavors ask of its pods; the same plan where they ask nothing."""
     by_group = {each.group: each for each in placement if each.node_selector or each.tolerations}
     if not by_group:
         return plan
@@ -47,7 +47,7 @@ REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
 
 
 def kept_off(pod: dict[str, Any], nodes: Sequence[str]) -> dict[str, Any]:
-    """The pod with these nodes left out, whatever else its template asks of nodes.
+    """Return the pod with these nodes left out, whatever else its template asks of nodes.
 
     The terms of a node selector are alternatives (core/v1 NodeSelector), so the condition is added to each of them.
     """

@@ -75,7 +75,7 @@ def render_pod(
     restarts: Restarts = NO_RESTARTS,
     endpoint: Endpoint | None = None,
 ) -> dict[str, Any]:
-    """The pod of one member in one epoch and attempt. Raises ValueError for a member that the plan does not have."""
+    """Return the pod of one member in one epoch and attempt. Raises ValueError for a member not in the plan."""
     group = plan.group_of(member.rank)
     if group is None or group.name != member.group:
         raise ValueError(f"experiment {plan.namespace}/{plan.name} has no member {member}")
@@ -107,7 +107,7 @@ class PodTemplate:
         self._cuts = {apart: _Cut(to_json(pod, what)) for apart, pod in pods.items()}
 
     def render(self, member: Member, attempt: int = 0) -> bytes:
-        """The JSON of one member's pod. Raises ValueError for a member of another group."""
+        """Return the JSON of one member's pod. Raises ValueError for a member of another group."""
         if member.group != self._group.name:
             raise ValueError(f"member {member} is not of group {self._group.name!r}")
         place = _place(self._plan, self._group, member, self._epoch, attempt, self._restarts)
@@ -129,7 +129,7 @@ class _Cut:
 
 
 def identity(plan: Plan, member: Member, epoch: int, attempt: int = 0) -> dict[str, str]:
-    """The labels by which a member's pod is selected and recognised, by the SDK (which has a name) too."""
+    """Return the labels by which a member's pod is selected and recognised, by the SDK (which has a name) too."""
     return {
         LABEL_UID: plan.uid,
         LABEL_EXPERIMENT: plan.name,
@@ -162,7 +162,7 @@ def _place(plan: Plan, group: Group, member: Member, epoch: int, attempt: int, r
 
 
 def _apart(plan: Plan, group: Group, rank: int) -> bool:
-    """Whether that member's pod has labels that the others of its group do not have."""
+    """Return whether that member's pod has labels that the others of its group do not have."""
     return bool(group.coordinator_labels) and plan.coordinator is not None and plan.coordinator.rank == rank
 
 

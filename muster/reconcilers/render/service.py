@@ -8,7 +8,7 @@ from muster.state.vocabulary.pod_spec import Claim, Port
 
 
 def render_service(plan: Plan) -> dict[str, Any]:
-    """The Service of an experiment, for all its epochs. Its name is the subdomain of the members.
+    """Return the Service of an experiment, for all its epochs. Its name is the subdomain of the members.
 
     Unless the plan says otherwise it publishes addresses of pods that are not ready.
     """
@@ -36,7 +36,7 @@ def render_service(plan: Plan) -> dict[str, Any]:
 
 
 def owner_reference(plan: Plan) -> dict[str, object]:
-    """The controller reference. When the object of the plan is deleted, the garbage collector deletes the object."""
+    """Return the controller reference. The garbage collector deletes the object with the object of the plan."""
     return {
         "apiVersion": plan.subject.api_version,
         "kind": plan.subject.kind,
@@ -48,12 +48,12 @@ def owner_reference(plan: Plan) -> dict[str, object]:
 
 
 def labels(plan: Plan) -> dict[str, object]:
-    """The labels of every object of the experiment. Selectors use the uid, because a name can be used again."""
+    """Return the labels of every object of the experiment. Selectors use the uid, because a name can be used again."""
     return {LABEL_MANAGED_BY: MANAGER, LABEL_EXPERIMENT: plan.name, LABEL_UID: plan.uid}
 
 
 def render_claim(plan: Plan, claim: Claim) -> dict[str, Any]:
-    """The claim. The garbage collector deletes an owned one with the object of the plan."""
+    """Return the claim. The garbage collector deletes an owned one with the object of the plan."""
     metadata: dict[str, Any] = {"name": claim.name, "namespace": plan.namespace}
     if claim.labels:
         metadata["labels"] = dict(claim.labels)

@@ -25,7 +25,7 @@ from muster.state.vocabulary.pod_spec import Env
 def whole_pod(
     plan: Plan, group: Group, epoch: int, place: Place, own: dict[str, Cell], *, apart: bool
 ) -> dict[str, Any]:
-    """The pod of one member. ``own`` are the labels by which Muster knows it; ``apart``: it is the coordinator's."""
+    """Return the pod of one member. ``own`` are Muster's labels of it; ``apart``: it is the coordinator's."""
     template = group.template
     metadata = template.get("metadata") or {}
     injected = environment(plan, group, epoch, place)
@@ -68,7 +68,7 @@ NODE_LABEL: Final = "alpha.jobset.sigs.k8s.io/namespaced-job"
 
 
 def exclusive(spec: dict[str, Any], group: Group, place: Place) -> dict[str, Any]:
-    """The fields of the pod's spec that change."""
+    """Return the fields of the pod's spec that change."""
     if group.labelled_nodes:
         return {"nodeSelector": {**(spec.get("nodeSelector") or {}), NODE_LABEL: place.node_job}}
     own: dict[str, Any] = {"key": JOB_KEY, "operator": "In", "values": [place.job_key]}

@@ -29,7 +29,7 @@ _DIGEST: Final = 8
 
 
 def render_workload(plan: Plan, priority: int | None) -> dict[str, Any]:
-    """The Workload. ``priority`` is the value of its WorkloadPriorityClass, None where it names none.
+    """Return the Workload. ``priority`` is the value of its WorkloadPriorityClass, None where it names none.
 
     The class is not looked up later: the value must be written with the name.
     """
@@ -54,12 +54,12 @@ def render_workload(plan: Plan, priority: int | None) -> dict[str, Any]:
 
 
 def pod_sets(plan: Plan) -> list[dict[str, Any]]:
-    """One podSet for each group that has members."""
+    """Return one podSet for each group that has members."""
     return [_pod_set(plan, group) for group in plan.groups if group.size]
 
 
 def workload_name(plan: Plan) -> str:
-    """The name of the Workload: that of the experiment, and a hash of uid and podSets."""
+    """Return the name of the Workload: that of the experiment, and a hash of uid and podSets."""
     text = msgspec.json.encode([plan.uid, pod_sets(plan)], order="deterministic")
     return f"{plan.name}-{sha256(text).hexdigest()[:_DIGEST]}"
 
@@ -78,7 +78,7 @@ def _container(container: dict[str, Any]) -> dict[str, Any]:
 
 
 def status_patch(action: PatchWorkloadStatus) -> dict[str, Any]:
-    """The merge patch of a Workload's status. It replaces the list of conditions as a whole.
+    """Return the merge patch of a Workload's status. It replaces the list of conditions as a whole.
 
     Only a merge patch can remove the admission: its fields belong to Kueue's field manager.
     """
@@ -89,13 +89,13 @@ def status_patch(action: PatchWorkloadStatus) -> dict[str, Any]:
 
 
 def release_patch(workload: Workload) -> dict[str, Any]:
-    """The merge patch that removes Muster's finalizer."""
+    """Return the merge patch that removes Muster's finalizer."""
     left = [each for each in workload.finalizers if each != FINALIZER_QUOTA]
     return {"metadata": {**_precondition(workload), "finalizers": left}}
 
 
 def queue_patch(workload: Workload, queue: str) -> dict[str, Any]:
-    """The merge patch that puts the Workload into another queue."""
+    """Return the merge patch that puts the Workload into another queue."""
     return {"metadata": _precondition(workload), "spec": {"queueName": queue}}
 
 

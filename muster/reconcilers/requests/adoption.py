@@ -15,7 +15,7 @@ SHOWN = 63
 
 
 async def recognise(calls: Calls, plan: Plan, kind: str, name: str, labels: Mapping[str, str]) -> int | Refusal:
-    """The resourceVersion of the object of that name if it is the plan's Experiment's, else the refusal.
+    """Return the resourceVersion of the object of that name if it is the plan's Experiment's, else the refusal.
 
     The Experiment must control it, and it must have these labels.
 
@@ -41,7 +41,7 @@ async def recognise(calls: Calls, plan: Plan, kind: str, name: str, labels: Mapp
 
 
 def as_sent(kind: str, found: Metadata, plan: Plan, labels: Mapping[str, str]) -> int | Refusal:
-    """The object's resourceVersion if it has the labels that it is selected and recognised by, else the refusal.
+    """Return the object's resourceVersion if it has the labels that it is selected and recognised by, else the refusal.
 
     Without them no watch would show it, and the experiment would wait for it without a word.
     """
@@ -60,7 +60,7 @@ def as_sent(kind: str, found: Metadata, plan: Plan, labels: Mapping[str, str]) -
 
 
 def name_taken(kind: str, found: Metadata, plan: Plan) -> Refusal:
-    """The refusal for an object that exists and is not ours.
+    """Return the refusal for an object that exists and is not ours.
 
     Not final if the object is being deleted, or if it belongs to an earlier Experiment of the same name: the garbage
     collector removes it then.

@@ -102,11 +102,11 @@ class Batch(Generic[T]):
             self._slots.withdraw()
 
     def postpone(self, error: ApiError) -> None:
-        """One item has to be repeated later because of that error, and the others go on."""
+        """Repeat one item later because of that error; the others continue."""
         self._postponed = error
 
     def outcome(self) -> Outcome:
-        """The outcome of the batch. A refusal takes precedence over an error: it says more and lasts longer."""
+        """Return the outcome of the batch. A refusal takes precedence over an error: it says more and lasts longer."""
         error = self._error or self._postponed
         error = None if self._refusal else error
         return Outcome(version=self._version, refusal=self._refusal, error=error, unwanted=self._unwanted)
@@ -130,11 +130,11 @@ class Calls:
         """
 
     def slots(self, plan: Plan) -> Slots:
-        """The share of an experiment. A slot is held for one request, or for some that follow each other."""
+        """Return the share of an experiment. A slot is held for one request, or for some that follow each other."""
         return self._others.of(plan.namespace, plan.uid)
 
     def create_slots(self, plan: Plan) -> Slots:
-        """Its share of the creates. They have one of their own: admission is slow, if anything is."""
+        """Return its share of the creates, which have one of their own: admission is slow, if anything is."""
         return self._creates.of(plan.namespace, plan.uid)
 
     async def create(self, plan: Plan, resource: str, body: bytes, params: Mapping[str, str] | None = None) -> Answer:
@@ -160,7 +160,7 @@ class Calls:
 
 
 def delete_options(uid: str, grace: int | None, version: str = "") -> bytes:
-    """The body of a DELETE that takes the pod of that uid only; with ``version`` only as it was then.
+    """Return the body of a DELETE that takes the pod of that uid only; with ``version`` only as it was then.
 
     Grace None: the pod's own.
     """

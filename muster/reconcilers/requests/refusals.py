@@ -107,7 +107,7 @@ _ROWS = (
 
 
 def refusal_of(error: ApiError, request: str, kind: str, name: str, plan: Plan) -> Refusal | None:
-    """The refusal for the error of a request, or None where only the next attempt can show it.
+    """Return the refusal for the error of a request, or None where only the next attempt can show it.
 
     ``request`` is the verb in words (``create``, ``delete``, ``list``), ``kind`` and ``name`` the object's; an empty
     name stands for all objects of that kind. None: the connection broke, or another write came first.
@@ -134,7 +134,7 @@ def refusal_or_raise(error: ApiError, request: str, kind: str, name: str, plan: 
 
 
 def rejected(error: MusterError, kind: str) -> Refusal:
-    """The refusal for an object that cannot be encoded."""
+    """Return the refusal for an object that cannot be encoded."""
     return Refusal(f"{kind}Rejected", str(error), final=True)
 
 
@@ -148,7 +148,7 @@ def _row_of(error: ApiError, request: str, kind: str) -> _Row | None:
 
 
 def _by_status(error: ApiError, request: str, kind: str) -> _Row | None:
-    """The row for a text that is not known."""
+    """Return the row for a text that is not known."""
     match error:
         case Forbidden(status=401):
             return _row("CredentialsRejected", "", "Renew the credentials of musterd.")

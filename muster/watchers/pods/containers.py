@@ -57,7 +57,7 @@ def pull_problem(message: str | None, image: str | None) -> str:
 
 
 def secrets_of(spec: Spec | None) -> Secrets:
-    """Those of all containers of the pod."""
+    """Return the Secrets of all containers of the pod."""
     if spec is None:
         return NO_SECRETS
     own = msgspec.json.decode(spec.containers)
@@ -169,7 +169,7 @@ def waiting_of(status: Status) -> tuple[str, str]:
 
 
 def holder_of(spec: Spec | None, status: Status, *, started: bool) -> str:
-    """The container that keeps the member, and is not its own: ``init container fetch``, ``sidecar proxy``.
+    """Return the container that keeps the member, and is not its own: ``init container fetch``, ``sidecar proxy``.
 
     Before the program runs it is the init container whose turn it is, beside it a container that cannot be kept up.
     """
@@ -197,7 +197,7 @@ def holder_of(spec: Spec | None, status: Status, *, started: bool) -> str:
 
 
 def outlived_by(status: Status) -> str:
-    """The container that keeps the pod after its program has ended with 0; empty where none does.
+    """Return the container that keeps the pod after its program has ended with 0; empty where none does.
 
     Nothing but names says which regular container is the program: one of the names that frameworks give it, else the
     one beside those that serve it by their names (proxies, agents, collectors). Of others it is not known, and nothing
@@ -219,12 +219,12 @@ def outlived_by(status: Status) -> str:
 
 
 def _helps(name: str) -> bool:
-    """The name says that the container serves a program."""
+    """Return whether the name shows that the container serves a program."""
     return name in BESIDE or not _HELPS.isdisjoint(name[:63].lower().split("-"))
 
 
 def restarted_in_place(spec: Spec | None) -> bool:
-    """The kubelet starts containers of the pod again: the end of one is not the end of the member."""
+    """Return whether the kubelet starts containers of the pod again: then no end of one ends the member."""
     return spec is not None and spec.restartPolicy in _RETRIED
 
 
@@ -251,7 +251,7 @@ def unhealthy_of(status: Status) -> str:
 
 
 def restarts_of(status: Status) -> int:
-    """How often containers of the pod were started again (kubernetes: pkg/controller/job, getRestartCount)."""
+    """Return how often containers of the pod were started again (kubernetes: pkg/controller/job, getRestartCount)."""
     return sum(max(0, _bounded(each.restartCount)) for each in _all_of(status))
 
 
@@ -260,7 +260,7 @@ def _all_of(status: Status) -> tuple[ContainerStatus, ...]:
 
 
 def last_exit_of(spec: Spec | None, status: Status) -> Exit | None:
-    """How the container had ended that was started again last, or will be once more; None where no one says it."""
+    """Return how the container ended that was started again last, or will be; None where that is unknown."""
     again = (each for each in _all_of(status) if _bounded(each.restartCount) > 0)
     ends = [
         (seconds_of(ended.finishedAt), -order, each.name or "", ended)
@@ -272,7 +272,7 @@ def last_exit_of(spec: Spec | None, status: Status) -> Exit | None:
 
 
 def exit_by_phase(spec: Spec | None, status: Status, phase: PodPhase) -> Exit | None:
-    """How a member ended whose pod is judged by its phase, as the Job controller does; None while it has not.
+    """Return how a member ended whose pod is judged by its phase, as the Job controller does; None while it has not.
 
     No container is the member's own: the pod has failed when any of them has, and not before all have ended.
     """
@@ -282,7 +282,7 @@ def exit_by_phase(spec: Spec | None, status: Status, phase: PodPhase) -> Exit | 
 
 
 def first_exit(spec: Spec | None, status: Status, phase: PodPhase) -> Exit | None:
-    """How the member ended, None while it has not.
+    """Return how the member ended, None while it has not.
 
     Container ``main`` decides as soon as it has ended. Before that, an init container that is not retried decides when
     it fails, and the other containers only when the pod itself has failed: the first of them to fail. A pod without
@@ -297,7 +297,7 @@ def first_exit(spec: Spec | None, status: Status, phase: PodPhase) -> Exit | Non
 
 
 def _first_failure(spec: Spec | None, status: Status, phase: PodPhase, *, others: bool) -> Exit | None:
-    """The first of the ends that count to fail."""
+    """Return the first of the ends that count to fail."""
     failures = [
         (seconds_of(ended.finishedAt) or float("inf"), order, container.name or "", ended)
         for order, (container, ended) in enumerate(_ends(spec, status, phase, others=others))
@@ -307,7 +307,7 @@ def _first_failure(spec: Spec | None, status: Status, phase: PodPhase, *, others
 
 
 def _last(spec: Spec | None, status: Status) -> Exit | None:
-    """The last regular container to end, of a pod that succeeded."""
+    """Return the last regular container to end, of a pod that succeeded."""
     ends = [
         (seconds_of(ended.finishedAt), -order, container.name or "", ended)
         for order, container in enumerate(status.containerStatuses or ())
@@ -319,7 +319,7 @@ def _last(spec: Spec | None, status: Status) -> Exit | None:
 def _ends(
     spec: Spec | None, status: Status, phase: PodPhase, *, others: bool
 ) -> Iterator[tuple[ContainerStatus, Terminated]]:
-    """The ends that count: those of regular containers (``others``), and of init containers that are not retried."""
+    """Yield the ends that count: of regular containers (``others``), and of init containers without a retry."""
     for container in status.containerStatuses or () if others else ():
         for ended in _ends_of(container, phase):
             yield container, ended
@@ -332,7 +332,7 @@ def _ends(
 
 
 def _ends_of(container: ContainerStatus, phase: PodPhase) -> Iterator[Terminated]:
-    """The ends of one container. A failure before it was restarted (lastState) counts unless the pod succeeded."""
+    """Yield the ends of one container. One before a restart (lastState) counts unless the pod succeeded."""
     last = container.lastState.terminated if container.lastState is not None else None
     if last is not None and _code(last) != 0 and phase is not PodPhase.SUCCEEDED:
         yield last

@@ -77,7 +77,7 @@ _UNLABELLED = Labels()
 
 
 def flatten(document: PodDocument) -> Pod:
-    """The record of a pod that Muster made. Raises ValueError for one without uid, name or resourceVersion."""
+    """Return the record of a pod that Muster made. Raises ValueError for one without uid, name or resourceVersion."""
     metadata = document.metadata
     labels = metadata.labels or _UNLABELLED
     owner, by_phase = _owner(metadata.ownerReferences)
@@ -96,7 +96,7 @@ def flatten(document: PodDocument) -> Pod:
 
 
 def record_of(document: AnyPod, *, by_phase: bool, **identity: Any) -> Pod:
-    """The record of a pod whose place is known; ``by_phase``: its phase alone says how it ended.
+    """Return the record of a pod whose place is known; ``by_phase``: its phase alone says how it ended.
 
     Raises ValueError for one without uid, name or resourceVersion.
     """
@@ -172,7 +172,7 @@ def _may_be_held(status: Status, containers: Survey) -> bool:
 
 
 def _marked(ready: Condition | None, contained: Condition | None) -> bool:
-    """The node lifecycle controller has marked the pod not ready, because its node is NotReady.
+    """Return whether the node lifecycle controller marked the pod not ready, because its node is NotReady.
 
     It changes the status of the Ready condition and nothing else (kubernetes: pkg/controller/util/node,
     MarkPodsNotReady); kubelets keep Ready and ContainersReady alike. A readiness gate that is not met has a reason.
@@ -186,7 +186,7 @@ DECODER: Projection[PodDocument, Pod] = Projection("Pod", PodDocument, flatten)
 
 
 def _address(text: str | None) -> str:
-    """The text if it is an IP address, else "": the prober connects to it."""
+    """Return the text if it is an IP address, else "": the prober connects to it."""
     if not text:
         return ""
     try:
@@ -197,7 +197,7 @@ def _address(text: str | None) -> str:
 
 
 def _owner(references: list[Owner] | None) -> tuple[str, bool]:
-    """The uid of the controller, if it is of a kind whose pods Muster creates, and whether it has Jobs of pods.
+    """Return the uid of the controller, if it is of a kind whose pods Muster creates, and whether it has Jobs of pods.
 
     Labels can be copied; a controller reference is checked by the API server. A pod of a Deployment that carries our
     labels is therefore not taken for ours.
@@ -216,14 +216,14 @@ def _owner(references: list[Owner] | None) -> tuple[str, bool]:
 
 @cache
 def _run_kinds() -> "Mapping[str, RunKind]":
-    """The kinds beside Experiments whose pods Muster creates. A client that reads Experiments does not import them."""
+    """Return the other kinds whose pods Muster creates. A client that reads Experiments does not import them."""
     from muster.kinds.registry.run_kinds import RUN_KINDS
 
     return RUN_KINDS
 
 
 def _waiting(scheduled: Condition | None, status: Status, phase: PodPhase, waits: bool) -> tuple[str, str]:
-    """Why the pod does not run, as (reason, message); of a failed pod the reason in its status."""
+    """Return why the pod does not run, as (reason, message); of a failed pod the reason in its status."""
     if phase is _SUCCEEDED:
         return "", ""
     if phase is _FAILED:
@@ -245,7 +245,7 @@ def _disruption(condition: Condition | None, status: Status, phase: PodPhase) ->
 
 
 def _unknown(end: Exit) -> str:
-    """What is said of an end that nothing on the node has seen; empty of any other end."""
+    """Return what is said of an end that nothing on the node has seen; empty of any other end."""
     if end.reason == UNKNOWN_END:
         return end.message or "the kubelet did not find the container"
     if (end.reason, end.code) == UNKNOWN_TO_RUNTIME:
@@ -254,12 +254,12 @@ def _unknown(end: Exit) -> str:
 
 
 def _own_excess(status: Status, phase: PodPhase) -> bool:
-    """The kubelet evicted the pod because it had used more than its own limit of storage: a fault of the program."""
+    """Return whether the kubelet evicted the pod because the program exceeded its own limit of storage."""
     return phase is _FAILED and status.reason == "Evicted" and OWN_EXCESS.search(status.message or "") is not None
 
 
 def _stopped_at(metadata: AnyMetadata, disrupted: Condition | None) -> float:
-    """When the pod was first asked to end: by its deletion, or by what the disruption condition stands for.
+    """Return when the pod was first asked to end: by its deletion, or by what the disruption condition stands for.
 
     A deletionTimestamp lies a grace period after the request (apiserver: registry/rest, BeforeDelete).
     """

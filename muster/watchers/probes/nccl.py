@@ -133,7 +133,7 @@ def _rank(rank: Rank, hosts: dict[str, str]) -> RasRank:
 
 
 def _host(text: str, hosts: dict[str, str]) -> str:
-    """The text if it is an IP address, in the one form that an address has; a gang has few, and many ranks at each."""
+    """Return the text if it is an IP address, in its one form; a gang has few, and many ranks at each."""
     found = hosts.get(text)
     if found is None:
         try:
@@ -201,7 +201,7 @@ async def _answer(connection: Connection) -> RasAnswer:
 
 
 async def _said(connection: Connection, command: bytes) -> bytes:
-    """The line that answers a command."""
+    """Return the line that answers a command."""
     connection.grant(_LINE, 1, "lines")
     connection.write(command)
     return (await connection.line()).rstrip(b"\r\n")
@@ -231,7 +231,7 @@ class RasProbe:
         self._heard: float | None = None
 
     def answer(self, addresses: Sequence[str]) -> RasAnswer | None:
-        """What has been had since the last call, if anything; begins the next question when it is time.
+        """Return what has been had since the last call, if anything; begins the next question when it is time.
 
         ``addresses`` are those of some processes, as "ip:port". From ``FORGET`` seconds after the last answer, or the
         first question, on it is one without a communicator.
@@ -257,7 +257,7 @@ class RasProbe:
         return await self._ask(address, self._guards.setdefault(address.host, Guard()))
 
     def _had(self, now: float) -> RasAnswer | None:
-        """What the question that is over has brought."""
+        """Return what the question that is over has brought."""
         asked, self._asking = self._asking, None
         assert asked is not None
         try:
@@ -271,5 +271,5 @@ class RasProbe:
         return found
 
     def _silent(self, now: float) -> bool:
-        """It has not answered for so long that its last answer no longer counts."""
+        """Return whether it has not answered for so long that its last answer no longer counts."""
         return self._heard is not None and now - self._heard > FORGET

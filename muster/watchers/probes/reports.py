@@ -76,11 +76,11 @@ class Paced(Generic[R]):
         """What was read last, by key, with the bytes that it was read from."""
 
     def due(self, now: float) -> bool:
-        """Whether to ask now (monotonic seconds)."""
+        """Return whether to ask now (monotonic seconds)."""
         return now >= self._due
 
     def took(self, began: float, now: float) -> None:
-        """A look that began then is over, with an answer or without."""
+        """Note that the question of that moment is over, with an answer or without."""
         self._due = max(now + rest_after(now - began), began + (self._pause if self._known else IDLE))
 
 
@@ -98,11 +98,11 @@ class ReportReader(Paced[StepReport]):
             self._due = 0.0
 
     def read(self, entries: Mapping[str, bytes]) -> tuple[StepReport, ...]:
-        """The reports, by rank, from values by their keys. A value that is the same as before is not decoded again."""
+        """Return the reports, by rank, from values by their keys. An unchanged value is not decoded again."""
         return finished(self.read_in_turns(entries))
 
     def read_in_turns(self, entries: Mapping[str, bytes]) -> Turns[tuple[StepReport, ...]]:
-        """The same."""
+        """Return the reports in turns; ``read`` has the rest."""
         known: dict[str, tuple[bytes, StepReport | None]] = {}
         of_rank: dict[int, list[StepReport]] = defaultdict(list)
         for batch in batches(entries.items()):
@@ -118,12 +118,12 @@ class ReportReader(Paced[StepReport]):
 
 
 def rest_after(seconds: float) -> float:
-    """The seconds for which a store is not asked after a look that took so long."""
+    """Return the seconds for which a store is not asked after a look that took so long."""
     return min(seconds / LOAD, max(MOST_REST, REST_PER_LOOK * seconds))
 
 
 def decoded(value: bytes) -> Value | None:
-    """What a process has written; None where it is not as it should be."""
+    """Return what a process has written; None where it is not as it should be."""
     if len(value) > MAX_VALUE:
         return None
     try:
@@ -135,7 +135,7 @@ def decoded(value: bytes) -> Value | None:
 
 
 def report_of(rank: int, said: Value) -> StepReport:
-    """The report of that rank."""
+    """Return the report of that rank."""
     scalars = [(printable(name, MAX_SCALAR_NAME), each) for name, each in said.scalars.items() if isfinite(each)]
     kind = printable(said.kind, MAX_SCALAR_NAME)
     spent = Spent(said.first, said.begun, said.saved, said.restored, said.paused, kind)
@@ -145,7 +145,7 @@ def report_of(rank: int, said: Value) -> StepReport:
 
 
 def value_in(said: object) -> Value | None:
-    """The same from JSON that is decoded already."""
+    """Return what a process has written, from decoded JSON."""
     try:
         value = msgspec.convert(said, Value)
     except msgspec.ValidationError:
@@ -166,7 +166,7 @@ def _number(text: str) -> bool:
 
 
 def _together(reports: list[StepReport]) -> StepReport:
-    """The report of a pod: of its processes the step that all have reached, and how often all of them have reported."""
+    """Return the report of a pod: the step that all its processes reached, and how often all reported."""
     if len(reports) == 1:
         return reports[0]
     last = min(reports, key=lambda each: each.step)

@@ -41,7 +41,7 @@ class Health:
         self._address, self._channel = address, Channel(address, expected=1)
 
     async def check(self, deadline: float) -> PortState:
-        """What the service says, or the port where no gRPC server answers."""
+        """Return what the service says, or the port where no gRPC server answers."""
         try:
             answer = await self._channel.unary(CHECK, WHOLE_SERVER, deadline)
         except NoAnswer as error:

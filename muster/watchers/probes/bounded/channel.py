@@ -50,7 +50,7 @@ class Answer:
     body: bytearray = field(default_factory=bytearray)
 
     def end(self, why: Exception | None) -> None:
-        """Nothing more comes, for that reason; None: it is whole."""
+        """End the answer for that reason; None: it is whole."""
         if self.whole.done():
             return
         if why is None:
@@ -198,7 +198,7 @@ class Link:
                         answer.end(_reset_by_server(event.error_code))
 
     def _go_away(self, said: bytes) -> None:
-        """The server takes no further call, and answers those up to the one that it names. h2 would drop these, too."""
+        """Take no further call, and keep those up to the one that the server names. h2 would drop these, too."""
         self.open = False
         last = int.from_bytes(said[:4], "big") & 0x7FFFFFFF
         for stream in [stream for stream in self._answers if stream > last]:
@@ -242,7 +242,7 @@ _RANK_BYTES = 8 * 1024
 
 
 def most_bytes(expected: int | None) -> int:
-    """The largest answer that is read from the coordinator of so many processes (None: of any number)."""
+    """Return the largest answer that is read from the coordinator of so many processes (None: of any number)."""
     return MAX_ANSWER if expected is None else min(MAX_ANSWER, _FIXED_BYTES + _RANK_BYTES * expected)
 
 
@@ -270,7 +270,7 @@ class Channel:
             raise _cut_off(error) from None
 
     async def unary(self, method: str, message: bytes, deadline: float | None) -> bytes:
-        """The answer to one call, within so many seconds (None: whenever it comes).
+        """Return the answer to one call, within so many seconds (None: whenever it comes).
 
         Raises `NoAnswer` for every other end of the call.
         """

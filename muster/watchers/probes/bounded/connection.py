@@ -57,7 +57,7 @@ class Address:
         return cls(str(ip), int(port), ip.version == 6)
 
     def __str__(self) -> str:
-        """The address as in a URL."""
+        """Return the address as in a URL."""
         return f"[{self.host}]:{self.port}" if self.v6 else f"{self.host}:{self.port}"
 
 
@@ -150,12 +150,12 @@ class Connection:
         self._named = f"it sent more than {most:,} bytes", f"it sent more than {parts:,} {called}"
 
     async def exactly(self, count: int, *, parts: int = 1) -> bytes:
-        """So many bytes; they are one part, or that many."""
+        """Return so many bytes; they are one part, or that many."""
         await self._part(count, parts)
         return await self._reader.readexactly(count)
 
     async def line(self) -> bytes:
-        """The bytes up to the next line feed, with it; they are one part. Empty at the end."""
+        """Return the bytes up to the next line feed, with it; they are one part. Empty at the end."""
         await self._part(0)
         try:
             line = await self._reader.readuntil(b"\n")
@@ -167,7 +167,7 @@ class Connection:
         return line
 
     async def some(self) -> bytes:
-        """What has arrived, at least a byte; it is one part. Empty at the end."""
+        """Return what has arrived, at least a byte; it is one part. Empty at the end."""
         await self._part(0)
         data = await self._reader.read(BUFFER)
         self._take(len(data))

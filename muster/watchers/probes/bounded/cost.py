@@ -31,7 +31,7 @@ _meter: ContextVar["Meter | None"] = ContextVar("meter", default=None)
 
 
 def loop_time() -> float:
-    """The monotonic seconds of the event loop."""
+    """Return the monotonic seconds of the event loop."""
     return asyncio.get_running_loop().time()
 
 
@@ -47,17 +47,17 @@ class Meter:
         _meter.set(self)
 
     def add(self, seconds: float) -> None:
-        """So many CPU seconds more."""
+        """Add so many CPU seconds."""
         self._due = max(self._due, loop_time()) + seconds / SHARE
 
     def owed(self) -> float:
-        """Seconds until the coordinator has no more than its share."""
+        """Return seconds until the coordinator has no more than its share."""
         return min(LONGEST, max(0.0, self._due - loop_time()))
 
 
 @coroutine
 def metered(work: Coroutine[Any, Any, T]) -> Generator[Any, Any, T]:
-    """The result of ``work``, whose steps the meter of this task measures."""
+    """Return the result of ``work``, whose steps the meter of this task measures."""
     meter = _meter.get()
     if meter is None:
         result: T = yield from work
@@ -84,12 +84,12 @@ MOST_PARTS: Final = 80_000
 
 
 def parts_of(document: bytes | bytearray) -> int:
-    """How many parts the document has, or more."""
+    """Return how many parts the document has, or more."""
     return document.count(b",") + document.count(b"{") + document.count(b"[")
 
 
 async def in_turns(work: Turns[T]) -> T:
-    """The result of the work; whatever else is due runs between two of its turns."""
+    """Return the result of the work; whatever else is due runs between two of its turns."""
     while True:
         try:
             next(work)

@@ -58,7 +58,7 @@ class NoAnswer(Exception):
 
 
 def request_headers(method: str, authority: str, deadline: float | None) -> list[tuple[bytes, bytes]]:
-    """The headers of a call that is to end within so many seconds. Compressed answers are not asked for.
+    """Return the headers of a call that is to end within so many seconds. Compressed answers are not asked for.
 
     A small answer could be the compressed form of a large one.
     """
@@ -78,12 +78,12 @@ def request_headers(method: str, authority: str, deadline: float | None) -> list
 
 
 def framed(message: bytes) -> bytes:
-    """A message as the body of a call."""
+    """Return a message as the body of a call."""
     return b"\0" + len(message).to_bytes(4, "big") + message
 
 
 def message_of(headers: Mapping[bytes, bytes], body: bytes | bytearray) -> bytes:
-    """The message of a whole answer, by its headers, trailers and body. Raises `NoAnswer` where it holds none."""
+    """Return the message of a whole answer, by headers, trailers and body. Raises `NoAnswer` without one."""
     said = headers.get(b"grpc-status", b"")
     if not said:
         http = headers.get(b":status", b"")
@@ -101,7 +101,7 @@ def message_of(headers: Mapping[bytes, bytes], body: bytes | bytearray) -> bytes
 
 
 def _binary(value: bytes) -> bytes:
-    """The value of a header whose name ends in ``-bin``; empty where it is none."""
+    """Return the value of a header whose name ends in ``-bin``; empty where it is none."""
     try:
         return base64.b64decode(value + b"=" * (-len(value) % 4))
     except binascii.Error:

@@ -58,7 +58,7 @@ class Asking(Protocol):
         ...
 
     async def accepts(self, port: int) -> bool:
-        """The port accepts a connection; see ``Asker.accepts``."""
+        """Return whether the port accepts a connection; see ``Asker.accepts``."""
         ...
 
 
@@ -113,7 +113,7 @@ class Asker:
                 connection.abort()
 
     async def accepts(self, port: int) -> bool:
-        """The port of the probe's host accepts a connection. Nothing is sent, and nothing raised."""
+        """Return whether the port of the probe's host accepts a connection. Send nothing; raise nothing."""
         try:
             async with asyncio.timeout(self._deadline):
                 guard = self._guards.setdefault(self._host, Guard())
@@ -143,7 +143,7 @@ async def _answer(connection: Connection, port: int, most: int) -> Reply:
 
 
 async def _body(connection: Connection, headers: dict[bytes, bytes], most: int) -> bytearray | None:
-    """The body; None where it is longer than ``most``."""
+    """Return the body; None where it is longer than ``most``."""
     connection.grant(2 * most + MOST_HEAD, MOST_PARTS + most // PART, "parts of a body")
     if headers.get(b"transfer-encoding", b"").lower() == b"chunked":
         return await _chunks(connection, most)
@@ -174,7 +174,7 @@ async def _chunks(connection: Connection, most: int) -> bytearray | None:
 
 
 async def _first(connection: Connection, length: int) -> bytearray:
-    """So many bytes, in pieces: a long body is in memory once."""
+    """Return so many bytes, in pieces: a long body is in memory once."""
     body = bytearray()
     while len(body) < length:
         data = await connection.some()

@@ -79,7 +79,7 @@ class PlaceReader(Paced[PlaceReport]):
         """Ranks whose stacks were read, with them."""
 
     async def read(self, get: Get) -> tuple[PlaceReport, ...]:
-        """The places, by rank. Raises what ``get`` raises, and ``Malformed``."""
+        """Return the places, by rank. Raises what ``get`` raises, and ``Malformed``."""
         await in_turns(self._take(await get(PLACES, True)))
         found = {report.rank: report for _, report in self._known.values() if report and report.rank < self._most}
         reports = tuple(found[rank] for rank in sorted(found))
@@ -111,7 +111,7 @@ class PlaceReader(Paced[PlaceReport]):
 
 
 def _chosen(standing: Sequence[PlaceReport]) -> list[PlaceReport]:
-    """The first rank of the largest group at one place, of the smallest ones, and of further stacks at these places."""
+    """Return the first rank of the largest group at one place, of the smallest, and of other stacks there."""
     first: dict[str, PlaceReport] = {}
     other: dict[tuple[str, str], PlaceReport] = {}
     for report in standing:
@@ -125,7 +125,7 @@ def _chosen(standing: Sequence[PlaceReport]) -> list[PlaceReport]:
 
 
 async def _stack(rank: int, get: Get) -> tuple[str, ...] | None:
-    """The stack of that rank; empty where it is too large or none, and None where the question was not answered.
+    """Return the stack of that rank; empty where it is too large or none, and None where the question was not answered.
 
     The places are known all the same.
     """

@@ -85,7 +85,7 @@ async def _exchange(address: Address, hello: bytes, deadline: float) -> tuple[Po
 
 
 async def _first_bytes(connection: Connection) -> bytes:
-    """The first bytes of the answer: enough for a frame header, unless the stream ends before."""
+    """Return the first bytes of the answer: enough for a frame header, unless the stream ends before."""
     connection.grant(_FRAME_HEADER * BUFFER, _FRAME_HEADER, "parts of a frame's header")
     first = b""
     while len(first) < _FRAME_HEADER and _may_be_settings(first) and (more := await connection.some()):
@@ -98,7 +98,7 @@ def _may_be_settings(first: bytes) -> bool:
 
 
 def _is_tls(first: bytes) -> bool:
-    """Whether the bytes begin a TLS record: handshake (22) or alert (21), version 3.x."""
+    """Return whether the bytes begin a TLS record: handshake (22) or alert (21), version 3.x."""
     return len(first) >= 3 and first[0] in (21, 22) and first[1] == 3
 
 

@@ -155,7 +155,7 @@ class JaxProbe:
             return _unreadable(error)
 
     async def _reach(self) -> PortState | None:
-        """None if there is a connection or the port speaks HTTP/2; otherwise the state of the port.
+        """Return None for a connection, or a port that answers HTTP/2; otherwise the state of the port.
 
         Raises `NoAnswer` while the coordinator is left alone for what it sent.
         """
@@ -236,7 +236,7 @@ class JaxProbe:
         return answer
 
     def _since(self) -> Seen | None:
-        """The version to wait from; None if no call may be parked."""
+        """Return the version to wait from; None if no call may be parked."""
         if (
             self._channel.closed
             or self._negotiation.current is not Generation.V2
@@ -246,7 +246,7 @@ class JaxProbe:
         return self._reader.seen
 
     async def _explain(self, error: NoAnswer) -> PortState:
-        """The state of the port after a call without an answer, from the error and a check of the port."""
+        """Return the state of the port after a call without an answer, from the error and a check of the port."""
         said = printable(error.text, 300)
         if error.excess:
             return PortState(CoordinatorState.OTHER_PROTOCOL, said)
@@ -274,7 +274,7 @@ class JaxProbe:
         )
 
     async def _with_reports(self, answer: RollAnswer) -> RollAnswer:
-        """The answer with what the ranks report, where it is time to ask for that."""
+        """Return the answer with what the ranks report, where it is time to ask for that."""
         began = loop_time()
         if not _at_work(answer) or not self._reports.due(began):
             return answer
@@ -290,7 +290,7 @@ class JaxProbe:
         return answer if reports is None else replace(answer, reports=reports)
 
     async def _with_places(self, answer: RollAnswer) -> RollAnswer:
-        """The answer with where the ranks stand, where it is time to ask for that."""
+        """Return the answer with where the ranks stand, where it is time to ask for that."""
         began = loop_time()
         if not _at_work(answer) or not self._places.due(began):
             return answer
@@ -304,7 +304,7 @@ class JaxProbe:
         return answer if places is None else replace(answer, places=places, stacks=self._places.stacks)
 
     async def _stored(self, key: str, *, directory: bool) -> bytes:
-        """The raw answer to a key-value call. Raises `NoAnswer`, `Malformed`."""
+        """Return the raw answer to a key-value call. Raises `NoAnswer`, `Malformed`."""
         if self._negotiation.current is None:
             raise NoAnswer(Status.UNAVAILABLE, "no protocol has been negotiated yet")
         if self._negotiation.current is Generation.V2:
@@ -315,7 +315,7 @@ class JaxProbe:
 
 
 def _at_work(answer: RollAnswer) -> bool:
-    """All ranks are past the rendezvous, and none has left.
+    """Return whether all ranks are past the rendezvous, and none has left.
 
     Before the rendezvous no program can report, and process 0 has most to do; a partial roll shows rank 0 only.
     """

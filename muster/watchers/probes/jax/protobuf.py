@@ -21,7 +21,7 @@ class Malformed(ValueError):
 
 
 def varint(value: int) -> bytes:
-    """A signed or unsigned 64-bit integer as varint; negative numbers take ten bytes, as in protobuf."""
+    """Return a signed or unsigned 64-bit integer as varint; negative numbers take ten bytes, as in protobuf."""
     value &= _U64
     out = bytearray()
     while value > 0x7F:
@@ -47,12 +47,12 @@ def bytes_field(number: int, value: bytes) -> bytes:
 
 
 def signed(value: int) -> int:
-    """The int32 or int64 of an unsigned number on the wire."""
+    """Return the int32 or int64 of an unsigned number on the wire."""
     return value - (1 << 64) if value & _SIGN else value
 
 
 def read_varint(data: bytes, at: int) -> tuple[int, int]:
-    """The unsigned number at `at`, and the position behind it."""
+    """Return the unsigned number at `at`, and the position behind it."""
     end = len(data)
     if at < end and data[at] < 0x80:  # nearly all numbers of a task list are small
         return data[at], at + 1
@@ -69,14 +69,14 @@ def read_varint(data: bytes, at: int) -> tuple[int, int]:
 
 
 def read_fixed64(data: bytes, at: int) -> tuple[int, int]:
-    """The fixed64 at `at`, and the position behind it."""
+    """Return the fixed64 at `at`, and the position behind it."""
     if at + 8 > len(data):
         raise Malformed(f"fixed64 at byte {at} is cut off")
     return _FIXED64.unpack_from(data, at)[0], at + 8
 
 
 def read_bytes(data: bytes, at: int) -> tuple[bytes, int]:
-    """The length-delimited value at `at`, and the position behind it."""
+    """Return the length-delimited value at `at`, and the position behind it."""
     length, at = read_varint(data, at)
     end = at + length
     if end > len(data):
@@ -85,7 +85,7 @@ def read_bytes(data: bytes, at: int) -> tuple[bytes, int]:
 
 
 def fields(data: bytes, most: int = 1 << 16) -> Iterator[tuple[int, int | bytes]]:
-    """Each field of a message as (number, value), in the order of the wire; fields of type fixed32 are skipped.
+    """Yield each field of a message as (number, value), in order of the wire; skip fields of type fixed32.
 
     A message of more than `most` fields is `Malformed`: two million fit into an answer, and would take seconds.
     """

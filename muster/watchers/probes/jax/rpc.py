@@ -73,7 +73,7 @@ class Question:
             raise ValueError(f"{name}: a key is needed by the key-value calls, and by no other")
 
     def encode(self) -> bytes:
-        """The request's bytes."""
+        """Return the request's bytes."""
         key = self.key.encode("utf-8", errors="replace")
         match self.method:
             case Method.V2_WATCH_TASKS:
@@ -143,7 +143,7 @@ class ProtocolNegotiation:
         """The generation that answered last; None before the first answer."""
 
     def candidates(self) -> tuple[Generation, ...]:
-        """The current generation first, then the others from the newest to the oldest."""
+        """Return the current generation first, then the others from the newest to the oldest."""
         if self.current is None:
             return tuple(Generation)
         return (self.current, *(generation for generation in Generation if generation is not self.current))

@@ -62,12 +62,12 @@ class TaskList(NamedTuple):
 
 
 def most_tasks(expected: int | None) -> int:
-    """How many entries a list may have: for a gang of 8 some milliseconds of decoding, and a wrong count is shown."""
+    """Return how many entries a list may have: some milliseconds for a gang of 8, and a wrong count shows."""
     return MAX_TASKS if expected is None else min(MAX_TASKS, 512 + 2 * expected)
 
 
 def tasks_in_turns(body: bytes, most: int = MAX_TASKS) -> Turns[TaskList]:
-    """The answer to any of the calls that list tasks. Raises `Malformed`, also for more than `most` entries.
+    """Return the answer to any of the calls that list tasks. Raises `Malformed`, also for more than `most` entries.
 
     Impossible ids are dropped; of an id listed twice the last entry stays. A task in its usual form is matched by one
     regular expression, which saves a third of the time with thousands of ranks; any other is read field by field.
@@ -144,7 +144,7 @@ def _v1_task_id(body: bytes) -> int:
 
 
 def read_entry(body: bytes) -> tuple[str, bytes]:
-    """A KeyValueEntry. Raises `Malformed`."""
+    """Return a KeyValueEntry. Raises `Malformed`."""
     key, content = b"", b""
     for number, value in fields(body, _MAX_FIELDS):
         if isinstance(value, int):
@@ -157,7 +157,7 @@ def read_entry(body: bytes) -> tuple[str, bytes]:
 
 
 def entries_in_turns(body: bytes, field: int, most: int = MAX_TASKS) -> Turns[dict[str, bytes]]:
-    """The entries in field `field` of an answer: 1 for TryGetKeyValue, 2 for GetKeyValueDir.
+    """Return the entries in field `field` of an answer: 1 for TryGetKeyValue, 2 for GetKeyValueDir.
 
     Raises `Malformed`, also for more than `most` entries.
     """
@@ -177,7 +177,7 @@ read_entries = at_once(entries_in_turns)
 
 
 def read_mismatch(text: str, status_details: bytes) -> int | None:
-    """The coordinator's incarnation, from its refusal of a wrong one; None for any other refusal.
+    """Return the coordinator's incarnation, from its refusal of a wrong one; None for any other refusal.
 
     The number is in the trailing metadata `grpc-status-details-bin` (a `GrpcPayloadContainer`, whose map holds a
     `ServiceMismatchError`) and in the text; the text is used where a proxy has dropped the metadata.
@@ -243,7 +243,7 @@ class RollReader:
         return finished(self.read_in_turns(body, generation))
 
     def read_in_turns(self, body: bytes, generation: Generation) -> Turns[Reading]:
-        """The same."""
+        """Decode one answer in turns; ``read`` has the rest."""
         digest = sha256(body).digest()
         if self._last is not None and self._last[0] == digest:
             return self._last[1]
@@ -285,7 +285,7 @@ class RollReader:
 
 
 def _errors(listed: TaskList, ranks: tuple[RankState, ...]) -> tuple[RankError, ...]:
-    """At most `MAX_ERRORS`: first one rank per distinct text, because one text among thousands names the cause."""
+    """Return at most `MAX_ERRORS`, first one rank per text: one text among thousands names the cause."""
     first: list[int] = []
     again: list[int] = []
     texts: set[bytes] = set()
@@ -305,7 +305,7 @@ def _code(code: int) -> int:
 
 
 def summary(reading: Reading, asked: int | None) -> str:
-    """The roll in one line. `asked` is the number of processes the experiment has."""
+    """Return the roll in one line. `asked` is the number of processes the experiment has."""
     ranks = reading.ranks
     if reading.expected is None:
         return f"rank 0: {ranks[0]}; this version of jax does not report the other ranks"

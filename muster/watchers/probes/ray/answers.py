@@ -94,7 +94,7 @@ class _Job(msgspec.Struct):
 
 
 def nodes_in_turns(body: bytes | bytearray) -> Turns[tuple[list[Node], int]]:
-    """The nodes, and how many there are in all. Of several nodes with one address, a living one counts.
+    """Return the nodes, and how many there are in all. Of several nodes with one address, a living one counts.
 
     Raises ``Unreadable``.
     """
@@ -119,13 +119,13 @@ read_nodes = at_once(nodes_in_turns)
 
 
 def read_session(body: bytes | bytearray) -> int | None:
-    """A number for this life of the GCS, which gives each session a name of its own. Raises ``Unreadable``."""
+    """Return a number for this life of the GCS, which gives each session a name of its own. Raises ``Unreadable``."""
     name = _decode(body, _Version).session_name
     return int.from_bytes(sha256(name.encode()).digest()[:7]) if name else None
 
 
 def read_job(body: bytes | bytearray, name: str) -> Work:
-    """The job of that name. Raises ``Unreadable``."""
+    """Return the job of that name. Raises ``Unreadable``."""
     job = _decode(body, _Job)
     first = printable((job.message or "").partition("\n")[0].removesuffix(LOGS_FOLLOW), MAX_TEXT)
     ended = job.status in ENDED
@@ -138,7 +138,7 @@ def read_job(body: bytes | bytearray, name: str) -> Work:
 
 
 def _address(text: str) -> str:
-    """The text if it is an IP address, as Kubernetes writes it; else nothing."""
+    """Return the text if it is an IP address, as Kubernetes writes it; else nothing."""
     try:
         return str(ipaddress.ip_address(text))
     except ValueError:

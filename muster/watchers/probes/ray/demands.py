@@ -104,7 +104,7 @@ class Demands:
 
 
 def sentence_in_turns(status: _Status) -> Turns[str]:
-    """What no node has, in words."""
+    """Return what no node has, in words."""
     report, autoscaler = status.load_metrics_report, status.autoscaler_report
     if report is None or (autoscaler and (autoscaler.pending_nodes or autoscaler.pending_launches)):
         return ""
@@ -132,7 +132,7 @@ sentence = at_once(sentence_in_turns)
 
 
 def _in_vain(asked: Mapping[str, float], nodes: list[dict[str, float]]) -> bool:
-    """No node has all of it, even while it is idle."""
+    """Return whether no node has all of it, even while it is idle."""
     if not asked or any(_GROUPED in name for name in asked):
         return False
     return not any(all(node.get(name, 0.0) >= amount - _ROUNDING for name, amount in asked.items()) for node in nodes)

@@ -116,13 +116,13 @@ class RayProbe:
         return self._roll(_with_stale(found, stale), total, latency)
 
     async def close(self) -> None:
-        """Nothing is open between two snapshots."""
+        """Do nothing: no connection is open between two snapshots."""
 
     async def _ask_job(self) -> Reply | None:
         return await self._ask.get(self._dashboard, self._job_path) if self._job_name else None
 
     async def _stale_nodes(self) -> list[Node]:
-        """The suspects whose agents say that their GCS is not the one that answers now."""
+        """Return the suspects whose agents say that their GCS is not the one that answers now."""
         suspects = self.suspects[:MAX_SUSPECTS]
         replies = await asyncio.gather(*(self._ask.get(self._agent, AGENT_HEALTH, host=ip) for ip in suspects))
         return [
@@ -180,7 +180,7 @@ class RayProbe:
         return "; ".join(filter(None, (joined, self._job.sentence, self._tasks.sentence)))[:MAX_TEXT]
 
     async def _without_dashboard(self, nodes: Reply) -> str:
-        """What is said where the GCS serves and the dashboard's port is closed; empty where nothing shows that it does.
+        """Return the sentence for a GCS that serves beside a closed dashboard; empty unless something shows it.
 
         The dashboard gives up where one of its parts does not start in time, and Ray goes on without it.
         """
@@ -193,7 +193,7 @@ class RayProbe:
         return ""
 
     async def _without_token(self, latency: float) -> RollAnswer:
-        """What is said where the list of nodes needs a token. The head's agent needs none to say that it has joined."""
+        """Return the roll where the list of nodes needs a token. The head's agent needs none to show that it joined."""
         if not self._joined:
             agent = await self._ask.get(self._agent, AGENT_HEALTH)
             if agent.status == 503 or agent.state is CoordinatorState.REFUSED:
@@ -202,7 +202,7 @@ class RayProbe:
         return self._without_roll(latency, UNAUTHORIZED)
 
     def _without_roll(self, latency: float, partial: str, lacks: str = "") -> RollAnswer:
-        """The head serves, and does not say who has joined: ``partial`` says why."""
+        """Return the answer of a head that serves and does not list who has joined: ``partial`` has the reason."""
         return RollAnswer(
             at=self._clock(),
             coordinator=CoordinatorState.SERVING,
@@ -214,7 +214,7 @@ class RayProbe:
         )
 
     async def _explain(self, nodes: Reply) -> Reply:
-        """Why the list of nodes was not had."""
+        """Return why the list of nodes was not had."""
         if nodes.state is CoordinatorState.REFUSED or nodes.state is CoordinatorState.OTHER_PROTOCOL:
             return nodes
         gcs, agent = await asyncio.gather(
@@ -244,7 +244,7 @@ def _state_of(node: Node) -> RankState:
 
 
 def _with_stale(nodes: list[Node], stale: list[Node]) -> list[Node]:
-    """The nodes and those stale ones that have not joined meanwhile. A dead entry of their address is of one before."""
+    """Return the nodes and the stale ones that have not joined since. A dead entry of their address is older."""
     living = {node.ip for node in nodes if node.alive}
     found = {node.ip: node for node in stale if node.ip not in living}
     return [*(node for node in nodes if node.ip not in found), *found.values()]

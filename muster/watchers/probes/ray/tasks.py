@@ -81,7 +81,7 @@ class TaskCounter:
 
 
 def read_tasks(body: bytes | bytearray) -> str:
-    """How many tasks there are, and how far they are. Raises ``msgspec.DecodeError``."""
+    """Return how many tasks there are, and how far they are. Raises ``msgspec.DecodeError``."""
     answer = _decoder.decode(body).data.result
     counts: dict[str, int] = {}
     for cluster in answer.result.node_id_to_summary.values():

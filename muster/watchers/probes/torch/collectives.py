@@ -89,12 +89,12 @@ class StoredKeys:
     """The keys under which processes publish in one store, over one connection to it."""
 
     def __init__(self, folder: str, expected: int) -> None:
-        """The store puts a slash before the keys of its clients (torch/csrc/distributed/c10d/TCPStore.cpp)."""
+        """Put a slash before keys, as the store's clients do (torch/csrc/distributed/c10d/TCPStore.cpp)."""
         self._members = [f"/{folder}/{member}" for member in range(expected if expected <= MOST else 0)]
         self.renew()
 
     def renew(self) -> None:
-        """The connection is another one, maybe to another life of the store: nothing is known to be there."""
+        """Forget all keys: another connection may lead to another life of the store."""
         self._there: list[str] = []
         self._absent = set(self._members)
 
@@ -115,16 +115,16 @@ class StoredCollectives(StoredKeys):
         self._shared: dict[GroupCount, GroupCount] = {}
 
     def due(self, now: float) -> bool:
-        """Whether to ask now (monotonic seconds)."""
+        """Return whether to ask now (monotonic seconds)."""
         return bool(self._members) and now >= self._due
 
     def took(self, began: float, now: float) -> None:
-        """A look that began then is over, with an answer or without."""
+        """Note that the question of that moment is over, with an answer or without."""
         pause = beat_interval(len(self._there)) if self._there else IDLE
         self._due = max(now + rest_after(now - began), began + pause)
 
     async def read(self, store: Store) -> tuple[CollectiveReport, ...]:
-        """What is published, by process. Raises ``NoStore``, OSError and IncompleteReadError."""
+        """Return what is published, by process. Raises ``NoStore``, OSError and IncompleteReadError."""
         await self._look_for_absent(store)
         values = dict(zip(self._there, await store.values(self._there, MAX_VALUE), strict=True))
         known, self._known = self._known, {}
@@ -142,7 +142,7 @@ class StoredCollectives(StoredKeys):
         return tuple(reports[rank] for rank in sorted(reports))
 
     def _decoded(self, key: str, value: bytes) -> tuple[CollectiveReport | None, int]:
-        """What a process has written; processes in the same state share one ``GroupCount``."""
+        """Return what a process has written; processes in the same state share one ``GroupCount``."""
         report, processes = decoded(key, value)
         if report is not None and report.groups is not None:
             groups = tuple(self._shared.setdefault(each, each) for each in report.groups)
@@ -158,7 +158,7 @@ class StoredCollectives(StoredKeys):
 
 
 def decoded(key: str, value: bytes) -> tuple[CollectiveReport | None, int]:
-    """What a process has written, and how many processes its pod has; None where it is not as it should be."""
+    """Return what a process has written, and how many processes its pod has; None where it is not as it should be."""
     try:
         said = _decoder.decode(value)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):

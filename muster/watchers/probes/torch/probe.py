@@ -35,11 +35,11 @@ class StoredReports(StoredKeys):
         self._reader = ReportReader(expected, expected)
 
     def due(self, now: float) -> bool:
-        """Whether to ask now (monotonic seconds)."""
+        """Return whether to ask now (monotonic seconds)."""
         return bool(self._members) and self._reader.due(now)
 
     def took(self, began: float, now: float) -> None:
-        """A look that began then is over, with an answer or without."""
+        """Note that the question of that moment is over, with an answer or without."""
         self._reader.took(began, now)
 
     def read_now(self) -> None:
@@ -47,7 +47,7 @@ class StoredReports(StoredKeys):
         self._reader.read_now()
 
     async def read(self, store: Store) -> tuple[StepReport, ...]:
-        """The reports, by rank. Raises ``NoStore``, OSError and IncompleteReadError."""
+        """Return the reports, by rank. Raises ``NoStore``, OSError and IncompleteReadError."""
         await self._look_for_absent(store)
         if await in_turns(self._look_for_others(values := await store.values(self._there, MAX_VALUE))):
             await self._look_for_absent(store)
@@ -93,11 +93,11 @@ class StoredValues(Protocol[T_co]):
     """What processes have written into the store."""
 
     def due(self, now: float) -> bool:
-        """Whether to ask now."""
+        """Return whether to ask now."""
         ...
 
     def took(self, began: float, now: float) -> None:
-        """A look is over."""
+        """Note that a question is over."""
         ...
 
     def read(self, store: Store) -> Awaitable[tuple[T_co, ...]]:
@@ -214,7 +214,7 @@ class TorchProbe:
         )
 
     async def _stored(self, store: Store, values: StoredValues[T_co]) -> tuple[T_co, ...] | None:
-        """What the processes say of themselves, where it is time to ask for that."""
+        """Return what the processes say of themselves, where it is time to ask for that."""
         began = loop_time()
         if not values.due(began):
             return None
@@ -229,7 +229,7 @@ class TorchProbe:
             values.took(began, loop_time())
 
     async def _named(self, store: Store) -> set[int]:
-        """The ranks whose own keys are there."""
+        """Return the ranks whose own keys are there."""
         ranks = range(1, self._expected) if self._expected <= MOST_NAMED else range(0)
         for pattern in self._keys:
             there = await store.has([pattern.format(rank) for rank in ranks])

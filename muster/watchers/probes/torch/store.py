@@ -90,7 +90,7 @@ class Store:
         self._connection.abort()
 
     async def has(self, keys: Sequence[str]) -> list[bool]:
-        """Which of the keys are there."""
+        """Return which of the keys are there."""
         found: list[bool] = []
         self._connection.grant(len(keys), 1 + len(keys) // BATCH, "answers")
         for first in range(0, len(keys), BATCH):
@@ -100,11 +100,11 @@ class Store:
         return found
 
     async def size(self) -> int:
-        """How many keys it has."""
+        """Return how many keys it has."""
         return await self._number(self.dialect.size())
 
     async def number(self, key: str) -> int | None:
-        """The number under the key; None where the key is missing."""
+        """Return the number under the key; None where the key is missing."""
         if not (await self.has([key]))[0]:
             return None
         size = await self._number(self.dialect.get(key))
@@ -116,7 +116,7 @@ class Store:
         return int(text)
 
     async def values(self, keys: Sequence[str], most: int) -> list[bytes]:
-        """The values of keys that are there. Raises ``NoStore`` where one has more bytes than ``most``."""
+        """Return the values of keys that are there. Raises ``NoStore`` where one has more bytes than ``most``."""
         found: list[bytes] = []
         self._connection.grant(len(keys) * (NUMBER.size + most), 2 * len(keys), "answers")
         for first in range(0, len(keys), BATCH):
@@ -173,7 +173,7 @@ def translated() -> Iterator[None]:
 
 
 async def _greets(connection: Connection) -> bool:
-    """Whether a store that validates answers; False where the connection is closed without a word."""
+    """Return whether a store that validates answers; False where the connection is closed without a word."""
     connection.grant(COUNTS.size, 1, "answers")
     connection.write(OPENING)
     try:
