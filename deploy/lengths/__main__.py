@@ -37,7 +37,7 @@ LIMITS: Final[dict[str, int]] = {
     "local-cluster.md": 350,
     "manifest-reference.md": 2920,
     "metrics.md": 2250,
-    "on-call.md": 810,
+    "on-call.md": 820,
     "operators/jax.md": 280,
     "operators/jaxjob.md": 440,
     "operators/jobset-objects.md": 540,
