@@ -51,7 +51,6 @@ follows the flag.
 """
 
 SHARED = 3  # verbs with the same option, from which on it is explained once
-EXAMPLES = 2
 
 _EXPLAINED: frozenset[str | None] = frozenset(("kubeconfig", "context", "namespace"))
 """Options that the introduction explains for the verbs that have all of them."""
@@ -83,8 +82,7 @@ def _section(command: click.Command, context: click.Context, shared: frozenset[s
     lines += [inspect.cleandoc(command.help or "").replace("\b", "").strip().partition("\n\n")[0], ""]
     arguments = [p.make_metavar(context) for p in command.params if isinstance(p, click.Argument)]
     if not isinstance(command, click.Group):
-        usage = " ".join((context.command_path, *arguments))
-        lines += ["```", *dict.fromkeys((usage, *_examples(command))), "```", ""]
+        lines += ["```", *_usage(command, " ".join((context.command_path, *arguments))), "```", ""]
     own = [line for line in _options(command, context) if line not in shared]
     return "\n".join((*lines, *own, *[""] * bool(own)))
 
@@ -97,9 +95,10 @@ def _options(command: click.Command, context: click.Context) -> Iterator[str]:
             yield f"- {_option_text(option, context)}: {option.help}"
 
 
-def _examples(command: click.Command) -> list[str]:
-    """Return the first examples of the epilog; ``--help`` has them all."""
-    return [line.strip() for line in (command.epilog or "").splitlines() if line.startswith("  ")][:EXAMPLES]
+def _usage(command: click.Command, line: str) -> list[str]:
+    """Return the usage and two examples of the epilog; ``--help`` has them all."""
+    examples = (each.strip() for each in (command.epilog or "").splitlines() if each.startswith("  "))
+    return list(dict.fromkeys((line, *examples)))[:3]
 
 
 def _option_text(option: click.Option, context: click.Context) -> str:
