@@ -31,7 +31,7 @@ LIMITS: Final[dict[str, int]] = {
     "development.md": 1270,
     "diagnose.md": 600,
     "goodput.md": 590,
-    "guide.md": 1550,
+    "guide.md": 1560,
     "hangs.md": 1020,
     "incidents.md": 930,
     "local-cluster.md": 350,
