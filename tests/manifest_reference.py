@@ -5,7 +5,7 @@ With ``--status`` it prints the fields of the status, as ``kubectl explain exper
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from pydantic import BaseModel
@@ -60,8 +60,11 @@ _FORMS: Final[dict[str, str]] = {
     DURATION_PATTERN: "duration",
 }
 """The words of the page for the forms of texts."""
-_UNREAD: Final = "Ignored."
+_UNREAD: Final = "Ignored"
+"""How the meaning of a field begins that is read and has no effect."""
 _DEEPER: Final = frozenset(("resources", "dependsOn"))  # fields of types that have a section of their own
+SEVERAL: Final = 3
+"""Operators from which on a field of their types is described once."""
 _EXACT: Final = 1 << 53
 """Whole numbers beyond this are no bound that a person would meet."""
 _OWN: Final = (
@@ -125,7 +128,6 @@ def manifest_reference() -> str:
     spec = structural(ExperimentSpec)
     aichor = {name: field for name, field in spec["properties"].items() if name not in _OWN}
     own = {name: field for name, field in spec["properties"].items() if name in _OWN}
-    types = tuple(_types())
     required = spec["required"]
     parts = [
         _INTRODUCTION,
@@ -135,7 +137,7 @@ def manifest_reference() -> str:
         _section("Experiment", "metadata", structural(ManifestMetadata)),
         _section("spec", "spec", {"properties": aichor, "required": required}),
         _section("spec: Muster's own fields", "spec", {"properties": own, "required": []}, _ONLY),
-        *(_section(f"spec.types: {title}", prefix, _shallow(model)) for title, prefix, model in types),
+        *_of_types(),
         _section("dependsOn of every type", "dependsOn[]", structural(DependsOn)),
         _section("resources of every type", "resources", structural(Resources)),
         _older(),
@@ -148,6 +150,26 @@ def manifest_reference() -> str:
 def status_reference() -> str:
     """Return the fields of the status, each with its type and meaning."""
     return _section("status", "status", structural(ExperimentStatus)).strip("\n") + "\n"
+
+
+def _of_types() -> Iterator[str]:
+    """Yield a section for each model of types, and one for the fields that several models have with one meaning."""
+    found = [(title, list(_rows(_shallow(model), prefix))) for title, prefix, model in _types()]
+    placed: dict[tuple[str, str, str], list[str]] = {}
+    for title, rows in found:
+        for where, kind, meaning in rows:
+            titles = placed.setdefault((f"`{where.rpartition('.')[2]}", kind, meaning), [])
+            titles.extend([title] if title not in titles else [])
+    several = {row: titles for row, titles in placed.items() if len(titles) >= SEVERAL}
+    for title, rows in found:
+        own = [(where, *row) for where, *row in rows if (f"`{where.rpartition('.')[2]}", *row) not in several]
+        yield _listed(f"spec.types: {title}", own)
+    every = len(found)
+    lines = [
+        (name, kind if len(titles) == every else f"{kind}; {', '.join(titles)}", meaning)
+        for (name, kind, meaning), titles in several.items()
+    ]
+    yield _listed("spec.types: fields of several operators", lines)
 
 
 def _types() -> Iterator[tuple[str, str, type[BaseModel]]]:
@@ -222,12 +244,15 @@ def _shallow(model: type[BaseModel]) -> Schema:
 
 
 def _section(title: str, prefix: str, schema: Schema, preface: str = "") -> str:
+    return _listed(title, list(_rows(schema, prefix)), preface)
+
+
+def _listed(title: str, rows: Sequence[tuple[str, ...]], preface: str = "") -> str:
     lines = [f"\n## {title}\n"]
     if preface:
         lines.append(f"{preface}\n")
-    rows = list(_rows(schema, prefix))
-    unread = [where for where, _, meaning in rows if meaning == _UNREAD]
-    lines += [f"- {where} ({kind}): {meaning}" for where, kind, meaning in rows if meaning != _UNREAD]
+    unread = [where for where, _, meaning in rows if meaning.startswith(_UNREAD)]
+    lines += [f"- {where} ({kind}): {meaning}" for where, kind, meaning in rows if not meaning.startswith(_UNREAD)]
     if unread:
         lines.append(f"\nIgnored: {', '.join(unread)}.")
     return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""The list of docs/watched-runs.md, made from the declarations: ``python -m tests.watched_kinds_page FILE``."""
+"""The table of docs/watched-runs.md, made from the declarations: ``python -m tests.watched_kinds_page FILE``."""
 
 import sys
 from collections.abc import Iterator
@@ -10,28 +10,22 @@ from muster.state.vocabulary.subject import title
 
 BEGIN: Final = "<!-- Made by `python -m tests.watched_kinds_page`. Do not edit. -->"
 END: Final = "<!-- end of the table -->"
+ORDER: Final = "A pod that fits several kinds belongs to the first row that is watched and has a place for it."
 
 
 def with_table(page: str) -> str:
-    """Return the page with the list of now."""
+    """Return the page with the table of now."""
     before, _, rest = page.partition(BEGIN)
     _, _, after = rest.partition(END)
-    return "\n".join((f"{before}{BEGIN}", "", *_rows(), "", *_order(), f"{END}{after}"))
+    return "\n".join((f"{before}{BEGIN}", "", *_rows(), "", ORDER, f"{END}{after}"))
 
 
 def _rows() -> Iterator[str]:
-    yield "Each with a name of a run, its objects, the order of its members, and its epochs where there may be several:"
-    yield ""
-    for kind in reversed(WATCHED_KINDS.values()):
+    yield "| name | run | objects | members, in order | epochs |"
+    yield "|---|---|---|---|---|"
+    for kind in WATCHED_KINDS.values():
         run = title(kind.subject.word, "NAME")
-        epochs = "" if kind.epochs == "one" else f"; epochs: {kind.epochs}"
-        yield f"- `{kind.name}`: `{run}`, {kind.about}; {kind.members}{epochs}"
-
-
-def _order() -> Iterator[str]:
-    named = ", ".join(f"`{name}`" for name in WATCHED_KINDS)
-    yield "A pod that fits several kinds belongs to the first that is watched and has a place for it, in the order"
-    yield f"{named}."
+        yield f"| `{kind.name}` | `{run}` | {kind.about} | {kind.members} | {kind.epochs} |"
 
 
 if __name__ == "__main__":

@@ -1,37 +1,16 @@
-"""Words that documents do without, because a plain word exists: the closed list of a dialect that the project had.
+"""Words that documents and messages do without, because a plain word exists: those of Vale's rule ``Plain``.
 
 Code, quotes and pictures are not read: they show what programs print.
 """
 
 import re
+from pathlib import Path
 from typing import Final
 
-PLAIN: Final[dict[str, str]] = {
-    "says": "shows, has",
-    "said": "reported, known",
-    "told": "shown, reported",
-    "tells": "shows",
-    "stands": "is",
-    "stood": "was",
-    "gets on": "makes progress",
-    "goes on": "continues",
-    "went on": "continued",
-    "go on": "continue",
-    "held up": "blocked",
-    "holds up": "blocks",
-    "is there": "exists",
-    "are there": "exist",
-    "whoever": "who",
-    "of which": "a second sentence",
-    "anew": "again",
-    "for want of": "because ... is missing",
-    "for ever": "forever",
-    "upon": "on",
-    "hence": "so",
-    "thereby": "by that",
-    "whilst": "while",
-    "in order to": "to",
-}
+import yaml
+
+RULE: Final = Path(__file__).parent / "styles/Muster/Plain.yml"
+PLAIN: Final[dict[str, str]] = yaml.safe_load(RULE.read_text(encoding="utf-8"))["swap"]
 """Each with what to write instead."""
 READ: Final = re.compile(
     r"^```.*?^```$|^ {4}.*?$|<!--.*?-->|`[^`]*`|^>.*?$|!\[[^\]]*\]|\]\([^)]*\)", re.MULTILINE | re.DOTALL

@@ -69,13 +69,12 @@ RECORDINGS = (
         "sum by (namespace, experiment) (max by (namespace, experiment, reason)"
         f" (muster_experiment_restarts_total{{{FAILURES}}}))"
         " or max by (namespace, experiment) (muster_experiment_gang_restarts_total) * 0",
-        "Restarts after failures: of the gang, of a job or of a member alone. Those by the platform are left out, and"
-        " those that a person asked for.",
+        "Restarts of gang, job or member after failures of the program.",
     ),
     Recording(
         "experiment:muster_disruptions:max",
         _or_none("muster_experiment_disruptions_total", "muster_experiment_gang_restarts_total"),
-        "Those by the platform.",
+        "Restarts by the platform.",
     ),
     _experiment(
         "experiment:muster_wall_seconds:max", "muster_experiment_wall_seconds_total", "Seconds since the start."
@@ -83,18 +82,18 @@ RECORDINGS = (
     _experiment(
         "experiment:muster_productive_seconds:max",
         "muster_experiment_productive_seconds_total",
-        "Seconds in which all ranks had arrived, and the experiment was Running and not Stuck, as it was known then.",
+        "Productive seconds, as known then.",
     ),
     Recording(
         "experiment:muster_taken_back_seconds:max",
         _or_none("muster_experiment_taken_back_seconds_total", "muster_experiment_productive_seconds_total"),
-        "The productive seconds that have turned out to be lost, stuck or paused.",
+        "Those of them that turned out to be lost, stuck or paused.",
     ),
     Recording(
         "experiment:muster_goodput:ratio",
         "(experiment:muster_productive_seconds:max - experiment:muster_taken_back_seconds:max)"
         " / (experiment:muster_wall_seconds:max > 0)",
-        "Goodput since the start: productive time that was not taken back, by wall time.",
+        "Goodput since the start.",
     ),
     Recording(
         "experiment:muster_goodput:ratio_rate1h",
@@ -106,44 +105,44 @@ RECORDINGS = (
     Recording(
         "namespace:muster_seconds:rate5m",
         _of_all("muster_namespace_seconds_total", "operator, bucket"),
-        "How many runs of a namespace are in each bucket, of all runs, also of those without series of their own.",
+        "How many runs of a namespace are in each bucket, also those without series of their own.",
     ),
     Recording(
         "namespace:muster_accelerator_seconds:rate5m",
         _of_all("muster_namespace_accelerator_seconds_total", "operator, resource, bucket"),
-        "How many accelerators of all kinds these held.",
+        "How many accelerators they hold.",
     ),
     Recording(
         "namespace:muster_wall_seconds:rate5m",
         wall("namespace:muster_seconds:rate5m"),
-        "How many runs of a namespace there are, by their time; suspended time is left out.",
+        "How many runs of a namespace are not suspended.",
     ),
     Recording(
         "namespace:muster_goodput:ratio_rate1h",
         'clamp_min(sum by (namespace) (sum_over_time(namespace:muster_seconds:rate5m{bucket="productive"}[1h]))'
         ' - sum by (namespace) (sum_over_time(namespace:muster_seconds:rate5m{bucket="taken_back"}[1h])), 0)'
         " / (sum by (namespace) (sum_over_time(namespace:muster_wall_seconds:rate5m[1h])) > 0)",
-        "Goodput of the last hour over all runs of a namespace, each by its time.",
+        "Goodput of a namespace in the last hour.",
     ),
     Recording(
         "namespace:muster_ranks_missing:sum",
         "sum by (namespace) (max by (namespace, experiment) (muster_experiment_ranks_missing))"
         f" or max by (namespace) ({STUCK_IN}) * 0",
-        "Ranks that are missing.",
+        "Missing ranks.",
     ),
     Recording(
         "namespace:muster_experiments_stuck:sum",
         f"max by (namespace) ({STUCK_IN})",
-        "Experiments that are stuck, also those that have no series of their own.",
+        "Stuck experiments, also those without series of their own.",
     ),
     Recording(
         "operator:muster_time_to_assembled_seconds:p95_rate1h",
         _p95("muster_time_to_assembled_seconds"),
-        "The time in which 95 % of the epochs of the last hour were assembled.",
+        "Time in which 95 % of the epochs were assembled.",
     ),
     Recording(
         "operator:muster_restart_downtime_seconds:p95_rate1h",
         _p95("muster_restart_downtime_seconds"),
-        "The time in which 95 % of the restarts of the last hour had a complete gang again.",
+        "Time in which 95 % of the restarts had a complete gang again.",
     ),
 )

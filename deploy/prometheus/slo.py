@@ -32,23 +32,22 @@ def _of_wasted(rates: str) -> str:
 
 
 SLO_RECORDINGS = (
-    Recording(_WASTED, _of_wasted("namespace:muster_seconds:rate5m"), "How fast the runs of a namespace waste time."),
+    Recording(_WASTED, _of_wasted("namespace:muster_seconds:rate5m"), "How many runs of a namespace waste time."),
     Recording(
         _WASTED_HELD,
         _of_wasted("namespace:muster_accelerator_seconds:rate5m"),
-        "How fast a namespace wastes the time of accelerators that its runs hold.",
+        "How many accelerators these hold.",
     ),
     Recording(
         _WALL_HELD,
         wall("namespace:muster_accelerator_seconds:rate5m"),
-        "How many accelerators the runs of a namespace hold, by their time.",
+        "How many accelerators all its runs hold.",
     ),
     *(
         Recording(
             f"namespace:muster_wasted{weight}:ratio_rate{window}",
             f"sum_over_time({wasted}[{window}]) / (sum_over_time({wall}[{window}]) > 0)",
-            f"Share of {whose} that the experiments of a namespace wasted in the last {window}. Lost work counts "
-            "when it is lost.",
+            f"Share of {whose} that runs of a namespace wasted in {window}; lost work when it is lost.",
         )
         for weight, wasted, wall, whose in (
             ("", _WASTED, _WALL, "their time"),

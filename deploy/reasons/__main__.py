@@ -10,13 +10,16 @@ from muster.state.facts.causes.cause import MissingCause
 from muster.state.facts.causes.table import CAUSES
 
 PAGE = Path(__file__).parents[2] / "docs/reasons.md"
+NOTHING = "nothing"
+"""The remedy that a row does not print."""
+EACH = " -n NAMESPACE"
 
 _HEAD = """\
 <!-- Made by `python -m deploy.reasons` from deploy/reasons and muster/state/facts/causes. Do not edit. -->
 # Reasons and causes
 
 Each reason of a status, a condition or an Event, and each cause of a missing rank: what it means and what to do.
-`muster explain NAME` prints those of a run, with evidence.
+`muster explain NAME` prints those of a run, with evidence. Commands take `-n NAMESPACE`.
 
 ## Waiting
 
@@ -70,7 +73,9 @@ def page() -> str:
 
 
 def _rows(rows: Iterable[Row]) -> Iterator[str]:
-    yield from (f"- {_names(row)}: {row.meaning} **Do:** {row.remedy}\n" for row in rows)
+    for row in rows:
+        remedy = "" if row.remedy == NOTHING else f" **Do:** {row.remedy}"
+        yield f"- {_names(row)}: {row.meaning}{remedy}\n"
 
 
 def _charged(rows: Iterable[Row]) -> Iterator[str]:
@@ -90,10 +95,15 @@ def _names(row: Row) -> str:
 
 def _of_cause(cause: MissingCause) -> str:
     counted = f" (`{cause.counted_as}`)" if cause.counted_as else ""
-    other = f" **Watched run:** {cause.watched.rstrip('.')}." if cause.watched else ""
+    other = f" **Watched run:** {_step(cause.watched)}." if cause.watched else ""
     charge = cause.charge
     paid = f" **Charged:** {'platform' if charge.platform else 'user'}, `{charge.reason}`" if charge else ""
-    return f"- `{cause}`{counted}: {cause.meaning} **Do:** {cause.next_step.rstrip('.')}.{other}{paid}\n"
+    return f"- `{cause}`{counted}: {cause.meaning} **Do:** {_step(cause.next_step)}.{other}{paid}\n"
+
+
+def _step(text: str) -> str:
+    """Return a next step without the option that each command takes."""
+    return text.rstrip(".").replace(EACH, "")
 
 
 if __name__ == "__main__":

@@ -25,6 +25,7 @@ def configuration(folder: str) -> dict[str, Any]:
         "site_dir": folder,
         "theme": {"name": "material", "font": False, "features": ["navigation.indexes", "search.suggest"]},
         "plugins": ["search"],
+        "extra": {"version": {"provider": "mike"}},
         "nav": [{section: [{title: page} for title, page in entries.items()]} for section, entries in menu().items()],
         "markdown_extensions": [
             "tables",

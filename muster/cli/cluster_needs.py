@@ -25,7 +25,7 @@ WORKLOAD_PRIORITY: Final = f"{KUEUE}/priority-class"
 
 
 async def lacking(manifest: Manifest, asker: Asker, namespace: str) -> AsyncIterator[str]:
-    """A sentence for each thing that is not there, or cannot be seen. Raises ``ApiError`` without an API server."""
+    """Yield a sentence for each thing that is missing or unreadable. Raises ``ApiError`` without a server."""
     plan = manifest.plan(name=manifest.stable_name(), namespace=namespace)
     subject = plan.subject
     if not await _served(asker, subject.api_version, subject.plural):
@@ -62,7 +62,7 @@ async def _queue(asker: Asker, namespace: str, name: str, priority: str) -> Asyn
 
 
 async def _object(asker: Asker, path: str, what: str) -> AsyncIterator[str]:
-    """That an object which the manifest names is not there."""
+    """Yield the sentence for an object that the manifest names and that does not exist."""
     what = printable(what)
     try:
         await asker.get(path)

@@ -16,7 +16,7 @@ FILES, NO_FILES = 0, 4
 
 
 def experiment_names(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """The experiments whose names begin so, each with its phase; none where no cluster answers in time."""
+    """Return the experiments whose names begin so, each with its phase; none where no cluster answers in time."""
     import asyncio
 
     import muster.client.cluster_choice  # noqa: F401 - the cluster's second does not count what is imported for it
@@ -39,7 +39,7 @@ def experiment_names(ctx: click.Context, _param: click.Parameter, incomplete: st
 
 
 def for_kubectl(group: click.Command, words: Sequence[str]) -> Iterator[str]:
-    """What ``kubectl_complete-muster`` prints: a candidate a line, and what the shell is to do with them.
+    """Yield what ``kubectl_complete-muster`` prints: a candidate a line, and what the shell is to do with them.
 
     ``words`` follow ``kubectl muster``; the last one is incomplete (kubectl: docs, "Extend kubectl with plugins").
     """

@@ -33,16 +33,16 @@ class RunEnvironment:
     """Got the names of the pods, which no proxy can reach."""
 
     def program(self, name: str) -> str | None:
-        """The file that a pod runs for ``name``; None where there is none."""
+        """Return the file that a pod runs for ``name``; None where there is none."""
         return shutil.which(name, path=self.variables.get("PATH"))
 
     def python(self, words: Sequence[str]) -> str | None:
-        """The Python that a pod runs for these words: the one they name, else the active one."""
+        """Return the Python that a pod runs for these words: the one they name, else the active one."""
         named = bool(words) and Path(words[0]).name.startswith("python")
         return self.program(words[0] if named else "python3")
 
     def remarks(self, directory: Path) -> Iterator[str]:
-        """What a person should know about it, in lines."""
+        """Yield what a person should know about it, in lines."""
         python = self.program("python3")
         where = f"python3 is {python}" if python else "there is no python3 on PATH"
         yield f"pods get this shell's environment and begin in {directory}; {where}"
@@ -56,7 +56,7 @@ class RunEnvironment:
 
 
 def run_environment(inherited: Mapping[str, str], given: Mapping[str, str], plan: Plan) -> RunEnvironment:
-    """The environment for the pods of ``plan``."""
+    """Return the environment for the pods of ``plan``."""
     variables = {**inherited, **given}
     direct = set()
     if any(name.lower() in _PROXIES for name in variables):
@@ -85,7 +85,7 @@ class Assignment(click.ParamType[tuple[str, str]]):
 
 
 def read_env_files(files: Sequence[Path]) -> dict[str, str]:
-    """The variables in files of lines NAME=VALUE, later ones over earlier ones. Raises ``ManifestError``.
+    """Return the variables in files of lines NAME=VALUE, later ones over earlier ones. Raises ``ManifestError``.
 
     Comments, quotes and a leading ``export`` are understood; ``$NAME`` stays as it is.
     """

@@ -27,5 +27,5 @@ _OUTCOMES = {"Succeeded": SUCCEEDED, "Failed": FAILED, "Deadline": DEADLINE}
 
 
 def status_of(seen: Snapshot) -> int:
-    """The exit status for an experiment's outcome; one that has not finished counts as failed."""
+    """Return the exit status for an experiment's outcome; one that has not finished counts as failed."""
     return FAILED if seen.outcome is None else _OUTCOMES[seen.outcome]

@@ -48,7 +48,7 @@ class LazyGroup(click.Group):
         self.verbs = verbs
 
     def list_commands(self, _ctx: click.Context) -> list[str]:
-        """The verbs, in the order a new user needs them."""
+        """Return the verbs, in the order a new user needs them."""
         return list(self.verbs)
 
     def get_command(self, _ctx: click.Context, cmd_name: str) -> click.Command | None:
@@ -66,7 +66,7 @@ class LazyGroup(click.Group):
             formatter.write_dl([(name, verb.help) for name, verb in self.verbs.items()])
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """The verbs that begin so, from the table, and the group's own options."""
+        """Return the verbs that begin so, from the table, and the group's own options."""
         verbs = [CompletionItem(name, help=verb.help) for name, verb in self.verbs.items()]
         return [each for each in verbs if each.value.startswith(incomplete)] + click.Command.shell_complete(
             self, ctx, incomplete

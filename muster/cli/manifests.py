@@ -37,7 +37,7 @@ class Manifest:
     """What was dropped from it or cut, a sentence each."""
 
     def plan(self, *, name: str, namespace: str = "default", uid: str = PLACEHOLDER_UID) -> Plan:
-        """The plan of the experiment.
+        """Return the plan of the experiment.
 
         Raises ``ManifestError`` for a valid manifest that asks for something this release does not run.
         """
@@ -51,7 +51,7 @@ class Manifest:
             raise ManifestError([self._problem(str(error))]) from error
 
     def assisted(self, wanted: bool | None, *, default: bool) -> "Manifest":
-        """The same with ``spec.assist`` as it is wanted; without a wish the default, where the manifest states none.
+        """Return the manifest with ``spec.assist`` as wanted, else the default unless the manifest states it.
 
         Raises ``ManifestError`` where it is wanted of a kind that has no such field.
         """
@@ -66,7 +66,7 @@ class Manifest:
         return replace(self, loaded=replace(loaded, spec=spec))
 
     def stable_name(self) -> str:
-        """The name that is stated, or the one `muster submit` makes up, with the same last characters every time."""
+        """Return the stated name, or one as of `muster submit`, with the same last characters every time."""
         return name_for(self.loaded, self.file, random.Random(0))  # noqa: S311 - must be the same every time
 
     def _problem(self, error: str) -> Problem:
@@ -78,7 +78,7 @@ class Manifest:
 
 
 def _plan_of_object(loaded: LoadedObject, *, name: str, namespace: str, uid: str) -> Plan:
-    """The plan of an object that is run as it is. Raises ``PlanError`` and ``SpecError``."""
+    """Return the plan of an object that is run as it is. Raises ``PlanError`` and ``SpecError``."""
     from muster.kinds.registry import run_kinds as kinds
 
     kind = kinds.RUN_KINDS.get(loaded.kind)
@@ -122,7 +122,7 @@ def _tree(text: str, name: str, assignments: Sequence[str]) -> tuple[Node, list[
 
 
 def read_text(file: str) -> tuple[str, str]:
-    """The text of a manifest and its name for messages. Raises ``ManifestError`` for a file that cannot be read."""
+    """Return the text of a manifest and its name for messages. Raises ``ManifestError`` for an unreadable file."""
     try:
         if file == "-":
             raw, name = sys.stdin.buffer.read(MAX_BYTES + 1), STDIN

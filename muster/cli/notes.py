@@ -25,7 +25,7 @@ LARGEST = 1 << 20
 
 
 def notes_on(manifest: Manifest) -> Iterator[str]:
-    """The notes on a manifest that can be planned."""
+    """Yield the notes on a manifest that can be planned."""
     plan = manifest.plan(name="checked")
     loaded = manifest.loaded
     assisted = any(group.pod.assist for group in plan.groups)
@@ -44,7 +44,7 @@ def notes_on(manifest: Manifest) -> Iterator[str]:
 
 
 def torch_note(words: Sequence[str], instead: str) -> str:
-    """What to say where these words run a script of this directory as jax that uses torch.distributed. Else empty.
+    """Return the note on words that run a script here as jax that uses torch.distributed; else empty.
 
     ``instead`` says how the operator pytorch is chosen. The script is the first word that ends in ``.py``.
     """
@@ -57,7 +57,7 @@ def torch_note(words: Sequence[str], instead: str) -> str:
 
 
 def _modules(script: Path) -> frozenset[str]:
-    """The dotted names that a script imports, or reads of what it imported; none where it cannot be parsed."""
+    """Return the dotted names that a script imports, or reads of what it imported; none where it cannot be parsed."""
     try:
         with script.open("rb") as file, warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -83,7 +83,7 @@ def _words(line: str) -> list[str]:
 
 
 def _joins_with_muster(words: Sequence[str]) -> bool:
-    """Some word of the command is a file of this directory that names the module. Another place cannot be known."""
+    """Return whether a word of the command is a file here that names the module. Other places are unknown."""
     return any(word.endswith(".py") and _names_module(Path(word)) for word in words)
 
 

@@ -47,7 +47,7 @@ class ClusterChoice:
     """As whom every request is sent; empty: as the user of the context."""
 
     def client(self) -> Client:
-        """A client for it, not yet open."""
+        """Return a client for it, not yet open."""
         from muster.kube.authentication.kubeconfig import kubeconfig_paths
         from muster.local.home import Home, default_home
 
@@ -57,7 +57,7 @@ class ClusterChoice:
         return client_of(kubeconfig, self.context, quiet=self.quiet, user=self.user)
 
     def is_local(self, client: Client) -> bool:
-        """Whether the cluster of this open client is that of ``muster local up``."""
+        """Return whether the cluster of this open client is that of ``muster local up``."""
         from muster.local.home import Home, default_home
 
         running = Home(default_home()).running()
@@ -65,7 +65,7 @@ class ClusterChoice:
 
 
 def client_of(kubeconfig: Path | None, context: str | None = None, *, quiet: bool = False, user: str = "") -> Client:
-    """A client that prints on standard error when a watch is interrupted, unless it is ``quiet``."""
+    """Return a client that prints on standard error when a watch is interrupted, unless it is ``quiet``."""
     from muster.client import Client
 
     return Client(kubeconfig, context, retrying=None if quiet else _print_retry, impersonate=user)
@@ -95,7 +95,7 @@ class User(click.ParamType[str]):
     name = "user"
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """The name."""
+        """Return the name."""
         if not (value.isascii() and value.isprintable()):
             self.fail("a user's name has printable ASCII characters", param, ctx)
         return value
@@ -107,7 +107,7 @@ class Span(click.ParamType[float]):
     name = "duration"
 
     def convert(self, value: str | float, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Seconds."""
+        """Return seconds."""
         if not isinstance(value, str):
             return value
         if value.isascii() and value.isdecimal() and len(value) < 10:
@@ -119,7 +119,7 @@ class Span(click.ParamType[float]):
 
 
 def read_token(file: Path) -> str:
-    """The bearer token in a file. Raises ``MusterError`` where it holds none."""
+    """Return the bearer token in a file. Raises ``MusterError`` where it holds none."""
     with file.open(encoding="ascii", errors="replace") as opened:
         token = opened.read(LONGEST_TOKEN + 1).strip()
     if not token or len(token) > LONGEST_TOKEN or not token.isascii() or not token.isprintable() or " " in token:
@@ -135,7 +135,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def output_option(*more: str) -> Callable[[F], F]:
-    """The option ``-o``; ``more`` are formats beyond json and yaml."""
+    """Return the option ``-o``; ``more`` are formats beyond json and yaml."""
     choice = click.Choice(["json", "yaml", *more])
     return click.option("-o", "--output", type=choice, default=None, help="Print data in this format.")
 

@@ -43,12 +43,12 @@ class OperatorName(click.Choice[str]):
         self._others = {other: name for other, name in others.items() if other not in self.choices}
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """The name that this place has for the operator. Raises ``click.BadParameter``."""
+        """Return the name that this place has for the operator. Raises ``click.BadParameter``."""
         return super().convert(self._others.get(value, value), param, ctx)
 
 
 def choices() -> str:
-    """The operators and what each does for the program, for the help."""
+    """Return the operators and what each does for the program, for the help."""
     rows = PROGRAMS.items()
     return ", ".join(f"{name} ({program.about})" if program.about else name for name, (_, program) in rows)
 
@@ -62,7 +62,7 @@ def program_manifest(
     operator: str = "jax",
     given: Collection[str] = (),
 ) -> Loaded:
-    """The experiment that runs ``words`` in ``workers`` members, each with a ``share`` of the machine.
+    """Return the experiment that runs ``words`` in ``workers`` members, each with a ``share`` of the machine.
 
     ``given`` are variables that the caller sets, which win over those of ``torchrun``. Raises ``ManifestError`` for
     words it cannot hold.
@@ -88,7 +88,7 @@ def program_manifest(
 
 
 def shell_line(words: Sequence[str]) -> str:
-    """A line that makes the shell become the program (signals then reach the program), with exactly these arguments.
+    """Return a line by which the shell becomes the program (signals reach it), with exactly these arguments.
 
     Kubernetes would replace ``$(NAME)`` of an injected variable even between quotes. It leaves ``$''(NAME)`` alone, and
     the shell joins the two parts again.
@@ -97,7 +97,7 @@ def shell_line(words: Sequence[str]) -> str:
 
 
 def program_name(words: Sequence[str]) -> str:
-    """What to call a run: the name of its script or module, else of its program."""
+    """Return what to call a run: the name of its script or module, else of its program."""
     for index, word in enumerate(words):
         if PurePath(word).suffix in (".py", ".sh"):
             return slug(PurePath(word).stem)
@@ -126,13 +126,13 @@ class ProgramCommand(click.Command):
 
 
 def program_words(ctx: click.Context) -> list[str] | None:
-    """The words after ``--``; None where there is no ``--``."""
+    """Return the words after ``--``; None where there is no ``--``."""
     words: list[str] | None = ctx.meta[__name__]
     return words
 
 
 def _program_in(args: Sequence[str]) -> str | None:
-    """The first word that is a script or a program of this machine, and no manifest."""
+    """Return the first word that is a script or a program of this machine, and no manifest."""
     for word in args:
         suffix = PurePath(word).suffix
         if suffix in (".py", ".sh") or (not word.startswith("-") and not suffix and shutil.which(word)):
@@ -141,7 +141,7 @@ def _program_in(args: Sequence[str]) -> str | None:
 
 
 def _with_dashes(args: Sequence[str]) -> str:
-    """The command line that was probably meant; empty where no word of it is a program."""
+    """Return the command line that was probably meant; empty where no word of it is a program."""
     program = _program_in(args)
     if program is None:
         return ""

@@ -24,7 +24,7 @@ _INTRODUCTION = """\
 | 3 | a clock of the experiment ran out, or `muster wait` did |
 | 4 | `muster convert --strict`: something is lost |
 | 5 | `muster stacks`: some ranks did not answer |
-| 6 | `muster incidents --exit-code`: there is an incident |
+| 6 | `muster incidents --exit-code`, `muster diagnose`: there is an incident, or trouble |
 | 130 | interrupted |
 
 The verbs that need a cluster take `--kubeconfig`, `--context` and `-n`. Without them they use what `kubectl` would
@@ -57,7 +57,7 @@ _EXPLAINED: frozenset[str | None] = frozenset(("kubeconfig", "context", "namespa
 
 
 def cli_reference() -> str:
-    """The whole page."""
+    """Return the whole page."""
     found = list(_commands(muster, click.Context(muster, info_name="muster")))
     times = Counter(line for each in found for line in set(_options(*each)))
     shared = frozenset(line for line, many in times.items() if many >= SHARED)
@@ -82,7 +82,7 @@ def _section(command: click.Command, context: click.Context, shared: frozenset[s
     lines += [inspect.cleandoc(command.help or "").replace("\b", "").strip().partition("\n\n")[0], ""]
     arguments = [p.make_metavar(context) for p in command.params if isinstance(p, click.Argument)]
     if not isinstance(command, click.Group):
-        lines += ["```", " ".join((context.command_path, *arguments)), *_examples(command), "```", ""]
+        lines += ["```", *_usage(command, " ".join((context.command_path, *arguments))), "```", ""]
     own = [line for line in _options(command, context) if line not in shared]
     return "\n".join((*lines, *own, *[""] * bool(own)))
 
@@ -95,9 +95,10 @@ def _options(command: click.Command, context: click.Context) -> Iterator[str]:
             yield f"- {_option_text(option, context)}: {option.help}"
 
 
-def _examples(command: click.Command) -> list[str]:
-    """The lines of the epilog that are examples."""
-    return [line.strip() for line in (command.epilog or "").splitlines() if line.startswith("  ")]
+def _usage(command: click.Command, line: str) -> list[str]:
+    """Return the usage and two examples of the epilog; ``--help`` has them all."""
+    examples = (each.strip() for each in (command.epilog or "").splitlines() if each.startswith("  "))
+    return list(dict.fromkeys((line, *examples)))[:3]
 
 
 def _option_text(option: click.Option, context: click.Context) -> str:

@@ -39,11 +39,11 @@ class Room:
 
     @classmethod
     def of_this_machine(cls) -> "Room":
-        """All of it, for a cluster of one's own."""
+        """Return the room of the whole machine, for a cluster of one's own."""
         return cls(Ledger(fit.amounts(machine_capacity())), ALONE)
 
     def share(self, members: int, reserved: Share | None = None) -> Share:
-        """What each of so many members gets of what is free; ``reserved`` is kept for others of the same gang."""
+        """Return what each of so many members gets of what is free; ``reserved`` is for others of the same gang."""
         least = LEAST if self.ledger.held else Share(0.001, 0.001)
         cpus = self._free("cpu") * self.part - Decimal(str(reserved.cpus if reserved else 0))
         memory = self._free("memory") * self.part / _GB - Decimal(str(reserved.memory if reserved else 0))
@@ -68,7 +68,7 @@ class Room:
         raise MusterError("; ".join(filter(None, (sentence(who, lacks, plan.namespace), ", or ".join(steps)))))
 
     def note(self, namespace: str) -> str:
-        """What holds a part of this machine; empty if nothing does."""
+        """Return what holds a part of this machine; empty if nothing does."""
         words = []
         for holder, amounts in sorted(self.ledger.held.items()):
             cpus, memory = amounts.get("cpu", Decimal(0)), amounts.get("memory", Decimal(0)) / _GB
@@ -81,7 +81,7 @@ class Room:
 
 
 async def read_room(client: Client) -> Room:
-    """The machine of a kept cluster. Raises ``ApiError``."""
+    """Return the machine of a kept cluster. Raises ``ApiError``."""
     nodes = await client.resources.list(NODES)
     capacity = fit.add(fit.amounts(mapping(objects.status(node).get("allocatable"))) for node in nodes)
     pods = await client.resources.list(PODS)

@@ -90,7 +90,7 @@ if len(_LOST_TO) < sum(map(len, LOST_TO.values())):
 
 
 def lost_to(reason: str) -> str:
-    """What the time of a run is lost to that is stuck, or was restarted, for that reason."""
+    """Return what the time of a run is lost to that is stuck, or was restarted, for that reason."""
     return _LOST_TO.get(reason, OTHER_CAUSE)
 
 

@@ -62,7 +62,7 @@ class Subject:
     owners: Owners = ()
 
     def at(self, now: float) -> Context:
-        """The experiment at a wall second."""
+        """Return the experiment at a wall second."""
         return Context.at(self.plan, self.record, self.view, now)
 
 
@@ -118,12 +118,12 @@ class ExperimentCollector(Collector):
         self._times = RunTime()
 
     def changed(self, plan: Plan, old: Record | None, new: Record) -> None:
-        """A record was persisted in the place of ``old``: where its time went is counted, also between two scrapes."""
+        """Count where the time of ``old`` went, which a record replaced, also between two scrapes."""
         parts = ((plan.devices.get(group.name, ()), group.size) for group in plan.groups) if new.finished else ()
         self._times.changed(plan, old, new, self._named(total(parts)))
 
     def collect(self) -> Iterable[Family]:
-        """The sums, and the series of as many experiments as fit."""
+        """Return the sums, and the series of as many experiments as fit."""
         phases: Counter[tuple[str, Phase]] = Counter()
         in_namespaces: Counter[tuple[str, Phase]] = Counter()
         stuck: list[_Running] = []
@@ -187,7 +187,7 @@ class ExperimentCollector(Collector):
         return [*families.collected(), series]
 
     def _named(self, devices: Devices) -> Mapping[str, int]:
-        """The accelerators among devices, by a name that few have."""
+        """Return the accelerators among devices, by a name that few have."""
         if not devices:
             return NOTHING
         if (known := self._known_devices.get(devices)) is not None:
@@ -226,7 +226,7 @@ def _facts(
     *,
     well: bool = False,
 ) -> Facts | None:
-    """What is to be written of an unfinished experiment; None if it cannot be read."""
+    """Return what is to be written of an unfinished experiment; None if it cannot be read."""
     try:
         view, until = known.view, None if known.pending_at is None else min(known.pending_at, now)
         if well and profile is Profile.LEANEST:  # no rank is missing
@@ -248,7 +248,7 @@ def _facts(
 
 
 def _sum_up(phases: Counter[tuple[str, Phase]], families: Families) -> None:
-    """One series for each phase of each operator seen; zeros too, so that a phase that empties is seen to do so."""
+    """Write a series for each phase of each operator seen, with zeros, so that an emptied phase is seen."""
     sums: Counter[tuple[str, Phase]] = Counter()
     operators: dict[str, None] = {}
     for (operator, phase), count in phases.items():
@@ -262,7 +262,7 @@ def _sum_up(phases: Counter[tuple[str, Phase]], families: Families) -> None:
 
 
 def _sum_up_namespaces(phases: Counter[tuple[str, Phase]], stuck: Counter[str], families: Families) -> None:
-    """How many runs of each namespace are in each phase, and how many of them are stuck."""
+    """Write how many runs of each namespace are in each phase, and how many of them are stuck."""
     names = LabelValues(NAMESPACES_NOW)
     counted: Counter[tuple[str, Phase]] = Counter()
     held_up: Counter[str] = Counter()

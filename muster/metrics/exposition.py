@@ -41,7 +41,7 @@ class Block(Family):
 
     @abstractmethod
     def written(self) -> Iterable[tuple[Metric, Iterable[str]]]:
-        """Each row with the lines of its samples. Called once, in any thread."""
+        """Yield each row with the lines of its samples. Called once, in any thread."""
 
 
 class Seen(Collector):
@@ -52,7 +52,7 @@ class Seen(Collector):
         self.blocks = blocks
 
     def collect(self) -> Iterable[Family]:
-        """The families as they were."""
+        """Return the families as they were."""
         return self._families
 
 
@@ -69,7 +69,7 @@ def look(registry: Collector) -> Seen:
 
 
 def write(seen: Seen, accept: str, *, gzipped: bool = False) -> tuple[bytes, str]:
-    """The body and its content type: OpenMetrics where the Accept header names it, else the text format.
+    """Return the body and its content type: OpenMetrics where the Accept header names it, else the text format.
 
     For a scraper that takes gzip it is compressed here, in the thread that writes it, because aiohttp would do it on
     the event loop; piece by piece, so that 24 MB are not copied once more. The fastest level makes a thirtieth of it,
@@ -121,7 +121,7 @@ class Families:
         self._families[row.name].samples.append(Sample(row.name, labels, value))  # type: ignore[arg-type]
 
     def collected(self) -> Iterable[Family]:
-        """All of them."""
+        """Return all families."""
         return self._families.values()
 
 
@@ -131,12 +131,12 @@ _Instrument = TypeVar("_Instrument", Counter, Histogram)
 
 
 def label(value: str) -> str:
-    """A label value that every scraper can read."""
+    """Return a label value that every scraper can read."""
     return printable(value, LONGEST)
 
 
 def reason(value: str) -> str:
-    """A reason as a label value. That of a pod's status may be any text; one that is no word is ``_other``."""
+    """Return a reason as a label value. That of a pod's status may be any text; one that is no word is ``_other``."""
     return label(value) if _WORD.fullmatch(value) else OTHER
 
 
@@ -154,7 +154,7 @@ class LabelValues:
         self._known: dict[str, str] = {}
 
     def of(self, name: str) -> str:
-        """The label value of a name."""
+        """Return the label value of a name."""
         found = self._known.get(name)
         if found is None:
             if len(self._known) >= self._limit:
@@ -184,7 +184,7 @@ class Bounded(Generic[_Instrument]):
         self._series: dict[tuple[str, ...], _Instrument] = {values: instrument.labels(*values) for values in known}
 
     def at(self, *values: str) -> _Instrument:
-        """The series with these label values, or the one that collects the overflow."""
+        """Return the series with these label values, or the one that collects the overflow."""
         if values in self._series:  # the usual case: values that are as they may be, and were met before
             return self._series[values]
         key = tuple(reason(v) if name == "reason" else label(v) for name, v in zip(self._labels, values, strict=True))

@@ -44,7 +44,7 @@ class IncidentCollector(Collector):
         self._accelerators = accelerators
 
     def collect(self) -> Iterable[Family]:
-        """Those that are shown, and the runs that they explain."""
+        """Yield the incidents that are shown, and the runs that they explain."""
         families, tracking = Families(rows.ROWS), self._tracking()
         for each in tracking.shown:
             key = each.key

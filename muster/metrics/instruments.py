@@ -88,7 +88,7 @@ class Instruments:
             of_the_process(registry=self.registry)
 
     def transition(self, plan: Plan | None, old: Record | None, new: Record, namespace: str = "") -> None:
-        """A record was persisted in the place of ``old`` (None: there was none). Call once per successful write.
+        """Count a record that replaced ``old`` (None: there was none). Call once per successful write.
 
         The times of both are of one clock. Without a plan the experiment has ended as InvalidSpec, in ``namespace``.
         """
@@ -133,44 +133,44 @@ class Instruments:
             self._container_restarts.at(operator, why).inc(max(0, again))
 
     def refused(self, reason: str) -> None:
-        """The API server refused what an experiment needs."""
+        """Count a refusal by the API server of what an experiment needs."""
         self._refusals.at(reason).inc()
 
     def request(self, verb: str, resource: str, outcome: str, seconds: float) -> None:
-        """A request to the API server was answered or given up."""
+        """Count a request to the API server that was answered or given up."""
         self._requests.at(verb, resource, outcome).observe(_seconds(seconds))
 
     def retried(self, verb: str, resource: str) -> None:
-        """A request is sent again because the API server asked to wait."""
+        """Count a request that is sent again because the API server asked to wait."""
         self._retries.at(verb, resource).inc()
 
     def failed(self, place: str) -> None:
-        """An unexpected exception was caught at the boundary of an experiment."""
+        """Count an unexpected exception at the boundary of an experiment."""
         self._failures.at(place).inc()
 
     def decision(self, seconds: float) -> None:
-        """A decision took that long."""
+        """Observe how long a decision took."""
         self._decisions.observe(_seconds(seconds))
 
     def queued(self, seconds: float) -> None:
-        """An experiment waited that long for its decision."""
+        """Observe how long an experiment waited for its decision."""
         self._waits.observe(_seconds(seconds))
 
     def lagged(self, seconds: float) -> None:
-        """The event loop woke a timer that much too late."""
+        """Observe how much too late the event loop woke a timer."""
         self._lag.observe(_seconds(seconds))
 
     def clock_stepped(self) -> None:
-        """The wall clock was set."""
+        """Count a step of the wall clock."""
         self._steps.inc()
 
     def probed(self, kind: str, state: str, seconds: float) -> None:
-        """A coordinator was probed."""
+        """Count a probe of a coordinator."""
         self._probes.at(kind, state).inc()
         self._probe_durations.at(kind).observe(_seconds(seconds))
 
     def posted(self, outcome: str) -> None:
-        """The progress endpoint answered a post."""
+        """Count an answer of the progress endpoint to a post."""
         self._posts.at(outcome).inc()
 
     def _counter(self, row: Metric) -> Counter:
@@ -216,12 +216,12 @@ class NamespaceOutcomes:
 
 
 def _seconds(value: float) -> float:
-    """A duration that cannot spoil a sum forever: a wall clock that was set back makes 0 of it, and so does NaN."""
+    """Return a duration that cannot spoil a sum forever: 0 for NaN, and for a wall clock that was set back."""
     return value if isfinite(value) and value > 0 else 0.0
 
 
 def member_restarts(old: Record, new: Record) -> Mapping[str, int]:
-    """How many members were run again within their epoch, by the reason of their failure.
+    """Return how many members were run again within their epoch, by the reason of their failure.
 
     Those whose reason was not counted belong to that of the first failure.
     """

@@ -45,7 +45,7 @@ class WatchCollector(Collector):
         self._foreign_pods = foreign_pods
 
     def collect(self) -> Iterable[Family]:
-        """One set of series per resource: the stalest watch, synced when all are, and the sum of their counts."""
+        """Yield one set of series per resource: the stalest watch, synced when all are, and the sum of their counts."""
         now = self._clock()
         by_resource: dict[str, list[Reflector[Any]]] = {}
         for resource, stats in self._reflectors():
@@ -107,7 +107,7 @@ class LeadershipCollector(Collector):
         self._elector = elector
 
     def collect(self) -> Iterable[Family]:
-        """This daemon's part in the election."""
+        """Yield this daemon's part in the election."""
         elector, families = self._elector, Families(_ELECTION)
         families.add(rows.LEADER, {"identity": label(elector.identity)}, float(elector.leading))
         families.add(rows.LEADER_SEEN, {}, float(elector.sees_leader))

@@ -33,7 +33,7 @@ class Profile(IntEnum):
 
 
 def is_well(plan: Plan, record: Record, view: ReadOnlyView, now: float) -> bool:
-    """Whether the run has settled at work with all of its ranks."""
+    """Return whether the run has settled at work with all of its ranks."""
     if record.phase is not Phase.RUNNING or now - record.phase_at < SETTLED:
         return False
     stuck = record.condition(ConditionType.STUCK)

@@ -90,7 +90,7 @@ class RunTime:
         self._lost_ms: Counter[tuple[Key, str, str]] = Counter()
 
     def begin(self) -> None:
-        """The runs are walked over now."""
+        """Begin to walk over the runs."""
         self._walk += 1
         self._met = 0
 
@@ -120,7 +120,7 @@ class RunTime:
                 del self._runs[uid]
 
     def changed(self, plan: Plan, old: Record | None, new: Record, asked: Mapping[str, int] = NOTHING) -> None:
-        """A record was persisted. A new run counts from its beginning, and one that has ended to its end.
+        """Count a persisted record. A new run counts from its beginning, and one that has ended to its end.
 
         ``asked`` is what all of its pods ask for: it weighs a run that begins and ends between two walks.
         """
@@ -135,7 +135,7 @@ class RunTime:
             self._met_first(plan).read(sums)
 
     def read(self) -> Iterator[tuple[Metric, dict[str, str], float]]:
-        """Each series, with its labels, in seconds."""
+        """Yield each series, with its labels, in seconds."""
         for ((namespace, operator), at), ms in self._ms.items():
             labels = {"namespace": namespace, "operator": operator, "bucket": SUMS[at]}
             yield fleet.NAMESPACE_SECONDS, labels, ms / 1000
@@ -161,7 +161,7 @@ class RunTime:
         run.read(sums)
 
     def _grow(self, run: _Counted, record: Record, at: int, ms: int, held: Mapping[str, int]) -> None:
-        """One sum of a run has so many milliseconds now. What was counted too early is not counted again."""
+        """Raise one sum of a run to so many milliseconds. What was counted too early is not counted again."""
         more = ms - run.figures[at]
         if more <= 0:
             return
@@ -192,7 +192,7 @@ class RunTime:
 
 
 def _lost_to(run: _Counted, record: Record, at: int) -> str:
-    """What the time of a bucket that has grown was lost to."""
+    """Return what the time of a bucket that has grown was lost to."""
     ended = lost_to(record.cause.reason) if record.cause is not None else OTHER_CAUSE
     if at != _STUCK:
         return ended
@@ -203,7 +203,7 @@ def _lost_to(run: _Counted, record: Record, at: int) -> str:
 
 
 def _figures(sums: Goodput, now: int) -> list[int]:
-    """The sums at that microsecond."""
+    """Return the sums at that microsecond."""
     figures = list(_figures_of(sums))
     if sums.bucket:
         passed = max(0, now - micros(sums.counted_at)) // 1000

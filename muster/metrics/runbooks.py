@@ -29,7 +29,7 @@ OTHERS: Final = "MusterExperimentStuck"
 
 
 def _is_told(cause: MissingCause, runbook: str) -> bool:
-    """It is called Stuck for a reason that kubelet or scheduler tell, and that is the runbook about it."""
+    """Return whether its Stuck has a reason of kubelet or scheduler, and that is the runbook about it."""
     return cause.runbook == runbook and not {Stage.CANNOT_START, Stage.UNSCHEDULABLE}.isdisjoint(cause.stages)
 
 
@@ -63,7 +63,7 @@ REASONS: Final[Mapping[str, tuple[str, ...]]] = {
 
 @lru_cache(maxsize=1024)
 def of_reason(reason: str) -> str:
-    """The runbook of a reason of the condition Stuck; empty without a reason."""
+    """Return the runbook of a reason of the condition Stuck; empty without a reason."""
     if not reason:
         return ""
     found = (name for name, reasons in REASONS.items() if re.fullmatch("|".join(reasons), reason))
@@ -71,5 +71,5 @@ def of_reason(reason: str) -> str:
 
 
 def of_cause(cause: str) -> str:
-    """The runbook of a cause of the diagnosis; empty where nothing is to be done about it."""
+    """Return the runbook of a cause of the diagnosis; empty where nothing is to be done about it."""
     return BY_NAME[cause].runbook if cause in BY_NAME else ""

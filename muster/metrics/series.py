@@ -111,7 +111,7 @@ class _Text:
         self.count = 0
 
     def add(self, row: Metric, value: float) -> None:
-        """A line without other labels."""
+        """Add a line without other labels."""
         if not value and self.profile.omits(row, value):
             return
         self.rows.append(row.name)
@@ -119,20 +119,20 @@ class _Text:
         self.count += 1
 
     def add_one(self, row: Metric, before: str, after: str, value: float) -> None:
-        """A line with more labels, before and after those that name the experiment."""
+        """Add a line with more labels, before and after those that name the experiment."""
         self.rows.append(row.name)
         self.chunks.append(f"{row.name}{{{before}{self.names}{after}}} {float(value)!r}\n")
         self.count += 1
 
     def add_set(self, row: Metric, lines: _Set) -> None:
-        """All lines of a set, or the one of the value that holds."""
+        """Add all lines of a set, or the one of the value that holds."""
         if not self.profile:
             self._append(row, lines.every.replace("\0", self.names), lines.number)
         elif lines.held:
             self._append(row, lines.held.replace("\0", self.names), 1)
 
     def add_counts(self, row: Metric, counts: Iterable[tuple[str, str, float]]) -> None:
-        """A line for each of these: what it begins and ends with, and its value."""
+        """Add a line for each of these: what it begins and ends with, and its value."""
         if self.profile:
             counts = [each for each in counts if each[2]]
         lines = [f"{begin}{self.names}{end}{float(value)!r}\n" for begin, end, value in counts]
@@ -165,7 +165,7 @@ class Series(Block):
         self._cap = cap
 
     def written(self) -> Iterator[tuple[Metric, Iterable[str]]]:
-        """Each row with its lines, and last how many experiments have none."""
+        """Yield each row with its lines, and last how many experiments have none."""
         lines: dict[str, list[str]] = {row.name: [] for row in rows.ROWS}
         unreported = self._write(lines)
         for row in rows.ROWS:
@@ -249,7 +249,7 @@ def _running(facts: Facts | None, now: float) -> _Text:
 
 
 def _more(text: _Text, facts: Facts, sums: Goodput) -> None:
-    """What neither alerts nor rules read."""
+    """Write what neither alerts nor rules read."""
     record, probe, progress, last = facts.record, facts.probe, facts.progress, facts.last
     if record.phase is not Phase.SUSPENDED:
         text.add(rows.RANKS_EXPECTED, facts.plan.size)
@@ -290,7 +290,7 @@ def _missing(text: _Text, missing: int, causes: Causes) -> None:
 
 
 def _restarts(text: _Text, record: Record) -> None:
-    """All reasons from the beginning, so that the first restart is an increase to a query."""
+    """Write all reasons from the beginning, so that the first restart is an increase to a query."""
     counts = by_reason(record)
     if not counts:
         text.add_set(rows.RESTARTS, _NO_RESTARTS)
@@ -300,7 +300,7 @@ def _restarts(text: _Text, record: Record) -> None:
 
 
 def _stuck(text: _Text, record: Record, *, well: bool) -> None:
-    """The condition Stuck, and every reason it had as far as the story goes back; of a run that is well no zeros."""
+    """Write the condition Stuck, and every reason in the story; of a run that is well no zeros."""
     stuck = record.condition(ConditionType.STUCK)
     holds = stuck is not None and bool(stuck.status)
     text.add(rows.STUCK, holds)
@@ -316,7 +316,7 @@ def _stuck(text: _Text, record: Record, *, well: bool) -> None:
 
 
 def _reasons(record: Record, stuck: Condition | None) -> dict[str, None]:
-    """In the order in which they came, each once."""
+    """Return the reasons in the order in which they came, each once."""
     reasons = dict.fromkeys(_reason(line.about) for line in record.story if line.reason == "Stuck")
     if stuck is not None:
         reasons[_reason(stuck.reason)] = None
@@ -324,7 +324,7 @@ def _reasons(record: Record, stuck: Condition | None) -> dict[str, None]:
 
 
 def _set(row: Metric, before: str, after: str, values: Iterable[str], chosen: str = "") -> _Set:
-    """The lines of all values of a label, which stands before or after those that name the experiment."""
+    """Return the lines of all values of a label, which stands before or after those that name the experiment."""
     lines = {
         value: f"{row.name}{{{before.format(value)}\0{after.format(value)}}} {float(value == chosen)!r}\n"
         for value in values

@@ -65,7 +65,7 @@ class TraceExport:
 
 
 def closed_spans(plan: Plan, old: Record | None, new: Record, span: Make) -> Iterator[ReadableSpan]:
-    """The spans that are over because ``new`` took the place of ``old``. The times of both are of one clock."""
+    """Yield the spans that are over because ``new`` took the place of ``old``. The times of both are of one clock."""
     if old is None or old.finished:
         return
     ended_at = new.finished_at if new.finished and new.finished_at is not None else new.phase_at
@@ -84,7 +84,7 @@ def closed_spans(plan: Plan, old: Record | None, new: Record, span: Make) -> Ite
 
 
 def _epoch(plan: Plan, record: Record, new: Record, end: float, span: Make) -> Iterator[ReadableSpan]:
-    """The span of an epoch that ended, and its stages. An epoch that never began has none."""
+    """Yield the span of an epoch that ended, and its stages. An epoch that never began has none."""
     if record.epoch_at is None:
         return
     cause = new.cause if new.cause is not None and new.cause.epoch == record.epoch else None
@@ -135,7 +135,7 @@ def _of_cause(cause: Cause | None) -> dict[str, Value]:
 
 
 def context(uid: str, name: str = ROOT, epoch: int = 0) -> SpanContext:
-    """The ids of a span of an experiment: digests that are not 0, which would be no id (W3C Trace Context)."""
+    """Return the ids of a span of an experiment: digests that are not 0, which would be no id (W3C Trace Context)."""
     trace, span = (sha256(text.encode("utf-8", "replace")).digest() for text in (uid, f"{uid}/{name}/{epoch}"))
     numbers = int.from_bytes(trace[:16]) or 1, int.from_bytes(span[:8]) or 1
     return SpanContext(*numbers, is_remote=False, trace_flags=TraceFlags(TraceFlags.SAMPLED))

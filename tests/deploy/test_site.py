@@ -1,9 +1,13 @@
 """The site has every page once, links that leave docs/ are texts or lead to a forge, and llms.txt names each page."""
 
+import json
+from pathlib import Path
+
 import pytest
 
 from deploy.site.__main__ import configuration
 from deploy.site.pages import address_of, llms, menu, sentence_of, sources, text_of, title_of
+from deploy.site.versions import main
 
 
 def test_every_page_is_in_the_menu_once() -> None:
@@ -40,3 +44,13 @@ def test_llms_names_the_page_with_a_sentence(page: str) -> None:
 def test_a_dead_link_is_a_warning_which_the_strict_build_refuses() -> None:
     links = configuration("site")["validation"]["links"]
     assert {links["not_found"], links["anchors"]} == {"warn"}
+
+
+def test_the_front_page_opens_the_newest_version_and_the_theme_finds_all(tmp_path: Path) -> None:
+    for name in ("0.9.0", "0.10.0", "assets"):
+        (tmp_path / name).mkdir()
+    main(tmp_path)
+    listed = json.loads((tmp_path / "versions.json").read_text(encoding="utf-8"))
+    assert [(each["version"], each["aliases"]) for each in listed] == [("0.10.0", ["latest"]), ("0.9.0", [])]
+    assert 'url=0.10.0/"' in (tmp_path / "index.html").read_text(encoding="utf-8")
+    assert configuration("site")["extra"]["version"]["provider"] == "mike"

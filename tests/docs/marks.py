@@ -14,7 +14,6 @@ RUN_BY: Final[dict[tuple[str, str], str]] = {
         "chart.md",
         "helm upgrade muster",
     ): "tests/real/situations/test_chart.py::test_an_upgrade_changes_the_kind_and_uninstalling_keeps_it",
-    ("guide.md", "make setup"): LOCAL,
     ("platform.md", "kubectl apply -f deploy/readers.yaml"): "tests/real/situations/test_readers.py",
     ("runbooks/", "kubectl"): "tests/deploy/prometheus/test_runbooks.py",
     ("runbooks/", "muster"): "tests/deploy/prometheus/test_runbooks.py",

@@ -1,10 +1,15 @@
 """A module, a test or a function that a docstring, a comment or a page names is there."""
 
+import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs
 
 import pytest
 
+from muster.daemon.web.fleet import Filters
 from tests.docs.commands import ROOT
 from tests.mutant_floor import EXPLAINED
 
@@ -14,6 +19,9 @@ OTHERS = ("jax.distributed", "torch.distributed", "daemon.json")
 """What begins like a room, and is of another package or a file."""
 PAGES = [*sorted((ROOT / "docs").glob("*.md")), ROOT / "tests" / "failures.md"]
 TEST = re.compile(r"`(tests/[\w/]+\.py)(?:::(\w+))?`")
+PANEL = re.compile(r"(?<!\*)\*([A-Z][^*]+)\*(?!\*)")
+OF_GRAFANA = "Scrape interval"
+"""What the page of dashboards names beside titles of Muster's own."""
 
 pytestmark = pytest.mark.drift
 
@@ -56,3 +64,29 @@ def test_the_tests_and_functions_that_pages_name_are_there() -> None:
     assert named
     proofs = {*named, *((f"muster/state/{path}", name) for path, name, *_ in EXPLAINED)}
     assert sorted(each for each in proofs if absent(*each)) == []
+
+
+def titles(value: Any) -> Iterator[str]:
+    """Yield every title of a dashboard, of its rows and panels."""
+    if isinstance(value, dict):
+        yield from (str(each) for name, each in value.items() if name == "title")
+        yield from (title for each in value.values() for title in titles(each))
+    elif isinstance(value, list):
+        yield from (title for each in value for title in titles(each))
+
+
+def test_the_panels_that_the_page_of_dashboards_names_exist() -> None:
+    page = (ROOT / "docs/dashboards.md").read_text(encoding="utf-8")
+    named = {" ".join(each.split()) for each in PANEL.findall(page)}
+    boards = [json.loads(each.read_text(encoding="utf-8")) for each in (ROOT / "deploy/grafana/json").glob("*.json")]
+    assert len(named) >= 4
+    assert named - {title.partition(":")[0] for title in titles(boards)} == {OF_GRAFANA}
+
+
+def test_the_filters_of_the_page_that_documents_name_exist() -> None:
+    pages = "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
+    linked = {name for query in re.findall(r"`/\?([^`]+)`", pages) for name in parse_qs(query)}
+    listed = re.search(r"the filters of the page \(([^)]*)\)", pages)
+    assert linked
+    assert listed is not None
+    assert linked | set(re.findall(r"`(\w+)`", listed[1])) == set(Filters.__slots__)

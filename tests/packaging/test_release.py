@@ -108,8 +108,17 @@ def test_pushes_and_pull_requests_are_checked_tested_and_proven() -> None:
     assert set(workflow[True]) == {"push", "pull_request"}, "YAML 1.1 reads the key `on` as true"
     made, targets = set(made_by("ci")), target_lists()
     assert made <= set(targets)
-    assert {"check", "frameworks", *targets["test-all"], "simulate", "planted-bugs", "fuzz"} <= made
+    assert {"check", "frameworks", *targets["test-all"], "simulate", "planted-bugs", "fuzz", "site"} <= made
     assert "tests.skips" in workflow["jobs"]["test"]["steps"][-1]["run"]
+
+
+def test_the_documents_of_a_release_are_a_folder_beside_those_before() -> None:
+    site = yaml.safe_load(WORKFLOWS["release"].read_text(encoding="utf-8"))["jobs"]["site"]
+    assert site["permissions"] == {"contents": "write"}
+    built, published = (step["run"] for step in site["steps"] if "run" in step)
+    assert built == 'make site FORGE="$FORGE"'
+    assert 'mv site "pages/${TAG#v}"' in published
+    assert "deploy.site.versions pages" in published
 
 
 def test_the_image_of_a_release_is_signed_and_for_both_architectures() -> None:

@@ -1,6 +1,6 @@
 """``python -m tests.tools``: build or fetch what tests run and package indexes do not have, and say so on the terminal.
 
-With ``--all`` also etcdutl and the programs of Flux's and Argo CD's libraries, which take longer than all the others.
+With ``--all`` also etcdutl, Vale, and the programs of Flux's and Argo CD's libraries, which take longer.
 
 pytest keeps what its tests print, so a build within a test looks like a hang. What cannot be had is named; the tests
 that need it are skipped.
@@ -11,14 +11,14 @@ import os
 import sys
 
 from tests.deploy.prometheus.binaries import Unavailable, program
-from tests.tools.go_tool import ACTIONLINT, ARGO, ETCDUTL, FLUX, HELM, CannotBuild
+from tests.tools.go_tool import ACTIONLINT, ARGO, ETCDUTL, FLUX, HELM, VALE, CannotBuild
 
 
 def main() -> int:
     """Have each program; always 0, because every test that misses one says so."""
     asked = argparse.ArgumentParser(prog="python -m tests.tools")
     asked.add_argument("--all", action="store_true", help="also those whose tests are skipped without them")
-    wanted = (HELM, ACTIONLINT, ETCDUTL, FLUX, ARGO) if asked.parse_args().all else (HELM, ACTIONLINT)
+    wanted = (HELM, ACTIONLINT, ETCDUTL, VALE, FLUX, ARGO) if asked.parse_args().all else (HELM, ACTIONLINT)
     for tool in wanted:
         try:
             if not os.environ.get(tool.variable):

@@ -56,6 +56,8 @@ class GoTool:
     ldflags: str = "-s -w"
     on_request: str = ""
     """The command that builds it, where its tests do not: they are skipped while it is not built."""
+    c: bool = False
+    """Its modules have parts in C, which take a compiler."""
 
     @property
     def folder(self) -> Path:
@@ -87,6 +89,10 @@ class GoTool:
                 self.program,
                 f"name a {self.program} in {self.variable}",
             )
+            if self.c and not shutil.which("cc"):
+                raise CannotBuild(
+                    f"{self.program} needs a C compiler: install gcc, or name a {self.program} in {self.variable}"
+                )
             self.folder.mkdir(parents=True, exist_ok=True)
             with (self.folder / "lock").open("w") as lock:
                 fcntl.flock(lock, fcntl.LOCK_EX)
@@ -120,7 +126,7 @@ class GoTool:
         cache = self.folder / "gocache"
         environment = {
             **os.environ,
-            "CGO_ENABLED": "0",
+            "CGO_ENABLED": "1" if self.c else "0",
             "GOCACHE": str(cache),
             "GOFLAGS": "-mod=readonly -buildvcs=false",
             "GOTOOLCHAIN": "local",
@@ -137,9 +143,9 @@ class GoTool:
         shutil.rmtree(cache, ignore_errors=True)
 
 
-def _tool(program: str, package: str = ".", name: str = "", **more: str) -> GoTool:
+def _tool(program: str, package: str = ".", name: str = "", *, c: bool = False, **more: str) -> GoTool:
     name = name or program
-    return GoTool(Path(__file__).parent / name, package, program, f"MUSTER_{name.upper()}", **more)
+    return GoTool(Path(__file__).parent / name, package, program, f"MUSTER_{name.upper()}", c=c, **more)
 
 
 _LATE = "make tools ALL=1"
@@ -153,3 +159,5 @@ ETCDUTL = _tool("etcdutl", "go.etcd.io/etcd/etcdutl/v3", on_request=_LATE)
 ARGO = _tool("argo-health", name="argo", on_request=_LATE)
 FLUX = _tool("flux-health", name="flux", on_request=_LATE)
 """What the libraries of Argo CD and Flux say of the health of objects."""
+VALE = _tool("vale", "github.com/vale-cli/vale/v3/cmd/vale", on_request=_LATE, c=True)
+"""The linter of prose, for tests/docs/test_prose.py."""

@@ -45,5 +45,5 @@ def bundle(chosen: ClusterChoice, name: str, file: Path | None) -> None:
 
 
 def is_terminal() -> bool:
-    """Whether standard output is a terminal."""
+    """Return whether standard output is a terminal."""
     return sys.stdout.isatty()

@@ -39,7 +39,7 @@ class Answer:
 
 
 def contexts_option(command: F) -> F:
-    """The option ``--contexts``."""
+    """Return the option ``--contexts``."""
     return click.option(
         "--contexts",
         default="",
@@ -50,7 +50,7 @@ def contexts_option(command: F) -> F:
 
 
 def choices(chosen: ClusterChoice, contexts: str) -> dict[str, ClusterChoice]:
-    """The choice of each context. Raises ``UsageError``."""
+    """Return the choice of each context. Raises ``UsageError``."""
     names = list(dict.fromkeys(filter(None, (name.strip() for name in contexts.split(",")))))
     if not names:
         raise click.UsageError("--contexts names no context: list them with kubectl config get-contexts -o name")
@@ -64,7 +64,7 @@ def choices(chosen: ClusterChoice, contexts: str) -> dict[str, ClusterChoice]:
 async def listed(
     client: Client, choice: ClusterChoice, *, everywhere: bool, kind: str = "", stuck: bool = False
 ) -> Sequence[Snapshot]:
-    """The experiments of one cluster, or its objects of a kind.
+    """Return the experiments of one cluster, or its objects of a kind.
 
     With ``stuck``, and without a kind, also the watched runs that are Stuck.
     """
@@ -83,7 +83,7 @@ async def ask(
     stuck: bool = False,
     incidents: Incidents | None = None,
 ) -> Answer:
-    """The experiments of one cluster (see ``listed``), and its incidents if they are asked for."""
+    """Return the experiments of one cluster (see ``listed``), and its incidents if they are asked for."""
     lines: Sequence[str] = ()
     try:
         async with asyncio.timeout(PATIENCE), choice.client() as client:
@@ -109,7 +109,7 @@ async def ask_all(
     stuck: bool = False,
     incidents: Incidents | None = None,
 ) -> list[Answer]:
-    """The same of each, all at once, in the order in which they are named."""
+    """Return the answer of each context, asked all at once, in the order in which they are named."""
     asked = (
         ask(name, choice, everywhere=everywhere, kind=kind, stuck=stuck, incidents=incidents)
         for name, choice in chosen.items()
@@ -118,7 +118,7 @@ async def ask_all(
 
 
 def problems(answers: Sequence[Answer]) -> list[str]:
-    """A line for each cluster that did not answer."""
+    """Return a line for each cluster that did not answer."""
     return [printable(f"context {each.context}: {each.problem}") for each in answers if each.problem]
 
 

@@ -90,7 +90,7 @@ async def _findings(chosen: ClusterChoice) -> AsyncGenerator[Finding, None]:
 
 
 async def _cluster(client: Client, chosen: ClusterChoice) -> AsyncGenerator[Finding, None]:
-    """The checks of a cluster. Raises ``MusterError`` where its API server does not answer."""
+    """Yield the checks of a cluster. Raises ``MusterError`` where its API server does not answer."""
     asker = server.Asker(client.transport)
     namespace = chosen.namespace or client.namespace
     async for finding in server.reach(asker):
@@ -116,7 +116,7 @@ async def _cluster(client: Client, chosen: ClusterChoice) -> AsyncGenerator[Find
 
 
 async def _in_cluster(asker: server.Asker, seen: Sequence[Snapshot], namespace: str) -> AsyncGenerator[Finding, None]:
-    """The checks of a daemon that runs in the cluster."""
+    """Yield the checks of a daemon that runs in the cluster."""
     daemons = await daemon.find(asker)
     lease = await daemon.read_lease(asker, daemons)
     async for finding in daemon.pods(asker, daemons, lease, seen):
@@ -141,7 +141,7 @@ async def _experiments(asker: server.Asker, namespace: str) -> Sequence[Snapshot
 
 
 async def _guarded(checks: AsyncGenerator[Finding, None], area: str, check: str) -> AsyncGenerator[Finding, None]:
-    """The findings; an error of the API server is one of them, and the other checks go on."""
+    """Yield the findings; an error of the API server is one of them, and the other checks go on."""
     try:
         async with aclosing(checks) as findings:
             async for finding in findings:

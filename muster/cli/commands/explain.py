@@ -66,12 +66,12 @@ def explain(chosen: ClusterChoice, name: str, epoch: int | None, output: str | N
 
 
 def written(row: EpochEvidence) -> dict[str, object]:
-    """The evidence as the status has it."""
+    """Return the evidence as the status has it."""
     return wire.write(EpochEvidence, row)
 
 
 def document(found: Explanation, now: float) -> dict[str, object]:
-    """The explanation as data."""
+    """Return the explanation as data."""
     seen, roll = found.experiment, found.roll_call(now)
     return {
         "namespace": seen.namespace,

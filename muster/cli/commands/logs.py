@@ -32,7 +32,7 @@ class Since(Span):
     def convert(  # type: ignore[override]
         self, value: str | float | datetime, param: click.Parameter | None, ctx: click.Context | None
     ) -> float | datetime:
-        """Seconds back, or a time."""
+        """Return seconds back, or a time."""
         if isinstance(value, str) and "T" in value:
             try:
                 moment = datetime.fromisoformat(value)
@@ -150,7 +150,7 @@ class Prefix:
 
     @classmethod
     def of(cls, seen: Snapshot) -> "Prefix":
-        """The prefix for an experiment's size and groups."""
+        """Return the prefix for an experiment's size and groups."""
         groups = mapping(mapping(seen.raw.get("spec")).get("types"))
         longest = max((len(printable(str(group))) for group in groups), default=0)
         return cls(len(str(max(0, seen.status.size - 1))), min(longest, LONGEST_GROUP) if len(groups) > 1 else 0)

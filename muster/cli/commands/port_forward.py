@@ -24,7 +24,7 @@ class Ports(click.ParamType[tuple[int, int]]):
     def convert(
         self, value: str | tuple[int, int], param: click.Parameter | None, ctx: click.Context | None
     ) -> tuple[int, int]:
-        """The port here (0: any), and the port in the pod."""
+        """Return the port here (0: any), and the port in the pod."""
         if not isinstance(value, str):
             return value
         here, colon, there = value.partition(":")

@@ -201,7 +201,7 @@ async def _kill(client: Client, seen: Snapshot) -> None:
 
 
 async def _room() -> Room:
-    """What is free where the experiment will run."""
+    """Return what is free where the experiment will run."""
     running = Home(default_home()).running()
     if not running:
         return Room.of_this_machine()
@@ -232,7 +232,7 @@ def _check_usage(
 
 
 def _who(manifest: Manifest, workers: int | None) -> str:
-    """Who needs the resources of the experiment, for a sentence."""
+    """Return who needs the resources of the experiment, for a sentence."""
     if workers is None:
         return f"the pods of {manifest.file} need"
     return f"{workers} workers need" if workers > 1 else "1 worker needs"
@@ -248,7 +248,7 @@ def _program(
     restarts: int,
     given: Collection[str],
 ) -> Manifest:
-    """The experiment of a program, and what each worker gets beside what runs already."""
+    """Return the experiment of a program, and what each worker gets beside what runs already."""
     _, row = PROGRAMS[operator]
     share = room.share(workers, Share(**row.beside) if row.beside else None)
     share = Share(cpus or share.cpus, memory or share.memory)

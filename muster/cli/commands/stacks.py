@@ -81,7 +81,7 @@ def stacks(
 
 
 def document(found: Sequence[RankStacks]) -> dict[str, object]:
-    """The groups, the ranks that gave none, and the threads of each rank, as data."""
+    """Return the groups, the ranks that gave none, and the threads of each rank, as data."""
     groups = [
         {
             "ranks": group.ranks,
@@ -95,7 +95,7 @@ def document(found: Sequence[RankStacks]) -> dict[str, object]:
 
 
 def lines(found: Sequence[RankStacks]) -> Iterator[str]:
-    """One sentence for each group, then the stack of each."""
+    """Yield one sentence for each group, then the stack of each."""
     groups = grouped(found)
     yield from (printable(group.sentence) for group in groups)
     for group in groups:
@@ -107,7 +107,7 @@ def lines(found: Sequence[RankStacks]) -> Iterator[str]:
 
 
 def raw_lines(found: Sequence[RankStacks]) -> Iterator[str]:
-    """Everything that was read, by rank and process."""
+    """Yield everything that was read, by rank and process."""
     for each in found:
         for process in each.processes:
             yield printable(f"== rank {each.rank} ({each.pod}), process {process.pid}: {process.command}")

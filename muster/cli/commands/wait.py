@@ -19,7 +19,7 @@ class Goal(click.ParamType[Until]):
     name = "condition"
 
     def convert(self, value: str | Until, param: click.Parameter | None, ctx: click.Context | None) -> Until:
-        """What to wait for."""
+        """Return what to wait for."""
         if isinstance(value, Until):
             return value
         try:

@@ -16,7 +16,7 @@ SKEW = 30.0
 
 
 async def unattended(resources: ResourceClient, now: float) -> str:
-    """A sentence where no musterd has renewed its Lease in time; empty where one has, or that cannot be read."""
+    """Return a sentence where no musterd has renewed its Lease in time; empty where one has, or that cannot be read."""
     path = custom("coordination.k8s.io/v1", None, "leases")
     try:
         found = await resources.list(path, {"fieldSelector": f"metadata.name={LEASE}"})

@@ -43,7 +43,7 @@ class Daemons:
     namespace: str = NAMESPACE
 
     def argument(self, flag: str, default: str) -> str:
-        """The value of a flag of musterd's containers (``--flag=value``)."""
+        """Return the value of a flag of musterd's containers (``--flag=value``)."""
         for pod in self.pods or ():
             for container in items(mapping(pod.get("spec")).get("containers")):
                 arguments = container.get("args")
@@ -55,7 +55,7 @@ class Daemons:
 
 
 async def find(asker: Asker) -> Daemons:
-    """The pods of musterd, in all namespaces or, without that right, in the usual one. Raises ``ApiError``."""
+    """Return the pods of musterd, in all namespaces or, without that right, in the usual one. Raises ``ApiError``."""
     for label in LABELS:
         for namespace in (None, NAMESPACE):
             try:
@@ -88,7 +88,7 @@ class Lease:
 
 
 async def read_lease(asker: Asker, daemons: Daemons) -> Lease:
-    """The Lease that musterd's flags name. Raises ``ApiError``."""
+    """Return the Lease that musterd's flags name. Raises ``ApiError``."""
     name = daemons.argument("--lease-name", "musterd")
     namespace = daemons.argument("--lease-namespace", daemons.namespace)
     found = await _lease_in(asker, namespace, name)
@@ -119,7 +119,7 @@ async def _lease_in(asker: Asker, namespace: str, name: str) -> Lease:
 async def pods(
     asker: Asker, daemons: Daemons, lease: Lease, every: Sequence[Snapshot]
 ) -> AsyncGenerator[Finding, None]:
-    """A daemon is there and ready, and has processed every experiment."""
+    """Check that a daemon is ready and has processed every experiment."""
     now = asker.now
     unseen = [s for s in every if not s.phase and s.created is not None and now - s.created > UNSEEN]
     if daemons.pods:
@@ -168,7 +168,7 @@ async def _readiness(asker: Asker, found: Sequence[Json], namespace: str) -> Fin
 
 
 async def _unready_because(asker: Asker, namespace: str, name: str, pod: Json) -> str:
-    """What /readyz says, asked through the API server where the caller may; else the reason of the pod's condition."""
+    """Return what /readyz answers through the API server, if the caller may ask; else the pod's condition."""
     ports = {
         text(port, "name"): whole(port, "containerPort")
         for container in items(mapping(pod.get("spec")).get("containers"))
@@ -193,7 +193,7 @@ def _ready(pod: Json) -> bool:
 
 
 def leader(daemons: Daemons, lease: Lease) -> Finding:
-    """Which daemon leads, and how old its Lease is."""
+    """Check which daemon leads, and how old its Lease is."""
     check, where = "leader", lease.where
     if not lease.readable:
         return Finding(AREA, check, "ok", f"you may not read the Lease {where}; nothing of yours depends on it")
@@ -213,7 +213,7 @@ def leader(daemons: Daemons, lease: Lease) -> Finding:
 
 
 def pod_network(every: Sequence[Snapshot], *, led: bool = True) -> Finding:
-    """Whether musterd reaches pods, by what it says of the coordinators of running experiments.
+    """Check whether musterd reaches pods, by what it says of the coordinators of running experiments.
 
     What an experiment's status says is of the past where no daemon leads.
     """
@@ -252,7 +252,7 @@ def _stuck(seen: Snapshot) -> str:
 
 
 async def local_daemon(url: str, log: str) -> AsyncGenerator[Finding, None]:
-    """The daemon of ``muster local up``, asked directly."""
+    """Check the daemon of ``muster local up``, asked directly."""
     remedy = f"read {log}; muster local down and muster local up start both again"
     try:
         async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=PATIENCE)) as session:

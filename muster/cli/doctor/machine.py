@@ -20,7 +20,7 @@ PORTS = 50
 
 
 def machine() -> Iterator[Finding]:
-    """Every check of this machine. It blocks for some tens of milliseconds; call it from a thread."""
+    """Yield every check of this machine. It blocks for some tens of milliseconds; call it from a thread."""
     yield _python()
     yield from _programs()
     missing = extras.problem("local")

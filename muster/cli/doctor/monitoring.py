@@ -16,7 +16,7 @@ KINDS = ("servicemonitors", "podmonitors", "prometheusrules")
 
 
 async def monitoring(asker: Asker, daemons: Daemons) -> AsyncGenerator[Finding, None]:
-    """The port of the metrics, and who could scrape it."""
+    """Check the port of the metrics, and who could scrape it."""
     yield _endpoint(daemons)
     try:
         served = {text(r, "name") for r in items((await asker.get(f"/apis/{PROMETHEUS}")).get("resources"))}

@@ -15,7 +15,7 @@ SILENT = 300.0
 
 
 def progress_endpoint(daemons: Daemons, every: Sequence[Snapshot], now: float) -> Iterator[Finding]:
-    """Nothing where no running experiment asks for it. ``now`` is in wall seconds of the API server."""
+    """Check the endpoint where a running experiment asks for it. ``now`` is in wall seconds of the API server."""
     asking = [
         seen for seen in every if not seen.finished and mapping(seen.raw.get("spec")).get("progressEndpoint") is True
     ]

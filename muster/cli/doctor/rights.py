@@ -38,7 +38,7 @@ NEEDS = (
 
 
 async def rights(asker: Asker, namespace: str) -> AsyncGenerator[Finding, None]:
-    """What the caller may do in ``namespace``, by the commands that need it."""
+    """Check what the caller may do in ``namespace``, by the commands that need it."""
     who = await _who(asker)
     answers = await asyncio.gather(*(_denied(asker, need, namespace) for need in NEEDS))
     place = f"in namespace {printable(namespace)}{f' as {who}' if who else ''}"
@@ -67,14 +67,14 @@ async def rights(asker: Asker, namespace: str) -> AsyncGenerator[Finding, None]:
 
 
 async def _denied(asker: Asker, need: _Need, namespace: str) -> Sequence[str]:
-    """The verbs that are denied."""
+    """Return the verbs that are denied."""
     resource, _, subresource = need.resource.partition("/")
     asked = {"namespace": namespace, "group": need.group, "resource": resource, "subresource": subresource}
     return [verb for verb in need.verbs if not await asker.allowed({**asked, "verb": verb})]
 
 
 async def _who(asker: Asker) -> str:
-    """The caller's user name (SelfSubjectReview, Kubernetes 1.28 and later); empty where it cannot be asked."""
+    """Return the caller's user name (SelfSubjectReview, Kubernetes 1.28 and later); empty where it cannot be asked."""
     path = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
     body = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
     try:

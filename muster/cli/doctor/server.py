@@ -52,21 +52,21 @@ class Asker:
         body: Mapping[str, Any] | None = None,
         params: Mapping[str, str] | None = None,
     ) -> Answer:
-        """One answer. Raises ``ApiError``."""
+        """Return one answer. Raises ``ApiError``."""
         data = None if body is None else msgspec.json.encode(body)
         return await self._transport.request(method, path, body=data, params=params, timeout=PATIENCE)
 
     async def get(self, path: str) -> Json:
-        """One object. Raises ``ApiError``."""
+        """Return one object. Raises ``ApiError``."""
         return read(await self.answer("GET", path), Json, f"GET {path}")
 
     async def list(self, path: str, selector: str = "") -> list[Json]:
-        """The first page of a collection. Raises ``ApiError``."""
+        """Return the first page of a collection. Raises ``ApiError``."""
         params = {"limit": str(PAGE)} | ({"labelSelector": selector} if selector else {})
         return items(read(await self.answer("GET", path, params=params), Json, f"GET {path}").get("items"))
 
     async def allowed(self, attributes: Mapping[str, str], user: str = "") -> bool:
-        """Whether a service account, or the caller, may do that. Raises ``ApiError``."""
+        """Return whether a service account, or the caller, may do that. Raises ``ApiError``."""
         path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
         spec: dict[str, Any] = {"resourceAttributes": attributes}
         if user:
@@ -80,7 +80,7 @@ class Asker:
 
 
 async def reach(asker: Asker, clock: Callable[[], float] = time.time) -> AsyncGenerator[Finding, None]:
-    """The API server answers, and how far the clocks are apart. Raises ``ApiError`` where it does not answer."""
+    """Check that the API server answers, and how far the clocks are apart. Raises ``ApiError`` without an answer."""
     before = clock()
     answer = await asker.answer("GET", "/version")
     after = clock()
@@ -106,7 +106,7 @@ def _clocks(asker: Asker, date: str, before: float, after: float) -> Finding:
 
 
 async def definition(asker: Asker) -> AsyncGenerator[Finding, None]:
-    """The CustomResourceDefinition is there, served, and the one of this version."""
+    """Check that the CustomResourceDefinition exists, is served, and is that of this version."""
     yield await _definition(asker)
 
 

@@ -20,7 +20,7 @@ FLAG: Final = "--watch-kinds"
 
 
 async def watched(asker: Asker, daemons: Daemons, namespace: str) -> AsyncGenerator[Finding, None]:
-    """The rights of musterd, as far as the caller may ask for them, and those of the caller, on each kind."""
+    """Check the rights of musterd, as far as the caller may ask for them, and those of the caller, on each kind."""
     if daemons.pods is None:
         yield Finding(AREA, CHECK, "ok", f"you may not see the flags of musterd, so {FLAG} is not known")
         return
@@ -52,13 +52,13 @@ async def watched(asker: Asker, daemons: Daemons, namespace: str) -> AsyncGenera
 
 
 def _account(daemons: Daemons) -> str:
-    """The user name of musterd's service account."""
+    """Return the user name of musterd's service account."""
     name = next((text(mapping(pod.get("spec")), "serviceAccountName") for pod in daemons.pods or ()), "")
     return printable(f"system:serviceaccount:{daemons.namespace}:{name or 'default'}")
 
 
 async def _denied(asker: Asker, kinds: list[str], namespace: str, user: str = "", verbs: Sequence[str] = VERBS) -> str:
-    """What of these verbs a user, or the caller, may not do with these kinds. Raises ``ApiError``."""
+    """Return what of these verbs a user, or the caller, may not do with these kinds. Raises ``ApiError``."""
     missing = []
     for kind in kinds:
         subject = WATCHED_KINDS[kind].subject

@@ -27,7 +27,7 @@ class ChildEnded(MusterError):
 
 
 def module(name: str, *arguments: str) -> list[str]:
-    """The argument vector that runs one of our own modules, whatever directory the command was called in."""
+    """Return the argument vector that runs one of our own modules, whatever directory the command was called in."""
     return [sys.executable, "-P", "-m", name, *arguments]
 
 
@@ -65,7 +65,7 @@ class Child:
         return cls(name, log, process)
 
     async def announcement(self, seconds: float) -> bytes:
-        """Its first line on standard output. Raises ``ChildEnded`` if it ends, or says nothing, within ``seconds``."""
+        """Return its first line on standard output. Raises ``ChildEnded`` without one within ``seconds``."""
         assert self.process.stdout is not None
         try:
             async with asyncio.timeout(seconds):

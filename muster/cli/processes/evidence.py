@@ -32,7 +32,7 @@ class Printed(NamedTuple):
 
 
 def of_end(cause: Cause | None, tracebacks: Tracebacks, last: Mapping[int, Printed], survivor_text: str) -> list[str]:
-    """The lines to print after a failure. ``last`` has the last line of each rank."""
+    """Return the lines to print after a failure. ``last`` has the last line of each rank."""
     failed = -1 if cause is None else cause.rank
     if own := tracebacks.of(failed):
         return _titled(f"the traceback of rank {failed}{_and_more(tracebacks, failed)} was:", own)
@@ -53,14 +53,14 @@ def of_end(cause: Cause | None, tracebacks: Tracebacks, last: Mapping[int, Print
 
 
 def exception_before(cause: Cause | None, tracebacks: Tracebacks) -> str:
-    """Of a rank that was aborted while it waited for the others: the exception that it had raised."""
+    """Return the exception that a rank had raised before it was aborted while it waited for the others."""
     if cause is None or cause.exit_code not in (None, _ABORTED) or not (own := tracebacks.of(cause.rank)):
         return ""
     return f"rank {cause.rank} had raised {printable(own[-1])}"
 
 
 def runs_on(rank: int, exception: str, *, assisted: bool) -> str:
-    """What is said of a rank whose process has not ended after a traceback."""
+    """Return what is said of a rank whose process has not ended after a traceback."""
     ends = "" if assisted else "; --assist ends it then"
     raised = printable(exception).partition(":")[0]
     return (
@@ -70,7 +70,7 @@ def runs_on(rank: int, exception: str, *, assisted: bool) -> str:
 
 
 def _and_more(tracebacks: Tracebacks, rank: int) -> str:
-    """Which other ranks have raised the same."""
+    """Return which other ranks have raised the same."""
     others = tracebacks.same_as(rank)
     if not others:
         return ""

@@ -136,7 +136,7 @@ class RunFollower:
             await asyncio.gather(*tasks, return_exceptions=True)
 
     def outcome(self) -> str:
-        """How it ended, in one sentence."""
+        """Return how it ended, in one sentence."""
         seen, status = self._seen, self._seen.status
         if not seen.finished:
             return f"{seen.name} was left as {printable(seen.phase) or 'Submitted'}"
@@ -157,11 +157,11 @@ class RunFollower:
         return printable(f"{seen.name} {seen.phase} after {age(took)}{restarts}: {why}")
 
     def printed(self) -> list[str]:
-        """The last lines of all ranks that are followed."""
+        """Return the last lines of all ranks that are followed."""
         return [line.text for lines in self._recent.values() for line in lines]
 
     def traceback(self) -> list[str]:
-        """What the logs say of a failure, once more: later lines may have scrolled it away."""
+        """Return what the logs say of a failure, once more: later lines may have scrolled it away."""
         if not self._seen.finished or self._seen.outcome == "Succeeded":
             return []
         last = {rank: lines[-1] for rank, lines in self._recent.items() if lines}

@@ -20,7 +20,7 @@ _MISSING = (
 
 
 def futile(exit_code: int | None, last_line: str) -> str:
-    """Why the same program would end in the same way again; empty where it may not.
+    """Return why the same program would end in the same way again; empty where it may not.
 
     ``last_line`` is the last one that the failed member printed; empty where it is not known.
     """

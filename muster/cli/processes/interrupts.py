@@ -35,7 +35,7 @@ class Interrupts:
         self._arrived.clear()
 
     async def guard(self, work: asyncio.Task[T]) -> T | None:
-        """The result of ``work``; None where a signal came first, after which the work is cancelled and has ended."""
+        """Return the result of ``work``; None where a signal came first: then the work was cancelled and ended."""
         signalled = asyncio.create_task(self.next(), name="interrupt")
         try:
             await asyncio.wait({work, signalled}, return_when=asyncio.FIRST_COMPLETED)

@@ -13,7 +13,7 @@ _LINE: Final = re.compile(r"ModuleNotFoundError: No module named 'muster(\.\w+)*
 
 
 def hint(lines: Iterable[str], python: str | None) -> str:
-    """How to install it, or do without, if a line says that it is missing; ``python`` runs the program. Else empty."""
+    """Return how to install it, or do without, if a line shows that ``python`` lacks it; else empty."""
     if python is None or not any(_LINE.match(line) for line in lines):
         return ""
     return (

@@ -149,7 +149,7 @@ async def _ready(url: str) -> None:
 
 
 def free_port() -> int:
-    """A TCP port that no process listens on at this moment."""
+    """Return a TCP port that no process listens on at this moment."""
     with socket.create_server((HOST, 0)) as server:
         port: int = server.getsockname()[1]
         return port

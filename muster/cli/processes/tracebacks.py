@@ -29,7 +29,7 @@ class _Traceback:
     lines: deque[str] = field(default_factory=lambda: deque(maxlen=LONGEST))
 
     def plain(self) -> list[str]:
-        """Its lines without that."""
+        """Return its lines without that."""
         return [line[len(self.front) :] for line in self.lines]
 
 
@@ -77,20 +77,20 @@ class Tracebacks:
             self._last[rank] = found
 
     def of(self, rank: int) -> list[str]:
-        """The last traceback of that rank; empty where it has none."""
+        """Return the last traceback of that rank; empty where it has none."""
         found = self._last.get(rank) or self._open.get(rank)
         return found.plain() if found else []
 
     def same_as(self, rank: int) -> list[int]:
-        """The other ranks whose last traceback has the same last line."""
+        """Return the other ranks whose last traceback has the same last line."""
         own = self.of(rank)[-1:]
         return sorted(other for other in self._last if own and other != rank and self.of(other)[-1:] == own)
 
     def first(self) -> tuple[int, list[str]]:
-        """The rank that was the first to have a traceback, and its last one; -1 where none has."""
+        """Return the rank that was the first to have a traceback, and its last one; -1 where none has."""
         rank = next(iter(self._last), next(iter(self._open), -1))
         return rank, self.of(rank)
 
     def ended_with(self, rank: int, line: str) -> bool:
-        """That line of the rank has ended its traceback."""
+        """Return whether that line of the rank ended its traceback."""
         return rank not in self._open and rank in self._last and self._last[rank].lines[-1] == line

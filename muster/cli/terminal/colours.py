@@ -16,7 +16,7 @@ from muster.api.values.printable import printable
 
 
 def colourful(stream: IO[Any]) -> bool:
-    """Whether ``stream`` is a terminal that wants colours (no-color.org)."""
+    """Return whether ``stream`` is a terminal that wants colours (no-color.org)."""
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 

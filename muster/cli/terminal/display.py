@@ -40,7 +40,7 @@ class Ending(NamedTuple):
     """Ctrl-C was pressed already."""
 
     def words(self, now: float) -> str:
-        """How many are waited for, and how long; empty if all have ended."""
+        """Return how many are waited for, and how long; empty if all have ended."""
         if not self.ranks:
             return ""
         left = max(0, ceil(self.until - now))
@@ -162,7 +162,7 @@ class Block:
         self._ending = ending
 
     def __rich__(self) -> Group:
-        """The block as it is now; rich asks for it at every frame."""
+        """Return the block as it is now; rich asks for it at every frame."""
         if self._seen is None:
             return Group()
         lines = [self._head(self._seen, time.time())]
@@ -207,5 +207,5 @@ class Block:
 
 
 def choose_display() -> Display:
-    """A block on a terminal, lines elsewhere."""
+    """Return a block on a terminal, lines elsewhere."""
     return Block() if sys.stderr.isatty() else Lines()

@@ -18,7 +18,7 @@ def rank_prefix(rank: int, width: int = 1) -> str:
 
 
 def log_line(line: str, prefix: str = "") -> str:
-    """A line of a member's log. A file or a pipe gets it unchanged: it is data, as with kubectl.
+    """Return a line of a member's log. A file or a pipe gets it unchanged: it is data, as with kubectl.
 
     On a terminal it is printable, and in a job of a CI service, whose viewer acts on control characters, but for its
     colours. Of a line that is overwritten by carriage returns (a progress bar) the last is shown there.

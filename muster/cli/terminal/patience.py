@@ -19,7 +19,7 @@ LONGEST = 300.0
 
 
 async def patient(work: Coroutine[Any, Any, T], what: str, done: Callable[[], str] = str) -> T:
-    """The result of ``work``; a wait is named on standard error after 2 s, and then now and again.
+    """Return the result of ``work``; a wait is named on standard error after 2 s, and then now and again.
 
     ``done`` adds how far it is.
     """

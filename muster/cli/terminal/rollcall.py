@@ -60,7 +60,7 @@ class RollSummary(msgspec.Struct, frozen=True, rename="camel"):
 
 
 def read_rollcall(document: object) -> RollSummary | None:
-    """What a document says; None where it is no roll call."""
+    """Return what a document says; None where it is no roll call."""
     try:
         return msgspec.convert(document, RollSummary)
     except msgspec.ValidationError:
@@ -68,7 +68,7 @@ def read_rollcall(document: object) -> RollSummary | None:
 
 
 async def fetch_roll(session: aiohttp.ClientSession, daemon: str, namespace: str, name: str) -> RollSummary | None:
-    """The present roll call; None where the daemon does not answer with one."""
+    """Return the present roll call; None where the daemon does not answer with one."""
     try:
         async with session.get(f"{daemon}/experiments/{namespace}/{name}.json") as answer:
             return read_rollcall(msgspec.json.decode(await answer.read())) if answer.status == 200 else None

@@ -15,7 +15,7 @@ SILENT = frozenset({"-", "0", ""})
 
 
 def width(cell: str) -> int:
-    """The columns a cell takes on the screen; colours take none."""
+    """Return the columns a cell takes on the screen; colours take none."""
     return len(_SEQUENCE.sub("", cell))
 
 
@@ -27,7 +27,7 @@ class Table:
         self._widths = [len(heading) for heading in headings]
 
     def lines(self, rows: Iterable[Sequence[str]], *, headings: bool) -> list[str]:
-        """The rows as lines, wide enough for them and for everything before; with the headings above if wanted."""
+        """Return the rows as lines, wide enough for all rows until now; with the headings above if wanted."""
         cells = [tuple(row) for row in rows]
         for row in cells:
             self._widths = [max(known, width(cell)) for known, cell in zip(self._widths, row, strict=True)]

@@ -47,6 +47,14 @@ def test_an_older_go_is_named_with_what_is_needed(
         tool.path()
 
 
+def test_a_program_with_parts_in_c_needs_a_compiler(
+    tool: GoTool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", go(tmp_path / "bin", "go9.9"))
+    with pytest.raises(CannotBuild, match="tool needs a C compiler: install gcc, or name a tool in MUSTER_TEST_TOOL"):
+        replace(tool, c=True).path()
+
+
 def test_a_program_that_is_there_is_taken_without_go(
     tool: GoTool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -54,7 +54,7 @@ def delete(
 
 
 async def _find(client: Client, chosen: ClusterChoice, names: tuple[str, ...]) -> tuple[list[Snapshot], bool]:
-    """The experiments of these names, and whether there is one of each."""
+    """Return the experiments of these names, and whether there is one of each."""
     found, complete = [], True
     for name in dict.fromkeys(names):
         try:

@@ -36,7 +36,7 @@ class Deletion:
 
 
 def deletion_options(command: Command) -> Command:
-    """The options of commands that delete."""
+    """Return the options of commands that delete."""
     for option in (
         click.option("--dry-run", is_flag=True, help="Ask the API server whether it would, and delete nothing."),
         click.option("-y", "--yes", is_flag=True, help="Do not ask; needed where standard input is no terminal."),
@@ -52,7 +52,7 @@ def need_answer(yes: bool, dry_run: bool) -> None:
 
 
 def confirmed(question: str, *, yes: bool) -> bool:
-    """Whether the answer is yes; ``--yes`` has given it. Ctrl-C and Ctrl-D end the command."""
+    """Return whether the answer is yes; ``--yes`` has given it. Ctrl-C and Ctrl-D end the command."""
     if yes:
         return True
     # asyncio answers the first SIGINT by cancelling its task, which cannot happen while the answer is read here

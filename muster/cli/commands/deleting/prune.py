@@ -76,7 +76,7 @@ def prune(
 
 
 def old_ones(every: Sequence[Snapshot], before: float, phases: Collection[str]) -> list[Snapshot]:
-    """Those that finished before a time (wall seconds), the oldest first.
+    """Return the experiments that finished before a time (wall seconds), the oldest first.
 
     One that states no end, is being deleted already, or is run by another manager (``spec.managedBy``), is none of
     them: the other manager deletes what it has copied here.
@@ -95,7 +95,7 @@ def _number(found: Sequence[Snapshot]) -> str:
 
 
 def _describe(found: Sequence[Snapshot], now: float, everywhere: bool) -> None:
-    """What would go, on standard error: standard output has the names of what went."""
+    """Print what would go on standard error: standard output has the names of what went."""
     where = ("NAMESPACE",) if everywhere else ()
     headings = (*where, "NAME", "PHASE", "ENDED", "MESSAGE")
     rows = [

@@ -107,7 +107,7 @@ def diagnose(
 
 
 def watched_kind(name: str) -> WatchedKind | None:
-    """The kind of that object; None where only Muster runs such. Raises ``MusterError``."""
+    """Return the kind of that object; None where only Muster runs such. Raises ``MusterError``."""
     subject, own = parse(name)
     if not own:
         raise MusterError(f"{name}: write KIND/NAME")
@@ -230,7 +230,7 @@ class Diagnosis:
         return None
 
     async def _stacks(self) -> list[RankStacks]:
-        """What each rank does, as far as it may be asked."""
+        """Return what each rank does, as far as it may be asked."""
         entry, members = self._run.entry, dict[str, Member]()
         assert entry is not None
         assert entry.record is not None

@@ -34,7 +34,7 @@ SOON: tuple[MissingCause, ...] = (
 
 
 def trouble(roll: Detail, youngest: float) -> bool:
-    """Something is wrong with the run; its last member started ``youngest`` seconds ago."""
+    """Return whether something is wrong with the run; its last member started ``youngest`` seconds ago."""
     if roll.phase == "Failed" or roll.stuck or (roll.progress is not None and roll.progress.hung):
         return True
     causes = [BY_NAME.get(found.cause) for found in roll.findings]
@@ -42,7 +42,7 @@ def trouble(roll: Detail, youngest: float) -> bool:
 
 
 def lines(roll: Detail, unknown: Mapping[str, str], style: Style) -> Iterator[str]:
-    """The roll call for people."""
+    """Yield the roll call for people."""
     facts = [printable(roll.kind), f"epoch {roll.epoch}", f"{roll.ready}/{roll.size} pods ready"]
     if roll.restarts:
         facts.append(f"{roll.restarts} restart{'s' if roll.restarts > 1 else ''}")
@@ -90,5 +90,5 @@ def _finding(found: FindingReport, style: Style) -> Iterator[str]:
 
 
 def ranks_of(found: FindingReport, size: int) -> list[int]:
-    """The ranks that have it."""
+    """Return the ranks that have it."""
     return list(from_ranges(found.ranks, size))

@@ -67,7 +67,7 @@ def _yaml(found: Conversion) -> str:
 
 
 def _heading(found: Conversion, file: str) -> Iterator[str]:
-    """What a reader of the Experiment has to know of its origin."""
+    """Yield what a reader of the Experiment has to know of its origin."""
     yield plain(f"Made by muster convert from the {found.kind} in {file}.")
     if found.losses:
         yield "Not carried over:"

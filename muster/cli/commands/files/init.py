@@ -42,5 +42,5 @@ def init(file: str, operator: str) -> None:
 
 
 def starter(operator: str) -> str:
-    """The manifest for an operator."""
+    """Return the manifest for an operator."""
     return operators()[operator].starter()

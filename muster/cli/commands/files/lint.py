@@ -61,7 +61,7 @@ def lint(ctx: click.Context, chosen: ClusterChoice, files: tuple[str, ...], outp
 
 
 async def _ask(chosen: ClusterChoice, manifests: Sequence[Manifest]) -> list[tuple[str, Problem]]:
-    """What the cluster lacks. Raises ``MusterError`` where there is none, or it does not answer."""
+    """Return what the cluster lacks. Raises ``MusterError`` where there is none, or it does not answer."""
     from muster.cli.cluster_needs import lacking
     from muster.cli.doctor.server import Asker
 

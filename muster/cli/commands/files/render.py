@@ -60,7 +60,7 @@ def render(
 
 
 def selected(plan: Plan, groups: Sequence[str], ranks: Sequence[int]) -> list[Member]:
-    """The members of ``groups`` with ``ranks``; an empty selection takes all. Refuses what the plan does not have."""
+    """Return the members of ``groups`` with ``ranks``; all if empty. Refuses what the plan does not have."""
     known = [group.name for group in plan.groups]
     for group in groups:
         if group not in known:
@@ -79,7 +79,7 @@ def selected(plan: Plan, groups: Sequence[str], ranks: Sequence[int]) -> list[Me
 
 
 def created(plan: Plan, members: Sequence[Member]) -> Iterator[dict[str, Any]]:
-    """What musterd creates for the experiment in epoch 0, as far as these members go."""
+    """Yield what musterd creates for the experiment in epoch 0, as far as these members go."""
     yield render_service(plan)
     yield from (render_claim(plan, claim) for claim in plan.claims)
     for member in members:
@@ -87,7 +87,7 @@ def created(plan: Plan, members: Sequence[Member]) -> Iterator[dict[str, Any]]:
 
 
 def heading(file: str, plan: Plan, pods: int) -> Iterator[str]:
-    """What a reader of the YAML has to know about it."""
+    """Yield what a reader of the YAML has to know about it."""
     shown = f"{pods} pods" if pods == plan.size else f"{pods} of {plan.size} pods"
     yield f"What Muster makes of {file}: the Experiment, its headless Service, and {shown} of epoch 0."
     if plan.uid == PLACEHOLDER_UID:

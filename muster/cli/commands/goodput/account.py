@@ -47,7 +47,7 @@ class Account:
         return share(self.weighted, Bucket.PRODUCTIVE)
 
     def document(self) -> dict[str, Any]:
-        """The same for programs, in seconds."""
+        """Return the account as data, in seconds."""
         return {
             "title": self.title,
             "experiments": self.experiments,
@@ -61,7 +61,7 @@ class Account:
         }
 
     def lines(self) -> Iterator[str]:
-        """A heading, and a bar for each bucket that has time."""
+        """Yield a heading, and a bar for each bucket that has time."""
         yield self._heading()
         seconds = whole_seconds(self.milliseconds)
         for bucket in Bucket:
@@ -90,7 +90,7 @@ class Account:
 
 
 def together(title: str, accounts: Iterable[Account]) -> Account:
-    """The sums of several."""
+    """Return the sums of several."""
     found = list(accounts)
     return Account(
         title,
@@ -103,7 +103,7 @@ def together(title: str, accounts: Iterable[Account]) -> Account:
 
 
 def share(of: Mapping[Bucket, float], bucket: Bucket) -> float | None:
-    """The part that a bucket has; None where there is nothing to share."""
+    """Return the part that a bucket has; None where there is nothing to share."""
     whole = sum(of.values())
     return of.get(bucket, 0) / whole if whole > 0 else None
 
@@ -115,6 +115,6 @@ def percent(part: float) -> str:
 
 
 def bar(part: float) -> str:
-    """A bar as long as the part, in eighths of a column, and at least one of them."""
+    """Return a bar as long as the part, in eighths of a column, and at least one of them."""
     whole, rest = divmod(max(1, round(8 * COLUMNS * part)), 8)
     return "█" * whole + (EIGHTHS[rest] if rest else "")

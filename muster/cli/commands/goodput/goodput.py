@@ -73,7 +73,7 @@ def goodput(
 
 
 def account_of(seen: Snapshot, sums: Goodput, now: float) -> Account:
-    """The time of one experiment until now."""
+    """Return the time of one experiment until now."""
     counted = sums.at(now)
     times = {bucket: float(counted.of(bucket)) for bucket in Bucket}
     held = USUAL.count(tuple((each.resource, each.count) for each in seen.status.devices))
@@ -123,7 +123,7 @@ async def _weeks(chosen: ClusterChoice, source: Source, count: int, name: str, *
 
 
 def _remark(accounts: Sequence[Account]) -> None:
-    """What the figures do not hold."""
+    """Print what the figures do not hold."""
     experiments = sum(each.experiments for each in accounts)
     silent = experiments - sum(each.by_steps for each in accounts)
     if not accounts:

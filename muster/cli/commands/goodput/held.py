@@ -55,14 +55,14 @@ class Usage:
 
 
 def by_counters(by: str, window: int, counter: str = COUNTER, of: str = "bucket") -> str:
-    """The expression for the seconds of each namespace or operator, by bucket or by cause."""
+    """Return the expression for the seconds of each namespace or operator, by bucket or by cause."""
     labels = f"cluster, resource, {of}" + (f", {by}" if by else "")
     each = f"max by ({_PROCESS}, namespace, operator, resource, {of}) (increase({counter}[{window}s]))"
     return f"sum by ({labels}) ({each})"
 
 
 def by_owner(label: str, resource: str, window: int) -> str:
-    """The expression for the seconds of each value of a label of owners, on one resource."""
+    """Return the expression for the seconds of each value of a label of owners, on one resource."""
 
     def seconds(kind: str, source: str = "", chosen: str = "") -> str:
         series = f"muster_experiment_{kind}_seconds_total{chosen}[{window}s]"
@@ -85,7 +85,7 @@ def by_owner(label: str, resource: str, window: int) -> str:
 
 
 async def used(prometheus: Prometheus, part: str, now: float, window: int) -> list[Usage]:
-    """What each part has held in so many seconds until now, the most first.
+    """Return what each part has held in so many seconds until now, the most first.
 
     ``part`` is namespace, operator, a label of owners as metrics have it, or empty for all together.
     """
@@ -113,13 +113,13 @@ def _key(labels: Mapping[str, str], part: str) -> _Key:
 
 
 async def begins_later(prometheus: Prometheus, now: float, window: int) -> bool:
-    """Whether nothing of musterd was scraped in the first hour of so many seconds until now."""
+    """Return whether nothing of musterd was scraped in the first hour of so many seconds until now."""
     if window <= EARLY:
         return False
     return not await prometheus.ask(f"group(last_over_time(muster_build_info[{EARLY}s]))", now - window + EARLY)
 
 
 def _hours(seconds: Mapping[str, float]) -> dict[Bucket, float]:
-    """Of the productive seconds those that were taken back are left out: they are in the bucket that they belong to."""
+    """Return the hours, without productive seconds that were taken back: these are in their own bucket."""
     productive = max(0.0, seconds.get(Bucket.PRODUCTIVE, 0.0) - seconds.get(TAKEN_BACK, 0.0))
     return {Bucket.PRODUCTIVE: productive / 3600} | {each: seconds.get(each, 0.0) / 3600 for each in BADPUT}

@@ -88,7 +88,7 @@ class Prometheus:
         await self._session.close()
 
     async def ask(self, promql: str, at: float) -> list[tuple[Mapping[str, str], float]]:
-        """The labels and the value of each series at that second; a value that is no number is left out."""
+        """Return the labels and the value of each series at that second; a value that is no number is left out."""
         try:
             status, body = await self._answer({"query": promql, "time": f"{at:.3f}"})
             if len(body) > LARGEST:
@@ -128,5 +128,5 @@ class Prometheus:
 
 
 def quoted(value: str) -> str:
-    """A text of PromQL."""
+    """Return a text of PromQL."""
     return msgspec.json.encode(value).decode()

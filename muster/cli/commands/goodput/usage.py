@@ -74,7 +74,7 @@ def usage(source: Source, by: str, owner_label: str, since: float, output: str |
 
 
 async def _found(source: Source, part: str, now: float, window: int) -> tuple[list[Usage], list[str]]:
-    """The parts, and what their figures do not hold."""
+    """Return the parts, and what their figures do not hold."""
     from muster.cli.commands.goodput.prometheus import Prometheus
 
     async with Prometheus(source) as prometheus:
@@ -115,7 +115,7 @@ def _table(found: Sequence[Usage], by: str) -> list[str]:
 
 
 def _lost(found: Sequence[Usage]) -> dict[str, float]:
-    """The hours that were lost to each cause, the most first."""
+    """Return the hours that were lost to each cause, the most first."""
     sums = {cause: sum(each.lost.get(cause, 0.0) for each in found) for each in found for cause in each.lost}
     return dict(sorted(sums.items(), key=lambda one: (-one[1], one[0])))
 
@@ -133,7 +133,7 @@ def _lost_table(found: Sequence[Usage], by: str) -> list[str]:
 
 
 def _record(each: Usage, by: str) -> dict[str, str | float]:
-    """The hours as a flat record, of which ``lost_to_node`` is a part of the buckets that are wasted."""
+    """Return the hours as a flat record, of which ``lost_to_node`` is a part of the buckets that are wasted."""
     hours = {bucket.value: round(value, 4) for bucket, value in each.hours.items()}
     lost = {f"lost_to_{printable(cause)}": round(value, 4) for cause, value in each.lost.items()}
     return {
@@ -147,7 +147,7 @@ def _record(each: Usage, by: str) -> dict[str, str | float]:
 
 
 def _csv(found: Sequence[Usage], by: str) -> str:
-    """The same for spreadsheets. A text in which one would see a formula begins with an apostrophe."""
+    """Return the table as CSV. A text that a spreadsheet would take for a formula begins with an apostrophe."""
     text = io.StringIO()
     causes = sorted({f"lost_to_{printable(cause)}" for each in found for cause in each.lost})
     columns = ["cluster", by, "resource", "held", *Bucket, *causes]

@@ -20,7 +20,7 @@ WEEK: Final = timedelta(days=7)
 
 
 def weeks(now: float, count: int) -> Iterator[tuple[datetime, float]]:
-    """The last weeks with the present one last: each Monday 00:00 UTC, and when the week ends, or now."""
+    """Yield the last weeks with the present one last: each Monday 00:00 UTC, and when the week ends, or now."""
     today = datetime.fromtimestamp(now, UTC).replace(hour=0, minute=0, second=0, microsecond=0)
     monday = today - timedelta(days=today.weekday())
     for back in reversed(range(count)):
@@ -34,7 +34,7 @@ def selector(labels: Mapping[str, str]) -> str:
 
 
 async def by_week(source: Source, labels: Mapping[str, str], now: float, count: int) -> list[Account]:
-    """The sums of each week. Raises ``MusterError`` where Prometheus does not answer with them."""
+    """Return the sums of each week. Raises ``MusterError`` where Prometheus does not answer with them."""
     async with Prometheus(source) as prometheus:
         asked = [_week(prometheus, selector(labels), begin, end) for begin, end in weeks(now, count)]
         return list(await asyncio.gather(*asked))

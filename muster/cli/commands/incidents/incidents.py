@@ -119,7 +119,7 @@ def _several(
 async def _found(
     chosen: ClusterChoice, page: str, token_file: Path | None, *, everywhere: bool
 ) -> tuple[IncidentListing, bool]:
-    """What there is, and whether it is read from Events."""
+    """Return what there is, and whether it is read from Events."""
     if page:
         token = read_token(token_file) if token_file is not None else ""
         asked = await patient(from_page(page, token), "asking musterd")
@@ -135,7 +135,7 @@ async def _found(
 
 
 def _within(found: IncidentListing, namespace: str | None) -> IncidentListing:
-    """Those that a run of the namespace is part of."""
+    """Return the incidents that a run of the namespace is part of."""
     if namespace is None:
         return found
     kept = [each for each in found.incidents if any(run.startswith(f"{namespace}/") for run in each.runs)]

@@ -19,7 +19,7 @@ SHOWN: Final = 3
 
 
 def table(found: Sequence[IncidentReport], now: float, places: tuple[str, Sequence[str]] | None = None) -> list[str]:
-    """The heading and the lines. ``places`` is a column before the others: its heading, and where each one is."""
+    """Return heading and lines. ``places`` is a column before the others: its heading, and where each one is."""
     rows = (
         (
             printable(f"{each.kind} {each.subject}"),
@@ -38,7 +38,7 @@ def table(found: Sequence[IncidentReport], now: float, places: tuple[str, Sequen
 
 
 def above(found: Sequence[IncidentReport], now: float) -> list[str]:
-    """The lines that stand above a list of experiments: the first incidents, and how many there are beside them."""
+    """Return the lines above a list of experiments: the first incidents, and how many more there are."""
     lines = []
     for each in found[:SHOWN]:
         held, ago = _accelerators(each), since(moment(each.since), now)

@@ -179,7 +179,7 @@ async def _found(chosen: ClusterChoice, page: str, token_file: Path | None, stor
 
 
 async def _from_stored(resources: ResourceClient, stored: str) -> NodeListing:
-    """What the leader has written. Raises ``MusterError``."""
+    """Return what the leader has written. Raises ``MusterError``."""
     namespace, slash, name = stored.partition("/")
     if not slash:
         raise MusterError(f"--stored {printable(stored)} is no NAMESPACE/NAME, such as {STORED}")
@@ -198,7 +198,7 @@ async def _from_stored(resources: ResourceClient, stored: str) -> NodeListing:
 
 
 async def _is_control_plane(resources: ResourceClient, node: str) -> bool | None:
-    """By the labels of the node; None where they cannot be read."""
+    """Return whether it is of the control plane, by the labels of the node; None where they cannot be read."""
     try:
         found = await resources.get(core(None, "nodes", node))
     except MusterError:

@@ -48,7 +48,7 @@ class Placed(Generic[R]):
 
 
 def pages_of(page: str, contexts: str) -> list[str]:
-    """The addresses that ``--page`` names, each once. Raises ``UsageError``."""
+    """Return the addresses that ``--page`` names, each once. Raises ``UsageError``."""
     found = list(dict.fromkeys(filter(None, (each.strip() for each in page.split(",")))))
     if found and contexts:
         raise click.UsageError("--page and --contexts exclude each other")
@@ -58,7 +58,7 @@ def pages_of(page: str, contexts: str) -> list[str]:
 
 
 async def of_pages(pages: Sequence[str], ask: Callable[[str], Awaitable[L]]) -> list[Answer[L]]:
-    """The answers of several musterds, by the names of their shards or else by their addresses."""
+    """Return the answers of several musterds, by the names of their shards or else by their addresses."""
     hosts = (urlsplit(page).netloc.rpartition("@")[2] or page for page in pages)
     found = await asyncio.gather(*(_answer(host, ask(page)) for host, page in zip(hosts, pages, strict=True)))
     return [Answer(each.found.shard, each.found) if each.found and each.found.shard else each for each in found]
@@ -67,7 +67,7 @@ async def of_pages(pages: Sequence[str], ask: Callable[[str], Awaitable[L]]) -> 
 async def of_contexts(
     chosen: ClusterChoice, contexts: str, ask: Callable[[ClusterChoice], Awaitable[L]]
 ) -> list[Answer[L]]:
-    """The answers of several clusters."""
+    """Return the answers of several clusters."""
     asked = (_answer(name, ask(choice)) for name, choice in choices(chosen, contexts).items())
     return list(await asyncio.gather(*asked))
 
@@ -83,7 +83,7 @@ async def _answer(place: str, asked: Awaitable[L]) -> Answer[L]:
 
 
 def incidents_of(answers: Iterable[Answer[IncidentListing]], *, merged: bool) -> list[Placed[IncidentReport]]:
-    """The incidents of all that answered, the most urgent first; of shards each subject once."""
+    """Return the incidents of all that answered, the most urgent first; of shards each subject once."""
     found: defaultdict[tuple[str, ...], list[tuple[str, IncidentReport]]] = defaultdict(list)
     for answer in answers:
         for each in answer.found.incidents if answer.found is not None else ():
@@ -93,7 +93,7 @@ def incidents_of(answers: Iterable[Answer[IncidentListing]], *, merged: bool) ->
 
 
 def _one(reports: Sequence[IncidentReport]) -> IncidentReport:
-    """One incident of those that several shards have of one subject. A run belongs to one shard."""
+    """Return one incident of those that several shards have of one subject. A run belongs to one shard."""
     if len(reports) == 1:
         return reports[0]
     largest = max(reports, key=lambda each: len(each.runs))
@@ -119,7 +119,7 @@ def _one(reports: Sequence[IncidentReport]) -> IncidentReport:
 
 
 def nodes_of(answers: Iterable[Answer[NodeListing]], *, merged: bool) -> list[Placed[NodeReport]]:
-    """The nodes of all that answered, suspects first and then by runs; of shards each node once.
+    """Return the nodes of all that answered, suspects first and then by runs; of shards each node once.
 
     What makes a node suspect is said of the runs of one shard, so it stays with the shard that has most of them.
     """
@@ -136,7 +136,7 @@ def nodes_of(answers: Iterable[Answer[NodeListing]], *, merged: bool) -> list[Pl
 
 
 def document(one: Placed[IncidentReport] | Placed[NodeReport], *, clustered: bool) -> dict[str, object]:
-    """The same for programs: with its ``context``, or with the ``shards`` that have it."""
+    """Return the incident as data: with its ``context``, or with the ``shards`` that have it."""
     where: dict[str, object] = {"context": one.places[0]} if clustered else {"shards": list(one.places)}
     return {**where, **to_builtins(one.report)}
 

@@ -42,12 +42,12 @@ NOT_LOOKED: Final = (
 
 
 async def from_page(url: str, token: str = "") -> IncidentListing:
-    """The incidents that the musterd at that address shows to the owner of ``token``. Raises ``MusterError``."""
+    """Return the incidents that the musterd at that address shows to the owner of ``token``. Raises ``MusterError``."""
     return await _asked(url, "/incidents.json", IncidentListing, token)
 
 
 async def nodes_from_page(url: str, token: str = "") -> NodeListing:
-    """The same of the nodes that failed runs."""
+    """Return the nodes that failed runs, as that musterd shows them."""
     return await _asked(url, "/nodes.json", NodeListing, token)
 
 
@@ -83,7 +83,7 @@ async def _asked(url: str, path: str, kind: type[L], token: str) -> L:
 
 
 def local_page(chosen: ClusterChoice, client: Client) -> str:
-    """The address of the musterd of ``muster local up``, where the client is of that cluster; else empty."""
+    """Return the address of the musterd of ``muster local up``, where the client is of that cluster; else empty."""
     from muster.local.home import Home, default_home
 
     note = Home(default_home()).noted_daemon() if chosen.is_local(client) else None
@@ -91,7 +91,7 @@ def local_page(chosen: ClusterChoice, client: Client) -> str:
 
 
 async def from_events(client: Client, found: Iterable[Snapshot], namespace: str | None) -> list[IncidentReport]:
-    """The incidents that Stuck runs among ``found`` are part of, as their last Event says; the largest first.
+    """Return the incidents that Stuck runs among ``found`` are part of, as their last Event says; the largest first.
 
     ``namespace`` None: Events of all namespaces. Raises ``ApiError``.
     """
@@ -117,7 +117,7 @@ async def from_events(client: Client, found: Iterable[Snapshot], namespace: str 
 
 
 async def lines_above(client: Client, found: Iterable[Snapshot], namespace: str | None) -> list[str]:
-    """The lines that stand above a list of experiments; where Events cannot be read, why."""
+    """Return the lines that stand above a list of experiments; where Events cannot be read, why."""
     try:
         return above(await from_events(client, found, namespace), time.time())
     except ApiError as error:
@@ -125,7 +125,7 @@ async def lines_above(client: Client, found: Iterable[Snapshot], namespace: str 
 
 
 def _of_now(event: EventSummary, seen: Snapshot) -> bool:
-    """It is said of the present trouble. The time of an Event has whole seconds."""
+    """Return whether an Event is about the present trouble. The time of an Event has whole seconds."""
     stuck = seen.condition("Stuck")
     return seen.watched is not None or stuck is None or (event.at or 0) >= int(stuck.since)
 

@@ -25,7 +25,7 @@ class Signal(click.ParamType[signal.Signals]):
     def convert(
         self, value: str | signal.Signals, param: click.Parameter | None, ctx: click.Context | None
     ) -> signal.Signals:
-        """The signal."""
+        """Return the signal."""
         if isinstance(value, signal.Signals):
             return value
         word = value.upper()
@@ -53,7 +53,7 @@ def send(process: int, number: signal.Signals) -> None:
 
 
 def _session(leader: int) -> Iterator[int]:
-    """The other processes of a session."""
+    """Yield the other processes of a session."""
     for entry in Path("/proc").iterdir():
         if entry.name.isdecimal() and int(entry.name) != leader:
             with contextlib.suppress(FileNotFoundError, ProcessLookupError):

@@ -33,7 +33,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def listing_options(command: F) -> F:
-    """The options of a list: ``--watch``, ``--all-namespaces``, ``--phase``."""
+    """Return the options of a list: ``--watch``, ``--all-namespaces``, ``--phase``."""
     for option in reversed(
         (
             click.option("-w", "--watch", is_flag=True, help="Print every change, until interrupted."),
@@ -46,7 +46,7 @@ def listing_options(command: F) -> F:
 
 
 def phase_option(phases: Sequence[str], text: str) -> Callable[[F], F]:
-    """The option ``--phase``, in any case of letters."""
+    """Return the option ``--phase``, in any case of letters."""
     return click.option("--phase", "phases", type=click.Choice(phases, case_sensitive=False), multiple=True, help=text)
 
 
@@ -118,19 +118,19 @@ def run_list(
 
 
 def in_phase(seen: Snapshot, phases: Collection[str]) -> bool:
-    """Whether the experiment is in one of the phases; none given means all."""
+    """Return whether the experiment is in one of the phases; none given means all."""
     return not phases or (seen.phase or SUBMITTED) in phases
 
 
 def held(seen: Snapshot) -> dict[str, int]:
-    """The accelerators that its pods hold, as far as the status says it, by resource."""
+    """Return the accelerators that its pods hold, as far as the status says it, by resource."""
     return USUAL.of(tuple((printable(each.resource), each.count) for each in seen.status.devices))
 
 
 def row(
     seen: Snapshot, now: float, *, namespaced: bool, wide: bool = False, clustered: bool = False
 ) -> tuple[str, ...]:
-    """The cells of one experiment."""
+    """Return the cells of one experiment."""
     cells: tuple[str, ...] = (
         printable(seen.name),
         TERMINAL.phase(seen.phase) if seen.phase else "-",
@@ -148,17 +148,17 @@ def row(
 
 
 def place_of(seen: Snapshot, *, namespaced: bool, clustered: bool) -> tuple[str, ...]:
-    """Where it is: the cells before those of the experiment."""
+    """Return where it is: the cells before those of the experiment."""
     return ((printable(seen.context),) if clustered else ()) + ((printable(seen.namespace),) if namespaced else ())
 
 
 def placed(headings: tuple[str, ...], *, namespaced: bool, clustered: bool) -> tuple[str, ...]:
-    """The headings with those of ``place_of``."""
+    """Return the headings with those of ``place_of``."""
     return (("CONTEXT",) if clustered else ()) + (("NAMESPACE",) if namespaced else ()) + headings
 
 
 def documents(found: Sequence[Snapshot]) -> dict[str, Any]:
-    """The objects as a List; where several clusters were asked, each with the context that it was read through."""
+    """Return the objects as a List; of several clusters each with the context that it was read through."""
     items = [{"context": seen.context, **seen.raw} if seen.context else seen.raw for seen in found]
     return {"apiVersion": "v1", "kind": "List", "items": items}
 
@@ -228,7 +228,7 @@ async def watch_experiments(
 
 
 def _stream(raw: dict[str, Any], name: str, output: str) -> None:
-    """One document per change: JSON lines, or YAML documents."""
+    """Print one document per change: JSON lines, or YAML documents."""
     if output == "name":
         data(printable(name))
     elif output == "json":

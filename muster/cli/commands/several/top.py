@@ -126,7 +126,7 @@ def _print(
 
 
 def worst_first(found: Iterable[Snapshot], now: float, *, over: bool) -> list[Snapshot]:
-    """The experiments that need a look, then the others; of equal ones that whose idle accelerators are most.
+    """Return the experiments that need a look, then the others; of equal ones that whose idle accelerators are most.
 
     Then the longest in its phase comes first.
     """
@@ -144,7 +144,7 @@ def _place(seen: Snapshot, now: float) -> int:
 
 
 def _over(seen: Snapshot, now: float) -> bool:
-    """Nothing is to be looked at any more: it has ended, and has not failed since yesterday."""
+    """Return whether no look is due: it has ended, and has not failed since yesterday."""
     return seen.finished and _place(seen, now) >= NOTHING
 
 
@@ -157,7 +157,7 @@ def lines(
     columns: int | None = None,
     room: int | None = None,
 ) -> list[str]:
-    """A line on how many there are, and the table, of experiments of which the worst come first.
+    """Return a line on how many there are, and the table, of experiments of which the worst come first.
 
     It has all its columns, or those that a screen of ``columns`` has room for, and all of them or the first ``room``.
     """
@@ -207,7 +207,7 @@ class Screen:
         """Of several clusters, by context."""
 
     def __rich__(self) -> Group:
-        """The table as it is now; rich asks for it at every frame."""
+        """Return the table as it is now; rich asks for it at every frame."""
         now, size = time.time(), self._console.size
         known = [*self.seen.values(), *self.watched, *(seen for each in self.answers.values() for seen in each.found)]
         found = worst_first(known, now, over=self._over)
