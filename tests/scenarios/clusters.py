@@ -6,12 +6,11 @@ from tests.scenarios.scenario import End, Scenario
 
 SCENARIOS = (
     # Head, then workers, then the submitter, whose success is the experiment's.
-    Scenario("cluster-runs", End("Succeeded", "SuccessPolicyMet"), sizes=(4,), operators=CLUSTERS, core=True),
+    Scenario("cluster-runs", End("Succeeded", "SuccessPolicyMet"), operators=CLUSTERS, core=True),
     # A worker is preempted and runs again while the job goes on.
     Scenario(
         "cluster-worker-preempted",
         End("Succeeded", "SuccessPolicyMet", disruptions=1, cause=("PreemptionByScheduler", 1)),
-        sizes=(4,),
         operators=CLUSTERS,
         incidents=(Preempted(rank=1),),
         run=60.0,
@@ -20,7 +19,6 @@ SCENARIOS = (
     Scenario(
         "cluster-worker-fails",
         End("Succeeded", "SuccessPolicyMet", restarts=1, cause=("Error", 2)),
-        sizes=(4,),
         operators=CLUSTERS,
         incidents=(Fails(rank=2),),
         run=60.0,
@@ -29,7 +27,6 @@ SCENARIOS = (
     Scenario(
         "cluster-head-preempted",
         End("Succeeded", "SuccessPolicyMet", epoch=1, disruptions=1, cause=("PreemptionByScheduler", 0)),
-        sizes=(4,),
         operators=CLUSTERS,
         incidents=(Preempted(rank=0),),
     ),
@@ -37,7 +34,6 @@ SCENARIOS = (
     Scenario(
         "cluster-submitter-preempted",
         End("Succeeded", "SuccessPolicyMet", disruptions=1, cause=("PreemptionByScheduler", -1)),
-        sizes=(4,),
         operators=CLUSTERS,
         incidents=(Preempted(rank=-1),),
         run=40.0,
@@ -46,7 +42,6 @@ SCENARIOS = (
     Scenario(
         "cluster-job-fails",
         End("Succeeded", "SuccessPolicyMet", epoch=1, restarts=1, cause=("Error", -1)),
-        sizes=(4,),
         operators=CLUSTERS,
         incidents=(Fails(rank=-1),),
     ),

@@ -3,19 +3,18 @@
 from tests.scenarios.incidents import EVERY_EPOCH, Fails, Preempted
 from tests.scenarios.objects import jaxjob
 from tests.scenarios.operators import JAXJOBS
-from tests.scenarios.scenario import End, Scenario
+from tests.scenarios.scenario import End, Scenario, disrupted, restarted, succeeded
 
 RAN = ("Created/JAXJobCreated", "(Running/JAXJobRunning)", "Succeeded/JAXJobSucceeded")
 FAILED = ("Created/JAXJobCreated", "(Running/JAXJobRunning)", "Failed/JAXJobFailed")
-SUCCEEDED = End("Succeeded", "AllMembersSucceeded", own={"conditions": RAN})
+SUCCEEDED = succeeded(own={"conditions": RAN})
 
 SCENARIOS = (
     Scenario("jaxjob-runs", SUCCEEDED, sizes=(1, 4), operators=JAXJOBS, core=True),
     # A worker fails and all run again under the same host names.
     Scenario(
         "jaxjob-member-fails",
-        End("Succeeded", "AllMembersSucceeded", epoch=1, restarts=1, cause=("Error", -1), own={"conditions": RAN}),
-        sizes=(4,),
+        restarted(own={"conditions": RAN}),
         operators=JAXJOBS,
         incidents=(Fails(rank=-1),),
         core=True,
@@ -23,15 +22,7 @@ SCENARIOS = (
     # The coordinator is lost while the others hang.
     Scenario(
         "jaxjob-coordinator-preempted",
-        End(
-            "Succeeded",
-            "AllMembersSucceeded",
-            epoch=1,
-            disruptions=1,
-            cause=("PreemptionByScheduler", 0),
-            own={"conditions": RAN},
-        ),
-        sizes=(4,),
+        disrupted("PreemptionByScheduler", rank=0, own={"conditions": RAN}),
         operators=JAXJOBS,
         incidents=(Preempted(rank=0),),
         survivors="hang",
@@ -48,7 +39,6 @@ SCENARIOS = (
             cause=("Error", -1),
             own={"conditions": FAILED},
         ),
-        sizes=(4,),
         operators=JAXJOBS,
         spec=jaxjob(4, backoffLimit=1),
         incidents=(Fails(rank=-1, epochs=EVERY_EPOCH),),
@@ -57,7 +47,6 @@ SCENARIOS = (
     Scenario(
         "jaxjob-never-again",
         End("Failed", "FailureRule", cause=("Error", -1), own={"conditions": FAILED}),
-        sizes=(4,),
         operators=JAXJOBS,
         spec=jaxjob(4, restart="Never"),
         incidents=(Fails(rank=-1),),
@@ -66,7 +55,6 @@ SCENARIOS = (
     Scenario(
         "jaxjob-exit-code",
         End("Failed", "FailureRule", epoch=1, restarts=1, cause=("Error", -1), own={"conditions": FAILED}),
-        sizes=(4,),
         operators=JAXJOBS,
         spec=jaxjob(4, restart="ExitCode"),
         incidents=(Fails(rank=-1, code=143), Fails(rank=-1, epochs=range(1, 2), code=3)),
@@ -75,7 +63,6 @@ SCENARIOS = (
     Scenario(
         "jaxjob-deadline",
         End("Failed", "DeadlineExceeded", clock=60.0, own={"conditions": FAILED}),
-        sizes=(4,),
         operators=JAXJOBS,
         spec=jaxjob(4, activeDeadlineSeconds=60),
         run=900.0,

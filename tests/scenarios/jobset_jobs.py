@@ -4,9 +4,9 @@ from tests.scenarios.incidents import Ends, Fails
 from tests.scenarios.jobsets import COMPLETED, twice
 from tests.scenarios.objects import job, jobset
 from tests.scenarios.operators import JOBSETS
-from tests.scenarios.scenario import End, Scenario
+from tests.scenarios.scenario import End, Scenario, restarted, succeeded
 
-SUCCEEDED = End("Succeeded", "AllMembersSucceeded", own={"restarts": 0, "conditions": COMPLETED})
+SUCCEEDED = succeeded(own={"restarts": 0, "conditions": COMPLETED})
 POLICY_MET = End("Succeeded", "SuccessPolicyMet", own={"terminalState": "Completed", "conditions": COMPLETED})
 IN_ORDER = "(StartupPolicyInProgress/InOrderStartupPolicyInProgress)"
 
@@ -15,7 +15,6 @@ SCENARIOS = (
     Scenario(
         "jobset-in-turn",
         SUCCEEDED,
-        sizes=(4,),
         operators=JOBSETS,
         spec=twice(parallelism=1),
         core=True,
@@ -23,12 +22,7 @@ SCENARIOS = (
     # The second replicated job starts when the first one is ready.
     Scenario(
         "jobset-in-order",
-        End(
-            "Succeeded",
-            "AllMembersSucceeded",
-            own={"conditions": (IN_ORDER, "StartupPolicyCompleted/InOrderStartupPolicyCompleted", *COMPLETED)},
-        ),
-        sizes=(4,),
+        succeeded(own={"conditions": (IN_ORDER, "StartupPolicyCompleted/InOrderStartupPolicyCompleted", *COMPLETED)}),
         operators=JOBSETS,
         spec=jobset(job("a", 2), job("b", 2), startupPolicy={"startupPolicyOrder": "InOrder"}),
         core=True,
@@ -36,15 +30,7 @@ SCENARIOS = (
     # The second one waits for the completion of the first, also in the next run of both.
     Scenario(
         "jobset-depends-on",
-        End(
-            "Succeeded",
-            "AllMembersSucceeded",
-            epoch=1,
-            restarts=1,
-            cause=("Error", -1),
-            own={"restarts": 1, "restartsCountTowardsMax": 1},
-        ),
-        sizes=(4,),
+        restarted(own={"restarts": 1, "restartsCountTowardsMax": 1}),
         operators=JOBSETS,
         spec=jobset(
             job("a", 2, job={"backoffLimit": 0}),
@@ -58,7 +44,6 @@ SCENARIOS = (
     Scenario(
         "jobset-any-job-is-enough",
         POLICY_MET,
-        sizes=(4,),
         operators=JOBSETS,
         spec={**twice(), "successPolicy": {"operator": "Any"}},
         incidents=(Ends(rank=2), Ends(rank=3)),
@@ -68,7 +53,6 @@ SCENARIOS = (
     Scenario(
         "jobset-target",
         POLICY_MET,
-        sizes=(4,),
         operators=JOBSETS,
         spec=jobset(job("a", 2), job("b", 2), successPolicy={"operator": "All", "targetReplicatedJobs": ["b"]}),
         incidents=(Ends(rank=2), Ends(rank=3, after=9.0)),
@@ -79,7 +63,6 @@ SCENARIOS = (
     Scenario(
         "jobset-job-takes-too-long",
         End("Failed", "FailureRule", cause=("DeadlineExceeded", 0), own={"conditions": ("Failed/FailedJobs",)}),
-        sizes=(4,),
         operators=JOBSETS,
         spec=twice(activeDeadlineSeconds=60),
         run=900.0,

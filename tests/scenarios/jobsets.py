@@ -5,7 +5,7 @@ from typing import Any
 from tests.scenarios.incidents import EVERY_EPOCH, Fails, Preempted
 from tests.scenarios.objects import job, jobset
 from tests.scenarios.operators import JOBSETS
-from tests.scenarios.scenario import End, Scenario
+from tests.scenarios.scenario import End, Scenario, restarted, succeeded
 
 COMPLETED = ("Completed/AllJobsCompleted",)
 RESTARTED = ("(RestartingJobSet/JobSetCompleted)", *COMPLETED)
@@ -33,20 +33,14 @@ def on_failure(limit: int) -> dict[str, Any]:
 SCENARIOS = (
     Scenario(
         "jobset-runs",
-        End(
-            "Succeeded",
-            "AllMembersSucceeded",
-            own={"restarts": 0, "terminalState": "Completed", "conditions": COMPLETED},
-        ),
-        sizes=(4,),
+        succeeded(own={"restarts": 0, "terminalState": "Completed", "conditions": COMPLETED}),
         operators=JOBSETS,
         core=True,
     ),
     # A pod fails, and its Job replaces it after 10 s: the JobSet does not notice.
     Scenario(
         "jobset-pod-replaced",
-        End("Succeeded", "AllMembersSucceeded", cause=("Error", -1), own={"restarts": 0, "conditions": COMPLETED}),
-        sizes=(4,),
+        succeeded(cause=("Error", -1), own={"restarts": 0, "conditions": COMPLETED}),
         operators=JOBSETS,
         incidents=(Fails(rank=-1),),
         core=True,
@@ -54,8 +48,7 @@ SCENARIOS = (
     # The same pod fails twice: the second one waits for 20 s.
     Scenario(
         "jobset-pod-replaced-twice",
-        End("Succeeded", "AllMembersSucceeded", cause=("Error", -1), own={"restarts": 0, "conditions": COMPLETED}),
-        sizes=(4,),
+        succeeded(cause=("Error", -1), own={"restarts": 0, "conditions": COMPLETED}),
         operators=JOBSETS,
         incidents=(Fails(rank=-1, attempts=range(2), after=4.0),),
         run=60.0,
@@ -63,8 +56,7 @@ SCENARIOS = (
     # The kubelet would start a container again: the pod is replaced, and its limit of two is two runs.
     Scenario(
         "jobset-on-failure",
-        End("Succeeded", "AllMembersSucceeded", cause=("Error", -1), own={"restarts": 0, "conditions": COMPLETED}),
-        sizes=(4,),
+        succeeded(cause=("Error", -1), own={"restarts": 0, "conditions": COMPLETED}),
         operators=JOBSETS,
         spec=on_failure(2),
         incidents=(Fails(rank=-1),),
@@ -73,7 +65,6 @@ SCENARIOS = (
     Scenario(
         "jobset-on-failure-twice",
         End("Failed", "FailureRule", cause=("Error", -1), own={"conditions": ("Failed/FailedJobs",)}),
-        sizes=(4,),
         operators=JOBSETS,
         spec=on_failure(2),
         incidents=(Fails(rank=-1, attempts=range(2), after=4.0),),
@@ -82,8 +73,7 @@ SCENARIOS = (
     # A Job fails, and all Jobs run again.
     Scenario(
         "jobset-restarts",
-        End("Succeeded", "AllMembersSucceeded", epoch=1, restarts=1, cause=("Error", -1), own=RAN_AGAIN),
-        sizes=(4,),
+        restarted(own=RAN_AGAIN),
         operators=JOBSETS,
         spec=twice({"maxRestarts": 2}, backoffLimit=0),
         incidents=(Fails(rank=-1),),
@@ -105,7 +95,6 @@ SCENARIOS = (
                 "conditions": ("(RestartingJobSet/JobSetFailed)", "Failed/ReachedMaxRestarts"),
             },
         ),
-        sizes=(4,),
         operators=JOBSETS,
         spec=twice({"maxRestarts": 1}, backoffLimit=0),
         incidents=(Fails(rank=-1, epochs=EVERY_EPOCH),),
@@ -114,14 +103,9 @@ SCENARIOS = (
     # Restarts that are not to be counted go on although none is allowed.
     Scenario(
         "jobset-ignores-its-maximum",
-        End(
-            "Succeeded",
-            "AllMembersSucceeded",
-            epoch=2,
-            cause=("Error", -1),
-            own={"restarts": 2, "restartsCountTowardsMax": None, "conditions": RESTARTED},
+        succeeded(
+            epoch=2, cause=("Error", -1), own={"restarts": 2, "restartsCountTowardsMax": None, "conditions": RESTARTED}
         ),
-        sizes=(4,),
         operators=JOBSETS,
         spec=twice({"rules": [{"action": "RestartJobSetAndIgnoreMaxRestarts"}]}, backoffLimit=0),
         incidents=(Fails(rank=-1, epochs=range(2)),),
@@ -129,14 +113,7 @@ SCENARIOS = (
     # A Job fails and runs again alone: the other one goes on.
     Scenario(
         "jobset-job-again",
-        End(
-            "Succeeded",
-            "AllMembersSucceeded",
-            restarts=1,
-            cause=("Error", -1),
-            own={"restarts": 0, "conditions": COMPLETED},
-        ),
-        sizes=(4,),
+        succeeded(restarts=1, cause=("Error", -1), own={"restarts": 0, "conditions": COMPLETED}),
         operators=JOBSETS,
         spec=twice({"maxRestarts": 1, "rules": [{"action": "RestartJob"}]}, backoffLimit=0),
         incidents=(Fails(rank=-1),),
@@ -151,7 +128,6 @@ SCENARIOS = (
             cause=("Error", -1),
             own={"terminalState": "Failed", "conditions": ("Failed/FailJobSetFailurePolicyAction",)},
         ),
-        sizes=(4,),
         operators=JOBSETS,
         spec=twice(
             {"maxRestarts": 5, "rules": [{"action": "FailJobSet", "onJobFailureReasons": ["PodFailurePolicy"]}]},
@@ -162,14 +138,7 @@ SCENARIOS = (
     # A preempted pod is replaced, and the rule of its Job says that it is not counted.
     Scenario(
         "jobset-disruption-ignored",
-        End(
-            "Succeeded",
-            "AllMembersSucceeded",
-            disruptions=1,
-            cause=("PreemptionByScheduler", -1),
-            own={"restarts": 0, "conditions": COMPLETED},
-        ),
-        sizes=(4,),
+        succeeded(disruptions=1, cause=("PreemptionByScheduler", -1), own={"restarts": 0, "conditions": COMPLETED}),
         operators=JOBSETS,
         spec=twice(backoffLimit=0, podFailurePolicy=FAILED_ON_CODE),
         incidents=(Preempted(rank=-1),),

@@ -8,16 +8,13 @@ from math import inf
 from tests.scenarios.incidents import Fails
 from tests.scenarios.operators import TOGETHER
 from tests.scenarios.queue_actions import QueueAction, QueueDoes
-from tests.scenarios.scenario import End, Scenario, Trouble, UserAction
-
-SUCCEEDED = End("Succeeded", "AllMembersSucceeded")
+from tests.scenarios.scenario import SUCCEEDED, End, Scenario, Trouble, UserAction, restarted, succeeded
 
 SCENARIOS = (
     # The quota comes after a minute, in which no clock but the total runs: the pending clock would have fired.
     Scenario(
         "queue-admits-late",
         SUCCEEDED,
-        sizes=(4,),
         operators=TOGETHER,  # elsewhere one CPU is enough
         spec={"clocks": {"pending": {"after": "50s", "action": "Restart"}}},
         queue=(QueueAction(0.5, QueueDoes.QUOTA, 3), QueueAction(60.0, QueueDoes.QUOTA, 4)),
@@ -28,15 +25,13 @@ SCENARIOS = (
     Scenario(
         "queue-one-by-one",
         SUCCEEDED,
-        sizes=(4,),
         others={"second": SUCCEEDED},
         quota=4,
     ),
     # A Workload of high priority takes the quota and gives it back a minute later.
     Scenario(
         "queue-preempts",
-        End("Succeeded", "AllMembersSucceeded", epoch=1, disruptions=1, cause=("Preempted", None)),
-        sizes=(4,),
+        succeeded(epoch=1, disruptions=1, cause=("Preempted", None)),
         queue=(QueueAction(15.0, QueueDoes.SUBMIT, from_gang=True), QueueAction(75.0, QueueDoes.FINISH)),
         run=40.0,
         quota=4,
@@ -44,8 +39,7 @@ SCENARIOS = (
     # A queue that is stopped is drained, and goes on a minute later.
     Scenario(
         "queue-drained",
-        End("Succeeded", "AllMembersSucceeded", epoch=1, disruptions=1, cause=("ClusterQueueStopped", None)),
-        sizes=(4,),
+        succeeded(epoch=1, disruptions=1, cause=("ClusterQueueStopped", None)),
         queue=(QueueAction(15.0, QueueDoes.STOP, from_gang=True), QueueAction(75.0, QueueDoes.START)),
         run=40.0,
         quota=4,
@@ -53,8 +47,7 @@ SCENARIOS = (
     # The Workload is deactivated by an administrator, and made active again.
     Scenario(
         "queue-deactivates",
-        End("Succeeded", "AllMembersSucceeded", epoch=1, disruptions=1, cause=("Deactivated", None)),
-        sizes=(4,),
+        succeeded(epoch=1, disruptions=1, cause=("Deactivated", None)),
         queue=(QueueAction(15.0, QueueDoes.DEACTIVATE, from_gang=True), QueueAction(75.0, QueueDoes.ACTIVATE)),
         troubles=(Trouble("Deactivated", ("deactivated",), since=15.0, within=inf, until=75.5),),
         run=40.0,
@@ -63,8 +56,7 @@ SCENARIOS = (
     # A member fails: the gang restarts inside its Workload, and the one that waits goes on waiting.
     Scenario(
         "queue-keeps-place",
-        End("Succeeded", "AllMembersSucceeded", epoch=1, restarts=1, cause=("Error", -1)),
-        sizes=(4,),
+        restarted(),
         incidents=(Fails(rank=-1),),
         others={"second": SUCCEEDED},
         quota=4,
@@ -73,7 +65,6 @@ SCENARIOS = (
     Scenario(
         "queue-down",
         SUCCEEDED,
-        sizes=(4,),
         queue=(QueueAction(0.2, QueueDoes.GO_DOWN), QueueAction(60.0, QueueDoes.COME_UP)),
         troubles=(Trouble("WebhookFailed", ("mworkload.kb.io",), since=1.0, within=5.0, until=95.0),),
         run=60.0,
@@ -83,7 +74,6 @@ SCENARIOS = (
     Scenario(
         "queue-installed-later",
         SUCCEEDED,
-        sizes=(4,),
         queue=(QueueAction(0.0, QueueDoes.UNINSTALL), QueueAction(60.0, QueueDoes.INSTALL)),
         troubles=(Trouble("QueueUnavailable", ("install Kueue",), since=1.0, within=5.0, until=95.0),),
         run=60.0,
@@ -93,7 +83,6 @@ SCENARIOS = (
     Scenario(
         "queue-deadline",
         End("Failed", "DeadlineExceeded", clock=60.0),
-        sizes=(4,),
         spec={"timeout": "60s"},
         queue=(QueueAction(0.5, QueueDoes.STOP),),
         families=("clean",),
@@ -103,7 +92,6 @@ SCENARIOS = (
     Scenario(
         "queue-deleted",
         End(""),
-        sizes=(4,),
         user_actions=(UserAction(15.0, delete=True),),
         others={"second": SUCCEEDED},
         run=40.0,
@@ -112,8 +100,7 @@ SCENARIOS = (
     # Suspended in its queue: the Workload goes with the pods, and the next epoch queues anew.
     Scenario(
         "queue-suspended",
-        End("Succeeded", "AllMembersSucceeded", epoch=1, other_ends=1),
-        sizes=(4,),
+        succeeded(epoch=1, other_ends=1),
         user_actions=(UserAction(15.0, {"suspend": True}), UserAction(60.0, {"suspend": False})),
         run=40.0,
         quota=4,

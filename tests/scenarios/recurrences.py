@@ -3,7 +3,7 @@
 from math import inf
 
 from tests.scenarios.incidents import EVERY_EPOCH, Fails
-from tests.scenarios.scenario import End, Scenario, Trouble
+from tests.scenarios.scenario import End, Scenario, Trouble, restarted
 
 REASON = "SameFailureAgain"
 RAISES = """step EPOCH1
@@ -24,8 +24,7 @@ SCENARIOS = (
     # Three times the same; then the gang succeeds. It is named from the second failure on, and restarted all the same.
     Scenario(
         "same-failure",
-        End("Succeeded", "AllMembersSucceeded", epoch=3, restarts=3, cause=("Error", -1)),
-        sizes=(4,),
+        restarted(3),
         operators=OPERATORS,
         spec=SHADOW,
         incidents=(Fails(epochs=range(3), says=RAISES),),
@@ -36,7 +35,6 @@ SCENARIOS = (
     Scenario(
         "same-failure-ends",
         End("Failed", REASON, epoch=1, restarts=1, cause=("Error", -1)),
-        sizes=(4,),
         operators=OPERATORS,
         spec={"restartPolicy": {"backoffLimit": 6, "sameFailureAction": "Fail"}},
         incidents=(Fails(epochs=EVERY_EPOCH, says=RAISES),),
@@ -46,8 +44,7 @@ SCENARIOS = (
     # Another line, another exception: no failure is the same as the one before it.
     Scenario(
         "failures-differ",
-        End("Succeeded", "AllMembersSucceeded", epoch=3, restarts=3, cause=("Error", -1)),
-        sizes=(4,),
+        restarted(3),
         operators=OPERATORS,
         spec=SHADOW,
         incidents=tuple(Fails(epochs=range(epoch, epoch + 1), says=says) for epoch, says in enumerate(OTHERS)),
@@ -57,8 +54,7 @@ SCENARIOS = (
     # The same failure, 40 steps later each time.
     Scenario(
         "same-failure-later",
-        End("Succeeded", "AllMembersSucceeded", epoch=3, restarts=3, cause=("Error", -1)),
-        sizes=(4,),
+        restarted(3),
         operators=("jax",),
         spec=SHADOW,
         incidents=tuple(
@@ -72,8 +68,7 @@ SCENARIOS = (
     # The same failure at one step each time, after more than five minutes of work.
     Scenario(
         "same-failure-at-a-step",
-        End("Succeeded", "AllMembersSucceeded", epoch=3, restarts=3, cause=("Error", -1)),
-        sizes=(4,),
+        restarted(3),
         operators=("jax",),
         spec=SHADOW,
         incidents=(Fails(epochs=range(3), after=400.0, says=RAISES),),
@@ -85,8 +80,7 @@ SCENARIOS = (
     # One restart is allowed, and three are needed; each comes after more than five minutes of work.
     Scenario(
         "budget-renewed",
-        End("Succeeded", "AllMembersSucceeded", epoch=3, restarts=3, cause=("Error", -1)),
-        sizes=(4,),
+        restarted(3),
         operators=("jax", "pytorch"),
         spec={"restartPolicy": {"backoffLimit": 1, "renewOnProgress": True}},
         incidents=(Fails(epochs=range(3), after=330.0),),

@@ -1,19 +1,17 @@
 """Gangs that step together, one of whose ranks comes to collectives later than the others; and healthy ones."""
 
 from tests.scenarios.incidents import Evaluates, Fails, Slow
-from tests.scenarios.scenario import End, Scenario
+from tests.scenarios.scenario import SUCCEEDED, Scenario, restarted
 
 OPERATORS = ("pytorch",)
 FAMILIES = ("clean", "crash", "error", "late-write", "slow-answer", "hold", "drop", "takeover")
 """Faults that hide what is said, or the daemon that says it."""
-DONE = End("Succeeded", "AllMembersSucceeded")
 
 SCENARIOS = (
     # Half of each step is spent waiting for the last rank, for 7 minutes; then it is as fast as the others.
     Scenario(
         "slow-rank",
-        DONE,
-        sizes=(4,),
+        SUCCEEDED,
         operators=OPERATORS,
         incidents=(Slow(behind=1.0, after=20.0, seconds=440.0),),
         collectives=1.0,
@@ -23,8 +21,7 @@ SCENARIOS = (
     # The slow rank has the store. Another one fails while it is named; the next epoch has no slow rank.
     Scenario(
         "slow-rank-restarts",
-        End("Succeeded", "AllMembersSucceeded", epoch=1, restarts=1, cause=("Error", -1)),
-        sizes=(4,),
+        restarted(),
         operators=OPERATORS,
         incidents=(Slow(behind=1.0, rank=0, epochs=range(1)), Fails(after=450.0)),
         collectives=1.0,
@@ -34,8 +31,7 @@ SCENARIOS = (
     # One rank evaluates for three minutes while the others wait for it. It is no hang.
     Scenario(
         "rank-evaluates",
-        DONE,
-        sizes=(4,),
+        SUCCEEDED,
         operators=OPERATORS,
         incidents=(Evaluates(after=40.0, seconds=180.0),),
         collectives=1.0,
@@ -45,7 +41,7 @@ SCENARIOS = (
     # Steps that vary, members that stall now and then, and one that costs a tenth of each step: nothing is said.
     Scenario(
         "ranks-vary",
-        DONE,
+        SUCCEEDED,
         sizes=(4, 16),
         operators=OPERATORS,
         incidents=(Slow(behind=0.1),),
