@@ -58,9 +58,9 @@ def no_clock_in_the_queue(ends: Any, plan: Plan, record: Record) -> dict[ClockNa
 
 @bug(Hunt("clean", "queue-admits-late"))
 @instead_of(observe, "_progress")
-def every_clock_in_the_queue(progress: Any, seen: observe.Observation, *begins: Any) -> Any:
+def every_clock_in_the_queue(progress: Any, seen: observe.Observation, begins: Any, begins_at: Any) -> Any:
     """The clock over nodes runs from the submission on, also in the queue."""
-    record = progress(seen, *begins)
+    record = progress(seen, begins, begins_at)
     entered = seen.record.phase is Phase.QUEUED and record.phase is Phase.PENDING
     return replace(record, epoch_at=record.started_at) if entered else record
 
