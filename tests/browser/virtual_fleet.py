@@ -4,7 +4,7 @@ Its sentences are those of Muster for such states. Every object is made by ``tes
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 from msgspec.structs import replace as changed
@@ -25,6 +25,7 @@ from muster.state.vocabulary.pod_spec import PodSpec
 from muster.state.vocabulary.record import Cause, Condition, ConditionType, Phase, StoryLine
 from muster.state.vocabulary.rules import ClockAction, ClockName
 from tests.builders import Clock, answer, plan, pod, record
+from tests.daemon.web.subjects import Daemon
 
 NAMESPACES = ("vision", "speech", "robots", "genomics")
 BIG = 10_000
@@ -32,17 +33,8 @@ RACKS = Places({f"r{rack}-n{node}": {LABELS["rack"][0]: f"r{rack}"} for rack in 
 HOUR = 3600.0
 
 
-@dataclass
-class VirtualFleet:
-    """As much of a daemon as the HTTP server asks for."""
-
-    here: list[Subject] = field(default_factory=list)
-
-    def subjects(self) -> Iterator[Subject]:
-        yield from list(self.here)
-
-    def find(self, namespace: str, name: str) -> Subject | None:
-        return next((s for s in self.here if (s.plan.namespace, s.plan.title) == (namespace, name)), None)
+class VirtualFleet(Daemon):
+    """A daemon with these experiments."""
 
     def tracking(self) -> Tracking:
         """The incidents of now, as a daemon that has seen them for a minute shows them."""
@@ -54,12 +46,6 @@ class VirtualFleet:
         """Add it, or let it take the place of the one of its name; its uid."""
         self.here = [each for each in self.here if each.plan.uid != subject.plan.uid] + [subject]
         return subject.plan.uid
-
-    def dead(self) -> Mapping[str, str]:
-        return {}
-
-    def unready(self) -> Mapping[str, str]:
-        return {}
 
     def role(self) -> str:
         return "leading as musterd-7d9f"

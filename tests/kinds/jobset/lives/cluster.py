@@ -22,8 +22,8 @@ from muster.state.vocabulary.actions import (
 )
 from muster.state.vocabulary.pod import Exit, Pod, PodPhase
 from muster.state.vocabulary.record import Record
-
-NOW = 1_000_000.0
+from tests import builders
+from tests.builders import NOW
 
 
 class Cluster:
@@ -210,12 +210,11 @@ class Cluster:
                     attempt = current.get(member.rank, 0)
                     name = self.plan.pod_name(member, epoch, attempt)
                     self.version += 1
-                    pod = Pod(
-                        uid=f"uid-{name}", name=name, namespace=self.plan.namespace, resource_version=self.version,
-                        owner=self.plan.uid, group=member.group, job=member.job, index=member.pod, rank=member.rank,
-                        epoch=epoch, phase=PodPhase.PENDING, ready=False, terminating=False, delete_by=0.0,
-                        scheduled=False, node="", ip="", started=False, waiting_reason="", waiting_message="",
-                        exit=None, disruption="", attempt=attempt,
+                    pod = builders.pod(
+                        member.rank, uid=f"uid-{name}", name=name, namespace=self.plan.namespace,
+                        resource_version=self.version, owner=self.plan.uid, group=member.group, job=member.job,
+                        index=member.pod, epoch=epoch, attempt=attempt, phase=PodPhase.PENDING, ready=False,
+                        scheduled=False, started=False, node="", ip="",
                     )  # fmt: skip
                     assert name not in self.pods, f"{name} is created twice"
                     self.view.change(None, pod)
