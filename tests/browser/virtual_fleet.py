@@ -222,11 +222,11 @@ def others(now: float) -> Iterator[Subject]:
             )  # fmt: skip
 
 
-def big(now: float, size: int = BIG) -> Subject:
+def big(now: float) -> Subject:
     """10,000 ranks; some of them are missing, for four different causes."""
-    bare = made("vision", "ten-thousand", size=size, pods=()).plan
+    bare = made("vision", "ten-thousand", size=BIG, pods=()).plan
     pods, states = [], []
-    for rank in range(size):
+    for rank in range(BIG):
         trouble = rank % 997
         if trouble == 3:
             pods.append(member(bare, rank, started=False, ready=False, scheduled=False, node="",
@@ -238,17 +238,17 @@ def big(now: float, size: int = BIG) -> Subject:
             pods.append(member(bare, rank))
         states.append(RankState.MISSING if trouble in (3, 5, 7, 9) else RankState.ARRIVED)
     missing = sum(state is RankState.MISSING for state in states)
-    says = f"{size - missing}/{size} ranks arrived; missing ranks 3, 5, 7 and {missing - 3} more"
+    says = f"{BIG - missing}/{BIG} ranks arrived; missing ranks 3, 5, 7 and {missing - 3} more"
     return made(
-        "vision", "ten-thousand", size=size, pods=pods, phase=Phase.ASSEMBLING, phase_at=now - 200,
+        "vision", "ten-thousand", size=BIG, pods=pods, phase=Phase.ASSEMBLING, phase_at=now - 200,
         started_at=now - 400, epoch_at=now - 400, scheduled_at=now - 250, assembling_at=now - 200, message=says,
         heard=answer(*states, at=now),
     )  # fmt: skip
 
 
-def dead_rack(now: float, runs: int = 12) -> Iterator[Subject]:
+def dead_rack(now: float) -> Iterator[Subject]:
     """Runs of four namespaces whose nodes are those of one rack, which is away."""
-    for number in range(runs):
+    for number in range(12):
         namespace, name = NAMESPACES[number % 4], f"pretrain-{number:02d}"
         pods = [
             member(

@@ -117,14 +117,14 @@ class Cluster:
             self._gone(pod)
         self.step()
 
-    def delete(self, group: str = "w", job: int = 0, index: int = 0, *, code: int = 143) -> None:
+    def delete(self, group: str = "w", job: int = 0, index: int = 0) -> None:
         """Somebody deletes the pod, which ends in its grace period."""
         for pod in self.of(group, job, index):
             self._set(pod, terminating=True)
             self.hold(pod.name)
             self.step()
         for pod in self.of(group, job, index):
-            self._end(pod, code)
+            self._end(pod, 143)
         self.step(1.0)
 
     def lose_unseen(self, group: str = "w", job: int = 0, index: int = 0) -> None:
