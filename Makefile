@@ -105,11 +105,13 @@ packages: $(READY)
 	  rm -r "$$dist" "$$dist.log"; exit $$status
 
 simulate: $(READY) ## Prove decisions under faults: each fault in each phase of each scenario, and RUNS random plans; SHARE=1: CI's part
-	@$(BIN)/python -m tests.simulation --part $(PART) --every $(EVERY) --runs $(RUNS) --soak $(SOAK) --real $(FAULTS)
+	@$(BIN)/python -m tests.simulation --part $(PART) --every $(EVERY) --runs $(RUNS) --soak $(SOAK)
+	@$(BIN)/python -m tests.faults --runs $(FAULTS)
 	@$(BIN)/python -m tests.diagnosis.job_hours --hours $(HOURS)
 
 simulate-all: $(READY) ## Prove the same in full: each fault at each boundary with each gang, 100,000 random plans; FULL=1: at each step
-	@$(BIN)/python -m tests.simulation --all --runs 100000 --soak 10000 --real 212 $(if $(FULL),--everywhere)
+	@$(BIN)/python -m tests.simulation --all --runs 100000 --soak 10000 $(if $(FULL),--everywhere)
+	@$(BIN)/python -m tests.faults --runs 212
 
 proof-all: real real-node fleet simulate planted-bugs fuzz mutants ## Play all of which CI plays a part: some hours
 

@@ -1,11 +1,9 @@
-"""Chromium and its driver: each from PATH, else Debian's, unpacked once into a cache.
+"""Chromium and its driver: each from PATH, else Debian's (``tests.tools.debian``).
 
-Nothing is installed: `apt-get download` fetches the packages that this machine lacks as any user, verified by apt's
-signatures, and `dpkg-deb -x` unpacks them below ~/.cache/muster-chromium. MUSTER_CHROMIUM_CACHE names another folder.
-A machine that has one of the two gets the other one only. Where the browser is Debian's, both are of one version.
+They are unpacked below ~/.cache/muster-chromium. MUSTER_CHROMIUM_CACHE names another folder. A machine that has one of
+the two gets the other one only. Where the browser is Debian's, both are of one version.
 """
 
-import fcntl
 import os
 import shutil
 import subprocess
@@ -18,6 +16,9 @@ from pathlib import Path
 from selenium.common.exceptions import WebDriverException
 from selenium.webdriver import Chrome, ChromeOptions
 from selenium.webdriver.chrome.service import Service
+
+from tests.tools.debian import Unavailable as Unavailable
+from tests.tools.debian import unpacked
 
 CACHE_VARIABLE = "MUSTER_CHROMIUM_CACHE"
 PACKAGES = {"chromium": "chromium", "chromedriver": "chromium-driver"}
@@ -37,11 +38,6 @@ FLAGS = (
     "--disable-dev-shm-usage",
     "--hide-scrollbars",
 )
-_PATIENCE = 300.0
-
-
-class Unavailable(Exception):
-    """A program is not on this machine, and cannot be fetched; the text says which, and what to install."""
 
 
 @cache
@@ -52,16 +48,11 @@ def programs() -> tuple[str, str, str]:
     if not missing:
         return found["chromium"], found["chromedriver"], ""
     folder = Path(os.environ.get(CACHE_VARIABLE) or Path.home() / ".cache" / "muster-chromium")
-    root = folder / "-".join(("root", *missing))
+    root, packages = folder / "-".join(("root", *missing)), [PACKAGES[name] for name in missing]
     try:
-        if not root.is_dir():
-            folder.mkdir(parents=True, exist_ok=True)
-            with (folder / ".lock").open("w") as lock:
-                fcntl.flock(lock, fcntl.LOCK_EX)  # the workers of pytest-xdist ask at the same time
-                if not root.is_dir():
-                    _fetch(folder, root, [PACKAGES[name] for name in missing])
-    except OSError as error:
-        raise Unavailable(f"no {' and no '.join(missing)} on PATH, and {folder} cannot hold it: {error}") from error
+        unpacked(root, UNPACKED[missing[0]], *packages, needs=True)
+    except Unavailable as reason:
+        raise Unavailable(f"{reason}; {INSTALL}") from reason
     found |= {name: str(root / UNPACKED[name]) for name in missing}
     libraries = ":".join(str(each) for each in (*root.glob("usr/lib/*-linux-gnu"), *root.glob("usr/lib/*/pulseaudio")))
     return found["chromium"], found["chromedriver"], libraries
@@ -93,29 +84,3 @@ def chromium(*, script: bool = True, dark: bool = False, width: int = 1280, heig
             yield started
         finally:
             started.quit()
-
-
-def _fetch(folder: Path, root: Path, packages: list[str]) -> None:
-    """Unpack those packages and what they need that is not installed. The folder appears whole or not at all."""
-    wanted = " and ".join(packages)
-    if not (shutil.which("apt-get") and shutil.which("dpkg-deb")):
-        raise Unavailable(f"{wanted} cannot be fetched without apt-get and dpkg-deb; {INSTALL}")
-    planned = _run(["apt-get", "--simulate", "install", "--no-install-recommends", *packages])
-    missing = [line.split()[1] for line in planned.stdout.splitlines() if line.startswith("Inst ")]
-    if planned.returncode or not missing:
-        why = planned.stderr.strip()[-300:] or "it is installed, and not on PATH"
-        raise Unavailable(f"apt-get knows no way to {wanted}: {why}; {INSTALL}")
-    with tempfile.TemporaryDirectory(dir=folder) as work:
-        fetched = _run(["apt-get", "download", *missing], Path(work))
-        if fetched.returncode:
-            raise Unavailable(f"`apt-get download {wanted}` failed: {fetched.stderr.strip()[-300:]}; {INSTALL}")
-        unpacked = Path(work) / "root"
-        for archive in sorted(Path(work).glob("*.deb")):
-            extracted = _run(["dpkg-deb", "-x", str(archive), str(unpacked)])
-            if extracted.returncode:
-                raise Unavailable(f"`dpkg-deb -x {archive.name}` failed: {extracted.stderr.strip()[-300:]}")
-        unpacked.replace(root)
-
-
-def _run(command: list[str], folder: Path | None = None) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=_PATIENCE)

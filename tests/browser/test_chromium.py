@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.browser import chromium
+from tests.tools import debian
 
 DOWNLOADS = {"chromium": "chromium", "chromium-driver": "chromedriver"}
 
@@ -46,7 +47,7 @@ def test_only_the_one_that_is_missing_is_fetched(there: str, package: str, monke
         return subprocess.CompletedProcess(command, 0, "", "")
 
     on_path(monkeypatch, there, "apt-get", "dpkg-deb")
-    monkeypatch.setattr(chromium, "_run", run)
+    monkeypatch.setattr(debian, "run", run)
     browser, driver, _ = chromium.programs()
     assert fetched == [package]
     here = {"chromium": browser, "chromedriver": driver}
@@ -57,5 +58,5 @@ def test_only_the_one_that_is_missing_is_fetched(there: str, package: str, monke
 
 def test_what_cannot_be_fetched_is_named_with_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     on_path(monkeypatch, "chromium")
-    with pytest.raises(chromium.Unavailable, match=r"chromium-driver cannot be fetched.*apt-get install chromium"):
+    with pytest.raises(chromium.Unavailable, match=r"chromium-driver is not installed.*apt-get install chromium"):
         chromium.programs()

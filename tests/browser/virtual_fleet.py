@@ -4,7 +4,7 @@ Its sentences are those of Muster for such states. Every object is made by ``tes
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 from msgspec.structs import replace as changed
@@ -25,6 +25,7 @@ from muster.state.vocabulary.pod_spec import PodSpec
 from muster.state.vocabulary.record import Cause, Condition, ConditionType, Phase, StoryLine
 from muster.state.vocabulary.rules import ClockAction, ClockName
 from tests.builders import Clock, answer, plan, pod, record
+from tests.daemon.web.subjects import Daemon
 
 NAMESPACES = ("vision", "speech", "robots", "genomics")
 BIG = 10_000
@@ -32,17 +33,8 @@ RACKS = Places({f"r{rack}-n{node}": {LABELS["rack"][0]: f"r{rack}"} for rack in 
 HOUR = 3600.0
 
 
-@dataclass
-class VirtualFleet:
-    """As much of a daemon as the HTTP server asks for."""
-
-    here: list[Subject] = field(default_factory=list)
-
-    def subjects(self) -> Iterator[Subject]:
-        yield from list(self.here)
-
-    def find(self, namespace: str, name: str) -> Subject | None:
-        return next((s for s in self.here if (s.plan.namespace, s.plan.title) == (namespace, name)), None)
+class VirtualFleet(Daemon):
+    """A daemon with these experiments."""
 
     def tracking(self) -> Tracking:
         """The incidents of now, as a daemon that has seen them for a minute shows them."""
@@ -54,12 +46,6 @@ class VirtualFleet:
         """Add it, or let it take the place of the one of its name; its uid."""
         self.here = [each for each in self.here if each.plan.uid != subject.plan.uid] + [subject]
         return subject.plan.uid
-
-    def dead(self) -> Mapping[str, str]:
-        return {}
-
-    def unready(self) -> Mapping[str, str]:
-        return {}
 
     def role(self) -> str:
         return "leading as musterd-7d9f"
@@ -236,11 +222,11 @@ def others(now: float) -> Iterator[Subject]:
             )  # fmt: skip
 
 
-def big(now: float, size: int = BIG) -> Subject:
+def big(now: float) -> Subject:
     """10,000 ranks; some of them are missing, for four different causes."""
-    bare = made("vision", "ten-thousand", size=size, pods=()).plan
+    bare = made("vision", "ten-thousand", size=BIG, pods=()).plan
     pods, states = [], []
-    for rank in range(size):
+    for rank in range(BIG):
         trouble = rank % 997
         if trouble == 3:
             pods.append(member(bare, rank, started=False, ready=False, scheduled=False, node="",
@@ -252,17 +238,17 @@ def big(now: float, size: int = BIG) -> Subject:
             pods.append(member(bare, rank))
         states.append(RankState.MISSING if trouble in (3, 5, 7, 9) else RankState.ARRIVED)
     missing = sum(state is RankState.MISSING for state in states)
-    says = f"{size - missing}/{size} ranks arrived; missing ranks 3, 5, 7 and {missing - 3} more"
+    says = f"{BIG - missing}/{BIG} ranks arrived; missing ranks 3, 5, 7 and {missing - 3} more"
     return made(
-        "vision", "ten-thousand", size=size, pods=pods, phase=Phase.ASSEMBLING, phase_at=now - 200,
+        "vision", "ten-thousand", size=BIG, pods=pods, phase=Phase.ASSEMBLING, phase_at=now - 200,
         started_at=now - 400, epoch_at=now - 400, scheduled_at=now - 250, assembling_at=now - 200, message=says,
         heard=answer(*states, at=now),
     )  # fmt: skip
 
 
-def dead_rack(now: float, runs: int = 12) -> Iterator[Subject]:
+def dead_rack(now: float) -> Iterator[Subject]:
     """Runs of four namespaces whose nodes are those of one rack, which is away."""
-    for number in range(runs):
+    for number in range(12):
         namespace, name = NAMESPACES[number % 4], f"pretrain-{number:02d}"
         pods = [
             member(

@@ -20,6 +20,7 @@ from muster.metrics.exposition import look, write
 from muster.metrics.instruments import Traced
 from muster.reconcilers.refs import experiment_path
 from muster.state.view.roll import CoordinatorState, RankState, RollAnswer
+from tests.fakes import objects
 from tests.fakes.api import FakeApi
 from tests.fakes.history import Change
 from tests.fakes.watching import Delivery, Prompt
@@ -128,26 +129,11 @@ class Cluster(Prompt):
 
     def start(self, rank: int, *, ready: bool = True) -> None:
         """Let the program of a rank run."""
-        state = {"name": "main", "ready": ready, "state": {"running": {"startedAt": "2026-01-01T00:00:00Z"}}}
-        self.play(
-            rank,
-            phase="Running",
-            podIP=f"10.0.0.{rank + 1}",
-            containerStatuses=[state],
-            conditions=[
-                {"type": "PodScheduled", "status": "True"},
-                {"type": "Ready", "status": "True" if ready else "False"},
-            ],
-        )
+        self.play(rank, **objects.running(ready=ready, ip=f"10.0.0.{rank + 1}"))
 
     def end(self, rank: int, code: int = 0) -> None:
         """Let the program of a rank end, without an error if its exit code is 0."""
-        ended = {"exitCode": code, "reason": "Error" if code else "Completed", "finishedAt": self.api.now()}
-        self.play(
-            rank,
-            phase="Failed" if code else "Succeeded",
-            containerStatuses=[{"name": "main", "ready": False, "state": {"terminated": ended}}],
-        )
+        self.play(rank, **objects.ended(code, self.api.now()))
 
     def arrived(self, *ranks: int, size: int) -> Roll:
         """Return a coordinator that serves, and at which these ranks have arrived."""

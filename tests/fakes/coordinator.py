@@ -12,7 +12,6 @@ import random
 import struct
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from types import TracebackType
 from typing import Any, Self
 
 import grpc
@@ -149,9 +148,7 @@ class FakeCoordinator:
         await self.start()
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         """Stop listening."""
         await self.stop()
 

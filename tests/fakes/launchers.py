@@ -59,10 +59,10 @@ def torchrun(said: str, code: int, front: str = "[rank1]: ", recorded: str = "")
     return prefixed(front, said) + agent + own + block, 1
 
 
-def called_process(code: int, command: str = "['/usr/bin/python3', 'train.py']") -> str:
+def called_process(code: int) -> str:
     how = f"died with <Signals.{signal.Signals(-code).name}: {-code}>." if code < 0 else ""
     how = how or f"returned non-zero exit status {code}."
-    return f"subprocess.CalledProcessError: Command '{command}' {how}"
+    return f"subprocess.CalledProcessError: Command '['/usr/bin/python3', 'train.py']' {how}"
 
 
 def accelerate(said: str, code: int) -> Printed:

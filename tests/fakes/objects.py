@@ -61,3 +61,24 @@ def terminated(
 def container(name: str = "main", state: Any = None, last: Any = None) -> dict[str, Any]:
     """A container status."""
     return {"name": name, "state": state or {}, "lastState": last or {}}
+
+
+def running(
+    name: str = "main", *, ready: bool = True, ip: str = "10.0.0.1", since: str = "2026-01-01T00:00:00Z"
+) -> Any:
+    """The status of a pod whose container of that name runs."""
+    return {
+        "phase": "Running",
+        "podIP": ip,
+        "conditions": [{"type": "PodScheduled", "status": "True"}, {"type": "Ready", "status": str(ready)}],
+        "containerStatuses": [{"name": name, "ready": ready, "state": {"running": {"startedAt": since}}}],
+    }
+
+
+def ended(code: int, finished: str, name: str = "main") -> dict[str, Any]:
+    """What of the status of a pod changes when its container of that name ends."""
+    state = {"exitCode": code, "reason": "Error" if code else "Completed", "finishedAt": finished}
+    return {
+        "phase": "Failed" if code else "Succeeded",
+        "containerStatuses": [{"name": name, "ready": False, "state": {"terminated": state}}],
+    }

@@ -4,17 +4,15 @@ from dataclasses import fields
 from typing import Any
 
 from muster.api.names import API_VERSION, KIND
-from muster.kinds.jax.operator import JAX
 from muster.kube.paths import core
 from muster.reconcilers.refs import experiment_path
-from muster.state.vocabulary.coordinator import Coordinator, ProbeKind
 from muster.state.vocabulary.group import Member
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Pod
 from muster.state.vocabulary.pod_spec import Env, PodSpec, Source
 from muster.state.vocabulary.record import Phase, Record
 from tests import builders
-from tests.builders import whole_plan, worker_group
+from tests.builders import worker_group
 from tests.fakes.api import FakeApi
 from tests.fakes.history import Object
 
@@ -34,20 +32,7 @@ def gang(workers: int = 4, **changes: Any) -> Plan:
     """A JAX experiment with that many workers. Changes of its pods are taken by name, too."""
     pod = {name: changes.pop(name) for name in POD_FIELDS if name in changes}
     group = worker_group(workers, env=changes.pop("env", JAX_ENV), pod=PodSpec(**(POD | pod)))
-    facts: dict[str, Any] = {
-        "uid": UID,
-        "namespace": "lab",
-        "name": "moe",
-        "generation": 1,
-        "operator": "jax",
-        "groups": (group,),
-        "coordinator": Coordinator(0, 1234, ProbeKind.JAX),
-        "survivor_exits": JAX.survivor_exits,
-        "survivor_text": JAX.survivor_text,
-        "culprits": JAX.culprits,
-        "grace": JAX.restart_grace,
-    }
-    return whole_plan(**facts | changes)
+    return builders.plan(**{"uid": UID, "namespace": "lab", "name": "moe", "groups": (group,)} | changes)
 
 
 def member_of(plan: Plan, rank: int) -> Member:
@@ -69,9 +54,7 @@ def members(plan: Plan) -> tuple[Member, ...]:
 
 def pod_path(plan: Plan, rank: int, epoch: int = 0) -> str:
     """The path of a member's pod."""
-    member = plan.member(rank)
-    assert member is not None
-    return core(plan.namespace, "pods", plan.pod_name(member, epoch))
+    return core(plan.namespace, "pods", plan.pod_name(member_of(plan, rank), epoch))
 
 
 def submitted(api: FakeApi, plan: Plan, *, epoch: int = 0, **spec: Any) -> Object:

@@ -7,7 +7,6 @@ nothing: a test says which may come.
 import asyncio
 import json
 from collections.abc import Mapping, Sequence
-from types import TracebackType
 from typing import Any
 
 KINDS = ("Broadcast", "Reduce", "AllGather", "ReduceScatter", "AllReduce")
@@ -101,9 +100,7 @@ class FakeRas:
         self.address = f"{host}:{port}"
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         assert self._server is not None
         self._server.close()
         self.lives.set()

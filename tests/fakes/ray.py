@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from types import TracebackType
 from typing import Any, Self
 
 from aiohttp import web
@@ -50,7 +49,7 @@ class FakeRay:
         self.port = self._runner.addresses[0][1]
         return self
 
-    async def __aexit__(self, kind: type[BaseException] | None, error: object, trace: TracebackType | None) -> None:
+    async def __aexit__(self, *_: object) -> None:
         assert self._runner is not None
         await self._runner.cleanup()
 

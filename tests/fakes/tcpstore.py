@@ -2,7 +2,6 @@
 
 import asyncio
 import struct
-from types import TracebackType
 
 from tests.fakes.listener import stop_listening
 
@@ -33,9 +32,7 @@ class FakeStore:
         self.address = f"{host}:{port}"
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         assert self._server is not None
         await stop_listening(self._server)
         self.drop()

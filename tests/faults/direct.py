@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import AsyncIterator, Mapping
-from types import TracebackType
 from typing import Any
 
 import aiohttp
@@ -33,9 +32,7 @@ class Direct:
         )
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.session.close()
 
     @property

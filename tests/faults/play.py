@@ -21,7 +21,7 @@ from tests.faults.direct import Direct, Object
 from tests.faults.kubelet import Kubelet
 from tests.faults.plans import Plan
 from tests.faults.proxy import Proxy
-from tests.faults.recorder import History, Recorder, observers
+from tests.faults.recorder import Histories, History, observers
 from tests.processes.forked import Forked
 from tests.scenarios.catalogue import scenarios
 
@@ -44,7 +44,7 @@ class Environment:
 
     folder: Path
     direct: Direct
-    recorder: Recorder
+    histories: Histories
     kubelet: Kubelet
 
 
@@ -73,8 +73,8 @@ class Run:
 @asynccontextmanager
 async def environment(folder: Path) -> AsyncIterator[Environment]:
     """An API server and the observers, with their logs in ``folder``, for the duration of the block."""
-    async with _server(folder / "server.log") as direct, observers(direct) as (recorder, kubelet):
-        yield Environment(folder, direct, recorder, kubelet)
+    async with _server(folder / "server.log") as direct, observers(direct) as (histories, kubelet):
+        yield Environment(folder, direct, histories, kubelet)
 
 
 @asynccontextmanager
@@ -101,13 +101,13 @@ async def play(here: Environment, plan: Plan) -> Run:
     namespace = f"f{secrets.token_hex(4)}"
     await here.direct.expect_ok("POST", "/api/v1/namespaces", {"metadata": {"name": namespace}})
     here.kubelet.expect(namespace, plan.size, scenarios()[plan.scenario])
-    history = here.recorder.start(namespace)
+    history = here.histories[namespace] = History()
     player = _Player(here, plan, namespace, history)
     try:
         await player.play()
     finally:
         await player.close()
-        here.recorder.stop(namespace)
+        del here.histories[namespace]
         await here.direct.expect_ok("DELETE", f"/api/v1/namespaces/{namespace}")
     return player.run
 

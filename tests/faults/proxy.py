@@ -26,6 +26,7 @@ REASONS = {
     "500": (500, "InternalError", "etcdserver: request timed out"),
     "504": (504, "Timeout", "request did not complete within the allotted timeout"),
 }
+NO_FAULT = Fault("", "")
 HEARTBEAT = 0.5
 """Seconds between the bookmarks of a ``hold``."""
 
@@ -90,22 +91,20 @@ class Proxy:
         if request.watches:
             await self._watch(request, reply, sent, fault)
             return
-        match fault.kind if fault else "":
+        match fault.kind:
             case "crash-before":
                 await self.crash()
                 reply.reset()
                 return
             case "late":
-                assert fault is not None
                 await self.crash()
                 await asyncio.sleep(fault.seconds)
             case "refuse":
-                assert fault is not None
                 await self._refuse(fault, request, reply, sent)
                 return
         status, headers, body = await self._forward(request)
         sent.status = status
-        match fault.kind if fault else "":
+        match fault.kind:
             case "crash-after":
                 await self.crash()
                 reply.reset()
@@ -113,10 +112,8 @@ class Proxy:
                 await reply.send(status, body, **headers)
                 await self.crash()
             case "lose":
-                assert fault is not None
                 await self._lose(fault, request, reply, body)
             case "delay":
-                assert fault is not None
                 await asyncio.sleep(fault.seconds)
                 await reply.send(status, body, **headers)
             case "late":
@@ -144,13 +141,13 @@ class Proxy:
         self.forwarded.append(sent)
         return sent
 
-    def _fault(self, at: str) -> Fault | None:
-        """The fault for that place, recorded as injected."""
+    def _fault(self, at: str) -> Fault:
+        """The fault for that place, recorded as injected, or none."""
         for fault in self.plan.faults:
             if fault.at == at and fault not in self.injected:
                 self.injected[fault] = self.clock()
                 return fault
-        return None
+        return NO_FAULT
 
     def _upstream(self, request: Request, timeout: float | None) -> "aiohttp.client._RequestContextManager":
         return self.direct.session.request(
@@ -190,8 +187,8 @@ class Proxy:
 
     # Watches
 
-    async def _watch(self, request: Request, reply: Reply, sent: ForwardedRequest, fault: Fault | None) -> None:
-        if fault is not None:
+    async def _watch(self, request: Request, reply: Reply, sent: ForwardedRequest, fault: Fault) -> None:
+        if fault is not NO_FAULT:
             await self._refuse(fault, request, reply, sent)
             return
         async with self._upstream(request, None) as answer:
@@ -222,7 +219,7 @@ class Proxy:
             return True
         self.lines[stream] += 1
         fault = self._fault(f"{stream}-{self.lines[stream]}")
-        match fault.kind if fault else "":
+        match fault.kind:
             case "expire":
                 await reply.chunk(error_event(410, "Expired") + b"\n")
                 await reply.end()
@@ -237,7 +234,6 @@ class Proxy:
             case "stall":
                 await asyncio.Event().wait()
             case "hold":
-                assert fault is not None
                 await self._hold(fault, int(event["object"]["metadata"]["resourceVersion"]) - 1, reply)
             case "double":
                 await reply.chunk(line)

@@ -66,36 +66,18 @@ def place_of(pod: Object) -> tuple[int, int]:
     return int(labels[LABEL_EPOCH]), int(labels[LABEL_RANK])
 
 
-class Recorder:
-    """Keeps the history of every namespace that was started."""
+Histories = dict[str, History]
+"""The history of every namespace that is recorded."""
 
-    def __init__(self) -> None:
-        self._histories: dict[str, History] = {}
 
-    def start(self, namespace: str) -> History:
-        """Record that namespace from now on."""
-        history = self._histories[namespace] = History()
-        return history
+def _seen(histories: Histories, take: Callable[[History, str, Object], None]) -> Callable[[str, Object], None]:
+    """What is called for every change of a kind: the history of the object's namespace takes it."""
 
-    def stop(self, namespace: str) -> None:
-        """Stop recording that namespace."""
-        self._histories.pop(namespace, None)
+    def saw(kind: str, obj: Object) -> None:
+        if history := histories.get(obj["metadata"].get("namespace", "")):
+            take(history, kind, obj)
 
-    def of(self, obj: Object) -> History | None:
-        """The history of the object's namespace."""
-        return self._histories.get(obj["metadata"].get("namespace", ""))
-
-    def saw_pod(self, kind: str, pod: Object) -> None:
-        if history := self.of(pod):
-            history.pod(kind, pod)
-
-    def saw_experiment(self, kind: str, obj: Object) -> None:
-        if history := self.of(obj):
-            history.experiment(kind, obj)
-
-    def saw_event(self, kind: str, obj: Object) -> None:
-        if history := self.of(obj):
-            history.event(kind, obj)
+    return saw
 
 
 async def _follow(direct: Direct, path: str, version: str, *handlers: Callable[[str, Object], None]) -> None:
@@ -105,20 +87,20 @@ async def _follow(direct: Direct, path: str, version: str, *handlers: Callable[[
 
 
 @asynccontextmanager
-async def observers(direct: Direct) -> AsyncIterator[tuple[Recorder, Kubelet]]:
-    """Run a recorder and a kubelet. If one of them fails, so does the block."""
-    recorder = Recorder()
+async def observers(direct: Direct) -> AsyncIterator[tuple[Histories, Kubelet]]:
+    """Record histories, and run a kubelet. If one of them fails, so does the block."""
+    histories: Histories = {}
     version = (await direct.expect_ok("GET", "/api/v1/pods"))["metadata"]["resourceVersion"]
     async with asyncio.TaskGroup() as tasks:
         kubelet = Kubelet(direct, tasks)
         watches = [
-            _follow(direct, "/api/v1/pods", version, recorder.saw_pod, kubelet.changed),
-            _follow(direct, EXPERIMENTS, version, recorder.saw_experiment),
-            _follow(direct, "/api/v1/events", version, recorder.saw_event),
+            _follow(direct, "/api/v1/pods", version, _seen(histories, History.pod), kubelet.changed),
+            _follow(direct, EXPERIMENTS, version, _seen(histories, History.experiment)),
+            _follow(direct, "/api/v1/events", version, _seen(histories, History.event)),
         ]
         following = [tasks.create_task(watch, name=f"recorder {number}") for number, watch in enumerate(watches)]
         try:
-            yield recorder, kubelet
+            yield histories, kubelet
         finally:
             for task in following:
                 task.cancel()

@@ -25,10 +25,10 @@ def places(tree: Any) -> list[Place]:
     return found
 
 
-def mutate(rng: Random, tree: Any, times: int | None = None) -> Any:
+def mutate(rng: Random, tree: Any) -> Any:
     """A copy of the tree with a few changes."""
     mutated = marshal.loads(marshal.dumps(tree))
-    for _ in range(rng.choice((1, 1, 1, 2, 4)) if times is None else times):
+    for _ in range(rng.choice((1, 1, 1, 2, 4))):
         found = places(mutated)
         if not found:
             return hostile(rng)

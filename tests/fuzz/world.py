@@ -131,11 +131,11 @@ class World:
         """The entries of all experiments except the neighbour."""
         return [entry for entry in self.index if entry.seen.uid != NEIGHBOUR]
 
-    def live(self, entry: Entry, steps: int = 2) -> None:
-        """Take some steps with an experiment, as the daemon would, and check every output."""
+    def live(self, entry: Entry) -> None:
+        """Take two steps with an experiment, as the daemon would, and check every output."""
         now = NOW
         require(entry.plan is None or not entry.unreadable, "a decision on a status that cannot be read")
-        for _ in range(steps):
+        for _ in range(2):
             if entry.plan is None:
                 self._refuse(entry, now)
                 return

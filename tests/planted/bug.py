@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import wraps
 from typing import Any
 from unittest.mock import patch
 
@@ -52,6 +53,20 @@ def bug(*hunts: Hunt, shown_by: str = "") -> Callable[[Callable[[], Swaps]], Bug
 
     def make(patches: Callable[[], Swaps]) -> Bug:
         return Bug(patches.__name__.replace("_", "-"), patches.__doc__ or "", patches, hunts, shown_by)
+
+    return make
+
+
+def instead_of(owner: Any, name: str) -> Callable[[Callable[..., Any]], Callable[[], Swaps]]:
+    """Make patches of a function that is called in place of ``owner.name``, and gets that one as its first argument."""
+
+    def make(damaged: Callable[..., Any]) -> Callable[[], Swaps]:
+        @wraps(damaged)
+        def patches() -> Swaps:
+            undamaged = getattr(owner, name)
+            return [swap(owner, name, lambda *args, **named: damaged(undamaged, *args, **named))]
+
+        return patches
 
     return make
 

@@ -9,24 +9,20 @@ from muster.daemon.experiments.index import ExperimentIndex
 from muster.kube.workqueue import WorkQueue
 from muster.state.facts.context import Context
 from muster.state.facts.failure_cause import cause_of
-from muster.state.facts.obstacle import Obstacle
 from muster.state.policies import obstacles
 from muster.state.policies.failures import failure
 from muster.state.view.tally import Tally
 from muster.state.vocabulary.pod import Pod
 from muster.state.vocabulary.record import Cause
-from tests.planted.bug import Hunt, Swaps, bug, swap
+from tests.planted.bug import Hunt, Swaps, bug, instead_of, swap
 
 
 @bug(Hunt("clean", "member-fails", operator="pytorch"), Hunt("clean", "preempted"), shown_by="names rank")
-def next_rank_named() -> Swaps:
+@instead_of(failure, "cause_of")
+def next_rank_named(_: Any, context: Context, pod: Pod) -> Cause:
     """A restart names the rank after the one that failed."""
-
-    def beside(context: Context, pod: Pod) -> Cause:
-        cause = cause_of(context, pod)
-        return replace(cause, rank=(cause.rank + 1) % 4)
-
-    return [swap(failure, "cause_of", beside)]
+    cause = cause_of(context, pod)
+    return replace(cause, rank=(cause.rank + 1) % 4)
 
 
 @bug(Hunt("clean", "member-fails", operator="jobset"), Hunt("clean", "preempted"), shown_by="does not name rank")
@@ -36,39 +32,28 @@ def pod_unnamed() -> Swaps:
 
 
 @bug(Hunt("clean", "gated", operator="jobset-sequential"), shown_by="it is called stuck, PartlyQueued")
-def ended_members_run() -> Swaps:
+@instead_of(obstacles, "_queued")
+def ended_members_run(queued: Any, context: Any) -> Any:
     """Members that have ended count as running beside one that a queue gates."""
-    queued = obstacles._queued
-
-    def half(context: Any) -> Obstacle:
-        found, tally = queued(context), context.tally
-        if not tally.succeeded or found.reason != obstacles.QUEUED:
-            return found
-        since = context.record.assembling_at or context.now
-        return replace(found, reason=obstacles.PARTLY_QUEUED, patience=obstacles.QUEUE_PATIENCE, begins=since)
-
-    return [swap(obstacles, "_queued", half)]
+    found, tally = queued(context), context.tally
+    if not tally.succeeded or found.reason != obstacles.QUEUED:
+        return found
+    since = context.record.assembling_at or context.now
+    return replace(found, reason=obstacles.PARTLY_QUEUED, patience=obstacles.QUEUE_PATIENCE, begins=since)
 
 
 @bug(Hunt("hold", "preempted", operator="jobset-sequential"), shown_by="is created 2 times")
-def turn_taken_twice() -> Swaps:
+@instead_of(Tally, "collect")
+def turn_taken_twice(collect: Any, self: Tally, pod: Pod) -> None:
     """A member of a sequential group whose pod is gone is made again in the same epoch."""
-    collect = Tally.collect
-
-    def forgetful(self: Tally, pod: Pod) -> None:
-        collect(self, pod)
-        self.gone.clear()
-
-    return [swap(Tally, "collect", forgetful)]
+    collect(self, pod)
+    self.gone.clear()
 
 
 @bug(Hunt("takeover", "member-fails"), Hunt("takeover", "suspended"), Hunt("takeover", "preempted"))
-def nothing_queued_at_takeover() -> Swaps:
+@instead_of(app, "take_over")
+def nothing_queued_at_takeover(_: Any, index: ExperimentIndex, border: Any, queue: WorkQueue, latest: Any) -> None:
     """A standby that takes over decides about nothing before something changes."""
-
-    def quiet(index: ExperimentIndex, border: Any, queue: WorkQueue, latest: Any) -> None:
-        for entry in index:
-            entry.view.engine.reset()
-            entry.view.probe = None
-
-    return [swap(app, "take_over", quiet)]
+    for entry in index:
+        entry.view.engine.reset()
+        entry.view.probe = None

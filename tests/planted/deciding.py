@@ -22,7 +22,7 @@ from muster.state.vocabulary.pod import Pod
 from muster.state.vocabulary.record import Phase, Record
 from muster.state.vocabulary.rules import ClockName
 from muster.tracking.entry import Entry
-from tests.planted.bug import Hunt, Swaps, bug, swap
+from tests.planted.bug import Hunt, Swaps, bug, instead_of, swap
 
 PATIENCE = 4.0
 """Seconds for which old pods are left alone."""
@@ -78,47 +78,31 @@ def no_barrier() -> Swaps:
 
 
 @bug(Hunt("clean", "suspended"), Hunt("crash", "suspended", most=10))
-def suspended_pods_stay() -> Swaps:
+@instead_of(barrier, "end")
+def suspended_pods_stay(end: Any, context: Context) -> list[StopPods | DeletePods]:
     """A suspended experiment's pods are not deleted."""
-    end = barrier.end
-
-    def kept(context: Context) -> list[StopPods | DeletePods]:
-        return [] if context.record.phase is Phase.SUSPENDED else end(context)
-
-    return [swap(barrier, "end", kept)]
+    return [] if context.record.phase is Phase.SUSPENDED else end(context)
 
 
 @bug(Hunt("clean", "cancelled"), Hunt("crash", "cancelled", most=10))
-def cancelled_pods_stay() -> Swaps:
+@instead_of(barrier, "end")
+def cancelled_pods_stay(end: Any, context: Context) -> list[StopPods | DeletePods]:
     """A cancelled experiment's pods are not deleted."""
-    end = barrier.end
-
-    def kept(context: Context) -> list[StopPods | DeletePods]:
-        return [] if context.record.reason == "Cancelled" else end(context)
-
-    return [swap(barrier, "end", kept)]
+    return [] if context.record.reason == "Cancelled" else end(context)
 
 
 @bug(Hunt("clean", "survivors-hang"), shown_by="is not gone")
-def endless_grace() -> Swaps:
+@instead_of(barrier, "sweep")
+def endless_grace(sweep: Any, context: Context) -> list[DeletePods]:
     """Survivors of a broken gang get an hour of grace, which those that ignore SIGTERM use."""
-    sweep = barrier.sweep
-
-    def patient(context: Context) -> list[DeletePods]:
-        return [dataclasses.replace(each, grace=3600) for each in sweep(context)]
-
-    return [swap(barrier, "sweep", patient)]
+    return [dataclasses.replace(each, grace=3600) for each in sweep(context)]
 
 
 @bug(Hunt("clean", "survivors-hang"), shown_by="is not asked to go")
-def swept_late() -> Swaps:
+@instead_of(barrier, "sweep")
+def swept_late(sweep: Any, context: Context) -> list[DeletePods]:
     """Pods of an older epoch are deleted only after a while."""
-    sweep = barrier.sweep
-
-    def late(context: Context) -> list[DeletePods]:
-        return sweep(context) if context.now > context.record.phase_at + PATIENCE else []
-
-    return [swap(barrier, "sweep", late)]
+    return sweep(context) if context.now > context.record.phase_at + PATIENCE else []
 
 
 @bug(Hunt("clean", "coordinator-first"), Hunt("hold", "coordinator-first", most=10))
@@ -141,18 +125,14 @@ def claim_forgotten() -> Swaps:
 
 
 @bug(Hunt("clean", "ttl"), shown_by="before its ttl is over")
-def ttl_from_the_start() -> Swaps:
+@instead_of(retention, "schedule")
+def ttl_from_the_start(schedule: Any, context: Context) -> Any:
     """The ttl of a finished experiment counts from its start."""
-    schedule = retention.schedule
-
-    def early(context: Context) -> Record:
-        record = schedule(context)
-        at = record.started_at
-        if record.delete_at is None or at is None:
-            return record
-        return replace(record, delete_at=at + (context.plan.lifecycle.ttl or 0.0))
-
-    return [swap(retention, "schedule", early)]
+    record = schedule(context)
+    at = record.started_at
+    if record.delete_at is None or at is None:
+        return record
+    return replace(record, delete_at=at + (context.plan.lifecycle.ttl or 0.0))
 
 
 @bug(Hunt("clean", "ttl-zero"), shown_by="are being stopped")

@@ -18,19 +18,15 @@ from muster.state.summary import in_place
 from muster.state.view.at_work import Awaited
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Exit
-from muster.state.vocabulary.record import ContainerRestarts, Record
-from tests.planted.bug import Hunt, Swaps, bug, swap
+from muster.state.vocabulary.record import Record
+from tests.planted.bug import Hunt, Swaps, bug, instead_of, swap
 
 
 @bug(Hunt("clean", "hang-cancel"), Hunt("clean", "image-cancel"), shown_by="and forgets")
-def cancel_forgets() -> Swaps:
+@instead_of(known, "remembered")
+def cancel_forgets(remembered: Any, context: Context, end: Fail) -> Fail:
     """The end of a run that a user cancels has no cause."""
-    remembered = known.remembered
-
-    def forgetful(context: Context, end: Fail) -> Fail:
-        return end if end.reason == "Cancelled" else remembered(context, end)
-
-    return [swap(known, "remembered", forgetful)]
+    return end if end.reason == "Cancelled" else remembered(context, end)
 
 
 @bug(Hunt("clean", "hang-kill"), Hunt("clean", "collective-kill", operator="pytorch"), shown_by="it should be")
@@ -53,16 +49,12 @@ def own_failure_hides_the_hang() -> Swaps:
 
 
 @bug(Hunt("clean", "hang-asked-late"), shown_by="and the gang hangs")
-def question_is_work() -> Swaps:
+@instead_of(PlaceWatch, "look")
+def question_is_work(look: Any, self: PlaceWatch, now: float) -> None:
     """The CPU that a question for stacks costs is taken for work of the program."""
-    look = PlaceWatch.look
-
-    def disturbed(self: PlaceWatch, now: float) -> None:
-        answers, self._question = self._question, _Unasked()
-        look(self, now)
-        self._question = answers
-
-    return [swap(PlaceWatch, "look", disturbed)]
+    answers, self._question = self._question, _Unasked()
+    look(self, now)
+    self._question = answers
 
 
 class _Unasked(Question):
@@ -72,15 +64,11 @@ class _Unasked(Question):
 
 
 @bug(Hunt("clean", "evaluation-without-end"), shown_by="it says no progress since")
-def question_moves_the_time() -> Swaps:
+@instead_of(PlaceWatch, "look")
+def question_moves_the_time(look: Any, self: PlaceWatch, now: float) -> None:
     """Each question moves the time since when a rank stands."""
-    look = PlaceWatch.look
-
-    def moved(self: PlaceWatch, now: float) -> None:
-        look(self, now)
-        self.since, self._unsure = self.since + self._unsure, 0.0
-
-    return [swap(PlaceWatch, "look", moved)]
+    look(self, now)
+    self.since, self._unsure = self.since + self._unsure, 0.0
 
 
 @bug(Hunt("takeover", "collective-asked", operator="pytorch"), shown_by="the gang hangs")
@@ -123,39 +111,27 @@ def old_line_is_the_last_word() -> Swaps:
 
 
 @bug(Hunt("clean", "torchrun-fails-otherwise", operator="pytorch"), shown_by="called the same")
-def failures_of_a_launcher_are_alike() -> Swaps:
+@instead_of(known_again, "_mark")
+def failures_of_a_launcher_are_alike(mark: Any, context: Context, cause: Any) -> Any:
     """The failures of a program that a launcher starts are known by the launcher's exit code."""
-    mark = known_again._mark
-
-    def by_code(context: Context, cause: Any) -> Any:
-        found = mark(context, cause)
-        return found and found._replace(fingerprint=str(cause.exit_code))
-
-    return [swap(known_again, "_mark", by_code)]
+    found = mark(context, cause)
+    return found and found._replace(fingerprint=str(cause.exit_code))
 
 
 @bug(Hunt("clean", "gang-restarts-often", size=1), shown_by="restarts in")
-def restart_counted_once() -> Swaps:
+@instead_of(container_restarts, "track")
+def restart_counted_once(track: Any, context: Context) -> Any:
     """Of the restarts of one container only the first is counted."""
-    track = container_restarts.track
-
-    def once(context: Context) -> ContainerRestarts | None:
-        before = context.record.in_place
-        return before if before is not None and before.count else track(context)
-
-    return [_tracked(once)]
+    before = context.record.in_place
+    return before if before is not None and before.count else track(context)
 
 
 @bug(Hunt("clean", "gang-restarts-in-place", size=1), shown_by="restarts in")
-def restart_counted_at_each_look() -> Swaps:
+@instead_of(container_restarts, "track")
+def restart_counted_at_each_look(track: Any, context: Context) -> Any:
     """Each decision counts the restarts that the pods show."""
-    track = container_restarts.track
-
-    def again(context: Context) -> ContainerRestarts | None:
-        found = track(context)
-        return found and replace(found, count=found.count + context.tally.restarts)
-
-    return [_tracked(again)]
+    found = track(context)
+    return found and replace(found, count=found.count + context.tally.restarts)
 
 
 @bug(Hunt("clean", "gang-restarts-in-place", size=1), shown_by="no Event says")
@@ -165,15 +141,9 @@ def restart_without_an_event() -> Swaps:
 
 
 @bug(Hunt("clean", "gang-restarts-often", size=1), shown_by="the metric has")
-def restarts_in_the_metric_again() -> Swaps:
+@instead_of(Instruments, "transition")
+def restarts_in_the_metric_again(
+    transition: Any, self: Instruments, plan: Plan | None, old: Record | None, *new: Any
+) -> None:
     """The metric counts all restarts in the pods of a run again at each of them."""
-    transition = Instruments.transition
-
-    def anew(self: Instruments, plan: Plan | None, old: Record | None, *new: Any) -> None:
-        transition(self, plan, replace(old, in_place=None) if old is not None else None, *new)
-
-    return [swap(Instruments, "transition", anew)]
-
-
-def _tracked(track: Any) -> Any:
-    return swap(container_restarts, "track", track)
+    transition(self, plan, replace(old, in_place=None) if old is not None else None, *new)

@@ -1,6 +1,7 @@
 """Bugs in what an experiment does in a queue."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -14,7 +15,7 @@ from muster.state.vocabulary.actions import PatchWorkloadStatus, QueueAction, Re
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.record import Phase, Record
 from muster.state.vocabulary.rules import ClockName
-from tests.planted.bug import Hunt, Swaps, bug, swap
+from tests.planted.bug import Hunt, Swaps, bug, instead_of, swap
 
 
 @bug(Hunt("clean", "queue-one-by-one"), Hunt("clean", "queue-admits-late"), shown_by="no queue admits")
@@ -34,65 +35,43 @@ def quota_given_back_early() -> Swaps:
 
 
 @bug(Hunt("clean", "queue-preempts"), Hunt("clean", "queue-drained"))
-def quota_kept_after_an_eviction() -> Swaps:
+@instead_of(quota, "ask")
+def quota_kept_after_an_eviction(ask: Any, context: Context) -> Iterator[QueueAction]:
     """The pods of an evicted gang go, and its quota stays reserved."""
-    ask = quota.ask
-
-    def keeping(context: Context) -> Iterator[QueueAction]:
-        return (each for each in ask(context) if not isinstance(each, PatchWorkloadStatus))
-
-    return [swap(quota, "ask", keeping)]
+    return (each for each in ask(context) if not isinstance(each, PatchWorkloadStatus))
 
 
 @bug(Hunt("clean", "queue-preempts"), Hunt("clean", "queue-deactivates"))
-def eviction_charged() -> Swaps:
+@instead_of(queue, "judge")
+def eviction_charged(judge: Any, context: Context) -> Requeue | Restart | None:
     """An eviction by the queue is a restart of the budget."""
-    judge = queue.judge
-
-    def charging(context: Context) -> Requeue | Restart | None:
-        verdict = judge(context)
-        return Restart(verdict.cause, counted=True) if verdict else None
-
-    return [swap(queue, "judge", charging)]
+    verdict = judge(context)
+    return Restart(verdict.cause, counted=True) if verdict else None
 
 
 @bug(Hunt("clean", "queue-deadline"))
-def no_clock_in_the_queue() -> Swaps:
+@instead_of(deadline, "ends")
+def no_clock_in_the_queue(ends: Any, plan: Plan, record: Record) -> dict[ClockName, float]:
     """No clock runs in the queue, not even the total."""
-    ends = deadline.ends
-
-    def stopped(plan: Plan, record: Record) -> dict[ClockName, float]:
-        return {} if record.phase is Phase.QUEUED else ends(plan, record)
-
-    return [swap(deadline, "ends", stopped)]
+    return {} if record.phase is Phase.QUEUED else ends(plan, record)
 
 
 @bug(Hunt("clean", "queue-admits-late"))
-def every_clock_in_the_queue() -> Swaps:
+@instead_of(observe, "_progress")
+def every_clock_in_the_queue(progress: Any, seen: observe.Observation, begins: Any, begins_at: Any) -> Any:
     """The clock over nodes runs from the submission on, also in the queue."""
-    progress = observe._progress
-
-    def since_the_start(
-        seen: observe.Observation, begins: Callable[[observe.Observation], bool], begins_at: Callable[[], float]
-    ) -> Record:
-        record = progress(seen, begins, begins_at)
-        entered = seen.record.phase is Phase.QUEUED and record.phase is Phase.PENDING
-        return replace(record, epoch_at=record.started_at) if entered else record
-
-    return [swap(observe, "_progress", since_the_start)]
+    record = progress(seen, begins, begins_at)
+    entered = seen.record.phase is Phase.QUEUED and record.phase is Phase.PENDING
+    return replace(record, epoch_at=record.started_at) if entered else record
 
 
 @bug(Hunt("clean", "queue-keeps-place"))
-def place_lost_by_a_restart() -> Swaps:
+@instead_of(quota, "report")
+def place_lost_by_a_restart(report: Any, context: Context) -> Any:
     """A restart of the gang gives its quota back and queues anew."""
-    report = quota.report
-
-    def leaving(context: Context) -> Iterator[QueueAction]:
-        if context.record.phase is not Phase.RESTARTING:
-            return report(context)
-        return quota.close(context.with_record(replace(context.record, phase=Phase.SUSPENDED)))
-
-    return [swap(quota, "report", leaving)]
+    if context.record.phase is not Phase.RESTARTING:
+        return report(context)
+    return quota.close(context.with_record(replace(context.record, phase=Phase.SUSPENDED)))
 
 
 @bug(Hunt("clean", "queue-one-by-one"), Hunt("clean", "queue-deleted"))

@@ -8,7 +8,7 @@ from muster.state.facts.context import Context
 from muster.state.policies.failures import avoidance, recurrence, repair
 from muster.state.policies.failures.cost import backoff, budget
 from muster.state.policies.failures.repair import Repairs
-from tests.planted.bug import Hunt, Swaps, bug, swap
+from tests.planted.bug import Hunt, Swaps, bug, instead_of, swap
 
 
 @bug(Hunt("clean", "preempted-member-runs-again", operator="jobset", most=20), shown_by="which may still run")
@@ -21,13 +21,10 @@ def successor_beside_its_predecessor() -> Swaps:
 
 
 @bug(Hunt("clean", "member-runs-again", operator="jobset", most=20), shown_by="before its back-off is over")
-def member_without_a_wait() -> Swaps:
+@instead_of(repair, "held_back")
+def member_without_a_wait(_: Any, case: Context) -> frozenset[int]:
     """A member runs again at once, whatever its back-off."""
-
-    def only_pods(case: Context) -> frozenset[int]:
-        return frozenset(pod.rank for pod in case.tally.previous.values() if pod.live)
-
-    return [swap(repair, "held_back", only_pods)]
+    return frozenset(pod.rank for pod in case.tally.previous.values() if pod.live)
 
 
 @bug(
@@ -46,14 +43,10 @@ def rule_limit_ignored() -> Swaps:
 
 
 @bug(Hunt("clean", "job-runs-again", operator="jobset", most=20))
-def only_the_failed_member_of_a_job() -> Swaps:
+@instead_of(Repairs, "_begin_again")
+def only_the_failed_member_of_a_job(begin: Any, self: Repairs, ranks: Any, cause: Any) -> None:
     """RestartJob runs the failed member again, and leaves the others of its job at work."""
-    begin = Repairs._begin_again
-
-    def one(self: Repairs, ranks: Any, cause: Any) -> None:
-        begin(self, (cause.rank,), cause)
-
-    return [swap(Repairs, "_begin_again", one)]
+    begin(self, (cause.rank,), cause)
 
 
 @bug(Hunt("clean", "node-avoided"), Hunt("crash", "node-avoided", most=10), shown_by="to be avoided")

@@ -21,7 +21,7 @@ from muster.state.vocabulary.record import Phase, Record
 from muster.state.vocabulary.rules import FailureRule
 from muster.state.vocabulary.subject import JOBSET
 from muster.watchers import run_kinds as watching
-from tests.planted.bug import Hunt, Swaps, bug, swap
+from tests.planted.bug import Hunt, Swaps, bug, instead_of, swap
 
 Status = Mapping[str, Any]
 
@@ -45,13 +45,10 @@ def saying(change: Any) -> Swaps:
 
 
 @bug(hunt("clean", "jobset-restarts"), hunt("clean", "jobset-gives-up"), shown_by="the record is lost")
-def record_left_out_at_the_end() -> Swaps:
+@instead_of(status_writer, "with_record")
+def record_left_out_at_the_end(_: Any, status: Status, record: Record) -> Status:
     """The status of a finished object has no record any more."""
-
-    def only_while_it_runs(status: Status, record: Record) -> Status:
-        return status if record.finished else with_record(status, record)
-
-    return [swap(status_writer, "with_record", only_while_it_runs)]
+    return status if record.finished else with_record(status, record)
 
 
 @bug(hunt("clean", "jobset-suspended"), shown_by="its own status says restarts")
@@ -61,16 +58,12 @@ def suspension_counted_as_a_restart() -> Swaps:
 
 
 @bug(hunt("clean", "jobset-gives-up"), shown_by="follows")
-def completed_and_failed() -> Swaps:
+@instead_of(jobset_status, "_judge")
+def completed_and_failed(judge: Any, context: Any, counts: Any, conditions: Any, before: Status) -> None:
     """A JobSet that has failed is called completed as well."""
-    judge = jobset_status._judge
-
-    def both(context: Any, counts: Any, conditions: Any, before: Status) -> None:
-        judge(context, counts, conditions, before)
-        if context.record.phase is Phase.FAILED:
-            conditions.turn("Completed", True, *jobset_status.COMPLETED)
-
-    return [swap(jobset_status, "_judge", both)]
+    judge(context, counts, conditions, before)
+    if context.record.phase is Phase.FAILED:
+        conditions.turn("Completed", True, *jobset_status.COMPLETED)
 
 
 @bug(hunt("clean", "jobset-in-order"), hunt("clean", "jobset-restarts"), shown_by="the time of")
@@ -86,13 +79,10 @@ def every_condition_dated_anew() -> Swaps:
 
 
 @bug(hunt("clean", "jobset-runs"), hunt("crash", "jobset-runs"), shown_by="changes nothing")
-def empty_list_taken_for_a_difference() -> Swaps:
+@instead_of(reading, "without_record")
+def empty_list_taken_for_a_difference(_: Any, status: object) -> dict[str, Any]:
     """A status without conditions is read as one with an empty list, and written again and again."""
-
-    def with_a_list(status: object) -> dict[str, Any]:
-        return {"conditions": [], **without_record(status)}
-
-    return [swap(reading, "without_record", with_a_list)]
+    return {"conditions": [], **without_record(status)}
 
 
 @bug(hunt("clean", "jobset-pod-replaced-twice"), shown_by="is replaced after")
@@ -102,14 +92,10 @@ def pod_of_a_job_replaced_at_once() -> Swaps:
 
 
 @bug(hunt("clean", "jobset-ignores-its-maximum"))
-def every_restart_counts() -> Swaps:
+@instead_of(failure, "_end_epoch")
+def every_restart_counts(ended: Any, context: Any, rule: FailureRule, cause: Any) -> Any:
     """A restart that ignores the maximum is counted against it."""
-    ended = failure._end_epoch
-
-    def counting(context: Any, rule: FailureRule, cause: Any) -> Any:
-        return ended(context, dataclasses.replace(rule, counted=True), cause)
-
-    return [swap(failure, "_end_epoch", counting)]
+    return ended(context, dataclasses.replace(rule, counted=True), cause)
 
 
 @bug(hunt("clean", "jobset-beside-others"), shown_by="another controller manages")
@@ -125,24 +111,18 @@ def not_found_is_gone_for_good() -> Swaps:
 
 
 @bug(hunt("clean", "jobset-ignores-its-maximum"), shown_by="gang restarts are counted")
-def free_restarts_uncounted() -> Swaps:
+@instead_of(Instruments, "transition")
+def free_restarts_uncounted(
+    transition: Any, self: Instruments, plan: Any, old: Record | None, new: Record, namespace: str = ""
+) -> None:
     """The counter of gang restarts misses those that are charged to no account."""
-    transition = Instruments.transition
-
-    def charged(self: Instruments, plan: Any, old: Record | None, new: Record, namespace: str = "") -> None:
-        if old is not None and (new.restarts, new.disruptions) == (old.restarts, old.disruptions):
-            return
-        transition(self, plan, old, new, namespace)
-
-    return [swap(Instruments, "transition", charged)]
+    if old is not None and (new.restarts, new.disruptions) == (old.restarts, old.disruptions):
+        return
+    transition(self, plan, old, new, namespace)
 
 
 @bug(hunt("crash", "jobset-gives-up", most=40), hunt("error", "jobset-gives-up", most=40))
-def budget_of_the_run() -> Swaps:
+@instead_of(failure, "_end_epoch")
+def budget_of_the_run(ended: Any, context: Any, rule: FailureRule, cause: Any) -> Any:
     """The restarts that a JobSet has used are counted from its last run only: it never gives up."""
-    ended = failure._end_epoch
-
-    def forgetting(context: Any, rule: FailureRule, cause: Any) -> Any:
-        return ended(context.with_record(replace(context.record, restarts=0)), rule, cause)
-
-    return [swap(failure, "_end_epoch", forgetting)]
+    return ended(context.with_record(replace(context.record, restarts=0)), rule, cause)

@@ -12,7 +12,7 @@ from muster.state.summary import obstacles as in_words
 from muster.state.view.at_work import Doing
 from muster.state.view.engine_facts import EngineFacts, Refusal
 from muster.state.view.recorder import arrivals
-from tests.planted.bug import Hunt, Swaps, bug, swap
+from tests.planted.bug import Hunt, Swaps, bug, instead_of, swap
 
 ROOMS = (conditions, grouping, classifier, sentences, gathering, in_words)
 """Those that say what a pod waits for."""
@@ -41,14 +41,10 @@ def scheduler_unheard() -> Swaps:
 
 
 @bug(Hunt("clean", "webhook-denies"), Hunt("clean", "quota-exceeded"), shown_by="the message does not say")
-def refusal_without_words() -> Swaps:
+@instead_of(EngineFacts, "refuse")
+def refusal_without_words(refuse: Any, self: EngineFacts, refusal: Refusal, *others: Any) -> None:
     """A refusal is reported without the API server's own words."""
-    refuse = EngineFacts.refuse
-
-    def silent(self: EngineFacts, refusal: Refusal, *others: Any) -> None:
-        refuse(self, replace(refusal, message="The API server refuses to create a pod."), *others)
-
-    return [swap(EngineFacts, "refuse", silent)]
+    refuse(self, replace(refusal, message="The API server refuses to create a pod."), *others)
 
 
 @bug(Hunt("hold", "member-fails"), shown_by="it should be")
@@ -64,15 +60,11 @@ def deadline_forgets_what_was_known() -> Swaps:
 
 
 @bug(Hunt("clean", "slow-rank", operator="pytorch"), shown_by="is said to come last")
-def slow_rank_named_for_ever() -> Swaps:
+@instead_of(arrivals, "_judged")
+def slow_rank_named_for_ever(judged: Any, here: Any, spans: Any, window: Any, fresh: Any, seconds: float) -> Any:
     """What was said of a slow rank stays when it is as fast as the others again."""
-    judged = arrivals._judged
-
-    def kept(here: Any, spans: Any, window: Any, fresh: Any, seconds: float) -> Any:
-        after = judged(here, spans, window, fresh, seconds)
-        return after if after.last or not window.last else after._replace(last=window.last, late=window.late)
-
-    return [swap(arrivals, "_judged", kept)]
+    after = judged(here, spans, window, fresh, seconds)
+    return after if after.last or not window.last else after._replace(last=window.last, late=window.late)
 
 
 @bug(Hunt("clean", "rank-evaluates", operator="pytorch"), shown_by="and its rank computes")

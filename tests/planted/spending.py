@@ -9,17 +9,14 @@ from muster.state.view.engine_facts import EngineFacts
 from muster.state.view.probe_result import ProbeResult
 from muster.state.view.write_budget import WriteBudget
 from muster.tracking.entry import Entry
-from tests.planted.bug import Hunt, Swaps, bug, swap
+from tests.planted.bug import Hunt, Swaps, bug, instead_of, swap
 
 
 @bug(Hunt("clean", "noisy-neighbours"), shown_by="moved by what happens in another namespace")
-def slots_for_whoever_comes() -> Swaps:
+@instead_of(FairShare, "_may_take")
+def slots_for_whoever_comes(_: Any, self: FairShare, group: Any, flow: Any) -> bool:
     """Requests take slots in the order in which they come, whatever their namespace has taken already."""
-
-    def free(self: FairShare, group: Any, flow: Any) -> bool:
-        return self.busy < self.total
-
-    return [swap(FairShare, "_may_take", free)]
+    return self.busy < self.total
 
 
 @bug(Hunt("clean", "readiness-flaps", operator="xgboost"), shown_by="more than its budget")
@@ -45,13 +42,9 @@ def refusal_stands() -> Swaps:
 
 
 @bug(Hunt("clean", "webhook-denies"), Hunt("clean", "quota-exceeded"))
-def refused_for_good() -> Swaps:
+@instead_of(EngineFacts, "refuse")
+def refused_for_good(refuse: Any, self: EngineFacts, *others: Any) -> None:
     """What was refused is never tried again, though its cause may be gone."""
-    refuse = EngineFacts.refuse
-
-    def final(self: EngineFacts, *others: Any) -> None:
-        refuse(self, *others)
-        assert self.refused is not None
-        object.__setattr__(self.refused, "retry_at", inf)
-
-    return [swap(EngineFacts, "refuse", final)]
+    refuse(self, *others)
+    assert self.refused is not None
+    object.__setattr__(self.refused, "retry_at", inf)

@@ -12,7 +12,7 @@ from muster.state.vocabulary.group import Group
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.record import Record
 from muster.state.vocabulary.rules import Backoff
-from tests.planted.bug import Hunt, Swaps, bug, swap
+from tests.planted.bug import Hunt, Swaps, bug, instead_of, swap
 
 
 @bug(Hunt("clean", "member-fails"), shown_by="before its back-off")
@@ -42,14 +42,10 @@ def disruptions_never_wait() -> Swaps:
 
 
 @bug(Hunt("clean", "unschedulable-fails"), shown_by="after its clock")
-def clock_five_seconds_late() -> Swaps:
+@instead_of(deadline, "ends")
+def clock_five_seconds_late(ends: Any, plan: Plan, record: Record) -> dict[Any, float]:
     """The pending clock is 5 s longer than it should be."""
-    ends = deadline.ends
-
-    def longer(plan: Plan, record: Record) -> dict[Any, float]:
-        return {name: at + 5.0 for name, at in ends(plan, record).items()}
-
-    return [swap(deadline, "ends", longer)]
+    return {name: at + 5.0 for name, at in ends(plan, record).items()}
 
 
 @bug(Hunt("clean", "gated"))

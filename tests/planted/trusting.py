@@ -12,8 +12,8 @@ from muster.kube.transport import Transport
 from muster.state.policies import completion
 from muster.state.view.membership import Membership
 from muster.state.vocabulary.pod import Pod, PodPhase
-from muster.watchers.pods import containers, decode
-from tests.planted.bug import Hunt, Swaps, bug, swap
+from muster.watchers.pods import decode
+from tests.planted.bug import Hunt, Swaps, bug, instead_of, swap
 
 
 @bug(Hunt("clean", "forged-rank"), Hunt("clean", "forged-success"))
@@ -41,14 +41,10 @@ def _in_team(pod: Pod) -> Pod:
 
 
 @bug(Hunt("clean", "sidecar-runs-on"))
-def pod_phase_decides() -> Swaps:
+@instead_of(decode, "first_exit")
+def pod_phase_decides(first_exit: Any, spec: Any, status: Any, phase: PodPhase) -> Any:
     """A member has ended when all containers of its pod have."""
-    first_exit = containers.first_exit
-
-    def patient(spec: Any, status: Any, phase: PodPhase) -> Any:
-        return first_exit(spec, status, phase) if phase in (PodPhase.SUCCEEDED, PodPhase.FAILED) else None
-
-    return [swap(decode, "first_exit", patient)]
+    return first_exit(spec, status, phase) if phase in (PodPhase.SUCCEEDED, PodPhase.FAILED) else None
 
 
 @bug(Hunt("clean", "finished-pod-collected"), Hunt("crash", "finished-pod-collected"))
@@ -61,34 +57,28 @@ def done_in_memory() -> Swaps:
 
 
 @bug(Hunt("drop", "member-fails"), Hunt("relist", "member-fails"))
-def first_page_only() -> Swaps:
+@instead_of(listing, "_pages")
+async def first_page_only(
+    _: Any,
+    transport: Transport,
+    path: str,
+    params: Mapping[str, str],
+    decoder: Any,
+    limit: int,
+    timeout: float | None,
+    on_page: Callable[[], None],
+) -> ObjectList[Any]:
     """A list ends after its first page."""
-
-    async def first(
-        transport: Transport,
-        path: str,
-        params: Mapping[str, str],
-        decoder: Any,
-        limit: int,
-        timeout: float | None,
-        on_page: Callable[[], None],
-    ) -> ObjectList[Any]:
-        answer = await transport.request("GET", path, params={**params, "limit": str(limit or 3)}, timeout=timeout)
-        page = decoder.page(answer.body)
-        return ObjectList({obj.uid: obj for obj in page.objects}, page.version, [])
-
-    return [swap(listing, "_pages", first)]
+    answer = await transport.request("GET", path, params={**params, "limit": str(limit or 3)}, timeout=timeout)
+    page = decoder.page(answer.body)
+    return ObjectList({obj.uid: obj for obj in page.objects}, page.version, [])
 
 
 @bug(Hunt("clean", "deleted"), Hunt("clean", "same-name"))
-def entry_leaked() -> Swaps:
+@instead_of(ExperimentIndex, "_forget")
+def entry_leaked(forget: Any, self: ExperimentIndex, gone: Any) -> None:
     """The entry of an Experiment that is gone is kept."""
-    forget = ExperimentIndex._forget
-
-    def kept(self: ExperimentIndex, gone: Any) -> None:
-        entry = self.entries.get(gone.uid)
-        forget(self, gone)
-        if entry is not None:
-            self.entries[gone.uid] = entry
-
-    return [swap(ExperimentIndex, "_forget", kept)]
+    entry = self.entries.get(gone.uid)
+    forget(self, gone)
+    if entry is not None:
+        self.entries[gone.uid] = entry

@@ -19,7 +19,7 @@ from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.record import Record
 from muster.tracking.entry import Entry
 from muster.tracking.freshness import Freshness, Readiness
-from tests.planted.bug import Hunt, Swaps, bug, swap
+from tests.planted.bug import Hunt, Swaps, bug, instead_of, swap
 
 FOR_EVER = 1 << 62
 """A resourceVersion later than all others."""
@@ -64,64 +64,46 @@ def old_generation() -> Swaps:
 
 
 @bug(Hunt("stale", "side-by-side", size=1, most=250))
-def pods_before_record() -> Swaps:
+@instead_of(Freshness, "ready")
+def pods_before_record(ready: Any, freshness: Freshness, **caches: Any) -> Readiness:
     """A status that another run wrote is judged with pods from before it was written."""
-    ready = Freshness.ready
-
-    def unaware(freshness: Freshness, **caches: Any) -> Readiness:
-        found = ready(freshness, **caches)
-        return Readiness.DECIDE if found is Readiness.READ_PODS else found
-
-    return [swap(Freshness, "ready", unaware)]
+    found = ready(freshness, **caches)
+    return Readiness.DECIDE if found is Readiness.READ_PODS else found
 
 
 @bug(Hunt("late-list", "ends-before-its-deadline"), shown_by="it should be")
-def read_dated_by_its_answer() -> Swaps:
+@instead_of(LiveReads, "read")
+async def read_dated_by_its_answer(read: Any, self: LiveReads, entry: Entry, plan: Plan) -> None:
     """A live read is as new as the arrival of its answer, and not as its request."""
-    read = LiveReads.read
-
-    async def dated(self: LiveReads, entry: Entry, plan: Plan) -> None:
-        before = entry.view.engine.live_read
-        await read(self, entry, plan)
-        if (after := entry.view.engine.live_read) is not None and after is not before:
-            entry.view.engine.live_read = LiveRead(self._clock(), after.version)
-
-    return [swap(LiveReads, "read", dated)]
+    before = entry.view.engine.live_read
+    await read(self, entry, plan)
+    if (after := entry.view.engine.live_read) is not None and after is not before:
+        entry.view.engine.live_read = LiveRead(self._clock(), after.version)
 
 
 @bug(Hunt("clean", "same-name"), Hunt("crash", "same-name", most=5))
-def found_by_name_alone() -> Swaps:
+@instead_of(ExperimentIndex, "named")
+def found_by_name_alone(_: Any, self: ExperimentIndex, namespace: str, name: str, kind: str = KIND) -> Entry | None:
     """The roll-call page looks an experiment up by its name, whatever the namespace."""
-
-    def named(self: ExperimentIndex, namespace: str, name: str, kind: str = KIND) -> Entry | None:
-        return next((entry for entry in self if entry.seen.name == name), None)
-
-    return [swap(ExperimentIndex, "named", named)]
+    return next((entry for entry in self if entry.seen.name == name), None)
 
 
 @bug(Hunt("slow-answer", "survivors-hang"))
-def old_answer_credited() -> Swaps:
+@instead_of(Controller, "heard")
+async def old_answer_credited(_: Any, self: Controller, uid: str, epoch: int, answer: RollAnswer) -> None:
     """A probe's answer counts for the epoch that the record has by then, and not for the one that was probed."""
-
-    async def heard(self: Controller, uid: str, epoch: int, answer: RollAnswer) -> None:
-        entry = self._index.get(uid)
-        if entry is None:
-            return
-        current = entry.record.epoch if entry.record else epoch
-        if entry.view.observe_probe(answer, current):
-            self._queue.add(uid)
-
-    return [swap(Controller, "heard", heard)]
+    entry = self._index.get(uid)
+    if entry is None:
+        return
+    current = entry.record.epoch if entry.record else epoch
+    if entry.view.observe_probe(answer, current):
+        self._queue.add(uid)
 
 
 @bug(Hunt("clean", "deleted"), Hunt("crash", "deleted", most=10))
-def view_leaked() -> Swaps:
+@instead_of(ExperimentIndex, "_drop")
+def view_leaked(_: Any, self: ExperimentIndex, key: tuple[str, str]) -> None:
     """The view of an experiment that is gone is kept when its last pod goes."""
-
-    def kept(self: ExperimentIndex, key: tuple[str, str]) -> None:
-        pass
-
-    return [swap(ExperimentIndex, "_drop", kept)]
 
 
 def _never(self: Tombstones, uid: str, version: int) -> bool:

@@ -25,7 +25,7 @@ from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Pod
 from muster.state.vocabulary.record import Record, StoryLine
 from muster.tracking.entry import Entry
-from tests.planted.bug import Hunt, Swaps, bug, swap
+from tests.planted.bug import Hunt, Swaps, bug, instead_of, swap
 
 
 @bug(Hunt("late-write", "member-fails"), Hunt("late-write", "happy"), shown_by="may still run")
@@ -46,33 +46,24 @@ def random_names() -> Swaps:
 
 
 @bug(Hunt("stale", "member-fails", most=250), Hunt("late-write", "member-fails"))
-def no_live_check() -> Swaps:
+@instead_of(engine, "confirm_launch")
+async def no_live_check(*_: object) -> Outcome:
     """An epoch is launched on what the caches show."""
-
-    async def yes(*_: object) -> Outcome:
-        return Outcome(confirmed=True)
-
-    return [swap(engine, "confirm_launch", yes)]
+    return Outcome(confirmed=True)
 
 
 @bug(Hunt("drop", "happy"), Hunt("drop", "member-fails"))
-def loss_taken_for_granted() -> Swaps:
+@instead_of(engine, "confirm_loss")
+async def loss_taken_for_granted(*_: object) -> Outcome:
     """A pod that is missing in the cache is taken for gone."""
-
-    async def yes(*_: object) -> Outcome:
-        return Outcome(lost=True)
-
-    return [swap(engine, "confirm_loss", yes)]
+    return Outcome(lost=True)
 
 
 @bug(Hunt("clean", "label-removed"), Hunt("clean", "altered-and-apart", operator="jobset"), shown_by="run")
-def what_is_not_listed_is_gone() -> Swaps:
+@instead_of(confirm, "ask_for")
+async def what_is_not_listed_is_gone(_: Any, _calls: Calls, _plan: Plan, asked: Collection[Pod]) -> altered.Whereabouts:
     """A pod that vanished from the list is not asked for by name: it may have lost a label and run."""
-
-    async def gone(_calls: Calls, _plan: Plan, asked: Collection[Pod]) -> altered.Whereabouts:
-        return altered.Whereabouts(gone=list(asked))
-
-    return [swap(confirm, "ask_for", gone)]
+    return altered.Whereabouts(gone=list(asked))
 
 
 class _Blind:
@@ -88,73 +79,52 @@ class _Blind:
 
 
 @bug(Hunt("late-write", "member-fails"), Hunt("stale", "member-fails"), Hunt("crash", "member-fails"))
-def blind_write() -> Swaps:
+@instead_of(status_writer, "write_status")
+async def blind_write(_: Any, transport: Any, ref: ExperimentRef, status: Mapping[str, object], version: int) -> int:
     """A status is written without the resourceVersion on which it was decided."""
-
-    async def blindly(transport: Any, ref: ExperimentRef, status: Mapping[str, object], version: int) -> int:
-        blind: Any = _Blind(transport)
-        return await write_status(blind, ref, status, version)
-
-    return [swap(status_writer, "write_status", blindly)]
+    blind: Any = _Blind(transport)
+    return await write_status(blind, ref, status, version)
 
 
 @bug(Hunt("clean", "member-fails"), Hunt("clean", "survivors-hang"))
-def deleted_before_persisted() -> Swaps:
+@instead_of(Controller, "_persist")
+async def deleted_before_persisted(persist: Any, self: Controller, entry: Entry, decision: Decision) -> Any:
     """Old pods are deleted first, and the end of their epoch is persisted afterwards."""
-    persist = Controller._persist
-
-    async def afterwards(self: Controller, entry: Entry, decision: Decision) -> bool:
-        assert entry.plan is not None
-        for action in decision.actions:
-            if isinstance(action, DeletePods):
-                outcome = await self._engine.carry_out(action, entry.plan, decision.record)
-                self._outcomes.fold(entry, outcome, decision.record.epoch)
-        return await persist(self, entry, decision)
-
-    return [swap(Controller, "_persist", afterwards)]
+    assert entry.plan is not None
+    for action in decision.actions:
+        if isinstance(action, DeletePods):
+            outcome = await self._engine.carry_out(action, entry.plan, decision.record)
+            self._outcomes.fold(entry, outcome, decision.record.epoch)
+    return await persist(self, entry, decision)
 
 
 @bug(Hunt("error", "suspended", size=1, most=200), shown_by="is not asked to go")
-def conflicting_delete_dropped() -> Swaps:
+@instead_of(delete, "_gone")
+async def conflicting_delete_dropped(_: Any, calls: Calls, pod: Pod) -> bool:
     """A 409 on the deletion of a pod is taken for the pod's end."""
-
-    async def gone(calls: Calls, pod: Pod) -> bool:
-        return True
-
-    return [swap(delete, "_gone", gone)]
+    return True
 
 
 @bug(Hunt("clean", "happy"), Hunt("clean", "member-fails"))
-def status_written_twice() -> Swaps:
+@instead_of(StatusWriter, "write")
+async def status_written_twice(
+    write: Any, self: StatusWriter, entry: Entry, record: Record, story: tuple[StoryLine, ...], moved: float = 0.0
+) -> None:
     """A step writes the status twice, the second time with a new time only."""
-    write = StatusWriter.write
-
-    async def twice(
-        self: StatusWriter, entry: Entry, record: Record, story: tuple[StoryLine, ...], moved: float = 0.0
-    ) -> None:
-        await write(self, entry, record, story)
-        await write(self, entry, structs.replace(record, updated_at=record.updated_at + 1.0), ())
-
-    return [swap(StatusWriter, "write", twice)]
+    await write(self, entry, record, story)
+    await write(self, entry, structs.replace(record, updated_at=record.updated_at + 1.0), ())
 
 
 @bug(Hunt("error", "happy"), Hunt("crash", "happy"), Hunt("error", "member-fails"))
-def told_before_written() -> Swaps:
+@instead_of(Controller, "_persist")
+async def told_before_written(persist: Any, self: Controller, entry: Entry, decision: Decision) -> Any:
     """An Event is written before the status that contains its line."""
-    persist = Controller._persist
-
-    async def beforehand(self: Controller, entry: Entry, decision: Decision) -> bool:
-        self._writer._recorder.record(status_writer.ref_of(entry), decision.story)
-        return await persist(self, entry, decision)
-
-    return [swap(Controller, "_persist", beforehand)]
+    self._writer._recorder.record(status_writer.ref_of(entry), decision.story)
+    return await persist(self, entry, decision)
 
 
 @bug(Hunt("clean", "name-taken"), Hunt("crash", "name-taken"))
-def anybody_is_us() -> Swaps:
+@instead_of(engine, "recognise")
+async def anybody_is_us(_: Any, calls: Calls, plan: Plan, kind: str, name: str, labels: Mapping[str, str]) -> int:
     """An object of our name is taken for ours, whatever its owner."""
-
-    async def ours(calls: Calls, plan: Plan, kind: str, name: str, labels: Mapping[str, str]) -> int:
-        return 0
-
-    return [swap(engine, "recognise", ours)]
+    return 0

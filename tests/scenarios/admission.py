@@ -8,16 +8,13 @@ from math import inf
 
 from tests.scenarios.incidents import Fails
 from tests.scenarios.operators import PROBED, TOGETHER
-from tests.scenarios.scenario import End, Refusal, Scenario, Trouble
-
-SUCCEEDED = End("Succeeded", "AllMembersSucceeded")
+from tests.scenarios.scenario import SUCCEEDED, Refusal, Scenario, Trouble, restarted
 
 SCENARIOS = (
     # The claim of the shared volume exceeds a quota for a while: no member starts without it.
     Scenario(
         "claim-refused",
         SUCCEEDED,
-        sizes=(4,),
         spec={"storage": {"sharedVolume": {"mountPoint": "/data", "sizeGB": 5}}},
         refusals=(Refusal(0.0, 60.0, "quota", resource="persistentvolumeclaims"),),
         troubles=(Trouble("QuotaExceeded", ("exceeded quota",), since=1.0, within=5.0, until=90.0),),
@@ -27,7 +24,6 @@ SCENARIOS = (
     Scenario(
         "webhook-down",
         SUCCEEDED,
-        sizes=(4,),
         refusals=(Refusal(0.0, 60.0, "webhook-down"),),
         troubles=(Trouble("WebhookFailed", ("pods.example.com",), since=1.0, within=5.0, until=90.0),),
         run=100.0,
@@ -36,7 +32,6 @@ SCENARIOS = (
     Scenario(
         "webhook-times-out",
         SUCCEEDED,
-        sizes=(4,),
         refusals=(Refusal(0.0, 60.0, "webhook-timeout"),),
         troubles=(Trouble("WebhookFailed", ("pods.example.com",), since=11.0, within=15.0, until=110.0),),
         run=100.0,
@@ -45,7 +40,6 @@ SCENARIOS = (
     Scenario(
         "webhook-denies",
         SUCCEEDED,
-        sizes=(4,),
         refusals=(Refusal(0.0, 60.0, "webhook-denies"),),
         troubles=(Trouble("WebhookDenied", ("not today",), since=1.0, within=2.0, until=90.0),),
         run=100.0,
@@ -54,7 +48,6 @@ SCENARIOS = (
     Scenario(
         "webhook-denies-some",
         SUCCEEDED,
-        sizes=(4,),
         operators=TOGETHER,  # elsewhere one pod is created while it denies some
         refusals=(Refusal(0.0, 40.0, "webhook-denies", every=2),),
         troubles=(
@@ -67,7 +60,6 @@ SCENARIOS = (
     Scenario(
         "quota-exceeded",
         SUCCEEDED,
-        sizes=(4,),
         refusals=(Refusal(0.0, 60.0, "quota"),),
         troubles=(Trouble("QuotaExceeded", ("exceeded quota",), since=1.0, within=2.0, until=90.0),),
         run=100.0,
@@ -76,8 +68,7 @@ SCENARIOS = (
     # some are refused in a third one.
     Scenario(
         "noisy-neighbours",
-        End("Succeeded", "AllMembersSucceeded", epoch=1, restarts=1, cause=("Error", -1)),
-        sizes=(4,),
+        restarted(),
         incidents=(Fails(rank=-1, after=15.0),),
         refusals=(
             Refusal(0.0, 100.0, "slow", seconds=60.0, namespace="noisy"),
@@ -91,8 +82,7 @@ SCENARIOS = (
     # The same without neighbours, for comparison.
     Scenario(
         "quiet-neighbours",
-        End("Succeeded", "AllMembersSucceeded", epoch=1, restarts=1, cause=("Error", -1)),
-        sizes=(4,),
+        restarted(),
         incidents=(Fails(rank=-1, after=15.0),),
         families=("clean",),
     ),

@@ -4,9 +4,8 @@ from dataclasses import replace
 
 from tests.scenarios.incidents import Fails
 from tests.scenarios.repairs import APART, rules
-from tests.scenarios.scenario import Alteration, Alters, End, Scenario, Trouble, UserAction
+from tests.scenarios.scenario import SUCCEEDED, Alteration, Alters, End, Scenario, Trouble, UserAction, restarted
 
-SUCCEEDED = End("Succeeded", "AllMembersSucceeded")
 TOGETHER = ("jax", "pytorch", "xgboost", "jobset", "jobset-object", "jaxjob-object")
 """The operators whose members run from the first second to the last."""
 ALTERED = Trouble("PodAltered", ("may still run",), since=20.0, within=2.0)
@@ -22,7 +21,6 @@ SCENARIOS = (
     Scenario(
         "label-removed",
         SUCCEEDED,
-        sizes=(4,),
         operators=TOGETHER,
         user_actions=(Alters(20.0, until=50.0),),
         troubles=(Trouble("PodAltered", ("may still run", "is missing"), since=20.0, within=2.0, until=50.0),),
@@ -32,7 +30,6 @@ SCENARIOS = (
     Scenario(
         "label-rewritten",
         SUCCEEDED,
-        sizes=(4,),
         operators=TOGETHER,
         user_actions=(Alters(20.0, how=Alteration.RELABELLED, until=50.0),),
         troubles=(Trouble("PodAltered", ("may still run", "is now"), since=20.0, within=2.0, until=50.0),),
@@ -42,7 +39,6 @@ SCENARIOS = (
     Scenario(
         "pod-disowned",
         SUCCEEDED,
-        sizes=(4,),
         operators=TOGETHER,
         user_actions=(Alters(20.0, how=Alteration.DISOWNED),),
         troubles=(ENDS,),
@@ -52,8 +48,7 @@ SCENARIOS = (
     # some seconds after it was altered. A daemon whose watch has lost that event may hear of it too late to say it.
     Scenario(
         "altered-and-failed",
-        End("Succeeded", "AllMembersSucceeded", epoch=1, restarts=1, cause=("Error", -1)),
-        sizes=(4,),
+        restarted(),
         operators=("jax", "pytorch", "xgboost", "jaxjob-object"),
         incidents=(Fails(rank=-1),),
         user_actions=(Alters(8.0), Alters(8.5, how=Alteration.DISOWNED)),
@@ -65,7 +60,6 @@ SCENARIOS = (
     Scenario(
         "altered-and-deleted",
         End(""),
-        sizes=(4,),
         operators=TOGETHER,
         user_actions=(Alters(20.0, how=Alteration.DISOWNED), UserAction(25.0, delete=True)),
         troubles=(ALTERED,),
@@ -76,7 +70,6 @@ SCENARIOS = (
     Scenario(
         "altered-and-apart",
         SUCCEEDED,
-        sizes=(4,),
         operators=APART,
         spec=rules({"action": "RestartMember"}),
         user_actions=(Alters(20.0),),

@@ -13,23 +13,18 @@ from tests.scenarios.incidents import (
     SlowImage,
 )
 from tests.scenarios.operators import COUNTED, MEETING, NAMED, PROBED, TOGETHER
-from tests.scenarios.scenario import (
-    End,
-    Scenario,
-    Trouble,
-)
+from tests.scenarios.scenario import SUCCEEDED, End, Scenario, Trouble, restarted
 
 LONG = ("clean", "crash", "slow-answer", "clock-skew")
 """Families for scenarios in which much happens for ten minutes: those of the daemon that writes."""
 
 SCENARIOS = (
     # All members arrive, run and exit 0.
-    Scenario("happy", End("Succeeded", "AllMembersSucceeded"), core=True),
+    Scenario("happy", SUCCEEDED, sizes=(1, 4, 16), core=True),
     # The coordinator starts alone; the other members start when it serves.
     Scenario(
         "coordinator-first",
-        End("Succeeded", "AllMembersSucceeded", epoch=1, restarts=1, cause=("Error", -1)),
-        sizes=(4,),
+        restarted(),
         operators=MEETING,
         spec={"startup": {"order": "CoordinatorFirst"}},
         incidents=(Fails(rank=-1),),
@@ -38,7 +33,6 @@ SCENARIOS = (
     Scenario(
         "coordinator-never-serves",
         End("Assembling", "CoordinatorNotServing"),
-        sizes=(4,),
         operators=PROBED,
         incidents=(NeverArrives(rank=0),),
         troubles=(
@@ -50,7 +44,6 @@ SCENARIOS = (
     Scenario(
         "never-arrives-alerts",
         End("Assembling", "AssemblyDeadlineExceeded"),
-        sizes=(4,),
         operators=PROBED,
         spec={"clocks": {"assembly": {"after": "60s", "action": "Alert"}}},
         incidents=(NeverArrives(rank=-1),),
@@ -64,8 +57,7 @@ SCENARIOS = (
     # The coordinator answers one probe and not the next, for ten minutes: it is not lost.
     Scenario(
         "coordinator-flaps",
-        End("Succeeded", "AllMembersSucceeded"),
-        sizes=(4,),
+        SUCCEEDED,
         operators=PROBED,
         incidents=(CoordinatorFlaps(every=1.0),),
         run=620.0,
@@ -77,8 +69,7 @@ SCENARIOS = (
     # less than five times as long as that. None of it is a hang.
     Scenario(
         "steps-pause",
-        End("Succeeded", "AllMembersSucceeded"),
-        sizes=(4,),
+        SUCCEEDED,
         operators=("jax",),
         reports=1.0,
         incidents=(
@@ -93,8 +84,7 @@ SCENARIOS = (
     # The first checkpoint takes 100 s and was not announced: it is called Hung until the next step, and ends nothing.
     Scenario(
         "steps-come-back",
-        End("Succeeded", "AllMembersSucceeded"),
-        sizes=(4,),
+        SUCCEEDED,
         operators=("jax",),
         reports=1.0,
         incidents=(Pauses(after=30.0, seconds=100.0, rank=2),),
@@ -108,7 +98,6 @@ SCENARIOS = (
     Scenario(
         "steps-stop",
         End("Running", "Hung"),
-        sizes=(4,),
         operators=("jax",),
         reports=1.0,
         incidents=(Pauses(after=100.0, seconds=inf, rank=2),),
@@ -120,7 +109,7 @@ SCENARIOS = (
     # Rank 0 sends its steps to the daemon that leads. Daemons die and take over: a gang that gets on is never Hung.
     Scenario(
         "steps-are-sent",
-        End("Succeeded", "AllMembersSucceeded"),
+        SUCCEEDED,
         sizes=(1, 4),
         operators=("jax", "xgboost"),
         reports=1.0,
@@ -133,7 +122,6 @@ SCENARIOS = (
     Scenario(
         "sent-steps-stop",
         End("Running", "Hung"),
-        sizes=(4,),
         operators=("jax", "xgboost"),
         reports=1.0,
         sends=True,
@@ -146,8 +134,7 @@ SCENARIOS = (
     # It is silent for six seconds and answers for six, for ten minutes: that is said, and not each time.
     Scenario(
         "coordinator-comes-and-goes",
-        End("Succeeded", "AllMembersSucceeded"),
-        sizes=(4,),
+        SUCCEEDED,
         operators=PROBED,
         incidents=(CoordinatorFlaps(every=6.0),),
         troubles=(
@@ -161,8 +148,7 @@ SCENARIOS = (
     # A member is ready and not ready in turn, so that a sentence changes all the time where readiness is what is known.
     Scenario(
         "readiness-flaps",
-        End("Succeeded", "AllMembersSucceeded"),
-        sizes=(4,),
+        SUCCEEDED,
         operators=("xgboost", "jobset", "pytorch"),
         incidents=(ReadinessFlaps(every=3.0),),
         run=620.0,
@@ -172,8 +158,7 @@ SCENARIOS = (
     # A queue keeps the gang's pods gated for longer than the pending clock lasts: no clock runs meanwhile.
     Scenario(
         "gated",
-        End("Succeeded", "AllMembersSucceeded"),
-        sizes=(4,),
+        SUCCEEDED,
         spec={"clocks": {"pending": {"after": "60s", "action": "Fail"}}},
         troubles=(Trouble("", ("SchedulingGated",), since=1.3, within=0.0),),
         incidents=tuple(Gated(rank=rank, seconds=200.0) for rank in range(4)),
@@ -182,8 +167,7 @@ SCENARIOS = (
     # An image cannot be pulled at first.
     Scenario(
         "image-not-pulled",
-        End("Succeeded", "AllMembersSucceeded"),
-        sizes=(4,),
+        SUCCEEDED,
         incidents=(ContainerWaits(rank=-1, seconds=200.0),),
         troubles=(
             Trouble(
@@ -196,8 +180,7 @@ SCENARIOS = (
     # One image is pulled slowly; the other members wait at the coordinator.
     Scenario(
         "slow-image",
-        End("Succeeded", "AllMembersSucceeded"),
-        sizes=(4,),
+        SUCCEEDED,
         incidents=(SlowImage(rank=-1, seconds=40.0),),
         troubles=(Trouble("", ("rank 3", "ContainerCreating"), 9.3, 3.0, until=42.2, operators=NAMED),),
     ),

@@ -2,7 +2,7 @@
 
 from tests.scenarios.incidents import EVERY_EPOCH, Ends, Fails
 from tests.scenarios.operators import RESOURCES
-from tests.scenarios.scenario import End, Scenario
+from tests.scenarios.scenario import End, Scenario, restarted
 
 TWO_GROUPS = {
     "data": {"count": 2, "completions": 1, "resources": RESOURCES},
@@ -22,16 +22,14 @@ SCENARIOS = (
     # A restart waits for a part of its back-off that differs from gang to gang.
     Scenario(
         "jitter",
-        End("Succeeded", "AllMembersSucceeded", epoch=2, restarts=2, cause=("Error", -1)),
-        sizes=(4,),
+        restarted(2),
         spec={"restartPolicy": {"backoff": {"jitter": 0.5}}},
         incidents=(Fails(rank=-1, epochs=range(2)),),
     ),
     # The gang fails twice on one node and twice on another one: both are avoided in the end.
     Scenario(
         "two-nodes-avoided",
-        End("Succeeded", "AllMembersSucceeded", epoch=4, restarts=4, cause=("Error", 0)),
-        sizes=(4,),
+        restarted(4, rank=0),
         spec={"restartPolicy": {"avoidNodes": {}, "backoffLimit": 6}},
         incidents=(Fails(rank=-1, epochs=range(2)), Fails(rank=0, epochs=range(2, 4))),
     ),
@@ -39,7 +37,6 @@ SCENARIOS = (
     Scenario(
         "target-is-enough",
         End("Succeeded", "SuccessPolicyMet"),
-        sizes=(4,),
         operators=("jobset",),
         spec={"types": TWO_GROUPS, "successPolicy": {"targets": ["train"]}},
         incidents=(Ends(rank=2), Ends(rank=3, after=9.0)),

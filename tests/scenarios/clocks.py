@@ -4,7 +4,7 @@ from math import inf
 
 from tests.scenarios.incidents import Ends, NeverArrives, Unschedulable
 from tests.scenarios.operators import COUNTED, NAMED, PROBED, TOGETHER
-from tests.scenarios.scenario import End, Scenario, Trouble
+from tests.scenarios.scenario import SUCCEEDED, End, Scenario, Trouble, succeeded
 
 NO_NODE = Trouble("", ("Unschedulable", "insufficient nvidia.com/gpu"), since=1.3, within=0.0, until=61.0)
 
@@ -34,14 +34,7 @@ SCENARIOS = (
     # A rank never registers in the first epoch; the assembly clock restarts the gang, and then all arrive.
     Scenario(
         "never-arrives-restarts",
-        End(
-            "Succeeded",
-            "AllMembersSucceeded",
-            epoch=1,
-            restarts=1,
-            cause=("AssemblyDeadlineExceeded", None),
-            other_ends=1,
-        ),
+        succeeded(epoch=1, restarts=1, cause=("AssemblyDeadlineExceeded", None), other_ends=1),
         sizes=(4, 16),
         operators=PROBED,
         spec={"clocks": {"assembly": {"after": "60s", "action": "Restart"}}},
@@ -75,7 +68,6 @@ SCENARIOS = (
     Scenario(
         "progress-stops",
         End("Failed", "ProgressDeadlineExceeded"),
-        sizes=(4,),
         operators=TOGETHER,
         spec={"clocks": {"progress": {"after": "1m", "action": "Fail"}}},
         incidents=(Ends(rank=1, after=30.0), Ends(rank=2, after=50.0)),
@@ -85,8 +77,7 @@ SCENARIOS = (
     # The run ends a second before its deadline, while a live read for another clock may be under way.
     Scenario(
         "ends-before-its-deadline",
-        End("Succeeded", "AllMembersSucceeded"),
-        sizes=(4,),
+        SUCCEEDED,
         operators=TOGETHER,
         spec={"timeout": "62s", "clocks": {"pending": {"after": "60s", "action": "Fail"}}},
         run=58.0,
@@ -106,15 +97,7 @@ SCENARIOS = (
     # There is no node for a member in the first epoch; the pending clock restarts the gang.
     Scenario(
         "unschedulable-restarts",
-        End(
-            "Succeeded",
-            "AllMembersSucceeded",
-            epoch=1,
-            restarts=1,
-            cause=("PendingDeadlineExceeded", None),
-            other_ends=1,
-        ),
-        sizes=(4,),
+        succeeded(epoch=1, restarts=1, cause=("PendingDeadlineExceeded", None), other_ends=1),
         operators=TOGETHER,  # where one member runs at a time, the first one's node stops the clock
         spec={"clocks": {"pending": {"after": "60s", "action": "Restart"}}},
         incidents=(Unschedulable(rank=-1, epochs=range(1)),),

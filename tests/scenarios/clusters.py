@@ -1,53 +1,47 @@
 """Clusters of Ray: a head, workers, and a submitter that ends with its job while the others are stopped."""
 
+from functools import partial
+
 from tests.scenarios.incidents import Fails, Preempted
 from tests.scenarios.operators import CLUSTERS
 from tests.scenarios.scenario import End, Scenario
 
+row = partial(Scenario, operators=CLUSTERS)
+
 SCENARIOS = (
     # Head, then workers, then the submitter, whose success is the experiment's.
-    Scenario("cluster-runs", End("Succeeded", "SuccessPolicyMet"), sizes=(4,), operators=CLUSTERS, core=True),
+    row("cluster-runs", End("Succeeded", "SuccessPolicyMet"), core=True),
     # A worker is preempted and runs again while the job goes on.
-    Scenario(
+    row(
         "cluster-worker-preempted",
         End("Succeeded", "SuccessPolicyMet", disruptions=1, cause=("PreemptionByScheduler", 1)),
-        sizes=(4,),
-        operators=CLUSTERS,
         incidents=(Preempted(rank=1),),
         run=60.0,
     ),
     # A worker fails and runs again after the back-off, while the job goes on.
-    Scenario(
+    row(
         "cluster-worker-fails",
         End("Succeeded", "SuccessPolicyMet", restarts=1, cause=("Error", 2)),
-        sizes=(4,),
-        operators=CLUSTERS,
         incidents=(Fails(rank=2),),
         run=60.0,
     ),
     # The head is lost, and with it the job: all run again.
-    Scenario(
+    row(
         "cluster-head-preempted",
         End("Succeeded", "SuccessPolicyMet", epoch=1, disruptions=1, cause=("PreemptionByScheduler", 0)),
-        sizes=(4,),
-        operators=CLUSTERS,
         incidents=(Preempted(rank=0),),
     ),
     # The submitter is preempted; the next one finds the job at work.
-    Scenario(
+    row(
         "cluster-submitter-preempted",
         End("Succeeded", "SuccessPolicyMet", disruptions=1, cause=("PreemptionByScheduler", -1)),
-        sizes=(4,),
-        operators=CLUSTERS,
         incidents=(Preempted(rank=-1),),
         run=40.0,
     ),
     # The job fails: all run again.
-    Scenario(
+    row(
         "cluster-job-fails",
         End("Succeeded", "SuccessPolicyMet", epoch=1, restarts=1, cause=("Error", -1)),
-        sizes=(4,),
-        operators=CLUSTERS,
         incidents=(Fails(rank=-1),),
     ),
 )

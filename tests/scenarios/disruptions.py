@@ -2,13 +2,13 @@
 
 from tests.scenarios.incidents import EVERY_EPOCH, NodeBoots, NodeLost, Preempted
 from tests.scenarios.operators import TOGETHER
-from tests.scenarios.scenario import End, Scenario, Trouble
+from tests.scenarios.scenario import End, Scenario, Trouble, disrupted
 
 SCENARIOS = (
     # A node is lost. Its pod is evicted, stays Terminating without a kubelet, and is removed 40 s later.
     Scenario(
         "node-lost",
-        End("Succeeded", "AllMembersSucceeded", epoch=1, disruptions=1, cause=("DeletionByTaintManager", -1)),
+        disrupted("DeletionByTaintManager"),
         sizes=(1, 4, 16),
         incidents=(NodeLost(rank=-1, evicted=30.0, collected=70.0),),
         survivors="hang",
@@ -17,7 +17,6 @@ SCENARIOS = (
     Scenario(
         "node-lost-blocks",
         End("Restarting", "TerminatingDeadlineExceeded", epoch=1, disruptions=1, cause=("DeletionByTaintManager", -1)),
-        sizes=(4,),
         incidents=(NodeLost(rank=-1, evicted=30.0, collected=None),),
         survivors="hang",
         troubles=(
@@ -30,8 +29,7 @@ SCENARIOS = (
     # The pod of a lost node is never removed. The spec allows to delete it by force after 30 s.
     Scenario(
         "node-lost-for-ever",
-        End("Succeeded", "AllMembersSucceeded", epoch=1, disruptions=1, cause=("DeletionByTaintManager", -1)),
-        sizes=(4,),
+        disrupted("DeletionByTaintManager"),
         troubles=(
             Trouble(
                 "TerminatingDeadlineExceeded",
@@ -50,7 +48,7 @@ SCENARIOS = (
     # taken away: that is not the program's failure.
     Scenario(
         "node-boots",
-        End("Succeeded", "AllMembersSucceeded", epoch=1, disruptions=1, cause=("ContainerStatusUnknown", -1)),
+        disrupted("ContainerStatusUnknown"),
         sizes=(1, 4),
         incidents=(NodeBoots(rank=-1),),
         survivors="hang",
@@ -58,8 +56,7 @@ SCENARIOS = (
     # Every epoch is preempted as soon as it runs, three times: from the second in a row the gang waits.
     Scenario(
         "preempted-again",
-        End("Succeeded", "AllMembersSucceeded", epoch=3, disruptions=3, cause=("PreemptionByScheduler", -1)),
-        sizes=(4,),
+        disrupted("PreemptionByScheduler", times=3),
         incidents=(Preempted(rank=-1, epochs=range(3), after=2.0),),
         troubles=(
             Trouble(
@@ -76,14 +73,14 @@ SCENARIOS = (
     Scenario(
         "preempted-to-the-limit",
         End("Failed", "MaxDisruptionsExceeded", epoch=2, disruptions=2, cause=("PreemptionByScheduler", -1)),
-        sizes=(4,),
         spec={"restartPolicy": {"maxDisruptions": 2}},
         incidents=(Preempted(rank=-1, epochs=EVERY_EPOCH, after=2.0),),
     ),
     # The scheduler preempts a member: a disruption, not a failure.
     Scenario(
         "preempted",
-        End("Succeeded", "AllMembersSucceeded", epoch=1, disruptions=1, cause=("PreemptionByScheduler", -1)),
+        disrupted("PreemptionByScheduler"),
+        sizes=(1, 4, 16),
         incidents=(Preempted(rank=-1),),
         core=True,
     ),

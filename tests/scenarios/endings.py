@@ -2,32 +2,29 @@
 
 from tests.scenarios.incidents import Collected, Ends, Fails, Sidecar
 from tests.scenarios.operators import RESOURCES
-from tests.scenarios.scenario import End, Scenario, UserAction
+from tests.scenarios.scenario import SUCCEEDED, End, Scenario, UserAction, restarted
 
 STAGED = {
     "data": {"count": 2, "resources": RESOURCES},
     "train": {"count": 2, "resources": RESOURCES, "dependsOn": [{"group": "data", "status": "Complete"}]},
 }
 """Types of a jobset in two stages: ranks 0 and 1, then 2 and 3."""
-SUCCEEDED = End("Succeeded", "AllMembersSucceeded")
 
 SCENARIOS = (
     # A rank has nothing left to do and exits long before the others.
     Scenario(
         "uneven-ends",
         SUCCEEDED,
-        sizes=(4,),
         incidents=(Ends(rank=-1),),
         says=("^Succeeded AllMembersSucceeded all SIZE members succeeded",),
         core=True,
     ),
     # The same, and its pod is removed while the others run: by pod garbage collection, or with its node.
-    Scenario("finished-pod-collected", SUCCEEDED, sizes=(4,), incidents=(Ends(rank=-1), Collected(rank=-1)), core=True),
+    Scenario("finished-pod-collected", SUCCEEDED, incidents=(Ends(rank=-1), Collected(rank=-1)), core=True),
     # Every pod is removed as soon as it has succeeded; the last one a millisecond after its kubelet has said so.
     Scenario(
         "every-pod-collected",
         SUCCEEDED,
-        sizes=(4,),
         incidents=(
             Ends(rank=1, after=5.0),
             Ends(rank=2, after=10.0),
@@ -40,8 +37,7 @@ SCENARIOS = (
     # A second group starts when the first is complete, in each epoch anew: a member of it fails once.
     Scenario(
         "staged",
-        End("Succeeded", "AllMembersSucceeded", epoch=1, restarts=1, cause=("Error", -1)),
-        sizes=(4,),
+        restarted(),
         operators=("jobset",),
         spec={"types": STAGED},
         incidents=(Fails(rank=-1),),
@@ -51,7 +47,6 @@ SCENARIOS = (
     Scenario(
         "any-job-is-enough",
         End("Succeeded", "SuccessPolicyMet"),
-        sizes=(4,),
         operators=("jobset",),
         spec={"successPolicy": {"operator": "Any"}},
         incidents=(Ends(rank=2),),
@@ -61,7 +56,6 @@ SCENARIOS = (
     Scenario(
         "ttl",
         End(""),
-        sizes=(4,),
         spec={"ttlAfterFinished": "30s"},
         says=("^Succeeded AllMembersSucceeded",),
         core=True,
@@ -70,7 +64,6 @@ SCENARIOS = (
     Scenario(
         "shared-volume",
         End(""),
-        sizes=(4,),
         spec={
             "ttlAfterFinished": "30s",
             "storage": {"sharedVolume": {"mountPoint": "/data", "sizeGB": 5, "accessMode": "ReadWriteMany"}},
@@ -82,20 +75,18 @@ SCENARIOS = (
     Scenario(
         "ttl-zero",
         End(""),
-        sizes=(4,),
         spec={"ttlAfterFinished": "0s"},
         user_actions=(UserAction(15.0, {"cancel": True}),),
         run=200.0,
     ),
     # An injected container runs on when main has exited with 0.
-    Scenario("sidecar-runs-on", SUCCEEDED, sizes=(4,), incidents=(Sidecar(rank=-1), Sidecar(rank=0))),
+    Scenario("sidecar-runs-on", SUCCEEDED, incidents=(Sidecar(rank=-1), Sidecar(rank=0))),
     # An injected container fails after main has exited with 0, and with it the pod.
-    Scenario("sidecar-fails", SUCCEEDED, sizes=(4,), incidents=(Sidecar(rank=-1, ends=1.0, code=137),)),
+    Scenario("sidecar-fails", SUCCEEDED, incidents=(Sidecar(rank=-1, ends=1.0, code=137),)),
     # Injected containers end long after main, each with another exit code; in the first epoch a member fails.
     Scenario(
         "sidecars-end-late",
-        End("Succeeded", "AllMembersSucceeded", epoch=1, restarts=1, cause=("Error", -1)),
-        sizes=(4,),
+        restarted(),
         incidents=(
             Fails(rank=-1),
             *(Sidecar(rank=rank, ends=20.0 + 10 * rank, code=code) for rank, code in enumerate((0, 1, 137, 143))),

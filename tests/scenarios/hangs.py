@@ -17,9 +17,8 @@ from tests.scenarios.incidents import (
     NeverArrives,
     Pauses,
 )
-from tests.scenarios.scenario import Asks, End, Scenario, Trouble, UserAction
+from tests.scenarios.scenario import SUCCEEDED, Asks, End, Scenario, Trouble, UserAction
 
-DONE = End("Succeeded", "AllMembersSucceeded")
 ASKED = tuple(Asks(second) for second in (60.0, 130.0, 131.0, 133.0, 180.0, 182.0, 240.0))
 """Users ask before a hang, while it is found, and when it is known; twice in a row, too."""
 OFTEN = (*ASKED, *(Asks(300.0 + 2 * each) for each in range(40)), Asks(700.0))
@@ -124,11 +123,10 @@ def _row(block: str, ending: str) -> Scenario:
     restarts = not by.phase or (block == "frozen" and by.code in (134, 139) and ending not in OF_ITS_OWN)
     if restarts:  # a coordinator is lost by the platform: that costs nothing
         lost = block == "frozen"
-        end = replace(DONE, epoch=1, restarts=int(not lost), disruptions=int(lost), cause=end.cause)
+        end = replace(SUCCEEDED, epoch=1, restarts=int(not lost), disruptions=int(lost), cause=end.cause)
     return Scenario(
         f"{block}-{ending}",
         replace(end, clock=240.0) if ending == "deadline" else end,
-        sizes=(4,),
         operators=(of.operator,),
         spec=by.spec,
         incidents=incidents,
@@ -149,7 +147,6 @@ SCENARIOS = (
         Scenario(
             name,
             End("Running", BLOCKS[block].cause),
-            sizes=(4,),
             operators=(BLOCKS[block].operator,),
             collectives=5.0,
             incidents=(STOPS,),
@@ -169,8 +166,7 @@ SCENARIOS = (
     *(
         Scenario(
             name,
-            DONE,
-            sizes=(4,),
+            SUCCEEDED,
             operators=("jax", "pytorch"),
             collectives=5.0,
             incidents=(Evaluates(after=100.0, seconds=300.0, rank=2, writes=writes),),
@@ -184,7 +180,6 @@ SCENARIOS = (
     Scenario(
         "evaluation-without-end",
         End("Running", "Hung"),
-        sizes=(4,),
         operators=("jax",),
         collectives=5.0,
         incidents=(Evaluates(after=100.0, seconds=inf, rank=2),),

@@ -46,17 +46,26 @@ class Child:
         return self.raises.replace("EPOCH", str(epoch))
 
 
-@dataclass(frozen=True, slots=True)
-class Fails:
-    """A member's program exits with an error."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Incident:
+    """Happens to the member of that rank, in those epochs, attempts and lives of its container."""
 
     rank: int = -1
-    epochs: range = range(1)
+    epochs: range = EVERY_EPOCH
     attempts: range = range(1)
+    lives: range = EVERY_EPOCH
+    """The kubelet starts a container again in its pod, where the pod asks for that."""
+    experiment: str = "run"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fails(Incident):
+    """A member's program exits with an error."""
+
+    epochs: range = range(1)
     after: float = 10.0
     code: int = 1
     start: bool = False
-    experiment: str = "run"
     says: str = ""
     """The end of its log; ``EPOCH`` in it stands for the number of the epoch."""
     child: Child | None = None
@@ -64,157 +73,115 @@ class Fails:
     reason: str = "Error"
     """The kubelet's word for it."""
     lives: range = range(1)
-    """In which lives of its container: the kubelet starts it again in its pod, where the pod asks for that."""
 
 
-@dataclass(frozen=True, slots=True)
-class Preempted:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Preempted(Incident):
     """The scheduler preempts a member."""
 
-    rank: int = -1
     epochs: range = range(1)
     after: float = 10.0
-    experiment: str = "run"
 
 
-@dataclass(frozen=True, slots=True)
-class NodeLost:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeLost(Incident):
     """A node loses power. Its pods are evicted, stay Terminating, and are removed later, if ever."""
 
-    rank: int = -1
     epochs: range = range(1)
     after: float = 10.0
     evicted: float = 30.0
     collected: float | None = 40.0
-    experiment: str = "run"
 
 
-@dataclass(frozen=True, slots=True)
-class NodeBoots:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeBoots(Incident):
     """A node loses power and is back at once. Its containers are gone: the runtime does not know how they ended."""
 
-    rank: int = -1
     epochs: range = range(1)
     after: float = 10.0
     back: float = 20.0
-    experiment: str = "run"
 
 
-@dataclass(frozen=True, slots=True)
-class NeverArrives:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NeverArrives(Incident):
     """A member's program runs and never registers with the coordinator (the coordinator: never serves)."""
 
-    rank: int = -1
-    epochs: range = EVERY_EPOCH
-    experiment: str = "run"
 
-
-@dataclass(frozen=True, slots=True)
-class Unschedulable:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unschedulable(Incident):
     """No node fits a member."""
 
-    rank: int = -1
-    epochs: range = EVERY_EPOCH
-    experiment: str = "run"
 
-
-@dataclass(frozen=True, slots=True)
-class SlowImage:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SlowImage(Incident):
     """A member's image is pulled slowly."""
 
-    rank: int = -1
     seconds: float = 40.0
-    epochs: range = EVERY_EPOCH
-    experiment: str = "run"
 
 
-@dataclass(frozen=True, slots=True)
-class Ends:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ends(Incident):
     """A member's program exits with 0 before the others do."""
 
-    rank: int = -1
-    epochs: range = EVERY_EPOCH
     attempts: range = EVERY_EPOCH
     after: float = 5.0
-    experiment: str = "run"
 
 
-@dataclass(frozen=True, slots=True)
-class Collected:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Collected(Incident):
     """The pod of a member that has succeeded is removed, ``after`` seconds after its end: by pod garbage collection, or
     with its node."""
 
-    rank: int = -1
-    epochs: range = EVERY_EPOCH
     after: float = 3.0
-    experiment: str = "run"
 
 
-@dataclass(frozen=True, slots=True)
-class Sidecar:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sidecar(Incident):
     """A webhook has injected a container, which ends with ``code`` some seconds after ``main`` (None: it runs on)."""
 
-    rank: int = -1
     ends: float | None = None
     code: int = 0
-    epochs: range = EVERY_EPOCH
-    experiment: str = "run"
 
 
-@dataclass(frozen=True, slots=True)
-class Gated:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gated(Incident):
     """A scheduling gate keeps a pod from being scheduled for that long, as a queue does."""
 
-    rank: int = -1
     seconds: float = 120.0
-    epochs: range = EVERY_EPOCH
-    experiment: str = "run"
 
 
-@dataclass(frozen=True, slots=True)
-class Unkillable:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unkillable(Incident):
     """A member's process does not end when it is killed (it waits for a device), but ``seconds`` later."""
 
-    rank: int = -1
     seconds: float = 200.0
-    epochs: range = EVERY_EPOCH
-    experiment: str = "run"
 
 
-@dataclass(frozen=True, slots=True)
-class CoordinatorFlaps:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CoordinatorFlaps(Incident):
     """The coordinator of an assembled gang answers and does not answer probes in turn, ``every`` so many seconds."""
 
     every: float
     rank: int = 0
     seconds: float = 600.0
-    epochs: range = EVERY_EPOCH
-    experiment: str = "run"
 
 
-@dataclass(frozen=True, slots=True)
-class ReadinessFlaps:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadinessFlaps(Incident):
     """The pod of a member of an assembled gang is ready and not ready in turn, ``every`` so many seconds."""
 
     every: float
-    rank: int = -1
     seconds: float = 600.0
-    epochs: range = EVERY_EPOCH
-    experiment: str = "run"
 
 
-@dataclass(frozen=True, slots=True)
-class Pauses:
-    """A program that reports steps makes none for ``seconds``, ``after`` so many seconds of steps. It announces that
-    (``muster.jax.pause``), or not. With ``inf`` seconds it hangs."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pauses(Incident):
+    """A program that reports steps makes none for ``seconds``, ``after`` so many seconds of steps, and all others wait
+    for it. It announces that (``muster.jax.pause``), or not. With ``inf`` seconds it hangs."""
 
     after: float
     seconds: float
     announced: bool = False
-    rank: int = -1
-    """The member that all others wait for."""
-    epochs: range = EVERY_EPOCH
-    experiment: str = "run"
 
     @property
     def computes(self) -> bool:
@@ -222,30 +189,24 @@ class Pauses:
         return False
 
 
-@dataclass(frozen=True, slots=True)
-class Slow:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Slow(Incident):
     """A member comes to each collective ``behind`` so many seconds later than the others, from ``after`` so many
     seconds of work on, for ``seconds``."""
 
     behind: float
     after: float = 0.0
     seconds: float = inf
-    rank: int = -1
-    epochs: range = EVERY_EPOCH
-    experiment: str = "run"
 
 
-@dataclass(frozen=True, slots=True)
-class Evaluates:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evaluates(Incident):
     """A member computes for ``seconds``, or writes, once, before it enters a collective: the first one ``after`` so
     many seconds of work. The others wait in it."""
 
     after: float
     seconds: float
-    rank: int = -1
     writes: bool = False
-    epochs: range = EVERY_EPOCH
-    experiment: str = "run"
 
     @property
     def computes(self) -> bool:
@@ -253,35 +214,10 @@ class Evaluates:
         return not self.writes
 
 
-@dataclass(frozen=True, slots=True)
-class ContainerWaits:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContainerWaits(Incident):
     """The kubelet cannot start a member's container for that long, and says why."""
 
-    rank: int = -1
     reason: str = "ImagePullBackOff"
     message: str = 'Back-off pulling image "demo"'
     seconds: float = 120.0
-    epochs: range = EVERY_EPOCH
-    experiment: str = "run"
-
-
-Incident = (
-    Fails
-    | Preempted
-    | NodeLost
-    | NodeBoots
-    | NeverArrives
-    | Unschedulable
-    | SlowImage
-    | Ends
-    | Collected
-    | Sidecar
-    | Gated
-    | CoordinatorFlaps
-    | ReadinessFlaps
-    | Unkillable
-    | ContainerWaits
-    | Pauses
-    | Slow
-    | Evaluates
-)

@@ -2,9 +2,8 @@
 
 from muster.api.names import LABEL_EPOCH, LABEL_POD, LABEL_RANK
 from tests.scenarios.incidents import Fails
-from tests.scenarios.scenario import AddsFinalizer, End, Forges, Scenario, UserAction
+from tests.scenarios.scenario import SUCCEEDED, AddsFinalizer, End, Forges, Scenario, UserAction, restarted
 
-SUCCEEDED = End("Succeeded", "AllMembersSucceeded")
 EXITED = {"phase": "Succeeded", "containerStatuses": [{"name": "main", "state": {"terminated": {"exitCode": 0}}}]}
 FAILED = {"phase": "Failed", "containerStatuses": [{"name": "main", "state": {"terminated": {"exitCode": 1}}}]}
 RUNNING = {"phase": "Running", "containerStatuses": [{"name": "main", "state": {"running": {}}}]}
@@ -21,12 +20,11 @@ def _all_ranks(second: float, namespace: str) -> tuple[Forges, ...]:
 
 SCENARIOS = (
     # Pods in another namespace claim that every rank has exited with 0.
-    Scenario("forged-success", SUCCEEDED, sizes=(4,), user_actions=_all_ranks(10.0, "elsewhere")),
+    Scenario("forged-success", SUCCEEDED, user_actions=_all_ranks(10.0, "elsewhere")),
     # Pods in another namespace claim that a rank has failed, and that one was evicted.
     Scenario(
         "forged-failure",
         SUCCEEDED,
-        sizes=(4,),
         user_actions=(
             Forges(10.0, namespace="elsewhere", status=FAILED),
             Forges(12.0, namespace="elsewhere", name="evicted", status=EVICTED),
@@ -35,8 +33,7 @@ SCENARIOS = (
     # A pod in another namespace claims to be of an older epoch, runs forever and has a finalizer.
     Scenario(
         "forged-survivor",
-        End("Succeeded", "AllMembersSucceeded", epoch=1, restarts=1, cause=("Error", -1)),
-        sizes=(4,),
+        restarted(),
         incidents=(Fails(rank=-1),),
         user_actions=(Forges(5.0, namespace="elsewhere", labels={LABEL_RANK: "1"}, status=RUNNING, finalizer=True),),
     ),
@@ -44,7 +41,6 @@ SCENARIOS = (
     Scenario(
         "forged-rank",
         SUCCEEDED,
-        sizes=(4,),
         user_actions=(
             Forges(5.0, name="forged-99", labels={LABEL_RANK: "99"}, status=FAILED),
             Forges(6.0, name="forged-1", labels={LABEL_RANK: "1"}, status=FAILED),
@@ -54,16 +50,14 @@ SCENARIOS = (
     # Another controller's finalizer keeps the pod of the member that fails.
     Scenario(
         "finalizer-on-pod",
-        End("Succeeded", "AllMembersSucceeded", epoch=1, restarts=1, cause=("Error", 1)),
-        sizes=(4,),
+        restarted(rank=1),
         incidents=(Fails(rank=1),),
         user_actions=(AddsFinalizer(8.0, rank=2, until=90.0),),
     ),
     # The same through two epochs: the pod has ended, so nothing waits for it.
     Scenario(
         "finalizer-over-two-epochs",
-        End("Succeeded", "AllMembersSucceeded", epoch=2, restarts=2, cause=("Error", 1)),
-        sizes=(4,),
+        restarted(2, rank=1),
         incidents=(Fails(rank=1, epochs=range(2)),),
         user_actions=(AddsFinalizer(8.0, rank=2, until=55.0),),
     ),
@@ -71,7 +65,6 @@ SCENARIOS = (
     Scenario(
         "finalizer-on-experiment",
         End(""),
-        sizes=(4,),
         user_actions=(AddsFinalizer(8.0, until=200.0), UserAction(15.0, delete=True)),
         run=400.0,
         settle_within=240.0,

@@ -1,11 +1,12 @@
 """JobSet objects: what follows a failed pod and a failed Job, and what JobSet's own status says of it."""
 
+from functools import partial
 from typing import Any
 
 from tests.scenarios.incidents import EVERY_EPOCH, Fails, Preempted
 from tests.scenarios.objects import job, jobset
 from tests.scenarios.operators import JOBSETS
-from tests.scenarios.scenario import End, Scenario
+from tests.scenarios.scenario import End, Scenario, restarted, succeeded
 
 COMPLETED = ("Completed/AllJobsCompleted",)
 RESTARTED = ("(RestartingJobSet/JobSetCompleted)", *COMPLETED)
@@ -30,67 +31,53 @@ def on_failure(limit: int) -> dict[str, Any]:
     return spec
 
 
+row = partial(Scenario, operators=JOBSETS)
+
 SCENARIOS = (
-    Scenario(
+    row(
         "jobset-runs",
-        End(
-            "Succeeded",
-            "AllMembersSucceeded",
-            own={"restarts": 0, "terminalState": "Completed", "conditions": COMPLETED},
-        ),
-        sizes=(4,),
-        operators=JOBSETS,
+        succeeded(own={"restarts": 0, "terminalState": "Completed", "conditions": COMPLETED}),
         core=True,
     ),
     # A pod fails, and its Job replaces it after 10 s: the JobSet does not notice.
-    Scenario(
+    row(
         "jobset-pod-replaced",
-        End("Succeeded", "AllMembersSucceeded", cause=("Error", -1), own={"restarts": 0, "conditions": COMPLETED}),
-        sizes=(4,),
-        operators=JOBSETS,
+        succeeded(cause=("Error", -1), own={"restarts": 0, "conditions": COMPLETED}),
         incidents=(Fails(rank=-1),),
         core=True,
     ),
     # The same pod fails twice: the second one waits for 20 s.
-    Scenario(
+    row(
         "jobset-pod-replaced-twice",
-        End("Succeeded", "AllMembersSucceeded", cause=("Error", -1), own={"restarts": 0, "conditions": COMPLETED}),
-        sizes=(4,),
-        operators=JOBSETS,
+        succeeded(cause=("Error", -1), own={"restarts": 0, "conditions": COMPLETED}),
         incidents=(Fails(rank=-1, attempts=range(2), after=4.0),),
         run=60.0,
     ),
     # The kubelet would start a container again: the pod is replaced, and its limit of two is two runs.
-    Scenario(
+    row(
         "jobset-on-failure",
-        End("Succeeded", "AllMembersSucceeded", cause=("Error", -1), own={"restarts": 0, "conditions": COMPLETED}),
-        sizes=(4,),
-        operators=JOBSETS,
+        succeeded(cause=("Error", -1), own={"restarts": 0, "conditions": COMPLETED}),
         spec=on_failure(2),
         incidents=(Fails(rank=-1),),
     ),
     # The same, and the second failure is one too many.
-    Scenario(
+    row(
         "jobset-on-failure-twice",
         End("Failed", "FailureRule", cause=("Error", -1), own={"conditions": ("Failed/FailedJobs",)}),
-        sizes=(4,),
-        operators=JOBSETS,
         spec=on_failure(2),
         incidents=(Fails(rank=-1, attempts=range(2), after=4.0),),
         run=60.0,
     ),
     # A Job fails, and all Jobs run again.
-    Scenario(
+    row(
         "jobset-restarts",
-        End("Succeeded", "AllMembersSucceeded", epoch=1, restarts=1, cause=("Error", -1), own=RAN_AGAIN),
-        sizes=(4,),
-        operators=JOBSETS,
+        restarted(own=RAN_AGAIN),
         spec=twice({"maxRestarts": 2}, backoffLimit=0),
         incidents=(Fails(rank=-1),),
         core=True,
     ),
     # A Job fails in every run, until the restarts are used.
-    Scenario(
+    row(
         "jobset-gives-up",
         End(
             "Failed",
@@ -105,45 +92,29 @@ SCENARIOS = (
                 "conditions": ("(RestartingJobSet/JobSetFailed)", "Failed/ReachedMaxRestarts"),
             },
         ),
-        sizes=(4,),
-        operators=JOBSETS,
         spec=twice({"maxRestarts": 1}, backoffLimit=0),
         incidents=(Fails(rank=-1, epochs=EVERY_EPOCH),),
         core=True,
     ),
     # Restarts that are not to be counted go on although none is allowed.
-    Scenario(
+    row(
         "jobset-ignores-its-maximum",
-        End(
-            "Succeeded",
-            "AllMembersSucceeded",
-            epoch=2,
-            cause=("Error", -1),
-            own={"restarts": 2, "restartsCountTowardsMax": None, "conditions": RESTARTED},
+        succeeded(
+            epoch=2, cause=("Error", -1), own={"restarts": 2, "restartsCountTowardsMax": None, "conditions": RESTARTED}
         ),
-        sizes=(4,),
-        operators=JOBSETS,
         spec=twice({"rules": [{"action": "RestartJobSetAndIgnoreMaxRestarts"}]}, backoffLimit=0),
         incidents=(Fails(rank=-1, epochs=range(2)),),
     ),
     # A Job fails and runs again alone: the other one goes on.
-    Scenario(
+    row(
         "jobset-job-again",
-        End(
-            "Succeeded",
-            "AllMembersSucceeded",
-            restarts=1,
-            cause=("Error", -1),
-            own={"restarts": 0, "conditions": COMPLETED},
-        ),
-        sizes=(4,),
-        operators=JOBSETS,
+        succeeded(restarts=1, cause=("Error", -1), own={"restarts": 0, "conditions": COMPLETED}),
         spec=twice({"maxRestarts": 1, "rules": [{"action": "RestartJob"}]}, backoffLimit=0),
         incidents=(Fails(rank=-1),),
         core=True,
     ),
     # Exit code 42 fails the Job at once, and a rule the JobSet.
-    Scenario(
+    row(
         "jobset-fails-on-a-code",
         End(
             "Failed",
@@ -151,8 +122,6 @@ SCENARIOS = (
             cause=("Error", -1),
             own={"terminalState": "Failed", "conditions": ("Failed/FailJobSetFailurePolicyAction",)},
         ),
-        sizes=(4,),
-        operators=JOBSETS,
         spec=twice(
             {"maxRestarts": 5, "rules": [{"action": "FailJobSet", "onJobFailureReasons": ["PodFailurePolicy"]}]},
             podFailurePolicy=FAILED_ON_CODE,
@@ -160,17 +129,9 @@ SCENARIOS = (
         incidents=(Fails(rank=-1, code=42),),
     ),
     # A preempted pod is replaced, and the rule of its Job says that it is not counted.
-    Scenario(
+    row(
         "jobset-disruption-ignored",
-        End(
-            "Succeeded",
-            "AllMembersSucceeded",
-            disruptions=1,
-            cause=("PreemptionByScheduler", -1),
-            own={"restarts": 0, "conditions": COMPLETED},
-        ),
-        sizes=(4,),
-        operators=JOBSETS,
+        succeeded(disruptions=1, cause=("PreemptionByScheduler", -1), own={"restarts": 0, "conditions": COMPLETED}),
         spec=twice(backoffLimit=0, podFailurePolicy=FAILED_ON_CODE),
         incidents=(Preempted(rank=-1),),
         core=True,

@@ -5,7 +5,7 @@ from dataclasses import replace
 from tests.fakes.launchers import Launcher, accelerate, bash, deepspeed, mpirun, torchrun
 from tests.scenarios.incidents import Child, Fails, Incident
 from tests.scenarios.recurrences import REASON, SAID
-from tests.scenarios.scenario import End, Scenario
+from tests.scenarios.scenario import End, Scenario, restarted
 
 OPERATORS = ("pytorch", "jax")
 FAMILIES = ("clean", "crash", "error", "hold", "drop", "takeover")
@@ -41,8 +41,7 @@ SCENARIOS = (
     *(
         Scenario(
             f"{launcher}-fails-otherwise",
-            End("Succeeded", "AllMembersSucceeded", epoch=6, restarts=6, cause=("Error", -1)),
-            sizes=(4,),
+            restarted(6),
             operators=OPERATORS,
             spec=ENDS,
             incidents=_fails(launcher, *DIFFERENT),
@@ -56,7 +55,6 @@ SCENARIOS = (
         Scenario(
             f"{launcher}-fails-again",
             End("Failed", REASON, epoch=2, restarts=2, cause=("Error", -1)),
-            sizes=(4,),
             operators=OPERATORS,
             spec=ENDS,
             incidents=_fails(launcher, DIFFERENT[1], DIFFERENT[0], DIFFERENT[0]),
@@ -68,8 +66,7 @@ SCENARIOS = (
     # A member is killed, and printed nothing since its gang began to work.
     Scenario(
         "killed-without-words",
-        End("Succeeded", "AllMembersSucceeded", epoch=2, restarts=2, cause=("Error", -1)),
-        sizes=(4,),
+        restarted(2),
         operators=OPERATORS,
         incidents=(Fails(child=Child(code=-9)), Fails(child=Child(code=1), epochs=range(1, 2))),
         families=FAMILIES,

@@ -1,9 +1,10 @@
 """Failures that are the same again, that differ, or that come later each time; and budgets that progress gives back."""
 
+from functools import partial
 from math import inf
 
 from tests.scenarios.incidents import EVERY_EPOCH, Fails
-from tests.scenarios.scenario import End, Scenario, Trouble
+from tests.scenarios.scenario import End, Scenario, Trouble, restarted
 
 REASON = "SameFailureAgain"
 RAISES = """step EPOCH1
@@ -20,77 +21,60 @@ FAMILIES = ("clean", "crash", "error", "late-write", "slow-answer", "hold", "dro
 """Faults that hide the end of an epoch, or the daemon from it."""
 SHADOW = {"restartPolicy": {"backoffLimit": 6}}
 
+row = partial(Scenario, operators=OPERATORS, spec=SHADOW, families=FAMILIES)
+
 SCENARIOS = (
     # Three times the same; then the gang succeeds. It is named from the second failure on, and restarted all the same.
-    Scenario(
+    row(
         "same-failure",
-        End("Succeeded", "AllMembersSucceeded", epoch=3, restarts=3, cause=("Error", -1)),
-        sizes=(4,),
-        operators=OPERATORS,
-        spec=SHADOW,
+        restarted(3),
         incidents=(Fails(epochs=range(3), says=RAISES),),
         troubles=SAID,
-        families=FAMILIES,
     ),
     # The same, where the spec says that it ends the experiment.
-    Scenario(
+    row(
         "same-failure-ends",
         End("Failed", REASON, epoch=1, restarts=1, cause=("Error", -1)),
-        sizes=(4,),
-        operators=OPERATORS,
         spec={"restartPolicy": {"backoffLimit": 6, "sameFailureAction": "Fail"}},
         incidents=(Fails(epochs=EVERY_EPOCH, says=RAISES),),
         troubles=SAID,
-        families=FAMILIES,
     ),
     # Another line, another exception: no failure is the same as the one before it.
-    Scenario(
+    row(
         "failures-differ",
-        End("Succeeded", "AllMembersSucceeded", epoch=3, restarts=3, cause=("Error", -1)),
-        sizes=(4,),
-        operators=OPERATORS,
-        spec=SHADOW,
+        restarted(3),
         incidents=tuple(Fails(epochs=range(epoch, epoch + 1), says=says) for epoch, says in enumerate(OTHERS)),
         troubles=SAID,
-        families=FAMILIES,
     ),
     # The same failure, 40 steps later each time.
-    Scenario(
+    row(
         "same-failure-later",
-        End("Succeeded", "AllMembersSucceeded", epoch=3, restarts=3, cause=("Error", -1)),
-        sizes=(4,),
+        restarted(3),
         operators=("jax",),
-        spec=SHADOW,
         incidents=tuple(
             Fails(epochs=range(epoch, epoch + 1), after=20.0 + 40.0 * epoch, says=RAISES) for epoch in range(3)
         ),
         reports=1.0,
         run=150.0,
         troubles=SAID,
-        families=FAMILIES,
     ),
     # The same failure at one step each time, after more than five minutes of work.
-    Scenario(
+    row(
         "same-failure-at-a-step",
-        End("Succeeded", "AllMembersSucceeded", epoch=3, restarts=3, cause=("Error", -1)),
-        sizes=(4,),
+        restarted(3),
         operators=("jax",),
-        spec=SHADOW,
         incidents=(Fails(epochs=range(3), after=400.0, says=RAISES),),
         reports=1.0,
         run=450.0,
         troubles=SAID,
-        families=FAMILIES,
     ),
     # One restart is allowed, and three are needed; each comes after more than five minutes of work.
-    Scenario(
+    row(
         "budget-renewed",
-        End("Succeeded", "AllMembersSucceeded", epoch=3, restarts=3, cause=("Error", -1)),
-        sizes=(4,),
+        restarted(3),
         operators=("jax", "pytorch"),
         spec={"restartPolicy": {"backoffLimit": 1, "renewOnProgress": True}},
         incidents=(Fails(epochs=range(3), after=330.0),),
         run=350.0,
-        families=FAMILIES,
     ),
 )

@@ -4,9 +4,9 @@ from typing import Any
 
 from tests.scenarios.incidents import EVERY_EPOCH, Fails, Preempted
 from tests.scenarios.operators import RESOURCES
-from tests.scenarios.scenario import End, Scenario
+from tests.scenarios.scenario import End, Scenario, restarted, succeeded
 
-SUCCEEDED = End("Succeeded", "AllMembersSucceeded", restarts=1, cause=("Error", -1))
+SUCCEEDED = succeeded(restarts=1, cause=("Error", -1))
 APART = ("jobset",)
 """The operator whose members do not meet: one of them can run again alone."""
 PAIRS = {"worker": {"count": 2, "completions": 2, "parallelisms": 2, "resources": RESOURCES}}
@@ -23,7 +23,6 @@ SCENARIOS = (
     Scenario(
         "member-runs-again",
         SUCCEEDED,
-        sizes=(4,),
         operators=("jobset", "jobset-sequential"),
         spec=rules({"action": "RestartMember"}),
         incidents=(Fails(rank=-1),),
@@ -32,8 +31,7 @@ SCENARIOS = (
     # A member is preempted and runs again when its pod is gone: that costs nothing.
     Scenario(
         "preempted-member-runs-again",
-        End("Succeeded", "AllMembersSucceeded", disruptions=1, cause=("PreemptionByScheduler", -1)),
-        sizes=(4,),
+        succeeded(disruptions=1, cause=("PreemptionByScheduler", -1)),
         operators=APART,
         spec=rules({"action": "RestartMember"}),
         incidents=(Preempted(rank=-1),),
@@ -43,7 +41,6 @@ SCENARIOS = (
     Scenario(
         "job-runs-again",
         SUCCEEDED,
-        sizes=(4,),
         operators=APART,
         spec={**rules({"action": "RestartJob"}), "types": PAIRS},
         incidents=(Fails(rank=-1),),
@@ -53,7 +50,6 @@ SCENARIOS = (
     Scenario(
         "member-gives-up",
         End("Failed", "BackoffLimitExceeded", restarts=2, cause=("Error", -1)),
-        sizes=(4,),
         operators=APART,
         spec={**rules({"action": "RestartMember"}), "restartPolicy": {"backoffLimit": 2}},
         incidents=(Fails(rank=-1, attempts=EVERY_EPOCH, after=2.0),),
@@ -63,7 +59,6 @@ SCENARIOS = (
     Scenario(
         "rule-gives-up",
         End("Failed", "FailureRuleLimitExceeded", restarts=1, cause=("Error", -1)),
-        sizes=(4,),
         operators=APART,
         spec=rules({"name": "flaky", "action": "RestartMember", "limit": 1}),
         incidents=(Fails(rank=-1, attempts=EVERY_EPOCH, after=2.0),),
@@ -73,7 +68,6 @@ SCENARIOS = (
     Scenario(
         "member-ignored",
         End("Failed", "IgnoredMembersFailed", cause=("Error", -1)),
-        sizes=(4,),
         operators=APART,
         spec=rules({"action": "Ignore"}),
         incidents=(Fails(rank=-1),),
@@ -82,8 +76,7 @@ SCENARIOS = (
     # The gang fails twice on one node: the third epoch has its pod on another one.
     Scenario(
         "node-avoided",
-        End("Succeeded", "AllMembersSucceeded", epoch=2, restarts=2, cause=("Error", -1)),
-        sizes=(4,),
+        restarted(2),
         spec={"restartPolicy": {"avoidNodes": {}}},
         incidents=(Fails(rank=-1, epochs=range(2)),),
     ),

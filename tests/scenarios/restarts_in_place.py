@@ -4,9 +4,8 @@ from dataclasses import replace
 from typing import Any
 
 from tests.scenarios.incidents import Fails
-from tests.scenarios.scenario import End, Scenario
+from tests.scenarios.scenario import SUCCEEDED, Scenario
 
-DONE = End("Succeeded", "AllMembersSucceeded")
 FAMILIES = ("clean", "crash", "takeover", "slow-answer")
 OOM: dict[str, Any] = {"code": 137, "reason": "OOMKilled"}
 GANG: dict[str, Any] = {"experiment": "gang", "rank": 1}
@@ -14,7 +13,7 @@ GANG: dict[str, Any] = {"experiment": "gang", "rank": 1}
 
 WATCHED = Scenario(
     "gang-restarts-in-place",
-    DONE,
+    SUCCEEDED,
     sizes=(1,),
     operators=("jax",),
     watched=3,

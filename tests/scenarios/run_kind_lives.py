@@ -14,10 +14,11 @@ from tests.scenarios.scenario import (
     SubmitsAgain,
     SubmitsOthers,
     UserAction,
+    succeeded,
 )
 
-SUCCEEDED = End("Succeeded", "AllMembersSucceeded", own={"restarts": 0, "conditions": COMPLETED})
-RESUMED = End("Succeeded", "AllMembersSucceeded", epoch=1, other_ends=1, own={"restarts": 0, "conditions": COMPLETED})
+SUCCEEDED = succeeded(own={"restarts": 0, "conditions": COMPLETED})
+RESUMED = succeeded(epoch=1, other_ends=1, own={"restarts": 0, "conditions": COMPLETED})
 ANOTHERS: dict[str, Any] = {"conditions": [{"type": "Suspended", "status": "True", "reason": "SuspendedJobs"}]}
 
 
@@ -31,7 +32,6 @@ SCENARIOS = (
     Scenario(
         "jobset-suspended",
         RESUMED,
-        sizes=(4,),
         operators=JOBSETS,
         user_actions=(UserAction(15.0, {"suspend": True}), UserAction(240.0, {"suspend": False})),
         run=150.0,
@@ -40,21 +40,19 @@ SCENARIOS = (
     ),
     Scenario(
         "jaxjob-suspended",
-        End("Succeeded", "AllMembersSucceeded", epoch=1, other_ends=1, own={"conditions": RAN}),
-        sizes=(4,),
+        succeeded(epoch=1, other_ends=1, own={"conditions": RAN}),
         operators=JAXJOBS,
         user_actions=(UserAction(15.0, suspended(True)), UserAction(240.0, suspended(False))),
         run=150.0,
         settle_within=240.0,
     ),
     # Deleted half a minute after its end.
-    Scenario("jobset-ttl", End(""), sizes=(4,), operators=JOBSETS, spec={"ttlSecondsAfterFinished": 30}, core=True),
-    Scenario("jaxjob-ttl", End(""), sizes=(4,), operators=JAXJOBS, spec=jaxjob(4, ttlSecondsAfterFinished=30)),
+    Scenario("jobset-ttl", End(""), operators=JOBSETS, spec={"ttlSecondsAfterFinished": 30}, core=True),
+    Scenario("jaxjob-ttl", End(""), operators=JAXJOBS, spec=jaxjob(4, ttlSecondsAfterFinished=30)),
     # Deleted while it runs.
     Scenario(
         "jobset-deleted",
         End(""),
-        sizes=(4,),
         operators=JOBSETS,
         user_actions=(UserAction(15.0, delete=True),),
         run=200.0,
@@ -63,7 +61,6 @@ SCENARIOS = (
     Scenario(
         "jobset-submitted-again",
         SUCCEEDED,
-        sizes=(4,),
         operators=JOBSETS,
         user_actions=(UserAction(15.0, delete=True), SubmitsAgain(17.0)),
         run=100.0,
@@ -72,7 +69,6 @@ SCENARIOS = (
     Scenario(
         "jobset-not-served",
         SUCCEEDED,
-        sizes=(4,),
         operators=JOBSETS,
         user_actions=(StopsServing(15.0), Serves(75.0)),
         run=200.0,
@@ -82,7 +78,6 @@ SCENARIOS = (
     Scenario(
         "jobset-ends-unserved",
         SUCCEEDED,
-        sizes=(4,),
         operators=JOBSETS,
         user_actions=(StopsServing(15.0), Serves(75.0)),
         run=30.0,
@@ -90,8 +85,7 @@ SCENARIOS = (
     ),
     Scenario(
         "jaxjob-not-served",
-        End("Succeeded", "AllMembersSucceeded", own={"conditions": RAN}),
-        sizes=(4,),
+        succeeded(own={"conditions": RAN}),
         operators=JAXJOBS,
         user_actions=(StopsServing(15.0), Serves(75.0)),
         run=200.0,
@@ -100,7 +94,6 @@ SCENARIOS = (
     Scenario(
         "jobset-crd-removed",
         SUCCEEDED,
-        sizes=(4,),
         operators=JOBSETS,
         user_actions=(StopsServing(15.0, delete=True), Serves(75.0), SubmitsAgain(76.0)),
         run=100.0,
@@ -110,7 +103,6 @@ SCENARIOS = (
     Scenario(
         "jobset-beside-others",
         SUCCEEDED,
-        sizes=(4,),
         operators=JOBSETS,
         user_actions=(
             SubmitsOthers(1.2, {"managedBy": None}, experiment="theirs", status=ANOTHERS),

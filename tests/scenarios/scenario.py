@@ -4,7 +4,7 @@ A scenario is one row in the ``SCENARIOS`` of a table beside this file.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
@@ -169,6 +169,24 @@ class End:
         return {"phase": self.phase, "reason": self.reason, **counts, "cause": cause}
 
 
+SUCCEEDED = End("Succeeded", "AllMembersSucceeded")
+
+
+def succeeded(**fields: Any) -> End:
+    """All members succeed, and these fields of the end are others."""
+    return replace(SUCCEEDED, **fields)
+
+
+def restarted(times: int = 1, *, rank: int = -1, **fields: Any) -> End:
+    """It succeeds after so many restarts of the budget, each for an error of that rank."""
+    return succeeded(epoch=times, restarts=times, cause=("Error", rank), **fields)
+
+
+def disrupted(reason: str, *, times: int = 1, rank: int = -1, **fields: Any) -> End:
+    """It succeeds after so many restarts that cost nothing: that rank was taken away for that reason."""
+    return succeeded(epoch=times, disruptions=times, cause=(reason, rank), **fields)
+
+
 def charged_in(status: Mapping[str, Any]) -> dict[str, Any]:
     """How it ended, of a status: phase, reason, what was counted, and reason and rank of the last cause."""
     cause = status.get("cause")
@@ -182,7 +200,7 @@ class Scenario:
 
     name: str
     end: End
-    sizes: tuple[int, ...] = (1, 4, 16)
+    sizes: tuple[int, ...] = (4,)
     operators: tuple[str, ...] = tuple(GANGS)
     """The operators under which the scenario makes sense."""
     spec: Mapping[str, Any] = field(default_factory=dict)

@@ -8,6 +8,7 @@ from tests.scenarios.incidents import (
 )
 from tests.scenarios.operators import GANGS
 from tests.scenarios.scenario import (
+    SUCCEEDED,
     DeletesNamespace,
     End,
     Scenario,
@@ -15,6 +16,8 @@ from tests.scenarios.scenario import (
     TakesName,
     Trouble,
     UserAction,
+    restarted,
+    succeeded,
 )
 
 WATCHED = ("clean", "crash", "error", "late-write", "slow-answer", "reorder", "drop", "double", "relist", "stale",
@@ -26,13 +29,15 @@ SCENARIOS = (
     Scenario(
         "cancelled",
         End("Failed", "Cancelled"),
+        sizes=(1, 4, 16),
         user_actions=(UserAction(15.0, {"cancel": True}, says="^Failed Cancelled"),),
         run=200.0,
     ),
     # A restart is asked for in the middle of the run: one new epoch, at once, that is charged to no budget.
     Scenario(
         "restart-requested",
-        End("Succeeded", "AllMembersSucceeded", epoch=1, cause=("Requested", None), other_ends=1),
+        succeeded(epoch=1, cause=("Requested", None), other_ends=1),
+        sizes=(1, 4, 16),
         operators=tuple(name for name, gang in GANGS.items() if not gang.of_run_kind),
         user_actions=(UserAction(15.0, annotations={ANNOTATION_RESTART: "a user, at noon"}),),
         spec={"restartPolicy": {"backoffLimit": 0}},
@@ -43,6 +48,7 @@ SCENARIOS = (
     Scenario(
         "deleted",
         End(""),
+        sizes=(1, 4, 16),
         user_actions=(UserAction(15.0, delete=True),),
         says=("^Running ",),
         run=200.0,
@@ -52,7 +58,8 @@ SCENARIOS = (
     # Deleted, and another one of its name is submitted before its Service is collected: that one runs.
     Scenario(
         "submitted-again",
-        End("Succeeded", "AllMembersSucceeded"),
+        SUCCEEDED,
+        sizes=(1, 4, 16),
         user_actions=(UserAction(15.0, delete=True), SubmitsAgain(15.2)),
         troubles=(Trouble("NameTaken", ("left over",), since=15.2, within=inf, until=16.0 + 30.0),),
         run=100.0,
@@ -61,7 +68,6 @@ SCENARIOS = (
     Scenario(
         "namespace-deleted",
         End(""),
-        sizes=(4,),
         user_actions=(DeletesNamespace(15.0),),
         troubles=(Trouble("", ("being terminated",), since=16.2, within=1.0, until=23.0),),
         run=200.0,
@@ -69,17 +75,17 @@ SCENARIOS = (
     # The command is edited in the middle of the run, which applies to the next epoch; a member fails and starts it.
     Scenario(
         "edited",
-        End("Succeeded", "AllMembersSucceeded", epoch=1, restarts=1, cause=("Error", -1)),
-        sizes=(4,),
+        restarted(),
         incidents=(Fails(rank=-1),),
         user_actions=(UserAction(8.0, {"command": "python better.py"}),),
     ),
     # A Service of the experiment's name exists already and has another owner: the experiment fails and says so.
-    Scenario("name-taken", End("Failed", "NameTaken"), sizes=(4,), user_actions=(TakesName(0.5),)),
+    Scenario("name-taken", End("Failed", "NameTaken"), user_actions=(TakesName(0.5),)),
     # Suspended in the middle of the run and resumed minutes later: a new epoch that is charged to no budget.
     Scenario(
         "suspended",
-        End("Succeeded", "AllMembersSucceeded", epoch=1, other_ends=1),
+        succeeded(epoch=1, other_ends=1),
+        sizes=(1, 4, 16),
         user_actions=(
             UserAction(15.0, {"suspend": True}, says="^Suspended"),
             UserAction(240.0, {"suspend": False}, says="^Running RollComplete"),

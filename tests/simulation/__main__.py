@@ -12,7 +12,6 @@ from tests.scenarios.operators import OPERATORS
 from tests.simulation.oracles.histories import history
 from tests.simulation.plans.families import FAMILIES, RANDOM
 from tests.simulation.plans.plan import parse
-from tests.simulation.real import real
 from tests.simulation.runner import Tally, exhaustive, judge, random, run
 from tests.simulation.soak import WAVE, soak
 from tests.simulation.world.world import World
@@ -39,27 +38,24 @@ def main() -> int:
     began = time.monotonic()
     named = [family for family in families if family != RANDOM]
     soaking = partial(_soak, arguments.soak) if arguments.soak else None
-    with real(arguments.real, _say) as real_runs:
-        fixed = exhaustive(
-            named,
-            arguments.scenario or (),
-            operators=arguments.operator or (),
-            sizes=arguments.size or (),
-            everywhere=arguments.everywhere,
-            share=not (arguments.all or arguments.everywhere or arguments.scenario or arguments.family),
-            part=arguments.part,
-        )
-        drawn = random(arguments.runs, arguments.seed) if RANDOM in families else ()
-        tasks = [*islice(fixed, 0, None, arguments.every), *drawn]
-        played = partial(_progress, len(tasks))
-        tally = run(tasks, processes=arguments.processes, on_violation=_tell, on_played=played, beside=soaking)
-        for family, number in tally.plans.items():
-            seconds, violations = tally.seconds[family], tally.violations[family]
-            _say(f"  {family:12} {number:6} plans {seconds:6.0f} s of CPU, {violations} violations")
-        dearest = sorted(tally.by_scenario.items(), key=itemgetter(1), reverse=True)[:DEAREST]
-        _say(f"  dearest scenarios: {', '.join(f'{name} {seconds:.0f} s' for name, seconds in dearest)}")
-    tally.plans["real"] += real_runs.plans
-    tally.violations["real"] += real_runs.violations
+    fixed = exhaustive(
+        named,
+        arguments.scenario or (),
+        operators=arguments.operator or (),
+        sizes=arguments.size or (),
+        everywhere=arguments.everywhere,
+        share=not (arguments.all or arguments.everywhere or arguments.scenario or arguments.family),
+        part=arguments.part,
+    )
+    drawn = random(arguments.runs, arguments.seed) if RANDOM in families else ()
+    tasks = [*islice(fixed, 0, None, arguments.every), *drawn]
+    played = partial(_progress, len(tasks))
+    tally = run(tasks, processes=arguments.processes, on_violation=_tell, on_played=played, beside=soaking)
+    for family, number in tally.plans.items():
+        seconds, violations = tally.seconds[family], tally.violations[family]
+        _say(f"  {family:12} {number:6} plans {seconds:6.0f} s of CPU, {violations} violations")
+    dearest = sorted(tally.by_scenario.items(), key=itemgetter(1), reverse=True)[:DEAREST]
+    _say(f"  dearest scenarios: {', '.join(f'{name} {seconds:.0f} s' for name, seconds in dearest)}")
     _say(f"{time.monotonic() - began:.0f} s, seeds {arguments.seed} to {arguments.seed + arguments.runs - 1}")
     _say(f"plans {tally.plans.total()}, violations {tally.violations.total()}")
     return 1 if tally.violations.total() else 0
@@ -79,7 +75,6 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--size", type=int, action="append", help="only gangs of this size; repeatable")
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1, help="default: one per processor")
     parser.add_argument("--soak", type=int, default=0, metavar="N", help="also create and delete N experiments")
-    parser.add_argument("--real", type=int, default=0, metavar="N", help="also play N plans of tests.faults")
     parser.add_argument("--replay", metavar="PLAN", help="play one plan and print what happens")
     parsed = parser.parse_args()
     if 0 < parsed.soak < 2 * WAVE:

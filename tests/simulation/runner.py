@@ -21,7 +21,7 @@ from tests.simulation.plans.plan import Plan, parse
 from tests.simulation.plans.share import Share
 
 NICE = 15
-"""Plans on real time run beside these, in CI other tests too, and have priority: only they can be late."""
+"""In CI tests on real time run beside these, and have priority: only they can be late."""
 GC_THRESHOLD = 100_000
 """Threshold of the garbage collector's youngest generation: a world is long-lived, so collecting early is useless."""
 CHUNK = 8

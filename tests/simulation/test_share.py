@@ -7,7 +7,7 @@ import pytest
 from tests.scenarios.catalogue import scenarios
 from tests.scenarios.operators import OPERATORS
 from tests.simulation import runner
-from tests.simulation.coverage import ACTORS
+from tests.simulation.coverage import actors
 from tests.simulation.plans.families import FAMILIES, gangs, plans
 from tests.simulation.plans.plan import KINDS, Plan, parse
 from tests.simulation.plans.share import Share
@@ -62,7 +62,7 @@ def test_each_fault_strikes_under_each_operator_of_each_scenario() -> None:
 def test_every_actor_operator_kind_of_fault_and_way_to_strike_is_there() -> None:
     played = [plan for _, plan in shared()]
     names = {plan.scenario for plan in played} | set(FAMILIES)
-    assert {name for actors in ACTORS.values() for name in actors} <= names
+    assert {name for plans in actors().values() for name in plans} <= names
     assert {plan.operator for plan in played} == set(OPERATORS)
     assert {fault.kind for plan in played for fault in plan.faults} == set(KINDS)
     every = (parse(line) for _, line in runner.exhaustive(["error", "stranger", "clock-step"]))

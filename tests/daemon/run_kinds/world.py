@@ -11,6 +11,7 @@ from muster.kinds.planning.record_condition import TYPE
 from muster.state.vocabulary.subject import JAXJOB
 from tests.daemon.virtual_daemon import Daemons, as_test, played
 from tests.fakes.history import Object
+from tests.fakes.objects import ended
 
 P = ParamSpec("P")
 JOB = "/apis/kubeflow.org/v1/namespaces/team/jaxjobs/train"
@@ -53,9 +54,7 @@ class World(Daemons):
 
     def crash(self, rank: int, code: int = 1) -> None:
         """Let the program of a rank end with an error."""
-        ended = {"exitCode": code, "reason": "Error", "finishedAt": self.api.now()}
-        states = [{"name": "jax", "ready": False, "state": {"terminated": ended}}]
-        self.cluster.play(rank, phase="Failed", containerStatuses=states)
+        self.cluster.play(rank, **ended(code, self.api.now(), "jax"))
 
 
 def job(replicas: int = 2, *, restart: str = "OnFailure", run_policy: Object | None = None, **status: Any) -> Object:

@@ -10,6 +10,7 @@ from muster.daemon.settings import Settings
 from muster.kinds.registry.watched_kinds import WATCHED_KINDS
 from muster.metrics.collector import Subject
 from tests.daemon.virtual_daemon import Daemons, as_test, played
+from tests.fakes import objects
 from tests.fakes.history import Object
 
 P = ParamSpec("P")
@@ -52,12 +53,7 @@ class World(Daemons):
     ) -> Object:
         """Make a running pod, or change it."""
         path = f"/api/v1/namespaces/{namespace}/pods/{name}"
-        running = {"name": "train", "ready": ready, "state": {"running": {"startedAt": self.api.now()}}}
-        conditions = [
-            {"type": "PodScheduled", "status": "True"},
-            {"type": "Ready", "status": "True" if ready else "False"},
-        ]
-        status = {"phase": "Running", "podIP": ip, "containerStatuses": [running], "conditions": conditions}
+        status = objects.running("train", ready=ready, ip=ip, since=self.api.now())
         before = self.api.objects.get(path, {})
         own = {"namespace": namespace, **before.get("metadata", {}), **metadata}
         spec = {"nodeName": "n1", "restartPolicy": "Never"}
@@ -66,11 +62,8 @@ class World(Daemons):
     def end(self, name: str, code: int = 0, namespace: str = "team") -> None:
         """Let the program of a pod end."""
         path = f"/api/v1/namespaces/{namespace}/pods/{name}"
-        reason = "Error" if code else "Completed"
-        ended = {"exitCode": code, "reason": reason, "finishedAt": self.api.now()}
-        states = [{"name": "train", "ready": False, "state": {"terminated": ended}}]
         found = self.api.objects[path]
-        status = {**found["status"], "phase": "Failed" if code else "Succeeded", "containerStatuses": states}
+        status = {**found["status"], **objects.ended(code, self.api.now(), "train")}
         self.api.put(path, {**found, "status": status})
 
     def said(self) -> list[str]:

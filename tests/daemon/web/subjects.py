@@ -33,7 +33,7 @@ class Daemon:
         return self.here
 
     def find(self, namespace: str, name: str) -> Subject | None:
-        return next((s for s in self.here if (s.plan.namespace, s.plan.name) == (namespace, name)), None)
+        return next((s for s in self.here if (s.plan.namespace, s.plan.title) == (namespace, name)), None)
 
 
 def assembling() -> Subject:

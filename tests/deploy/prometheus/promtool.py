@@ -37,18 +37,14 @@ def run(cases: Sequence[Case], folder: Path) -> str:
 
 
 def _run(cases: Sequence[Case], step: int, folder: Path) -> str:
-    file = folder / f"every-{step}-s.yaml"
-    file.write_text(yaml.safe_dump(_document(cases, step), width=10_000), encoding="utf-8")
-    command = [str(program("promtool")), "test", "rules", str(file)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=os.environ | SELDOM_COLLECTED)
-    return "" if done.returncode == 0 else done.stdout + done.stderr
+    order = [group.name for group in GROUPS]  # promtool's own order is that of a map of Go
+    tests = [_group(case) for case in cases]
+    return _tested([RULES, SLO_RULES], order, f"{step}s", tests, folder / f"every-{step}-s.yaml")
 
 
 def check(file: Path) -> str:
     """What `promtool check rules` says against a file; empty if it is right."""
-    command = [str(program("promtool")), "check", "rules", "--lint-fatal", str(file)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    return "" if done.returncode == 0 else done.stdout + done.stderr
+    return _promtool("check", "rules", "--lint-fatal", str(file))
 
 
 def answered(
@@ -73,26 +69,25 @@ def answered(
         for expr, found in expected.items()
     ]
     inputs = [{"series": name, "values": values} for name, values in series.items()]
+    tests = [{"interval": interval, "input_series": inputs, "promql_expr_test": answers}]
+    return _tested(files, order, interval, tests, folder / "tested.yaml")
+
+
+def _tested(files: Sequence[Path], order: Sequence[str], interval: str, tests: list[dict[str, Any]], file: Path) -> str:
     document = {
-        "rule_files": [str(file) for file in files],
+        "rule_files": [str(each) for each in files],
         "evaluation_interval": interval,
         "group_eval_order": [*order],
-        "tests": [{"interval": interval, "input_series": inputs, "promql_expr_test": answers}],
+        "tests": tests,
     }
-    file = folder / "tested.yaml"
     file.write_text(yaml.safe_dump(document, width=10_000), encoding="utf-8")
-    command = [str(program("promtool")), "test", "rules", str(file)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return _promtool("test", "rules", str(file))
+
+
+def _promtool(*words: str) -> str:
+    command, environment = [str(program("promtool")), *words], os.environ | SELDOM_COLLECTED
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     return "" if done.returncode == 0 else done.stdout + done.stderr
-
-
-def _document(cases: Sequence[Case], step: int) -> dict[str, Any]:
-    return {
-        "rule_files": [str(RULES), str(SLO_RULES)],
-        "evaluation_interval": f"{step}s",
-        "group_eval_order": [group.name for group in GROUPS],  # promtool's own order is that of a map of Go
-        "tests": [_group(case) for case in cases],
-    }
 
 
 def _group(case: Case) -> dict[str, Any]:

@@ -52,7 +52,7 @@ def _waited(world: World, name: str, turn: Turn, wanted: float) -> Iterator[str]
     created = min((each.created_at for each in processes if each.epoch == turn.epoch), default=None)
     if created is None:
         return
-    faults = sum(fault.seconds for fault in world.plan.faults)
+    faults = world.plan.seconds
     waited = created - turn.at
     free = max((_gone(world, each) for each in processes if each.epoch < turn.epoch), default=0.0) - turn.at
     least = wanted * (1.0 - _policy(world).get("backoff", {}).get("jitter", 0.0))

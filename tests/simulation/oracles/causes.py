@@ -38,8 +38,7 @@ def truly_named(world: World) -> Iterator[str]:
             told = [line["message"] for line in story if line["reason"] == "GangRestart"][-1:]
             if not told and not world.operator.of_run_kind:
                 continue  # suspended, or deleted
-            pods = {each.rank: each.name for each in world.kubelet.processes.values()
-                    if (each.experiment_name, each.epoch) == (name, before.epoch)}  # fmt: skip
+            pods = {each.rank: each.name for each in world.kubelet.named(name, before.epoch)}
             if cause.get("rank") not in hit:
                 yield f"{name}: epoch {turn.epoch} names rank {cause.get('rank')}; it was one of {sorted(hit)}"
             elif told and not re.search(rf"rank {cause['rank']} \((\S+, )?{re.escape(pods[cause['rank']])}", told[0]):

@@ -66,7 +66,7 @@ def departures(world: World) -> list[Departure]:
 
 def lingering(world: World) -> Iterator[str]:
     """The pods that were not asked to go, or were not gone, in time."""
-    faults = sum(fault.seconds for fault in world.plan.faults)
+    faults = world.plan.seconds
     for pod in departures(world):
         asked_by = pod.due + PROMPT + faults
         if min(pod.asked, pod.ended) > asked_by:

@@ -113,8 +113,7 @@ class Invariants:
         """What a status says of the roll is true of its own epoch."""
         if not self.world.operator.probed:
             return  # the readiness of pods is all that is known there
-        processes = self.world.kubelet.processes.values()
-        gang = [each for each in processes if (each.experiment, each.epoch) == (uid, status["epoch"])]
+        gang = self.world.kubelet.gang(uid, status["epoch"])
         if any(each.size == 1 for each in gang):
             return  # a coordinator without other members is not probed
         said = {each["type"] for each in status.get("conditions", ()) if each["status"] == "True"}
@@ -188,18 +187,15 @@ class Invariants:
         Muster does not ask it: after it has run)."""
         if self.world.scenario.spec.get("startup", {}).get("order") != "CoordinatorFirst" or rank == 0:
             return
-        processes = self.world.kubelet.processes.values()
-        gang = (process for process in processes if (process.experiment, process.epoch) == (uid, epoch))
         probed = self.world.operator.probed
-        if not any(process.serving if probed else process.ip for process in gang):
+        if not any(each.serving if probed else each.ip for each in self.world.kubelet.gang(uid, epoch)):
             self._violate(f"{name} is created before the coordinator of epoch {epoch} serves")
 
     def _starts_after_its_gates(self, name: str, uid: str, epoch: int, group: str) -> None:
         """A group that waits for the completion of others is created after each of them has ended with exit code 0."""
         types = self.world.scenario.spec.get("types", {})
         awaited = [gate["group"] for gate in types.get(group, {}).get("dependsOn", ()) if gate["status"] == "Complete"]
-        processes = self.world.kubelet.processes.values()
-        gang = [process for process in processes if (process.experiment, process.epoch) == (uid, epoch)]
+        gang = self.world.kubelet.gang(uid, epoch)
         for other in awaited:
             done = {p.rank for p in gang if p.group == other and p.stage is Stage.ENDED and p.code == 0}
             if len(done) < types[other]["count"]:
@@ -207,8 +203,7 @@ class Invariants:
 
     def _starts_in_its_cluster(self, name: str, uid: str, epoch: int, rank: int) -> None:
         """Workers are created when their head serves, and the submitter when all of them have joined it."""
-        processes = self.world.kubelet.processes.values()
-        heads = [each for each in processes if (each.experiment, each.epoch, each.rank) == (uid, epoch, 0)]
+        heads = [each for each in self.world.kubelet.gang(uid, epoch) if each.rank == 0]
         if rank and not any(head.serving for head in heads):
             self._violate(f"{name} is created before the head of epoch {epoch} serves")
         nodes = set(range(self.world.plan.size - 1))

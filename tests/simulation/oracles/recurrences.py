@@ -104,7 +104,7 @@ def _causes(world: World, name: str) -> dict[int, Object]:
         if not cause or cause.get("disruption") or cause["reason"] == REQUESTED:
             continue
         if cause["epoch"] not in found:
-            process = next((each for each in world.kubelet.processes.values() if each.uid == cause.get("uid")), None)
+            process = world.kubelet.processes.get(cause.get("uid", ""))
             said, child = (process.said, process.child) if process is not None else ("", None)
             found[cause["epoch"]] = {**cause, "said": said, "child": child}
     return found
@@ -112,9 +112,7 @@ def _causes(world: World, name: str) -> dict[int, Object]:
 
 def _work(world: World, name: str, epoch: int) -> float:
     """Seconds from the assembled gang of that epoch to its first end."""
-    of_epoch = [
-        each for each in world.kubelet.processes.values() if each.experiment_name == name and each.epoch == epoch
-    ]
+    of_epoch = world.kubelet.named(name, epoch)
     began = max((each.worked_at or each.started_at for each in of_epoch), default=0.0)
     start = world.clock() - world.loop.time()
     ends = [each.ended_at - start for each in of_epoch if each.ended_at]

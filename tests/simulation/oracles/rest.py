@@ -25,7 +25,7 @@ def at_rest(world: World, clean: Result | None) -> Iterator[str]:
     if written > last + world.scenario.settle_within:
         yield f"the last write comes {written - last:.1f} s after every other change"
     if clean is not None and not world.plan.has(*FOREIGN_CHANGES):
-        late = ended(world) - clean.ended - sum(fault.seconds for fault in world.plan.faults) - unserved(world)
+        late = ended(world) - clean.ended - world.plan.seconds - unserved(world)
         if late > CONVERGE:
             yield f"it ends {late:.1f} s later than the faults explain"
 

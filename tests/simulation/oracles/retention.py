@@ -37,7 +37,7 @@ def retained(world: World) -> Iterator[str]:
     if over is None:
         return
     due = over + parse_duration(ttl)
-    faults = sum(fault.seconds for fault in world.plan.faults)
+    faults = world.plan.seconds
     skew = sum(abs(float(fault.how or 0.0)) for fault in world.plan.faults if fault.kind in ("skew", "failover"))
     early, late = PROMPT + ahead(world.plan) + skew, PROMPT + faults + skew
     if gone is not None and gone < due - early:

@@ -133,10 +133,8 @@ def _as_stated(world: World, name: str, status: Object) -> Iterator[str]:
 def _counts_are_true(world: World, name: str, status: Object) -> Iterator[str]:
     """No more Jobs are called succeeded than have a pod that did."""
     epoch = max(each.epoch for each in world.kubelet.processes.values() if each.experiment_name == name)
-    everyone = world.kubelet.processes.values()
-    processes = [each for each in everyone if (each.experiment_name, each.epoch) == (name, epoch)]
     for row in status["replicatedJobsStatus"]:
-        done = {each.job for each in processes if each.group == row["name"] and each.left}
+        done = {each.job for each in world.kubelet.named(name, epoch) if each.group == row["name"] and each.left}
         if row["succeeded"] > len(done):
             yield f"{name}: {row['succeeded']} Jobs of {row['name']} are called succeeded; {len(done)} have"
 

@@ -42,7 +42,7 @@ def named_as_slow(world: World) -> Iterator[str]:
     if not world.scenario.collectives or world.plan.has(*FOREIGN_CHANGES):
         return
     slow, said = _slow(world), list(_said(world))
-    late = WRITTEN + sum(fault.seconds for fault in world.plan.faults)
+    late = WRITTEN + world.plan.seconds
     for at, until, ranks in said:
         for rank in ranks:
             if not any(

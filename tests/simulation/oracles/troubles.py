@@ -51,7 +51,7 @@ def troubled(world: World) -> Iterator[str]:
 
 
 def _judge(world: World, trouble: Trouble, statuses: list[Said]) -> Iterator[str]:
-    late = sum(fault.seconds for fault in world.plan.faults)
+    late = world.plan.seconds
     if world.plan.shuffle:  # kubelets that differ in speed: each life before the trouble may take a moment longer
         late += PROMPT * len({epoch for _, _, _, epoch, _ in world.incident_log})
     if world.plan.has(*CRASHES) and trouble.within < inf:

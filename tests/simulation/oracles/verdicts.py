@@ -72,7 +72,7 @@ def lasting(world: World) -> Iterator[str]:
 def computing_said(world: World) -> Iterator[str]:
     """The ranks that compute while the others wait for them, of which that is not said."""
     found = [each for each in world.scenario.incidents if isinstance(each, Evaluates) and not each.writes]
-    late = sum(fault.seconds for fault in world.plan.faults)
+    late = world.plan.seconds
     if not found or found[0].seconds <= WITHIN + late or world.plan.has(*CRASHES, *TAKEOVERS, *FOREIGN_CHANGES):
         return
     if not any(
@@ -107,8 +107,8 @@ def _effect(world: World, epoch: int, stuck: Object) -> bool:
 def _pause(world: World, epoch: int, at: float) -> tuple[float, float, float]:
     """When the pause of that epoch began that was the last to begin until then, how long it may last, and its end."""
     found = (inf, 0.0, inf)
-    for process in world.kubelet.processes.values():
-        if process.experiment_name != "run" or process.epoch != epoch or not process.worked_at:
+    for process in world.kubelet.named("run", epoch):
+        if not process.worked_at:
             continue
         pauses: list[Pauses | Evaluates] = [
             *world.incidents_of(process, Pauses),
@@ -123,9 +123,7 @@ def _pause(world: World, epoch: int, at: float) -> tuple[float, float, float]:
 
 def _over(world: World, epoch: int) -> float:
     """When the first process of that epoch ended, or was asked to."""
-    ends = [each.ended_at - EPOCH for each in world.kubelet.processes.values()
-            if each.experiment_name == "run" and each.epoch == epoch and each.ended_at]  # fmt: skip
-    return min(ends, default=inf)
+    return min((each.ended_at - EPOCH for each in world.kubelet.named("run", epoch) if each.ended_at), default=inf)
 
 
 def _statuses(world: World) -> Iterator[tuple[float, Object]]:

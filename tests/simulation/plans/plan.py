@@ -136,6 +136,11 @@ class Plan:
         """The run without faults that this plan is compared with."""
         return Plan(self.scenario, self.size, operator=self.operator)
 
+    @property
+    def seconds(self) -> float:
+        """For how many seconds all its faults can delay the daemon's work."""
+        return sum(fault.seconds for fault in self.faults)
+
     def has(self, *kinds: str) -> bool:
         """Whether it has a fault of one of these kinds."""
         return any(fault.kind in kinds for fault in self.faults)

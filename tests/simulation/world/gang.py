@@ -80,9 +80,8 @@ class Gang:
         code = self.world.operator.survivor_exit
         signal = 6 if code == SIGABRT else 0
         child = replace(process.child, raises=LOST_PEER, code=1) if process.child and process.child.launcher else None
-        for other in self.world.kubelet.processes.values():
-            same = (other.experiment, other.epoch) == (process.experiment, process.epoch)
-            if same and other.running and other.assembled and not other.left:
+        for other in self.world.kubelet.gang(process.experiment, process.epoch):
+            if other.running and other.assembled and not other.left:
                 self.world.later(ABORT + other.rank * 0.003, self._exit, other, code, child, signal)
 
     def _call(self, process: Process) -> None:

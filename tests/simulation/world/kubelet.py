@@ -53,6 +53,14 @@ class Kubelet:
         self.processes: dict[str, Process] = {}
         self._addresses = 0
 
+    def gang(self, uid: str, epoch: int) -> list[Process]:
+        """The processes of that epoch of the Experiment with that uid."""
+        return [each for each in self.processes.values() if (each.experiment, each.epoch) == (uid, epoch)]
+
+    def named(self, name: str, epoch: int) -> list[Process]:
+        """The processes of that epoch of all Experiments that the scenario calls by that name."""
+        return [each for each in self.processes.values() if (each.experiment_name, each.epoch) == (name, epoch)]
+
     def changed(self, change: Change) -> None:
         """A pod was created, changed or removed."""
         if change.resource != "pods":

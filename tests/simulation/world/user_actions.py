@@ -115,34 +115,29 @@ class Users:
                 path = core(NAMESPACE, "services", step.experiment)
                 metadata = {"namespace": NAMESPACE, "name": step.experiment}
                 self.world.api.put(path, {"kind": "Service", "metadata": metadata})
-                return
             case AddsFinalizer():
                 self._add_finalizer(step)
-                return
             case Forges():
                 self._forge(step)
-                return
             case SubmitsAgain():
                 self.submit(step.experiment, uid=SECOND_LIFE)
-                return
             case DeletesNamespace():
                 self._delete_namespace()
-                return
             case StopsServing():
                 self._stop_serving(step)
-                return
             case Serves():
                 self.serve()
-                return
             case Alters():
                 self._alters(step)
-                return
             case SubmitsOthers():
                 self._submit_others(step)
-                return
             case Asks():
                 self.world.gang.ask()
-                return
+            case _:
+                self._edit(step)
+
+    def _edit(self, step: UserAction) -> None:
+        """Merge what the action states into the object, or delete it."""
         path = self.world.object_path(step.experiment)
         obj = self.world.api.objects.get(path)
         if obj is None:

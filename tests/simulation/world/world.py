@@ -18,7 +18,6 @@ from muster.reconcilers.native import live_pods
 from tests.fakes.api import FakeApi
 from tests.fakes.history import Change, Object
 from tests.scenarios.catalogue import scenarios
-from tests.scenarios.incidents import EVERY_EPOCH
 from tests.scenarios.operators import OPERATORS
 from tests.scenarios.scenario import Refusal, Scenario, path_of
 from tests.simulation.oracles.invariants import Invariants
@@ -213,8 +212,8 @@ class World:
             if isinstance(event, kinds)
             and event.experiment == process.experiment_name
             and process.epoch in event.epochs
-            and process.attempt in getattr(event, "attempts", range(1))
-            and process.restarts in getattr(event, "lives", EVERY_EPOCH)
+            and process.attempt in event.attempts
+            and process.restarts in event.lives
             and event.rank % process.size == process.rank
         ]
 

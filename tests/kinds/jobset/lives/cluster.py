@@ -22,8 +22,8 @@ from muster.state.vocabulary.actions import (
 )
 from muster.state.vocabulary.pod import Exit, Pod, PodPhase
 from muster.state.vocabulary.record import Record
-
-NOW = 1_000_000.0
+from tests import builders
+from tests.builders import NOW
 
 
 class Cluster:
@@ -117,14 +117,14 @@ class Cluster:
             self._gone(pod)
         self.step()
 
-    def delete(self, group: str = "w", job: int = 0, index: int = 0, *, code: int = 143) -> None:
+    def delete(self, group: str = "w", job: int = 0, index: int = 0) -> None:
         """Somebody deletes the pod, which ends in its grace period."""
         for pod in self.of(group, job, index):
             self._set(pod, terminating=True)
             self.hold(pod.name)
             self.step()
         for pod in self.of(group, job, index):
-            self._end(pod, code)
+            self._end(pod, 143)
         self.step(1.0)
 
     def lose_unseen(self, group: str = "w", job: int = 0, index: int = 0) -> None:
@@ -210,12 +210,11 @@ class Cluster:
                     attempt = current.get(member.rank, 0)
                     name = self.plan.pod_name(member, epoch, attempt)
                     self.version += 1
-                    pod = Pod(
-                        uid=f"uid-{name}", name=name, namespace=self.plan.namespace, resource_version=self.version,
-                        owner=self.plan.uid, group=member.group, job=member.job, index=member.pod, rank=member.rank,
-                        epoch=epoch, phase=PodPhase.PENDING, ready=False, terminating=False, delete_by=0.0,
-                        scheduled=False, node="", ip="", started=False, waiting_reason="", waiting_message="",
-                        exit=None, disruption="", attempt=attempt,
+                    pod = builders.pod(
+                        member.rank, uid=f"uid-{name}", name=name, namespace=self.plan.namespace,
+                        resource_version=self.version, owner=self.plan.uid, group=member.group, job=member.job,
+                        index=member.pod, epoch=epoch, attempt=attempt, phase=PodPhase.PENDING, ready=False,
+                        scheduled=False, started=False, node="", ip="",
                     )  # fmt: skip
                     assert name not in self.pods, f"{name} is created twice"
                     self.view.change(None, pod)

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from muster.state.vocabulary.pod import PodPhase
-from tests.kinds.jobset.lives.cluster import NOW, Cluster
+from tests.builders import NOW
+from tests.kinds.jobset.lives.cluster import Cluster
 
 TRACES = sorted((Path(__file__).parent / "golden").glob("*.json"))
 
