@@ -23,6 +23,7 @@ import uvloop
 
 from benchmarks.harness.loop_lag import LAG_BUDGET
 from benchmarks.harness.result import Result
+from benchmarks.servers.fleet_server import EPOCH
 from muster.daemon.experiments.error_boundary import ErrorBoundary
 from muster.daemon.experiments.index import ExperimentIndex
 from muster.daemon.informers import Informers, Times
@@ -154,6 +155,8 @@ async def measure(size: Size) -> Measured:
         tasks.append(asyncio.create_task(fleet.queue.run(fleet.step, fleet.failed), name="steps"))
         await fleet.until(lambda: fleet.caches.synced)
         assert fleet.index.pods == size.pods
+        members = sum(entry.view.of(EPOCH).pods for entry in fleet.index.entries.values())
+        assert members == size.pods, "else they are not counted"
         await asyncio.sleep(1.0)
         listed = time.process_time() - began
         tasks.append(asyncio.create_task(_beat(fleet, stdin, lags, own), name="beat"))

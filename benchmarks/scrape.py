@@ -1,9 +1,9 @@
 """A scrape of a large fleet: its series, its size, and the CPU of looking at the runs and of writing their series.
 
 Of 105,000 experiments 5,000 run, and 100,000 have finished within a month. Of those that run two in a hundred are in
-trouble, with all of their series, and must be reported whole. All hold accelerators, half report steps, and half have a
-deadline. In the worst case each of the 5,000 is in trouble, and none may be without series: then it has no alert. The
-peer is prometheus_client, which writes the same series.
+trouble, with all of their series, and must be reported whole. All hold accelerators and belong to one of 100 owners,
+half report steps, and half have a deadline. In the worst case each of the 5,000 is in trouble, and none may be without
+series: then it has no alert. The peer is prometheus_client, which writes the same series.
 """
 
 import gc
@@ -79,16 +79,18 @@ def subjects(running: int, finished: int, troubled: int) -> list[Subject]:
         plan = plans[n % 2]
         mine = replace(plan, namespace=f"team-{n % 50}", name=f"experiment-{n:06}", uid=f"uid-{n}")
         if n >= running:
-            found.append(Subject(mine, over[n - running], at_work))
+            found.append(Subject(mine, over[n - running], at_work, owners=_OWNERS[n % 100]))
         elif n >= running - troubled:
-            found.append(Subject(mine, ill, waiting))
+            found.append(Subject(mine, ill, waiting, owners=_OWNERS[n % 100]))
         else:
-            found.append(Subject(mine, well, (at_work, reporting)[n // 2 % 2]))
+            found.append(Subject(mine, well, (at_work, reporting)[n // 2 % 2], owners=_OWNERS[n % 100]))
     return found
 
 
 _CLOCKS = (frozenset({ClockName.TOTAL, ClockName.ASSEMBLY}), frozenset({ClockName.ASSEMBLY}))
 """With a deadline, and without."""
+
+_OWNERS = tuple((("label_team", f"team-{n}"),) for n in range(100))
 
 
 def _holding(plan: Plan) -> Plan:
@@ -100,7 +102,7 @@ def _holding(plan: Plan) -> Plan:
 def collector(running: int, finished: int = 0, troubled: int = 0) -> ExperimentCollector:
     """What is scraped of them."""
     found = subjects(running, finished, troubled)
-    return ExperimentCollector(lambda: found, lambda: NOW + 60)
+    return ExperimentCollector(lambda: found, lambda: NOW + 60, labels=("label_team",))
 
 
 def measure(experiments: ExperimentCollector, *, gzipped: bool = True) -> tuple[Measured, bytes]:

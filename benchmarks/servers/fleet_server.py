@@ -12,8 +12,18 @@ import sys
 from collections.abc import Iterator
 
 from benchmarks.servers.synthetic_pods import pod
-from muster.api.names import API_VERSION, KIND, LABEL_EXPERIMENT, LABEL_POD, LABEL_RANK, LABEL_UID
+from muster.api.names import (
+    API_VERSION,
+    KIND,
+    LABEL_EXPERIMENT,
+    LABEL_POD,
+    LABEL_RANK,
+    LABEL_UID,
+    name_suffix,
+    pod_name,
+)
 
+EPOCH = 2
 NEWS = 4
 """One event in four makes a pod unready; the others change no field that is kept of a pod."""
 
@@ -23,9 +33,11 @@ class Pods:
 
     def __init__(self, gang: int) -> None:
         self._gang = gang
+        self._suffixes: dict[int, str] = {}
         made = pod(0, 0)
         metadata = made["metadata"]
-        metadata |= {"name": "<<name>>", "uid": "<<uid>>", "resourceVersion": "<<version>>"}
+        metadata |= {"name": "<<name>>", "namespace": "<<namespace>>", "uid": "<<uid>>"}
+        metadata |= {"resourceVersion": "<<version>>"}
         metadata["labels"] |= {LABEL_EXPERIMENT: "<<owner>>", LABEL_UID: "<<gang>>"}
         metadata["labels"] |= {LABEL_POD: "<<index>>", LABEL_RANK: "<<index>>"}
         metadata["ownerReferences"][0] |= {"name": "<<owner>>", "uid": "<<gang>>"}
@@ -38,7 +50,8 @@ class Pods:
         """A watch line, chunked."""
         gang, index = divmod(number, self._gang)
         values = {
-            b"name": b"pretrain-%d-worker-0-%d-x7k2p" % (gang, index),
+            b"name": self._name(gang, index).encode(),
+            b"namespace": namespace(gang).encode(),
             b"uid": b"%08x-94a1-4f5e-8c2b-%012x" % (number, gang),
             b"version": b"%d" % version,
             b"owner": b"pretrain-%d" % gang,
@@ -53,6 +66,16 @@ class Pods:
         pieces[1::2] = [values[name] for name in pieces[1::2]]
         return chunk(b'{"type":"%s","object":%s}\n' % (event, b"".join(pieces)))
 
+    def _name(self, gang: int, index: int) -> str:
+        """The name that makes it a member: one with another name is not counted."""
+        suffix = self._suffixes.get(gang) or self._suffixes.setdefault(gang, name_suffix(uid(gang), EPOCH))
+        return pod_name(f"pretrain-{gang}", "worker", 0, index, suffix)
+
+
+def namespace(gang: int) -> str:
+    """The namespace of an experiment and of its pods."""
+    return f"team-{gang % 20}"
+
 
 def uid(gang: int) -> str:
     """The uid of an experiment."""
@@ -66,13 +89,13 @@ def chunk(line: bytes) -> bytes:
 
 def experiment(gang: int, size: int) -> bytes:
     """A running experiment's watch line."""
-    status = {"phase": "Running", "phaseTime": "2026-11-20T10:00:09.000000Z", "observedGeneration": 1, "epoch": 2}
+    status = {"phase": "Running", "phaseTime": "2026-11-20T10:00:09.000000Z", "observedGeneration": 1, "epoch": EPOCH}
     obj = {
         "apiVersion": API_VERSION,
         "kind": KIND,
         "metadata": {
             "name": f"pretrain-{gang}",
-            "namespace": f"team-{gang % 20}",
+            "namespace": namespace(gang),
             "uid": uid(gang),
             "resourceVersion": "1",
             "generation": 1,

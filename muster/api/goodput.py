@@ -8,10 +8,11 @@ The time since ``counted_at`` belongs to ``bucket``. What a status says at any s
 second alone, whichever daemon, or command, reads it.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
+from itertools import accumulate, pairwise
 from operator import attrgetter
-from typing import Annotated, Final
+from typing import Annotated, Final, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -21,6 +22,8 @@ from muster.api.wire.structs import Wire
 
 MAX_MARKS: Final = 24
 """Steps whose place in the productive time is kept."""
+LEAST_SPANS: Final = 4
+"""Spans between two marks from which a usual step is known."""
 
 
 class Bucket(StrEnum):
@@ -147,6 +150,26 @@ class Goodput(msgspec.Struct, frozen=True, gc=False):
         if ms <= 0:
             return self
         return replace(self, taken_back=self.taken_back + ms, **{bucket.value: getattr(self, bucket.value) + ms})
+
+
+class StepTime(NamedTuple):
+    """How long steps took, in milliseconds. Both figures are parts of the productive time, and no bucket."""
+
+    usual: float
+    """The time in which half of the steps were made, each as the mean of its span between two marks."""
+    beyond: int
+    """What the others took beyond it: waits for data or storage, and pauses that nobody announced."""
+
+
+def step_time(marks: Sequence[StepMark]) -> StepTime | None:
+    """The usual step and the deviation from it; None where too few marks are known."""
+    spans = [(last.ms - first.ms, last.step - first.step) for first, last in pairwise(marks) if last.step > first.step]
+    if len(spans) < LEAST_SPANS:
+        return None
+    paces = sorted((ms / steps, steps) for ms, steps in spans)
+    made, half = accumulate(steps for _, steps in paces), sum(steps for _, steps in paces) / 2
+    usual = next(pace for (pace, _), steps in zip(paces, made, strict=True) if steps >= half)
+    return StepTime(usual, round(sum(max(0.0, ms - steps * usual) for ms, steps in spans)))
 
 
 def whole_seconds(milliseconds: Mapping[Bucket, float], counting: str = "") -> Mapping[Bucket, int]:

@@ -178,6 +178,7 @@ class Daemon:
             clock,
             invalid=lambda: self.invalid() if self.leading else (),
             accelerators=self.accelerators,
+            labels=self.owners.names,
         )
         self.instruments.registry.register(self.runs)
         self.node_places = NodePlaces(self.informers.reflector, monotonic) if settings.node_labels else None
@@ -349,7 +350,8 @@ class Daemon:
         self.instruments.probed(kind, answer.coordinator.value, answer.latency)
 
     def _persisted(self, plan: Plan, old: Record | None, new: Record) -> None:
-        self.runs.changed(plan, old, new)
+        entry = self.index.get(plan.uid)
+        self.runs.changed(plan, old, new, entry.owners if entry is not None else ())
         self.nodes.changed(plan, old, new)
 
     def _wanted(self, uid: str) -> None:

@@ -87,6 +87,8 @@ _SUMS = (
     fleet.NAMESPACE_SECONDS,
     fleet.NAMESPACE_ACCELERATOR_SECONDS,
     fleet.NAMESPACE_ACCELERATOR_LOST,
+    fleet.OWNER_ACCELERATOR_SECONDS,
+    fleet.OWNER_ACCELERATOR_LOST,
 )
 _Running = tuple[Plan, Record, Known, Mapping[str, int]]
 
@@ -94,7 +96,7 @@ _Running = tuple[Plan, Record, Known, Mapping[str, int]]
 class ExperimentCollector(Collector):
     """``clock`` gives wall seconds; ``known`` is walked once per scrape, on the event loop.
 
-    ``invalid`` gives the experiments without a plan.
+    ``invalid`` gives the experiments without a plan. ``labels`` are the labels of owners, by their names in metrics.
     """
 
     def __init__(
@@ -105,6 +107,7 @@ class ExperimentCollector(Collector):
         *,
         invalid: Callable[[], Iterable[Invalid]] = tuple,
         accelerators: Accelerators = USUAL,
+        labels: tuple[str, ...] = (),
     ) -> None:
         self._known = known
         self._invalid = invalid
@@ -115,12 +118,12 @@ class ExperimentCollector(Collector):
         """Names met, in the order in which they were."""
         self._known_devices: dict[Devices, Mapping[str, int]] = {}
         """The accelerators among devices that were met."""
-        self._times = RunTime()
+        self._times = RunTime(labels)
 
-    def changed(self, plan: Plan, old: Record | None, new: Record) -> None:
+    def changed(self, plan: Plan, old: Record | None, new: Record, owners: Owners = ()) -> None:
         """Count where the time of ``old`` went, which a record replaced, also between two scrapes."""
         parts = ((plan.devices.get(group.name, ()), group.size) for group in plan.groups) if new.finished else ()
-        self._times.changed(plan, old, new, self._named(total(parts)))
+        self._times.changed(plan, old, new, owners, self._named(total(parts)))
 
     def collect(self) -> Iterable[Family]:
         """Return the sums, and the series of as many experiments as fit."""
@@ -153,7 +156,7 @@ class ExperimentCollector(Collector):
             if each.step:
                 record = moved(record, each.step)
             until = micros_now if each.pending_at is None else min(micros_now, micros(each.pending_at))
-            self._times.count(plan, record, until, accelerators)
+            self._times.count(plan, record, until, each.owners, accelerators)
             unfinished += 1
             in_namespaces[plan.namespace, phase] += 1
             if _is_stuck(record):

@@ -2,8 +2,9 @@
 
 A run's own sums (``muster.api.goodput``) only grow, and follow from its record and the second. Whenever the runs are
 walked over, what the sums of each have grown by is added to the counters of its namespace, and for each accelerator
-that it holds to those of the accelerators. So no figure of a namespace depends on which runs have series of their own,
-and a run of 4,096 accelerators that ended yesterday counts by what it held then.
+that it holds to those of the accelerators, by namespace and by owner. So no figure of a namespace or of an owner
+depends on which runs have series of their own, and a run of 4,096 accelerators that ended yesterday counts by what it
+held then.
 
 - A run that is met for the first time with a past begins at what its sums are then: another daemon has counted them.
 - One that ends is counted to its end when that is persisted, so the time between two walks is not lost with it.
@@ -21,6 +22,7 @@ from types import MappingProxyType
 from typing import Final
 
 from muster.api.goodput import BADPUT, WASTED, Bucket, Goodput, micros
+from muster.api.values.owners import Owners
 from muster.metrics.catalogue import NAMESPACES
 from muster.metrics.closed_sets import LOST_CAUSES, OTHER_CAUSE, lost_to
 from muster.metrics.exposition import LabelValues
@@ -43,17 +45,46 @@ _WASTED: Final = frozenset(_AT[each] for each in WASTED)
 _STUCK: Final = _AT[Bucket.STUCK]
 _NEVER: Final = 1 << 62
 NOTHING: Final[Mapping[str, int]] = MappingProxyType({})
-Key = tuple[str, str]
-"""Namespace and operator."""
+Part = tuple[tuple[str, str], ...]
+"""A part of the fleet, by its labels: namespace and operator, or the value of a label of owners."""
+
+
+class _Held:
+    """The milliseconds of accelerators that each part held, by bucket, and those that are wasted, by cause."""
+
+    def __init__(self, seconds: Metric, lost: Metric) -> None:
+        self._seconds, self._lost = seconds, lost
+        self._ms: Counter[tuple[Part, str, int]] = Counter()
+        self._lost_ms: Counter[tuple[Part, str, str]] = Counter()
+
+    def open(self, part: Part, resource: str) -> None:
+        """Begin the counters at 0 if there are none."""
+        if (part, resource, 0) not in self._ms:
+            self._ms.update({(part, resource, at): 0 for at in range(len(SUMS))})
+            self._lost_ms.update({(part, resource, cause): 0 for cause in LOST_CAUSES})
+
+    def add(self, part: Part, resource: str, at: int, ms: int, cause: str) -> None:
+        """Count what a bucket has grown by; ``cause`` is what it was lost to, or empty."""
+        self._ms[part, resource, at] += ms
+        if cause:
+            self._lost_ms[part, resource, cause] += ms
+
+    def read(self) -> Iterator[tuple[Metric, dict[str, str], float]]:
+        """Yield each series, with its labels, in seconds."""
+        for (part, resource, at), ms in self._ms.items():
+            yield self._seconds, {**dict(part), "resource": resource, "bucket": SUMS[at]}, ms / 1000
+        for (part, resource, cause), ms in self._lost_ms.items():
+            yield self._lost, {**dict(part), "resource": resource, "cause": cause}, ms / 1000
 
 
 class _Counted:
     """How far one run is counted: the sums that were read last, and what is counted of each."""
 
-    __slots__ = ("at", "base", "figures", "held", "key", "since", "stuck_for", "sums", "walk")
+    __slots__ = ("at", "base", "figures", "held", "key", "owners", "since", "stuck_for", "sums", "walk")
 
-    def __init__(self, key: Key, walk: int) -> None:
+    def __init__(self, key: Part, owners: Owners, walk: int) -> None:
         self.key = key
+        self.owners = owners
         self.walk = walk
         """The walk in which it was met last."""
         self.held: Mapping[str, int] | None = None
@@ -79,38 +110,42 @@ class _Counted:
 class RunTime:
     """The counters of the runs that this daemon looks after."""
 
-    def __init__(self, namespaces: int = NAMESPACES) -> None:
-        self._namespaces = LabelValues(namespaces)
+    def __init__(self, labels: tuple[str, ...] = (), limit: int = NAMESPACES) -> None:
+        """``labels`` are those of owners. ``limit`` bounds the namespaces, and the values of each label."""
+        self._namespaces = LabelValues(limit)
         self._operators = LabelValues(OPERATORS)
+        self._labels = {name: LabelValues(limit) for name in labels}
         self._runs: dict[str, _Counted] = {}
         self._walk = 0
         self._met = 0
-        self._ms: Counter[tuple[Key, int]] = Counter()
-        self._held_ms: Counter[tuple[Key, str, int]] = Counter()
-        self._lost_ms: Counter[tuple[Key, str, str]] = Counter()
+        self._ms: Counter[tuple[Part, int]] = Counter()
+        self._in_namespaces = _Held(fleet.NAMESPACE_ACCELERATOR_SECONDS, fleet.NAMESPACE_ACCELERATOR_LOST)
+        self._of_owners = _Held(fleet.OWNER_ACCELERATOR_SECONDS, fleet.OWNER_ACCELERATOR_LOST)
 
     def begin(self) -> None:
         """Begin to walk over the runs."""
         self._walk += 1
         self._met = 0
 
-    def count(self, plan: Plan, record: Record, now: int, held: Mapping[str, int]) -> None:
+    def count(self, plan: Plan, record: Record, now: int, owners: Owners, held: Mapping[str, int]) -> None:
         """Count a run until now, in microseconds. ``held`` is what it holds: it weighs the time until the next walk."""
         run, sums = self._runs.get(plan.uid), record.goodput
         if sums is None:
             return
-        if held and (run is None or held != run.held):
+        if held and (run is None or held != run.held or owners != run.owners):
             for resource in held:
-                self._open(self._key(plan), resource)
+                self._in_namespaces.open(self._key(plan), resource)
+                for owner in self._parts(owners):
+                    self._of_owners.open(owner, resource)
         if run is None:
-            run = self._met_first(plan)
+            run = self._met_first(plan, owners)
             run.figures = _figures(sums, now)
             run.read(sums)
         elif run.sums is not sums:
             self._compare(run, record, sums, now, held if run.held is None else run.held)
         elif (ms := run.base + (now - run.since) // 1000) > run.figures[run.at]:
             self._grow(run, record, run.at, ms, held if run.held is None else run.held)
-        run.held, run.walk = held, self._walk
+        run.held, run.owners, run.walk = held, owners, self._walk
         self._met += 1
 
     def end(self) -> None:
@@ -119,7 +154,9 @@ class RunTime:
             for uid in [uid for uid, run in self._runs.items() if run.walk != self._walk]:
                 del self._runs[uid]
 
-    def changed(self, plan: Plan, old: Record | None, new: Record, asked: Mapping[str, int] = NOTHING) -> None:
+    def changed(
+        self, plan: Plan, old: Record | None, new: Record, owners: Owners = (), asked: Mapping[str, int] = NOTHING
+    ) -> None:
         """Count a persisted record. A new run counts from its beginning, and one that has ended to its end.
 
         ``asked`` is what all of its pods ask for: it weighs a run that begins and ends between two walks.
@@ -132,19 +169,14 @@ class RunTime:
                 self._compare(run, new, sums, 0, run.held, asked)
                 del self._runs[plan.uid]
         elif run is None and old is None:
-            self._met_first(plan).read(sums)
+            self._met_first(plan, owners).read(sums)
 
     def read(self) -> Iterator[tuple[Metric, dict[str, str], float]]:
         """Yield each series, with its labels, in seconds."""
-        for ((namespace, operator), at), ms in self._ms.items():
-            labels = {"namespace": namespace, "operator": operator, "bucket": SUMS[at]}
-            yield fleet.NAMESPACE_SECONDS, labels, ms / 1000
-        for ((namespace, operator), resource, at), ms in self._held_ms.items():
-            labels = {"namespace": namespace, "operator": operator, "resource": resource, "bucket": SUMS[at]}
-            yield fleet.NAMESPACE_ACCELERATOR_SECONDS, labels, ms / 1000
-        for ((namespace, operator), resource, cause), ms in self._lost_ms.items():
-            labels = {"namespace": namespace, "operator": operator, "resource": resource, "cause": cause}
-            yield fleet.NAMESPACE_ACCELERATOR_LOST, labels, ms / 1000
+        for (part, at), ms in self._ms.items():
+            yield fleet.NAMESPACE_SECONDS, {**dict(part), "bucket": SUMS[at]}, ms / 1000
+        yield from self._in_namespaces.read()
+        yield from self._of_owners.read()
 
     def _compare(
         self,
@@ -167,28 +199,35 @@ class RunTime:
             return
         run.figures[at] = ms
         self._ms[run.key, at] += more
+        if not held:
+            return
+        cause = _lost_to(run, record, at) if at in _WASTED else ""
+        owners = self._parts(run.owners)
         for resource, number in held.items():
-            self._held_ms[run.key, resource, at] += more * number
-        if held and at in _WASTED:
-            cause = _lost_to(run, record, at)
-            for resource, number in held.items():
-                self._lost_ms[run.key, resource, cause] += more * number
+            self._in_namespaces.add(run.key, resource, at, more * number, cause)
+            for owner in owners:
+                self._of_owners.add(owner, resource, at, more * number, cause)
 
-    def _met_first(self, plan: Plan) -> _Counted:
+    def _met_first(self, plan: Plan, owners: Owners) -> _Counted:
         key = self._key(plan)
         for at in range(len(SUMS)):
             self._ms.setdefault((key, at), 0)
-        run = self._runs[plan.uid] = _Counted(key, self._walk)
+        run = self._runs[plan.uid] = _Counted(key, owners, self._walk)
         return run
 
-    def _open(self, key: Key, resource: str) -> None:
-        """Counters of the accelerators, at 0 if there are none."""
-        if (key, resource, 0) not in self._held_ms:
-            self._held_ms.update({(key, resource, at): 0 for at in range(len(SUMS))})
-            self._lost_ms.update({(key, resource, cause): 0 for cause in LOST_CAUSES})
+    def _key(self, plan: Plan) -> Part:
+        namespace, operator = self._namespaces.of(plan.namespace), self._operators.of(plan.operator)
+        return ("namespace", namespace), ("operator", operator)
 
-    def _key(self, plan: Plan) -> Key:
-        return self._namespaces.of(plan.namespace), self._operators.of(plan.operator)
+    def _parts(self, owners: Owners) -> list[Part]:
+        """The owner by each label; it is empty where the run has no such label."""
+        if not self._labels:
+            return []
+        values = dict(owners)
+        return [
+            (("label", name), ("owner", known.of(value) if (value := values.get(name)) else ""))
+            for name, known in self._labels.items()
+        ]
 
 
 def _lost_to(run: _Counted, record: Record, at: int) -> str:

@@ -48,6 +48,22 @@ def test_a_bar_for_each_bucket_that_has_time(call: Call, server: LocalServer, mi
     assert "\x1b[32m█" in "".join(Account("one", {Bucket.PRODUCTIVE: 1000}, {}).lines()), "for a terminal"
 
 
+def test_what_steps_took_beyond_the_usual_one_is_named_and_stays_productive(
+    call: Call, server: LocalServer, mine: str
+) -> None:
+    places = ((0, 0), (20, 5_000), (40, 10_000), (41, 50_250), (80, 60_000))
+    marks = [{"step": step, "milliseconds": ms} for step, ms in places]
+    server.status(mine, phase="Running", goodput=SUMS | {"marks": marks}, steps=STEPS)
+    lines = call("goodput", mine).stdout.splitlines()
+    assert lines[1].split()[:2] == ["productive", "60s"]
+    assert lines[-1] == "  of the productive time 40s went beyond the usual step of 0.25 s"
+    (item,) = json.loads(call("goodput", mine, "-o", "json").stdout)["items"]
+    assert (item["usualStepSeconds"], item["beyondUsualStepsSeconds"]) == (0.25, 40.0)
+    assert sum(item["seconds"].values()) == item["wallSeconds"] == 100
+    server.status(mine, phase="Running", goodput=SUMS | {"marks": marks[:4]}, steps=STEPS)
+    assert "usual" not in call("goodput", mine).stdout
+
+
 def test_the_same_for_programs_has_every_bucket(call: Call, server: LocalServer, mine: str) -> None:
     server.status(mine, phase="Running", goodput=SUMS)
     (item,) = json.loads(call("goodput", mine, "-o", "json").stdout)["items"]

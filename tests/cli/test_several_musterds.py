@@ -55,8 +55,8 @@ def rack(*runs: str, since: str = SINCE, subject: str = "r7", cause: str = "Node
     }
 
 
-def listing(shard: str, *incidents: dict[str, Any], looked: bool = True) -> dict[str, Any]:
-    return {"incidents": list(incidents), "hidden": 0, "looked": looked, "shard": shard}
+def listing(shard: str, *incidents: dict[str, Any], looked: bool = True, hidden: int = 0) -> dict[str, Any]:
+    return {"incidents": list(incidents), "hidden": hidden, "looked": looked, "shard": shard}
 
 
 def test_a_rack_that_dies_under_two_shards_is_one_line(call: Call, pages: Pages) -> None:
@@ -105,6 +105,30 @@ def test_a_node_that_failed_runs_of_two_shards_is_one_line_with_each_run(call: C
     assert [row.split()[:4] for row in rows] == [["a,", "b", "n7", "2"], ["b", "n9", "1", "1"]]
     (found,) = json.loads(call("nodes", "n7", "--page", asked, "-o", "json").stdout)["nodes"]
     assert (found["shards"], [one["run"] for one in found["failures"]]) == (["a", "b"], ["y", "x"])
+
+
+def test_what_each_shard_does_not_show_is_counted_together(call: Call, pages: Pages) -> None:
+    asked = pages(listing("a", rack("red/1"), hidden=2), listing("b", hidden=3))
+    result = call("incidents", "--page", asked)
+    assert "up to 5 more are not shown" in result.stderr
+    document = json.loads(call("incidents", "--page", asked, "-o", "json").stdout)
+    assert (document["hidden"], document["looked"]) == (5, True)
+    gone = f"http://127.0.0.1:{free_port()}"
+    document = json.loads(call("incidents", "--page", f"{asked},{gone}", "-o", "json").stdout)
+    assert (document["hidden"], document["looked"]) == (5, False)
+
+    empty = {"nodes": [], "looked": True}
+    asked = pages({**empty, "shard": "a", "hidden": 4, "dropped": 10}, {**empty, "hidden": 1, "dropped": 7}, empty)
+    result = call("nodes", "--page", asked)
+    assert "up to 5 more nodes are not shown" in result.stderr
+    assert "17 older failures were dropped" in result.stderr
+    document = json.loads(call("nodes", "--page", asked, "-o", "json").stdout)
+    assert (document["hidden"], document["dropped"], document["looked"]) == (5, 17, True)
+
+
+def test_one_page_named_twice_is_one_list_without_shards(call: Call, pages: Pages) -> None:
+    one = pages(listing("a", rack("red/1")))
+    assert call("incidents", "--page", f"{one},{one},").stdout.split()[:2] == ["SUBJECT", "CAUSE"]
 
 
 def test_a_node_of_one_name_in_two_clusters_is_two(call: Call, both: Both) -> None:

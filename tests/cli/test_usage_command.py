@@ -10,7 +10,7 @@ import pytest
 import trustme
 
 from muster.api.goodput import Bucket
-from muster.cli.commands.goodput.held import by_counters, by_owner
+from muster.cli.commands.goodput.held import seconds_of
 from tests.cli.conftest import Call
 from tests.cli.test_goodput import FakePrometheus, fake_prometheus, vector
 
@@ -101,23 +101,41 @@ def test_a_spreadsheet_sees_no_formula_and_a_terminal_no_escape(call: Call, prom
     assert "\x1b" not in line
 
 
-def test_owners_are_compared_with_what_is_counted_for_all_runs(call: Call, prometheus: FakePrometheus) -> None:
+def test_owners_have_their_hours_and_what_those_were_lost_to(call: Call, prometheus: FakePrometheus) -> None:
     def owners(query: str) -> tuple[int, str]:
-        if query.startswith("group by (resource)"):
-            return vector(({"resource": GPU}, 1))
-        if "label_team" in query:
-            vision, unnamed = {"label_team": "vision", "resource": GPU}, {"resource": GPU}
-            return vector((vision | {"bucket": "productive"}, 360_000), (unnamed | {"bucket": "stuck"}, 36_000))
-        return counted(query)
+        if "muster_owner_accelerator" not in query:
+            return counted(query)
+        assert 'label="label_team"' in query
+        vision, unnamed = {"owner": "vision", "resource": GPU}, {"resource": GPU}
+        if "lost_seconds" in query:
+            return vector((vision | {"cause": "node"}, 18_000), (unnamed | {"cause": "hang"}, 36_000))
+        return vector(
+            (vision | {"bucket": "productive"}, 360_000),
+            (vision | {"bucket": "stuck"}, 18_000),
+            (unnamed | {"bucket": "stuck"}, 36_000),
+        )
 
     prometheus.reply = owners
     result = call("usage", "--by", "owner", "--prometheus", prometheus.url)
-    assert [line.split()[:3] for line in result.stdout.splitlines()] == [
-        ["OWNER", "RESOURCE", "HELD"],
-        ["vision", GPU, "100.0"],
-        ["-", GPU, "10.0"],
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert [line.split()[:5] for line in result.stdout.splitlines()] == [
+        ["OWNER", "RESOURCE", "HELD", "PRODUCTIVE", "GOODPUT"],
+        ["vision", GPU, "105.0", "100.0", "95.2"],
+        ["-", GPU, "10.0", "0.0", "0.0"],
+        [],
+        ["OWNER", "RESOURCE", "WASTED", "TO", "HANG"],
+        ["-", GPU, "10.0", "10.0", "0.0"],
+        ["vision", GPU, "5.0", "0.0", "5.0"],
     ]
-    assert "these are 110.0 of the 250.0 hours that musterd has counted for all runs" in result.stderr
+    written = call("usage", "--by", "owner", "-o", "csv", "--prometheus", prometheus.url).stdout
+    to = [(each["owner"], each["lost_to_hang"], each["lost_to_node"]) for each in csv.DictReader(written.splitlines())]
+    assert to == [("vision", "0.0", "5.0"), ("", "10.0", "0.0")]
+
+
+def test_a_label_that_no_run_has_is_named(call: Call, prometheus: FakePrometheus) -> None:
+    prometheus.reply = lambda query: vector() if "owner" in query else counted(query)
+    result = call("usage", "--by", "owner", "--owner-label", "unit", "--prometheus", prometheus.url)
+    assert "no run has label_unit: name the label in musterd's setting owner_labels" in result.stderr
 
 
 def test_what_the_figures_do_not_hold_is_said(call: Call, prometheus: FakePrometheus) -> None:
@@ -192,6 +210,5 @@ def test_options_that_cannot_be_used_are_refused(call: Call, words: tuple[str, .
     assert says in result.stderr
 
 
-def test_a_label_is_a_name_and_a_resource_is_quoted() -> None:
-    assert 'resource="a\\"b"' in by_owner("label_team", 'a"b', 60)
-    assert by_counters("", 60).startswith("sum by (cluster, resource, bucket) (")
+def test_the_seconds_of_all_are_one_sum() -> None:
+    assert seconds_of("", 60).startswith("sum by (cluster, resource, bucket) (")

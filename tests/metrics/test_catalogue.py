@@ -91,7 +91,7 @@ def everything() -> Instruments:
     for step in (1, 2):
         said = (StepReport(0, step, step, float(step)),)
         subject.view.observe_probe(answer(*[RankState.ARRIVED] * 3, RankState.MISSING, reports=said), 0)
-    collector = ExperimentCollector(lambda: [subject, queued], lambda: NOW)
+    collector = ExperimentCollector(lambda: [subject, queued], lambda: NOW, labels=("label_team",))
     collector.changed(subject.plan, None, now)
     instruments.registry.register(collector)
     node = [Sign(Run("team", f"r{n}"), "NodeNotReady", "node", "n7", 1, NOW) for n in range(3)]

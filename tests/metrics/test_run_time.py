@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from muster.api.goodput import Bucket, Goodput, micros
+from muster.api.values.owners import Owners
 from muster.metrics.catalogue import OTHER
 from muster.metrics.closed_sets import LOST_CAUSES, lost_to
 from muster.metrics.run_time import NOTHING, SUMS, RunTime
@@ -30,10 +31,12 @@ def run(name: str = "run", namespace: str = "team") -> Plan:
     return edited(plan(), name=name, namespace=namespace, uid=f"uid-{name}")
 
 
-def look(times: RunTime, mine: Plan, now: Record, passed: float, held: Mapping[str, int] = NOTHING) -> None:
+def look(
+    times: RunTime, mine: Plan, now: Record, passed: float, held: Mapping[str, int] = NOTHING, owners: Owners = ()
+) -> None:
     """Walk over the one run, so many seconds later."""
     times.begin()
-    times.count(mine, now, micros(NOW + passed), held)
+    times.count(mine, now, micros(NOW + passed), owners, held)
     times.end()
 
 
@@ -81,7 +84,7 @@ def test_a_run_that_begins_and_ends_between_two_looks_counts_whole_by_what_it_as
     times = RunTime()
     mine = begun(times, Bucket.SCHEDULING)
     ended = having("", NOW + 9, Phase.SUCCEEDED, scheduling=2_000, assembly=1_000, productive=6_000)
-    times.changed(mine, having(), ended, GPUS)
+    times.changed(mine, having(), ended, (), GPUS)
     assert seconds(times) == {"scheduling": 2, "assembly": 1, "productive": 6}
     assert held(times) == {"assembly": 8, "productive": 48}, "nothing was held before it had nodes"
 
@@ -93,7 +96,7 @@ def test_time_is_weighed_by_what_the_run_held_then() -> None:
     look(times, mine, having(), 10, GPUS)
     look(times, mine, having(), 20, {"nvidia.com/gpu": 2})
     look(times, mine, having(), 30)
-    times.changed(mine, having(), having("", NOW + 40, Phase.SUCCEEDED, productive=40_000), GPUS)
+    times.changed(mine, having(), having("", NOW + 40, Phase.SUCCEEDED, productive=40_000), (), GPUS)
     assert held(times) == {"productive": 80 + 80 + 20}
     assert seconds(times) == {"productive": 40}
 
@@ -176,12 +179,50 @@ def test_every_reason_of_stuck_that_holds_accelerators_has_a_cause_of_its_own() 
 
 
 def test_namespaces_without_end_are_counted_together() -> None:
-    times = RunTime(namespaces=2)
+    times = RunTime(limit=2)
     for name in "abcd":
         times.changed(run(name, name), None, having())
         look(times, run(name, name), having(), 1)
     assert (seconds(times, "a"), seconds(times, "b")) == ({"productive": 1}, {"productive": 1})
     assert seconds(times, OTHER) == {"productive": 2}
+
+
+def of_owners(times: RunTime, kind: str = "") -> dict[tuple[str, ...], float]:
+    found = (each for each in times.read() if each[0].name == f"muster_owner_accelerator_{kind}seconds_total")
+    return {tuple(v for k, v in labels.items() if k != "resource"): value for _, labels, value in found if value}
+
+
+def test_hours_and_what_they_were_lost_to_are_counted_by_each_label_of_owners() -> None:
+    times = RunTime(("label_team", "label_unit"))
+    red, both = (("label_team", "red"),), (("label_team", "blue"), ("label_unit", "b1"))
+    times.changed(run(), None, having(), red)
+    look(times, run(), having(), 0, GPUS, red)
+    zeros = [labels for row, labels, value in times.read() if "owner" in labels and value == 0]
+    assert {(labels["label"], labels["owner"]) for labels in zeros} == {("label_team", "red"), ("label_unit", "")}
+    hung = replace(having(Bucket.STUCK, NOW + 60, productive=60_000, taken_back=40_000, stuck=40_000), **stuck("Hung"))
+    look(times, run(), hung, 70, GPUS, red)
+    team, unit = ("label_team", "red"), ("label_unit", "")
+    assert of_owners(times, "lost_") == {(*team, "hang"): 50 * 8, (*unit, "hang"): 50 * 8}
+    assert {key[2]: value for key, value in of_owners(times).items() if key[:2] == team} == held(times)
+    look(times, run(), hung, 80, GPUS, both)
+    look(times, run(), hung, 90, GPUS, both)
+    assert of_owners(times, "lost_") == {
+        (*team, "hang"): 60 * 8,
+        (*unit, "hang"): 60 * 8,
+        ("label_team", "blue", "hang"): 10 * 8,
+        ("label_unit", "b1", "hang"): 10 * 8,
+    }
+
+
+def test_owners_without_end_are_counted_together() -> None:
+    times = RunTime(("label_team",), limit=2)
+    for name in "abcd":
+        owners = (("label_team", name),)
+        times.changed(run(name, name), None, having(), owners)
+        look(times, run(name, name), having(), 1, GPUS, owners)
+        ended = having("", NOW + 2, Phase.FAILED, productive=2_000)
+        times.changed(run(name, name), having(), ended, owners)
+    assert {key[1]: value for key, value in of_owners(times).items()} == {"a": 16, "b": 16, OTHER: 32}
 
 
 @given(st.lists(st.tuples(st.sampled_from(Bucket), st.integers(0, 9_000), st.booleans()), max_size=12))

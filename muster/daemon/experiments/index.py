@@ -285,7 +285,7 @@ class ExperimentIndex:
             return
         key = (service.namespace, service.owner)
         members = self._members(key)
-        (members.services.add if there else members.services.discard)(service.name)
+        members.services = members.services | {service.name} if there else members.services - {service.name}
         entry = self._owner(key)
         if entry is not None and service.name == (entry.plan.domain if entry.plan else entry.seen.name):
             entry.view.engine.service = there

@@ -7,8 +7,8 @@ and network is diagnosed (``signs.shows``), and again only when its record has c
 
 import asyncio
 import contextlib
-from collections import defaultdict
-from collections.abc import Awaitable, Callable, Iterable
+from collections import Counter, defaultdict
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from itertools import islice
 from typing import NamedTuple
 
@@ -19,9 +19,9 @@ from muster.metrics.collector import Subject
 from muster.state.facts.accelerators import held
 from muster.state.facts.incidents.announcement import line
 from muster.state.facts.incidents.places import Places
-from muster.state.facts.incidents.readings import classes_of
 from muster.state.facts.incidents.signs import Run, Sign, is_stuck, shows, signs_of
-from muster.state.facts.incidents.subjects import DEVICE, STORAGE_CLASS
+from muster.state.facts.incidents.storages import STORAGES, hangs, proven, storages_of, suspected
+from muster.state.facts.incidents.subjects import DEVICE
 from muster.state.facts.incidents.tracking import Tracking, following
 from muster.state.view.own.remark import Remark
 from muster.state.vocabulary.plan import Plan
@@ -35,7 +35,7 @@ MOST = 1000
 """Most diagnoses of one look."""
 SLICE = 50
 """Diagnoses, or twenty times as many runs, after which other tasks may run."""
-_SHARED = frozenset({DEVICE, STORAGE_CLASS})
+_SHARED = frozenset({DEVICE, *STORAGES})
 LONGEST = 3 * EVERY
 """Most seconds that count between two looks: the time of a standby is not its own."""
 
@@ -117,7 +117,7 @@ class IncidentWatch:
             if number % (20 * SLICE) == 0:
                 await asyncio.sleep(0)
         signs = [sign for look in self._looks.values() for sign in look.signs]
-        in_use = await self._in_use({(sign.kind, sign.subject) for sign in signs if sign.kind in _SHARED}, now)
+        in_use = await self._in_use({(sign.kind, sign.subject) for sign in signs if sign.kind in _SHARED}, seen, now)
         steps = following(self.tracking, signs, now, self._places(), in_use)
         while True:
             try:
@@ -149,24 +149,31 @@ class IncidentWatch:
             return True
         return not 0 <= now - seen.at < FRESH
 
-    async def _in_use(self, shared: set[tuple[str, str]], now: float) -> set[tuple[str, str]]:
-        """Return the shared devices and storage classes that a healthy running run uses.
-
-        Unless a healthy run uses none of them, nothing shows that the storage is the cause: then all of it counts.
-        """
+    async def _in_use(
+        self, shared: set[tuple[str, str]], seen: Mapping[str, Subject], now: float
+    ) -> set[tuple[str, str]]:
+        """Return the devices that a healthy run uses, and the storages over which no gang is proven to hang."""
+        storages = {each for each in shared if each[0] in STORAGES}
+        hung = []
+        for number, subject in enumerate(seen.values() if storages else (), 1):
+            if hangs(subject.record):
+                hung.append(storages & storages_of(subject.plan))
+            if number % (20 * SLICE) == 0:
+                await asyncio.sleep(0)
+        suspects, devices = suspected(hung).keys(), shared - storages
         found: set[tuple[str, str]] = set()
-        left, storages = iter(self._subjects()), {each for each in shared if each[0] == STORAGE_CLASS}
-        well = not storages
-        while (shared - found or not well) and (batch := list(islice(left, SLICE))):
+        well, others = Counter[tuple[str, str]](), False
+        left = iter(self._subjects())
+        while (suspects or devices - found) and (batch := list(islice(left, SLICE))):
             for each in batch:
                 if each.record.phase is Phase.RUNNING and not shows(each.record, each.view, now):
                     with contextlib.suppress(Exception):  # one that cannot be read shows nothing
-                        uses = {(DEVICE, name) for name, _ in held(each.plan, each.view)}
-                        uses |= {(STORAGE_CLASS, name) for name in classes_of(each.plan)}
-                        well = well or shared.isdisjoint(uses)
-                        found |= shared & uses
+                        found |= devices & {(DEVICE, name) for name, _ in held(each.plan, each.view)}
+                        uses = suspects & storages_of(each.plan)
+                        well.update(uses)
+                        others = others or not uses
             await asyncio.sleep(0)
-        return found if well else found | storages
+        return found | (storages - proven(hung, well, others=others))
 
     def _count(self, subject: Subject, spent: float) -> None:
         reason = next((each.reason for each in subject.record.conditions if each.type is ConditionType.STUCK), "")

@@ -39,7 +39,7 @@ class WatchedMembership:
     view: View = field(default_factory=View)
     others: dict[str, Pod] = field(default_factory=dict)
     """By uid: pods that have no place in the plan."""
-    services: set[str] = field(default_factory=set)
+    services: frozenset[str] = frozenset()
     """Always empty: Muster makes no Service for a watched run."""
     _plan: Plan | None = None
     _claims: Mapping[str, Claim] = field(default_factory=dict)

@@ -79,29 +79,39 @@ OUTCOMES = Metric(
 )
 NAMESPACE_OUTCOMES = Metric(
     "muster_namespace_outcomes_total",
-    "Experiments that ended, by namespace and final phase. The first 100 namespaces have series of their "
-    "own; the others are _other.",
+    "Experiments that ended, by namespace and final phase. Beyond 100 namespaces: _other.",
     ("namespace", "operator", "outcome"),
 )
 NAMESPACE_SECONDS = Metric(
     "muster_namespace_seconds_total",
-    "Time of all runs of a namespace by bucket, also of runs without series of their own: productive, "
-    "those of muster_experiment_badput_seconds_total, and taken_back, a part of productive. Counted while "
-    "this daemon leads, without suspended time.",
+    "Time of all runs by bucket: productive, those of muster_experiment_badput_seconds_total, and taken_back (of "
+    "productive). Counted while this daemon leads, without suspended time.",
     ("namespace", "operator", "bucket"),
     "seconds",
 )
 NAMESPACE_ACCELERATOR_SECONDS = Metric(
     "muster_namespace_accelerator_seconds_total",
-    "The same, multiplied by the accelerators that a run held.",
+    "The same, multiplied by the accelerators held.",
     ("namespace", "operator", "resource", "bucket"),
     "seconds",
 )
 NAMESPACE_ACCELERATOR_LOST = Metric(
     "muster_namespace_accelerator_lost_seconds_total",
     "The part of it in the buckets stuck, recovery and lost, by cause: the reason of Stuck, or of the end "
-    "of the last epoch. A closed list; the rest is other.",
+    "of the last epoch.",
     ("namespace", "operator", "resource", "cause"),
+    "seconds",
+)
+OWNER_ACCELERATOR_SECONDS = Metric(
+    "muster_owner_accelerator_seconds_total",
+    "The same by the value (owner) of each label of the setting owner_labels (label_team); beyond 100 values _other.",
+    ("label", "owner", "resource", "bucket"),
+    "seconds",
+)
+OWNER_ACCELERATOR_LOST = Metric(
+    "muster_owner_accelerator_lost_seconds_total",
+    "What of it was lost, by cause.",
+    ("label", "owner", "resource", "cause"),
     "seconds",
 )
 REFUSALS = Metric(
@@ -128,5 +138,7 @@ ROWS = (
     NAMESPACE_SECONDS,
     NAMESPACE_ACCELERATOR_SECONDS,
     NAMESPACE_ACCELERATOR_LOST,
+    OWNER_ACCELERATOR_SECONDS,
+    OWNER_ACCELERATOR_LOST,
     REFUSALS,
 )

@@ -34,7 +34,7 @@ class Membership:
     """By uid: the pods that are not members, or that wait for the plan."""
     edited: dict[str, Pod] = field(default_factory=dict)
     """By uid: members whose labels were changed, as the view counts them."""
-    services: set[str] = field(default_factory=set)
+    services: frozenset[str] = frozenset()
     """Names of the Services that the owner controls."""
     _plan: Plan | None = None
     _shape: Shape | None = None

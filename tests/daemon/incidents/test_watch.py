@@ -119,26 +119,51 @@ async def test_runs_that_failed_a_moment_ago_are_looked_at_though_none_is_stuck(
     assert not world.watch.tracking.shown[0].members, "they run again"
 
 
-@pytest.mark.parametrize(("other", "named"), [("", ["storage class fs"]), ("fs", []), ("none", [])])
-async def test_gangs_hang_over_a_storage_only_where_those_that_are_well_do_not_use_it(
-    other: str, named: list[str]
-) -> None:
-    world = World(9)
-    hung = Condition(ConditionType.STUCK, True, "Hung", "no step", 1, NOW)
+HUNG = record(
+    phase=Phase.RUNNING,
+    conditions=(Condition(ConditionType.STUCK, True, "Hung", "no step", 1, NOW),),
+    assembled_at=NOW - 600,
+)
+CLASS, SERVER, CSI = "storage class {}", "file server {}", "file server {} (csi)"
 
-    def uses(each: Subject, name: str) -> Plan:
-        return edited(each.plan, claims=(Claim("data", {"storageClassName": name}),) if name else ())
 
-    stuck = record(phase=Phase.RUNNING, conditions=(hung,), assembled_at=NOW - 600)
-    world.runs = [
-        replace(each, plan=uses(each, "fs"), record=stuck, view=view(pod(node=f"n{n}")))
-        for n, each in enumerate(world.runs)
-    ]
-    if other != "none":
-        runs = record(phase=Phase.RUNNING)
-        world.runs[-1] = replace(world.runs[-1], plan=uses(world.runs[-1], other), record=runs)
+def mounting(each: Subject, what: str, name: str) -> Subject:
+    """The run with a claim of that class, or with a volume of that file server."""
+    if what == CLASS:
+        return replace(each, plan=edited(each.plan, claims=(Claim("data", {"storageClassName": name}),)))
+    stated = {"server": name, "path": "/export"}
+    volume = {"nfs": stated} if what == SERVER else {"csi": {"driver": "nfs.csi.k8s.io", "volumeAttributes": stated}}
+    template = {"spec": {"volumes": [{"name": "tmp", "emptyDir": {}}, volume]}}
+    return replace(each, plan=edited(each.plan, groups=(replace(each.plan.groups[0], template=template),)))
+
+
+async def hang(what: str, *hung: str, well: tuple[str, ...] = ("",)) -> list[str]:
+    """The incidents where each gang hangs that uses one of ``hung``, and runs that use one of ``well`` are well."""
+    world = World(0)
+    for number, name in enumerate((*hung, *well)):
+        each = replace(world.run(number), view=view(pod(node=f"n{number}")))
+        each = replace(each, record=HUNG if number < len(hung) else record(phase=Phase.RUNNING))
+        world.runs.append(mounting(each, what, name) if name else each)
     await world.looks(6)
-    assert [f"{each.key.kind} {each.key.subject}" for each in world.watch.tracking.shown] == named
+    return sorted(f"{each.key.kind} {each.key.subject}: {len(each.runs)}" for each in world.watch.tracking.shown)
+
+
+@pytest.mark.parametrize("what", [CLASS, SERVER, CSI])
+async def test_gangs_hang_over_a_storage_only_where_those_that_are_well_do_not_use_it(what: str) -> None:
+    named = what.removesuffix(" (csi)").format
+    assert await hang(what, *["fs"] * 40) == [f"{named('fs')}: 40"]
+    assert await hang(what, *["fs"] * 40, well=("fs",) * 4 + ("other",)) == [f"{named('fs')}: 40"], "few are well"
+    assert await hang(what, *["fs"] * 8, well=("fs", "")) == []
+    assert await hang(what, *["fs"] * 40, well=("fs",) * 360 + ("",)) == []
+    assert await hang(what, *["fs"] * 40, well=()) == [], "nothing shows that it is the storage"
+    assert await hang(what, *["a"] * 20, *["b"] * 20) == [f"{named('a')}: 20", f"{named('b')}: 20"]
+
+
+async def test_gangs_that_hang_without_a_storage_in_common_blame_none() -> None:
+    assert await hang(SERVER, *[""] * 40) == []
+    assert await hang(SERVER, *(f"own-{n}" for n in range(40))) == []
+    assert await hang(SERVER, *["fs"] * 6, *[""] * 34) == [], "most of them do not use it"
+    assert await hang(SERVER, *["fs"] * 30, *[""] * 10) == ["file server fs: 30"]
 
 
 async def test_one_run_that_cannot_be_read_hides_no_incident() -> None:

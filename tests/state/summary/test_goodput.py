@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muster.api.goodput import BADPUT, Bucket, Goodput
+from muster.api.goodput import BADPUT, Bucket, Goodput, StepTime, step_time
 from muster.state.view.engine_facts import Refusal
 from muster.state.view.lead import Spent
 from muster.state.view.progress import StepReport
@@ -554,6 +554,17 @@ def at_work(steps: int = 130) -> Timed:
     story.run(steps)
     story.look()
     return story
+
+
+def test_a_stall_that_is_no_hang_stays_productive_and_is_what_steps_took_beyond_the_usual_one() -> None:
+    story = at_work()
+    story.passes(40)  # in a step, unannounced
+    story.run(60)
+    story.pause(20, "checkpoint_save")
+    story.run(60)
+    story.look()
+    assert story.seconds(Bucket.STUCK, Bucket.CHECKPOINT_SAVE, Bucket.PRODUCTIVE) == (0, 20, 290)
+    assert step_time(story.sums.marks) == StepTime(1000.0, 40_000)
 
 
 def taken_over(story: Timed, silent: float, dead: float = 9.0) -> None:

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import click
 
-from muster.api.goodput import WASTED, Bucket, whole_seconds
+from muster.api.goodput import WASTED, Bucket, StepTime, whole_seconds
 from muster.api.values.humanize import age
 from muster.api.values.printable import printable
 from muster.client.explaining.style import BAD, BUSY, DIM, GOOD
@@ -30,6 +30,8 @@ class Account:
     """How many of the experiments report steps."""
     holding: int = 0
     """How many of them hold accelerators."""
+    step_time: StepTime | None = None
+    """Of one experiment that reports enough steps."""
 
     @property
     def wall(self) -> float:
@@ -58,6 +60,8 @@ class Account:
             "seconds": {each.value: round(self.milliseconds.get(each, 0) / 1000, 3) for each in Bucket},
             "acceleratorGoodput": self.weighted_goodput,
             "acceleratorSeconds": {each.value: round(self.weighted.get(each, 0) / 1000, 3) for each in Bucket},
+            "usualStepSeconds": round(self.step_time.usual / 1000, 6) if self.step_time else None,
+            "beyondUsualStepsSeconds": self.step_time.beyond / 1000 if self.step_time else None,
         }
 
     def lines(self) -> Iterator[str]:
@@ -76,6 +80,9 @@ class Account:
                 click.style(bar(part), fg=COLOURS.get(bucket, BUSY)),
             ]
             yield "  ".join(cells).rstrip()
+        if self.step_time is not None and (beyond := round(self.step_time.beyond / 1000)):
+            usual = f"{self.step_time.usual / 1000:.3g} s"
+            yield f"  of the productive time {age(beyond)} went beyond the usual step of {usual}"
 
     def _heading(self) -> str:
         words = [printable(self.title)]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import click
 
 from muster.api.errors import MusterError
-from muster.api.goodput import BY_PHASE, NOT_KNOWN, Bucket, Goodput
+from muster.api.goodput import BY_PHASE, NOT_KNOWN, Bucket, Goodput, step_time
 from muster.api.values.accelerators import USUAL
 from muster.api.values.printable import printable
 from muster.cli.commands.goodput.account import Account, together
@@ -48,6 +48,9 @@ def goodput(
     share of their time, too: each experiment counts as many times as it holds accelerators now, and one that holds none
     now does not count.
 
+    Where an experiment reports enough steps, a last line has what of its productive time steps took beyond the usual
+    one: such as waits for data, and pauses that the program did not announce.
+
     The status of an experiment has its sums since its start. With --prometheus the weeks are those of UTC, from Monday
     on, and experiments that are deleted since are in them.
     """
@@ -83,6 +86,7 @@ def account_of(seen: Snapshot, sums: Goodput, now: float) -> Account:
         {bucket: held * ms for bucket, ms in times.items()} if held else {},
         by_steps=int(seen.status.steps is not None),
         holding=int(held > 0),
+        step_time=step_time(sums.marks),
     )
 
 

@@ -41,22 +41,20 @@ def usage(source: Source, by: str, owner_label: str, since: float, output: str |
     An hour of a run with 8 accelerators is 8 hours. GOODPUT is the productive part of HELD. The buckets are those of
     `muster goodput`; OTHER has all that are neither productive nor wasted, and -o json and -o csv have each of them.
 
-    musterd counts by namespace and operator for all runs, while it leads. A figure may be off by the time between two
-    scrapes for each run at a change of the leader.
+    musterd counts for all runs, while it leads. A figure may be off by the time between two scrapes for each run at a
+    change of the leader.
 
     A second table has the hours that were wasted (stuck, spent on recovery, or lost work) by what they went to: a
     hang, a coordinator, a node, the program and so on. -o csv and -o json have them beside the buckets.
 
-    With --by owner the parts are the values of a label that musterd's setting owner_labels names. Each run counts by
-    its own time, without that in a queue or in scheduling, multiplied by the mean of what it held: figures are off
-    where a run changes its size, and runs without series of their own are left out. A line on standard error has how
-    many of the counted hours that leaves. What hours of owners were lost to is not counted.
+    With --by owner the parts are the values of a label that musterd's setting owner_labels names; runs without that
+    label are in the row -. The row _other has what is beyond the first 100 namespaces, or values of a label.
     """
     if not source.url:
         raise click.UsageError("which Prometheus? Give --prometheus URL, or set MUSTER_PROMETHEUS")
     now = time.time()
-    part = OwnerLabel(owner_label.removeprefix("label_")).name if by == "owner" else by
-    found, remarks = asyncio.run(patient(_found(source, part, now, max(1, int(since))), "asking Prometheus"))
+    label = OwnerLabel(owner_label.removeprefix("label_")).name if by == "owner" else ""
+    found, remarks = asyncio.run(patient(_found(source, by, now, max(1, int(since)), label), "asking Prometheus"))
     if output == "csv":
         data(_csv(found, by))
     elif output is not None:
@@ -73,13 +71,12 @@ def usage(source: Source, by: str, owner_label: str, since: float, output: str |
         say(f"muster: {remark}")
 
 
-async def _found(source: Source, part: str, now: float, window: int) -> tuple[list[Usage], list[str]]:
+async def _found(source: Source, by: str, now: float, window: int, label: str) -> tuple[list[Usage], list[str]]:
     """Return the parts, and what their figures do not hold."""
     from muster.cli.commands.goodput.prometheus import Prometheus
 
     async with Prometheus(source) as prometheus:
-        found = await used(prometheus, part, now, window)
-        counted = await used(prometheus, "", now, window) if part.startswith("label_") else found
+        found = await used(prometheus, by, now, window, label)
         late = await begins_later(prometheus, now, window)
     remarks = list(prometheus.warnings)
     if late:
@@ -91,11 +88,8 @@ async def _found(source: Source, part: str, now: float, window: int) -> tuple[li
         remarks.append(
             f"{prometheus.place} has no accelerators that were held in the last {age(window)}: does it scrape musterd?"
         )
-    elif counted is not found:
-        if not any(each.part for each in found):
-            remarks.append(f"no run has {part}: name the label in musterd's setting owner_labels and in --owner-label")
-        hours, whole = (sum(each.held for each in several) for several in (found, counted))
-        remarks.append(f"these are {hours:.1f} of the {whole:.1f} hours that musterd has counted for all runs")
+    if label and not any(each.part for each in found):
+        remarks.append(f"no run has {label}: name the label in musterd's setting owner_labels and in --owner-label")
     return found, remarks
 
 

@@ -5,13 +5,14 @@ import time
 from pathlib import Path
 
 import click
+from msgspec import to_builtins
 
 from muster.cli.commands.contexts import contexts_option
-from muster.cli.commands.incidents.lines import table
-from muster.cli.commands.incidents.several import conclude, document, incidents_of, of_contexts, of_pages, pages_of
+from muster.cli.commands.incidents.lines import HEADINGS, row
+from muster.cli.commands.incidents.several import asked, incidents_of, table
 from muster.cli.commands.incidents.sources import from_events, from_page, local_page
 from muster.cli.exits import INCIDENT
-from muster.cli.options import ClusterChoice, cluster_options, output_option, read_token, show
+from muster.cli.options import ClusterChoice, cluster_options, output_option, show
 from muster.cli.terminal.colours import data, say
 from muster.cli.terminal.patience import patient
 from muster.rollcall.document import IncidentListing
@@ -20,6 +21,7 @@ FROM_EVENTS = (
     "read from the Events of runs that are Stuck: one whose Event has expired (an hour, by default) is left out; "
     "--page asks musterd itself"
 )
+HIDDEN = "{}{} more are not shown: a musterd shows at most 4 of one namespace alone, and 32 in all"
 
 
 @click.command(
@@ -61,69 +63,39 @@ def incidents(
     With several pages, or with --contexts, the list has a column for the shard or the cluster. A subject that
     blocks runs of several shards has one line.
     """
-    if token_file is not None and not page:
-        raise click.UsageError("--token-file goes with --page")
-    pages = pages_of(page, contexts)
-    if contexts or len(pages) > 1:
-        _several(chosen, pages, contexts, token_file, everywhere, coded, output)
-        return
-    found, by_events = asyncio.run(_found(chosen, page, token_file, everywhere=everywhere))
+    by_events = False
+
+    async def ask(choice: ClusterChoice, url: str, token: str) -> IncidentListing:
+        nonlocal by_events
+        found, of_events = await _found(choice, url, token, everywhere=everywhere)
+        by_events |= of_events
+        return found
+
+    answers = asyncio.run(asked(chosen, page, contexts, token_file, ask))
+    found, now = incidents_of(answers), time.time()
+    hidden = sum(each.hidden for _, each in answers.listings())
     if output is not None:
-        show(found, output)
-    elif found.incidents:
-        for line in table(found.incidents, time.time()):
+        listing = IncidentListing(incidents=[], hidden=hidden, looked=answers.complete, shard=answers.shard)
+        show({**to_builtins(listing), "incidents": answers.documents(found)}, output)
+    elif found:
+        for line in table(answers.places, HEADINGS, ((one.place, *row(one.report, now)) for one in found)):
             data(line)
-    else:
+    elif answers.complete:
         say("no incidents" if everywhere or page else "no incidents in this namespace; -A looks in all")
-    if found.hidden:
-        say(f"{found.hidden} more are not shown to anyone: at most 4 of one namespace alone are, and 32 in all")
+    if hidden:
+        say(HIDDEN.format("up to " if answers.places else "", hidden))
     if by_events:
         say(FROM_EVENTS)
-    if coded and found.incidents:
-        raise click.exceptions.Exit(INCIDENT)
-
-
-def _several(
-    chosen: ClusterChoice,
-    pages: list[str],
-    contexts: str,
-    token_file: Path | None,
-    everywhere: bool,
-    coded: bool,
-    output: str | None,
-) -> None:
-    """Print one list of the incidents of several shards, or of several clusters."""
-
-    async def of_page(page: str) -> IncidentListing:
-        return (await _found(chosen, page, token_file, everywhere=everywhere))[0]
-
-    async def of_cluster(choice: ClusterChoice) -> IncidentListing:
-        return (await _found(choice, "", None, everywhere=everywhere))[0]
-
-    asked = of_contexts(chosen, contexts, of_cluster) if contexts else of_pages(pages, of_page)
-    answers = asyncio.run(asked)
-    found = incidents_of(answers, merged=not contexts)
-    if output is not None:
-        show({"incidents": [document(each, clustered=bool(contexts)) for each in found]}, output)
-    elif found:
-        places = ("CONTEXT" if contexts else "SHARD", [", ".join(each.places) for each in found])
-        for line in table([each.report for each in found], time.time(), places):
-            data(line)
-    elif not any(each.problem for each in answers):
-        say("no incidents")
-    conclude(answers, "context" if contexts else "page")
+    answers.conclude()
     if coded and found:
         raise click.exceptions.Exit(INCIDENT)
 
 
-async def _found(
-    chosen: ClusterChoice, page: str, token_file: Path | None, *, everywhere: bool
-) -> tuple[IncidentListing, bool]:
+async def _found(chosen: ClusterChoice, page: str, token: str, *, everywhere: bool) -> tuple[IncidentListing, bool]:
     """Return what there is, and whether it is read from Events."""
     if page:
-        token = read_token(token_file) if token_file is not None else ""
-        asked = await patient(from_page(page, token), "asking musterd")
-        return _within(asked, None if everywhere else chosen.namespace), False
+        listing = await patient(from_page(page, token), "asking musterd")
+        return _within(listing, None if everywhere else chosen.namespace), False
     async with chosen.client() as client:
         namespace = None if everywhere else chosen.namespace or client.namespace
         if local := local_page(chosen, client):

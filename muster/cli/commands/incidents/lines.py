@@ -7,7 +7,6 @@ import click
 
 from muster.api.values.accelerators import USUAL, words
 from muster.api.values.printable import printable
-from muster.cli.terminal.table import Table
 from muster.client.explaining.style import BAD
 from muster.client.explaining.times import since
 from muster.kube.unstructured import moment
@@ -18,23 +17,16 @@ SHOWN: Final = 3
 """Incidents above the experiments."""
 
 
-def table(found: Sequence[IncidentReport], now: float, places: tuple[str, Sequence[str]] | None = None) -> list[str]:
-    """Return heading and lines. ``places`` is a column before the others: its heading, and where each one is."""
-    rows = (
-        (
-            printable(f"{each.kind} {each.subject}"),
-            printable(each.cause) or "-",
-            str(len(each.runs)),
-            _accelerators(each) or "-",
-            since(moment(each.since), now) or "-",
-            printable(each.remedy),
-        )
-        for each in found
+def row(one: IncidentReport, now: float) -> tuple[str, ...]:
+    """Return the cells of one incident."""
+    return (
+        printable(f"{one.kind} {one.subject}"),
+        printable(one.cause) or "-",
+        str(len(one.runs)),
+        _accelerators(one) or "-",
+        since(moment(one.since), now) or "-",
+        printable(one.remedy),
     )
-    if places is None:
-        return list(Table(HEADINGS).lines(rows, headings=True))
-    placed = ((place, *row) for place, row in zip(places[1], rows, strict=True))
-    return list(Table((places[0], *HEADINGS)).lines(placed, headings=True))
 
 
 def above(found: Sequence[IncidentReport], now: float) -> list[str]:

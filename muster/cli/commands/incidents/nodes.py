@@ -6,13 +6,14 @@ from collections import Counter
 from pathlib import Path
 
 import click
+from msgspec import to_builtins
 
 from muster.api.errors import MusterError, NotFound
 from muster.api.values.printable import printable
 from muster.cli.commands.contexts import contexts_option
-from muster.cli.commands.incidents.several import conclude, document, nodes_of, of_contexts, of_pages, pages_of
+from muster.cli.commands.incidents.several import asked, nodes_of, table
 from muster.cli.commands.incidents.sources import local_page, nodes_from_page
-from muster.cli.options import ClusterChoice, cluster_options, output_option, read_token, show
+from muster.cli.options import ClusterChoice, cluster_options, output_option, show
 from muster.cli.terminal.colours import data, say
 from muster.cli.terminal.patience import patient
 from muster.cli.terminal.table import Table
@@ -78,69 +79,36 @@ def nodes(
     With several pages, or with --contexts, the list has a column for the shard or the cluster. A node that failed runs
     of several shards has one line; what makes it suspect is of the runs of one shard.
     """
-    if token_file is not None and not page:
-        raise click.UsageError("--token-file goes with --page")
-    pages = pages_of(page, contexts)
-    if contexts or len(pages) > 1:
-        _several(chosen, node, pages, contexts, token_file, stored, output)
-        return
-    found = asyncio.run(_found(chosen, page, token_file, stored))
-    kept = [each for each in found.nodes if node in ("", each.node)]
-    if output is not None:
-        show(NodeListing(nodes=kept, hidden=found.hidden, dropped=found.dropped, looked=found.looked), output)
-        return
-    now = time.time()
-    for each in kept:
-        if each.suspect:
-            data(printable(f"suspect: {each.suspect}: {each.advice}"))
-    if not kept:
-        say(f"no failure is listed that {printable(node) or 'a node'} may have caused")
-    elif node:
-        for line in _of_one(kept[0], now):
-            data(line)
-    else:
-        for line in Table(HEADINGS).lines((_row(each, now) for each in kept), headings=True):
-            data(line)
-    if found.hidden:
-        say(f"{found.hidden} more nodes are not shown")
-    if found.dropped:
-        say(f"{found.dropped} older failures were dropped: at most 32 runs of a node are kept, and 4,000 in all")
 
+    async def ask(choice: ClusterChoice, url: str, token: str) -> NodeListing:
+        return await _found(choice, url, token, stored)
 
-def _several(
-    chosen: ClusterChoice,
-    node: str,
-    pages: list[str],
-    contexts: str,
-    token_file: Path | None,
-    stored: str,
-    output: str | None,
-) -> None:
-    """Print one list of the nodes of several shards, or of several clusters."""
-    asked = (
-        of_contexts(chosen, contexts, lambda choice: _found(choice, "", None, stored))
-        if contexts
-        else of_pages(pages, lambda page: _found(chosen, page, token_file, stored))
-    )
-    answers, now = asyncio.run(asked), time.time()
-    found = [each for each in nodes_of(answers, merged=not contexts) if node in ("", each.report.node)]
+    answers, now = asyncio.run(asked(chosen, page, contexts, token_file, ask)), time.time()
+    found = [each for each in nodes_of(answers) if node in ("", each.report.node)]
+    hidden = sum(each.hidden for _, each in answers.listings())
+    dropped = sum(each.dropped for _, each in answers.listings())
     if output is not None:
-        show({"nodes": [document(each, clustered=bool(contexts)) for each in found]}, output)
-    elif found:
-        for answer in answers:  # each of its own runs
-            for one in answer.found.nodes if answer.found is not None else ():
-                if one.suspect and node in ("", one.node):
-                    data(printable(f"{answer.place}: suspect: {one.suspect}: {one.advice}"))
-        heads = ("CONTEXT" if contexts else "SHARD", *HEADINGS)
-        rows = ((", ".join(each.places), *_row(each.report, now)) for each in found)
-        for line in Table(heads).lines(rows, headings=True):
+        listing = NodeListing(hidden=hidden, dropped=dropped, looked=answers.complete, shard=answers.shard)
+        show({**to_builtins(listing), "nodes": answers.documents(found)}, output)
+        answers.conclude()
+        return
+    for place, own in answers.listings():  # a suspect is one by the runs of one shard
+        for each in own.nodes:
+            if each.suspect and node in ("", each.node):
+                data(printable(f"{place and f'{place}: '}suspect: {each.suspect}: {each.advice}"))
+    if found and (answers.places or not node):
+        for line in table(answers.places, HEADINGS, ((one.place, *_row(one.report, now)) for one in found)):
             data(line)
-        for each in found if node else ():
-            for line in _of_one(each.report, now):
-                data(line)
-    elif not any(each.problem for each in answers):
+    for one in found if node else ():
+        for line in _of_one(one.report, now):
+            data(line)
+    if not found and answers.complete:
         say(f"no failure is listed that {printable(node) or 'a node'} may have caused")
-    conclude(answers, "context" if contexts else "page")
+    if hidden:
+        say(f"{'up to ' if answers.places else ''}{hidden} more nodes are not shown")
+    if dropped:
+        say(f"{dropped} older failures were dropped: a musterd keeps at most 32 runs of a node, and 4,000 in all")
+    answers.conclude()
 
 
 def _row(one: NodeReport, now: float) -> tuple[str, ...]:
@@ -168,9 +136,8 @@ def _of_one(one: NodeReport, now: float) -> list[str]:
     return list(Table(OF_ONE).lines(rows, headings=True))
 
 
-async def _found(chosen: ClusterChoice, page: str, token_file: Path | None, stored: str) -> NodeListing:
+async def _found(chosen: ClusterChoice, page: str, token: str, stored: str) -> NodeListing:
     if page:
-        token = read_token(token_file) if token_file is not None else ""
         return await patient(nodes_from_page(page, token), "asking musterd")
     async with chosen.client() as client:
         if local := local_page(chosen, client):

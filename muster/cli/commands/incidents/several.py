@@ -1,14 +1,15 @@
-"""Several musterds at once: the pages of the shards of one cluster, or several clusters by their contexts.
+"""What ``muster incidents`` and ``muster nodes`` ask: one musterd, the shards of one cluster, or several clusters.
 
-One that does not answer hides none of the others: it is named, and the exit status is 1. A subject of several shards is
-one: a rack that dies keeps runs of each of them. A subject of several clusters is several: nodes of one name are other
-machines there.
+One of several that does not answer hides none of the others: it is named, and the exit status is 1. A subject of
+several shards is one: a rack that dies keeps runs of each of them. A subject of several clusters is several: nodes of
+one name are other machines there.
 """
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final, Generic, TypeVar
 from urllib.parse import urlsplit
 
@@ -19,20 +20,23 @@ from msgspec.structs import replace
 from muster.api.errors import MusterError
 from muster.api.values.printable import printable
 from muster.cli.commands.contexts import choices
-from muster.cli.options import ClusterChoice
+from muster.cli.options import ClusterChoice, read_token
 from muster.cli.terminal.colours import say
+from muster.cli.terminal.table import Table
 from muster.rollcall.document import IncidentListing, IncidentReport, NodeListing, NodeReport
 
 L = TypeVar("L", IncidentListing, NodeListing)
 R = TypeVar("R", IncidentReport, NodeReport)
 PATIENCE: Final = 30.0
-"""Seconds in which each must answer: a cluster is asked for experiments, watched runs and Events."""
+"""Seconds in which each of several must answer: a cluster is asked for experiments, watched runs and Events."""
 MOST: Final = 32
+CONTEXT: Final = "CONTEXT"
+SHARD: Final = "SHARD"
 
 
 @dataclass(frozen=True, slots=True)
 class Answer(Generic[L]):
-    """What one of them has, or why that is not known."""
+    """What one of them has, or why that is not known. ``place`` is empty where only one is asked."""
 
     place: str
     found: L | None = None
@@ -46,30 +50,90 @@ class Placed(Generic[R]):
     places: tuple[str, ...]
     report: R
 
+    @property
+    def place(self) -> str:
+        """Return the places in words."""
+        return ", ".join(self.places)
 
-def pages_of(page: str, contexts: str) -> list[str]:
-    """Return the addresses that ``--page`` names, each once. Raises ``UsageError``."""
-    found = list(dict.fromkeys(filter(None, (each.strip() for each in page.split(",")))))
-    if found and contexts:
+
+@dataclass(frozen=True, slots=True)
+class Answers(Generic[L]):
+    """The answers of all, and the heading of their places: ``SHARD``, ``CONTEXT``, or empty where one is asked."""
+
+    places: str
+    all: Sequence[Answer[L]]
+
+    def listings(self) -> Iterator[tuple[str, L]]:
+        """Yield each place that answered, with what it has."""
+        return ((each.place, each.found) for each in self.all if each.found is not None)
+
+    @property
+    def complete(self) -> bool:
+        """Return True if all answered."""
+        return not any(each.problem for each in self.all)
+
+    @property
+    def shard(self) -> str:
+        """Return the name of the only musterd that was asked."""
+        return "" if self.places else next((listing.shard for _, listing in self.listings()), "")
+
+    def conclude(self) -> None:
+        """Name those that did not answer; the exit status is then 1."""
+        problems = [each for each in self.all if each.problem]
+        for each in problems:
+            say(f"muster: {'context' if self.places == CONTEXT else 'page'} {each.place}: {each.problem}")
+        if problems:
+            raise click.exceptions.Exit(1)
+
+    def cluster(self, place: str) -> str:
+        """Return the context, which tells two subjects of one name apart; a shard does not."""
+        return place if self.places == CONTEXT else ""
+
+    def documents(self, found: Sequence[Placed[R]]) -> list[dict[str, object]]:
+        """Return the reports as data: with the ``context``, or with the ``shards`` that have each."""
+        return [{**self._where(each.places), **to_builtins(each.report)} for each in found]
+
+    def _where(self, places: tuple[str, ...]) -> dict[str, object]:
+        if not self.places:
+            return {}
+        return {"context": places[0]} if self.places == CONTEXT else {"shards": list(places)}
+
+
+async def asked(
+    chosen: ClusterChoice,
+    page: str,
+    contexts: str,
+    token_file: Path | None,
+    ask: Callable[[ClusterChoice, str, str], Awaitable[L]],
+) -> Answers[L]:
+    """Return the answer of the chosen cluster, of each page (named by its shard, else by its address) or context.
+
+    ``ask`` gets a cluster, a page and a token. Raises ``UsageError``, and ``MusterError`` where the only one that is
+    asked does not answer.
+    """
+    pages = list(dict.fromkeys(filter(None, (each.strip() for each in page.split(",")))))
+    if token_file is not None and not pages:
+        raise click.UsageError("--token-file goes with --page")
+    if pages and contexts:
         raise click.UsageError("--page and --contexts exclude each other")
-    if len(found) > MOST:
-        raise click.UsageError(f"--page names {len(found)} addresses, and at most {MOST} are asked")
-    return found
+    if len(pages) > MOST:
+        raise click.UsageError(f"--page names {len(pages)} addresses, and at most {MOST} are asked")
+    if contexts:
+        of_each = (_answer(name, ask(choice, "", "")) for name, choice in choices(chosen, contexts).items())
+        return Answers(CONTEXT, await asyncio.gather(*of_each))
+    token = read_token(token_file) if token_file is not None else ""
+    if len(pages) < 2:
+        return Answers("", [Answer("", await ask(chosen, "".join(pages), token))])
+    hosts = (urlsplit(each).netloc.rpartition("@")[2] or each for each in pages)
+    found = await asyncio.gather(
+        *(_answer(host, ask(chosen, each, token)) for host, each in zip(hosts, pages, strict=True))
+    )
+    return Answers(SHARD, [_by_shard(each) for each in found])
 
 
-async def of_pages(pages: Sequence[str], ask: Callable[[str], Awaitable[L]]) -> list[Answer[L]]:
-    """Return the answers of several musterds, by the names of their shards or else by their addresses."""
-    hosts = (urlsplit(page).netloc.rpartition("@")[2] or page for page in pages)
-    found = await asyncio.gather(*(_answer(host, ask(page)) for host, page in zip(hosts, pages, strict=True)))
-    return [Answer(each.found.shard, each.found) if each.found and each.found.shard else each for each in found]
-
-
-async def of_contexts(
-    chosen: ClusterChoice, contexts: str, ask: Callable[[ClusterChoice], Awaitable[L]]
-) -> list[Answer[L]]:
-    """Return the answers of several clusters."""
-    asked = (_answer(name, ask(choice)) for name, choice in choices(chosen, contexts).items())
-    return list(await asyncio.gather(*asked))
+def _by_shard(one: Answer[L]) -> Answer[L]:
+    shard = one.found.shard if one.found is not None else ""
+    return Answer(printable(shard), one.found) if shard else one
 
 
 async def _answer(place: str, asked: Awaitable[L]) -> Answer[L]:
@@ -82,14 +146,18 @@ async def _answer(place: str, asked: Awaitable[L]) -> Answer[L]:
         return Answer(printable(place), problem=printable(str(error)))
 
 
-def incidents_of(answers: Iterable[Answer[IncidentListing]], *, merged: bool) -> list[Placed[IncidentReport]]:
+def incidents_of(answers: Answers[IncidentListing]) -> list[Placed[IncidentReport]]:
     """Return the incidents of all that answered, the most urgent first; of shards each subject once."""
     found: defaultdict[tuple[str, ...], list[tuple[str, IncidentReport]]] = defaultdict(list)
-    for answer in answers:
-        for each in answer.found.incidents if answer.found is not None else ():
-            found[each.kind, each.subject, "" if merged else answer.place].append((answer.place, each))
+    for place, listing in answers.listings():
+        for each in listing.incidents:
+            found[each.kind, each.subject, answers.cluster(place)].append((place, each))
     placed = [Placed(tuple(place for place, _ in some), _one([each for _, each in some])) for some in found.values()]
-    return sorted(placed, key=lambda one: (-sum(one.report.devices.values()), -len(one.report.runs)))
+
+    def order(one: Placed[IncidentReport]) -> tuple[bool, int, int]:
+        return bool(one.report.namespace), -sum(one.report.devices.values()), -len(one.report.runs)
+
+    return sorted(placed, key=order)
 
 
 def _one(reports: Sequence[IncidentReport]) -> IncidentReport:
@@ -118,33 +186,25 @@ def _one(reports: Sequence[IncidentReport]) -> IncidentReport:
     )
 
 
-def nodes_of(answers: Iterable[Answer[NodeListing]], *, merged: bool) -> list[Placed[NodeReport]]:
+def table(place: str, headings: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterable[str]:
+    """Return the lines of a table. Without the heading ``place`` the first cell of each row is left out."""
+    if not place:
+        return Table(headings).lines((row[1:] for row in rows), headings=True)
+    return Table((place, *headings)).lines(rows, headings=True)
+
+
+def nodes_of(answers: Answers[NodeListing]) -> list[Placed[NodeReport]]:
     """Return the nodes of all that answered, suspects first and then by runs; of shards each node once.
 
-    What makes a node suspect is said of the runs of one shard, so it stays with the shard that has most of them.
+    What makes a node suspect comes from the runs of one shard, so it stays with the shard that has most of them.
     """
     found: defaultdict[tuple[str, str], list[tuple[str, NodeReport]]] = defaultdict(list)
-    for answer in answers:
-        for each in answer.found.nodes if answer.found is not None else ():
-            found[each.node, "" if merged else answer.place].append((answer.place, each))
+    for place, listing in answers.listings():
+        for each in listing.nodes:
+            found[each.node, answers.cluster(place)].append((place, each))
     placed = []
     for some in found.values():
         worst = max((each for _, each in some), key=lambda each: (bool(each.suspect), len(each.failures)))
         failures = sorted((one for _, each in some for one in each.failures), key=lambda one: one.last, reverse=True)
         placed.append(Placed(tuple(place for place, _ in some), replace(worst, failures=failures)))
     return sorted(placed, key=lambda one: (not one.report.suspect, -len(one.report.failures), one.report.node))
-
-
-def document(one: Placed[IncidentReport] | Placed[NodeReport], *, clustered: bool) -> dict[str, object]:
-    """Return the incident as data: with its ``context``, or with the ``shards`` that have it."""
-    where: dict[str, object] = {"context": one.places[0]} if clustered else {"shards": list(one.places)}
-    return {**where, **to_builtins(one.report)}
-
-
-def conclude(answers: Iterable[Answer[IncidentListing]] | Iterable[Answer[NodeListing]], kind: str) -> None:
-    """Name those that did not answer; the exit status is then 1."""
-    problems = [each for each in answers if each.problem]
-    for each in problems:
-        say(f"muster: {kind} {each.place}: {each.problem}")
-    if problems:
-        raise click.exceptions.Exit(1)

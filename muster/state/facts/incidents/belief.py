@@ -47,6 +47,7 @@ MASS: Final = Asked(4, 2, 120.0, nodes=3)
 WEAK: Final[Mapping[str, Asked]] = {
     NODE: Asked(4, 3, 900.0),
     "storage class": Asked(5, 2, 120.0),
+    "file server": Asked(5, 2, 120.0),
     "registry": Asked(5, 3, 120.0, images=5),
 }
 """Of signs of which the programs may be the reason."""
@@ -68,11 +69,12 @@ def believed(key: tuple[str, str], runs: Mapping[Run, list[Sign]]) -> bool:
     signs = [sign for some in runs.values() for sign in some]
     if kind == "registry":
         return _of_registry(signs)
-    if kind in _MASSES or (kind not in OF_NODES and all(sign.cause in _BY_EVENT for sign in signs)):
-        return _together(signs, MASS)
     firm = [sign for sign in signs if not sign.weak]
     if kind not in OF_NODES:
-        return bool(firm) or _together(signs, WEAK[kind])
+        mass = kind in _MASSES or all(sign.cause in _BY_EVENT for sign in firm)
+        if firm and (not mass or _together(firm, MASS)):
+            return True
+        return len(firm) < len(signs) and _together(signs, WEAK[kind])
     sure = any(sign.cause in OF_NODE for sign in firm) or len({sign.run.namespace for sign in firm}) >= TENANTS
     if sure and (len(firm) == len(signs) or len({sign.run for sign in firm}) >= FIRM):
         return True

@@ -175,6 +175,26 @@ def classes_of(plan: Plan) -> set[str]:
     return {name for name in names if isinstance(name, str) and name}
 
 
+def server_of_volumes(seen: Evidence) -> str:
+    """Return the file server of all volumes of the run that name one in its pod templates."""
+    return next(iter(found), "") if len(found := servers_of(seen.context.plan)) == 1 else ""
+
+
+def servers_of(plan: Plan) -> set[str]:
+    """Return the file servers that volumes of its pod templates name: of NFS, and of a CSI driver for it."""
+    found = set()
+    for group in plan.groups:
+        spec = group.template.get("spec")
+        volumes = spec.get("volumes") if isinstance(spec, Mapping) else None
+        for volume in volumes[:MOST_CLAIMS] if isinstance(volumes, list | tuple) else ():
+            nfs, csi = (volume.get(kind) if isinstance(volume, Mapping) else None for kind in ("nfs", "csi"))
+            stated = csi.get("volumeAttributes") if isinstance(csi, Mapping) else nfs
+            server = stated.get("server") if isinstance(stated, Mapping) else None
+            if isinstance(server, str) and server:
+                found.add(server)
+    return found
+
+
 def api_server(seen: Evidence) -> str:
     """How the API server answers, where it refuses for its own state."""
     refusal = seen.context.view.engine.refusal

@@ -77,6 +77,7 @@ FOLLOWS: Final = frozenset(
 )
 """Causes, and reasons of Stuck, that a run has after it has lost a node."""
 STORAGE_CLASS: Final = "storage class"
+FILE_SERVER: Final = "file server"
 DEVICE: Final = "device"
 """The kind of an extended resource. Where runs that are well hold it, the cluster is full."""
 
@@ -87,6 +88,7 @@ _REGISTRY: Final = (
     "see whether the registry answers from the nodes, and accepts their credentials: its own status, a proxy between, "
     "a rate limit, pull secrets that have expired"
 )
+_SERVER: Final = "see whether the server answers from the nodes, and exports that file system"
 _STORAGE_IS_THERE: Final = (
     "see whether it exists, and whether its provisioner and storage work: kubectl get storageclass; kubectl get pvc -A"
 )
@@ -128,11 +130,11 @@ SUBJECTS: Final = (
         "see whether the pods of the CSI driver run, and read their logs: kubectl get csidrivers,volumeattachments",
     ),
     Subject(
-        "file server",
+        FILE_SERVER,
         "the server of a file system that cannot be mounted",
         (Causes.VOLUME_FAILS,),
         lambda seen: readings.first(readings.SERVER, seen),
-        "see whether the server answers from the nodes, and exports that file system",
+        _SERVER,
     ),
     Subject(
         STORAGE_CLASS,
@@ -263,6 +265,15 @@ SUBJECTS: Final = (
         _HANGS,
         readings.class_of_claims,
         _STORAGE_IS_THERE,
+        beside=True,
+        weak=True,
+    ),
+    Subject(
+        FILE_SERVER,
+        "the server of its NFS volumes",
+        _HANGS,
+        readings.server_of_volumes,
+        _SERVER,
         beside=True,
         weak=True,
     ),

@@ -1,7 +1,6 @@
 """``muster usage`` asks a real Prometheus: restarts, leaders, shards and second scrapes count each hour once."""
 
 import asyncio
-import csv
 import json
 import subprocess
 import time
@@ -54,25 +53,14 @@ def series() -> dict[str, Value]:
         found[f'{lost}{{{vision},cause="hang",{Y},{job}}}'] = lambda at: 16.0 * HOUR * (at > 25)
         found[f'{lost}{{{vision},cause="node",{X},{job}}}'] = rising(0, 0, 0, last=20)
     found[f'{held}{{namespace="nlp",operator="jax",{TPU},bucket="startup",{Z}}}'] = rising(4, 0, 5)
-    one, two = 'namespace="vision",experiment="one"', 'namespace="nlp",experiment="two"'
-    found[f"muster_experiment_productive_seconds_total{{{one},{X}}}"] = rising(1, 0, 20, last=20)
-    found[f"muster_experiment_accelerators{{{one},{GPU},{X}}}"] = rising(0, 0, 0, 8, last=20)
-    later: dict[str, Value] = {
-        f"muster_experiment_productive_seconds_total{{{one},{Y}": lambda at: at * HOUR if 20 < at <= 30 else None,
-        f"muster_experiment_taken_back_seconds_total{{{one},{Y}": lambda at: (
-            2.0 * HOUR * (at > 25) if 20 < at <= 30 else None
-        ),
-        f'muster_experiment_badput_seconds_total{{{one},source="stuck",{Y}': lambda at: (
-            2.0 * HOUR * (at > 25) if 20 < at <= 30 else None
-        ),
-        f"muster_experiment_accelerators{{{one},{GPU},{Y}": lambda at: 8.0 if 20 < at <= 30 else None,
-    }
-    found |= {f"{name},{job}}}": value for name, value in later.items() for job in JOBS}
-    found[f'muster_experiment_badput_seconds_total{{{two},source="startup",{Z}}}'] = rising(1, 0, 5, last=5)
-    found[f'muster_experiment_badput_seconds_total{{{two},source="queued",{Z}}}'] = rising(1, 0, 5, last=5)
-    found[f"muster_experiment_accelerators{{{two},{TPU},{Z}}}"] = rising(0, 0, 0, 4, last=5)
-    for run, team, of in ((one, "red", Y), (two, "blue", Z)):
-        found[f'muster_experiment_info{{{run},operator="jax",label_team="{team}",{of}}}'] = rising(0, 0, 0, 1, last=40)
+    owned = "muster_owner_accelerator_seconds_total"
+    for team, unit, of in (("red", "u", Y), ("blue", "u", Z)):
+        for job in JOBS:
+            for label, owner in (("label_team", team), ("label_unit", unit)):
+                names = f'label="{label}",owner="{owner}",{GPU}'
+                found[f'{owned}{{{names},bucket="productive",{of},{job}}}'] = rising(8, 0, 10)
+        lost = f'muster_owner_accelerator_lost_seconds_total{{label="label_team",owner="{team}",{GPU}'
+        found[f'{lost},cause="hang",{of}}}'] = rising(1, 20, 25)
     return found
 
 
@@ -126,15 +114,17 @@ async def test_hours_of_namespaces_count_once_over_restarts_replicas_shards_and_
 
 
 @pytest.mark.asyncio(loop_scope="module")
-async def test_hours_of_owners_hold_runs_that_ended_and_runs_that_were_deleted(prometheus: str) -> None:
-    result = await usage(prometheus, "--by", "owner", "--since", "2d", "-o", "csv")
-    assert result.exit_code == 0, result.output
-    red, blue = csv.DictReader(result.stdout.splitlines())
-    assert (red["owner"], blue["owner"]) == ("red", "blue")
-    assert float(red["held"]) == pytest.approx(240, rel=0.005)
-    assert (float(red["productive"]), float(red["stuck"])) == pytest.approx((224, 16), rel=0.005)
-    assert float(blue["held"]) == pytest.approx(20, rel=0.02), "without the time in its queue"
-    assert " of the 260" in result.stderr or " of the 259" in result.stderr
+async def test_hours_of_owners_count_once_by_the_label_that_is_asked_for(prometheus: str) -> None:
+    result = await usage(prometheus, "--by", "owner", "--since", "2d", "-o", "json")
+    assert (result.exit_code, result.stderr) == (0, "")
+    items = {each["owner"]: each for each in json.loads(result.stdout)["items"]}
+    assert set(items) == {"red", "blue"}
+    for each in items.values():
+        assert each["held"] == each["productive"] == pytest.approx(80, rel=0.01)
+        assert each["lost_to_hang"] == pytest.approx(5, rel=0.01)
+    result = await usage(prometheus, "--by", "owner", "--owner-label", "unit", "--since", "2d", "-o", "json")
+    (unit,) = json.loads(result.stdout)["items"]
+    assert unit["held"] == pytest.approx(160, rel=0.01), "of both shards"
     result = await usage(prometheus, "--by", "owner", "--owner-label", "cost.center/x", "--since", "2d")
     assert "no run has label_cost_center_x" in result.stderr
 

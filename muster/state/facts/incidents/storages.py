@@ -1,0 +1,52 @@
+"""Whether gangs that hang together hang over a storage that they share.
+
+That they share one proves little: most runs of a fleet may use it. So other runs are asked. A storage is the subject
+only where few runs that use it are well, a run without it is well, and most gangs that hang use such a storage.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Iterable
+from typing import Final
+
+from muster.state.facts.collectives import HANGS
+from muster.state.facts.incidents.belief import WEAK
+from muster.state.facts.incidents.readings import classes_of, servers_of
+from muster.state.facts.incidents.subjects import FILE_SERVER, STORAGE_CLASS
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.record import ConditionType, Record
+
+STORAGES: Final = frozenset({STORAGE_CLASS, FILE_SERVER})
+FEW: Final = 10
+"""One run that is well for so many that hang does not acquit a storage: it may be about to hang, or read nothing."""
+
+Use = tuple[str, str]
+"""Kind and name of a storage."""
+
+
+def storages_of(plan: Plan) -> frozenset[Use]:
+    """The storages that a run uses."""
+    classes = ((STORAGE_CLASS, name) for name in classes_of(plan))
+    return frozenset((*classes, *((FILE_SERVER, name) for name in servers_of(plan))))
+
+
+def hangs(record: Record) -> bool:
+    """The run is Stuck because its programs hang."""
+    stuck = None if record.finished else record.condition(ConditionType.STUCK)
+    return stuck is not None and bool(stuck.status) and stuck.reason in HANGS
+
+
+def suspected(hung: Iterable[Collection[Use]]) -> Counter[Use]:
+    """The storages of so many gangs that hang that one may be why. ``hung`` has those of each gang."""
+    counts = Counter(use for uses in hung for use in uses)
+    return Counter({use: gangs for use, gangs in counts.items() if gangs >= WEAK[use[0]].runs})
+
+
+def proven(hung: Collection[Collection[Use]], well: Counter[Use], *, others: bool) -> set[Use]:
+    """The storages over which gangs hang.
+
+    ``well`` has how many runs that are well use each. ``others``: a run that is well uses none that is suspected.
+    """
+    counts = suspected(hung)
+    blamed = {use for use, gangs in counts.items() if others and well[use] <= gangs // FEW}
+    strays = sum(blamed.isdisjoint(uses) for uses in hung)
+    return {use for use in blamed if strays <= counts[use]}
