@@ -1,10 +1,9 @@
 """`Resource`, one served resource in one version; the table of the built-in ones, and the registry with CRDs' ones."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from muster.local.apiserver.errors import Cause, unknown_path
+from muster.local.apiserver.errors import unknown_path
 from muster.local.apiserver.storage.stored_objects import GroupResource
 
 Json = dict[str, Any]
@@ -13,14 +12,10 @@ ALL_VERBS = ("create", "delete", "get", "list", "patch", "update", "watch")
 
 @dataclass(frozen=True, slots=True)
 class CrdVersion:
-    """What a CRD declares for one version.
-
-    `check` validates an object by the schema. Nothing evaluates CEL rules here: `muster lint` has what they say.
-    """
+    """What a CRD declares for one version. Objects are pruned by the schema and get its defaults; nothing else."""
 
     schema: Json
     crd_name: str
-    check: Callable[[Json], list[Cause]]
 
 
 @dataclass(frozen=True, slots=True)
