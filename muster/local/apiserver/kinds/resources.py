@@ -55,30 +55,9 @@ class Resource:
         return "status" in self.subresources
 
 
-def _builtin(
-    api_version: str,
-    plural: str,
-    kind: str,
-    short: str = "",
-    *,
-    namespaced: bool = True,
-    categories: tuple[str, ...] = (),
-    subresources: tuple[str, ...] = (),
-    verbs: tuple[str, ...] = ALL_VERBS,
-) -> Resource:
+def _builtin(api_version: str, plural: str, kind: str, short: str = "", **more: Any) -> Resource:
     group, _, version = api_version.rpartition("/")
-    return Resource(
-        group=group,
-        version=version,
-        plural=plural,
-        kind=kind,
-        namespaced=namespaced,
-        singular=kind.lower(),
-        short_names=tuple(short.split()),
-        categories=categories,
-        subresources=subresources,
-        verbs=verbs,
-    )
+    return Resource(group, version, plural, kind, singular=kind.lower(), short_names=tuple(short.split()), **more)
 
 
 _REVIEW = ("create",)

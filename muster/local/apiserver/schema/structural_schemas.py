@@ -8,9 +8,6 @@ import copy
 from collections.abc import Iterator
 from typing import Any
 
-from muster.local.apiserver.errors import Cause, wrong
-from muster.local.apiserver.schema.builtin_schemas import schema as model
-
 Json = dict[str, Any]
 _EMBEDDED = ("apiVersion", "kind", "metadata")
 _TYPES: dict[str, tuple[type, ...]] = {
@@ -24,10 +21,16 @@ _TYPES: dict[str, tuple[type, ...]] = {
 _GO_NAMES = {dict: "object", list: "array", str: "string", bool: "bool", int: "number", float: "number"}
 
 
+def _properties(schema: Json) -> Json:
+    """The schemas of the fields. Below `items` and `additionalProperties` a CRD may hold anything."""
+    found = schema.get("properties")
+    return {name: inner for name, inner in found.items() if isinstance(inner, dict)} if isinstance(found, dict) else {}
+
+
 def _below(value: Any, schema: Json) -> Iterator[tuple[Any, Any, Json]]:
     """What a value holds that its schema describes: key or index, the field or item, and the schema of that."""
     if isinstance(value, dict):
-        properties: Json = schema.get("properties") or {}
+        properties = _properties(schema)
         for key in list(value):
             inner = properties.get(key) or schema.get("additionalProperties")
             if isinstance(inner, dict):
@@ -46,7 +49,7 @@ def prune(value: Any, schema: Json, path: str = "", *, embedded: bool = False) -
     lost: list[str] = []
     keep = schema.get("x-kubernetes-preserve-unknown-fields") or schema.get("additionalProperties")
     if isinstance(value, dict) and not keep:
-        known = {*(schema.get("properties") or ()), *(_EMBEDDED if embedded else ())}
+        known = {*_properties(schema), *(_EMBEDDED if embedded else ())}
         for key in [each for each in value if each not in known]:
             del value[key]
             lost.append(_at(path, key))
@@ -59,7 +62,7 @@ def prune(value: Any, schema: Json, path: str = "", *, embedded: bool = False) -
 def fill_defaults(value: Any, schema: Json) -> None:
     """Set the defaults of fields that are missing (or null where null is not allowed), in place."""
     if isinstance(value, dict):
-        for key, inner in (schema.get("properties") or {}).items():
+        for key, inner in _properties(schema).items():
             absent = key not in value or (value[key] is None and not inner.get("nullable"))
             if absent and "default" in inner:
                 value[key] = copy.deepcopy(inner["default"])
@@ -94,23 +97,3 @@ def missing(value: Any, shape: Json, path: str) -> list[str]:
     for key, item, inner in _below(value, shape):
         found += missing(item, inner, _at(path, key))
     return found
-
-
-def schema_faults(schema: Any, where: str, *, typed: bool = True) -> list[Cause]:
-    """Validate a schema: nested schemas must be objects.
-
-    `typed` means that the schema was checked against its model. The model leaves items and additionalProperties open,
-    so these are checked against it here.
-    """
-    if not isinstance(schema, dict):
-        return [wrong(where, "...", "must be a schema, which is an object")]
-    causes = [] if typed else [wrong(where, "...", fault) for fault in decode_types(schema, model("V1JSONSchemaProps"))]
-    if causes:
-        return causes
-    for name, below in (schema.get("properties") or {}).items():
-        causes += schema_faults(below, f"{where}.properties[{name}]")
-    for name in ("additionalProperties", "items"):
-        below = schema.get(name)
-        if below is not None and not (name == "additionalProperties" and isinstance(below, bool)):
-            causes += schema_faults(below, f"{where}.{name}", typed=False)
-    return causes

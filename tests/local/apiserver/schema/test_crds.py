@@ -30,11 +30,6 @@ async def test_a_crd_is_established_at_once(api: Api) -> None:
         (["spec", "names", "kind"], "", "spec.names.kind"),
         (["spec", "versions", 0, "storage"], False, "spec.versions"),
         (["spec", "versions", 0, "schema"], {}, "spec.versions[0].schema.openAPIV3Schema"),
-        (
-            ["spec", "versions", 0, "schema", "openAPIV3Schema", "properties", "spec", "items"],
-            7,
-            "spec.versions[0].schema.openAPIV3Schema.properties[spec].items",
-        ),
     ],
 )
 async def test_an_invalid_crd_is_refused_with_the_field(api: Api, path: list[Any], value: Any, field: str) -> None:
