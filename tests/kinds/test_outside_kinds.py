@@ -60,7 +60,8 @@ def seen() -> dict[str, Any]:
     with pytest.raises(OnlyWatched) as watched:
         refuse_watched("tfjob/train", "read them")
     metadata = {"name": "train", "namespace": "team", "uid": "u"}
-    plan = tfjob.plan_of({"kind": "TFJob", "metadata": metadata, "spec": tfjob.sample.spec(3)})
+    spec = {"tfReplicaSpecs": {"Chief": {}, "Worker": {"replicas": 2}}}
+    plan = tfjob.plan_of({"kind": "TFJob", "metadata": metadata, "spec": spec})
     return {
         "operators": list(REGISTRY),
         "watched": list(WATCHED_KINDS),
@@ -180,7 +181,7 @@ def test_the_client_names_objects_of_the_watched_kind_and_does_not_run_them(know
     assert known["only watched"] == "tfjob objects are run by another controller: read them"
 
 
-def test_the_sample_of_the_watched_kind_is_planned(known: dict[str, Any]) -> None:
+def test_an_object_of_the_watched_kind_is_planned(known: dict[str, Any]) -> None:
     assert known["plan"] == [["chief", 0, 1], ["worker", 1, 2]]
 
 

@@ -19,17 +19,7 @@ from muster.api.names import RAY_AGENT_PORT, RAY_DASHBOARD_PORT, RAY_PORT
 from muster.api.values.printable import clean, small_number, word
 from muster.api.values.timestamps import seconds_of
 from muster.kinds.declaration.plan_error import PlanError
-from muster.kinds.declaration.watched_kind import (
-    SUBMITTED,
-    OwnState,
-    Place,
-    PodFacts,
-    PodSource,
-    Said,
-    Sample,
-    WatchedKind,
-    own_name,
-)
+from muster.kinds.declaration.watched_kind import SUBMITTED, Place, PodFacts, PodSource, WatchedKind, own_name
 from muster.kinds.planning.watched_plan import Framework, metadata_of, watched_plan
 from muster.kinds.ray.objects import (
     CLUSTER_LABEL,
@@ -43,6 +33,7 @@ from muster.kinds.ray.objects import (
     read,
 )
 from muster.kinds.ray.operator import JOINING
+from muster.state.view.own.own_state import OwnState, Said
 from muster.state.vocabulary.coordinator import AGENT, DASHBOARD, Completeness, Coordinator, ProbeKind
 from muster.state.vocabulary.group import Group, Role
 from muster.state.vocabulary.plan import Plan
@@ -178,18 +169,6 @@ def _condition(status: object, kind: str) -> Mapping[str, Any] | None:
 PODS: Final = PodSource("rayclusters", CLUSTER_LABEL, place_of)
 
 
-def sample_of(size: int) -> dict[str, Any]:
-    """The spec of a cluster of so many nodes, with its head."""
-    workers = {"groupName": "w", "replicas": size - 1, "maxReplicas": size - 1}
-    return {"headGroupSpec": {"rayStartParams": {}}, "workerGroupSpecs": [workers]}
-
-
-def sample_pods(cluster: str) -> tuple[Mapping[str, str], ...]:
-    """The labels of the head and one worker."""
-    head, worker = {GROUP_LABEL: HEAD_GROUP}, {GROUP_LABEL: "w", REPLICA_LABEL: "0"}
-    return tuple({CLUSTER_LABEL: cluster, **each} for each in (head, worker))
-
-
 RAYCLUSTERS: Final = WatchedKind(
     RAYCLUSTER,
     (PODS,),
@@ -200,7 +179,6 @@ RAYCLUSTERS: Final = WatchedKind(
     about="all RayClusters",
     members="by group and replica index",
     makes=("podgroup/ray-{name}-pg",),
-    sample=Sample(sample_of, sample_pods("train"), container="ray-head", controller=RAYCLUSTER.kind),
     suspend={"spec": {"suspend": True}},
     handed=SUBMITTED,
 )

@@ -21,17 +21,7 @@ import msgspec
 
 from muster.api.values.printable import clean, printable, word
 from muster.api.values.timestamps import seconds_of, whole_time
-from muster.kinds.declaration.watched_kind import (
-    SUBMITTED,
-    Claim,
-    OwnState,
-    Place,
-    PodFacts,
-    PodSource,
-    Said,
-    Sample,
-    WatchedKind,
-)
+from muster.kinds.declaration.watched_kind import SUBMITTED, Claim, Place, PodFacts, PodSource, WatchedKind
 from muster.kinds.planning.watched_plan import metadata_of, watched_plan
 from muster.kinds.ray.objects import (
     CLUSTER_LABEL,
@@ -51,10 +41,9 @@ from muster.kinds.ray.raycluster import (
     autoscaled,
     coordinator_of,
     groups_of,
-    sample_of,
-    sample_pods,
     spec_of,
 )
+from muster.state.view.own.own_state import OwnState, Said
 from muster.state.vocabulary.group import Group, Role
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod_spec import PodSpec
@@ -181,10 +170,6 @@ def _status(obj: Mapping[str, Any]) -> RayJobStatus:
 SUBMITTERS: Final = PodSource("rayjobs", ORIGIN_KIND, place_of)
 
 
-def _sample(size: int) -> dict[str, Any]:
-    return {"entrypoint": "python x.py", "submissionMode": "HTTPMode", "rayClusterSpec": sample_of(size)}
-
-
 RAYJOBS: Final = WatchedKind(
     RAYJOB,
     (PODS, SUBMITTERS),
@@ -196,12 +181,6 @@ RAYJOBS: Final = WatchedKind(
     members="by group and replica index",
     epochs="its attempts",
     makes=("job/{name}",),
-    sample=Sample(
-        _sample,
-        sample_pods("train-aaaaa"),
-        container="ray-head",
-        status={"rayClusterName": "train-aaaaa", "jobId": "train-bbbbb", "jobDeploymentStatus": "Running"},
-    ),
     suspend={"spec": {"suspend": True}},
     handed=SUBMITTED,
 )
