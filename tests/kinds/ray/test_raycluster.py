@@ -95,7 +95,7 @@ def test_with_an_autoscaler_its_latest_wish_is_expected_and_said() -> None:
 
 
 def test_a_spec_of_other_types_gives_no_plan() -> None:
-    with pytest.raises(PlanError, match=r"RayCluster: Expected `int \| null`, got `str` - at .*replicas"):
+    with pytest.raises(PlanError, match=r"spec: Expected `int \| null`, got `str` - at .*replicas"):
         plan_of(cluster(group("w", "two")))  # type: ignore[arg-type]
 
 
