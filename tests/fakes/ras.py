@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any
 
+from tests.fakes.listener import stop_listening
+
 KINDS = ("Broadcast", "Reduce", "AllGather", "ReduceScatter", "AllReduce")
 
 
@@ -105,7 +107,7 @@ class FakeRas:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         assert self._server is not None
-        self._server.close()
+        await stop_listening(self._server)
         self.lives.set()
         await asyncio.gather(*self._serving)
         await self._server.wait_closed()
