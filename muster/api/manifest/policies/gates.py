@@ -16,7 +16,6 @@ from muster.api.values.fields import GroupName, Shape, listed
 if TYPE_CHECKING:
     from muster.api.manifest.groups import Group
 
-Loc = tuple[str | int, ...]
 MAX_GATES: Final = 32
 
 

@@ -103,7 +103,7 @@ def limit_memory(context: PodContext, container: Object, run: int) -> tuple[Grou
     """A cgroup with the memory limit of the container, or a resource limit if none can be created."""
     limits: Object = (container.get("resources") or {}).get("limits") or {}
     try:
-        memory = int(parse_quantity(str(limits["memory"])).value) if "memory" in limits else 0
+        memory = int(parse_quantity(str(limits["memory"]))) if "memory" in limits else 0
     except QuantityError:
         return None, {}
     if memory <= 0:

@@ -226,7 +226,7 @@ def _bytes(text: object) -> int | None:
     if text is None:
         return None
     try:
-        return int(parse_quantity(str(text)).value)
+        return int(parse_quantity(str(text)))
     except QuantityError as error:
         raise ConfigError(f"emptyDir.sizeLimit: {error}") from error
 
