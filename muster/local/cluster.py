@@ -3,7 +3,7 @@
 It consists of the API server, a node agent that runs pods as local processes, and the CRDs of Experiment and of the
 kinds that Muster runs beside Experiments. Clients reach the API server over TLS and with a token: client-go sends no
 token without TLS, and a cluster that runs commands must not be open to other users of the machine. The node agent, in
-the same process, is such a client. The certificate is made anew at every start, by an authority of its own that the
+the same process, is such a client. A new certificate is made at every start, by an authority of its own that the
 kubeconfig carries: nothing outside that file has to be trusted. The keys are kept in memory only.
 
 ``muster.local.home`` describes the files on disk. Objects outlive the process, pods do not: after a restart the node

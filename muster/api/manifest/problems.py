@@ -46,7 +46,7 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A part of a spec that cannot be used: where it stands in the spec, why, and what to do about it."""
+    """A part of a spec that cannot be used: its place in the spec, why, and what to do about it."""
 
     loc: tuple[str | int, ...]
     message: str

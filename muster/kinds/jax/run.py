@@ -7,7 +7,7 @@ headless Service serves all workers. ``JAX_COORDINATOR_ADDRESS`` is added: JAX r
 A collective program cannot go on when one of its processes is replaced, so where Kubeflow restarts a container or a
 pod, the whole gang is restarted. ``backoffLimit`` counts these restarts; without one they have no limit, as there.
 
-The status is what the training operator writes (pkg/core/status.go and job.go). The condition that holds now stands
+The status is what the training operator writes (pkg/core/status.go and job.go). The condition that holds now is
 last: ``kubectl get jaxjobs`` shows its type. Running and Restarting exclude each other, Succeeded and Failed set
 Running to False and are forever. What the job waits for is in the message of the condition that holds. Other than
 there, a job whose gang is restarted is Restarting until a worker runs again.
@@ -149,7 +149,7 @@ def _environment(job: JAXJob) -> tuple[Env, ...]:
 
 
 def _clocks(job: JAXJob) -> tuple[ClockRule, ...]:
-    """The total clock is ``activeDeadlineSeconds``: from the start, anew after each resumption."""
+    """The total clock is ``activeDeadlineSeconds``: from the start, and again after each resumption."""
     deadline = job.spec.run_policy.active_deadline_seconds
     rows = (
         replace(row, after=float(deadline), action=ClockAction.FAIL)
