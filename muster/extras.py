@@ -14,7 +14,7 @@ _DAEMON = ("h2", "markdown_it", "prometheus_client", "pydantic_settings", "struc
 MODULES = {
     "cli": _CLI,
     "daemon": _DAEMON,
-    "local": (*dict.fromkeys((*_CLI, *_DAEMON)), "openapi_schema_validator", "trustme"),
+    "local": (*dict.fromkeys((*_CLI, *_DAEMON)), "trustme"),
     "tracing": ("opentelemetry.exporter.otlp.proto.http", "opentelemetry.sdk", "opentelemetry.trace"),
 }
 """The modules that each extra brings and that its code needs. pyroute2 (extra ``local``) is absent: without it the

@@ -44,7 +44,7 @@ class Manifest:
         try:
             if isinstance(self.loaded, LoadedObject):
                 return _plan_of_object(self.loaded, name=name, namespace=namespace, uid=uid)
-            return plan_of(Experiment(uid, name, namespace, 1, "", "", None, self.loaded.spec))
+            return plan_of(Experiment(uid, name, namespace, 1, None, self.loaded.spec))
         except SpecError as error:
             raise ManifestError(replace(each, file=self.file) for each in error.problems) from error
         except PlanError as error:

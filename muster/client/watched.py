@@ -14,13 +14,14 @@ from msgspec import structs
 
 from muster.api.status import ExperimentStatus
 from muster.client.member import Member, member_of
-from muster.kinds.declaration.watched_kind import Said, WatchedKind
+from muster.kinds.declaration.watched_kind import WatchedKind
 from muster.kinds.planning.parts import Part
 from muster.kinds.registry import run_kinds as kinds
 from muster.kinds.registry.watched_kinds import WATCHED_KINDS
 from muster.kube.unstructured import Json, items, mapping, moment, text
 from muster.state.policies.watched import ends
 from muster.state.policies.watched.obstacles import PODS_MISSING
+from muster.state.view.own.own_state import Said
 from muster.state.view.own.remark import Remark
 from muster.state.view.view import View
 from muster.state.vocabulary.plan import Plan

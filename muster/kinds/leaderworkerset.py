@@ -17,19 +17,11 @@ import msgspec
 
 from muster.api.values.printable import small_number, word
 from muster.kinds.declaration.plan_error import PlanError
-from muster.kinds.declaration.watched_kind import (
-    OwnState,
-    Place,
-    PodFacts,
-    PodSource,
-    Sample,
-    WatchedKind,
-    by_index,
-    own_name,
-)
+from muster.kinds.declaration.watched_kind import Place, PodFacts, PodSource, WatchedKind, own_name
 from muster.kinds.planning.statuses import read, started_of
 from muster.kinds.planning.watched_plan import MOST, Framework, framework_of, watched_plan
 from muster.kinds.pods import LWS
+from muster.state.view.own.own_state import OwnState
 from muster.state.vocabulary.coordinator import ProbeKind
 from muster.state.vocabulary.group import Group
 from muster.state.vocabulary.plan import Plan
@@ -95,10 +87,6 @@ def own_state(obj: Mapping[str, Any]) -> OwnState:
     return OwnState(started_at=started_of(obj))
 
 
-def _sample(size: int) -> dict[str, Any]:
-    return {"replicas": 1, "leaderWorkerTemplate": {"size": size}}
-
-
 DECLARED: Final = (
     WatchedKind(
         LEADERWORKERSET,
@@ -110,6 +98,5 @@ DECLARED: Final = (
         about="all LeaderWorkerSets",
         members="by group and worker index; the leader of a group comes first",
         makes=("statefulset/{name}", "statefulset/{name}-{job}", "podgroup/{name}-{job}"),
-        sample=Sample(_sample, by_index(INDEX, **{LABEL: "train", GROUP_INDEX: "0"}), controller=MAKER),
     ),
 )

@@ -15,7 +15,7 @@ import msgspec
 
 from muster.api.values.printable import small_number, word
 from muster.kinds.declaration.plan_error import PlanError
-from muster.kinds.declaration.watched_kind import Place, PodFacts, PodSource, Sample, WatchedKind, own_name
+from muster.kinds.declaration.watched_kind import Place, PodFacts, PodSource, WatchedKind, own_name
 from muster.kinds.kubeflow.watched import (
     INDEX,
     LABEL,
@@ -82,10 +82,6 @@ def plan_of(obj: Mapping[str, Any]) -> Plan:
     )
 
 
-def _sample(size: int) -> dict[str, Any]:
-    return {FIELD: {"Launcher": {"replicas": 1}, "Worker": {"replicas": size - 1}}}
-
-
 DECLARED: Final = (
     WatchedKind(
         MPIJOB,
@@ -97,11 +93,6 @@ DECLARED: Final = (
         about="all MPIJobs of version v2beta1",
         members="the workers by the number in their names, then the launcher",
         makes=("podgroup/{name}", "job/{name}-launcher"),
-        sample=Sample(
-            _sample,
-            tuple({LABEL: "train", OPERATOR: NAME, ROLE: WORKER, INDEX: str(rank)} for rank in range(2)),
-            controller=MPIJOB.kind,
-        ),
         suspend=SUSPEND,
     ),
 )

@@ -16,19 +16,10 @@ from typing import Any, Final
 
 from muster.api.values.printable import small_number, word
 from muster.api.values.timestamps import seconds_of
-from muster.kinds.declaration.watched_kind import (
-    OwnState,
-    Place,
-    PodFacts,
-    PodSource,
-    Said,
-    Sample,
-    WatchedKind,
-    by_index,
-    own_name,
-)
+from muster.kinds.declaration.watched_kind import Place, PodFacts, PodSource, WatchedKind, own_name
 from muster.kinds.planning.watched_plan import MOST, Framework, annotations_of, framework_of, metadata_of, watched_plan
 from muster.kinds.planning.watched_plan import whole as whole_number
+from muster.state.view.own.own_state import OwnState, Said
 from muster.state.vocabulary.group import Group
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Pod
@@ -129,6 +120,5 @@ LABELLED_PODS: Final = WatchedKind(
     about="all pods of a namespace with one value of the label `muster.dev/observe`",
     members="by group of a LeaderWorkerSet or task of a Volcano Job, and by the annotation or label `muster.dev/rank`, "
     "else the index that their controller gave them, else the number their name ends in",
-    sample=Sample(lambda size: {"sizes": {GROUP: size}}, by_index(RANK, **{OBSERVE: "train"}), annotations={SIZE: "3"}),
 )
 DECLARED: Final = (LABELLED_PODS,)

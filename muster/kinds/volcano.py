@@ -20,20 +20,11 @@ from muster.api.names import PYTORCH_PORT
 from muster.api.values.printable import clean, small_number, word
 from muster.api.values.timestamps import seconds_of
 from muster.kinds.declaration.plan_error import PlanError
-from muster.kinds.declaration.watched_kind import (
-    OwnState,
-    Place,
-    PodFacts,
-    PodSource,
-    Said,
-    Sample,
-    WatchedKind,
-    by_index,
-    own_name,
-)
+from muster.kinds.declaration.watched_kind import Place, PodFacts, PodSource, WatchedKind, own_name
 from muster.kinds.planning.statuses import MAX_MESSAGE, number_of, read, started_of
 from muster.kinds.planning.watched_plan import MAX_PORT, MOST, Framework, framework_of, watched_plan
 from muster.kinds.pods import VOLCANO
+from muster.state.view.own.own_state import OwnState, Said
 from muster.state.vocabulary.coordinator import ProbeKind
 from muster.state.vocabulary.group import Group
 from muster.state.vocabulary.plan import Plan
@@ -165,10 +156,6 @@ def _queued(obj: Mapping[str, Any]) -> str:
     return f"waits in the queue {queue} of Volcano, which makes no pods before its scheduler has let the PodGroup in"
 
 
-def _sample(size: int) -> dict[str, Any]:
-    return {"minAvailable": size, "tasks": [{"name": "worker", "replicas": size}]}
-
-
 DECLARED: Final = (
     WatchedKind(
         VCJOB,
@@ -180,6 +167,5 @@ DECLARED: Final = (
         about="all Jobs of Volcano (`batch.volcano.sh`)",
         members="by task, in their order, and index; with the plugin `pytorch` the master comes first",
         makes=("podgroup/{name}-{uid}",),
-        sample=Sample(_sample, by_index(INDEX, **{LABEL: "train", TASK: "worker"}), controller=VCJOB.kind),
     ),
 )

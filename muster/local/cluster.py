@@ -1,16 +1,13 @@
 """A Kubernetes cluster in one process.
 
-It consists of the API server, a node agent that runs pods as local processes, and the CRDs of Experiment and
-of the kinds that Muster runs beside Experiments. Clients reach
-the API server over TLS and with a token: client-go sends no token without TLS, and a cluster that runs commands must
-not be open to other users of the machine. The node agent, in the same process, is such a client.
+It consists of the API server, a node agent that runs pods as local processes, and the CRDs of Experiment and of the
+kinds that Muster runs beside Experiments. Clients reach the API server over TLS and with a token: client-go sends no
+token without TLS, and a cluster that runs commands must not be open to other users of the machine. The node agent, in
+the same process, is such a client. A new certificate is made at every start, by an authority of its own that the
+kubeconfig carries: nothing outside that file has to be trusted. The keys are kept in memory only.
 
 ``muster.local.home`` describes the files on disk. Objects outlive the process, pods do not: after a restart the node
 agent finds the pods of the earlier process in the database and reports them failed, as a kubelet does after a reboot.
-
-The certificate of a local cluster, made anew at every start by an authority of its own.
-
-The kubeconfig carries the authority, so nothing outside that file has to be trusted. The keys are kept in memory only.
 """
 
 import asyncio

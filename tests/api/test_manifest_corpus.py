@@ -81,7 +81,7 @@ def test_every_field_of_a_gpu_manifest_is_read() -> None:
     (group,) = loaded.spec.groups
     assert (group.name, group.members) == ("worker", 4)
     assert (group.resources.cpu_request, group.resources.cpu_limit) == ("12", "24")
-    assert (group.resources.memory_request, group.resources.shm_size) == ("90G", "8G")
+    assert (group.resources.memory_request, group.resources.shm_size_gb) == ("90G", 8)
     assert group.resources.gpus == 8
     assert loaded.spec.deadline_seconds == 108_000
     assert (loaded.kind, loaded.name, loaded.namespace) == ("AIchorManifest", None, None)
@@ -91,7 +91,7 @@ def test_every_field_of_a_gpu_manifest_is_read() -> None:
 def test_a_tpu_slice_has_one_member_per_host() -> None:
     (group,) = load(CORPUS / "valid" / "jax-tpu-spot.yaml").spec.groups
     assert (group.count, group.completions, group.parallelism, group.members) == (2, 4, 4, 8)
-    assert group.resources.shm_size is None
+    assert group.resources.shm_size_gb == 0
 
 
 def test_a_type_of_a_jobset_has_count_times_completions_members() -> None:

@@ -38,7 +38,7 @@ from muster.api.values.quantities import (
     ],
 )
 def test_every_notation_is_read(text: str, value: str) -> None:
-    assert parse_quantity(text).value == Decimal(value)
+    assert parse_quantity(text) == Decimal(value)
 
 
 @pytest.mark.parametrize(
@@ -56,8 +56,7 @@ def test_an_invalid_quantity_is_refused(text: str) -> None:
         ("1000m", "1"),
         ("1500m", "1500m"),
         ("4000", "4k"),
-        ("1024Mi", "1Gi"),
-        ("1.5Gi", "1536Mi"),
+        ("1Gi", "1073741824"),
         ("512", "512"),
         ("0", "0"),
         ("0Gi", "0"),
@@ -67,7 +66,7 @@ def test_an_invalid_quantity_is_refused(text: str) -> None:
     ],
 )
 def test_the_canonical_form_is_printed(text: str, canonical: str) -> None:
-    assert str(parse_quantity(text)) == canonical
+    assert format_quantity(parse_quantity(text)) == canonical
 
 
 @given(
@@ -78,9 +77,7 @@ def test_the_canonical_form_reads_back_as_the_same_amount(number: int, suffix: s
         quantity = parse_quantity(f"{number}{suffix}")
     except QuantityError:
         return  # beyond 2^63
-    again = parse_quantity(str(quantity))
-    assert again.value == quantity.value
-    assert str(again) == str(quantity)
+    assert parse_quantity(format_quantity(quantity)) == quantity
 
 
 @given(st.text(max_size=60) | st.text("0123456789.eE+-numkKMGTPi", max_size=12))
@@ -89,7 +86,7 @@ def test_any_text_is_a_quantity_or_a_quantity_error(text: str) -> None:
         quantity = parse_quantity(text)
     except QuantityError:
         return
-    assert parse_quantity(format_quantity(quantity.value, quantity.form)).value == quantity.value
+    assert parse_quantity(format_quantity(quantity)) == quantity
 
 
 def test_cpus_and_gigabytes_are_converted_in_decimal() -> None:

@@ -17,6 +17,7 @@ from muster.local.reduced_crds import reduced_crd, run_kinds_crds
 from tests.cli.conftest import Call
 from tests.client.localserver import LocalServer, ended, running
 from tests.client.stacks.test_reading import answers
+from tests.watched_samples import SAMPLES
 
 CRDS = "customresourcedefinitions"
 
@@ -30,7 +31,7 @@ def run(request: pytest.FixtureRequest, server: LocalServer, monkeypatch: pytest
     """The object and two of its three pods: rank 1 has failed. The name for the command line is returned."""
     kind: str = request.param
     monkeypatch.setattr(object_store, "admit", lambda *_: None)
-    wanted, subject = WATCHED_KINDS[kind].sample, WATCHED_KINDS[kind].subject
+    wanted, subject = SAMPLES[kind], WATCHED_KINDS[kind].subject
     owner: list[dict[str, Any]] = []
     uid = ""
     if kind != "pods":
@@ -141,7 +142,7 @@ def test_stacks_of_every_kind_are_read_in_the_container_that_runs(
     monkeypatch.setattr(reading, "execute", execute)
     shown = call("stacks", run)
     plural = next(kind for kind in WATCHED_KINDS if name_of(kind) == run)
-    assert asked == {("train-0", WATCHED_KINDS[plural].sample.container)}
+    assert asked == {("train-0", SAMPLES[plural].container)}
     assert "rank 0 in all_reduce at train.py:88" in shown.stdout
     assert "rank 1: container " in shown.stderr
     assert "rank 2: it has no pod now" in shown.stderr

@@ -22,6 +22,7 @@ from muster.local.apiserver.objects.options import DeleteOptions
 from muster.local.apiserver.objects.write_preparation import merge_patch
 from muster.local.home import write_kubeconfig
 from muster.local.reduced_crds import run_kinds_crds
+from tests.fakes.listener import accepting
 
 TOKEN = "for-tests"
 FIRST_SECOND = 1_767_225_600
@@ -166,6 +167,8 @@ class LocalServer:
         write_kubeconfig(self.kubeconfig, url=self.url, token=TOKEN)
 
     async def _stop(self) -> None:
+        while accepting():  # noqa: ASYNC110 - of the loop itself
+            await asyncio.sleep(0)
         await self._api.stop()
 
     def lease(self, renewed: str) -> None:
@@ -211,14 +214,11 @@ def local_server(folder: Path) -> Iterator[LocalServer]:
 
 
 async def _end_tasks() -> None:
-    """End what still runs on the loop, and let transports close."""
+    """End what still runs on the loop, and let what is closed end."""
     left = asyncio.all_tasks() - {asyncio.current_task()}
     for task in left:
         task.cancel()
     await asyncio.gather(*left, return_exceptions=True)
-    for transport in list(getattr(asyncio.get_running_loop(), "_transports", {}).values()):
-        if transport.get_extra_info("socket").fileno() >= 0:  # one that has closed itself refuses
-            transport.abort()  # one whose task had not begun, or whose peer no longer reads
     for _ in range(10):
         await asyncio.sleep(0)
 

@@ -12,6 +12,7 @@ from muster.client.watching import as_musterd_said
 from muster.kinds.registry.watched_kinds import WATCHED_KINDS
 from muster.state.view.own.remark import Remark
 from muster.state.vocabulary.record import Condition
+from tests.watched_samples import SAMPLES
 
 CREATED = 1_767_225_600.0
 WHY = Remark("FailedCreate", "exceeded quota", CREATED + 60, "job-controller")
@@ -24,7 +25,7 @@ def seen(age: float, remark: Remark | None = None, problem: str = "") -> tuple[E
     obj: dict[str, Any] = {
         "kind": "JobSet",
         "metadata": metadata | {"resourceVersion": "1"},
-        "spec": kind.sample.spec(2),
+        "spec": SAMPLES["jobsets"].spec(2),
         "status": {},
     }
     return look(kind, obj, [], CREATED + age, remark=remark, remark_problem=problem)

@@ -22,7 +22,7 @@ ROWS: Final = [(section, row) for section in SECTIONS for row in section.rows]
 
 def _read_aichor(node: Node) -> object:
     loaded = load_node(node, filename="m.yaml")
-    return plan_of(Experiment("u", loaded.name or "train", "default", 1, "1", "", None, loaded.spec))
+    return plan_of(Experiment("u", loaded.name or "train", "default", 1, None, loaded.spec))
 
 
 READ: Final[dict[str, Callable[[Node], object]]] = {

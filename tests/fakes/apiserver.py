@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
+from tests.fakes.listener import stop_listening
+
 
 @dataclass(frozen=True, slots=True)
 class Request:
@@ -133,7 +135,7 @@ async def api_server(
     try:
         yield fake
     finally:
-        server.close()
+        await stop_listening(server)
         for task in list(tasks):
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)

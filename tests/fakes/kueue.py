@@ -180,4 +180,4 @@ def _cpus(pod_set: Mapping[str, Any]) -> float:
 
 
 def _cpu(container: Mapping[str, Any]) -> float:
-    return float(parse_quantity(container.get("resources", {}).get("requests", {}).get("cpu", "0")).value)
+    return float(parse_quantity(container.get("resources", {}).get("requests", {}).get("cpu", "0")))

@@ -9,6 +9,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tests.fakes.listener import stop_listening
+
 KINDS = ("Broadcast", "Reduce", "AllGather", "ReduceScatter", "AllReduce")
 
 
@@ -102,7 +104,7 @@ class FakeRas:
 
     async def __aexit__(self, *_: object) -> None:
         assert self._server is not None
-        self._server.close()
+        await stop_listening(self._server)
         self.lives.set()
         await asyncio.gather(*self._serving)
         await self._server.wait_closed()

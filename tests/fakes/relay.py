@@ -3,6 +3,8 @@
 import asyncio
 import contextlib
 
+from tests.fakes.listener import stop_listening
+
 
 class Relay:
     """Forwards bytes between its own port and another one on this machine."""
@@ -21,7 +23,7 @@ class Relay:
     async def refuse(self) -> None:
         """Close it."""
         if self._server is not None:
-            self._server.close()
+            await stop_listening(self._server)
         for writer in self._open:
             writer.transport.abort()
         if self._server is not None:

@@ -60,7 +60,8 @@ def seen() -> dict[str, Any]:
     with pytest.raises(OnlyWatched) as watched:
         refuse_watched("tfjob/train", "read them")
     metadata = {"name": "train", "namespace": "team", "uid": "u"}
-    plan = tfjob.plan_of({"kind": "TFJob", "metadata": metadata, "spec": tfjob.sample.spec(3)})
+    spec = {"tfReplicaSpecs": {"Chief": {}, "Worker": {"replicas": 2}}}
+    plan = tfjob.plan_of({"kind": "TFJob", "metadata": metadata, "spec": spec})
     return {
         "operators": list(REGISTRY),
         "watched": list(WATCHED_KINDS),
@@ -161,7 +162,7 @@ def test_render_gives_every_member_the_hosts_of_all(known: dict[str, Any]) -> No
 def test_the_pages_have_both(known: dict[str, Any]) -> None:
     assert "## spec.types: mpi\n" in known["reference"]
     assert "`spec.types.launcher`" in known["reference"]
-    assert "- `tfjobs`: `tfjob/NAME`, all TFJobs; by type and replica index\n" in known["page"]
+    assert "| `tfjobs` | `tfjob/NAME` | all TFJobs | by type and replica index |" in known["page"]
 
 
 def test_counters_of_the_operator_begin_at_0_within_the_budget(known: dict[str, Any]) -> None:
@@ -180,7 +181,7 @@ def test_the_client_names_objects_of_the_watched_kind_and_does_not_run_them(know
     assert known["only watched"] == "tfjob objects are run by another controller: read them"
 
 
-def test_the_sample_of_the_watched_kind_is_planned(known: dict[str, Any]) -> None:
+def test_an_object_of_the_watched_kind_is_planned(known: dict[str, Any]) -> None:
     assert known["plan"] == [["chief", 0, 1], ["worker", 1, 2]]
 
 

@@ -16,6 +16,7 @@ from muster.state.vocabulary.plan import Engine
 from muster.state.vocabulary.pod_spec import PodSpec
 from muster.state.vocabulary.subject import title
 from tests.watched_kinds_page import with_table
+from tests.watched_samples import SAMPLES
 
 
 def test_each_kind_is_listed_by_its_plural_and_labelled_pods_alone_have_no_object() -> None:
@@ -56,22 +57,22 @@ def test_the_page_has_a_row_for_each_kind() -> None:
 
 
 @pytest.mark.parametrize("name", WATCHED_KINDS)
-def test_each_kind_plans_the_run_that_it_declares_as_its_sample(name: str) -> None:
-    kind = WATCHED_KINDS[name]
-    metadata = {"name": "train", "namespace": "team", "uid": "u", "annotations": dict(kind.sample.annotations)}
-    plan = kind.plan_of({"kind": kind.subject.kind, "metadata": metadata, "spec": kind.sample.spec(3)})
+def test_each_kind_has_a_sample_and_plans_it(name: str) -> None:
+    kind, sample = WATCHED_KINDS[name], SAMPLES[name]
+    metadata = {"name": "train", "namespace": "team", "uid": "u", "annotations": dict(sample.annotations)}
+    plan = kind.plan_of({"kind": kind.subject.kind, "metadata": metadata, "spec": sample.spec(3)})
     assert plan.size == 3
 
 
 @pytest.mark.parametrize("name", WATCHED_KINDS)
 def test_the_pods_of_a_kind_are_its_own_though_every_kind_is_watched(name: str) -> None:
     """Pods of several kinds bear the same labels. The first watch that has a place for one keeps it."""
-    kind = WATCHED_KINDS[name]
-    metadata, owner = {"name": "train", "namespace": "team", "uid": "u"}, kind.sample.controller
-    obj = {"metadata": metadata, "spec": kind.sample.spec(3), "status": dict(kind.sample.status)}
+    kind, sample = WATCHED_KINDS[name], SAMPLES[name]
+    metadata, owner = {"name": "train", "namespace": "team", "uid": "u"}, sample.controller
+    obj = {"metadata": metadata, "spec": sample.spec(3), "status": dict(sample.status)}
     sources = [source for each in WATCHED_KINDS.values() for source in each.pods]
-    for labels in kind.sample.pods:
-        given = {**labels, kind.sample.uid_label: "u"}
+    for labels in sample.pods:
+        given = {**labels, sample.uid_label: "u"}
         facts = PodFacts("train-0", "team", given, {}, kind=owner, owner="train", owner_uid="u")
         place = next(place for source in sources if (place := source.place_of(facts)) is not None)
         assert place.owner in {claim.owner for claim in kind.claims(obj)}

@@ -11,6 +11,7 @@ from muster.state.vocabulary.record import ConditionType, Phase
 from muster.watchers.pods.containers import outlived_by
 from muster.watchers.pods.document import Status
 from tests.daemon.watched.world import World, virtually
+from tests.watched_samples import SAMPLES
 
 PODS = "/api/v1/namespaces/team/pods"
 RUNS: dict[str, Any] = {"running": {"startedAt": "2026-01-01T00:00:00Z"}}
@@ -106,7 +107,7 @@ ENDS_WITH_ITS_PROGRAMS = [name for name in WATCHED_KINDS if name not in ("rayjob
 @pytest.mark.parametrize("kind", ENDS_WITH_ITS_PROGRAMS)
 @virtually
 async def test_it_is_named_in_a_run_of_every_kind(world: World, kind: str) -> None:
-    wanted, subject = WATCHED_KINDS[kind].sample, WATCHED_KINDS[kind].subject
+    wanted, subject = SAMPLES[kind], WATCHED_KINDS[kind].subject
     if not WATCHED_KINDS[kind].virtual:
         world.serve(kind)
     await world.daemon("all")

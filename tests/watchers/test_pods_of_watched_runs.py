@@ -10,15 +10,16 @@ from muster.daemon.watched import sources_of
 from muster.kinds.declaration.watched_kind import PodSource
 from muster.kinds.registry.watched_kinds import WATCHED_KINDS
 from muster.watchers.watched import PodDocument, pod_reader_of
+from tests.watched_samples import SAMPLES
 
 SOURCES = sources_of(WATCHED_KINDS.values())
 NAMED = {kind.name: kind for kind in WATCHED_KINDS.values() if kind.name in {each.name for each in SOURCES}}
 LABELS: dict[str, dict[str, str]] = {
-    **{name: {**each.sample.pods[0], each.sample.uid_label or "none": "u"} for name, each in NAMED.items()},
+    **{name: {**SAMPLES[name].pods[0], SAMPLES[name].uid_label or "none": "u"} for name in NAMED},
     "rayjobs": {"ray.io/originated-from-crd": "RayJob", "ray.io/originated-from-cr-name": "t"},  # its submitter
 }
 """The labels that the pods of each source have at least."""
-CONTROLLERS = {name: each.sample.controller for name, each in NAMED.items() if each.sample.controller}
+CONTROLLERS = {name: SAMPLES[name].controller for name in NAMED if SAMPLES[name].controller}
 """The kind of the controller, if a place follows from it."""
 PAIRS = [pytest.param(*pair, id="-".join(each.name for each in pair)) for pair in combinations(SOURCES, 2)]
 

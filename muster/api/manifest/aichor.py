@@ -122,7 +122,7 @@ class SharedVolume(Shape):
     """A volume that is mounted into every member and deleted with the experiment."""
 
     mount_point: MountPath = Field(description="Where it is mounted.")
-    size_gb: Annotated[Gigabytes, Field()] = Field(alias="sizeGB", description="Its size in GB (10^9 bytes).")
+    size_gb: Gigabytes = Field(alias="sizeGB", description="Its size in GB (10^9 bytes).")
     storage_class: ObjectName | None = Field(None, description="StorageClass; absent takes the cluster's default.")
     access_mode: Literal["ReadWriteOnce", "ReadWriteOncePod", "ReadOnlyMany", "ReadWriteMany"] = Field(
         "ReadWriteOnce", description="Kubernetes access mode; members on several nodes need ReadWriteMany."

@@ -25,17 +25,20 @@ _IN_TEMPLATE: Final = "in kind: Experiment, it belongs in spec.template.spec"
 _RENEWED: Final = "write renewOnProgress: true: backoffLimit then counts the restarts since the last progress"
 REMOVED: Final = {"window": _RENEWED, "noProgressLimit": _RENEWED}
 """Hints for field names that were fields once."""
+_OF_EXPERIMENTS: Final = (
+    "suspend",
+    "startup",
+    "clocks",
+    "backoff",
+    "successPolicy",
+    "progressEndpoint",
+    "assist",
+    "managedBy",
+    "ttlAfterFinished",
+    "template",
+)
 ELSEWHERE: Final = {
-    "suspend": "it belongs to kind: Experiment, apiVersion: muster.dev/v1alpha1",
-    "startup": "it belongs to kind: Experiment, apiVersion: muster.dev/v1alpha1",
-    "clocks": "it belongs to kind: Experiment, apiVersion: muster.dev/v1alpha1",
-    "backoff": "it belongs to kind: Experiment, apiVersion: muster.dev/v1alpha1",
-    "successPolicy": "it belongs to kind: Experiment, apiVersion: muster.dev/v1alpha1",
-    "progressEndpoint": "it belongs to kind: Experiment, apiVersion: muster.dev/v1alpha1",
-    "assist": "it belongs to kind: Experiment, apiVersion: muster.dev/v1alpha1",
-    "managedBy": "it belongs to kind: Experiment, apiVersion: muster.dev/v1alpha1",
-    "ttlAfterFinished": "it belongs to kind: Experiment, apiVersion: muster.dev/v1alpha1",
-    "template": "it belongs to kind: Experiment, apiVersion: muster.dev/v1alpha1",
+    **dict.fromkeys(_OF_EXPERIMENTS, "it belongs to kind: Experiment, apiVersion: muster.dev/v1alpha1"),
     "env": "in kind: Experiment, write it for container main in spec.template; else NAME=value before the command",
     "volumes": _IN_TEMPLATE,
     "nodeSelector": "write extraSelectors in the type's resources, or nodeSelector in spec.template.spec",

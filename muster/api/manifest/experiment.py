@@ -19,10 +19,10 @@ from muster.api.manifest.groups import Group
 from muster.api.manifest.naming import check_name
 from muster.api.manifest.policies.clocks import Clocks
 from muster.api.manifest.policies.failure_policy import FailurePolicy, refused_rules
-from muster.api.manifest.policies.gates import Refused, SuccessPolicy, refused_gates, refused_targets
+from muster.api.manifest.policies.gates import SuccessPolicy, refused_gates, refused_targets
 from muster.api.manifest.policies.restart_policy import RestartPolicy
-from muster.api.manifest.problems import Problem, SpecError, bounded, quoted
-from muster.api.manifest.template.complete import Missing, Written, missing
+from muster.api.manifest.problems import Problem, Refused, SpecError, bounded, quoted
+from muster.api.manifest.template.complete import Written, missing
 from muster.api.manifest.template.field import Template
 from muster.api.manifest.template.merge import merge
 from muster.api.names import MANAGED_BY
@@ -86,7 +86,7 @@ class ExperimentSpec(AIchorSpec):
     @model_validator(mode="after")
     def _fitting(self) -> Self:
         """What can only be judged with several fields together."""
-        found: list[Missing | Refused] = [*missing(self._templates()), *self._refused()]
+        found = [*missing(self._templates()), *self._refused()]
         if found:
             raise ValidationError.from_exception_data(
                 "ExperimentSpec",
@@ -126,65 +126,42 @@ class ExperimentSpec(AIchorSpec):
 
 @dataclass(frozen=True, slots=True)
 class Experiment:
-    """An Experiment as last read from the API server. ``raw_status`` is not parsed: see ``muster.api.status``."""
+    """An Experiment as last read from the API server, without its status: see ``muster.api.status``."""
 
     uid: str
     name: str
     namespace: str
     generation: int
-    resource_version: str
-    creation_timestamp: str
     deletion_timestamp: str | None
     spec: ExperimentSpec
-    raw_status: Mapping[str, Any] = field(default_factory=dict)
     labels: Mapping[str, str] = field(default_factory=dict)
     annotations: Mapping[str, str] = field(default_factory=dict)
     finalizers: tuple[str, ...] = ()
 
-    @classmethod
-    def from_object(cls, obj: Mapping[str, Any]) -> Self:
-        """The same as ``parse_experiment``."""
-        metadata = _mapping(obj, "metadata")
-        reader = _Metadata(metadata)
-        uid, name, namespace = reader.text("uid", 128), reader.text("name", 253), reader.text("namespace", 63)
-        generation = metadata.get("generation", 0)
-        if isinstance(generation, bool) or not isinstance(generation, int) or not 0 <= generation <= MAX_COUNTER:
-            reader.refuse("generation", f"a whole number is expected, not {quoted(generation)}")
-        version = reader.text("resourceVersion", 64)
-        created, deleted = reader.text("creationTimestamp", 40, ""), reader.text("deletionTimestamp", 40, "")
-        labels, annotations = reader.texts("labels"), reader.texts("annotations")
-        spec: ExperimentSpec | None = None
-        try:
-            spec = ExperimentSpec.read(obj.get("spec"))
-        except ValidationError as error:
-            reader.problems += explain(error, ExperimentSpec, operator=_operator(obj), root=("spec",))
-        if spec is not None and name:
-            reader.problems += [
-                Problem("", 0, 0, "metadata.name", message, hint) for message, hint in check_name(name, spec.groups)
-            ]
-        if reader.problems or spec is None:
-            raise SpecError(bounded(reader.problems))
-        raw = obj.get("status")
-        status = raw if isinstance(raw, Mapping) else {}
-        return cls(
-            uid,
-            name,
-            namespace,
-            generation,
-            version,
-            created,
-            deleted or None,
-            spec,
-            status,
-            labels,
-            annotations,
-            reader.list_of_texts("finalizers"),
-        )
-
 
 def parse_experiment(obj: Mapping[str, Any]) -> Experiment:
     """The Experiment in a decoded API object. Raises ``SpecError``, and nothing else, if anything is wrong with it."""
-    return Experiment.from_object(obj)
+    metadata = _mapping(obj, "metadata")
+    reader = _Metadata(metadata)
+    uid, name, namespace = reader.text("uid", 128), reader.text("name", 253), reader.text("namespace", 63)
+    generation = metadata.get("generation", 0)
+    if isinstance(generation, bool) or not isinstance(generation, int) or not 0 <= generation <= MAX_COUNTER:
+        reader.refuse("generation", f"a whole number is expected, not {quoted(generation)}")
+    deleted = reader.text("deletionTimestamp", 40, "")
+    labels, annotations = reader.texts("labels"), reader.texts("annotations")
+    spec: ExperimentSpec | None = None
+    try:
+        spec = ExperimentSpec.read(obj.get("spec"))
+    except ValidationError as error:
+        reader.problems += explain(error, ExperimentSpec, operator=_operator(obj), root=("spec",))
+    if spec is not None and name:
+        reader.problems += [
+            Problem("", 0, 0, "metadata.name", message, hint) for message, hint in check_name(name, spec.groups)
+        ]
+    if reader.problems or spec is None:
+        raise SpecError(bounded(reader.problems))
+    finalizers = reader.list_of_texts("finalizers")
+    return Experiment(uid, name, namespace, generation, deleted or None, spec, labels, annotations, finalizers)
 
 
 def _operator(obj: Mapping[str, Any]) -> object:

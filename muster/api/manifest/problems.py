@@ -44,6 +44,15 @@ class Problem:
         return ": ".join(filter(None, (self.field, f"{self.message}, {self.hint}" if self.hint else self.message)))
 
 
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A part of a spec that cannot be used: its place in the spec, why, and what to do about it."""
+
+    loc: tuple[str | int, ...]
+    message: str
+    hint: str
+
+
 class ProblemsError(MusterError, ValueError):
     """A manifest or a spec cannot be used; ``problems`` lists every reason."""
 

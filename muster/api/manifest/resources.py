@@ -164,11 +164,6 @@ class Resources(Shape):
         return quantities.gigabytes(quantities.exact(self.cpus) * quantities.exact(self.ram_ratio or 0))
 
     @property
-    def shm_size(self) -> str | None:
-        """Size of /dev/shm as a Kubernetes quantity, or None for the runtime's default."""
-        return quantities.gigabytes(self.shm_size_gb) if self.shm_size_gb else None
-
-    @property
     def gpus(self) -> int:
         """GPUs per member."""
         return self.accelerators.gpu.count if self.accelerators and self.accelerators.gpu else 0

@@ -39,7 +39,7 @@ def is_extended(name: object) -> bool:
 @lru_cache(maxsize=256)
 def _number(text: str) -> int:
     try:
-        return max(0, min(int(parse_quantity(text).value), MOST_OF_ONE))
+        return max(0, min(int(parse_quantity(text)), MOST_OF_ONE))
     except QuantityError:
         return 0
 

@@ -1,18 +1,16 @@
 """Kubernetes quantities, exactly: ``500m``, ``16Gi``, ``4``, ``1e3``.
 
 Values are ``decimal.Decimal`` and are rounded only where a docstring says so. The printed form is Kubernetes'
-canonical one (k8s.io/apimachinery, pkg/api/resource/quantity.go): no fraction, and the largest suffix that allows it.
+canonical one (k8s.io/apimachinery, pkg/api/resource/quantity.go) in powers of ten: no fraction, and the largest suffix
+that allows it.
 
 AIchor states memory in "GB" (``memory: 64`` is 64 GB, and ``cpus`` x ``ramRatio`` is a number of GB). No public page
 says whether a GB is 10^9 or 2^30 bytes. Muster uses 10^9 bytes, Kubernetes' ``G``: it is what GB means in the SI, and
 the smaller of the two, so that an experiment which fits its node under AIchor fits it under Muster.
 """
 
-from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context, Decimal, InvalidOperation
-from typing import Final, Literal
-
-Form = Literal["decimal", "binary"]
+from typing import Final
 
 DECIMAL_SUFFIXES: Final = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 """Powers of ten."""
@@ -37,18 +35,7 @@ class QuantityError(ValueError):
         super().__init__(f"{shown} is not a Kubernetes quantity: {what}")
 
 
-@dataclass(frozen=True, slots=True)
-class Quantity:
-    """An exact amount, and the family of suffixes it was written in."""
-
-    value: Decimal
-    form: Form = "decimal"
-
-    def __str__(self) -> str:
-        return format_quantity(self.value, self.form)
-
-
-def parse_quantity(text: str) -> Quantity:
+def parse_quantity(text: str) -> Decimal:
     """The exact amount in ``text``. Raises ``QuantityError``, also if finer than 10^-9 or over 2^63 - 1."""
     if len(text) > MAX_LENGTH:
         raise QuantityError(text, f"longer than {MAX_LENGTH} characters")
@@ -63,11 +50,9 @@ def parse_quantity(text: str) -> Quantity:
         mantissa = Decimal(number)
     except InvalidOperation:
         raise QuantityError(text, "the number has more than one point") from None
-    form: Form = "decimal"
     if suffix in DECIMAL_SUFFIXES:
         value = mantissa.scaleb(DECIMAL_SUFFIXES[suffix], _EXACT)
     elif suffix in BINARY_SUFFIXES:
-        form = "binary"
         value = _EXACT.multiply(mantissa, Decimal(2 ** BINARY_SUFFIXES[suffix]))
     else:
         value = mantissa.scaleb(_exponent(text, suffix), _EXACT)
@@ -75,7 +60,7 @@ def parse_quantity(text: str) -> Quantity:
         raise QuantityError(text, "beyond 2^63 - 1")
     if value != value.quantize(_NANO, context=_EXACT):
         raise QuantityError(text, "finer than one nano (10^-9)")
-    return Quantity(value, form)
+    return value
 
 
 def _exponent(text: str, suffix: str) -> int:
@@ -88,15 +73,8 @@ def _exponent(text: str, suffix: str) -> int:
     raise QuantityError(text, f"unknown suffix {suffix!r}; one of {known}")
 
 
-def format_quantity(value: Decimal, form: Form = "decimal") -> str:
+def format_quantity(value: Decimal) -> str:
     """The canonical form: an integer with the largest suffix that keeps it one. ``value`` is a multiple of 10^-9."""
-    if form == "binary" and value == value.to_integral_value() and abs(value) >= 1024:
-        whole = int(value)
-        suffix, power = "", 0
-        for candidate, bits in BINARY_SUFFIXES.items():
-            if whole % 2**bits == 0:
-                suffix, power = candidate, bits
-        return f"{whole >> power}{suffix}"
     nanos = int(value.quantize(_NANO, context=_EXACT).scaleb(9, _EXACT))
     if nanos == 0:
         return "0"

@@ -138,7 +138,7 @@ def _shared_memory(own: Fields, main: dict[str, Any], pod: dict[str, Any]) -> in
         if not holder[key]:
             del holder[key]
     try:
-        size = parse_quantity(str(memory.get("sizeLimit", ""))).value
+        size = parse_quantity(str(memory.get("sizeLimit", "")))
     except QuantityError:
         own.note(f"{SHM_PATH} has no size limit; shmSizeGB: 1 is written", "state its size", "volumeMounts")
         return 1

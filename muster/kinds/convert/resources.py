@@ -44,7 +44,7 @@ def _quantities(given: Fields, kind: str) -> dict[str, Decimal]:
     for name in amounts.node.entries:
         written = amounts.value(name, (str, int, float))
         try:
-            found[name] = parse_quantity(str(written)).value
+            found[name] = parse_quantity(str(written))
         except QuantityError as error:
             raise given.report.refuse(amounts.at(name), str(error), f"{quoted(written)} must be one") from None
     return found

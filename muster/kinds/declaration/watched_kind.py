@@ -6,31 +6,14 @@ namespace. So an object can claim pods that carry the name of another one: a Ray
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final
 
 import msgspec
 
-from muster.state.view.own.own_state import OwnState, Said
+from muster.state.view.own.own_state import OwnState
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.subject import Subject, title
-
-__all__ = [
-    "SUBMITTED",
-    "Claim",
-    "Made",
-    "Object",
-    "OwnState",
-    "Place",
-    "PodFacts",
-    "PodSource",
-    "Said",
-    "Sample",
-    "WatchedKind",
-    "by_index",
-    "every",
-    "own_name",
-]
 
 SUBMITTED: Final = "muster submit runs it as an Experiment"
 """What a person does with an object of a kind that ``muster convert`` reads."""
@@ -113,30 +96,6 @@ def every(_object: Object) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
-    """A run of the kind as its own controller makes it: what the tests that hold for every kind play.
-
-    ``spec`` is that of a run of so many members, and ``pods`` has the labels of the first two of three pods.
-    """
-
-    spec: Callable[[int], dict[str, Any]]
-    pods: tuple[Mapping[str, str], ...]
-    container: str = "main"
-    status: Mapping[str, Any] = field(default_factory=dict)
-    annotations: Mapping[str, str] = field(default_factory=dict)
-    """Of the pods."""
-    controller: str = ""
-    """The kind of the pods' controller, where a place follows from it."""
-    uid_label: str = ""
-    """Label of the pods that holds the uid of the object."""
-
-
-def by_index(label: str, **labels: str) -> tuple[Mapping[str, str], ...]:
-    """The labels of two pods that a label numbers."""
-    return tuple({**labels, label: str(rank)} for rank in range(2))
-
-
-@dataclass(frozen=True, slots=True)
 class WatchedKind:
     """One watched kind.
 
@@ -153,7 +112,6 @@ class WatchedKind:
     """Kinds of a lower level are outer: an object whose controller is one of them is a part of that."""
     members: str
     """For the page: how the members get their ranks."""
-    sample: Sample
     about: str = ""
     """For the page: which objects; empty: all of the kind."""
     epochs: str = "one"
@@ -173,11 +131,6 @@ class WatchedKind:
     def name(self) -> str:
         """What ``--watch-kinds`` calls it: its plural, or Muster's; of what is no kind of the API, its only watch."""
         return self.subject.words or self.pods[0].name
-
-    def planned(self, obj: Object, made: Plan | None) -> Plan:
-        """The plan of the object, with that of what its controller has made. Raises ``SpecError`` or ``PlanError``."""
-        plan = self.plan_of(obj)
-        return plan if made is None or self.made is None else self.made.joined(plan, made)
 
     @property
     def virtual(self) -> bool:

@@ -17,6 +17,7 @@ from pydantic import Field
 
 from muster.api.manifest.error_text import Loc
 from muster.api.manifest.problems import quoted
+from muster.api.manifest.template.values import owned
 from muster.api.manifest.yaml.reader import Node
 from muster.api.values.fields import LABEL_1035, MEANING
 from muster.api.values.stored import Stored
@@ -34,16 +35,6 @@ _NAME: Final = re.compile(LABEL_1035.replace("$", r"\Z"))
 RestartPolicy = Literal["Always", "OnFailure", "Never", "ExitCode"]
 
 
-class SchedulingPolicy(Stored):
-    """What a gang scheduler is asked for. Muster starts gangs itself and asks none."""
-
-    min_available: int | None = Field(None, description="Pods that must be placed together.")
-    queue: str | None = Field(None, description="Queue of the gang scheduler.")
-    min_resources: dict[str, Any] | None = Field(None, description="Resources that must be free.")
-    priority_class: str | None = Field(None, description="Priority of the gang.")
-    schedule_timeout_seconds: int | None = Field(None, description="How long the gang may wait.")
-
-
 class RunPolicy(Stored):
     """How a JAXJob is run and cleaned up."""
 
@@ -59,7 +50,9 @@ class RunPolicy(Stored):
     backoff_limit: Annotated[int, Field(ge=0, le=MOST)] | None = Field(
         None, description="Gang restarts after which it fails; any number if absent."
     )
-    scheduling_policy: SchedulingPolicy | None = Field(None, description="Only for gang schedulers: refused.")
+    scheduling_policy: Annotated[
+        Any, owned("Muster starts and restarts whole gangs itself and asks no gang scheduler", "remove it")
+    ] = None
     suspend: bool | None = Field(None, description="Run nothing, and stop what runs, until this is false again.")
     managed_by: str | None = Field(None, description="Another manager's name keeps Muster away.")
 
@@ -128,15 +121,12 @@ def parse_jaxjob(obj: Mapping[str, Any], *, file: str = "", node: Node | None = 
 
 
 def _checks(job: JAXJob) -> Iterator[Found]:
-    specs, policy = job.spec.jax_replica_specs, job.spec.run_policy
+    specs = job.spec.jax_replica_specs
     if not _NAME.match(job.name):
         text = f"{quoted(job.name)} is not a name of {MEANING[LABEL_1035]}"
         yield ("metadata", "name"), text, "write another name"
     most = max((each.replicas or 1 for each in specs.values()), default=1)
     yield from too_long(("metadata", "name"), f"{job.name}-worker-{most - 1}-xxxxx", "")
-    if policy.scheduling_policy is not None:
-        place = ("spec", "runPolicy", "schedulingPolicy")
-        yield place, "Muster starts and restarts whole gangs itself and asks no gang scheduler", "remove it"
     for key in specs:
         if key.lower() != WORKER.lower():
             yield ("spec", "jaxReplicaSpecs", key), f"{quoted(key)} is not a replica type", f"the only one is {WORKER}"

@@ -4,10 +4,9 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from muster.kinds.declaration.plan_error import PlanError
-from muster.kinds.declaration.watched_kind import SUBMITTED, PodSource, Sample, WatchedKind, by_index, own_name
+from muster.kinds.declaration.watched_kind import SUBMITTED, PodSource, WatchedKind, own_name
 from muster.kinds.jax.jaxjob import CONTAINER, PORT, PORT_NAME, WORKER
 from muster.kinds.kubeflow.watched import (
-    INDEX,
     LABEL,
     SUSPEND,
     groups_of,
@@ -43,11 +42,6 @@ def plan_of(obj: Mapping[str, Any]) -> Plan:
     )
 
 
-def _sample(size: int) -> dict[str, Any]:
-    policy = {"managedBy": "kubeflow.org/training-operator"}
-    return {FIELD: {"Worker": {"replicas": size}}, "runPolicy": policy}
-
-
 DECLARED: Final = (
     WatchedKind(
         JAXJOB,
@@ -59,7 +53,6 @@ DECLARED: Final = (
         about="all JAXJobs that Muster does not run",
         members="by replica index",
         makes=("podgroup/{name}",),
-        sample=Sample(_sample, by_index(INDEX, **{LABEL: "train"}), container="jax", controller=JAXJOB.kind),
         suspend=SUSPEND,
         handed=SUBMITTED,
     ),

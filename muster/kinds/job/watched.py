@@ -11,17 +11,7 @@ import msgspec
 
 from muster.api.values.printable import small_number, word
 from muster.kinds.declaration.plan_error import PlanError
-from muster.kinds.declaration.watched_kind import (
-    OwnState,
-    Place,
-    PodFacts,
-    PodSource,
-    Said,
-    Sample,
-    WatchedKind,
-    by_index,
-    own_name,
-)
+from muster.kinds.declaration.watched_kind import Place, PodFacts, PodSource, WatchedKind, own_name
 from muster.kinds.planning.statuses import read, started_of, verdict_of
 from muster.kinds.planning.watched_plan import (
     MOST,
@@ -33,6 +23,7 @@ from muster.kinds.planning.watched_plan import (
     whole,
 )
 from muster.kinds.pods import OBSERVE, SIZE
+from muster.state.view.own.own_state import OwnState, Said
 from muster.state.vocabulary.group import Group
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod_spec import PodSpec
@@ -117,12 +108,6 @@ def own_state(obj: Mapping[str, Any]) -> OwnState:
     return verdict_of(obj, state, VERDICTS) or state
 
 
-def _sample(size: int) -> dict[str, Any]:
-    container = {"name": "main", "image": "example.org/train:1"}
-    template = {"spec": {"restartPolicy": "Never", "containers": [container]}}
-    return {"completions": size, "parallelism": size, "completionMode": "Indexed", "template": template}
-
-
 SOURCE: Final = PodSource("jobs", LABEL, place_of)
 DECLARED: Final = (
     WatchedKind(
@@ -134,12 +119,6 @@ DECLARED: Final = (
         level=2,
         about="Jobs with the label `muster.dev/observe`, on the Job or its pod template",
         members="by completion index; without one, in the order in which they come",
-        sample=Sample(
-            _sample,
-            by_index(INDEX, **{NAME: "train"}),
-            controller=JOB.kind,
-            uid_label=LABEL,
-        ),
         wanted=wanted,
         suspend={"spec": {"suspend": True}},
     ),

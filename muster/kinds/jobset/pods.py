@@ -13,7 +13,6 @@ from muster.state.vocabulary.pod_spec import Claim, Env, Source
 
 PREFIX: Final = "jobset.sigs.k8s.io/"
 JOBSET_NAME: Final = f"{PREFIX}jobset-name"
-JOB_KEY: Final = f"{PREFIX}job-key"
 BATCH: Final = "batch.kubernetes.io/"
 COMPLETION_INDEX: Final = Env(f"{BATCH}job-completion-index", Source.POD_INDEX)
 ENVIRONMENT: Final = (Env("JOB_COMPLETION_INDEX", Source.POD_INDEX),)

@@ -16,21 +16,11 @@ import msgspec
 from muster.api.names import MANAGED_BY
 from muster.api.values.printable import small_number, word
 from muster.kinds.declaration.plan_error import PlanError
-from muster.kinds.declaration.watched_kind import (
-    SUBMITTED,
-    OwnState,
-    Place,
-    PodFacts,
-    PodSource,
-    Said,
-    Sample,
-    WatchedKind,
-    by_index,
-    own_name,
-)
+from muster.kinds.declaration.watched_kind import SUBMITTED, Place, PodFacts, PodSource, WatchedKind, own_name
 from muster.kinds.job.watched import INDEX, JobShape
 from muster.kinds.planning.statuses import number_of, read, started_of, verdict_of
 from muster.kinds.planning.watched_plan import Framework, framework_of, metadata_of, watched_plan
+from muster.state.view.own.own_state import OwnState, Said
 from muster.state.vocabulary.group import Group
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod_spec import PodSpec
@@ -184,17 +174,6 @@ def own_state(obj: Mapping[str, Any]) -> OwnState:
     return state
 
 
-def _sample(size: int) -> dict[str, Any]:
-    job = {"completions": size, "parallelism": size, "completionMode": "Indexed"}
-    return {"replicatedJobs": [{"name": "w", "template": {"spec": job}}]}
-
-
-def pods_of(group: str) -> tuple[Mapping[str, str], ...]:
-    """The labels of two pods of the JobSet ``train``."""
-    labels = {LABEL: "train", f"{PREFIX}replicatedjob-name": group, f"{PREFIX}job-index": "0"}
-    return by_index(INDEX, **labels)
-
-
 SOURCE: Final = PodSource("jobsets", LABEL, place_of)
 DECLARED: Final = (
     WatchedKind(
@@ -208,7 +187,6 @@ DECLARED: Final = (
         members="by replicated job, job index and completion index",
         epochs="its restarts",
         makes=("job/{name}-{group}-{job}",),
-        sample=Sample(_sample, pods_of("w"), uid_label=f"{PREFIX}jobset-uid"),
         suspend={"spec": {"suspend": True}},
         handed=f"set spec.managedBy: {MANAGED_BY}, or {SUBMITTED}",
     ),

@@ -4,9 +4,10 @@ A job has replica specs by type, each with a pod template and a restart policy, 
 """
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
-from muster.kinds.convert.draft import Draft
+from muster.kinds.convert.draft import Converter, Draft
 from muster.kinds.convert.members import deadline_of, end_of, members_of, metadata_of
 from muster.kinds.convert.pod import Pod, pod_of
 from muster.kinds.convert.source import Fields
@@ -26,9 +27,6 @@ class Framework:
     variables: tuple[tuple[str, str], ...]
     """What the operator of Kubeflow sets in a member and Muster's does not."""
     master: bool = True
-
-
-_TYPES: Final = {"master": "Master", "worker": "Worker"}
 
 
 def job_of(framework: Framework, draft: Draft, source: Fields) -> None:
@@ -116,3 +114,25 @@ def _restarts(draft: Draft, spec: Fields, replicas: dict[str, Fields], policies:
                 spec.at("nprocPerNode"), f"write --nproc-per-node {processes} into the command of torchrun"
             )
         )
+
+
+JAXJOB: Final = Framework(
+    "jax",
+    "jaxReplicaSpecs",
+    "jax",
+    "Never",
+    (
+        ("PYTHONUNBUFFERED", "1"),
+        ("COORDINATOR_ADDRESS", "$(JAXOPERATOR_COORDINATOR_HOST)"),
+        ("COORDINATOR_PORT", "1234"),
+        ("NUM_PROCESSES", "$(JAXOPERATOR_NUM_PROCESSES)"),
+        ("PROCESS_ID", "$(JAXOPERATOR_PROCESS_ID)"),
+    ),
+    master=False,
+)
+PYTORCHJOB: Final = Framework("pytorch", "pytorchReplicaSpecs", "pytorch", "OnFailure", (("PYTHONUNBUFFERED", "1"),))
+XGBOOSTJOB: Final = Framework("xgboost", "xgbReplicaSpecs", "xgboost", "Never", (("PYTHONUNBUFFERED", "1"),))
+DECLARED: Final = tuple(
+    Converter(kind, "kubeflow.org/v1", partial(job_of, framework))
+    for kind, framework in (("JAXJob", JAXJOB), ("PyTorchJob", PYTORCHJOB), ("XGBoostJob", XGBOOSTJOB))
+)

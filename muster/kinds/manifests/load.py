@@ -13,8 +13,7 @@ from muster.api.manifest.error_text import position
 from muster.api.manifest.load import KINDS, SERVER_FIELDS, Loaded, experiment_object, kind_of, load_node
 from muster.api.manifest.problems import ManifestError, Problem, SpecError, bounded, path
 from muster.api.manifest.yaml.reader import Mapping as Tree
-from muster.api.manifest.yaml.reader import Node, plain
-from muster.api.manifest.yaml.tree import tree_of
+from muster.api.manifest.yaml.reader import Node, plain, tree_of
 from muster.kinds.manifests.documents import read_one
 
 if TYPE_CHECKING:

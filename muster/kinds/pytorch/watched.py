@@ -10,13 +10,11 @@ from typing import Any, Final
 
 from muster.api.names import PYTORCH_PORT
 from muster.kinds.declaration.plan_error import PlanError
-from muster.kinds.declaration.watched_kind import SUBMITTED, PodSource, Sample, WatchedKind, own_name
+from muster.kinds.declaration.watched_kind import SUBMITTED, PodSource, WatchedKind, own_name
 from muster.kinds.kubeflow.watched import (
     API_VERSION,
-    INDEX,
     LABEL,
     SUSPEND,
-    TYPE,
     groups_of,
     place_in,
     replicas_of,
@@ -53,10 +51,6 @@ def plan_of(obj: Mapping[str, Any]) -> Plan:
     )
 
 
-def _sample(size: int) -> dict[str, Any]:
-    return {FIELD: {"Master": {"replicas": 1}, "Worker": {"replicas": size - 1}}}
-
-
 DECLARED: Final = (
     WatchedKind(
         PYTORCHJOB,
@@ -68,12 +62,6 @@ DECLARED: Final = (
         about="all PyTorchJobs",
         members="the Master first, then the workers by replica index",
         makes=("podgroup/{name}",),
-        sample=Sample(
-            _sample,
-            ({LABEL: "train", TYPE: MASTER, INDEX: "0"}, {LABEL: "train", TYPE: WORKER, INDEX: "0"}),
-            container=CONTAINER,
-            controller=PYTORCHJOB.kind,
-        ),
         suspend=SUSPEND,
         handed=SUBMITTED,
     ),

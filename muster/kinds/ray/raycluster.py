@@ -1,5 +1,8 @@
 """RayClusters that KubeRay runs: what is expected of them, and what their own controller says.
 
+Fields: KubeRay feeaf72, ray-operator/apis/ray/v1 (raycluster_types.go, rayjob_types.go). The API server has checked
+them by KubeRay's schema; fields that are not read here are skipped.
+
 - The members are the head and the pods of each worker group: ``replicas`` within ``minReplicas`` and ``maxReplicas``,
   times ``numOfHosts``. With an autoscaler ``replicas`` is its latest wish, which it writes into the object.
 - A pod's place is (group, replica index, host index), by its labels. A replacement takes the free index over, so the
@@ -9,51 +12,78 @@
 
 RayClusters of a RayJob are part of it (``kinds.ray.watched``). Traps: tests/watched_runs/kuberay.
 """
+# ruff: noqa: N815 - field names are those of the wire
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 import msgspec
 
 from muster.api.names import RAY_AGENT_PORT, RAY_DASHBOARD_PORT, RAY_PORT
 from muster.api.values.printable import clean, small_number, word
-from muster.api.values.timestamps import seconds_of
-from muster.kinds.declaration.plan_error import PlanError
-from muster.kinds.declaration.watched_kind import (
-    SUBMITTED,
-    OwnState,
-    Place,
-    PodFacts,
-    PodSource,
-    Said,
-    Sample,
-    WatchedKind,
-    own_name,
-)
-from muster.kinds.planning.watched_plan import Framework, metadata_of, watched_plan
-from muster.kinds.ray.objects import (
-    CLUSTER_LABEL,
-    GROUP_LABEL,
-    GROUP_VERSION,
-    HEAD_GROUP,
-    HOST_LABEL,
-    REPLICA_LABEL,
-    RayClusterSpec,
-    RayGroup,
-    read,
-)
+from muster.kinds.declaration.watched_kind import SUBMITTED, Place, PodFacts, PodSource, WatchedKind, own_name
+from muster.kinds.planning.statuses import MAX_MESSAGE, condition_of, read, started_of
+from muster.kinds.planning.watched_plan import Framework, watched_plan
 from muster.kinds.ray.operator import JOINING
+from muster.state.view.own.own_state import OwnState, Said
 from muster.state.vocabulary.coordinator import AGENT, DASHBOARD, Completeness, Coordinator, ProbeKind
 from muster.state.vocabulary.group import Group, Role
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod_spec import PodSpec, Port
 from muster.state.vocabulary.subject import Subject, title
 
+GROUP_VERSION: Final = "ray.io/v1"
+CLUSTER_LABEL: Final = "ray.io/cluster"
+GROUP_LABEL: Final = "ray.io/group"
+REPLICA_LABEL: Final = "ray.io/worker-group-replica-index"
+HOST_LABEL: Final = "ray.io/replica-host-index"
+HEAD_GROUP: Final = "headgroup"
+
 RAYCLUSTER: Final = Subject(GROUP_VERSION, "RayCluster", "rayclusters")
 FRAMEWORK: Final = Framework("kuberay", ProbeKind.RAY, RAY_PORT)
-MAX_MESSAGE: Final = 512
 
-T = TypeVar("T")
+
+class RayGroup(msgspec.Struct, frozen=True):
+    """headGroupSpec, or one of workerGroupSpecs."""
+
+    groupName: str = HEAD_GROUP
+    replicas: int | None = None
+    minReplicas: int | None = None
+    maxReplicas: int | None = None
+    numOfHosts: int | None = None
+    suspend: bool | None = None
+    rayStartParams: dict[str, str] | None = None
+    template: dict[str, Any] | None = None
+
+    @property
+    def wanted_replicas(self) -> int:
+        """How many replicas KubeRay makes now (utils.go, GetWorkerGroupDesiredReplicas)."""
+        if self.suspend:
+            return 0
+        least, most = self.minReplicas or 0, self.maxReplicas
+        wanted = max(least, self.replicas if self.replicas is not None else least)
+        return max(0, wanted if most is None else min(wanted, most))
+
+    @property
+    def hosts(self) -> int:
+        """Pods of one replica."""
+        return max(1, self.numOfHosts or 1)
+
+
+class AuthOptions(msgspec.Struct, frozen=True):
+    """How Ray checks who asks it."""
+
+    mode: str | None = None
+
+
+class RayClusterSpec(msgspec.Struct, frozen=True):
+    """RayClusterSpec v1."""
+
+    headGroupSpec: RayGroup = RayGroup()
+    workerGroupSpecs: list[RayGroup] | None = None
+    enableInTreeAutoscaling: bool | None = None
+    suspend: bool | None = None
+    authOptions: AuthOptions | None = None
 
 
 def place_of(pod: PodFacts) -> Place | None:
@@ -74,7 +104,7 @@ def place_of(pod: PodFacts) -> Place | None:
 
 def plan_of(obj: Mapping[str, Any]) -> Plan:
     """The plan of a RayCluster. Raises ``PlanError``."""
-    spec = spec_of(obj, RayClusterSpec)
+    spec = read(obj, RayClusterSpec)
     return watched_plan(
         obj,
         RAYCLUSTER,
@@ -88,23 +118,14 @@ def plan_of(obj: Mapping[str, Any]) -> Plan:
 
 def own_state(obj: Mapping[str, Any]) -> OwnState:
     """What the conditions of a RayCluster say. It never ends by itself."""
-    spec, status = obj.get("spec"), obj.get("status")
-    at = seconds_of(str(metadata_of(obj).get("creationTimestamp") or "")) or None
+    spec, at = obj.get("spec"), started_of(obj)
     if isinstance(spec, Mapping) and spec.get("suspend") is True:
         return OwnState(Said.SUSPENDED, "Suspended", "suspended by spec.suspend of the RayCluster", started_at=at)
-    failure = _condition(status, "ReplicaFailure") or _condition(status, "RayClusterReplicaFailure")
+    failure = condition_of(obj, "ReplicaFailure") or condition_of(obj, "RayClusterReplicaFailure")
     if failure is None:
         return OwnState(started_at=at)
-    why = clean(str(failure.get("message") or ""), MAX_MESSAGE)
-    return OwnState(reason=word(str(failure.get("reason") or "ReplicaFailure")), message=why, started_at=at)
-
-
-def spec_of(obj: Mapping[str, Any], kind: type[T]) -> T:
-    """The spec of an object. Raises ``PlanError``."""
-    try:
-        return read(obj, "spec", kind)
-    except msgspec.ValidationError as error:
-        raise PlanError(f"spec of the {word(str(obj.get('kind')))}: {error}") from None
+    why = clean(failure.message, MAX_MESSAGE)
+    return OwnState(reason=word(failure.reason or "ReplicaFailure"), message=why, started_at=at)
 
 
 def groups_of(spec: RayClusterSpec) -> Iterator[Group]:
@@ -166,28 +187,7 @@ def _token(spec: RayClusterSpec, head: RayGroup) -> str:
     return env.get("RAY_AUTH_TOKEN", "") if asked else ""
 
 
-def _condition(status: object, kind: str) -> Mapping[str, Any] | None:
-    """The condition of that type if it is true."""
-    rows = status.get("conditions") if isinstance(status, Mapping) else None
-    for each in rows if isinstance(rows, list) else ():
-        if isinstance(each, Mapping) and each.get("type") == kind and each.get("status") == "True":
-            return each
-    return None
-
-
 PODS: Final = PodSource("rayclusters", CLUSTER_LABEL, place_of)
-
-
-def sample_of(size: int) -> dict[str, Any]:
-    """The spec of a cluster of so many nodes, with its head."""
-    workers = {"groupName": "w", "replicas": size - 1, "maxReplicas": size - 1}
-    return {"headGroupSpec": {"rayStartParams": {}}, "workerGroupSpecs": [workers]}
-
-
-def sample_pods(cluster: str) -> tuple[Mapping[str, str], ...]:
-    """The labels of the head and one worker."""
-    head, worker = {GROUP_LABEL: HEAD_GROUP}, {GROUP_LABEL: "w", REPLICA_LABEL: "0"}
-    return tuple({CLUSTER_LABEL: cluster, **each} for each in (head, worker))
 
 
 RAYCLUSTERS: Final = WatchedKind(
@@ -200,7 +200,6 @@ RAYCLUSTERS: Final = WatchedKind(
     about="all RayClusters",
     members="by group and replica index",
     makes=("podgroup/ray-{name}-pg",),
-    sample=Sample(sample_of, sample_pods("train"), container="ray-head", controller=RAYCLUSTER.kind),
     suspend={"spec": {"suspend": True}},
     handed=SUBMITTED,
 )

@@ -78,7 +78,7 @@ def in_shell(argv: tuple[str, ...]) -> tuple[str, ...]:
 
 def memory_of(group: Group) -> int:
     """Bytes of memory of one member."""
-    return int(parse_quantity(group.resources.memory_request).value)
+    return int(parse_quantity(group.resources.memory_request))
 
 
 def _defaults(group: Group, address: str) -> Mapping[str, str]:

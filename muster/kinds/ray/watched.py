@@ -12,6 +12,7 @@ What KubeRay's own controller says of a RayJob, and what is expected of it:
 
 Traps: tests/watched_runs/kuberay.
 """
+# ruff: noqa: N815 - field names are those of the wire
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -21,51 +22,61 @@ import msgspec
 
 from muster.api.values.printable import clean, printable, word
 from muster.api.values.timestamps import seconds_of, whole_time
-from muster.kinds.declaration.watched_kind import (
-    SUBMITTED,
-    Claim,
-    OwnState,
-    Place,
-    PodFacts,
-    PodSource,
-    Said,
-    Sample,
-    WatchedKind,
-)
+from muster.kinds.declaration.plan_error import PlanError
+from muster.kinds.declaration.watched_kind import SUBMITTED, Claim, Place, PodFacts, PodSource, WatchedKind
+from muster.kinds.planning.statuses import MAX_MESSAGE, read
 from muster.kinds.planning.watched_plan import metadata_of, watched_plan
-from muster.kinds.ray.objects import (
-    CLUSTER_LABEL,
-    GROUP_VERSION,
-    ORIGIN_KIND,
-    ORIGIN_NAME,
-    RayJobSpec,
-    RayJobStatus,
-    read,
-)
 from muster.kinds.ray.raycluster import (
+    CLUSTER_LABEL,
     FRAMEWORK,
-    MAX_MESSAGE,
+    GROUP_VERSION,
     PODS,
     RAYCLUSTER,
     RAYCLUSTERS,
+    RayClusterSpec,
     autoscaled,
     coordinator_of,
     groups_of,
-    sample_of,
-    sample_pods,
-    spec_of,
 )
+from muster.state.view.own.own_state import OwnState, Said
 from muster.state.vocabulary.group import Group, Role
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod_spec import PodSpec
 from muster.state.vocabulary.rules import Gate, GateCondition
 from muster.state.vocabulary.subject import Subject, title
 
+ORIGIN_KIND: Final = "ray.io/originated-from-crd"
+ORIGIN_NAME: Final = "ray.io/originated-from-cr-name"
 RAYJOB: Final = Subject(GROUP_VERSION, "RayJob", "rayjobs")
 SUBMITTER: Final = "submitter"
 HAND_OVER: Final = "K8sJobMode"
 FAILED: Final = frozenset({"Failed", "ValidationFailed"})
 LOGS_FOLLOW: Final = ", last available logs"
+
+
+class RayJobSpec(msgspec.Struct, frozen=True):
+    """RayJobSpec v1."""
+
+    rayClusterSpec: RayClusterSpec | None = None
+    clusterSelector: dict[str, str] | None = None
+    submissionMode: str | None = None
+    suspend: bool | None = None
+    shutdownAfterJobFinishes: bool | None = None
+    ttlSecondsAfterFinished: int | None = None
+    deletionStrategy: dict[str, Any] | None = None
+
+
+class RayJobStatus(msgspec.Struct, frozen=True):
+    """RayJobStatus v1."""
+
+    jobStatus: str | None = None
+    jobDeploymentStatus: str | None = None
+    reason: str | None = None
+    message: str | None = None
+    jobId: str | None = None
+    rayClusterName: str | None = None
+    startTime: str | None = None
+    endTime: str | None = None
 
 
 def place_of(pod: PodFacts) -> Place | None:
@@ -78,7 +89,7 @@ def place_of(pod: PodFacts) -> Place | None:
 
 def plan_of(obj: Mapping[str, Any]) -> Plan:
     """The plan of a RayJob. Raises ``PlanError``."""
-    spec, status = spec_of(obj, RayJobSpec), _status(obj)
+    spec, status = read(obj, RayJobSpec), _status(obj)
     cluster = spec.rayClusterSpec
     groups = list(groups_of(cluster)) if cluster else []
     if (spec.submissionMode or HAND_OVER) == HAND_OVER:
@@ -152,8 +163,8 @@ def _message(status: RayJobStatus) -> str:
 def _clearing(obj: Mapping[str, Any], cluster: str, finished_at: float | None) -> str:
     """What becomes of its cluster after the end (rayjob_controller.go). A cluster that it borrows stays."""
     try:
-        spec = read(obj, "spec", RayJobSpec)
-    except msgspec.ValidationError:
+        spec = read(obj, RayJobSpec)
+    except PlanError:
         return ""
     if not cluster or spec.clusterSelector:
         return ""
@@ -173,16 +184,12 @@ def _camel(word_of_ray: str | None) -> str:
 def _status(obj: Mapping[str, Any]) -> RayJobStatus:
     """The status; an empty one where it cannot be read."""
     try:
-        return read(obj, "status", RayJobStatus)
+        return msgspec.convert(obj.get("status") or {}, RayJobStatus)
     except msgspec.ValidationError:
         return RayJobStatus()
 
 
 SUBMITTERS: Final = PodSource("rayjobs", ORIGIN_KIND, place_of)
-
-
-def _sample(size: int) -> dict[str, Any]:
-    return {"entrypoint": "python x.py", "submissionMode": "HTTPMode", "rayClusterSpec": sample_of(size)}
 
 
 RAYJOBS: Final = WatchedKind(
@@ -196,12 +203,6 @@ RAYJOBS: Final = WatchedKind(
     members="by group and replica index",
     epochs="its attempts",
     makes=("job/{name}",),
-    sample=Sample(
-        _sample,
-        sample_pods("train-aaaaa"),
-        container="ray-head",
-        status={"rayClusterName": "train-aaaaa", "jobId": "train-bbbbb", "jobDeploymentStatus": "Running"},
-    ),
     suspend={"spec": {"suspend": True}},
     handed=SUBMITTED,
 )

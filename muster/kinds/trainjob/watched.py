@@ -17,7 +17,7 @@ import msgspec
 
 from muster.api.values.printable import word
 from muster.kinds.declaration.plan_error import PlanError
-from muster.kinds.declaration.watched_kind import SUBMITTED, Claim, Made, OwnState, Said, Sample, WatchedKind
+from muster.kinds.declaration.watched_kind import SUBMITTED, Claim, Made, WatchedKind
 from muster.kinds.jobset import watched as jobset
 from muster.kinds.kubeflow.trainer_status import own_report
 from muster.kinds.planning.statuses import read, started_of, verdict_of
@@ -28,6 +28,7 @@ from muster.kinds.planning.watched_plan import (
     metadata_of,
     watched_plan,
 )
+from muster.state.view.own.own_state import OwnState, Said
 from muster.state.vocabulary.coordinator import ProbeKind
 from muster.state.vocabulary.group import Group, Role
 from muster.state.vocabulary.plan import Plan
@@ -126,10 +127,6 @@ def own_state(obj: Mapping[str, Any]) -> OwnState:
     return verdict_of(obj, state, VERDICTS) or state
 
 
-def _sample(size: int) -> dict[str, Any]:
-    return {"trainer": {"numNodes": size}, "runtimeRef": {"name": "torch"}}
-
-
 DECLARED: Final = (
     WatchedKind(
         TRAINJOB,
@@ -142,7 +139,6 @@ DECLARED: Final = (
         members="by replicated job, job index and completion index, the initializers last",
         epochs="as the pods show",
         makes=("jobset/{name}", "job/{name}-{group}-{job}", "podgroup/{name}"),
-        sample=Sample(_sample, jobset.pods_of(GROUP), container="node"),
         suspend={"spec": {"suspend": True}},
         handed=SUBMITTED,
         made=Made(JOBSET, jobset.plan_of, joined),

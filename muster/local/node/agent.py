@@ -27,7 +27,7 @@ from muster.kube.connection import Connection
 from muster.kube.listwatch.informer import Informer
 from muster.kube.resources import ResourceClient
 from muster.local.caller import CALLERS
-from muster.local.node.containers.commands import run_command
+from muster.local.node.containers.runner import run_command
 from muster.local.node.containers.states import INITIAL
 from muster.local.node.context import NodeContext
 from muster.local.node.isolation.cgroups import Cgroups
@@ -41,7 +41,7 @@ from muster.local.node.pods.assigned_pods import AssignedPods
 from muster.local.node.registration import Registration, machine_capacity
 from muster.local.node.scheduling.fit import amounts
 from muster.local.node.scheduling.scheduler import Scheduler
-from muster.local.node.sources.config_sources import ApiConfigSources
+from muster.local.node.sources.config_sources import ConfigSources
 
 FILTER = Path("/proc/sys/net/bridge/bridge-nf-call-iptables")
 ANSWER_SECONDS = 10.0
@@ -222,7 +222,7 @@ class NodeAgent:
             network=network,
             hosts=hosts,
             logs=self.logs,
-            sources=ApiConfigSources(api, tokens=self._tokens),
+            sources=ConfigSources(api, tokens=self._tokens),
             cgroups=cgroups,
             clock=self._clock,
             python_directory=str(Path(sys.executable).parent),

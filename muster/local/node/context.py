@@ -14,7 +14,7 @@ from muster.local.node.logs import LogStore
 from muster.local.node.network.hosts_files import HostsFiles
 from muster.local.node.network.pod_network import PodNetwork
 from muster.local.node.objects import Clock
-from muster.local.node.sources.config_sources import PodPlacement, VolumeSources
+from muster.local.node.sources.config_sources import ConfigSources, PodPlacement
 
 
 @dataclass(slots=True)
@@ -34,7 +34,7 @@ class NodeContext:
     network: PodNetwork
     hosts: HostsFiles
     logs: LogStore
-    sources: VolumeSources
+    sources: ConfigSources
     cgroups: Cgroups
     clock: Clock
     python_directory: str

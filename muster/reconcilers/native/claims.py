@@ -75,7 +75,7 @@ def differing(wanted: Mapping[str, Any], found: Mapping[str, Any], at: str = "")
 
 def _same_amount(one: object, other: object) -> bool:
     try:
-        return parse_quantity(str(one)).value == parse_quantity(str(other)).value
+        return parse_quantity(str(one)) == parse_quantity(str(other))
     except QuantityError:
         return False
 

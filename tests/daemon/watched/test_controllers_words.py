@@ -8,6 +8,7 @@ import pytest
 from muster.api.errors import Forbidden, Unreachable
 from muster.kinds.registry.watched_kinds import WATCHED_KINDS
 from tests.daemon.watched.world import World, virtually
+from tests.watched_samples import SAMPLES
 
 KINDS = [name for name, kind in WATCHED_KINDS.items() if not kind.virtual and name != "vcjobs"]
 """A Volcano Job without pods is queued until its scheduler has let it in."""
@@ -19,7 +20,7 @@ def make(world: World, name: str, status: Any = None) -> dict[str, Any]:
     kind = WATCHED_KINDS[name]
     version, plural = kind.subject.api_version, kind.subject.plural
     metadata = {"namespace": "team", "labels": {"muster.dev/observe": "yes"}}
-    body = {"apiVersion": version, "kind": kind.subject.kind, "metadata": metadata, "spec": kind.sample.spec(2)}
+    body = {"apiVersion": version, "kind": kind.subject.kind, "metadata": metadata, "spec": SAMPLES[name].spec(2)}
     return world.api.put(f"/apis/{version}/namespaces/team/{plural}/train", {**body, "status": status or {}})
 
 

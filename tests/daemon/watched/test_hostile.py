@@ -11,10 +11,11 @@ from tests.daemon.watched.test_jobs import job
 from tests.daemon.watched.test_jobs import pod as job_pod
 from tests.daemon.watched.test_labelled_pods import member
 from tests.daemon.watched.world import World, virtually
+from tests.watched_samples import SAMPLES
 
 MANY = 10**6
-HUGE: dict[str, dict[str, Any]] = {name: kind.sample.spec(MANY) for name, kind in WATCHED_KINDS.items()}
-SMALL: dict[str, dict[str, Any]] = {name: kind.sample.spec(2) for name, kind in WATCHED_KINDS.items()}
+HUGE: dict[str, dict[str, Any]] = {name: sample.spec(MANY) for name, sample in SAMPLES.items()}
+SMALL: dict[str, dict[str, Any]] = {name: sample.spec(2) for name, sample in SAMPLES.items()}
 CRDS = [name for name, kind in WATCHED_KINDS.items() if not kind.virtual]
 
 

@@ -14,6 +14,7 @@ from muster.kinds.registry.watched_kinds import WATCHED_KINDS
 from muster.metrics.runbooks import PUBLISHED
 from tests.cli.test_watched_kinds import name_of
 from tests.daemon.watched.world import World, virtually
+from tests.watched_samples import SAMPLES
 
 CODE = re.compile(r"<code>(.*?)</code>")
 HREF = re.compile(r'href="(.*?)"')
@@ -28,7 +29,7 @@ async def run(world: World, kind: str, *, image: bool = True) -> str:
 
 async def stood(world: World, kind: str) -> Daemon:
     """Return the musterd that has watched such a run for minutes."""
-    wanted, subject = WATCHED_KINDS[kind].sample, WATCHED_KINDS[kind].subject
+    wanted, subject = SAMPLES[kind], WATCHED_KINDS[kind].subject
     if kind != "pods":
         world.serve(kind)
     daemon = await world.daemon("all")

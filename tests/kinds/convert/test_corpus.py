@@ -30,7 +30,7 @@ def converted(name: str) -> Conversion:
 def planned(found: Conversion) -> Plan:
     loaded = load_manifest(yaml.safe_dump(found.document))
     assert loaded.name is not None
-    return plan_of(Experiment("u-1", loaded.name, "default", 1, "1", "", None, loaded.spec))
+    return plan_of(Experiment("u-1", loaded.name, "default", 1, None, loaded.spec))
 
 
 def test_there_is_a_manifest_of_every_kind() -> None:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from muster.kinds.jax import plan as jaxjob
+from muster.kinds.jax import run as jaxjob
 from muster.kinds.registry.run_kinds import RUN_KINDS
 from muster.reconcilers.render.pod import render_pod
 from muster.state.vocabulary.coordinator import ProbeKind

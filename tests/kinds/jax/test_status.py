@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from muster.kinds.jax import plan as jaxjob
+from muster.kinds.jax import run as jaxjob
 from muster.kinds.jax.run import BACKOFF, DEADLINE, status_of
 from muster.state.vocabulary.record import Phase
 from tests.builders import edited

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from muster.kinds.jobset.plan import plan_of
+from muster.kinds.jobset.run import plan_of
 from tests.kinds.jobset.jobsets import Object, job, jobset
 
 TWO = {"completions": 2, "parallelism": 2, "backoffLimit": 0}

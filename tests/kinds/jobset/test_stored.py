@@ -14,7 +14,7 @@ import pytest
 from muster.api.manifest.problems import SpecError
 from muster.kinds.jax.jaxjob import parse_jaxjob
 from muster.kinds.jobset.checks import parse_jobset
-from muster.kinds.jobset.plan import plan_of
+from muster.kinds.jobset.run import plan_of
 from muster.state.vocabulary.plan import Plan
 from tests.builders import edited
 from tests.kinds.jobset.jobsets import Object, job, jobset

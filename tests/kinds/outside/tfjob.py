@@ -3,13 +3,11 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from muster.kinds.declaration.watched_kind import PodSource, Sample, WatchedKind, own_name
+from muster.kinds.declaration.watched_kind import PodSource, WatchedKind, own_name
 from muster.kinds.kubeflow.watched import (
     API_VERSION,
-    INDEX,
     LABEL,
     SUSPEND,
-    TYPE,
     groups_of,
     place_in,
     replicas_of,
@@ -46,12 +44,6 @@ DECLARED: Final = (
         level=1,
         about="all TFJobs",
         members="by type and replica index",
-        sample=Sample(
-            lambda size: {FIELD: {"Chief": {}, "Worker": {"replicas": size - 1}}},
-            ({LABEL: "train", TYPE: "chief", INDEX: "0"}, {LABEL: "train", TYPE: "worker", INDEX: "0"}),
-            container="tensorflow",
-            controller=TFJOB.kind,
-        ),
         suspend=SUSPEND,
     ),
 )

@@ -7,6 +7,7 @@ import pytest
 from muster.kinds.planning.complaints import complaint, state_of
 from muster.kinds.registry.watched_kinds import WATCHED_KINDS
 from muster.state.view.own.own_state import Said
+from tests.watched_samples import SAMPLES
 
 TIME = "2026-01-01T00:00:00Z"
 
@@ -58,7 +59,7 @@ def test_an_odd_status_complains_of_nothing(status: object) -> None:
 def test_a_complaint_of_any_kind_is_a_remark_and_no_verdict(name: str) -> None:
     kind = WATCHED_KINDS[name]
     status = {"conditions": [condition("Created", "False", "JobsBuildFailed")]}
-    obj = {"metadata": {"name": "run"}, "spec": kind.sample.spec(3), "status": status}
+    obj = {"metadata": {"name": "run"}, "spec": SAMPLES[name].spec(3), "status": status}
     state = state_of(kind, obj)
     assert state.said is Said.NOTHING
     assert state.remark is not None

@@ -4,6 +4,7 @@ import pytest
 
 from muster.kinds.planning.parts import MOST, Part, parts_of
 from muster.kinds.registry.watched_kinds import WATCHED_KINDS
+from tests.watched_samples import SAMPLES
 
 EXPECTED = {
     "rayjobs": ("rayjob/run", "raycluster/train-aaaaa", "job/run"),
@@ -21,9 +22,9 @@ EXPECTED = {
 
 
 def parts(name: str, *claims: str) -> tuple[Part, ...]:
-    kind = WATCHED_KINDS[name]
-    metadata = {"name": "run", "namespace": "team", "uid": "u", "annotations": dict(kind.sample.annotations)}
-    obj = {"kind": kind.subject.kind, "metadata": metadata, "spec": kind.sample.spec(3), "status": kind.sample.status}
+    kind, sample = WATCHED_KINDS[name], SAMPLES[name]
+    metadata = {"name": "run", "namespace": "team", "uid": "u", "annotations": dict(sample.annotations)}
+    obj = {"kind": kind.subject.kind, "metadata": metadata, "spec": sample.spec(3), "status": sample.status}
     owners = claims or tuple(each.owner for each in kind.claims(obj))
     return parts_of(kind, kind.plan_of(obj), owners, 0)
 

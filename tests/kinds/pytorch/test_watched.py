@@ -7,10 +7,11 @@ import pytest
 import yaml
 
 from muster.kinds.declaration.plan_error import PlanError
-from muster.kinds.declaration.watched_kind import Place, PodFacts, Said
+from muster.kinds.declaration.watched_kind import Place, PodFacts
 from muster.kinds.kubeflow.watched import INDEX, LABEL, TYPE
 from muster.kinds.pytorch import watched
 from muster.kinds.registry.watched_kinds import WATCHED_KINDS
+from muster.state.view.own.own_state import Said
 from muster.state.vocabulary.coordinator import ProbeKind
 
 KIND = WATCHED_KINDS["pytorchjobs"]

@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 
 from muster.kinds.declaration.plan_error import PlanError
-from muster.kinds.declaration.watched_kind import Place, PodFacts, Said
+from muster.kinds.declaration.watched_kind import Place, PodFacts
 from muster.kinds.ray.raycluster import own_state, place_of, plan_of
+from muster.state.view.own.own_state import Said
 from muster.state.vocabulary.coordinator import Completeness, ProbeKind
 from muster.state.vocabulary.plan import Engine
 
@@ -94,7 +95,7 @@ def test_with_an_autoscaler_its_latest_wish_is_expected_and_said() -> None:
 
 
 def test_a_spec_of_other_types_gives_no_plan() -> None:
-    with pytest.raises(PlanError, match=r"RayCluster: Expected `int \| null`, got `str` - at .*replicas"):
+    with pytest.raises(PlanError, match=r"spec: Expected `int \| null`, got `str` - at .*replicas"):
         plan_of(cluster(group("w", "two")))  # type: ignore[arg-type]
 
 

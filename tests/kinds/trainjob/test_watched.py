@@ -9,6 +9,7 @@ from muster.api.conditions import ConditionType
 from muster.client.watched import look, read
 from muster.kinds.jobset import watched as jobset
 from muster.kinds.registry.watched_kinds import WATCHED_KINDS
+from muster.kinds.trainjob.watched import joined
 from muster.state.vocabulary.coordinator import ProbeKind
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.record import Phase
@@ -54,7 +55,7 @@ def a_jobset(*parts: dict[str, Any]) -> dict[str, Any]:
 
 
 def planned(obj: dict[str, Any], *parts: dict[str, Any]) -> Plan:
-    return KIND.planned(obj, jobset.plan_of(a_jobset(*parts)))
+    return joined(KIND.plan_of(obj), jobset.plan_of(a_jobset(*parts)))
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,7 @@ from typing import Final
 
 from muster.api.manifest.error_text import Loc
 from muster.api.manifest.problems import path, quoted
-from muster.api.manifest.yaml.reader import Entry, Mapping, Node, Scalar, Sequence, plain
-from muster.api.manifest.yaml.tree import tree_of
+from muster.api.manifest.yaml.reader import Entry, Mapping, Node, Scalar, Sequence, plain, tree_of
 from muster.api.names import PRIORITY_LABEL, QUEUE_LABEL
 from muster.api.values.quantities import QuantityError, parse_quantity
 
@@ -108,7 +107,7 @@ def _container(node: Mapping, loc: Loc, share: Share) -> Iterator[str]:
             if stated is None or not isinstance(stated.node, Scalar):
                 continue
             try:
-                over = parse_quantity(stated.node.raw).value > most
+                over = parse_quantity(stated.node.raw) > most
             except QuantityError:
                 continue  # it is refused when it is loaded
             if over:

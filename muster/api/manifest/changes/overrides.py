@@ -12,8 +12,7 @@ from typing import Final
 from muster.api.manifest.error_text import Loc, known_fields
 from muster.api.manifest.experiment import ExperimentSpec
 from muster.api.manifest.problems import ManifestError, Problem, nearest, path, quoted
-from muster.api.manifest.yaml.reader import Entry, Mapping, Node, Scalar, Sequence, plain, read_yaml
-from muster.api.manifest.yaml.tree import tree_of
+from muster.api.manifest.yaml.reader import Entry, Mapping, Node, Scalar, Sequence, plain, read_yaml, tree_of
 from muster.api.names import AICHOR_KIND, KIND
 
 _PART: Final = re.compile(r"""\.?([^.\[\]=]+)|\[(\d{1,6})\]|\[(?:"([^"\]]+)"|'([^'\]]+)')\]""")

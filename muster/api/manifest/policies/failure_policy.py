@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 from pydantic import AfterValidator, Field
 
 from muster.api.manifest.operators import operators
-from muster.api.manifest.policies.gates import Refused
-from muster.api.manifest.problems import nearest
+from muster.api.manifest.problems import Refused, nearest
 from muster.api.values.fields import TEXT, WORD, Count, GroupName, Shape, Word, Wrong, limited, listed
 from muster.api.values.patterns import MAX_PATTERN, PatternError, compiled
 

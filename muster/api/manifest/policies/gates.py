@@ -5,20 +5,28 @@ an experiment that waits forever looks like one that is slow.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 from pydantic import Field
 
-from muster.api.manifest.depends_on import MAX_GATES
 from muster.api.manifest.operators import operators
-from muster.api.manifest.problems import nearest
+from muster.api.manifest.problems import Refused, nearest
 from muster.api.values.fields import GroupName, Shape, listed
 
 if TYPE_CHECKING:
     from muster.api.manifest.groups import Group
 
-Loc = tuple[str | int, ...]
+MAX_GATES: Final = 32
+
+
+class DependsOn(Shape):
+    """Another type that must have come so far before pods of this one are created."""
+
+    group: GroupName = Field(description="The awaited type.")
+    status: Literal["Created", "Ready", "Complete", "Serving"] = Field(
+        description="Created: all its pods exist. Ready: all are ready, or have succeeded. Complete (jobset only): all "
+        "have succeeded. Serving: its rank 0 answers as the coordinator."
+    )
 
 
 class SuccessPolicy(Shape):
@@ -28,15 +36,6 @@ class SuccessPolicy(Shape):
     targets: Annotated[tuple[GroupName, ...], listed(MAX_GATES)] = Field(
         (), description="Types whose jobs count; absent: every type."
     )
-
-
-@dataclass(frozen=True, slots=True)
-class Refused:
-    """A gate or a target that cannot be used: where it stands in the spec, why, and what to do about it."""
-
-    loc: Loc
-    message: str
-    hint: str
 
 
 def refused_gates(operator: str, groups: tuple["Group", ...], *, coordinator_first: bool) -> Iterator[Refused]:

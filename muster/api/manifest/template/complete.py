@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from muster.api.manifest.problems import nearest
+from muster.api.manifest.problems import Refused, nearest
 from muster.api.manifest.template.values import is_reserved_volume
 from muster.api.names import CONTAINER
 
@@ -25,33 +25,24 @@ class Written:
     merged: tuple[Mapping[str, Any], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Missing:
-    """Something that is missing, and what to do about it."""
-
-    loc: Loc
-    message: str
-    hint: str
-
-
-def missing(written: Iterable[Written]) -> list[Missing]:
+def missing(written: Iterable[Written]) -> list[Refused]:
     """Everything that is missing, in the order of the templates."""
     return [found for each in written for kind in _LISTS for found in _of_list(each, kind)]
 
 
-def _of_list(written: Written, kind: str) -> Iterator[Missing]:
+def _of_list(written: Written, kind: str) -> Iterator[Refused]:
     for number, container in enumerate(_named(written.template, kind)):
         loc = (*written.loc, "spec", kind, number)
         name = container["name"]
         if name != CONTAINER and not all(_has_image(merged, kind, name) for merged in written.merged):
-            yield Missing(loc, f"container {name} has no image", "write image")
+            yield Refused(loc, f"container {name} has no image", "write image")
         for place, mount in enumerate(container.get("volumeMounts", ())):
             volume = mount["name"]
             known = [_volumes(merged) for merged in written.merged]
             if not is_reserved_volume(volume) and not all(volume in names for names in known):
                 close = nearest(volume, {name for names in known for name in names})
                 hint = f"did you mean {close}?" if close else "add it to spec.volumes of the template"
-                yield Missing((*loc, "volumeMounts", place, "name"), f"there is no volume {volume}", hint)
+                yield Refused((*loc, "volumeMounts", place, "name"), f"there is no volume {volume}", hint)
 
 
 def _named(template: Mapping[str, Any], kind: str) -> Sequence[Mapping[str, Any]]:

@@ -94,6 +94,15 @@ def plain(node: Node) -> Any:
     return node.value
 
 
+def tree_of(value: Any) -> Node:
+    """Plain data as a tree at line 0, which is no place: a value of the command line, a converted manifest."""
+    if isinstance(value, dict):
+        return Mapping(0, 0, {key: Entry(0, 0, tree_of(inner)) for key, inner in value.items()})
+    if isinstance(value, list | tuple):
+        return Sequence(0, 0, [tree_of(inner) for inner in value])
+    return Scalar(0, 0, value, "" if value is None else str(value))
+
+
 class _Stop(Exception):
     """Carries the problem that ends reading."""
 

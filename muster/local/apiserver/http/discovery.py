@@ -35,7 +35,7 @@ def api_versions(resources: list[Resource]) -> dict[str, list[str]]:
     return found
 
 
-def one_group(group: str, versions: list[str]) -> Json:
+def _group(group: str, versions: list[str]) -> Json:
     """An APIGroup."""
     listed = [{"groupVersion": f"{group}/{version}", "version": version} for version in versions]
     return {"kind": "APIGroup", "apiVersion": "v1", "name": group, "versions": listed, "preferredVersion": listed[0]}
@@ -43,7 +43,7 @@ def one_group(group: str, versions: list[str]) -> Json:
 
 def groups(registry: Registry) -> Json:
     """The APIGroupList of /apis."""
-    groups = [one_group(g, v) for g, v in api_versions(registry.all()).items() if g]
+    groups = [_group(g, v) for g, v in api_versions(registry.all()).items() if g]
     return {"kind": "APIGroupList", "apiVersion": "v1", "groups": groups}
 
 

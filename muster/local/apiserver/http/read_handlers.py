@@ -164,7 +164,6 @@ class Watch:
 
 _WATCH_SECONDS = 1800.0
 _WRITE_SECONDS = 30.0
-_MATCHES = ("", "Exact", "NotOlderThan")
 
 
 class ReadHandlers:
@@ -185,7 +184,7 @@ class ReadHandlers:
 
     async def get(self, _request: web.BaseRequest, info: RequestInfo, query: Query) -> web.StreamResponse:
         """Get one object."""
-        self._asked_version(query)
+        self._refuse_later_version(query)
         stored = self._store.get(info.resource, info.namespace, info.name)
         return json_reply(stored.data)
 
@@ -200,49 +199,35 @@ class ReadHandlers:
         token = query.text("continue")
         history = self._store.versions.history(info.resource.group_resource)
         version = self._store.versions.version
-        asked = self._asked_version(query)
+        self._refuse_later_version(query)
         found = self._store.list(info.resource, info.namespace, selector)
         if token:
             version, namespace, name = read_continue(token)
-            if asked:
-                raise bad_request("specifying resource version is not allowed when using continue")
             if version < history.compacted:
                 message = "The provided continue parameter is too old to display a consistent list result; list again"
                 raise ApiError(410, "Expired", message)
             found = [s for s in found if (s.namespace, s.name) > (namespace, name)]
-        elif asked and query.text("resourceVersionMatch") == "Exact":
-            if history.position(asked) != history.end:
-                raise expired(asked, version)
-            version = asked
         metadata: Json = {"resourceVersion": str(version)}
         if limit and len(found) > limit:
             last = found[limit - 1]
             metadata["continue"] = continue_token(version, last.namespace, last.name)
-            if not selector.labels and not selector.fields:
-                metadata["remainingItemCount"] = len(found) - limit
             found = found[:limit]
         return json_reply(list_of(info.resource, found, metadata))
 
     async def watch(self, request: web.BaseRequest, info: RequestInfo, query: Query) -> web.StreamResponse:
         """Stream changes. A client that reads nothing for 30 s is disconnected."""
         timeout = query.number("timeoutSeconds")
-        version = self._watch_version(query)
         initial = query.flag("sendInitialEvents")
         bookmarks = query.flag("allowWatchBookmarks")
-        match = query.text("resourceVersionMatch")
-        if initial and (match != "NotOlderThan" or not bookmarks):
+        if initial and (query.text("resourceVersionMatch") != "NotOlderThan" or not bookmarks):
             raise bad_request(
                 "sendInitialEvents needs resourceVersionMatch=NotOlderThan and allowWatchBookmarks=true beside it"
-            )
-        if match and "sendInitialEvents" not in query.values:
-            raise bad_request(
-                "resourceVersionMatch: Forbidden: it is forbidden for watch unless sendInitialEvents is set"
             )
         watch = Watch(
             WatchRequest(
                 resource=info.resource,
                 selector=self.selector(info, query),
-                version=version,
+                version=query.number("resourceVersion") or None,
                 bookmarks=bookmarks,
                 initial_events=initial,
                 timeout=float(timeout) if timeout else _WATCH_SECONDS,
@@ -272,19 +257,8 @@ class ReadHandlers:
                 request.transport.abort()
         return response
 
-    def _asked_version(self, query: Query) -> int:
-        version = query.number("resourceVersion") or 0
-        match = query.text("resourceVersionMatch")
-        if match not in _MATCHES:
-            raise bad_request(f'resourceVersionMatch: Unsupported value: "{match}"')
-        if match and not query.text("resourceVersion"):
-            raise bad_request(
-                "resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden unless resourceVersion is provided"
-            )
-        current = self._store.versions.version
+    def _refuse_later_version(self, query: Query) -> None:
+        """A read is of the present state, which no client may have asked to be newer."""
+        version, current = query.number("resourceVersion") or 0, self._store.versions.version
         if version > current:
             raise too_large(version, current)
-        return version
-
-    def _watch_version(self, query: Query) -> int | None:
-        return query.number("resourceVersion") or None

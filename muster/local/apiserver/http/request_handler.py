@@ -100,11 +100,6 @@ class RequestHandler:
                 return json_reply(encode(discovery.groups(self._registry)))
             case ["api", "v1"]:
                 return json_reply(encode(discovery.resources(self._registry, "", "v1")))
-            case ["apis", group]:
-                versions = discovery.api_versions(self._registry.all()).get(group)
-                if not versions:
-                    raise unknown_path()
-                return json_reply(encode(discovery.one_group(group, versions)))
             case ["apis", group, version]:
                 if version not in discovery.api_versions(self._registry.all()).get(group, ()):
                     raise unknown_path()
@@ -117,8 +112,6 @@ class RequestHandler:
                 if version not in discovery.api_versions(self._registry.all()).get(group, ()):
                     raise unknown_path()
                 return json_reply(encode(discovery.openapi_document(self._registry, group, version)))
-            case []:
-                return json_reply(encode({"paths": ["/api", "/apis", "/healthz", "/openapi/v3", "/version"]}))
         return None
 
     def _verb(self, request: web.BaseRequest, info: RequestInfo, query: Query) -> Handler:

@@ -1,10 +1,9 @@
 """`Resource`, one served resource in one version; the table of the built-in ones, and the registry with CRDs' ones."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from muster.local.apiserver.errors import Cause, unknown_path
+from muster.local.apiserver.errors import unknown_path
 from muster.local.apiserver.storage.stored_objects import GroupResource
 
 Json = dict[str, Any]
@@ -13,14 +12,10 @@ ALL_VERBS = ("create", "delete", "get", "list", "patch", "update", "watch")
 
 @dataclass(frozen=True, slots=True)
 class CrdVersion:
-    """What a CRD declares for one version.
-
-    `check` validates an object by the schema. Nothing evaluates CEL rules here: `muster lint` has what they say.
-    """
+    """What a CRD declares for one version. Objects are pruned by the schema and get its defaults; nothing else."""
 
     schema: Json
     crd_name: str
-    check: Callable[[Json], list[Cause]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,30 +55,9 @@ class Resource:
         return "status" in self.subresources
 
 
-def _builtin(
-    api_version: str,
-    plural: str,
-    kind: str,
-    short: str = "",
-    *,
-    namespaced: bool = True,
-    categories: tuple[str, ...] = (),
-    subresources: tuple[str, ...] = (),
-    verbs: tuple[str, ...] = ALL_VERBS,
-) -> Resource:
+def _builtin(api_version: str, plural: str, kind: str, short: str = "", **more: Any) -> Resource:
     group, _, version = api_version.rpartition("/")
-    return Resource(
-        group=group,
-        version=version,
-        plural=plural,
-        kind=kind,
-        namespaced=namespaced,
-        singular=kind.lower(),
-        short_names=tuple(short.split()),
-        categories=categories,
-        subresources=subresources,
-        verbs=verbs,
-    )
+    return Resource(group, version, plural, kind, singular=kind.lower(), short_names=tuple(short.split()), **more)
 
 
 _REVIEW = ("create",)

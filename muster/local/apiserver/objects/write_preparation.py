@@ -5,7 +5,7 @@ from typing import Any
 
 from muster.api.values.timestamps import whole_time
 from muster.local.apiserver.errors import Cause, bad_request, forbidden
-from muster.local.apiserver.kinds import pods, services
+from muster.local.apiserver.kinds import pods
 from muster.local.apiserver.kinds.resources import Resource
 from muster.local.apiserver.objects import metadata
 from muster.local.apiserver.objects.options import WriteOptions
@@ -37,7 +37,7 @@ def replacement(
     read_strictly(resource, obj, options)
     metadata.prepare_for_update(resource, obj, old, stored, needs_version=needs_version)
     obj = _writable(resource, obj, old, options.subresource)
-    validation.set_defaults(resource, obj, old)
+    validation.set_defaults(resource, obj)
     validation.raise_if_invalid(resource, obj, validation.check(resource, obj, old))
     _refuse_new_finalizers(resource, obj, old)
     if "generation" in old["metadata"] and metadata.spec_changed(resource, obj, old):
@@ -102,9 +102,6 @@ def admit(resource: Resource, obj: Json, versions: VersionedStore) -> None:
                     why = f"no PriorityClass with name {wanted} was found"
                     raise forbidden("pods", obj["metadata"].get("name", ""), why)
                 obj["spec"]["priority"] = found.object().get("value", 0)
-        case ("", "services"):
-            taken = {str(stored.object()["spec"].get("clusterIP")) for stored in versions.scan(resource.group_resource)}
-            services.allocate(obj, taken)
 
 
 def merge_patch(target: Any, patch: Any) -> Any:

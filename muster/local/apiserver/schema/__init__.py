@@ -1,4 +1,4 @@
-"""Schemas: of built-in kinds, of custom resources and their CEL rules, and the OpenAPI documents that kubectl reads.
+"""Schemas: of built-in kinds and of custom resources.
 
 `validation` applies them to an object before it is stored.
 """

@@ -6,7 +6,7 @@ from muster.local.apiserver.errors import Cause, required, unsupported, wrong
 from muster.local.apiserver.kinds.metadata_validation import label_1035, subdomain
 from muster.local.apiserver.kinds.resources import CrdVersion, Resource
 from muster.local.apiserver.schema.builtin_schemas import schema
-from muster.local.apiserver.schema.structural_schemas import make_schema_validator, missing, schema_faults
+from muster.local.apiserver.schema.structural_schemas import missing
 
 Json = dict[str, Any]
 CRD_RESOURCE = ("apiextensions.k8s.io", "customresourcedefinitions")
@@ -44,7 +44,6 @@ def check(crd: Json) -> list[Cause]:
         root = (version.get("schema") or {}).get("openAPIV3Schema") or {}
         if root.get("type") != "object":
             causes.append(required(f"{where}.schema.openAPIV3Schema", "a schema of type object is required"))
-        causes += schema_faults(root, f"{where}.schema.openAPIV3Schema")
     return causes
 
 
@@ -84,5 +83,5 @@ def resource(crd: Json) -> Resource:
         short_names=tuple(names.get("shortNames") or ()),
         categories=tuple(names.get("categories") or ()),
         subresources=("status",) if "status" in (version.get("subresources") or {}) else (),
-        custom=CrdVersion(declared, crd["metadata"]["name"], make_schema_validator(declared)),
+        custom=CrdVersion(declared, crd["metadata"]["name"]),
     )

@@ -1,20 +1,12 @@
-"""Structural schemas: pruning, decoding, defaulting and validation of objects by the schema of their kind.
+"""Structural schemas: pruning, decoding and defaulting of objects by the schema of their kind.
 
 Rules from the Kubernetes documentation (custom resources, "Specifying a structural schema") and from apiextensions
-pkg/apiserver/{schema,validation}. A library validates custom resources by OpenAPI 3.0.
+pkg/apiserver/schema. The values of custom resources are not checked by it: `muster lint` and the daemon do that.
 """
 
 import copy
-import functools
-import itertools
-import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
-
-import msgspec
-
-from muster.local.apiserver.errors import Cause, required, unsupported, wrong
-from muster.local.apiserver.schema.builtin_schemas import schema as model
 
 Json = dict[str, Any]
 _EMBEDDED = ("apiVersion", "kind", "metadata")
@@ -27,14 +19,18 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "string": (str,),
 }
 _GO_NAMES = {dict: "object", list: "array", str: "string", bool: "bool", int: "number", float: "number"}
-_CAUSES_SHOWN = 20
-_NOT_IN_OPENAPI = ("description", "default", "example", "format", "title")
+
+
+def _properties(schema: Json) -> Json:
+    """The schemas of the fields. Below `items` and `additionalProperties` a CRD may hold anything."""
+    found = schema.get("properties")
+    return {name: inner for name, inner in found.items() if isinstance(inner, dict)} if isinstance(found, dict) else {}
 
 
 def _below(value: Any, schema: Json) -> Iterator[tuple[Any, Any, Json]]:
     """What a value holds that its schema describes: key or index, the field or item, and the schema of that."""
     if isinstance(value, dict):
-        properties: Json = schema.get("properties") or {}
+        properties = _properties(schema)
         for key in list(value):
             inner = properties.get(key) or schema.get("additionalProperties")
             if isinstance(inner, dict):
@@ -53,7 +49,7 @@ def prune(value: Any, schema: Json, path: str = "", *, embedded: bool = False) -
     lost: list[str] = []
     keep = schema.get("x-kubernetes-preserve-unknown-fields") or schema.get("additionalProperties")
     if isinstance(value, dict) and not keep:
-        known = {*(schema.get("properties") or ()), *(_EMBEDDED if embedded else ())}
+        known = {*_properties(schema), *(_EMBEDDED if embedded else ())}
         for key in [each for each in value if each not in known]:
             del value[key]
             lost.append(_at(path, key))
@@ -66,7 +62,7 @@ def prune(value: Any, schema: Json, path: str = "", *, embedded: bool = False) -
 def fill_defaults(value: Any, schema: Json) -> None:
     """Set the defaults of fields that are missing (or null where null is not allowed), in place."""
     if isinstance(value, dict):
-        for key, inner in (schema.get("properties") or {}).items():
+        for key, inner in _properties(schema).items():
             absent = key not in value or (value[key] is None and not inner.get("nullable"))
             if absent and "default" in inner:
                 value[key] = copy.deepcopy(inner["default"])
@@ -101,81 +97,3 @@ def missing(value: Any, shape: Json, path: str) -> list[str]:
     for key, item, inner in _below(value, shape):
         found += missing(item, inner, _at(path, key))
     return found
-
-
-def schema_faults(schema: Any, where: str, *, typed: bool = True) -> list[Cause]:
-    """Validate a schema: nested schemas must be objects with known types.
-
-    `typed` means that the schema was checked against its model. The model leaves items and additionalProperties open,
-    so these are checked against it here.
-    """
-    if not isinstance(schema, dict):
-        return [wrong(where, _shown(schema), "must be a schema, which is an object")]
-    causes = [] if typed else [wrong(where, "...", fault) for fault in decode_types(schema, model("V1JSONSchemaProps"))]
-    if causes:
-        return causes
-    kind = schema.get("type")
-    if kind is not None and kind not in _TYPES:
-        causes.append(unsupported(f"{where}.type", kind, tuple(_TYPES)))
-    for name, below in (schema.get("properties") or {}).items():
-        causes += schema_faults(below, f"{where}.properties[{name}]")
-    for name in ("additionalProperties", "items"):
-        below = schema.get(name)
-        if below is not None and not (name == "additionalProperties" and isinstance(below, bool)):
-            causes += schema_faults(below, f"{where}.{name}", typed=False)
-    return causes
-
-
-def _plain(schema: Any) -> Any:
-    """The schema in OpenAPI 3.0: the x-kubernetes extensions are removed, int-or-string is translated."""
-    if isinstance(schema, list):
-        return [_plain(s) for s in schema]
-    if not isinstance(schema, dict):
-        return schema
-    kept: Json = {}
-    for key, value in schema.items():
-        if key.startswith("x-kubernetes-") or key in _NOT_IN_OPENAPI or (key == "pattern" and not _readable(value)):
-            continue
-        if key in ("properties", "patternProperties") and isinstance(value, dict):
-            kept[key] = {name: _plain(inner) for name, inner in value.items()}
-        elif key in ("items", "additionalProperties", "not", "allOf", "anyOf", "oneOf"):
-            kept[key] = _plain(value)
-        else:
-            kept[key] = value
-    if schema.get("x-kubernetes-int-or-string"):
-        kept.pop("type", None)
-        kept["allOf"] = [*kept.get("allOf", ()), {"anyOf": [{"type": "integer"}, {"type": "string"}]}]
-    return kept
-
-
-def _readable(pattern: str) -> bool:
-    """Whether Python has the classes of a pattern of Go's RE2. One that it cannot read is not enforced here."""
-    try:
-        re.compile(pattern)
-    except re.error:
-        return False
-    return True
-
-
-def _shown(value: Any) -> str:
-    text = msgspec.json.encode(value).decode()
-    return text if len(text) <= 200 else text[:200] + "..."
-
-
-def _cause(error: Any) -> Cause:
-    path = functools.reduce(_at, error.absolute_path, "")
-    if error.validator == "required":
-        return required(_at(path, next(name for name in error.validator_value if name not in error.instance)))
-    return wrong(path, _shown(error.instance), f"breaks the rule {error.validator}: {_shown(error.validator_value)}")
-
-
-def make_schema_validator(schema: Json) -> Callable[[Json], list[Cause]]:
-    """A function that validates an object by a schema. The validator is created at its first use."""
-
-    @functools.cache
-    def compiled() -> Any:
-        from openapi_schema_validator import OAS30Validator
-
-        return OAS30Validator(_plain(schema))
-
-    return lambda obj: [_cause(error) for error in itertools.islice(compiled().iter_errors(obj), _CAUSES_SHOWN)]

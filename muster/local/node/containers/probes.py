@@ -7,31 +7,14 @@ readiness probe only sets its readiness.
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import aiohttp
 
 from muster.local.node.objects import Object
 
-
-class Prober(Protocol):
-    """The container, as its probes use it."""
-
-    async def execute(self, command: list[str], timeout: float) -> int:
-        """Run a command in the container and return its exit code. Raises TimeoutError."""
-        ...
-
-    def on_ready(self, ready: bool) -> None:
-        """The readiness probe has changed its result."""
-        ...
-
-    def on_started(self) -> None:
-        """The startup probe has succeeded."""
-        ...
-
-    def on_failed(self, kind: str) -> None:
-        """A startup or liveness probe has reached its failure threshold."""
-        ...
+if TYPE_CHECKING:
+    from muster.local.node.containers.runner import ContainerRunner
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,22 +39,22 @@ class ProbeTiming:
         )
 
 
-async def watch_container(container: Object, address: str, prober: Prober) -> None:
+async def watch_container(container: Object, address: str, runner: "ContainerRunner") -> None:
     """Run the probes until cancelled, or until one has ended the container."""
     startup = container.get("startupProbe")
-    if startup and not await _until_settled(startup, _make_probe(startup, container, address, prober)):
-        prober.on_failed("Startup")
+    if startup and not await _until_settled(startup, _make_probe(startup, container, address, runner)):
+        runner.on_failed("Startup")
         return
-    prober.on_started()
+    runner.on_started()
     async with asyncio.TaskGroup() as probes:
         if readiness := container.get("readinessProbe"):
-            run_probe = _make_probe(readiness, container, address, prober)
-            probes.create_task(_repeat(readiness, run_probe, prober.on_ready), name="readiness-probe")
+            run_probe = _make_probe(readiness, container, address, runner)
+            probes.create_task(_repeat(readiness, run_probe, runner.on_ready), name="readiness-probe")
         else:
-            prober.on_ready(True)
+            runner.on_ready(True)
         if liveness := container.get("livenessProbe"):
-            run_probe = _make_probe(liveness, container, address, prober)
-            probes.create_task(_liveness(liveness, run_probe, prober), name="liveness-probe")
+            run_probe = _make_probe(liveness, container, address, runner)
+            probes.create_task(_liveness(liveness, run_probe, runner), name="liveness-probe")
 
 
 async def _until_settled(probe: Object, run_probe: Callable[[], Awaitable[bool]]) -> bool:
@@ -102,7 +85,7 @@ async def _repeat(probe: Object, run_probe: Callable[[], Awaitable[bool]], repor
         await asyncio.sleep(timing.period)
 
 
-async def _liveness(probe: Object, run_probe: Callable[[], Awaitable[bool]], prober: Prober) -> None:
+async def _liveness(probe: Object, run_probe: Callable[[], Awaitable[bool]], runner: "ContainerRunner") -> None:
     dead = asyncio.Event()
 
     def report(alive: bool) -> None:
@@ -115,17 +98,19 @@ async def _liveness(probe: Object, run_probe: Callable[[], Awaitable[bool]], pro
     finally:
         repeating.cancel()
         await asyncio.gather(repeating, return_exceptions=True)
-    prober.on_failed("Liveness")
+    runner.on_failed("Liveness")
 
 
-def _make_probe(probe: Object, container: Object, address: str, prober: Prober) -> Callable[[], Awaitable[bool]]:
+def _make_probe(
+    probe: Object, container: Object, address: str, runner: "ContainerRunner"
+) -> Callable[[], Awaitable[bool]]:
     timeout = ProbeTiming.of(probe).timeout
 
     async def run_probe() -> bool:
         try:
             async with asyncio.timeout(timeout):
                 if command := (probe.get("exec") or {}).get("command"):
-                    return await prober.execute([str(part) for part in command], timeout) == 0
+                    return await runner.execute([str(part) for part in command], timeout) == 0
                 if action := probe.get("tcpSocket"):
                     return await _connects(str(action.get("host") or address), _port(action, container))
                 if action := probe.get("httpGet"):

@@ -6,7 +6,7 @@ alternate between ErrImagePull and ImagePullBackOff.
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from muster.api.values.quantities import QuantityError, parse_quantity
@@ -56,20 +56,14 @@ def pull_back_off(image: str) -> tuple[str, str]:
 _LABEL = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
 
 
-def rewrite(text: str, namespace: str, subdomains: Iterable[str], address_of: Callable[[str], str]) -> str:
+def rewrite(text: str, namespace: str, subdomain: str, address_of: Callable[[str], str]) -> str:
     """`text` with every name of a pod replaced by `address_of("host.sub")`.
 
     A name is `<hostname>.<subdomain>[.<namespace>[.svc[.cluster.local]]]`.
     """
-    for subdomain in subdomains:
-        suffix = rf"(?:\.{re.escape(namespace)}(?:\.svc(?:\.{re.escape(DOMAIN.removeprefix('svc.'))})?)?)?"
-        pattern = rf"(?<![A-Za-z0-9.-])({_LABEL})\.{re.escape(subdomain)}{suffix}(?![A-Za-z0-9-]|\.[A-Za-z0-9])"
-
-        def address(match: re.Match[str], subdomain: str = subdomain) -> str:
-            return address_of(f"{match.group(1)}.{subdomain}")
-
-        text = re.sub(pattern, address, text)
-    return text
+    suffix = rf"(?:\.{re.escape(namespace)}(?:\.svc(?:\.{re.escape(DOMAIN.removeprefix('svc.'))})?)?)?"
+    pattern = rf"(?<![A-Za-z0-9.-])({_LABEL})\.{re.escape(subdomain)}{suffix}(?![A-Za-z0-9-]|\.[A-Za-z0-9])"
+    return re.sub(pattern, lambda found: address_of(f"{found[1]}.{subdomain}"), text)
 
 
 async def prepare(context: PodContext, container: Object) -> ProcessSpec:
@@ -109,7 +103,7 @@ def limit_memory(context: PodContext, container: Object, run: int) -> tuple[Grou
     """A cgroup with the memory limit of the container, or a resource limit if none can be created."""
     limits: Object = (container.get("resources") or {}).get("limits") or {}
     try:
-        memory = int(parse_quantity(str(limits["memory"])).value) if "memory" in limits else 0
+        memory = int(parse_quantity(str(limits["memory"]))) if "memory" in limits else 0
     except QuantityError:
         return None, {}
     if memory <= 0:
@@ -128,4 +122,4 @@ def _rewritten(text: str, context: PodContext) -> str:
         known = context.node.hosts.address_of(namespace, short)
         return known or context.node.network.addresses.reserve(f"{namespace}/{short}")
 
-    return rewrite(text, namespace, [subdomain] if subdomain else [], address_of)
+    return rewrite(text, namespace, subdomain, address_of) if subdomain else text

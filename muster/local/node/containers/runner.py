@@ -1,8 +1,12 @@
-"""Runs one container from its first start to its last end: waits, runs it with its probes, and restarts it."""
+"""Runs one container from its first start to its last end: waits, runs it with its probes, and restarts it.
+
+A command in a container that runs is started here, too.
+"""
 
 import asyncio
 import os
 import signal
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
 import structlog
@@ -32,9 +36,13 @@ DRAIN_SECONDS = 0.5
 ERROR_SECONDS = 1.0
 """Seconds that ErrImagePull is shown before the back-off starts."""
 
+COMMAND_SECONDS = 3600.0
+"""Seconds after which a command is killed."""
+CHUNK = 65_536
+
 
 class ContainerRunner:
-    """Runs one container of a pod by its restart policy. It is the `probes.Prober` of its probes."""
+    """Runs one container of a pod by its restart policy. Its probes call it."""
 
     def __init__(self, context: PodContext, container: Object, record: ContainerRecord, policy: str) -> None:
         self.record = record
@@ -94,7 +102,9 @@ class ContainerRunner:
         return self._process is not None
 
     async def execute(self, command: list[str], timeout: float, output: int | None = None) -> int:
-        """See `Prober`. 126 if the command cannot be started, 1 if the container does not run.
+        """Run a command in the container. Raises TimeoutError.
+
+        The exit code; 126 if the command cannot be started, 1 if the container does not run.
 
         It writes to the descriptor `output`, which stays the caller's; None drops what it writes.
         """
@@ -117,19 +127,19 @@ class ContainerRunner:
                 await self._signal(asked, signal.SIGKILL)
 
     def on_ready(self, ready: bool) -> None:
-        """See `Prober`."""
+        """The readiness probe has changed its result."""
         if self.record.ready != ready:
             self.record.ready = ready
             self._context.changed()
 
     def on_started(self) -> None:
-        """See `Prober`."""
+        """The startup probe has succeeded."""
         self.record.started = True
         self.started.set()
         self._context.changed()
 
     def on_failed(self, kind: str) -> None:
-        """See `Prober`: end the container."""
+        """A startup or liveness probe has reached its failure threshold: end the container."""
         structlog.get_logger("muster.local.node").info(
             "probe failed, ending the container", probe=kind, container=self.record.name
         )
@@ -260,4 +270,35 @@ async def _drain(pipe: tuple[asyncio.ReadTransport, LogPipe]) -> None:
     try:
         await asyncio.wait_for(protocol.ended.wait(), DRAIN_SECONDS)
     except TimeoutError:
+        transport.close()
+
+
+async def run_command(
+    runner: ContainerRunner, command: Sequence[str], write: Callable[[bytes], Awaitable[None]]
+) -> int | None:
+    """Run a command and hand its output on as it comes. The exit code; None where the container does not run."""
+    if not runner.running:
+        return None
+    read, end = os.pipe2(os.O_CLOEXEC)
+    reader = asyncio.StreamReader()
+    transport, _ = await asyncio.get_running_loop().connect_read_pipe(
+        lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(read, "rb", buffering=0)
+    )
+
+    async def copy() -> None:
+        while data := await reader.read(CHUNK):
+            await write(data)
+
+    copying = asyncio.create_task(copy(), name="command-output")
+    try:
+        try:
+            code = await runner.execute(list(command), COMMAND_SECONDS, end)
+        finally:
+            os.close(end)
+        # A process that the command has left behind may keep the output open.
+        await asyncio.wait({copying}, timeout=DRAIN_SECONDS)
+        return code
+    finally:
+        copying.cancel()
+        await asyncio.gather(copying, return_exceptions=True)
         transport.close()

@@ -19,7 +19,7 @@ from muster.local.node.isolation.levels import Isolation
 from muster.local.node.isolation.sandbox import SandboxError
 from muster.local.node.network.address_pool import AddressesExhaustedError
 from muster.local.node.network.hosts_files import names_of
-from muster.local.node.objects import Object, whole_time
+from muster.local.node.objects import SECOND, Object, whole_time
 from muster.local.node.pods.pod_status import PodState
 from muster.local.node.pods.status_writer import StatusWriter
 from muster.local.node.sources.config_sources import ConfigError, PodPlacement
@@ -90,7 +90,7 @@ class PodWorker:
         self._grace = objects.grace(pod)
         self._hurry = asyncio.Event()
         self._newer = asyncio.Event()
-        self._started = 0.0
+        self._started = 0
         self._deleted = False
         self._log = structlog.get_logger("muster.local.node").bind(pod=objects.key(pod))
 
@@ -161,8 +161,7 @@ class PodWorker:
         """Wait for the first of ``ends``, for ``activeDeadlineSeconds`` at most, which may be set on a running pod."""
         while True:
             self._newer.clear()
-            limit = objects.spec(self.pod).get("activeDeadlineSeconds")
-            left = None if limit is None else max(0.0, self._started + float(limit) - self._node.clock())
+            left = time_left(self.pod, self._started, self._node.clock())
             newer = asyncio.create_task(self._newer.wait(), name=f"newer-{objects.key(self.pod)}")
             try:
                 done, _ = await asyncio.wait({*ends, newer}, timeout=left, return_when=asyncio.FIRST_COMPLETED)
@@ -275,6 +274,12 @@ class PodWorker:
         self._state.over = True
         for record in self._state.containers:
             record.settle()
+
+
+def time_left(pod: Object, started: int, now: int) -> float | None:
+    """Seconds until ``activeDeadlineSeconds`` are over of a pod that was started then; None without a deadline."""
+    limit = objects.spec(pod).get("activeDeadlineSeconds")
+    return None if limit is None else max(0.0, float(limit) - (now - started) / SECOND)
 
 
 def _init_policy(policy: str, record: ContainerRecord) -> str:

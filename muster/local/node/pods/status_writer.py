@@ -1,8 +1,6 @@
 """Writes the status of one pod when it changes: one write at a time, with the latest state."""
 
 import asyncio
-from collections.abc import Callable
-from typing import Any
 
 import structlog
 
@@ -70,13 +68,10 @@ class StatusWriter:
             "gracePeriodSeconds": 0,
             "preconditions": {"uid": objects.uid(self.pod)},
         }
-        await self._persist(lambda: self._node.api.delete(pod_path(self.pod), options))
-
-    async def _persist(self, call: Callable[[], Any]) -> None:
         backoff = Backoff(RETRY_SECONDS, LAST_RETRY)
         while not self.gone:
             try:
-                await call()
+                await self._node.api.delete(pod_path(self.pod), options)
             except (NotFound, Conflict):
                 self.gone = True  # deleted already, perhaps created again with this name
             except ApiError:

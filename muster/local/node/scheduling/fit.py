@@ -17,7 +17,7 @@ DEFAULT_SCHEDULER = "default-scheduler"
 
 def amounts(quantities: Mapping[str, object]) -> dict[str, Decimal]:
     """Quantities as exact numbers; raises QuantityError (a ValueError) for an invalid one."""
-    return {str(name): parse_quantity(str(text)).value for name, text in quantities.items()}
+    return {str(name): parse_quantity(str(text)) for name, text in quantities.items()}
 
 
 def requests(pod: Object) -> dict[str, Decimal]:

@@ -10,7 +10,7 @@ import binascii
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from muster.api.errors import ApiError, NotFound
 from muster.kube.resources import ResourceClient
@@ -26,31 +26,7 @@ class ConfigError(Exception):
         self.reason = reason
 
 
-class ConfigSources(Protocol):
-    """Reads ConfigMaps and Secrets."""
-
-    async def config_map(self, namespace: str, name: str) -> Object | None:
-        """The ConfigMap, or None if there is none."""
-        ...
-
-    async def secret(self, namespace: str, name: str) -> Object | None:
-        """The Secret, or None if there is none."""
-        ...
-
-
-class VolumeSources(ConfigSources, Protocol):
-    """Reads claims and tokens, too."""
-
-    async def claim(self, namespace: str, name: str) -> Object | None:
-        """The PersistentVolumeClaim, or None if there is none."""
-        ...
-
-    async def token(self, pod: Object, audience: str, seconds: int) -> str | None:
-        """A token of the pod's service account; None on a node whose API server issues none."""
-        ...
-
-
-class ApiConfigSources:
+class ConfigSources:
     """Reads from the API server, without a cache. It asks for tokens only where ``tokens`` says that it issues some."""
 
     def __init__(self, api: ResourceClient, *, tokens: bool = False) -> None:
@@ -58,19 +34,19 @@ class ApiConfigSources:
         self._tokens = tokens
 
     async def config_map(self, namespace: str, name: str) -> Object | None:
-        """See `ConfigSources`."""
+        """The ConfigMap, or None if there is none."""
         return await self._get(namespace, "configmaps", name)
 
     async def secret(self, namespace: str, name: str) -> Object | None:
-        """See `ConfigSources`."""
+        """The Secret, or None if there is none."""
         return await self._get(namespace, "secrets", name)
 
     async def claim(self, namespace: str, name: str) -> Object | None:
-        """See `VolumeSources`."""
+        """The PersistentVolumeClaim, or None if there is none."""
         return await self._get(namespace, "persistentvolumeclaims", name)
 
     async def token(self, pod: Object, audience: str, seconds: int) -> str | None:
-        """See `VolumeSources`. A TokenRequest bound to the pod, as the kubelet's (pkg/kubelet/token)."""
+        """A token of the pod's account, bound to the pod (pkg/kubelet/token); None where none is issued."""
         if not self._tokens:
             return None
         account = objects.account(pod)

@@ -19,8 +19,8 @@ from muster.local.node import objects
 from muster.local.node.objects import Object
 from muster.local.node.sources.config_sources import (
     ConfigError,
+    ConfigSources,
     PodPlacement,
-    VolumeSources,
     read_config_map,
     read_secret,
 )
@@ -36,7 +36,7 @@ _NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 """A DNS label (RFC 1123): never ``.`` or ``..``, which would leave the pod's directory."""
 
 
-async def make_volumes(folder: Path, placement: PodPlacement, sources: VolumeSources) -> dict[str, dict[str, Any]]:
+async def make_volumes(folder: Path, placement: PodPlacement, sources: ConfigSources) -> dict[str, dict[str, Any]]:
     """Create the volumes of a pod. Returns, by name, the source of the mount and the size of a tmpfs."""
     made: dict[str, dict[str, Any]] = {}
     for volume in objects.spec(placement.pod).get("volumes") or ():
@@ -49,31 +49,22 @@ async def make_volumes(folder: Path, placement: PodPlacement, sources: VolumeSou
     return made
 
 
-async def _make(volume: Object, home: Path, placement: PodPlacement, sources: VolumeSources) -> dict[str, Any]:
-    namespace = objects.namespace(placement.pod)
+async def _make(volume: Object, home: Path, placement: PodPlacement, sources: ConfigSources) -> dict[str, Any]:
     if (empty := volume.get("emptyDir")) is not None:
         _permit(home, 0o777)
         if empty.get("medium") == "Memory":
             return {"source": str(home), "tmpfs": True, "size": _bytes(empty.get("sizeLimit")), "folder": str(home)}
         return {"source": str(home), "folder": str(home)}
-    if (reference := volume.get("configMap")) is not None:
-        texts = await read_config_map(reference, namespace, sources)
-        _fill(home, {key: value.encode(errors="replace") for key, value in texts.items()}, reference)
-        return {"source": str(home), "read_only": True, "folder": str(home)}
-    if (reference := volume.get("secret")) is not None:
-        _permit(home, 0o700)
-        _fill(home, await read_secret(reference, namespace, sources), reference)
-        return {"source": str(home), "read_only": True, "folder": str(home)}
-    if (reference := volume.get("downwardAPI")) is not None:
-        _fill_downward(home, placement, reference)
-        return {"source": str(home), "read_only": True, "folder": str(home)}
     if (reference := volume.get("hostPath")) is not None:
         return _host_path(reference, str(volume.get("name")))
     if (reference := volume.get("persistentVolumeClaim")) is not None:
-        return await _claim(reference, namespace, home.parents[3] / CLAIMS, sources)
-    if (reference := volume.get("projected")) is not None:
+        return await _claim(reference, objects.namespace(placement.pod), home.parents[3] / CLAIMS, sources)
+    if not volume.keys().isdisjoint(("secret", "projected")):
         _permit(home, 0o700)
+    if "projected" in volume:
         await project(volume, home, placement, sources)
+        return {"source": str(home), "read_only": True, "folder": str(home)}
+    if await _write_files(volume, home, placement, sources):
         return {"source": str(home), "read_only": True, "folder": str(home)}
     kind = next((key for key in volume if key != "name"), "?")
     raise ConfigError(
@@ -82,12 +73,11 @@ async def _make(volume: Object, home: Path, placement: PodPlacement, sources: Vo
     )
 
 
-async def project(volume: Object, home: Path, placement: PodPlacement, sources: VolumeSources) -> None:
+async def project(volume: Object, home: Path, placement: PodPlacement, sources: ConfigSources) -> None:
     """Write the files of a projected volume.
 
     The volume that admission adds to every pod stays empty on a node whose API server issues no tokens.
     """
-    namespace = objects.namespace(placement.pod)
     for source in volume["projected"].get("sources") or ():
         if (reference := source.get("serviceAccountToken")) is not None:
             seconds = int(reference.get("expirationSeconds") or TOKEN_SECONDS)
@@ -97,18 +87,26 @@ async def project(volume: Object, home: Path, placement: PodPlacement, sources: 
             if token is None:
                 raise ConfigError(f"volume {volume.get('name')!r}: the local cluster issues no service account tokens")
             _put(home, str(reference.get("path")), token.encode())
-        elif (reference := source.get("configMap")) is not None:
-            texts = await read_config_map(reference, namespace, sources)
-            _fill(home, {key: value.encode(errors="replace") for key, value in texts.items()}, reference)
-        elif (reference := source.get("secret")) is not None:
-            _fill(home, await read_secret(reference, namespace, sources), reference)
-        elif (reference := source.get("downwardAPI")) is not None:
-            _fill_downward(home, placement, reference)
-        else:
+        elif not await _write_files(source, home, placement, sources):
             raise ConfigError(f"volume {volume.get('name')!r}: the local node cannot project {', '.join(source)}")
 
 
-async def _claim(reference: Object, namespace: str, claims: Path, sources: VolumeSources) -> dict[str, Any]:
+async def _write_files(source: Object, home: Path, placement: PodPlacement, sources: ConfigSources) -> bool:
+    """Write the files of a ConfigMap, a Secret or the downward API; False for a source of another kind."""
+    namespace = objects.namespace(placement.pod)
+    if (reference := source.get("configMap")) is not None:
+        texts = await read_config_map(reference, namespace, sources)
+        _fill(home, {key: value.encode(errors="replace") for key, value in texts.items()}, reference)
+    elif (reference := source.get("secret")) is not None:
+        _fill(home, await read_secret(reference, namespace, sources), reference)
+    elif (reference := source.get("downwardAPI")) is not None:
+        _fill_downward(home, placement, reference)
+    else:
+        return False
+    return True
+
+
+async def _claim(reference: Object, namespace: str, claims: Path, sources: ConfigSources) -> dict[str, Any]:
     """The folder of a claim, named by its uid. Folders of claims that are gone are removed on this occasion.
 
     There is one node, so a folder is all that a volume must be; its size and class are not looked at.
@@ -125,7 +123,7 @@ async def _claim(reference: Object, namespace: str, claims: Path, sources: Volum
     return {"source": str(home), "folder": str(home), "read_only": bool(reference.get("readOnly"))}
 
 
-async def _remove_unclaimed(claims: Path, sources: VolumeSources) -> None:
+async def _remove_unclaimed(claims: Path, sources: ConfigSources) -> None:
     for note in _notes(claims):
         namespace, _, name = note.read_text(encoding="utf-8").partition("/")
         found = await sources.claim(namespace, name)
@@ -228,7 +226,7 @@ def _bytes(text: object) -> int | None:
     if text is None:
         return None
     try:
-        return int(parse_quantity(str(text)).value)
+        return int(parse_quantity(str(text)))
     except QuantityError as error:
         raise ConfigError(f"emptyDir.sizeLimit: {error}") from error
 
@@ -247,7 +245,7 @@ def lifetime(volume: Object) -> float | None:
 async def renew_tokens(
     folder: Path,
     placement: PodPlacement,
-    sources: VolumeSources,
+    sources: ConfigSources,
     pause: Callable[[float], Awaitable[bool]],
     retry: float,
 ) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from muster.kinds.jobset.plan import plan_of
+from muster.kinds.jobset.run import plan_of
 from muster.kinds.jobset.status import status_of
 from muster.state.decide.machine import decide
 from muster.state.view.engine_facts import LiveRead

@@ -14,7 +14,7 @@ import msgspec
 import pytest
 
 from muster.api.manifest.problems import SpecError
-from muster.kinds.jobset.plan import plan_of
+from muster.kinds.jobset.run import plan_of
 from muster.reconcilers.render.environment import Restarts
 from muster.reconcilers.render.pod import render_pod
 from muster.state.view.membership import Membership

@@ -49,10 +49,7 @@ async def test_every_label_operator_selects(api: Api, selector: str, names: list
         "limit=many",
         "watch=perhaps",
         "continue=!!",
-        "resourceVersionMatch=Exact",
-        "resourceVersionMatch=Sometimes&resourceVersion=1",
         "watch=1&sendInitialEvents=true",
-        "watch=1&resourceVersionMatch=Exact&resourceVersion=1",
     ],
 )
 async def test_an_invalid_query_parameter_is_a_bad_request(api: Api, query: str) -> None:
@@ -84,7 +81,6 @@ async def test_all_pages_of_a_list_have_the_version_of_the_first(api: Api) -> No
         await api.create(CONFIGS, config(f"c{number}"))
     first = await api.get(f"{CONFIGS}?limit=2")
     assert [i["metadata"]["name"] for i in first["items"]] == ["c0", "c1"]
-    assert first["metadata"]["remainingItemCount"] == 3
     await api.create(CONFIGS, config("c9"))
     second = await api.get(f"{CONFIGS}?limit=2&continue={first['metadata']['continue']}")
     third = await api.get(f"{CONFIGS}?limit=2&continue={second['metadata']['continue']}")
@@ -97,13 +93,3 @@ async def test_a_list_at_a_future_version_is_refused_as_too_large(api: Api) -> N
     status, body = await api.call("GET", f"{CONFIGS}?resourceVersion=999999&resourceVersionMatch=NotOlderThan")
     assert (status, body["reason"]) == (504, "Timeout")
     assert body["details"]["causes"][0]["reason"] == "ResourceVersionTooLarge"
-
-
-async def test_an_exact_version_is_served_until_the_resource_changes(api: Api) -> None:
-    await api.create(CONFIGS, config("a"))
-    version = (await api.get(CONFIGS))["metadata"]["resourceVersion"]
-    await api.create(PODS, pod("unrelated"))
-    exact = f"{CONFIGS}?resourceVersion={version}&resourceVersionMatch=Exact"
-    assert (await api.get(exact))["metadata"]["resourceVersion"] == version
-    await api.create(CONFIGS, config("b"))
-    assert (await api.call("GET", exact))[0] == 410

@@ -18,4 +18,4 @@ from muster.local.node.containers.process_spec import rewrite
     ],
 )
 def test_only_names_of_the_pods_own_subdomain_are_rewritten(text: str, expected: str) -> None:
-    assert rewrite(text, "default", ["exp"], lambda short: f"<{short}>") == expected
+    assert rewrite(text, "default", "exp", lambda short: f"<{short}>") == expected

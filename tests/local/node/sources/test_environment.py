@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from muster.local.node.sources.config_sources import ConfigError, PodPlacement
+from muster.local.node.sources.config_sources import ConfigError, ConfigSources, PodPlacement
 from muster.local.node.sources.environment import (
     arguments,
     base_environment,
@@ -15,7 +15,7 @@ from muster.local.node.sources.environment import (
 from tests.local.node.harness import MakePod, Pod
 
 
-class FakeSources:
+class FakeSources(ConfigSources):
     """ConfigMaps and Secrets of one namespace."""
 
     def __init__(

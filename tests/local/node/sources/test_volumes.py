@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 
 from muster.local.node.objects import Object
-from muster.local.node.sources.config_sources import ConfigError, PodPlacement
+from muster.local.node.sources.config_sources import ConfigError, ConfigSources, PodPlacement
 from muster.local.node.sources.volumes import make_volumes, memory_volumes, mounts_of, volume_variables
 from tests.local.node.harness import MakePod, Pod
 
 MakeVolumes = Callable[..., Awaitable[dict[str, dict[str, Any]]]]
 
 
-class FakeSources:
+class FakeSources(ConfigSources):
     def __init__(self) -> None:
         self.claims: dict[str, str] = {}
         self.asked: list[tuple[str, str, int]] = []
