@@ -3,29 +3,26 @@
 import asyncio
 import logging
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import click
-import msgspec
 import structlog
 
 from muster.api.errors import ApiError, Forbidden, MusterError
 from muster.api.values.printable import printable
-from muster.cli.commands.diagnosing.lines import lines, ranks_of, trouble
-from muster.cli.commands.stacks import document
-from muster.cli.commands.stacks import lines as stack_lines
+from muster.cli.commands.diagnosing.answer import print_answer, read_stacks
+from muster.cli.commands.diagnosing.lines import trouble
+from muster.cli.commands.diagnosing.recorded import of_record
 from muster.cli.completion import experiment_names
-from muster.cli.doctor.attention import unattended
 from muster.cli.exits import FOUND, SUCCEEDED
-from muster.cli.options import ClusterChoice, Span, cluster_options, output_option, show
-from muster.cli.terminal.colours import data, plain, say
+from muster.cli.options import ClusterChoice, Span, cluster_options, output_option
+from muster.cli.terminal.colours import data
 from muster.cli.terminal.patience import patient
-from muster.cli.terminal.style import TERMINAL
 from muster.client import Client
 from muster.client.errors import RunByMuster
 from muster.client.events import EventSummary
 from muster.client.member import Member
-from muster.client.stacks.frames import RankStacks, unread
+from muster.client.stacks.frames import RankStacks
 from muster.client.stacks.reading import StacksReader
 from muster.client.subjects import parse
 from muster.client.watched import seated, selectors
@@ -83,6 +80,8 @@ def diagnose(
     Exit status: 0 nothing found, 6 trouble found, 1 it cannot be read.
     """
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
+    if watch and (span or stacks):
+        raise click.UsageError("--watch ends with Ctrl-C: leave it out, or leave out --for and --stacks")
     if bool(selector) != (name == PODS.kind.lower()):
         raise click.UsageError("write KIND/NAME, or `pods` with -l SELECTOR")
     if not selector and (operator or coordinator or ranks):
@@ -101,7 +100,10 @@ def diagnose(
                     return await Diagnosis(client, named, space, name, output).play(span, watch=watch, stacks=stacks)
             except RunByMuster:
                 pass
-            return await of_record(client, name, space, output)
+            if watch or span:
+                other = f"`muster get {name} --watch`" if watch else f"`muster explain {name}`"
+                raise click.UsageError(f"Muster runs {name}, and watches it for hangs: {other} shows what it finds")
+            return await of_record(client, name, space, output, stacks=stacks)
 
     ctx.exit(FOUND if asyncio.run(run()) else SUCCEEDED)
 
@@ -112,33 +114,6 @@ def watched_kind(name: str) -> WatchedKind | None:
     if not own:
         raise MusterError(f"{name}: write KIND/NAME")
     return next((each for each in WATCHED_KINDS.values() if each.subject == subject), None)
-
-
-async def of_record(client: Client, name: str, namespace: str, output: str | None) -> bool:
-    """Print what the status and the pods of a run of Muster's say; True where that is trouble."""
-    now = time.time()
-    found = await patient(client.explain(name, namespace=namespace), f"reading {name}")
-    roll = found.roll_call(now)
-    if roll is None:
-        raise MusterError(f"{name}: {'; '.join(found.unreadable) or found.waits_for or 'its status cannot be read'}")
-    bad = trouble(roll, now - found.experiment.status.phase_at)
-    print_roll(roll, {}, output, bad=bad)
-    say(printable("the record is musterd's, of the last time it wrote; coordinator and steps were not asked again"))
-    if warning := await unattended(client.resources, now):
-        say(plain(warning))
-    return bad or bool(warning)
-
-
-def print_roll(roll: Detail, unknown: Mapping[str, str], output: str | None, *, bad: bool, **more: object) -> None:
-    """Print the roll call for people, or as data with what ``more`` there is."""
-    if output is None:
-        for line in lines(roll, unknown, TERMINAL):
-            data(line)
-        return
-    found = msgspec.to_builtins(roll)
-    for each, report in zip(found["findings"], roll.findings, strict=True):
-        each["ranks"] = ranks_of(report, roll.size)
-    show({**found, "unknown": dict(unknown), "trouble": bad, **more}, output)
 
 
 class Diagnosis:
@@ -176,22 +151,10 @@ class Diagnosis:
                 verdict = printable(f"; its status: {own.said} {own.message}") if own.said.over else ""
                 data(f"{self._namespace}/{self._name}  {entry.plan.size} ranks are wanted{verdict}")
             raise MusterError("; ".join(self._run.unknown.values()) or self._nothing())
-        ranks = await patient(self._stacks(), "asking the ranks for their stacks") if stacks else []
+        ranks = await read_stacks(self._ranks(), self._run.unknown) if stacks else []
         said = await self._musterd()
         bad = self._trouble(roll) or (said is not None and said.reason == "Stuck")
-        if self._output is not None:
-            note = None if said is None else {"reason": printable(said.reason), "message": printable(said.message)}
-            more = {"stacks": document(ranks)} if stacks else {}
-            print_roll(roll, self._run.unknown, self._output, bad=bad, musterd=note, **more)
-            return bad
-        self._print(roll)
-        if said is not None:
-            data("")
-            data(printable(f"A musterd watches over it, too. Its last Event: {said.reason}: {said.message}"))
-        if ranks:
-            data("")
-        for line in (*stack_lines(ranks), *(printable(each.sentence) for each in unread(ranks))):
-            data(line)
+        print_answer(roll, self._run.unknown, self._output, bad=bad, ranks=ranks, said=said)
         return bad
 
     def _selectors(self, obj: Object) -> Sequence[str]:
@@ -218,7 +181,7 @@ class Diagnosis:
             self._print(roll)
 
     def _print(self, roll: Detail) -> None:
-        print_roll(roll, self._run.unknown, self._output, bad=self._trouble(roll))
+        print_answer(roll, self._run.unknown, self._output, bad=self._trouble(roll))
 
     async def _musterd(self) -> EventSummary | None:
         """Return the last Event of musterd, where one watches over it."""
@@ -229,22 +192,14 @@ class Diagnosis:
         self._run.unknown["events"] = f"{what}: the last Event of musterd is not known"
         return None
 
-    async def _stacks(self) -> list[RankStacks]:
-        """What each rank does, as far as it may be asked."""
+    async def _ranks(self) -> list[RankStacks]:
+        """What each rank does. Raises ``ApiError``."""
         entry, members = self._run.entry, dict[str, Member]()
         assert entry is not None
         assert entry.record is not None
         seats = {pod.uid: pod for pod in entry.view.pods() if pod.epoch == entry.record.epoch}
-        try:
-            for label in self._run.chosen:
-                for raw in await self._client.resources.list(core(self._namespace, "pods"), {"labelSelector": label}):
-                    if seat := seats.get(raw["metadata"]["uid"]):
-                        members[seat.uid] = seated(raw, seat)
-            reader = StacksReader(self._connection, self._namespace)
-            return await reader.read([*members.values()], entry.record.size)
-        except Forbidden as error:
-            what = lacks(error, "get and create of pods/exec")
-        except ApiError as error:
-            what = str(error)
-        self._run.unknown["stacks"] = f"{what}: what each rank does is not known"
-        return []
+        for label in self._run.chosen:
+            for raw in await self._client.resources.list(core(self._namespace, "pods"), {"labelSelector": label}):
+                if seat := seats.get(raw["metadata"]["uid"]):
+                    members[seat.uid] = seated(raw, seat)
+        return await StacksReader(self._connection, self._namespace).read([*members.values()], entry.record.size)
