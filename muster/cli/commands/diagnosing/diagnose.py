@@ -3,7 +3,10 @@
 import asyncio
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from types import MappingProxyType
 
 import click
 import structlog
@@ -12,10 +15,10 @@ from muster.api.errors import ApiError, Forbidden, MusterError
 from muster.api.values.printable import printable
 from muster.cli.commands.diagnosing.answer import print_answer, read_stacks
 from muster.cli.commands.diagnosing.lines import trouble
-from muster.cli.commands.diagnosing.recorded import of_record
+from muster.cli.commands.diagnosing.recorded import of_page, of_record, roll_of_page
 from muster.cli.completion import experiment_names
 from muster.cli.exits import FOUND, SUCCEEDED
-from muster.cli.options import ClusterChoice, Span, cluster_options, output_option
+from muster.cli.options import ClusterChoice, Span, cluster_options, output_option, read_token
 from muster.cli.terminal.colours import data
 from muster.cli.terminal.patience import patient
 from muster.client import Client
@@ -52,6 +55,8 @@ from muster.state.vocabulary.subject import PODS
 @click.option("--for", "span", type=Span(), default=0.0, help="Watch so long for a hang, or until trouble is found.")
 @click.option("-w", "--watch", is_flag=True, help="Continue, and print each change.")
 @click.option("--stacks", is_flag=True, help="Also what each rank does; takes get and create on pods/exec.")
+@click.option("--page", default="", metavar="URL", help="Ask the musterd that watches over it, by its page.")
+@click.option("--token-file", type=click.Path(path_type=Path), default=None, help="A token of the cluster, for --page.")
 @output_option()
 @cluster_options
 @click.pass_context
@@ -66,6 +71,8 @@ def diagnose(
     span: float,
     watch: bool,
     stacks: bool,
+    page: str,
+    token_file: Path | None,
     output: str | None,
 ) -> None:
     """Name the missing ranks of NAME and the cause, without musterd: with your own rights, and without a write.
@@ -75,13 +82,18 @@ def diagnose(
     of the run, and asks the coordinator who has arrived through the API server's port-forward.
 
     You need get of the object, list and watch of pods, and for the roll call get and create of pods/portforward.
-    Without one of them it prints what is then not known.
+    Without one of them it prints what is then not known. With --page it prints what that musterd knows of the run now;
+    where musterd gives nothing, the command looks by itself.
 
     Exit status: 0 nothing found, 6 trouble found, 1 it cannot be read.
     """
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
     if watch and (span or stacks):
         raise click.UsageError("--watch ends with Ctrl-C: leave it out, or leave out --for and --stacks")
+    if token_file is not None and not page:
+        raise click.UsageError("--token-file goes with --page")
+    if page and (watch or span or selector):
+        raise click.UsageError("--page shows what musterd knows of KIND/NAME now: leave out --for, --watch and -l")
     if bool(selector) != (name == PODS.kind.lower()):
         raise click.UsageError("write KIND/NAME, or `pods` with -l SELECTOR")
     if not selector and (operator or coordinator or ranks):
@@ -95,15 +107,20 @@ def diagnose(
             if selector:
                 kind = chosen_pods(selector, operator or "", coordinator or 0, ranks or 0)
                 return await Diagnosis(client, kind, space, "", output).play(span, watch=watch, stacks=stacks)
-            try:
-                if (named := watched_kind(name)) is not None:
-                    return await Diagnosis(client, named, space, name, output).play(span, watch=watch, stacks=stacks)
-            except RunByMuster:
-                pass
+            unknown: dict[str, str] = {}
+            named = watched_kind(name)
+            if page:
+                token = read_token(token_file) if token_file is not None else ""
+                if (roll := await roll_of_page(page, token, name, space, unknown)) is not None:
+                    return await of_page(client, name, roll, output, stacks=stacks)
+            if named is not None:
+                with suppress(RunByMuster):
+                    diagnosis = Diagnosis(client, named, space, name, output, unknown)
+                    return await diagnosis.play(span, watch=watch, stacks=stacks)
             if watch or span:
                 other = f"`muster get {name} --watch`" if watch else f"`muster explain {name}`"
                 raise click.UsageError(f"Muster runs {name}, and watches it for hangs: {other} shows what it finds")
-            return await of_record(client, name, space, output, stacks=stacks)
+            return await of_record(client, name, space, unknown, output, stacks=stacks)
 
     ctx.exit(FOUND if asyncio.run(run()) else SUCCEEDED)
 
@@ -117,14 +134,26 @@ def watched_kind(name: str) -> WatchedKind | None:
 
 
 class Diagnosis:
-    """The diagnosis of one run. ``name`` is empty where a selector chooses its pods."""
+    """The diagnosis of one run. ``name`` is empty where a selector chooses its pods.
 
-    def __init__(self, client: Client, kind: WatchedKind, namespace: str, name: str, output: str | None) -> None:
+    ``unknown`` is what is not known before it begins.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        kind: WatchedKind,
+        namespace: str,
+        name: str,
+        output: str | None,
+        unknown: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
         self._client, self._kind, self._namespace, self._name, self._output = client, kind, namespace, name, output
         assert isinstance(client.transport, Connection)
         self._connection = client.transport
         self._source = None if kind.virtual else ObjectSource(client.resources, kind, namespace, name)
         self._run = OneRun(self._connection, kind, namespace, self._source, self._selectors)
+        self._run.unknown.update(unknown)
         self._shown: tuple[object, ...] | None = None
 
     async def play(self, span: float, *, watch: bool, stacks: bool) -> bool:
