@@ -12,11 +12,12 @@ from muster.state.vocabulary.record import Phase, RollCall
 from tests.builders import NOW, plan, pod, record, view
 from tests.cli.conftest import Call
 from tests.cli.diagnosed import beside, jobset
+from tests.cli.test_diagnose import asked
 from tests.cli.test_incidents import Musterd, page
 from tests.client.localserver import LocalServer
 from tests.fakes.tcpstore import FakeStore
 
-__all__ = ["page"]  # a fixture
+__all__ = ["asked", "page"]  # fixtures
 pytestmark = pytest.mark.usefixtures("diagnosable")
 
 
@@ -60,6 +61,16 @@ def test_an_experiment_is_asked_for_by_its_name_and_printed_as_data(call: Call, 
     assert Musterd.sent == [f"/experiments/default/{mine}.json None"]
     assert [each["ranks"] for each in found["findings"]] == [[1, 3]]
     assert (found["trouble"], found["unknown"]) == (True, {})
+
+
+@pytest.mark.usefixtures("answered")
+def test_stacks_are_read_in_the_namespace_that_was_named_whatever_the_page_has(
+    call: Call, page: str, name: str, asked: set[tuple[str, str]]
+) -> None:
+    shown = call("diagnose", name, "--page", page, "--stacks")
+    assert shown.stdout.startswith("team/run ")
+    assert asked == {(f"train-workers-0-{rank}", "main") for rank in range(3)}
+    assert "\n\n3 ranks (0-2) in all_reduce at train.py:88\n" in shown.stdout
 
 
 @pytest.mark.parametrize(

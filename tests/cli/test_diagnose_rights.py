@@ -136,6 +136,7 @@ def test_data_has_what_is_not_known_and_what_it_costs(rights: Rights, found: Cal
     shown = json.loads(found("--stacks", "-o", "json").stdout)
     assert tuple(shown["unknown"].values()) == row.costs
     assert (shown["trouble"], shown["findings"][0]["ranks"]) == (True, [2])
+    assert "stacks" in shown
     assert shown["arrived"] == (None if right == "get pods/portforward" else 2)
 
 

@@ -40,16 +40,16 @@ def print_answer(
     output: str | None,
     *,
     bad: bool,
-    ranks: Sequence[RankStacks] = (),
+    ranks: Sequence[RankStacks] | None = None,
     said: EventSummary | None = None,
 ) -> None:
-    """Print the roll call for people or as data, with the stacks of ``ranks`` and the last Event of a musterd."""
+    """Print the roll call for people or as data, with the stacks that were asked for and a musterd's last Event."""
     if output is not None:
         found = msgspec.to_builtins(roll)
         for each, report in zip(found["findings"], roll.findings, strict=True):
             each["ranks"] = ranks_of(report, roll.size)
         note = None if said is None else {"reason": printable(said.reason), "message": printable(said.message)}
-        more = {"stacks": document(ranks)} if ranks else {}
+        more = {} if ranks is None else {"stacks": document(ranks)}
         show({**found, "unknown": dict(unknown), "trouble": bad, "musterd": note, **more}, output)
         return
     for line in lines(roll, unknown, TERMINAL):
@@ -58,6 +58,5 @@ def print_answer(
         data("")
         data(printable(f"A musterd watches over it, too. Its last Event: {said.reason}: {said.message}"))
     if ranks:
-        data("")
-    for line in (*stack_lines(ranks), *(printable(each.sentence) for each in unread(ranks))):
-        data(line)
+        for line in ("", *stack_lines(ranks), *(printable(each.sentence) for each in unread(ranks))):
+            data(line)

@@ -112,7 +112,7 @@ def diagnose(
             if page:
                 token = read_token(token_file) if token_file is not None else ""
                 if (roll := await roll_of_page(page, token, name, space, unknown)) is not None:
-                    return await of_page(client, name, roll, output, stacks=stacks)
+                    return await of_page(client, name, space, roll, output, stacks=stacks)
             if named is not None:
                 with suppress(RunByMuster):
                     diagnosis = Diagnosis(client, named, space, name, output, unknown)
@@ -180,7 +180,7 @@ class Diagnosis:
                 verdict = printable(f"; its status: {own.said} {own.message}") if own.said.over else ""
                 data(f"{self._namespace}/{self._name}  {entry.plan.size} ranks are wanted{verdict}")
             raise MusterError("; ".join(self._run.unknown.values()) or self._nothing())
-        ranks = await read_stacks(self._ranks(), self._run.unknown) if stacks else []
+        ranks = await read_stacks(self._ranks(), self._run.unknown) if stacks else None
         said = await self._musterd()
         bad = self._trouble(roll) or (said is not None and said.reason == "Stuck")
         print_answer(roll, self._run.unknown, self._output, bad=bad, ranks=ranks, said=said)

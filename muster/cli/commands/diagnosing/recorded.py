@@ -37,10 +37,12 @@ async def roll_of_page(
         return None
 
 
-async def of_page(client: Client, name: str, roll: Detail, output: str | None, *, stacks: bool) -> bool:
+async def of_page(client: Client, name: str, namespace: str, roll: Detail, output: str | None, *, stacks: bool) -> bool:
     """Print what a musterd answered of a run; True where that is trouble."""
     bad = trouble(roll, time.time() - (moment(roll.since) or 0.0))
-    await _print(client, name, roll, {}, output, bad=bad, stacks=stacks)
+    unknown: dict[str, str] = {}
+    ranks = await read_stacks(stacks_of(client, name, namespace=namespace), unknown) if stacks else None
+    print_answer(roll, unknown, output, bad=bad, ranks=ranks)
     say("the record is musterd's, of this moment, from its page")
     return bad
 
@@ -55,22 +57,9 @@ async def of_record(
     if roll is None:
         raise MusterError(f"{name}: {'; '.join(found.unreadable) or found.waits_for or 'its status cannot be read'}")
     bad = trouble(roll, now - found.experiment.status.phase_at)
-    await _print(client, name, roll, unknown, output, bad=bad, stacks=stacks)
+    ranks = await read_stacks(stacks_of(client, name, namespace=namespace), unknown) if stacks else None
+    print_answer(roll, unknown, output, bad=bad, ranks=ranks)
     say(printable("the record is musterd's, of the last time it wrote; coordinator and steps were not asked again"))
     if warning := await unattended(client.resources, now):
         say(plain(warning))
     return bad or bool(warning)
-
-
-async def _print(
-    client: Client,
-    name: str,
-    roll: Detail,
-    unknown: dict[str, str],
-    output: str | None,
-    *,
-    bad: bool,
-    stacks: bool,
-) -> None:
-    ranks = await read_stacks(stacks_of(client, name, namespace=roll.namespace), unknown) if stacks else []
-    print_answer(roll, unknown, output, bad=bad, ranks=ranks)
