@@ -109,6 +109,20 @@ class Beside:
             raise AssertionError(f"{gang.run}: {last}") from error
         return agreed
 
+    @property
+    def own_token(self) -> str:
+        """The token of the reader."""
+        return str(json.loads(Path(self.config).read_text(encoding="utf-8"))["users"][0]["user"]["token"])
+
+    async def of_page(self, gang: Gang, token: str) -> dict[str, str]:
+        """What is not known where the record of musterd is asked for with that token."""
+        file = Path(self.config).with_suffix(".token")
+        file.write_text(token, encoding="utf-8")
+        options = ("--page", self.url, "--token-file", str(file))
+        _, found = await diagnosed(self.here, self.config, gang.run, *options)
+        unknown: dict[str, str] = found["unknown"]
+        return unknown
+
 
 async def both_find(here: Site, ours: Release, kinds: str, gangs: Sequence[Gang], *rights: Sequence[str]) -> None:
     """The command, with the rights of a reader and these, and a musterd that watches these kinds find the same."""
@@ -136,5 +150,7 @@ async def both_find(here: Site, ours: Release, kinds: str, gangs: Sequence[Gang]
                 wrong.append(str(error))
         assert not wrong, "\n".join(wrong)
         assert beside.slowest - start < LONGEST
+        assert await beside.of_page(gangs[0], token) == {}
+        assert "may not get experiments.muster.dev" in (await beside.of_page(gangs[0], beside.own_token))["page"]
         here.row.says(f"the same causes, ranks and sentences; the slowest answer took {beside.slowest - start:.1f} s")
         assert musterd.refused() == []
