@@ -19,8 +19,8 @@ from benchmarks.real import jobset, requests
 from benchmarks.real.processes import PROGRAMS
 from benchmarks.real.starts import Figures, Gangs, bare, muster, site
 from tests.real.binaries import CANNOT_BUILD
+from tests.real.controllers.jobset import JOBSET
 from tests.real.ground import Ground, ground
-from tests.real.jobset import why_not
 from tests.real.plane.supervisor import Supervisor
 from tests.tools.go_tool import CannotBuild
 
@@ -64,7 +64,7 @@ class Bench:
             loop, service, own = (f"{each[-1].created:.2f} s" for each in (loops, with_services, ours))
             say(f"{gangs}: bare {loop}, with Services {service}, Muster {own}, restart {ours[-1].restarted:.2f} s")
         results = _rows(gangs, loops, with_services, ours)
-        if not why_not():
+        if not JOBSET.why_not():
             results += await self._jobsets(gangs, min(figures.created for figures in ours), ours)
         return results
 
@@ -133,7 +133,7 @@ async def measure(built: Ground, supervisor: Supervisor, only: list[str], rounds
     bench = Bench(built, supervisor, rounds)
     results: list[Result] = []
     if "starts" in only:
-        if reason := why_not():
+        if reason := JOBSET.why_not():
             say(f"JobSet controller: skipped, {reason}")
         await bench.warm()
         for gangs in (ONE, MANY):

@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager
 from benchmarks.real.loops import each
 from benchmarks.real.pods import watched
 from benchmarks.real.starts import Figures, Gangs, Object, Site, fail_one
-from tests.real.jobset import jobset, jobset_controller, jobsets_path
+from tests.real.controllers.jobset import JOBSET, jobset, jobsets_path
 from tests.real.plane.supervisor import Supervisor
 from tests.real.stopping import held
 
@@ -39,7 +39,7 @@ async def controller(here: Site, supervisor: Supervisor, *, tuned: bool) -> Asyn
     async with held(here.ground, MANAGER):
         program.command = [*kept, *(TUNED if tuned else ())]
     try:
-        async with jobset_controller(here.ground, here.request):
+        async with JOBSET.running(here.ground, here.request):
             yield
     finally:
         async with held(here.ground, MANAGER):

@@ -2,7 +2,7 @@
 
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, MutableMapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Final
@@ -24,6 +24,7 @@ from muster.kinds.declaration.watched_kind import WatchedKind
 from muster.kinds.planning.metadata import local_queue_of
 from muster.kinds.pods import LABELLED_PODS, OBSERVE
 from muster.kinds.registry.watched_kinds import WATCHED_KINDS
+from muster.kube.instrumented import lacks
 from muster.kube.paths import core, custom
 from muster.kube.resources import ResourceClient
 from muster.kube.unstructured import Json, items, mapping, moment, text
@@ -62,8 +63,8 @@ async def get(resources: ResourceClient, subject: Subject, namespace: str, name:
         pods = [pod for n in range(len(watched.pods)) for pod in await _read(resources, namespace, watched, n, obj)]
     except Forbidden as error:
         return _snapshot(watched, obj, None, (error.message,))
-    admission = await _admission(resources, namespace, obj)
-    made = (await _made(resources, namespace, watched)).get(_uid(obj))
+    admission = await _admission(resources, namespace, obj, {})
+    made = (await _made(resources, namespace, watched, {})).get(_uid(obj))
     seen = _snapshot(watched, obj, pods, admission=admission, made=made)
     if seen.watched is not None and seen.watched.absent:
         heard = await _remark(resources, obj, seen.watched)
@@ -77,8 +78,10 @@ class ObjectSource:
     def __init__(self, resources: ResourceClient, kind: WatchedKind, namespace: str, name: str) -> None:
         self._resources, self._kind, self._namespace, self._name = resources, kind, namespace, name
 
-    async def read(self) -> tuple[Json, Json | None, Workload | None]:
-        """The object, what its controller has made of it, and its Workload of Kueue.
+    async def read(self, unknown: MutableMapping[str, str]) -> tuple[Json, Json | None, Workload | None]:
+        """Return the object, what its controller has made of it, and its Workload of Kueue.
+
+        A right that the last two lack is written into ``unknown``.
 
         Raises ``ApiError``, and ``RunByMuster`` for an object that no other controller runs.
         """
@@ -86,8 +89,8 @@ class ObjectSource:
             obj = await self._resources.get(object_path(self._namespace, self._name))
         if kind_of(obj, self._kind.subject.word) is None:
             raise RunByMuster(f"Muster runs {self._name}")
-        made = await _made(self._resources, self._namespace, self._kind)
-        return obj, made.get(_uid(obj)), await _admission(self._resources, self._namespace, obj)
+        made = await _made(self._resources, self._namespace, self._kind, unknown)
+        return obj, made.get(_uid(obj)), await _admission(self._resources, self._namespace, obj, unknown)
 
     async def said(self) -> EventSummary | None:
         """The last Event of a musterd about the object; None where there is none. Raises ``ApiError``."""
@@ -117,7 +120,7 @@ async def list_all(resources: ResourceClient, subject: Subject, namespace: str |
                 found.setdefault((pod.record.namespace, pod.record.owner), []).append(pod)
     except Forbidden as error:
         refused = (error.message,)
-    parts = await _made(resources, namespace, kind)
+    parts = await _made(resources, namespace, kind, {})
     seen = []
     for obj in objects:
         if id(obj) not in watched:
@@ -170,12 +173,18 @@ def _judged(seen: Snapshot, events: Sequence[EventSummary]) -> Snapshot | None:
     return replace(seen, status=structs.replace(status, conditions=(*others, stuck)))
 
 
-async def _made(resources: ResourceClient, namespace: str | None, kind: WatchedKind) -> dict[str, Json]:
+async def _made(
+    resources: ResourceClient, namespace: str | None, kind: WatchedKind, unknown: MutableMapping[str, str]
+) -> dict[str, Json]:
     """What controllers have made of the objects of that kind, by their uids; empty where it cannot be read."""
     if kind.made is None:
         return {}
     try:
         found = await resources.list(collection_path(namespace, kind.made.subject))
+    except Forbidden as error:
+        what = lacks(error, f"list of {kind.made.subject.plural}")
+        unknown["made"] = f"{what}: what its controller has made of it is not known"
+        return {}
     except ApiError:  # the pods that the object states itself are looked at without it
         return {}
     owned = ((each, owner) for each in found for owner in items(mapping(each.get("metadata")).get("ownerReferences")))
@@ -212,7 +221,9 @@ async def _remark(resources: ResourceClient, obj: Json, seen: WatchedSnapshot) -
         return None, ""
 
 
-async def _admission(resources: ResourceClient, namespace: str, obj: Json) -> Workload | None:
+async def _admission(
+    resources: ResourceClient, namespace: str, obj: Json, unknown: MutableMapping[str, str]
+) -> Workload | None:
     """The Workload that Kueue has made for an object with a queue label; None where it cannot be read."""
     meta = mapping(obj.get("metadata"))
     if not local_queue_of(meta.get("labels")):
@@ -221,6 +232,9 @@ async def _admission(resources: ResourceClient, namespace: str, obj: Json) -> Wo
     try:
         found = await resources.list(custom(workloads.API_VERSION, namespace, workloads.PLURAL), params)
         read = [workloads.flatten(msgspec.convert(raw, workloads.WorkloadDocument)) for raw in found]
+    except Forbidden as error:
+        unknown["queue"] = f"{lacks(error, f'list of {workloads.PLURAL}')}: whether its queue admits it is not known"
+        return None
     except (ApiError, msgspec.ValidationError, ValueError):  # Kueue's kinds may not be served, or not be readable
         return None
     return max(read, key=lambda each: (not each.deleting, each.created), default=None)

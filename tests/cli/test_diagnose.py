@@ -57,17 +57,23 @@ def test_pods_without_a_label_of_musters_are_one_run_by_a_selector(call: Call, s
     assert found["unknown"] == {}
 
 
-@pytest.mark.parametrize("form", [(), ("-o", "json")])
-def test_stacks_are_read_in_the_pods_that_a_selector_chooses(
-    call: Call, server: LocalServer, monkeypatch: pytest.MonkeyPatch, form: tuple[str, ...]
-) -> None:
-    asked: set[tuple[str, str]] = set()
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> set[tuple[str, str]]:
+    """The pods and containers that were asked for their stacks, and answered."""
+    found: set[tuple[str, str]] = set()
 
     async def execute(_sockets: Any, _namespace: str, name: str, container: str, command: Sequence[str]) -> Executed:
-        asked.add((name, container))
+        found.add((name, container))
         return Executed(0, answers(name, command).encode(), b"")
 
     monkeypatch.setattr(reading, "execute", execute)
+    return found
+
+
+@pytest.mark.parametrize("form", [(), ("-o", "json")])
+def test_stacks_are_read_in_the_pods_that_a_selector_chooses(
+    call: Call, server: LocalServer, asked: set[tuple[str, str]], form: tuple[str, ...]
+) -> None:
     for rank in range(2):
         pod(server, f"train-{rank}", {"app": "train"})
     pod(server, "train-2", {"app": "train"}, waits=True)
@@ -163,3 +169,33 @@ def test_an_experiment_without_a_daemon_is_told_from_its_record_and_its_pods(
     assert "default/mine  Assembling" in shown.stdout
     assert "no musterd looks after it" in shown.stderr
     assert "the record is musterd's" in shown.stderr
+
+
+def test_stacks_of_an_experiment_are_read_beside_its_record(
+    call: Call, server: LocalServer, mine: str, asked: set[tuple[str, str]]
+) -> None:
+    server.status(mine, phase="Running", phaseAt=LONG_AGO, epoch=0, size=2, observedGeneration=1, message="runs")
+    for rank in range(2):
+        server.pod(f"mine-{rank}", labels(mine, rank), **running())
+    shown = call("diagnose", mine, "--stacks")
+    assert asked == {("mine-0", "main"), ("mine-1", "main")}
+    assert "\n\n2 ranks (0-1) in all_reduce at train.py:88\n" in shown.stdout
+
+
+def test_a_run_of_musters_is_not_watched_by_the_command_and_the_one_that_shows_it_is_named(
+    call: Call, server: LocalServer, mine: str
+) -> None:
+    for option, other in ((["--watch"], f"muster get {mine} --watch"), (["--for", "60s"], f"muster explain {mine}")):
+        refused = call("diagnose", mine, *option)
+        assert (refused.exit_code, refused.stdout) == (2, "")
+        assert f"Muster runs {mine}" in refused.stderr
+        assert f"`{other}`" in " ".join(refused.stderr.split())
+
+
+@pytest.mark.parametrize("option", [("--for", "60s"), ("--stacks",)])
+def test_a_watch_without_an_end_takes_nothing_that_is_done_at_the_end(
+    call: Call, server: LocalServer, option: tuple[str, ...]
+) -> None:
+    refused = call("diagnose", "jobset/train", "--watch", *option)
+    assert refused.exit_code == 2
+    assert "leave out --for and --stacks" in " ".join(refused.stderr.split())

@@ -17,6 +17,7 @@ from muster.local.apiserver.http.request_info import Query, RequestInfo
 from tests.cli.conftest import Call
 from tests.cli.diagnosed import beside, jobset
 from tests.client.localserver import LocalServer
+from tests.e2e.kueue import KINDS, crd
 from tests.fakes.tcpstore import FakeStore
 
 pytestmark = pytest.mark.usefixtures("diagnosable")
@@ -135,7 +136,20 @@ def test_data_has_what_is_not_known_and_what_it_costs(rights: Rights, found: Cal
     shown = json.loads(found("--stacks", "-o", "json").stdout)
     assert tuple(shown["unknown"].values()) == row.costs
     assert (shown["trouble"], shown["findings"][0]["ranks"]) == (True, [2])
+    assert "stacks" in shown
     assert shown["arrived"] == (None if right == "get pods/portforward" else 2)
+
+
+def test_whether_a_queue_admits_a_run_is_not_known_without_its_workload(
+    rights: Rights, found: Callable[..., Result], server: LocalServer
+) -> None:
+    server.put("apiextensions.k8s.io/v1", "customresourcedefinitions", "", crd(*KINDS[0]))
+    queued = {"metadata": {"name": "train", "labels": {"kueue.x-k8s.io/queue-name": "q"}}}
+    server.put("jobset.x-k8s.io/v1alpha2", "jobsets", "default", queued)
+    rights.denied = {("list", "workloads")}
+    shown = found()
+    assert "not known: without list of workloads: whether its queue admits it is not known" in shown.stdout
+    assert FINDING in shown.stdout
 
 
 def test_rights_in_another_namespace_alone_are_none_here(rights: Rights, found: Callable[..., Result]) -> None:

@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 import pytest
 
 from muster.api.names import ANNOTATION_ABOUT, API_VERSION, KIND
-from muster.cli.commands.incidents.sources import LARGEST
 from muster.cli.exits import INCIDENT
+from muster.cli.musterd_page import LARGEST
 from tests.cli.conftest import Call
 from tests.client.localserver import MANIFEST, LocalServer
 

@@ -5,7 +5,8 @@ from contextlib import asynccontextmanager
 
 from muster.local.reduced_crds import run_kinds_crds
 from muster.state.vocabulary.subject import JOBSET, Subject
-from tests.real.jobset import define
+from tests.real.controllers import define
+from tests.real.controllers.jobset import JOBSETS
 from tests.real.namespace import WITHIN
 from tests.real.site import Site
 
@@ -16,7 +17,7 @@ CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 async def served(here: Site, kind: Subject) -> AsyncIterator[None]:
     """The kind is served for the duration of the block; that of JobSets stays, for other situations."""
     if kind == JOBSET:
-        await define(here.request)
+        await define(here.request, JOBSETS)
         yield
         return
     crd = next(each for each in run_kinds_crds() if each["spec"]["names"]["kind"] == kind.kind)

@@ -30,6 +30,8 @@ class Machine:
 
 
 PROGRAMS = ("apt-get", "buildah", "debootstrap", "dpkg-deb", "go", "kubectl")
+CONTROLLERS = ("JOBSET_CONTROLLER", "RAY_OPERATOR", "TRAINER_CONTROLLER")
+"""Variables that name the binary of a controller of another project."""
 
 
 def this_machine() -> Machine:
@@ -80,7 +82,7 @@ EXPECTED = (
     Expected(r"^the image cannot be built here", lambda m: program("buildah", "debootstrap")(m) or not m.root),
     Expected(r"it needs what `make real-node` needs", lambda machine: not machine.nodes),
     Expected(r"^PROMETHEUS_OPERATOR_CRDS names no", variable("PROMETHEUS_OPERATOR_CRDS")),
-    Expected(r"^JOBSET_CONTROLLER names no", variable("JOBSET_CONTROLLER")),
+    *(Expected(rf"^{each} names no", variable(each)) for each in CONTROLLERS),
     Expected(r"^prctl is Linux$", lambda machine: not machine.linux),
     Expected(r"^a drawing$", lambda _: True),
 )

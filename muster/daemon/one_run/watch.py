@@ -9,7 +9,7 @@ Every ``REREAD`` seconds the object is read again, because a watch of its kind w
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, MutableMapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from math import inf
@@ -58,8 +58,11 @@ UNREADABLE: Final = "why may be in its Events, which you may not list"
 class Source(Protocol):
     """The source of the object, as the API server has it now."""
 
-    async def read(self) -> tuple[Object, Object | None, Workload | None]:
-        """Return the object, the one that its controller made of it, and its Workload of Kueue. Raises ``ApiError``."""
+    async def read(self, unknown: MutableMapping[str, str]) -> tuple[Object, Object | None, Workload | None]:
+        """Return the object, what its controller has made of it, and its Workload of Kueue. Raises ``ApiError``.
+
+        What else may not be read is written into ``unknown``.
+        """
         ...
 
 
@@ -203,7 +206,7 @@ class OneRun:
         """Read the object, and follow the pods that its selectors choose now."""
         obj: Object = {}
         if self._source is not None:
-            obj, made, self._admission = await self._source.read()
+            obj, made, self._admission = await self._source.read(self.unknown)
             if self._kind.made is not None:
                 self._take(self._kind.made.subject.words, record_of(self._kind.made, made) if made else None)
             self._take(self._kind.name, record_of(self._kind, obj))

@@ -143,6 +143,13 @@ def test_without_watch_of_pods_the_first_moment_is_found() -> None:
     assert one.unknown == {"watch": "without watch of pods: changes after this moment are not seen"}
 
 
+def test_without_list_of_the_jobsets_of_a_trainjob_they_are_not_known_and_its_pods_are() -> None:
+    roll, one, _, _ = without("list jobsets", name="trainjobs")
+    assert one.unknown == {"made": "without list of jobsets: what its controller has made of it is not known"}
+    assert roll is not None
+    assert "ImagePull" in [each.cause for each in roll.findings]
+
+
 def test_without_list_of_events_the_sentence_says_that_the_reader_may_not_list_them() -> None:
     roll, one, _, seconds = without("list events")
     assert roll is not None

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.real.jobset import jobset, jobset_controller, jobsets_path, why_not
+from tests.real.controllers.jobset import JOBSET, jobset, jobsets_path
 from tests.real.namespace import eventually
 from tests.real.site import Site
 
@@ -13,7 +13,7 @@ pytestmark = [pytest.mark.alone, pytest.mark.timeout(400), pytest.mark.usefixtur
 
 def needs_the_controller() -> None:
     """Skip where no binary of it is named."""
-    if reason := why_not():
+    if reason := JOBSET.why_not():
         pytest.skip(reason)
 
 
@@ -27,7 +27,7 @@ async def state_of(here: Site, name: str) -> tuple[Any, Any]:
 async def test_a_jobset_that_fails_and_an_experiment_do_not_move_each_other(here: Site) -> None:
     here.row.happens("a JobSet in the same namespace is restarted and fails; a member of ours is lost meanwhile")
     needs_the_controller()
-    async with jobset_controller(here.ground, here.request):
+    async with JOBSET.running(here.ground, here.request):
         await here.submit("run")
         await here.phase("run", "Running")
         await here.request("POST", jobsets_path(here.namespace), jobset("other", 2, "*: run 600"))
@@ -49,7 +49,7 @@ async def test_a_jobset_that_fails_and_an_experiment_do_not_move_each_other(here
 async def test_the_service_of_a_jobset_of_the_same_name_is_explained(here: Site) -> None:
     here.row.happens("a JobSet of the experiment's name has the Service of that name")
     needs_the_controller()
-    async with jobset_controller(here.ground, here.request):
+    async with JOBSET.running(here.ground, here.request):
         await here.request("POST", jobsets_path(here.namespace), jobset("run", 2, "*: run 600"))
 
         async def running() -> bool:

@@ -8,7 +8,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from tests.real.jobset import define, jobset, jobset_controller, jobsets_path, why_not
+from tests.real.controllers import define
+from tests.real.controllers.jobset import JOBSET, JOBSETS, jobset, jobsets_path
 from tests.real.namespace import Object, eventually
 from tests.real.site import Site
 from tests.real.stopping import without_rights
@@ -88,9 +89,9 @@ def counters(status: Object) -> tuple[Any, ...]:
 @pytest.mark.parametrize("case", CASES)
 async def test_a_jobset_has_the_history_that_its_own_controller_writes(here: Site, case: str) -> None:
     here.row.happens(f"the same JobSet under Muster and under its own controller: {case}")
-    if reason := why_not():
+    if reason := JOBSET.why_not():
         pytest.skip(reason)
-    async with jobset_controller(here.ground, here.request):
+    async with JOBSET.running(here.ground, here.request):
         manifest = CASES[case]
         our = await here.request("POST", jobsets_path(here.namespace), named(manifest, OURS, managedBy=MUSTER))
         their = await here.request("POST", jobsets_path(here.namespace), named(manifest, THEIRS))
@@ -105,7 +106,7 @@ async def test_a_jobset_has_the_history_that_its_own_controller_writes(here: Sit
 
 async def test_a_jobset_gets_its_claims_and_is_deleted_its_ttl_after_its_end(here: Site) -> None:
     here.row.happens("a JobSet with a claim, and one that ends and has a ttl; JobSet's controller is not there")
-    await define(here.request)
+    await define(here.request, JOBSETS)
     with_claim = jobset("claims", 1, "*: run 600")
     (container,) = with_claim["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["spec"]["containers"]
     container["volumeMounts"] = [{"name": "data", "mountPath": "/data"}]
@@ -131,7 +132,7 @@ async def test_a_jobset_gets_its_claims_and_is_deleted_its_ttl_after_its_end(her
 
 
 async def test_without_the_right_on_finalizers_the_pods_of_a_jobset_are_refused(here: Site) -> None:
-    await define(here.request)
+    await define(here.request, JOBSETS)
     path = jobsets_path(here.namespace)
     async with without_rights(here, "jobsets/finalizers"):
         here.row.happens("without the right on finalizers of JobSets (OwnerReferencesPermissionEnforcement)")
@@ -153,7 +154,7 @@ async def test_without_the_right_on_finalizers_the_pods_of_a_jobset_are_refused(
 
 async def test_a_jobset_that_a_webhook_stored_and_kueue_admits_runs_as_its_spec_says(here: Site) -> None:
     here.row.happens("a queued JobSet with Go's zero values is admitted by one patch: suspend false and a label")
-    await define(here.request)
+    await define(here.request, JOBSETS)
     made = jobset("queued", 2, "*: run 2, exit 0")
     (job,) = made["spec"]["replicatedJobs"]
     rule = {"action": "FailJob", "onPodConditions": [{"type": "DisruptionTarget", "status": ""}]}

@@ -6,8 +6,9 @@ import pytest
 
 from tests.deploy.chart.release import Release
 from tests.e2e.test_watched_pods import labelled_pods
+from tests.real.controllers import define
+from tests.real.controllers.jobset import API, JOBSETS, jobset, jobsets_path
 from tests.real.ground import STAND_IN, TAINT
-from tests.real.jobset import API, define, jobset, jobsets_path
 from tests.real.namespace import MERGE, Object, eventually
 from tests.real.site import PROCESSES, Site
 
@@ -103,7 +104,7 @@ async def test_a_jobset_whose_controller_is_away_is_not_ready_when_its_members_h
     here: Site, ours: Release
 ) -> None:
     here.row.happens("two JobSets without a controller: members of one succeed, the other is deleted and held")
-    await define(here.request)
+    await define(here.request, JOBSETS)
     await ours.install("--set", "watch.kinds=jobsets")
     async with ours.musterd() as musterd:
         await musterd.until_leading()

@@ -4,28 +4,28 @@ import asyncio
 import logging
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from types import MappingProxyType
 
 import click
-import msgspec
 import structlog
 
 from muster.api.errors import ApiError, Forbidden, MusterError
 from muster.api.values.printable import printable
-from muster.cli.commands.diagnosing.lines import lines, ranks_of, trouble
-from muster.cli.commands.stacks import document
-from muster.cli.commands.stacks import lines as stack_lines
+from muster.cli.commands.diagnosing.answer import print_answer, read_stacks
+from muster.cli.commands.diagnosing.lines import trouble
+from muster.cli.commands.diagnosing.recorded import of_page, of_record, roll_of_page
 from muster.cli.completion import experiment_names
-from muster.cli.doctor.attention import unattended
 from muster.cli.exits import FOUND, SUCCEEDED
-from muster.cli.options import ClusterChoice, Span, cluster_options, output_option, show
-from muster.cli.terminal.colours import data, plain, say
+from muster.cli.options import ClusterChoice, Span, cluster_options, output_option, read_token
+from muster.cli.terminal.colours import data
 from muster.cli.terminal.patience import patient
-from muster.cli.terminal.style import TERMINAL
 from muster.client import Client
 from muster.client.errors import RunByMuster
 from muster.client.events import EventSummary
 from muster.client.member import Member
-from muster.client.stacks.frames import RankStacks, unread
+from muster.client.stacks.frames import RankStacks
 from muster.client.stacks.reading import StacksReader
 from muster.client.subjects import parse
 from muster.client.watched import seated, selectors
@@ -55,6 +55,8 @@ from muster.state.vocabulary.subject import PODS
 @click.option("--for", "span", type=Span(), default=0.0, help="Watch so long for a hang, or until trouble is found.")
 @click.option("-w", "--watch", is_flag=True, help="Continue, and print each change.")
 @click.option("--stacks", is_flag=True, help="Also what each rank does; takes get and create on pods/exec.")
+@click.option("--page", default="", metavar="URL", help="Ask the musterd that watches over it, by its page.")
+@click.option("--token-file", type=click.Path(path_type=Path), default=None, help="A token of the cluster, for --page.")
 @output_option()
 @cluster_options
 @click.pass_context
@@ -69,6 +71,8 @@ def diagnose(
     span: float,
     watch: bool,
     stacks: bool,
+    page: str,
+    token_file: Path | None,
     output: str | None,
 ) -> None:
     """Name the missing ranks of NAME and the cause, without musterd: with your own rights, and without a write.
@@ -78,11 +82,18 @@ def diagnose(
     of the run, and asks the coordinator who has arrived through the API server's port-forward.
 
     You need get of the object, list and watch of pods, and for the roll call get and create of pods/portforward.
-    Without one of them it prints what is then not known.
+    Without one of them it prints what is then not known. With --page it prints what that musterd knows of the run now;
+    where musterd gives nothing, the command looks by itself.
 
     Exit status: 0 nothing found, 6 trouble found, 1 it cannot be read.
     """
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
+    if watch and (span or stacks):
+        raise click.UsageError("--watch ends with Ctrl-C: leave it out, or leave out --for and --stacks")
+    if token_file is not None and not page:
+        raise click.UsageError("--token-file goes with --page")
+    if page and (watch or span or selector):
+        raise click.UsageError("--page shows what musterd knows of KIND/NAME now: leave out --for, --watch and -l")
     if bool(selector) != (name == PODS.kind.lower()):
         raise click.UsageError("write KIND/NAME, or `pods` with -l SELECTOR")
     if not selector and (operator or coordinator or ranks):
@@ -96,12 +107,20 @@ def diagnose(
             if selector:
                 kind = chosen_pods(selector, operator or "", coordinator or 0, ranks or 0)
                 return await Diagnosis(client, kind, space, "", output).play(span, watch=watch, stacks=stacks)
-            try:
-                if (named := watched_kind(name)) is not None:
-                    return await Diagnosis(client, named, space, name, output).play(span, watch=watch, stacks=stacks)
-            except RunByMuster:
-                pass
-            return await of_record(client, name, space, output)
+            unknown: dict[str, str] = {}
+            named = watched_kind(name)
+            if page:
+                token = read_token(token_file) if token_file is not None else ""
+                if (roll := await roll_of_page(page, token, name, space, unknown)) is not None:
+                    return await of_page(client, name, space, roll, output, stacks=stacks)
+            if named is not None:
+                with suppress(RunByMuster):
+                    diagnosis = Diagnosis(client, named, space, name, output, unknown)
+                    return await diagnosis.play(span, watch=watch, stacks=stacks)
+            if watch or span:
+                other = f"`muster get {name} --watch`" if watch else f"`muster explain {name}`"
+                raise click.UsageError(f"Muster runs {name}, and watches it for hangs: {other} shows what it finds")
+            return await of_record(client, name, space, unknown, output, stacks=stacks)
 
     ctx.exit(FOUND if asyncio.run(run()) else SUCCEEDED)
 
@@ -114,42 +133,27 @@ def watched_kind(name: str) -> WatchedKind | None:
     return next((each for each in WATCHED_KINDS.values() if each.subject == subject), None)
 
 
-async def of_record(client: Client, name: str, namespace: str, output: str | None) -> bool:
-    """Print what the status and the pods of a run of Muster's say; True where that is trouble."""
-    now = time.time()
-    found = await patient(client.explain(name, namespace=namespace), f"reading {name}")
-    roll = found.roll_call(now)
-    if roll is None:
-        raise MusterError(f"{name}: {'; '.join(found.unreadable) or found.waits_for or 'its status cannot be read'}")
-    bad = trouble(roll, now - found.experiment.status.phase_at)
-    print_roll(roll, {}, output, bad=bad)
-    say(printable("the record is musterd's, of the last time it wrote; coordinator and steps were not asked again"))
-    if warning := await unattended(client.resources, now):
-        say(plain(warning))
-    return bad or bool(warning)
-
-
-def print_roll(roll: Detail, unknown: Mapping[str, str], output: str | None, *, bad: bool, **more: object) -> None:
-    """Print the roll call for people, or as data with what ``more`` there is."""
-    if output is None:
-        for line in lines(roll, unknown, TERMINAL):
-            data(line)
-        return
-    found = msgspec.to_builtins(roll)
-    for each, report in zip(found["findings"], roll.findings, strict=True):
-        each["ranks"] = ranks_of(report, roll.size)
-    show({**found, "unknown": dict(unknown), "trouble": bad, **more}, output)
-
-
 class Diagnosis:
-    """The diagnosis of one run. ``name`` is empty where a selector chooses its pods."""
+    """The diagnosis of one run. ``name`` is empty where a selector chooses its pods.
 
-    def __init__(self, client: Client, kind: WatchedKind, namespace: str, name: str, output: str | None) -> None:
+    ``unknown`` is what is not known before it begins.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        kind: WatchedKind,
+        namespace: str,
+        name: str,
+        output: str | None,
+        unknown: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
         self._client, self._kind, self._namespace, self._name, self._output = client, kind, namespace, name, output
         assert isinstance(client.transport, Connection)
         self._connection = client.transport
         self._source = None if kind.virtual else ObjectSource(client.resources, kind, namespace, name)
         self._run = OneRun(self._connection, kind, namespace, self._source, self._selectors)
+        self._run.unknown.update(unknown)
         self._shown: tuple[object, ...] | None = None
 
     async def play(self, span: float, *, watch: bool, stacks: bool) -> bool:
@@ -176,22 +180,10 @@ class Diagnosis:
                 verdict = printable(f"; its status: {own.said} {own.message}") if own.said.over else ""
                 data(f"{self._namespace}/{self._name}  {entry.plan.size} ranks are wanted{verdict}")
             raise MusterError("; ".join(self._run.unknown.values()) or self._nothing())
-        ranks = await patient(self._stacks(), "asking the ranks for their stacks") if stacks else []
+        ranks = await read_stacks(self._ranks(), self._run.unknown) if stacks else None
         said = await self._musterd()
         bad = self._trouble(roll) or (said is not None and said.reason == "Stuck")
-        if self._output is not None:
-            note = None if said is None else {"reason": printable(said.reason), "message": printable(said.message)}
-            more = {"stacks": document(ranks)} if stacks else {}
-            print_roll(roll, self._run.unknown, self._output, bad=bad, musterd=note, **more)
-            return bad
-        self._print(roll)
-        if said is not None:
-            data("")
-            data(printable(f"A musterd watches over it, too. Its last Event: {said.reason}: {said.message}"))
-        if ranks:
-            data("")
-        for line in (*stack_lines(ranks), *(printable(each.sentence) for each in unread(ranks))):
-            data(line)
+        print_answer(roll, self._run.unknown, self._output, bad=bad, ranks=ranks, said=said)
         return bad
 
     def _selectors(self, obj: Object) -> Sequence[str]:
@@ -218,7 +210,7 @@ class Diagnosis:
             self._print(roll)
 
     def _print(self, roll: Detail) -> None:
-        print_roll(roll, self._run.unknown, self._output, bad=self._trouble(roll))
+        print_answer(roll, self._run.unknown, self._output, bad=self._trouble(roll))
 
     async def _musterd(self) -> EventSummary | None:
         """Return the last Event of musterd, where one watches over it."""
@@ -229,22 +221,14 @@ class Diagnosis:
         self._run.unknown["events"] = f"{what}: the last Event of musterd is not known"
         return None
 
-    async def _stacks(self) -> list[RankStacks]:
-        """Return what each rank does, as far as it may be asked."""
+    async def _ranks(self) -> list[RankStacks]:
+        """Return what each rank does. Raises ``ApiError``."""
         entry, members = self._run.entry, dict[str, Member]()
         assert entry is not None
         assert entry.record is not None
         seats = {pod.uid: pod for pod in entry.view.pods() if pod.epoch == entry.record.epoch}
-        try:
-            for label in self._run.chosen:
-                for raw in await self._client.resources.list(core(self._namespace, "pods"), {"labelSelector": label}):
-                    if seat := seats.get(raw["metadata"]["uid"]):
-                        members[seat.uid] = seated(raw, seat)
-            reader = StacksReader(self._connection, self._namespace)
-            return await reader.read([*members.values()], entry.record.size)
-        except Forbidden as error:
-            what = lacks(error, "get and create of pods/exec")
-        except ApiError as error:
-            what = str(error)
-        self._run.unknown["stacks"] = f"{what}: what each rank does is not known"
-        return []
+        for label in self._run.chosen:
+            for raw in await self._client.resources.list(core(self._namespace, "pods"), {"labelSelector": label}):
+                if seat := seats.get(raw["metadata"]["uid"]):
+                    members[seat.uid] = seated(raw, seat)
+        return await StacksReader(self._connection, self._namespace).read([*members.values()], entry.record.size)

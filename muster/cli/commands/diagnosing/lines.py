@@ -47,8 +47,8 @@ def lines(roll: Detail, unknown: Mapping[str, str], style: Style) -> Iterator[st
     if roll.restarts:
         facts.append(f"{roll.restarts} restart{'s' if roll.restarts > 1 else ''}")
     if roll.stuck:
-        facts.append(style.paint(f"stuck ({roll.stuck})", BAD))
-    yield f"{roll.namespace}/{roll.name}  {style.phase(roll.phase)}  {', '.join(facts)}"
+        facts.append(style.paint(f"stuck ({printable(roll.stuck)})", BAD))
+    yield f"{printable(f'{roll.namespace}/{roll.name}')}  {style.phase(roll.phase)}  {', '.join(facts)}"
     if roll.message:
         yield f"│ {printable(roll.message)}"
     if roll.arrived is not None and roll.coordinator is not None and roll.coordinator.state == CoordinatorState.SERVING:
@@ -66,7 +66,7 @@ def lines(roll: Detail, unknown: Mapping[str, str], style: Style) -> Iterator[st
     if roll.time is not None and roll.time.seconds:
         spent = ", ".join(f"{bucket} {age(seconds)}" for bucket, seconds in roll.time.seconds.items())
         yield ""
-        yield f"Time: {spent}"
+        yield printable(f"Time: {spent}")
     if not roll.findings and not roll.stuck and roll.phase == "Running":
         yield ""
         yield "Nothing is found that keeps it."
@@ -84,7 +84,7 @@ def _missing(roll: Detail) -> str:
 
 
 def _finding(found: FindingReport, style: Style) -> Iterator[str]:
-    yield f"{style.paint(printable(found.sentence), BAD)}  ({found.cause})"
+    yield f"{style.paint(printable(found.sentence), BAD)}  ({printable(found.cause)})"
     yield f"  seen: {printable(found.evidence)}"
     yield f"  next: {printable(found.next_step)}"
 

@@ -9,14 +9,11 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Final, TypeVar
-from urllib.parse import urlsplit
-
-import aiohttp
-import msgspec
 
 from muster.api.errors import ApiError, MusterError
 from muster.api.values.printable import printable
 from muster.cli.commands.incidents.lines import above
+from muster.cli.musterd_page import asked, shown
 from muster.cli.options import ClusterChoice
 from muster.client import Client, Snapshot
 from muster.client.events import EventSummary, event_summary, uids_of
@@ -28,13 +25,6 @@ from muster.state.facts.incidents.grouping import Key
 from muster.state.facts.incidents.subjects import remedy
 
 L = TypeVar("L", IncidentListing, NodeListing)
-PATIENCE: Final = 10.0
-"""Seconds in which musterd must answer."""
-LARGEST: Final = 4 << 20
-"""Bytes of its answer."""
-SHOWN: Final = 300
-"""Characters of what it says instead of an answer."""
-LOOPBACK: Final = ("localhost", "127.0.0.1", "::1")
 NOT_LOOKED: Final = (
     "the musterd at {} does not lead, or has just begun to, and knows nothing yet: ask the one that leads, "
     "or leave --page out"
@@ -52,33 +42,9 @@ async def nodes_from_page(url: str, token: str = "") -> NodeListing:
 
 
 async def _asked(url: str, path: str, kind: type[L], token: str) -> L:
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise MusterError(f"--page {printable(url)} is no address: write http://localhost:8080 or https://HOST")
-    if token and parts.scheme == "http" and parts.hostname not in LOOPBACK:
-        raise MusterError("the token would travel without encryption: use https, or kubectl port-forward")
-    where = printable(f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}")
-    headers = {"Authorization": f"Bearer {token}"} if token else {}
-    timeout = aiohttp.ClientTimeout(total=PATIENCE)
-    try:
-        async with (
-            aiohttp.ClientSession(timeout=timeout, headers=headers) as session,
-            session.get(f"{url.rstrip('/')}{path}", allow_redirects=False) as answer,
-        ):
-            body = b""
-            while len(body) <= LARGEST and (more := await answer.content.read(LARGEST + 1 - len(body))):
-                body += more
-    except (aiohttp.ClientError, TimeoutError, ValueError) as error:
-        raise MusterError(f"{where} does not answer: {printable(str(error) or 'not in time', SHOWN)}") from error
-    if answer.status != 200:
-        said = printable(body[: 4 * SHOWN].decode("utf-8", "replace").strip(), SHOWN)
-        raise MusterError(f"{where} answers with status {answer.status}: {said}")
-    try:
-        found = msgspec.json.decode(body, type=kind)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise MusterError(f"what answers at {where} is no musterd of this version: {printable(str(error))}") from error
+    found = await asked(url, path, kind, token)
     if not found.looked:
-        raise MusterError(NOT_LOOKED.format(where))
+        raise MusterError(NOT_LOOKED.format(shown(url, token)))
     return found
 
 
