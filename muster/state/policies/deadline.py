@@ -18,9 +18,8 @@ from msgspec.structs import replace
 
 from muster.api.gang import MAX_MEMBERS
 from muster.api.values.rank_ranges import from_ranges
-from muster.state.facts import hang
 from muster.state.facts.context import Context, Fail, ReadFirst, Repair, Restart
-from muster.state.facts.diagnosis import grouping
+from muster.state.facts.diagnosis import grouping, hangs
 from muster.state.facts.sentences import of_ends, of_idle, of_lingering
 from muster.state.policies import blocked
 from muster.state.policies.failures.failure import spend
@@ -129,7 +128,7 @@ def sentence(context: Context, clock: ClockRule) -> str:
     ends = of_ends(context) if _names_ends(context, clock) else ""
     reported = context.view.progress_of(context.record.epoch) if clock.name is ClockName.PROGRESS else None
     if reported is not None:
-        ends = hang.last_step(reported)
+        ends = hangs.last_step(reported)
     return f"{text}: {ends}" if ends else text
 
 

@@ -7,8 +7,8 @@ A reason that changes while the status stays has a time of its own. The reasons 
 from itertools import chain
 from typing import Final
 
-from muster.state.facts.collectives import HANGS
 from muster.state.facts.context import Context
+from muster.state.facts.hang import HANGS
 from muster.state.facts.sentences import EXACT, placed, sentence, share, why_idle
 from muster.state.policies.rendezvous import Assembly
 from muster.state.summary.gathering import Gathering

@@ -9,7 +9,7 @@ from typing import Final
 
 from muster.api.gang import MAX_MEMBERS
 from muster.api.values.rank_ranges import from_ranges, to_ranges
-from muster.state.facts.collectives import HANGS
+from muster.state.facts.hang import HANGS
 from muster.state.facts.sentences import NAMED_RANGES, of_failure, sentence
 from muster.state.policies.failures.cost import budget
 from muster.state.summary import in_place, resumption

@@ -18,7 +18,7 @@ from muster.state.view.own.remark import Remark
 from muster.state.view.places.standstill import Places, places_in_turns
 from muster.state.view.probe_result import ProbeResult, probe_result
 from muster.state.view.progress import Progress, StepReport, progress_in_turns, resumed, steps_progress
-from muster.state.view.recorder.arrivals import Arrivals, arrivals_in_turns, who
+from muster.state.view.recorder.arrivals import Arrivals, arrivals_in_turns
 from muster.state.view.recorder.collectives import Collectives, collectives_in_turns
 from muster.state.view.recorder.judgement import judged_in_turns
 from muster.state.view.recorder.ras import RasSeen, ras_in_turns
@@ -307,9 +307,9 @@ class View:
         """Take in which collectives the processes have entered; True if that is news for a decision."""
         if answer.collectives is None:
             return False
-        said = who(self.arrivals) if self.arrivals else ""
+        before = self.arrivals.news if self.arrivals else ()
         self.arrivals = yield from arrivals_in_turns(answer.collectives, epoch, answer.at, self.arrivals)
-        turned = said != (who(self.arrivals) if self.arrivals else "")
+        turned = before != (self.arrivals.news if self.arrivals else ())
         return (yield from self._count_collectives(answer.collectives, epoch, answer.at)) or turned
 
     def _observe_ras(self, answer: RollAnswer, epoch: int) -> Turns[bool]:

@@ -15,7 +15,7 @@ from muster.state.facts.sentences import expected_name, of_lingering, placed, se
 from muster.state.facts.words import WORDS
 from muster.state.view.stage import RUNS, WAITS, shown
 from muster.state.vocabulary.pod import Pod
-from muster.state.vocabulary.record import ConditionType, Phase
+from muster.state.vocabulary.record import Phase
 
 _SAID = (Causes.INIT_CONTAINER, Causes.NETWORK_FAILS, Causes.VOLUME_FAILS)
 """Causes of pods that wait whose own words say more than the reason for which the container waits."""
@@ -68,8 +68,7 @@ def without_pod(context: Context, rank: int) -> Diagnosis:
     if shared is not None and refusal is not None:
         return Diagnosis(shared, f"the API server refuses the pod: {refusal.reason}", refusal.message)
     if shared is Causes.QUEUED:
-        stuck = context.record.condition(ConditionType.STUCK)
-        why = f": {stuck.reason}" if stuck is not None and stuck.status else ""
+        why = f": {stuck.reason}" if (stuck := context.record.called_stuck) is not None else ""
         said = context.record.message or admission.waiting(context).message  # readers of the status see no Workload
         return Diagnosis(Causes.QUEUED, f"waiting in a queue{why}", said)
     if shared is Causes.HELD_BACK:
