@@ -10,8 +10,7 @@ from muster.kube.workqueue import WorkQueue
 from muster.state.facts.context import Context
 from muster.state.facts.failure_cause import cause_of
 from muster.state.facts.obstacle import Obstacle
-from muster.state.policies import obstacles
-from muster.state.policies.failures import failure
+from muster.state.policies import obstacles, restart
 from muster.state.view.tally import Tally
 from muster.state.vocabulary.pod import Pod
 from muster.state.vocabulary.record import Cause
@@ -26,13 +25,13 @@ def next_rank_named() -> Swaps:
         cause = cause_of(context, pod)
         return replace(cause, rank=(cause.rank + 1) % 4)
 
-    return [swap(failure, "cause_of", beside)]
+    return [swap(restart, "cause_of", beside)]
 
 
 @bug(Hunt("clean", "member-fails", operator="jobset"), Hunt("clean", "preempted"), shown_by="does not name rank")
 def pod_unnamed() -> Swaps:
     """A restart names no pod."""
-    return [swap(failure, "cause_of", lambda context, pod: replace(cause_of(context, pod), pod=""))]
+    return [swap(restart, "cause_of", lambda context, pod: replace(cause_of(context, pod), pod=""))]
 
 
 @bug(Hunt("clean", "gated", operator="jobset-sequential"), shown_by="it is called stuck, PartlyQueued")

@@ -13,7 +13,7 @@ from muster.kinds.jobset import status as jobset_status
 from muster.kinds.planning.record_condition import with_record, without_record
 from muster.kinds.registry.run_kinds import RUN_KINDS
 from muster.metrics.instruments import Instruments
-from muster.state.policies.failures import failure
+from muster.state.policies import restart
 from muster.state.policies.failures.repair import Repairs
 from muster.state.view.read_only import ReadOnlyView
 from muster.state.vocabulary.plan import Plan
@@ -104,12 +104,12 @@ def pod_of_a_job_replaced_at_once() -> Swaps:
 @bug(hunt("clean", "jobset-ignores-its-maximum"))
 def every_restart_counts() -> Swaps:
     """A restart that ignores the maximum is counted against it."""
-    ended = failure._end_epoch
+    ended = restart._end_epoch
 
     def counting(context: Any, rule: FailureRule, cause: Any) -> Any:
         return ended(context, dataclasses.replace(rule, counted=True), cause)
 
-    return [swap(failure, "_end_epoch", counting)]
+    return [swap(restart, "_end_epoch", counting)]
 
 
 @bug(hunt("clean", "jobset-beside-others"), shown_by="another controller manages")
@@ -140,9 +140,9 @@ def free_restarts_uncounted() -> Swaps:
 @bug(hunt("crash", "jobset-gives-up", most=40), hunt("error", "jobset-gives-up", most=40))
 def budget_of_the_run() -> Swaps:
     """The restarts that a JobSet has used are counted from its last run only: it never gives up."""
-    ended = failure._end_epoch
+    ended = restart._end_epoch
 
     def forgetting(context: Any, rule: FailureRule, cause: Any) -> Any:
         return ended(context.with_record(replace(context.record, restarts=0)), rule, cause)
 
-    return [swap(failure, "_end_epoch", forgetting)]
+    return [swap(restart, "_end_epoch", forgetting)]

@@ -18,11 +18,12 @@ from msgspec.structs import replace
 
 from muster.api.gang import MAX_MEMBERS
 from muster.api.values.rank_ranges import from_ranges
-from muster.state.facts.context import Context, Fail, ReadFirst, Repair, Restart
+from muster.state.facts.context import Context
 from muster.state.facts.diagnosis import grouping, hangs
 from muster.state.facts.sentences import of_ends, of_idle, of_lingering
 from muster.state.policies import blocked
-from muster.state.policies.failures.failure import spend
+from muster.state.policies.restart import spend
+from muster.state.policies.verdicts import Fail, ReadFirst, Repair, Restart
 from muster.state.vocabulary.group import Member
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.record import Cause, Phase, Record

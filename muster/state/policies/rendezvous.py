@@ -16,7 +16,7 @@ one kind of evidence alone. The plan's coordinator states how patient Muster is 
 - ``RankFailed``: the coordinator gave up a rank whose pod still runs;
 - ``CollectiveStuck``, ``Hung``: ranks run and make no progress (``facts.hang``);
 - the reason of an obstacle that lasts: no node, no image, no container (``policies.obstacles``);
-- ``DisruptionLoop``: the platform ends epoch after epoch before the gang moves (``failures.cost.disruptions``);
+- ``DisruptionLoop``: the platform ends epoch after epoch before the gang moves (``failures.disruptions``);
 - ``SameFailureAgain``: the gang fails in the same way and gets no further (``failures.recurrence``), and nothing else
   keeps it;
 - the reason of a passed clock whose action is to alert, or of a refusal by the API server.
@@ -39,8 +39,7 @@ from muster.state.facts.context import Context
 from muster.state.facts.failure_cause import RANK_FAILED
 from muster.state.facts.obstacle import Obstacle
 from muster.state.policies import blocked, deadline, lateness, obstacles, silence
-from muster.state.policies.failures import recurrence
-from muster.state.policies.failures.cost import disruptions
+from muster.state.policies.failures import disruptions, recurrence
 from muster.state.view.probe_result import LOST_AFTER, ProbeResult
 from muster.state.view.roll import RankError
 from muster.state.vocabulary.coordinator import Completeness, Coordinator

@@ -15,8 +15,7 @@ from muster.state.facts.failure_cause import RANK_FAILED
 from muster.state.facts.obstacle import Kind, Obstacle
 from muster.state.facts.sentences import EXACT, all_succeeded, sentence, share, why_idle
 from muster.state.policies import deadline, obstacles, rendezvous, silence
-from muster.state.policies.failures import culprit, recurrence
-from muster.state.policies.failures.cost import disruptions
+from muster.state.policies.failures import culprit, disruptions, recurrence
 from muster.state.policies.rendezvous import Assembly, Roll
 from muster.state.policies.silence import Silence
 from muster.state.summary import obstacles as of_obstacles

@@ -176,6 +176,11 @@ class Plan:
         group = self.group_of(rank)
         return group.member(rank - group.first_rank) if group else None
 
+    def job_of(self, rank: int) -> int | None:
+        """The index of that rank's job among the jobs of all groups, or None where no member has the rank."""
+        group = self.group_of(rank)
+        return group.first_job + group.member(rank - group.first_rank).job if group else None
+
     def place(self, rank: int) -> str:
         """``gpu-1`` or ``gpu-0-1``: the member by its group; empty in a plan of one group, where the rank says it."""
         group = self.group_of(rank)

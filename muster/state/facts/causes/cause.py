@@ -28,7 +28,7 @@ Say = str | Callable[[Context, Pod], str]
 
 
 class Charge(NamedTuple):
-    """Who is charged for the end of a gang that gave up waiting (``policies.failures.cost.charged``).
+    """Who is charged for the end of a gang that gave up waiting (``policies.failures.restart_reasons``).
 
     ``reason`` is that of the cause in the status and in metrics.
     """

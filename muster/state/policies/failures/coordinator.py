@@ -9,7 +9,7 @@ A coordinator that may run again alone, because a failure rule says so, is creat
 """
 
 from muster.state.facts.context import Context
-from muster.state.policies.failures import failure
+from muster.state.policies import restart
 from muster.state.vocabulary.record import ConditionType
 
 
@@ -22,7 +22,7 @@ def lost(context: Context) -> int | None:
     if rank in tally.members or rank in tally.collected or not _served(context):
         return None
     group = context.plan.group_of(rank)
-    alone = context.plan.piecewise and group is not None and failure.mends(context, group)
+    alone = context.plan.piecewise and group is not None and restart.mends(context, group)
     return None if alone else rank
 
 

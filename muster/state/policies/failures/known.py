@@ -28,7 +28,7 @@ from muster.state.facts import hang
 from muster.state.facts.causes.cause import Charge, MissingCause
 from muster.state.facts.causes.heard import serves
 from muster.state.facts.causes.table import BY_NAME, Causes
-from muster.state.facts.context import Context, Fail
+from muster.state.facts.context import Context
 from muster.state.facts.diagnosis.diagnose import diagnose
 from muster.state.facts.diagnosis.finding import Finding
 from muster.state.facts.diagnosis.grouping import MOST
@@ -36,6 +36,7 @@ from muster.state.facts.failure_cause import cause_of, was_killed
 from muster.state.facts.sentences import blocking, sentence
 from muster.state.policies.failures import recurrence
 from muster.state.policies.failures.culprit import is_survivor
+from muster.state.policies.verdicts import Fail
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Pod
 from muster.state.vocabulary.record import Cause, Phase, Stuck

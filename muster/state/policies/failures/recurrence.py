@@ -33,11 +33,12 @@ from muster.api.last_words.launchers import sentence as sentence_of
 from muster.api.progress import report_interval
 from muster.api.restart_counts import MAX_PLACES, SameFailure
 from muster.api.values.humanize import age
-from muster.state.facts.context import Context, Fail
+from muster.state.facts.context import Context
 from muster.state.facts.failure_cause import KILLED, OUT_OF_MEMORY, RANK_FAILED
 from muster.state.facts.sentences import of_exit, sentence
-from muster.state.policies.failures.cost import disruptions
+from muster.state.policies.failures import disruptions
 from muster.state.policies.failures.culprit import is_survivor
+from muster.state.policies.verdicts import Fail
 from muster.state.vocabulary.record import Cause, Phase, Record
 
 T = TypeVar("T")

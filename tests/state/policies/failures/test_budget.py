@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from muster.state.policies.failures.cost import backoff, budget
+from muster.state.policies import restart
+from muster.state.policies.failures import backoff
 from muster.state.vocabulary.record import Cause, RuleUse
 from muster.state.vocabulary.rules import FailureAction, FailureRule
 from tests.builders import plan, record
@@ -13,13 +14,13 @@ CAUSE = Cause(0, "Error")
 
 
 def test_a_rule_without_a_limit_leaves_no_trace() -> None:
-    kept = budget.charged(record(), counted=False, rule="")
-    assert kept == record()
+    kept = restart.charged(plan(), record(), CAUSE, counted=False)
+    assert (kept.rule_uses, kept.restarts) == ((), 0)
 
 
 def test_a_rule_of_limit_zero_never_applies() -> None:
     rule = FailureRule(FailureAction.RESTART_GANG, limit=0, name="never")
-    refused = budget.refused(plan(rules=(rule,)), record(), rule, CAUSE)
+    refused = restart.used_up(plan(rules=(rule,)), record(), rule, CAUSE)
     assert refused is not None
     assert "limit of failure rule never reached (0)" in refused.message
 
@@ -28,7 +29,7 @@ def test_a_rule_of_limit_zero_never_applies() -> None:
 def test_a_rule_that_is_used_up_says_how_often_it_has_applied(limit: int) -> None:
     rule = FailureRule(FailureAction.RESTART_GANG, limit=limit, name="oom")
     kept = record(rule_uses=(RuleUse("oom", limit),))
-    refused = budget.refused(plan(rules=(rule,)), kept, rule, Cause(0, "OOMKilled", rank=2, pod="p-2", exit_code=1))
+    refused = restart.used_up(plan(rules=(rule,)), kept, rule, Cause(0, "OOMKilled", rank=2, pod="p-2", exit_code=1))
     assert refused is not None
     assert refused.message == (
         f"rank 2 (p-2) ended with exit code 1, OOMKilled; limit of failure rule oom reached ({limit})"
@@ -37,7 +38,7 @@ def test_a_rule_that_is_used_up_says_how_often_it_has_applied(limit: int) -> Non
 
 def test_a_rule_without_a_name_is_counted_by_its_number() -> None:
     rules = (FailureRule(FailureAction.FAIL_EXPERIMENT, reasons=("x",)), FailureRule(FailureAction.IGNORE, limit=1))
-    assert budget.limited(plan(rules=rules), rules[1]) == "2"
+    assert restart.limited(plan(rules=rules), rules[1]) == "2"
 
 
 def test_waits_without_jitter_are_the_steps_of_the_backoff() -> None:
