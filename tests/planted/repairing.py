@@ -25,7 +25,7 @@ def member_without_a_wait() -> Swaps:
     """A member runs again at once, whatever its back-off."""
 
     def only_pods(case: Context) -> frozenset[int]:
-        return frozenset(pod.rank for pod in case.tally.previous.values() if pod.live)
+        return frozenset(pod.rank for pod in case.tally.older.values() if pod.live)
 
     return [swap(repair, "held_back", only_pods)]
 

@@ -45,7 +45,7 @@ class Context(msgspec.Struct, frozen=True):
         epochs, epoch = self.view.epochs, self.record.epoch
         if len(epochs) > (epoch in epochs) or self.view.engine.vanished:
             return False
-        return not self.tally.previous and self.settled
+        return not self.tally.older and self.settled
 
     @property
     def lingering(self) -> list[Pod]:
@@ -53,7 +53,7 @@ class Context(msgspec.Struct, frozen=True):
         if self.alone:
             return []
         others = [pod for tally in self.view.others(self.record.epoch) for pod in tally.alive.values()]
-        older = [pod for pod in self.tally.previous.values() if pod.live]
+        older = [pod for pod in self.tally.older.values() if pod.live]
         if not self.settled:
             members, attempts = self.tally.members, attempts_of(self.record.attempts).items()
             older += [pod for rank, attempt in attempts if (pod := members.get(rank)) and pod.attempt != attempt]

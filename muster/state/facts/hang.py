@@ -99,7 +99,7 @@ def due(context: Context) -> float | None:
     return progress.hangs_at if progress.hangs_at is not None and progress.hangs_at > context.now else None
 
 
-def unseen(context: Context, *reasons: str) -> bool:
+def awaits_evidence(context: Context, *reasons: str) -> bool:
     """Whether the record has a hang of one of the ``reasons``, and this daemon has taken over and has no evidence."""
     reason, view, epoch = context.record.stuck_reason, context.view, context.record.epoch
     if reason not in reasons or not _works(context):

@@ -12,11 +12,11 @@ def clear(context: Context) -> bool:
     return not any(tally.alive for tally in context.view.others(epoch))
 
 
-def unseen(context: Context) -> tuple[Pod, ...]:
+def vanished(context: Context) -> tuple[Pod, ...]:
     """Pods of other epochs and attempts that vanished, and may run all the same: a label of theirs was removed."""
     record = context.record
-    vanished = context.view.engine.vanished.values()
-    return tuple(pod for pod in vanished if (pod.epoch, pod.attempt) != (record.epoch, record.attempt_of(pod.rank)))
+    pods = context.view.engine.vanished.values()
+    return tuple(pod for pod in pods if (pod.epoch, pod.attempt) != (record.epoch, record.attempt_of(pod.rank)))
 
 
 def unknown(context: Context) -> bool:

@@ -142,10 +142,10 @@ def _watched(context: Context) -> Obstacle | None:
         return Obstacle(Kind.FAILED, of_watched.MEMBER_FAILED, of_watched.PATIENCE, rank, since[uid])
     if found := unsaid(context):
         return found
-    if not of_watched.absent(context):
+    if not of_watched.without_pod(context):
         return None
     dated = of_watched.never_made(context)
-    return Obstacle(Kind.ABSENT, of_watched.PODS_MISSING, of_watched.PATIENCE, dated=dated)
+    return Obstacle(Kind.WITHOUT_POD, of_watched.PODS_MISSING, of_watched.PATIENCE, dated=dated)
 
 
 def called_stuck(record: Record, obstacle: Blocked) -> bool:

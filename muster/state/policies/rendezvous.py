@@ -303,7 +303,7 @@ def _until_evidence(context: Context, gathered: Assembly) -> Assembly:
     if not before or gathered.stuck or context.record.finished or context.record.phase is Phase.SUSPENDED:
         return gathered
     unmoved = before == RANKS_MISSING and not gathered.complete and _roll_unmoved(context)
-    if context.view.engine.answered and not unmoved and not hang.unseen(context, *hang.HANGS):
+    if context.view.engine.answered and not unmoved and not hang.awaits_evidence(context, *hang.HANGS):
         return gathered
     return replace(gathered, stuck=before, recorded=True)
 

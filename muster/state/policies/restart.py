@@ -26,6 +26,7 @@ from itertools import chain
 from msgspec.structs import replace
 
 from muster.api.values.rank_ranges import to_ranges
+from muster.state.facts import presence
 from muster.state.facts.context import Context
 from muster.state.facts.failure_cause import cause_of, gone_cause
 from muster.state.facts.matching_rule import first_rule
@@ -120,7 +121,7 @@ def _lost(context: Context) -> Iterator[Cause]:
         member = context.plan.member(rank)
         if epoch != record.epoch or member is None or attempt != tally.attempts.get(rank, 0):
             continue
-        if rank not in tally.members and rank not in tally.collected:
+        if not presence.has_pod_or_needs_none(context, rank):
             yield gone_cause(context, rank, member.group)
 
 

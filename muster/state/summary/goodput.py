@@ -98,7 +98,7 @@ def _over(context: Context, after: Record, until: float) -> float:
     return ended if until - ended > LATE else until
 
 
-def _unseen(context: Context, epoch: int) -> bool:
+def _never_answered(context: Context, epoch: int) -> bool:
     """The coordinator of that epoch has never answered this daemon, so what its programs did is not known."""
     probe = context.view.probe_result_of(epoch)
     return context.plan.asked is not None and not (probe is not None and probe.served)
@@ -298,7 +298,7 @@ def _left(sums: Goodput, context: Context, lead: Lead | None, before: Record, af
         until_then = _over(context, after, until)
         sums = sums.taken(Bucket.OTHER, min(_ms(until - until_then), _net(sums, until) - steps.base))
     if lead is None or steps.first < 0:
-        reports = after.steps is not None and not _unseen(context, before.epoch)
+        reports = after.steps is not None and not _never_answered(context, before.epoch)
         if reports and steps.first < 0:  # this epoch came to no step
             return sums.taken(Bucket.PROGRAM_STARTUP, _net(sums, until) - steps.base)
         return sums

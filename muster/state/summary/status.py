@@ -46,7 +46,7 @@ from muster.state.policies.rendezvous import Assembly
 from muster.state.policies.watched import ends
 from muster.state.policies.watched.stale_status import RESTARTED_IN_PLACE
 from muster.state.summary import in_place
-from muster.state.summary.conditions import renew, unseen
+from muster.state.summary.conditions import renew, roll_never_seen
 from muster.state.summary.gathering import Gathering, gathering, joined
 from muster.state.summary.history import members, of_edits, of_volume
 from muster.state.view.progress import Progress
@@ -77,7 +77,7 @@ def summarize(context: Context, assembly: Assembly) -> Record:
     plan, record = context.plan, context.record
     ready, roll = context.tally.ready + context.tally.succeeded, record.roll
     if record.finished:  # the count at the end stays when the pods are deleted
-        ready, roll = (plan.size, None) if unseen(context) else (record.ready, roll)
+        ready, roll = (plan.size, None) if roll_never_seen(context) else (record.ready, roll)
     elif plan.lifecycle.deleting:
         roll = None  # its pods leave
     elif record.gathering and plan.asked and silence.known_in(context):

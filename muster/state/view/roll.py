@@ -70,9 +70,9 @@ class RankState(StrEnum):
     one, and what it shows of itself (a ready pod) does not say so."""
 
     @property
-    def absent(self) -> bool:
-        """It is not known to have arrived in this life of the coordinator."""
-        return self is RankState.MISSING or self is RankState.STALE
+    def arrived(self) -> bool:
+        """It is known to have arrived in this life of the coordinator."""
+        return self is not RankState.MISSING and self is not RankState.STALE
 
 
 _PAST_RENDEZVOUS = frozenset({RankState.CONNECTED, RankState.FAILED, RankState.LEFT})
@@ -157,12 +157,12 @@ class RollAnswer:
     @property
     def arrived(self) -> frozenset[int]:
         """Ranks that ever registered in this life of the coordinator, whatever became of them."""
-        return frozenset(rank for rank, state in enumerate(self.states) if not state.absent)
+        return frozenset(rank for rank, state in enumerate(self.states) if state.arrived)
 
     @property
     def missing(self) -> tuple[int, ...]:
         """Ranks that never registered in this life of the coordinator, ascending."""
-        return tuple(rank for rank, state in enumerate(self.states) if state.absent)
+        return tuple(rank for rank, state in enumerate(self.states) if not state.arrived)
 
     @property
     def failed(self) -> tuple[int, ...]:

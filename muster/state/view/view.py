@@ -90,7 +90,7 @@ class View:
                 if old.uid not in self.engine.vanished:  # else it may run still, and its deletion stays accepted
                     self.engine.deleting.pop(old.uid, None)
                 self.engine.stopping.discard(old.uid)
-                self.engine.absent.pop(old.uid, None)
+                self.engine.not_found.pop(old.uid, None)
                 if old.epoch >= self.oldest:
                     tally.collect(old)
             if self._empty(old.epoch, tally) and (new is None or new.epoch != old.epoch):
@@ -184,7 +184,7 @@ class View:
         """The API server has accepted the deletion of these pods, with that grace in seconds (None: their own)."""
         self.engine.accept_delete((pod for pod in pods if self._holds(pod)), grace)
 
-    def mark_absent(self, pod: Pod, now: float) -> bool:
+    def mark_not_found(self, pod: Pod, now: float) -> bool:
         """A live read did not find that pod. Returns whether the watch is given time to bring its last state first.
 
         A live list may be ahead of the watch, and says only that the pod is gone: not that it succeeded, nor that it
@@ -193,9 +193,9 @@ class View:
         tally = self.of(pod.epoch)
         if pod.epoch < self.oldest or not pod.scheduled or pod.rank in tally.done or not self._holds(pod):
             return False
-        if pod.uid in tally.previous:
+        if pod.uid in tally.older:
             return False
-        return now - self.engine.absent.setdefault(pod.uid, now) < LAST_STATE_PATIENCE
+        return now - self.engine.not_found.setdefault(pod.uid, now) < LAST_STATE_PATIENCE
 
     def look_for_vanished(self, gone: Iterable[Pod], altered: Iterable[Pod], succeeded: Iterable[Pod]) -> None:
         """The live API was asked for pods that are not seen any more; ``succeeded`` are some of ``gone``."""
@@ -211,7 +211,7 @@ class View:
         """The pods of all epochs and attempts."""
         for tally in self.epochs.values():
             yield from tally.members.values()
-            yield from tally.previous.values()
+            yield from tally.older.values()
 
     def _tally(self, epoch: int) -> Tally:
         tally = self.epochs.get(epoch)
@@ -387,11 +387,11 @@ class View:
         held = tally.members.get(pod.rank)
         if pod.uid in self.engine.vanished:
             return True
-        return (held is not None and held.uid == pod.uid) or pod.uid in tally.previous
+        return (held is not None and held.uid == pod.uid) or pod.uid in tally.older
 
     def _empty(self, epoch: int, tally: Tally) -> bool:
         """Nothing is there to be counted, nor is it the record's epoch and holds what the record says."""
-        return not (tally.pods or tally.previous or (epoch >= self.oldest and any(tally.lives)))
+        return not (tally.pods or tally.older or (epoch >= self.oldest and any(tally.lives)))
 
 
 def _places(plan: Plan, ranges: str) -> dict[int, tuple[str, int]]:

@@ -71,7 +71,7 @@ class MissingCause:
     """What follows the pod and its node in the evidence, where it is not what is usual for its stage."""
     words: Say = ""
     """What a sentence says of a single member, where it is not ``what``. Of a pod that waits it says for what."""
-    absent: str = "no pod yet"
+    without_pod: str = "no pod yet"
     """The same of a member without a pod."""
     names_node: bool = False
     """The node is the cause: members on one node are one finding."""

@@ -4,13 +4,14 @@ The table (``causes.table``) has what follows from a cause. ``why_missing`` is t
 group many (``diagnosis.grouping``).
 """
 
-from muster.state.facts import admission, gates, older_pods
+from muster.state.facts import admission, gates, older_pods, presence
 from muster.state.facts.causes import table
 from muster.state.facts.causes.cause import MissingCause, say
 from muster.state.facts.causes.table import Causes
 from muster.state.facts.context import Context
 from muster.state.facts.diagnosis.coordinator import of_coordinator
 from muster.state.facts.diagnosis.finding import Diagnosis
+from muster.state.facts.presence import Presence
 from muster.state.facts.sentences import expected_name, of_lingering, placed, sentence, why_idle
 from muster.state.facts.words import WORDS
 from muster.state.view.stage import RUNS, WAITS, shown
@@ -73,7 +74,7 @@ def without_pod(context: Context, rank: int) -> Diagnosis:
         return Diagnosis(Causes.QUEUED, f"waiting in a queue{why}", said)
     if shared is Causes.HELD_BACK:
         return _held_back(context)
-    if rank in tally.gone or (context.launched and not plan.sequential):
+    if presence.of(context, rank) is Presence.GONE:
         return Diagnosis(Causes.LOST, "the pod is gone", "its pod of this epoch no longer exists")
     group = plan.group_of(rank)
     if group is not None and group.gates and gates.closed(context, group):
@@ -92,7 +93,7 @@ def why_missing(context: Context, rank: int) -> str:
     pod = context.tally.members.get(rank)
     if pod is None:
         name = expected_name(context, context.plan.member(rank))
-        return f"rank {rank} ({placed(context, rank, name)}, {without_pod(context, rank).cause.absent})"
+        return f"rank {rank} ({placed(context, rank, name)}, {without_pod(context, rank).cause.without_pod})"
     now_shown = shown(pod, rank in context.tally.done)
     cause, stage = table.of_what_shows(context, pod, now_shown), now_shown.stage
     if (wrong := _as_coordinator(context, pod, cause)) is not None:

@@ -74,7 +74,7 @@ def as_recorded(context: Context, *reasons: str) -> dict[int, Diagnosis]:
     In a gang that is Hung the leader stands for all where the record names none.
     """
     stuck, known = context.record.called_stuck, context.record.known
-    if stuck is None or not hang.unseen(context, *reasons):
+    if stuck is None or not hang.awaits_evidence(context, *reasons):
         return {}
     cause = Causes.HUNG if stuck.reason == HUNG else Causes.COLLECTIVE_BEHIND
     ranks = known.ranks if known is not None and known.cause == cause.value else ""

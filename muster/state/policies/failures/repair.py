@@ -143,7 +143,7 @@ def held_back(context: Context) -> frozenset[int]:
         for rank in from_ranges(each.ranks, context.plan.size)
     }
     whole = {group.name: group for group in context.plan.groups if _by_job(context.plan, group)}
-    for pod in context.tally.previous.values():
+    for pod in context.tally.older.values():
         if pod.live and (group := whole.get(pod.group)):
             waiting.update(group.ranks_of(pod.job))
         elif pod.live:
