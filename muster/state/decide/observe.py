@@ -98,7 +98,7 @@ def observe(context: Context, before: Record | None, steps: tuple[Step, ...]) ->
     seen = begun
     for step in steps:
         seen = step(seen)
-        if seen.read is not None and seen.read is Read.FIRST:
+        if seen.read is Read.FIRST:
             return replace(begun, read=seen.read)
     return seen
 

@@ -40,18 +40,8 @@ class Context(msgspec.Struct, frozen=True):
         return replace(self, record=record, tally=tally, probe=probe)
 
     @property
-    def alone(self) -> bool:
-        """No pod is there, seen or not, but those of the record's epoch and attempts: so it is in most decisions."""
-        epochs, epoch = self.view.epochs, self.record.epoch
-        if len(epochs) > (epoch in epochs) or self.view.engine.vanished:
-            return False
-        return not self.tally.older and self.settled
-
-    @property
     def lingering(self) -> list[Pod]:
         """Pods of other epochs and attempts that may still run: their successors may not start beside them."""
-        if self.alone:
-            return []
         others = [pod for tally in self.view.others(self.record.epoch) for pod in tally.alive.values()]
         older = [pod for pod in self.tally.older.values() if pod.live]
         if not self.settled:

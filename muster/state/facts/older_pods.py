@@ -6,10 +6,7 @@ from muster.state.vocabulary.pod import Pod
 
 def clear(context: Context) -> bool:
     """No pod of another epoch may run any more."""
-    epochs, epoch = context.view.epochs, context.record.epoch
-    if len(epochs) <= (epoch in epochs):  # so it is in most decisions
-        return True
-    return not any(tally.alive for tally in context.view.others(epoch))
+    return not any(tally.alive for tally in context.view.others(context.record.epoch))
 
 
 def vanished(context: Context) -> tuple[Pod, ...]:

@@ -35,8 +35,6 @@ STOP_MARGIN = 30.0
 
 def sweep(context: Context) -> list[DeletePods]:
     """Delete the pods of other epochs and attempts, but not the terminating ones and the pod of the last cause."""
-    if context.alone:
-        return []
     kept = context.record.cause.uid if context.record.cause else ""
     alive = tuple(pod for pod in (*context.lingering, *older_pods.vanished(context)) if not pod.terminating)
     ended = tuple(pod for pod in _superseded(context) if not pod.live and not pod.terminating and pod.uid != kept)

@@ -11,8 +11,6 @@ node, or the success. So a clock that has run out acts only on what the live API
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from math import inf
-from operator import attrgetter
-from typing import Final
 
 from msgspec.structs import replace
 
@@ -27,10 +25,7 @@ from muster.state.policies.verdicts import Fail, ReadFirst, Repair, Restart
 from muster.state.vocabulary.group import Member
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.record import Cause, Phase, Record
-from muster.state.vocabulary.rules import ClockAction, ClockName, ClockRule, Moment
-
-_TIME: Final[dict[Moment, Callable[[Record], float | None]]] = {each: attrgetter(each.value) for each in Moment}
-"""Reads each moment from a record."""
+from muster.state.vocabulary.rules import ClockAction, ClockName, ClockRule
 
 
 def ends(plan: Plan, record: Record) -> dict[ClockName, float]:
@@ -41,8 +36,8 @@ def ends(plan: Plan, record: Record) -> dict[ClockName, float]:
     return {
         clock.name: begin + clock.after
         for clock in plan.clocks
-        if (begin := _TIME[clock.begins](record)) is not None
-        and (clock.ends is None or _TIME[clock.ends](record) is None)
+        if (begin := getattr(record, clock.begins.value)) is not None
+        and (clock.ends is None or getattr(record, clock.ends.value) is None)
         and (clock.while_idle or not idle)
         and (not queued or clock.while_idle or clock.name is ClockName.TOTAL)
         and not (clock.groups and _completed(plan, record, clock))

@@ -67,8 +67,6 @@ def judge(context: Context) -> Restart | Repair | Fail | ReadFirst | Wait | None
 def first_cause(context: Context) -> Cause | None:
     """Return the failure or disruption that this epoch has suffered first."""
     tally = context.tally
-    if not (tally.disrupted or tally.failed or tally.leaving):  # so it is in most decisions
-        return _gone(context)
 
     def order(pod: Pod) -> tuple[bool, float, int]:
         at = pod.exit.finished_at if pod.exit and pod.exit.finished_at else float("inf")  # 0: the kubelet gave no time

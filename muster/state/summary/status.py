@@ -196,7 +196,7 @@ def _after(record: Record) -> str:
 
 def due(before: Record | None, after: Record, budget: ReadOnlyBudget, now: float) -> Due:
     """When ``after`` is written; ``before`` is the record as persisted."""
-    if before == after:  # so it is in most decisions, and this costs a tenth of what follows
+    if before == after:
         return Due(False)
     if before is None or before.facts != _as_obstacle_of(before, after).facts:
         return Due(True)

@@ -40,16 +40,12 @@ class CoordinatorState(StrEnum):
     @property
     def serving(self) -> bool:
         """Whether the coordinator answered."""
-        return self is _SERVING
+        return self is CoordinatorState.SERVING
 
     @property
     def refused(self) -> bool:
         """Whether nothing listens at the port."""
         return self is CoordinatorState.REFUSED
-
-
-_SERVING = CoordinatorState.SERVING
-"""(Asked in each decision: an attribute of an enumeration costs Python 3.11 as much as a call.)"""
 
 
 class RankState(StrEnum):

@@ -32,7 +32,7 @@ from muster.state.view.write_budget import WriteBudget
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Pod
 from muster.state.vocabulary.record import Record, attempts_of
-from muster.state.vocabulary.wall_time import WallTime, not_in_the_future, step
+from muster.state.vocabulary.wall_time import WallTime, step
 from muster.state.vocabulary.workload import Workload
 
 LAST_STATE_PATIENCE = 10.0
@@ -75,8 +75,6 @@ class View:
     remark_problem: str = ""
     """Of a watched object whose pods are missing: the newest Event that says why, and why none can be read."""
     _remembered: tuple[object, ...] | None = None
-    _in_time: tuple[object, object, float] | None = None
-    """A plan, the record that had no time in the future under it, and when: it has none later."""
     _stale: StaleMembers = field(default_factory=StaleMembers)
 
     def change(self, old: Pod | None, new: Pod | None) -> bool:
@@ -115,17 +113,6 @@ class View:
         self._take_in(plan, record)
         self._note_ends(record, now)
         self.mark_created(record.epoch, (), plan.together)
-
-    def timely(self, plan: Plan, record: Record, now: float) -> Record:
-        """The record without times in the future (``vocabulary.wall_time``); ``now`` is in wall seconds."""
-        if self._in_time is not None:
-            of_plan, same, at = self._in_time
-            if record is same and plan is of_plan and at <= now:
-                return record
-        found = not_in_the_future(plan, record, now)
-        if found is record:
-            self._in_time = plan, record, now
-        return found
 
     def _take_in(self, plan: Plan, record: Record) -> None:
         """Hold what the record says of ranks and attempts, where that is new."""

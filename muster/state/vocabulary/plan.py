@@ -148,10 +148,7 @@ class Plan:
 
     def clock(self, name: ClockName) -> ClockRule | None:
         """The rule of that clock, or None where it does not run."""
-        for clock in self.clocks:  # (asked several times in each decision: a generator costs twice as much)
-            if clock.name is name:
-                return clock
-        return None
+        return next((clock for clock in self.clocks if clock.name is name), None)
 
     def members(self) -> Iterator[Member]:
         """Every member, in rank order."""
