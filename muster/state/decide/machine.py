@@ -5,8 +5,7 @@ Theory of operation
 ``decide(plan, record, view, now)`` considers the whole state each time (level-triggered). It does not know which
 event woke it, so a lost or doubled event cannot matter, and calling it twice in a row changes nothing the second
 time. No call has to come before it: it lets the view take in the record (``View.remember``), which is all that it
-changes. It has two halves: ``observe`` (phase, conditions, story, wake-up, verdicts) and ``act`` (what must
-be done).
+changes. It has two halves: ``observe`` (phase, conditions, story, wake-up, verdicts) and ``act`` (what must be done).
 
 The four inputs
     plan     what is wanted          (from the spec; immutable per generation)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Final, NamedTuple
 
 from muster.state.facts import admission, hang
+from muster.state.facts.causes.heard import needs_no_port
 from muster.state.facts.causes.table import Causes
 from muster.state.facts.context import Context
 from muster.state.facts.diagnosis import grouping, hangs
@@ -186,7 +187,7 @@ def _counted(context: Context, assembly: Assembly) -> _Part:
 
 def _arrived(coordinator: Coordinator, probe: ProbeResult, present: bool) -> str:
     """The word does not change with each answer of a coordinator that comes and goes."""
-    return "arrived" if present or silence.is_past_it(coordinator, probe) else "had arrived"
+    return "arrived" if present or needs_no_port(coordinator, probe) else "had arrived"
 
 
 def _queued(context: Context, _: Assembly) -> _Part:

@@ -1,7 +1,7 @@
 """The cause of a coordinator that cannot be asked, and what a coordinator, or the record, says of members."""
 
 from muster.state.facts.causes.cause import MissingCause
-from muster.state.facts.causes.heard import serves
+from muster.state.facts.causes.heard import needs_no_port, serves
 from muster.state.facts.causes.table import BY_NAME, BY_PORT, Causes
 from muster.state.facts.context import Context
 from muster.state.facts.diagnosis.finding import Diagnosis
@@ -40,7 +40,7 @@ def of_coordinator(context: Context, coordinator: Coordinator) -> Diagnosis | No
             return None
         what = f"the coordinator waits for {answer.expected} processes, the gang has {size}"
         return Diagnosis(Causes.PROCESS_COUNT, what, f"pod {pod.name} at {address} lists {answer.expected} processes")
-    if _ending(probe, coordinator) or probe.present(context.now):
+    if needs_no_port(coordinator, probe) or probe.present(context.now):
         return None
     cause = BY_PORT[answer.coordinator]
     before = "; it served before in this epoch" if probe.last_served_at else ""
@@ -62,11 +62,6 @@ def _as_recorded(context: Context) -> Diagnosis | None:
 def _said(cause: MissingCause, evidence: str) -> Diagnosis:
     """That cause in the words of its row."""
     return Diagnosis(cause, str(cause.what), evidence)
-
-
-def _ending(probe: ProbeResult, coordinator: Coordinator) -> bool:
-    """A closed port is no alarm: the run ends, or the rendezvous needs it no more."""
-    return probe.leaving or (coordinator.may_close and probe.passed and probe.answer.coordinator.refused)
 
 
 def given_up(context: Context, probe: ProbeResult) -> dict[int, Diagnosis]:
