@@ -13,6 +13,7 @@ from muster.state.policies.ending import success, suspension
 from muster.state.policies.failures import avoidance, known, recurrence
 from muster.state.policies.queueing import queue
 from muster.state.policies.verdicts import Fail, ReadFirst, Repair, Requeue, Restart, Resume, Succeed, Suspend, Verdict
+from muster.state.summary import ends
 from muster.state.vocabulary.record import Phase, Record
 from muster.state.vocabulary.rules import ClockRule
 from muster.state.vocabulary.transitions import enter, next_epoch
@@ -58,7 +59,7 @@ def apply(context: Context, verdict: Succeed | Fail | Restart | Repair | Requeue
                 ready=min(context.tally.ready + context.tally.succeeded, context.plan.size),
             )
         case Fail():
-            end = known.remembered(context, verdict)
+            end = known.remembered(context, ends.worded(context, verdict))
             record = recurrence.ended(context, verdict.cause) if verdict.cause is not None else record
             cause, message = final(end.cause) or record.cause, end.message
             record = avoidance.failed_on(context.plan, record, end.cause) if end.cause is not None else record

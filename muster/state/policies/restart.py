@@ -16,21 +16,20 @@
    ``restartPolicy.backoffLimit``; with ``renewOnProgress`` only the restarts since the gang made progress count
    (``recurrence``). A rule with a ``limit`` applies so many times in the life of the experiment, whatever the budget
    has left. A restart that is not counted needs the row of disruptions to be shorter than the plan allows. What is used
-   up ends the experiment, and the message names it.
+   up ends the experiment, and the message names it (``summary.ends``).
 5. **The next epoch** (``restarted``), or the next attempt of a member or a job (``failures.repair``).
 """
 
 from collections.abc import Iterator, Mapping
 from itertools import chain
+from typing import Final
 
 from msgspec.structs import replace
 
-from muster.api.values.rank_ranges import to_ranges
 from muster.state.facts import presence
 from muster.state.facts.context import Context
 from muster.state.facts.failure_cause import cause_of, gone_cause
 from muster.state.facts.matching_rule import first_rule
-from muster.state.facts.sentences import NAMED_RANGES, sentence
 from muster.state.policies.failures import (
     avoidance,
     backoff,
@@ -43,11 +42,18 @@ from muster.state.policies.failures import (
 from muster.state.policies.failures.repair import Repairs
 from muster.state.policies.verdicts import Fail, ReadFirst, Repair, Requeue, Restart, Wait
 from muster.state.vocabulary.group import Group
-from muster.state.vocabulary.plan import MAX_EPOCH, Plan
+from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Pod
 from muster.state.vocabulary.record import Cause, JobRestarts, Phase, Record, RuleUse, restarts_of
 from muster.state.vocabulary.rules import FailureAction, FailureRule
 from muster.state.vocabulary.transitions import enter, next_epoch
+
+RULE_USED_UP: Final = "FailureRuleLimitExceeded"
+BY_RULE: Final = "FailureRule"
+EXHAUSTED: Final = "BackoffLimitExceeded"
+DISRUPTED: Final = "MaxDisruptionsExceeded"
+GIVEN_UP: Final = "IgnoredMembersFailed"
+"""Reasons of ends."""
 
 
 def judge(context: Context) -> Restart | Repair | Fail | ReadFirst | Wait | None:
@@ -223,47 +229,32 @@ def _end_epoch(context: Context, rule: FailureRule, cause: Cause) -> Restart | F
     if refused := used_up(plan, record, rule, cause):
         return refused
     if rule.action is FailureAction.FAIL_EXPERIMENT:
-        which = f"failure rule {rule.name}" if rule.name else "a failure rule"
-        return Fail("FailureRule", f"{sentence(cause)}; {which} ends the experiment", cause)
+        return Fail(BY_RULE, cause=cause, rule=rule)
     if again := recurrence.ends(context, cause):
         return again
     if rule.counted:
         over = exhausted(plan, record, cause)
         return over or Restart(cause, counted=True, rule=limited(plan, rule))
     if disruptions.exhausted(plan, record):
-        limit = plan.restarts.max_disruptions
-        reached = f"limit of disruptions in a row reached ({limit} of {limit})"
-        return Fail("MaxDisruptionsExceeded", f"{sentence(cause)}; {reached}", cause)
+        return Fail(DISRUPTED, cause=cause)
     return Restart(cause, counted=False, rule=limited(plan, rule))
 
 
 def used_up(plan: Plan, record: Record, rule: FailureRule, cause: Cause) -> Fail | None:
     """The end of the experiment where the rule has applied as often as its limit allows."""
-    name = limited(plan, rule)
-    if rule.limit is None or _uses(record, name) < rule.limit:
+    if rule.limit is None or _uses(record, limited(plan, rule)) < rule.limit:
         return None
-    reached = f"limit of failure rule {name} reached ({rule.limit})"
-    return Fail("FailureRuleLimitExceeded", f"{sentence(cause)}; {reached}", cause)
+    return Fail(RULE_USED_UP, cause=cause, rule=rule)
 
 
 def exhausted(plan: Plan, record: Record, cause: Cause) -> Fail | None:
     """The end of the experiment where no counted restart is left."""
-    limit = plan.restarts.limit
-    if used(record) < limit:
-        return None
-    reached = f"restart limit reached ({limit} of {limit}{_span(plan)})" if limit else "not restarted (restart limit 0)"
-    return Fail("BackoffLimitExceeded", f"{sentence(cause)}; {reached}", cause)
+    return None if used(record) < plan.restarts.limit else Fail(EXHAUSTED, cause=cause)
 
 
 def used(record: Record) -> int:
     """The counted restarts that count now."""
     return record.restarts - record.renewed
-
-
-def share(plan: Plan, record: Record) -> str:
-    """``4 of 6``, ``1 of 3 since its last progress``: the counted restarts that count now, of those allowed."""
-    limit = f" of {plan.restarts.limit}" if plan.restarts.limit < MAX_EPOCH else ""
-    return f"{used(record)}{limit}{_span(plan)}"
 
 
 def charged(plan: Plan, record: Record, cause: Cause, *, counted: bool, rule: str = "") -> Record:
@@ -296,10 +287,6 @@ def _with_use(record: Record, name: str) -> Record:
     return replace(record, rule_uses=(*rest, RuleUse(name, _uses(record, name) + 1)))
 
 
-def _span(plan: Plan) -> str:
-    return " since its last progress" if plan.restarts.renews else ""
-
-
 def _all_given_up(context: Context) -> Fail | None:
     """Fail where every target has ended, some by the action Ignore, and the success rule, asked first, does not hold.
 
@@ -307,17 +294,24 @@ def _all_given_up(context: Context) -> Fail | None:
     is lost before. With the success rule All, the experiment can no longer succeed where the member's group is a
     target; with Any, it can while another job may still succeed.
     """
-    plan, tally = context.plan, context.tally
+    tally, targets = context.tally, _targets(context.plan)
     if not tally.ignored or not context.settled:
         return None
-    targets = [group for group in plan.groups if not plan.success.groups or group.name in plan.success.groups]
-    given_up = sorted(rank for rank in tally.ignored if plan.group_of(rank) in targets)
-    ended = len(given_up) + sum(tally.of_group(group.name).succeeded for group in targets)
-    if not given_up or ended < sum(group.size for group in targets):
+    ranks = given_up(context)
+    ended = len(ranks) + sum(tally.of_group(group.name).succeeded for group in targets)
+    if not ranks or ended < sum(group.size for group in targets):
         return None
-    ranks, failed = ("rank", "was") if len(given_up) == 1 else ("ranks", "were")
-    named = f"{ranks} {to_ranges(given_up, NAMED_RANGES)} failed and {failed} not run again"
-    return Fail("IgnoredMembersFailed", f"every member has ended; {named}", context.record.cause)
+    return Fail(GIVEN_UP, cause=context.record.cause)
+
+
+def given_up(context: Context) -> list[int]:
+    """The ranks that the success rule asks for and that are given up."""
+    targets = _targets(context.plan)
+    return sorted(rank for rank in context.tally.ignored if context.plan.group_of(rank) in targets)
+
+
+def _targets(plan: Plan) -> list[Group]:
+    return [group for group in plan.groups if not plan.success.groups or group.name in plan.success.groups]
 
 
 # --- 5. the next epoch

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from muster.state.vocabulary.record import Cause, Record
+from muster.state.vocabulary.rules import FailureRule
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,10 +19,13 @@ class Fail:
     """The experiment ends without success. ``cause`` is the failure behind it, where there is one."""
 
     reason: str
-    message: str
+    message: str = ""
+    """Empty where it follows from the reason (``summary.ends``)."""
     cause: Cause | None = None
     named: frozenset[int] = frozenset()
     """The ranks that the message names, with why they are missing."""
+    rule: FailureRule | None = None
+    """The failure rule that ends it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from muster.state.policies import deadline, obstacles, rendezvous, silence
 from muster.state.policies.failures import culprit, disruptions, recurrence
 from muster.state.policies.rendezvous import Assembly, Roll
 from muster.state.policies.silence import Silence
+from muster.state.summary import ends
 from muster.state.summary import obstacles as of_obstacles
 from muster.state.view.probe_result import ProbeResult
 from muster.state.view.roll import CoordinatorState
@@ -254,6 +255,6 @@ _REASONS: Final[Mapping[str, Callable[[Context], str]]] = {
     rendezvous.DASHBOARD_NOT_SERVING: lambda context: context.probe.answer.lacks if context.probe is not None else "",
     **dict.fromkeys(hang.HANGS, _hanging),
     disruptions.REASON: _disruptions,
-    recurrence.REASON: lambda context: recurrence.said(context.record),
+    recurrence.REASON: lambda context: ends.recurring(context.record),
 }
 """By the reason of Stuck."""

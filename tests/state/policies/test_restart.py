@@ -8,6 +8,7 @@ from muster.state.facts.context import Context
 from muster.state.facts.sentences import sentence
 from muster.state.policies import restart
 from muster.state.policies.verdicts import Fail, ReadFirst, Restart
+from muster.state.summary import ends
 from muster.state.view.engine_facts import LiveRead
 from muster.state.view.view import View
 from muster.state.vocabulary.pod import Exit, Pod, PodPhase
@@ -162,8 +163,11 @@ def test_a_disruption_needs_no_live_read() -> None:
 )
 def test_the_end_says_what_was_spent_and_on_what(limit: int, used: str) -> None:
     cause = Cause(0, "Error", "boom", NOW, pod="p-2", rank=2, exit_code=1)
-    verdict = restart.spend(case(limit=limit, restarts=limit), cause)
-    assert verdict == Fail("BackoffLimitExceeded", f"rank 2 (p-2) ended with exit code 1: boom; {used}", cause)
+    spent = case(limit=limit, restarts=limit)
+    verdict = restart.spend(spent, cause)
+    assert isinstance(verdict, Fail)
+    message = f"rank 2 (p-2) ended with exit code 1: boom; {used}"
+    assert ends.worded(spent, verdict) == Fail("BackoffLimitExceeded", message, cause)
 
 
 def test_survivors_of_a_member_that_is_gone_are_not_the_cause() -> None:
