@@ -40,7 +40,7 @@ EXPLAINED = (
         "held.pop(pod.uid) without default",
         "what is removed is what was added (the view's contract), so it is there",
     ),
-    ("policies/failures/failure.py", "first_cause", 'float("INF")', "the same number"),
+    ("policies/restart.py", "first_cause", 'float("INF")', "the same number"),
     ("policies/barrier.py", "sweep", 'kept = "XXXX" without a cause', 'a uid that no pod has, like ""'),
 )
 """File below ``muster/state``, function, mutation, and why it does not matter."""

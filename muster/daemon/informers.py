@@ -199,8 +199,8 @@ class Informers:
             pods.DECODER,
             page_size=self._settings.page_size,
         )
-        now = self._monotonic()
-        complete = self.reflectors["pods"].feed.learn(seen, list(view.pods()), lambda pod: view.mark_absent(pod, now))
+        now, feed = self._monotonic(), self.reflectors["pods"].feed
+        complete = feed.learn(seen, list(view.pods()), lambda pod: view.mark_not_found(pod, now))
         return seen.version if complete else None
 
     def list_again(self, plural: str) -> None:

@@ -26,7 +26,7 @@ from muster.metrics.rows.row import Metric
 from muster.state.facts.audience import of_reason
 from muster.state.facts.causes.cause import MissingCause
 from muster.state.facts.causes.table import COUNTED
-from muster.state.facts.collectives import HANGS
+from muster.state.facts.hang import HANGS
 from muster.state.policies.deadline import ends
 from muster.state.policies.failures.restart_reasons import EXPORTED as RESTART_REASONS
 from muster.state.policies.failures.restart_reasons import by_reason

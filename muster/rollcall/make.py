@@ -32,12 +32,11 @@ from muster.rollcall.document import (
 )
 from muster.rollcall.seats import Bench, arrivals, benches, by_standing
 from muster.state.facts.accelerators import held
-from muster.state.facts.at_work import bridges
-from muster.state.facts.collectives import slow
 from muster.state.facts.context import Context
 from muster.state.facts.diagnosis.classifier import why_missing
 from muster.state.facts.diagnosis.diagnose import diagnose
 from muster.state.facts.diagnosis.finding import Finding
+from muster.state.facts.hang import bridges, slow
 from muster.state.facts.incidents.incident import Incident
 from muster.state.facts.nodes.evidence import counted
 from muster.state.facts.nodes.history import Failure

@@ -106,7 +106,7 @@ def _seats(case: Context, group: Group, roll: "_Roll") -> Iterator[Seat]:
         elif rank in done:
             standing = Standing.ENDED
         elif pod is None:
-            standing = roll.absent(rank)
+            standing = roll.without_pod(rank)
         else:
             standing = roll.present(rank, pod)
         again = attempts.get(rank, 0) > 0 or (pod is not None and pod.restarts > 0)
@@ -134,7 +134,7 @@ class _Roll:
         elif probe is None and record.roll is not None and len(record.roll.missing) == _absent(record.roll):
             self._missing = frozenset(record.roll.missing)
 
-    def absent(self, rank: int) -> Standing:
+    def without_pod(self, rank: int) -> Standing:
         """Return the state of a rank that has no pod and is not done."""
         return Standing.LOST if self._launched or rank in self._gone else self._empty
 

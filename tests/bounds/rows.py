@@ -15,6 +15,7 @@ from muster.api.values.secrets.environment import MOST_NAMES, MOST_PREFIXES, sec
 from muster.api.values.secrets.secret_values import MOST as MOST_VALUES
 from muster.api.values.termination_message import words
 from muster.daemon.experiments.sent import read_status
+from muster.state.facts.diagnosis.hangs import of_places
 from muster.state.facts.incidents.grouping import assigned, groups
 from muster.state.facts.incidents.places import Places
 from muster.state.facts.incidents.signs import Run, Sign
@@ -22,7 +23,6 @@ from muster.state.facts.incidents.tracking import Tracking, follow, following
 from muster.state.facts.nodes.history import ALL_FAILURES, FAILURES, NAMESPACES, NODES, PERIOD, Failure, History
 from muster.state.facts.nodes.suspects import suspects
 from muster.state.view.places.report import PlaceReport
-from muster.state.view.places.sentence import sentence as places_sentence
 from muster.state.view.places.standstill import places_in_turns, places_seen
 from muster.state.view.progress import StepReport, progress_in_turns, steps_progress
 from muster.state.view.recorder.arrivals import arrivals_in_turns, arrivals_seen
@@ -154,7 +154,7 @@ def _places(n: int) -> Look:
 
     def look() -> Turns[object]:
         found = yield from places_in_turns(last, {}, 0, 1090.0, seen, n)
-        return places_sentence(found) if found is not None else ""
+        return of_places(found) if found is not None else ""
 
     return look
 
@@ -355,7 +355,7 @@ ROWS = (
     Row("who comes last", (f"{RECORDER}.arrivals",), 4096, _arrivals),
     Row("NCCL's RAS: its answer", (f"{PROBES}.nccl",), 3500, _ras_answer),
     Row("NCCL's RAS: over looks", (f"{RECORDER}.ras", f"{RECORDER}.ras_answer"), 3500, _ras),
-    Row("places: over looks", (f"{PLACES}.standstill", f"{PLACES}.sentence", f"{PLACES}.report"), 4096, _places),
+    Row("places: over looks", (f"{PLACES}.standstill", f"{PLACES}.report"), 4096, _places),
     Row("places: a stack", (f"{PROBES}.jax.places",), 64, _stack),
     Row("steps: over looks", (f"{VIEW}.progress",), 4096, _steps),
     Row("steps: values of a store", (f"{PROBES}.reports", f"{PROBES}.torch.probe"), 4096, _entries),

@@ -12,8 +12,7 @@ from muster.metrics.runbooks import of_reason
 from muster.state.facts.audience import CATALOGUE
 from muster.state.facts.audience import of_reason as audience
 from muster.state.facts.causes.on_its_way import STEPS
-from muster.state.policies.failures.cost.charged import TO_THE_PLATFORM, TO_THE_USER
-from muster.state.policies.failures.restart_reasons import CLOCKED, REASONS
+from muster.state.policies.failures.restart_reasons import CLOCKED, REASONS, TO_THE_PLATFORM, TO_THE_USER
 
 KUBELETS = {"RunContainerError", "CrashLoopBackOff", "ErrImagePull", "PodFailed"}
 """Reasons of kubelets, which no module has to name."""

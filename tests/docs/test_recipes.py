@@ -154,7 +154,7 @@ def test_a_policy_is_one_file_and_its_place_in_the_order(copy: Copy) -> None:
     named("Add a policy", "muster/state/policies/NAME.py", "muster/state/decide/judge.py")
     policy = (
         '"""No gang of thirteen members runs."""\n\n'
-        "from muster.state.facts.context import Context, Fail\n\n\n"
+        "from muster.state.facts.context import Context\nfrom muster.state.policies.verdicts import Fail\n\n\n"
         "def judge(context: Context) -> Fail | None:\n"
         '    """Fail a gang of thirteen."""\n'
         '    return Fail("Thirteen", "thirteen members") if context.plan.size == 13 else None\n'

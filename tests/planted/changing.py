@@ -9,8 +9,7 @@ from muster.daemon.experiments.index import ExperimentIndex
 from muster.kube.workqueue import WorkQueue
 from muster.state.facts.context import Context
 from muster.state.facts.failure_cause import cause_of
-from muster.state.policies import obstacles
-from muster.state.policies.failures import failure
+from muster.state.policies import obstacles, restart
 from muster.state.view.tally import Tally
 from muster.state.vocabulary.pod import Pod
 from muster.state.vocabulary.record import Cause
@@ -18,7 +17,7 @@ from tests.planted.bug import Hunt, Swaps, bug, instead_of, swap
 
 
 @bug(Hunt("clean", "member-fails", operator="pytorch"), Hunt("clean", "preempted"), shown_by="names rank")
-@instead_of(failure, "cause_of")
+@instead_of(restart, "cause_of")
 def next_rank_named(_: Any, context: Context, pod: Pod) -> Cause:
     """A restart names the rank after the one that failed."""
     cause = cause_of(context, pod)
@@ -28,7 +27,7 @@ def next_rank_named(_: Any, context: Context, pod: Pod) -> Cause:
 @bug(Hunt("clean", "member-fails", operator="jobset"), Hunt("clean", "preempted"), shown_by="does not name rank")
 def pod_unnamed() -> Swaps:
     """A restart names no pod."""
-    return [swap(failure, "cause_of", lambda context, pod: replace(cause_of(context, pod), pod=""))]
+    return [swap(restart, "cause_of", lambda context, pod: replace(cause_of(context, pod), pod=""))]
 
 
 @bug(Hunt("clean", "gated", operator="jobset-sequential"), shown_by="it is called stuck, PartlyQueued")

@@ -10,11 +10,11 @@ from muster.daemon.steps import controller as controller
 from muster.daemon.steps.status_writer import StatusWriter
 from muster.state.decide import machine
 from muster.state.facts import gates, older_pods
-from muster.state.facts.context import Context, Fail, Repair, Restart
+from muster.state.facts.context import Context
 from muster.state.facts.failure_cause import cause_of
-from muster.state.policies import barrier, deadline, startup
+from muster.state.policies import barrier, deadline, restart, startup
 from muster.state.policies.ending import retention
-from muster.state.policies.failures import failure
+from muster.state.policies.verdicts import Fail, Repair, Restart
 from muster.state.view.view import View
 from muster.state.vocabulary.actions import DeletePods, StopPods
 from muster.state.vocabulary.plan import Plan
@@ -54,7 +54,7 @@ def epoch_in_memory() -> Swaps:
 def failures_by_edge() -> Swaps:
     """Each pod that turns to Failed is one failure, whatever its epoch and its cause."""
     edges: dict[int, tuple[View, list[Pod]]] = {}
-    change, judge = View.change, failure.judge
+    change, judge = View.change, restart.judge
 
     def watching(self: View, old: Pod | None, new: Pod | None) -> None:
         change(self, old, new)
@@ -66,9 +66,9 @@ def failures_by_edge() -> Swaps:
         if isinstance(verdict, Restart) and verdict.cause.disruption:
             return verdict
         _, waiting = edges.get(id(case.view), (case.view, []))
-        return failure.spend(case, cause_of(case, waiting.pop(0))) if waiting else None
+        return restart.spend(case, cause_of(case, waiting.pop(0))) if waiting else None
 
-    return [swap(View, "change", watching), swap(failure, "judge", counting)]
+    return [swap(View, "change", watching), swap(restart, "judge", counting)]
 
 
 @bug(Hunt("clean", "node-lost-blocks"), Hunt("clean", "survivors-hang"), Hunt("crash", "node-lost-blocks", most=10))
@@ -150,7 +150,7 @@ def late_cache_believed() -> Swaps:
 @bug(Hunt("drop", "two-fail"))
 def charged_unseen() -> Swaps:
     """The first failure in the cache is charged, without a live read of what came before it."""
-    return [swap(failure, "unsure", lambda case, cause: False)]
+    return [swap(restart, "unsure", lambda case, cause: False)]
 
 
 @bug(Hunt("crash", "never-arrives-fails"), Hunt("crash", "total-passes"), Hunt("crash", "unschedulable-fails"))

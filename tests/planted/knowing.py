@@ -10,10 +10,11 @@ from muster.api.values import termination_message
 from muster.assist.mounted.at_work import Others, Question
 from muster.assist.mounted.place_watch import PlaceWatch
 from muster.metrics.instruments import Instruments
-from muster.state.facts.context import Context, Fail
+from muster.state.facts.context import Context
 from muster.state.policies import container_restarts, rendezvous
 from muster.state.policies.failures import known
 from muster.state.policies.failures import recurrence as known_again
+from muster.state.policies.verdicts import Fail
 from muster.state.summary import in_place
 from muster.state.view.at_work import Awaited
 from muster.state.vocabulary.plan import Plan

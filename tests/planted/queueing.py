@@ -7,9 +7,10 @@ from msgspec.structs import replace
 
 from muster.state.decide import observe
 from muster.state.facts import admission
-from muster.state.facts.context import Context, Requeue, Restart
+from muster.state.facts.context import Context
 from muster.state.policies import deadline
 from muster.state.policies.queueing import queue, quota
+from muster.state.policies.verdicts import Requeue, Restart
 from muster.state.view.read_only import ReadOnlyView
 from muster.state.vocabulary.actions import PatchWorkloadStatus, QueueAction, ReleaseWorkload
 from muster.state.vocabulary.plan import Plan

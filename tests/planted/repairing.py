@@ -5,8 +5,8 @@ from typing import Any
 
 from muster.reconcilers.native import confirm
 from muster.state.facts.context import Context
-from muster.state.policies.failures import avoidance, recurrence, repair
-from muster.state.policies.failures.cost import backoff, budget
+from muster.state.policies import restart
+from muster.state.policies.failures import avoidance, backoff, recurrence, repair
 from muster.state.policies.failures.repair import Repairs
 from tests.planted.bug import Hunt, Swaps, bug, instead_of, swap
 
@@ -24,7 +24,7 @@ def successor_beside_its_predecessor() -> Swaps:
 @instead_of(repair, "held_back")
 def member_without_a_wait(_: Any, case: Context) -> frozenset[int]:
     """A member runs again at once, whatever its back-off."""
-    return frozenset(pod.rank for pod in case.tally.previous.values() if pod.live)
+    return frozenset(pod.rank for pod in case.tally.older.values() if pod.live)
 
 
 @bug(
@@ -33,13 +33,13 @@ def member_without_a_wait(_: Any, case: Context) -> frozenset[int]:
 )
 def budget_of_gangs_only() -> Swaps:
     """Members run again as often as they fail: the budget is asked for restarts of the gang only."""
-    return [swap(budget, "spent", lambda plan, record, cause: None)]
+    return [swap(restart, "exhausted", lambda plan, record, cause: None)]
 
 
 @bug(Hunt("clean", "rule-gives-up", operator="jobset", most=20))
 def rule_limit_ignored() -> Swaps:
     """The limit of a failure rule is not looked at."""
-    return [swap(budget, "refused", lambda plan, record, rule, cause: None)]
+    return [swap(restart, "used_up", lambda plan, record, rule, cause: None)]
 
 
 @bug(Hunt("clean", "job-runs-again", operator="jobset", most=20))

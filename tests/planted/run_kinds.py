@@ -13,7 +13,7 @@ from muster.kinds.jobset import status as jobset_status
 from muster.kinds.planning.record_condition import with_record, without_record
 from muster.kinds.registry.run_kinds import RUN_KINDS
 from muster.metrics.instruments import Instruments
-from muster.state.policies.failures import failure
+from muster.state.policies import restart
 from muster.state.policies.failures.repair import Repairs
 from muster.state.view.read_only import ReadOnlyView
 from muster.state.vocabulary.plan import Plan
@@ -92,7 +92,7 @@ def pod_of_a_job_replaced_at_once() -> Swaps:
 
 
 @bug(hunt("clean", "jobset-ignores-its-maximum"))
-@instead_of(failure, "_end_epoch")
+@instead_of(restart, "_end_epoch")
 def every_restart_counts(ended: Any, context: Any, rule: FailureRule, cause: Any) -> Any:
     """A restart that ignores the maximum is counted against it."""
     return ended(context, dataclasses.replace(rule, counted=True), cause)
@@ -122,7 +122,7 @@ def free_restarts_uncounted(
 
 
 @bug(hunt("crash", "jobset-gives-up", most=40), hunt("error", "jobset-gives-up", most=40))
-@instead_of(failure, "_end_epoch")
+@instead_of(restart, "_end_epoch")
 def budget_of_the_run(ended: Any, context: Any, rule: FailureRule, cause: Any) -> Any:
     """The restarts that a JobSet has used are counted from its last run only: it never gives up."""
     return ended(context.with_record(replace(context.record, restarts=0)), rule, cause)

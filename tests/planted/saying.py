@@ -3,8 +3,8 @@
 from dataclasses import replace
 from typing import Any
 
-from muster.state.facts import at_work, collectives, sentences
-from muster.state.facts.diagnosis import classifier, grouping
+from muster.state.facts import sentences
+from muster.state.facts.diagnosis import classifier, grouping, hangs
 from muster.state.policies import blocked, obstacles
 from muster.state.policies.failures import culprit, known
 from muster.state.summary import conditions, gathering
@@ -76,10 +76,10 @@ def work_unseen() -> Swaps:
 @bug(Hunt("clean", "rank-evaluates", operator="pytorch"), shown_by="and that is not said")
 def work_unsaid() -> Swaps:
     """The status of a gang whose ranks wait for one that computes says that all have arrived."""
-    return [swap(at_work, "advice", lambda context: "")]
+    return [swap(hangs, "of_work", lambda context: "")]
 
 
 @bug(Hunt("clean", "slow-rank", operator="pytorch"), shown_by="that is not said at")
 def slow_rank_unsaid() -> Swaps:
     """A rank that comes last is on the page and not in the status."""
-    return [swap(collectives, "advice", lambda context: "")]
+    return [swap(hangs, "of_slow", lambda context: "")]

@@ -7,7 +7,7 @@ from muster.state.facts import older_pods
 from muster.state.facts.context import Context
 from muster.state.policies import blocked, deadline
 from muster.state.policies.ending import deletion
-from muster.state.policies.failures.cost import backoff
+from muster.state.policies.failures import backoff
 from muster.state.vocabulary.group import Group
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.record import Record

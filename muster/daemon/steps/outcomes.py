@@ -70,7 +70,7 @@ class Outcomes:
                 self._queue.add_in(uid, 1.0)
         view.look_for_vanished(outcome.gone, outcome.altered, outcome.succeeded)
         if outcome.ended:
-            view.engine.ended_unseen = {pod.uid for pod in outcome.ended}
+            view.engine.ended_vanished = {pod.uid for pod in outcome.ended}
         if outcome.searched:
             view.engine.searched = True
         if outcome.gone or outcome.searched:

@@ -155,7 +155,7 @@ def _failed_jobs(context: Context, group: Group) -> frozenset[int]:
     cause = context.record.cause
     if cause is None or cause.group != group.name or cause.rank < 0:
         return frozenset()
-    return frozenset({(cause.rank - group.first_rank) // group.completions})
+    return frozenset({group.member(cause.rank - group.first_rank).job})
 
 
 def _at_rest(before: Mapping[str, Any], counts: Mapping[str, Mapping[str, int]]) -> dict[str, Any]:
@@ -193,7 +193,7 @@ def _job(plan: Plan, cause: Cause) -> str:
     group = plan.group_of(cause.rank) if cause.rank >= 0 else None
     if group is None:
         return cause.group
-    return plan.job_name(group.name, (cause.rank - group.first_rank) // group.completions)
+    return plan.job_name(group.name, group.member(cause.rank - group.first_rank).job)
 
 
 def _restart(plan: Plan, cause: Cause) -> tuple[str, str]:

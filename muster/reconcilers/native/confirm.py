@@ -97,7 +97,7 @@ async def confirm_launch(calls: Calls, action: ConfirmLaunch, plan: Plan, record
         blocking += [pod.metadata.name for pod in page if pod.live and _precedes(pod, action.epoch, again)]
     looked = Whereabouts()
     if not blocking:
-        vanished = [*action.unseen, *(await search(calls, plan, action.epoch) if action.search else ())]
+        vanished = [*action.vanished, *(await search(calls, plan, action.epoch) if action.search else ())]
         looked = await ask_for(calls, plan, vanished)
     older = [each for each in looked.alive if _precedes(each[0], action.epoch, again)]
     return Outcome(
@@ -184,8 +184,8 @@ async def confirm_loss(calls: Calls, action: ConfirmLoss, plan: Plan, record: Re
 async def confirm_end(calls: Calls, action: ConfirmEnd, plan: Plan) -> Outcome:
     """Ask the API server whether unseen pods have ended."""
     found = await search(calls, plan, action.epoch) if action.search else []
-    known = {pod.uid for pod in action.unseen}
-    looked = await ask_for(calls, plan, [*action.unseen, *(pod for pod in found if pod.uid not in known)])
+    known = {pod.uid for pod in action.vanished}
+    looked = await ask_for(calls, plan, [*action.vanished, *(pod for pod in found if pod.uid not in known)])
     return Outcome(
         searched=action.search,
         refusal=refusal_for(plan, looked.altered, KEEPS_QUOTA),
@@ -198,7 +198,7 @@ def _missing(
     action: ConfirmLoss, plan: Plan, record: Record, present: Set[int], lives: Set[tuple[int, int]]
 ) -> Iterator[Pod]:
     """Yield the pods of the epoch that are not in the list, for the ranks in question."""
-    known = {(pod.rank, pod.attempt): pod for pod in action.unseen}
+    known = {(pod.rank, pod.attempt): pod for pod in action.vanished}
     ranks = action.ranks or range(plan.size)
     absent = ((rank, record.attempt_of(rank)) for rank in ranks if rank not in present)
     for rank, attempt in action.attempts or absent:

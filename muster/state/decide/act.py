@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping
 
-from muster.state.facts import admission, older_pods
+from muster.state.facts import admission, older_pods, presence
 from muster.state.facts.context import Context
 from muster.state.policies import barrier, startup
 from muster.state.policies.ending import retention
-from muster.state.policies.failures import absent, coordinator
+from muster.state.policies.failures import coordinator
 from muster.state.policies.queueing import quota
 from muster.state.vocabulary.actions import Action, ConfirmLoss
 from muster.state.vocabulary.pod import Pod
@@ -33,26 +33,26 @@ def act(context: Context) -> tuple[Action, ...]:
     if context.plan.piecewise:
         started = startup.launch(context) if leader is None and admission.admits(context) else ()
         return (*swept, *_confirm_losses(context, leader), *started, *quota.report(context))
-    unseen, known = absent.unseen(context), context.view.engine
+    vanished, known = presence.vanished(context), context.view.engine
     lost: tuple[Action, ...] = ()
-    if (ranks := _missing(context, leader, unseen)) is not None and known.lost != record.epoch:
-        lost = (ConfirmLoss(record.epoch, ranks, unseen=_vanished(context)),)
-        if context.launched or leader is not None or any(pod.uid not in known.altered for pod in unseen.values()):
+    if (ranks := _missing(context, leader, vanished)) is not None and known.lost != record.epoch:
+        lost = (ConfirmLoss(record.epoch, ranks, vanished=_vanished(context)),)
+        if context.launched or leader is not None or any(pod.uid not in known.altered for pod in vanished.values()):
             return (*swept, *lost)
     if not admission.admits(context) or known.lost == record.epoch:
         return (*swept, *quota.report(context), *lost)
     return (*swept, *startup.launch(context), *quota.report(context), *lost)
 
 
-def _missing(context: Context, leader: int | None, unseen: Mapping[int, Pod]) -> tuple[int, ...] | None:
+def _missing(context: Context, leader: int | None, vanished: Mapping[int, Pod]) -> tuple[int, ...] | None:
     """The ranks whose pods seem to be lost; empty: any of a complete gang; None: nothing seems to be lost.
 
-    Before the gang is complete, those are pods that vanished (``unseen``) and that of a coordinator that has served.
+    Before the gang is complete, those are pods that vanished and that of a coordinator that has served.
     """
-    gone = sorted(context.tally.gone.keys() | unseen.keys()) if context.plan.sequential else ()
+    gone = sorted(context.tally.gone.keys() | vanished.keys()) if context.plan.sequential else ()
     if context.launched and (gone or context.tally.pods < context.plan.together):
         return tuple(gone)  # of members that run all at once no rank is made again: any of them
-    ranks = unseen.keys() if leader is None else {leader, *unseen}
+    ranks = vanished.keys() if leader is None else {leader, *vanished}
     return tuple(sorted(ranks)) or None
 
 
@@ -60,16 +60,16 @@ def _confirm_losses(context: Context, leader: int | None) -> tuple[Action, ...]:
     """Ask for the pods that are missing of a gang whose members run again one by one.
 
     Those are pods that were seen to go, and pods that this process has never seen though they were there
-    (``failures.absent``), such as that of a coordinator that has served (``leader``). Others are created: a pod of
+    (``facts.presence``), such as that of a coordinator that has served (``leader``). Others are created: a pod of
     their name does not exist.
     """
     record, tally, known = context.record, context.tally, context.view.engine.lost_attempts
-    missing = tally.gone.keys() | absent.ranks(context) | absent.unseen(context).keys()
+    missing = presence.gone(context) | presence.vanished(context).keys()
     if leader is not None:
         missing.add(leader)
     attempts = ((rank, tally.attempts.get(rank, 0)) for rank in sorted(missing))
     asked = tuple(each for each in attempts if (record.epoch, *each) not in known)
-    return (ConfirmLoss(record.epoch, attempts=asked, unseen=_vanished(context)),) if asked else ()
+    return (ConfirmLoss(record.epoch, attempts=asked, vanished=_vanished(context)),) if asked else ()
 
 
 def _vanished(context: Context) -> tuple[Pod, ...]:

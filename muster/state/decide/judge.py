@@ -5,25 +5,15 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from muster.state.facts import admission, older_pods
-from muster.state.facts.context import (
-    Context,
-    Fail,
-    ReadFirst,
-    Repair,
-    Requeue,
-    Restart,
-    Resume,
-    Succeed,
-    Suspend,
-    Verdict,
-)
+from muster.state.facts.context import Context
 from muster.state.facts.failure_cause import final
 from muster.state.facts.sentences import repeated
-from muster.state.policies import deadline, refusal, request
+from muster.state.policies import deadline, refusal, request, restart
 from muster.state.policies.ending import success, suspension
-from muster.state.policies.failures import avoidance, failure, known, recurrence, restart_reasons
-from muster.state.policies.failures.cost import backoff, budget
+from muster.state.policies.failures import avoidance, known, recurrence
 from muster.state.policies.queueing import queue
+from muster.state.policies.verdicts import Fail, ReadFirst, Repair, Requeue, Restart, Resume, Succeed, Suspend, Verdict
+from muster.state.summary import ends
 from muster.state.vocabulary.record import Phase, Record
 from muster.state.vocabulary.rules import ClockRule
 from muster.state.vocabulary.transitions import enter, next_epoch
@@ -51,7 +41,7 @@ def judge(context: Context, passed: Sequence[ClockRule]) -> Verdict | None:
 
 def _broken(context: Context) -> Verdict | None:
     """What follows a failure of the epoch that runs."""
-    return failure.judge(context) if context.record.gathering else None
+    return restart.judge(context) if context.record.gathering else None
 
 
 def apply(context: Context, verdict: Succeed | Fail | Restart | Repair | Requeue | Suspend | Resume) -> Record:
@@ -69,7 +59,7 @@ def apply(context: Context, verdict: Succeed | Fail | Restart | Repair | Requeue
                 ready=min(context.tally.ready + context.tally.succeeded, context.plan.size),
             )
         case Fail():
-            end = known.remembered(context, verdict)
+            end = known.remembered(context, ends.worded(context, verdict))
             record = recurrence.ended(context, verdict.cause) if verdict.cause is not None else record
             cause, message = final(end.cause) or record.cause, end.message
             record = avoidance.failed_on(context.plan, record, end.cause) if end.cause is not None else record
@@ -79,35 +69,10 @@ def apply(context: Context, verdict: Succeed | Fail | Restart | Repair | Requeue
             return enter(record, Phase.FAILED, now, finished_at=now, reason=end.reason, message=message, cause=cause)
         case Repair(repaired):
             return repaired
-        case Restart(cause, counted, rule, requested):
-            plan, record = context.plan, recurrence.ended(context, None if requested else cause)
-            record = budget.charged(record, counted=counted, rule=rule)
-            record = avoidance.failed_on(plan, record, cause)
-            row = record.consecutive_disruptions + (not counted and not requested)
-            number = budget.used(record) if counted else row
-            wait = (backoff.counted if counted else backoff.disrupted)(plan, number, record.epoch + 1)
-            return replace(
-                next_epoch(record, Phase.RESTARTING, now),
-                gang_restarts=record.gang_restarts + 1,
-                disruptions=record.disruptions + cause.disruption,
-                consecutive_disruptions=row,
-                restart_reasons=restart_reasons.counted(record.restart_reasons, cause.reason),
-                cause=cause,
-                resume_at=now if requested else now + wait,
-                restart_request=plan.lifecycle.restart_request if requested else record.restart_request,
-                broken_at=now if record.broken_at is None else record.broken_at,
-            )
-        case Requeue(cause):
-            if record.phase is Phase.RESTARTING:  # the epoch has not begun: nothing is disrupted
-                return enter(record, Phase.QUEUED, now)
-            record = recurrence.ended(context, cause)
-            return replace(
-                next_epoch(record, Phase.QUEUED, now),
-                disruptions=record.disruptions + 1,
-                restart_reasons=restart_reasons.counted(record.restart_reasons, cause.reason),
-                cause=cause,
-                broken_at=now if record.broken_at is None else record.broken_at,
-            )
+        case Restart():
+            return restart.restarted(context, verdict)
+        case Requeue():
+            return restart.requeued(context, verdict)
         case Suspend():
             return next_epoch(record, Phase.SUSPENDED, now)
         case Resume():

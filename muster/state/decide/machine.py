@@ -4,9 +4,8 @@ Theory of operation
 ===================
 ``decide(plan, record, view, now)`` considers the whole state each time (level-triggered). It does not know which
 event woke it, so a lost or doubled event cannot matter, and calling it twice in a row changes nothing the second
-time. No call has to come before it: it lets the view take in the record (``View.remember``, ``View.timely``), which is
-all that it changes. It has two halves: ``observe`` (phase, conditions, story, wake-up, verdicts) and ``act`` (what must
-be done).
+time. No call has to come before it: it lets the view take in the record (``View.remember``), which is all that it
+changes. It has two halves: ``observe`` (phase, conditions, story, wake-up, verdicts) and ``act`` (what must be done).
 
 The four inputs
     plan     what is wanted          (from the spec; immutable per generation)
@@ -63,7 +62,7 @@ from muster.state.vocabulary.plan import Engine, Plan
 from muster.state.vocabulary.pod import Pod
 from muster.state.vocabulary.record import Phase, Record, StoryLine
 from muster.state.vocabulary.transitions import IllegalTransition
-from muster.state.vocabulary.wall_time import moved
+from muster.state.vocabulary.wall_time import moved, not_in_the_future
 
 
 class Decision(msgspec.Struct, frozen=True):
@@ -108,7 +107,7 @@ def decide(plan: Plan, record: Record | None, view: View, now: float, *, step: f
     current = None
     if record is not None:
         view.remember(plan, record, now)
-        current = view.timely(plan, moved(record, step), now)
+        current = not_in_the_future(plan, moved(record, step), now)
     try:
         return _decide(plan, record, current, view, now, step)
     except IllegalTransition as error:
@@ -123,10 +122,9 @@ def _decide(
     if plan.lifecycle.deleting and course.clear_away is not None:
         return Decision(context.record, write=False, actions=course.clear_away(context))
     seen = observe(context, record, course.steps)
-    reads = seen.read is not None
-    if reads and seen.read is Read.FIRST:  # (an attribute of an enumeration costs Python 3.11 as much as a call)
+    if seen.read is Read.FIRST:
         return Decision(seen.record, write=False, read_first=True)
-    actions, held = refusal.hold(seen, () if reads else course.act(seen))
+    actions, held = refusal.hold(seen, () if seen.read else course.act(seen))
     again = seen.record.gathering and not seen.settled
     return Decision(
         record=seen.status,
@@ -135,7 +133,7 @@ def _decide(
         wake_at=now if again else seen.wake_at,
         story=seen.story,
         probe=seen.target,
-        read_first=reads,
+        read_first=seen.read is not None,
         paid=seen.paid,
         held=held,
         moved=step,

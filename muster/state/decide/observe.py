@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from muster.state.decide.judge import apply, judge
 from muster.state.facts import admission, older_pods
-from muster.state.facts.context import Context, ReadFirst, Wait
+from muster.state.facts.context import Context
 from muster.state.policies import (
     barrier,
     blocked,
@@ -30,9 +30,9 @@ from muster.state.policies import (
     request,
 )
 from muster.state.policies.ending import retention
-from muster.state.policies.failures import recurrence, repair, volume
-from muster.state.policies.failures.cost import disruptions
+from muster.state.policies.failures import disruptions, recurrence, repair, volume
 from muster.state.policies.rendezvous import NOT_GATHERED, Assembly
+from muster.state.policies.verdicts import ReadFirst, Wait
 from muster.state.policies.watched import following, times
 from muster.state.summary import evidence, goodput, history
 from muster.state.summary.status import due, summarize
@@ -98,7 +98,7 @@ def observe(context: Context, before: Record | None, steps: tuple[Step, ...]) ->
     seen = begun
     for step in steps:
         seen = step(seen)
-        if seen.read is not None and seen.read is Read.FIRST:
+        if seen.read is Read.FIRST:
             return replace(begun, read=seen.read)
     return seen
 

@@ -24,6 +24,6 @@ def _parts(plan: Plan, view: ReadOnlyView) -> Iterator[tuple[Devices, int]]:
         for name, counts in tally.groups.items():
             if counts.placed:
                 yield plan.devices.get(name, ()), counts.placed
-        for pod in tally.previous.values():
+        for pod in tally.older.values():
             if pod.live and pod.node:
                 yield plan.devices.get(pod.group, ()), 1

@@ -54,7 +54,7 @@ def gone_cause(context: Context, rank: int, group: str) -> Cause:
     seen = tally.gone.get(rank) or tally.members.get(rank)
     name = context.plan.pod_name(member, epoch, context.record.attempt_of(rank)) if member else ""
     reason, message = "PodDeleted", "the member's pod is gone"
-    if seen and seen.uid in context.view.engine.ended_unseen:
+    if seen and seen.uid in context.view.engine.ended_vanished:
         reason, message = "PodAltered", "its label or ownerReference was changed, so how it ended was not seen"
     return Cause(
         epoch=epoch,

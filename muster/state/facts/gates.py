@@ -76,7 +76,7 @@ def awaits_leader(context: Context, rank: int) -> bool:
     group = context.plan.group_of(rank)
     if group is None or not group.leader_first:
         return False
-    leader = rank - (rank - group.first_rank) % group.completions
+    leader = group.ranks_of(group.member(rank - group.first_rank).job)[0]
     return rank != leader and not _leads(context, leader)
 
 
@@ -89,7 +89,7 @@ def _behind_leaders(context: Context, group: Group) -> int:
     """How many members have no pod because the first of their job is not ready."""
     found = 0
     for job in range(group.replicas if context.tally.of_group(group.name).pods < group.size else 0):
-        leader = group.first_rank + job * group.completions
+        leader = group.ranks_of(job)[0]
         if not _leads(context, leader):
             others = context.tally.of_job(group.name, job).pods - (leader in context.tally.members)
             found += group.completions - 1 - others

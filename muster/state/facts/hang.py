@@ -1,69 +1,152 @@
-"""Hang: no rank of an assembled gang has reported a step for too long (``state.view.progress`` says how long that is).
+"""Hangs: programs run and make no progress. Three detectors fill one frame; the first that applies holds.
 
-Where programs report no steps, a gang hangs whose ranks all stand, and not at one place (``state.view.places``). Where
-they do, that says so sooner. In both cases the sentence has where the ranks stand, as far as they say it.
+=================== ======================================================== ===================
+detector            evidence                                                 reason
+=================== ======================================================== ===================
+``by_collectives``  ranks wait in a collective that others have not entered  ``CollectiveStuck``
+``by_steps``        no rank has reported a step for too long                 ``Hung``
+``by_places``       every rank is still, and not all are at one place        ``Hung``
+=================== ======================================================== ===================
 
-It is an alert and no verdict, as every Stuck: the clock ``progress`` ends a gang that hangs, where the spec sets it. It
-is never said of programs that do not report, nor once a member has ended or a rank has left in good order: a gang that
-ends takes no further steps. Its sentence has the time of the last step and not its age, so that it is written once.
+``state.view`` keeps the evidence, and knows how much of it is enough. ``diagnosis.hangs`` has the sentences.
+
+A hang is an alert and no verdict, as every Stuck: the clock ``progress`` ends a gang that hangs, where the spec sets
+it. Programs that report nothing do not hang, nor does a gang once a member has ended or a rank has left in good order:
+it makes no further steps. Nor is it a hang where the pod of a rank that is late, or is elsewhere, shows more than that:
+the pod has a cause of its own. A rank at work that others wait for is no hang (``bridges``).
 """
 
-from typing import Final
+from collections.abc import Iterable
+from typing import Final, NamedTuple
 
-from muster.api.values.timestamps import clock_time
-from muster.state.facts import at_work
 from muster.state.facts.context import Context
-from muster.state.view.places.sentence import sentence as placed
+from muster.state.view.at_work import OWN_SECONDS, Awaited
 from muster.state.view.places.standstill import Places, makes_no_step
-from muster.state.view.progress import Progress
-from muster.state.vocabulary.record import ConditionType, Phase
+from muster.state.view.progress import HANG_INTERVALS, Progress
+from muster.state.view.recorder.arrivals import Arrivals
+from muster.state.view.recorder.collectives import Collectives
+from muster.state.vocabulary.record import Phase
 
 HUNG: Final = "Hung"
 """The reason of a condition Stuck whose programs run and make no step."""
+COLLECTIVE_STUCK: Final = "CollectiveStuck"
+"""The reason of a condition Stuck in which ranks wait for others in a collective."""
+HANGS: Final = (HUNG, COLLECTIVE_STUCK)
+"""The reasons of hangs: one hang may have either, as evidence comes."""
+AGAIN: Final = 15.0
+"""Seconds after which a silence of steps is judged again while ranks are at work."""
 
 
-def hung(context: Context) -> Progress | None:
-    """The progress of a gang that hangs; None where it makes progress, ends, or does not report."""
-    progress = context.view.progress_of(context.record.epoch)
-    if progress is None or not progress.hung or not _at_work(context):
+class Hang(NamedTuple):
+    """A gang that makes no progress."""
+
+    reason: str
+    """That of the condition Stuck."""
+    ranks: tuple[int, ...]
+    """The ranks that are late, behind, or at another place than most; empty where none is."""
+    since: float
+    """The last sign of progress, in wall seconds."""
+    evidence: Collectives | Progress | Places
+
+
+def of(context: Context) -> Hang | None:
+    """Return how the gang hangs; None where it makes progress, ends, or nothing shows it."""
+    return by_collectives(context) or by_steps(context) or by_places(context)
+
+
+def by_collectives(context: Context) -> Hang | None:
+    """Return the hang that the counts of collectives show."""
+    seen = context.view.collectives_of(context.record.epoch)
+    if seen is None or not seen.behind or not _may_hang(context):
         return None
-    return None if at_work.bridges(context, progress) else progress
+    ranks = tuple(late.member for each in seen.behind for late in each.late)
+    return Hang(COLLECTIVE_STUCK, ranks, seen.moved_at, seen) if _look_well(context, ranks) else None
 
 
-def still(context: Context) -> Places | None:
-    """The places of a gang whose ranks all stand; None where one makes progress, where they end, or do not say it.
+def by_steps(context: Context) -> Hang | None:
+    """Return the hang that the reported steps show."""
+    progress = context.view.progress_of(context.record.epoch)
+    if progress is None or not progress.hung or not _may_hang(context) or bridges(context, progress):
+        return None
+    stand = context.view.places_of(context.record.epoch)
+    behind = () if progress.slowest is None else (progress.slowest,)
+    return Hang(HUNG, (*behind, *_outliers(stand)), progress.moved_at, progress)
 
-    What a program reports of its steps counts: one that has made a step, or has announced a pause, moves. Where the
-    pod of a rank that stands elsewhere shows more than that, the pod's own cause is said.
+
+def by_places(context: Context) -> Hang | None:
+    """Return the hang that the places of the ranks show.
+
+    What a program reports of its steps counts: one that has made a step, or has announced a pause, moves.
     """
     stand, progress = context.view.places_of(context.record.epoch), context.view.progress_of(context.record.epoch)
-    if stand is None or stand.still_since is None or not (_at_work(context) and makes_no_step(progress)):
+    if stand is None or stand.still_since is None or not (_may_hang(context) and makes_no_step(progress)):
         return None
-    pods = (context.tally.members.get(rank) for group in stand.outliers for rank in group.ranks)
-    well = all(pod and pod.started and pod.live and not (pod.terminating or pod.failed or pod.cut_off) for pod in pods)
-    return stand if well else None
+    if not _look_well(context, apart := _outliers(stand)):
+        return None
+    if progress is None:
+        return Hang(HUNG, apart, stand.still_since, stand)
+    behind = () if progress.slowest is None else (progress.slowest,)
+    return Hang(HUNG, (*behind, *apart), progress.moved_at, stand)
 
 
-def _at_work(context: Context) -> bool:
-    probe = context.probe
-    running = context.record.phase is Phase.RUNNING and not context.tally.succeeded
-    return running and not (probe is not None and probe.leaving)
+def due(context: Context) -> float | None:
+    """Return when the gang hangs if no report is sent until then; None where no time brings that."""
+    progress = context.view.progress_of(context.record.epoch)
+    if progress is None or context.record.phase is not Phase.RUNNING:
+        return None
+    if progress.hung and bridges(context, progress):
+        return context.now + AGAIN
+    return progress.hangs_at if progress.hangs_at is not None and progress.hangs_at > context.now else None
 
 
-def standstill(stand: Places) -> str:
-    """Since when no rank makes progress, or all others wait for ranks at work, and where they are."""
-    what = "ranks at work have kept the others waiting" if stand.awaited else "no progress"
-    return f"{what} since {clock_time(stand.still_since or 0.0)}: {placed(stand)}"
+def awaits_evidence(context: Context, *reasons: str) -> bool:
+    """Whether the record has a hang of one of the ``reasons``, and this daemon has taken over and has no evidence."""
+    reason, view, epoch = context.record.stuck_reason, context.view, context.record.epoch
+    if reason not in reasons or not _works(context):
+        return False
+    if reason == COLLECTIVE_STUCK:
+        seen = view.collectives_of(epoch)
+        return seen is None or seen.unsure
+    progress, stand = view.progress_of(epoch), view.places_of(epoch)
+    if progress is not None and progress.moved:
+        return False
+    return stand is None or not (stand.still_since is not None or (progress is None and stand.moving))
 
 
-def where(context: Context) -> str:
-    """Where the ranks of a gang that hangs are: ``rank 37 is in next (data.py:41); the other 511 …``; or empty."""
-    stand = known(context)
-    return placed(stand) if stand is not None and stand.size > 1 else ""
+def slow(context: Context) -> Arrivals | None:
+    """Return who comes last to the collectives of a gang that makes progress; None where no process does or may."""
+    seen = context.view.arrivals_of(context.record.epoch)
+    if seen is None or not seen.last or not seen.hold(context.now) or not _may_hang(context):
+        return None
+    return None if of(context) else seen
 
 
-def known(context: Context) -> Places | None:
-    """Where the ranks stand, as far as that is known.
+def awaited(context: Context) -> Awaited | None:
+    """Return the ranks at work that others wait for."""
+    epoch = context.record.epoch
+    if not _works(context):
+        return None
+    stand, seen = context.view.places_of(epoch), context.view.collectives_of(epoch)
+    return (seen.awaited if seen else None) or (stand.awaited if stand else None)
+
+
+def bridges(context: Context, progress: Progress) -> bool:
+    """Whether a long silence of steps is no hang: all ranks are idle, or the one that is behind is at work.
+
+    Where none is behind, any rank at work is enough. No rank of a notebook waits for another: all are idle.
+    """
+    epoch, view = context.record.epoch, context.view
+    stand, seen = view.places_of(epoch), view.collectives_of(epoch)
+    if (stand is not None and stand.idle) or (seen is not None and seen.idle):
+        return True
+    at_work = frozenset[int]().union(*(each.workers for each in (stand, seen, view.progress_of(epoch)) if each))
+    if not at_work or (progress.slowest is not None and progress.slowest not in at_work):
+        return False
+    return progress.read_at - progress.moved_at < max(OWN_SECONDS, HANG_INTERVALS * progress.longest)
+
+
+def places(context: Context) -> Places | None:
+    """Return where the ranks stand, as far as that is known.
 
     None while a rank is quiet that made progress when it was heard last: it may have been stopped elsewhere since.
     """
@@ -71,38 +154,19 @@ def known(context: Context) -> Places | None:
     return None if stand is not None and stand.holds_until is not None and context.now > stand.holds_until else stand
 
 
-def due(context: Context) -> float | None:
-    """When the gang hangs if no report is sent until then; None where no time brings that."""
-    progress = context.view.progress_of(context.record.epoch)
-    if progress is None or context.record.phase is not Phase.RUNNING:
-        return None
-    if progress.hung and at_work.bridges(context, progress):
-        return context.now + at_work.AGAIN
-    return progress.hangs_at if progress.hangs_at is not None and progress.hangs_at > context.now else None
+def _works(context: Context) -> bool:
+    return context.record.phase is Phase.RUNNING and not context.tally.succeeded
 
 
-def sentence(progress: Progress) -> str:
-    """``no step since 05:12:02Z (last step 1841, rank 37 at 1839)``."""
-    what = "no report" if progress.sent else "no step"
-    return f"{what} since {clock_time(progress.moved_at)} ({last_step(progress)})"
+def _may_hang(context: Context) -> bool:
+    return _works(context) and not (context.probe is not None and context.probe.leaving)
 
 
-def last_step(progress: Progress) -> str:
-    """The last step, and who is behind."""
-    if progress.slowest is None and progress.sent:
-        return f"last step {progress.step}, by {progress.reporting} {'rank' if progress.reporting == 1 else 'ranks'}"
-    if progress.slowest is None:
-        return f"last step {progress.step}"
-    return f"last step {progress.step}, rank {progress.slowest} at {progress.slowest_step}"
+def _outliers(stand: Places | None) -> tuple[int, ...]:
+    return tuple(rank for group in stand.outliers for rank in group.ranks) if stand is not None else ()
 
 
-def unseen(context: Context) -> bool:
-    """The record says that the gang hangs, and this daemon has seen no step yet: it has taken over in the hang."""
-    stuck, progress = context.record.condition(ConditionType.STUCK), context.view.progress_of(context.record.epoch)
-    if stuck is None or not stuck.status or stuck.reason != HUNG or context.record.phase is not Phase.RUNNING:
-        return False
-    stand = context.view.places_of(context.record.epoch)
-    seen = progress is not None and progress.moved
-    if stand is not None:
-        seen = seen or stand.still_since is not None or (progress is None and stand.moving)
-    return not seen and not context.tally.succeeded
+def _look_well(context: Context, ranks: Iterable[int]) -> bool:
+    """The pods of these ranks show no cause of their own."""
+    pods = map(context.tally.members.get, ranks)
+    return all(pod and pod.started and pod.live and not (pod.terminating or pod.failed or pod.cut_off) for pod in pods)

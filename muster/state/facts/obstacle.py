@@ -31,7 +31,7 @@ class Kind(Enum):
     """All members have succeeded, and the object does not say so."""
     PROGRAM_DONE = "program done"
     """The coordinator says so, and the object does not."""
-    ABSENT = "absent"
+    WITHOUT_POD = "without-pod"
     """Its controller has not made all pods."""
 
 

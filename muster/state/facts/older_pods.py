@@ -6,17 +6,14 @@ from muster.state.vocabulary.pod import Pod
 
 def clear(context: Context) -> bool:
     """No pod of another epoch may run any more."""
-    epochs, epoch = context.view.epochs, context.record.epoch
-    if len(epochs) <= (epoch in epochs):  # so it is in most decisions
-        return True
-    return not any(tally.alive for tally in context.view.others(epoch))
+    return not any(tally.alive for tally in context.view.others(context.record.epoch))
 
 
-def unseen(context: Context) -> tuple[Pod, ...]:
+def vanished(context: Context) -> tuple[Pod, ...]:
     """Pods of other epochs and attempts that vanished, and may run all the same: a label of theirs was removed."""
     record = context.record
-    vanished = context.view.engine.vanished.values()
-    return tuple(pod for pod in vanished if (pod.epoch, pod.attempt) != (record.epoch, record.attempt_of(pod.rank)))
+    pods = context.view.engine.vanished.values()
+    return tuple(pod for pod in pods if (pod.epoch, pod.attempt) != (record.epoch, record.attempt_of(pod.rank)))
 
 
 def unknown(context: Context) -> bool:

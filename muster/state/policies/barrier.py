@@ -35,10 +35,8 @@ STOP_MARGIN = 30.0
 
 def sweep(context: Context) -> list[DeletePods]:
     """Delete the pods of other epochs and attempts, but not the terminating ones and the pod of the last cause."""
-    if context.alone:
-        return []
     kept = context.record.cause.uid if context.record.cause else ""
-    alive = tuple(pod for pod in (*context.lingering, *older_pods.unseen(context)) if not pod.terminating)
+    alive = tuple(pod for pod in (*context.lingering, *older_pods.vanished(context)) if not pod.terminating)
     ended = tuple(pod for pod in _superseded(context) if not pod.live and not pod.terminating and pod.uid != kept)
     forced = _forced(context)
     if forced:
@@ -108,8 +106,8 @@ def _superseded(context: Context) -> Iterator[Pod]:
     """The pods of other epochs, and of other attempts of this one."""
     for tally in context.view.others(context.record.epoch):
         yield from tally.members.values()
-        yield from tally.previous.values()
-    yield from context.tally.previous.values()
+        yield from tally.older.values()
+    yield from context.tally.older.values()
 
 
 def _delete(

@@ -31,7 +31,7 @@ def save_at(context: Context) -> float | None:
     if context.record.finished or not context.tally.unsaved:
         return None
     since = context.view.unsaved_since
-    if context.tally.fading or since is None:
+    if context.tally.unsaved_gone or since is None:
         return context.now
     return since + (LATER_PAUSE if context.record.completed else SAVE_PAUSE)
 

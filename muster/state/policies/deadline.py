@@ -11,26 +11,21 @@ node, or the success. So a clock that has run out acts only on what the live API
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from math import inf
-from operator import attrgetter
-from typing import Final
 
 from msgspec.structs import replace
 
 from muster.api.gang import MAX_MEMBERS
 from muster.api.values.rank_ranges import from_ranges
-from muster.state.facts import hang
-from muster.state.facts.context import Context, Fail, ReadFirst, Repair, Restart
-from muster.state.facts.diagnosis import grouping
+from muster.state.facts.context import Context
+from muster.state.facts.diagnosis import grouping, hangs
 from muster.state.facts.sentences import of_ends, of_idle, of_lingering
 from muster.state.policies import blocked
-from muster.state.policies.failures.failure import spend
+from muster.state.policies.restart import spend
+from muster.state.policies.verdicts import Fail, ReadFirst, Repair, Restart
 from muster.state.vocabulary.group import Member
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.record import Cause, Phase, Record
-from muster.state.vocabulary.rules import ClockAction, ClockName, ClockRule, Moment
-
-_TIME: Final[dict[Moment, Callable[[Record], float | None]]] = {each: attrgetter(each.value) for each in Moment}
-"""Reads each moment from a record."""
+from muster.state.vocabulary.rules import ClockAction, ClockName, ClockRule
 
 
 def ends(plan: Plan, record: Record) -> dict[ClockName, float]:
@@ -41,8 +36,8 @@ def ends(plan: Plan, record: Record) -> dict[ClockName, float]:
     return {
         clock.name: begin + clock.after
         for clock in plan.clocks
-        if (begin := _TIME[clock.begins](record)) is not None
-        and (clock.ends is None or _TIME[clock.ends](record) is None)
+        if (begin := getattr(record, clock.begins.value)) is not None
+        and (clock.ends is None or getattr(record, clock.ends.value) is None)
         and (clock.while_idle or not idle)
         and (not queued or clock.while_idle or clock.name is ClockName.TOTAL)
         and not (clock.groups and _completed(plan, record, clock))
@@ -129,7 +124,7 @@ def sentence(context: Context, clock: ClockRule) -> str:
     ends = of_ends(context) if _names_ends(context, clock) else ""
     reported = context.view.progress_of(context.record.epoch) if clock.name is ClockName.PROGRESS else None
     if reported is not None:
-        ends = hang.last_step(reported)
+        ends = hangs.last_step(reported)
     return f"{text}: {ends}" if ends else text
 
 

@@ -42,7 +42,7 @@ from muster.state.policies.watched.stale_status import unsaid
 from muster.state.view.stage import shown
 from muster.state.vocabulary.plan import Engine
 from muster.state.vocabulary.pod import Pod
-from muster.state.vocabulary.record import RANKS_ENDED, Blocked, ConditionType, Phase, Record
+from muster.state.vocabulary.record import RANKS_ENDED, Blocked, Phase, Record
 
 SLOW_AFTER = 60.0
 """Seconds after the last member got its node: a volume is attached, an address given in less."""
@@ -142,16 +142,15 @@ def _watched(context: Context) -> Obstacle | None:
         return Obstacle(Kind.FAILED, of_watched.MEMBER_FAILED, of_watched.PATIENCE, rank, since[uid])
     if found := unsaid(context):
         return found
-    if not of_watched.absent(context):
+    if not of_watched.without_pod(context):
         return None
     dated = of_watched.never_made(context)
-    return Obstacle(Kind.ABSENT, of_watched.PODS_MISSING, of_watched.PATIENCE, dated=dated)
+    return Obstacle(Kind.WITHOUT_POD, of_watched.PODS_MISSING, of_watched.PATIENCE, dated=dated)
 
 
 def called_stuck(record: Record, obstacle: Blocked) -> bool:
     """The record calls the gang stuck for that obstacle."""
-    stuck = record.condition(ConditionType.STUCK)
-    return stuck is not None and bool(stuck.status) and stuck.reason == obstacle.reason
+    return record.called_stuck is not None and record.stuck_reason == obstacle.reason
 
 
 def _idle(kind: Kind, pods: Mapping[str, Pod]) -> Obstacle:

@@ -7,7 +7,8 @@ time) are said once they have stood for 2 s. Until the pause is over, the refuse
 held back; everything else goes on, so a suspension or a deadline never waits for a quota.
 """
 
-from muster.state.facts.context import Context, Fail
+from muster.state.facts.context import Context
+from muster.state.policies.verdicts import Fail
 from muster.state.vocabulary.actions import Action
 
 READ_PODS = "ReadPods"

@@ -14,10 +14,9 @@ one kind of evidence alone. The plan's coordinator states how patient Muster is 
 - ``DashboardNotServing``: a Ray head whose GCS serves has no dashboard, so no one can ask it;
 - ``ProcessCountMismatch``: the coordinator waits for another number of processes than the gang has;
 - ``RankFailed``: the coordinator gave up a rank whose pod still runs;
-- ``CollectiveStuck``: ranks wait in a collective that others have not entered (``facts.collectives``);
-- ``Hung``: no rank has reported a step for too long (``policies.hang``);
+- ``CollectiveStuck``, ``Hung``: ranks run and make no progress (``facts.hang``);
 - the reason of an obstacle that lasts: no node, no image, no container (``policies.obstacles``);
-- ``DisruptionLoop``: the platform ends epoch after epoch before the gang moves (``failures.cost.disruptions``);
+- ``DisruptionLoop``: the platform ends epoch after epoch before the gang moves (``failures.disruptions``);
 - ``SameFailureAgain``: the gang fails in the same way and gets no further (``failures.recurrence``), and nothing else
   keeps it;
 - the reason of a passed clock whose action is to alert, or of a refusal by the API server.
@@ -34,14 +33,13 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
-from muster.state.facts import admission, collectives, hang
+from muster.state.facts import admission, hang
 from muster.state.facts.causes.table import Causes
 from muster.state.facts.context import Context
 from muster.state.facts.failure_cause import RANK_FAILED
 from muster.state.facts.obstacle import Obstacle
 from muster.state.policies import blocked, deadline, lateness, obstacles, silence
-from muster.state.policies.failures import recurrence
-from muster.state.policies.failures.cost import disruptions
+from muster.state.policies.failures import disruptions, recurrence
 from muster.state.view.probe_result import LOST_AFTER, ProbeResult
 from muster.state.view.roll import RankError
 from muster.state.vocabulary.coordinator import Completeness, Coordinator
@@ -116,8 +114,8 @@ def assess(context: Context, passed: Sequence[ClockRule] = ()) -> Assembly:
         gathered = _by_roll(context, coordinator, probe)
     if context.plan.lifecycle.deleting:
         return replace(gathered, stuck="", recorded=False, look_again=None)
-    if not gathered.stuck and (stuck := _hangs(context)):
-        gathered = replace(gathered, stuck=stuck)
+    if not gathered.stuck and (found := hang.of(context)) is not None:
+        gathered = replace(gathered, stuck=found.reason)
     elif (due := hang.due(context)) is not None:
         gathered = replace(gathered, look_again=min(at for at in (gathered.look_again, due) if at is not None))
     return _until_evidence(context, _with_alerts(context, gathered, passed))
@@ -136,12 +134,6 @@ def _by_readiness(context: Context) -> Assembly:
     tally, size = context.tally, context.plan.together
     here = min(tally.ready + tally.succeeded, size)
     return Assembly(here >= size, here > 0, here, (), Roll.READY)
-
-
-def _hangs(context: Context) -> str:
-    if collectives.behind(context) is not None:
-        return collectives.COLLECTIVE_STUCK
-    return hang.HUNG if hang.hung(context) or hang.still(context) else ""
 
 
 def _as_persisted(context: Context, coordinator: Coordinator) -> Assembly | None:
@@ -311,8 +303,7 @@ def _until_evidence(context: Context, gathered: Assembly) -> Assembly:
     if not before or gathered.stuck or context.record.finished or context.record.phase is Phase.SUSPENDED:
         return gathered
     unmoved = before == RANKS_MISSING and not gathered.complete and _roll_unmoved(context)
-    unseen = hang.unseen(context) or collectives.unseen(context)
-    if context.view.engine.answered and not unmoved and not unseen:
+    if context.view.engine.answered and not unmoved and not hang.awaits_evidence(context, *hang.HANGS):
         return gathered
     return replace(gathered, stuck=before, recorded=True)
 
@@ -325,7 +316,5 @@ def _roll_unmoved(context: Context) -> bool:
 
 def _recorded_reason(context: Context) -> str:
     """The reason of Stuck as an earlier daemon, or this one, has written it; empty where there is none."""
-    stuck = context.record.condition(ConditionType.STUCK)
-    if stuck is None or not stuck.status or stuck.reason == recurrence.REASON:  # that one is in the record itself
-        return ""
-    return stuck.reason
+    reason = context.record.stuck_reason
+    return "" if reason == recurrence.REASON else reason  # that one is in the record itself

@@ -8,7 +8,8 @@ was there when the experiment was created is none.
 
 from msgspec.structs import replace
 
-from muster.state.facts.context import Context, Restart
+from muster.state.facts.context import Context
+from muster.state.policies.verdicts import Restart
 from muster.state.vocabulary.record import Cause, Phase, Record
 
 REASON = "Requested"

@@ -8,6 +8,7 @@ each of its turns.
 from enum import Enum
 from typing import Final
 
+from muster.state.facts.causes.heard import needs_no_port
 from muster.state.facts.causes.table import Causes
 from muster.state.facts.context import Context
 from muster.state.view.probe_result import LOST_AFTER, ProbeResult
@@ -29,7 +30,7 @@ class Silence(Enum):
 def of(context: Context, coordinator: Coordinator, probe: ProbeResult) -> tuple[Silence | None, float | None]:
     """What is stuck about a coordinator that does not answer, or not for long, and when that may change."""
     turns_at = probe.turns_at(context.now)
-    if is_past_it(coordinator, probe):
+    if needs_no_port(coordinator, probe):
         return None, turns_at
     due = None
     if probe.silent_at is not None:
@@ -50,7 +51,7 @@ def known(coordinator: Coordinator, probe: ProbeResult, now: float) -> bool:
     One lost answer changes nothing. After that what it said last is of the past, unless the rendezvous needs its port
     no more, or the run is ending.
     """
-    return probe.silent_at is None or now < probe.silent_at + LOST_AFTER or is_past_it(coordinator, probe)
+    return probe.silent_at is None or now < probe.silent_at + LOST_AFTER or needs_no_port(coordinator, probe)
 
 
 def known_in(context: Context) -> bool:
@@ -63,8 +64,3 @@ def _started_again(context: Context, coordinator: Coordinator, probe: ProbeResul
     """The program behind the port is a later one than that which served: its container or its pod is new."""
     pod = context.tally.members.get(coordinator.rank)
     return pod is not None and probe.last_served_at < pod.started_at <= context.now
-
-
-def is_past_it(coordinator: Coordinator, probe: ProbeResult) -> bool:
-    """The run needs its coordinator's port no more."""
-    return probe.leaving or (coordinator.may_close and probe.passed and probe.answer.coordinator.refused)

@@ -16,9 +16,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import filterfalse, islice
 
-from muster.state.facts import admission, gates, older_pods
+from muster.state.facts import admission, gates, older_pods, presence
 from muster.state.facts.context import Context
-from muster.state.policies.failures import absent, avoidance, repair
+from muster.state.policies.failures import avoidance, repair
 from muster.state.policies.queueing import queue
 from muster.state.vocabulary.actions import Action, ConfirmLaunch, CreatePods, EnsureClaims, EnsureService
 from muster.state.vocabulary.group import Member
@@ -39,13 +39,13 @@ def launch(context: Context) -> list[Action]:
         return [_confirmation(context)]
     if there:
         return actions
-    if absent.unplaced(context):
+    if presence.unplaced(context):
         return [*actions, _confirmation(context)]
     if (unread := queue.read_admission(context)) is not None:
         return [*actions, unread]
-    missing = _startable(context, _absent(context))
-    if unseen := absent.unseen(context):  # they may run, or were lost with what their programs had done
-        missing = (member for member in missing if member.rank not in unseen)
+    missing = _startable(context, _without_pod(context))
+    if vanished := presence.vanished(context):  # they may run, or were lost with what their programs had done
+        missing = (member for member in missing if member.rank not in vanished)
     if plan.piecewise:
         missing = _living(context, missing)
     if plan.sequential:
@@ -72,7 +72,7 @@ def _confirmation(context: Context, attempts: tuple[tuple[int, int], ...] = ()) 
     """
     epoch = context.record.epoch
     search = older_pods.unknown(context) and (epoch > 0 or bool(attempts))
-    return ConfirmLaunch(epoch, attempts, (*older_pods.unseen(context), *absent.unplaced(context)), search=search)
+    return ConfirmLaunch(epoch, attempts, (*older_pods.vanished(context), *presence.unplaced(context)), search=search)
 
 
 def prepare(context: Context) -> list[Action]:
@@ -89,7 +89,7 @@ def _claims_due(context: Context) -> bool:
     return bool(claims) and (known < 0 or (known != context.record.epoch and any(each.exclusive for each in claims)))
 
 
-def _absent(context: Context) -> Iterator[Member]:
+def _without_pod(context: Context) -> Iterator[Member]:
     """The members without a pod, in rank order. A rank that is done needs none, though its pod may be gone.
 
     This is the only loop over every rank in a decision. It builds a member only for the ranks it finds: 10,000 ranks
@@ -102,30 +102,29 @@ def _absent(context: Context) -> Iterator[Member]:
             yield member
 
 
-def _startable(context: Context, absent: Iterator[Member]) -> Iterator[Member]:
-    """Of the absent members those whose group's gates are open."""
+def _startable(context: Context, missing: Iterator[Member]) -> Iterator[Member]:
+    """Of the members without a pod those whose group's gates are open."""
     coordinator = context.plan.coordinator.rank if context.plan.coordinator else None
     waiting = {group.name: gates.closed(context, group) for group in context.plan.groups if group.gates}
-    for member in absent:
+    for member in missing:
         shut = waiting.get(member.group, ())
         if not shut or (member.rank == coordinator and not any(gate.group for gate in shut)):
             yield member
 
 
 def _living(context: Context, missing: Iterator[Member]) -> Iterator[Member]:
-    """Of the absent members those that may be created in their current attempt."""
-    lost = context.tally.gone.keys() | absent.ranks(context)  # whether one of these is lost is asked first
-    waiting = repair.held_back(context) | lost
+    """Of the members without a pod those that may be created in their current attempt."""
+    waiting = repair.held_back(context) | presence.gone(context)  # whether one of these is lost is asked first
     for member in missing:
         if member.rank not in waiting:
             yield member
 
 
-def _in_turn(context: Context, absent: Iterator[Member]) -> Iterator[Member]:
-    """Of the absent members those whose job has a free place (JobSet's ``parallelism``)."""
+def _in_turn(context: Context, missing: Iterator[Member]) -> Iterator[Member]:
+    """Of the members without a pod those whose job has a free place (JobSet's ``parallelism``)."""
     places = {group.name: group.parallelism or group.completions for group in context.plan.groups}
     taken: Counter[tuple[str, int]] = Counter()
-    for member in absent:
+    for member in missing:
         job = (member.group, member.job)
         if context.tally.of_job(*job).working + taken[job] < places[member.group]:
             taken[job] += 1

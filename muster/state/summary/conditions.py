@@ -7,8 +7,8 @@ A reason that changes while the status stays has a time of its own. The reasons 
 from itertools import chain
 from typing import Final
 
-from muster.state.facts.collectives import HANGS
 from muster.state.facts.context import Context
+from muster.state.facts.hang import HANGS
 from muster.state.facts.sentences import EXACT, placed, sentence, share, why_idle
 from muster.state.policies.rendezvous import Assembly
 from muster.state.summary.gathering import Gathering
@@ -62,7 +62,7 @@ def _times(old: Condition | None, status: bool, reason: str, now: float) -> tupl
     return old.since, old.reason_at if same else now
 
 
-def unseen(context: Context) -> bool:
+def roll_never_seen(context: Context) -> bool:
     """All members succeeded before their roll was seen complete: nothing says that a rank was missing.
 
     A program that lives for a second may end before its coordinator is asked for the first time.
@@ -97,7 +97,7 @@ def _rows(context: Context, assembly: Assembly, said: Gathering, coordinator: st
 def _assembled(context: Context, roll: str, *, over: bool) -> Row:
     if context.record.assembled_at is not None:
         return True, "RollComplete", roll
-    if over and unseen(context):
+    if over and roll_never_seen(context):
         return False, ROLL_NOT_SEEN, UNSEEN
     return False, "RollIncomplete", roll
 

@@ -13,17 +13,17 @@ from msgspec.structs import replace
 from muster.api.evidence import MAX_EPOCHS, MAX_FINDINGS, MAX_STACKS, RANGES, EpochEvidence, FindingThen, StackThen
 from muster.api.places import NOTICE
 from muster.api.values.rank_ranges import to_ranges
-from muster.state.facts import collectives
+from muster.state.facts import hang
 from muster.state.facts.context import Context
+from muster.state.facts.diagnosis import hangs
 from muster.state.facts.diagnosis.diagnose import diagnose
 from muster.state.facts.diagnosis.finding import Finding
-from muster.state.facts.hang import where
 from muster.state.facts.sentences import sentence
 from muster.state.policies.rendezvous import Assembly
 from muster.state.summary.status import of_progress, summarize
 from muster.state.view.places.report import PlaceGroup, PlaceReport
 from muster.state.view.places.standstill import Places
-from muster.state.vocabulary.record import Condition, ConditionType, Phase, Record
+from muster.state.vocabulary.record import Phase, Record
 
 
 def kept(seen: Context, assembly: Assembly, after: Record) -> Record:
@@ -41,9 +41,9 @@ def taken(seen: Context, assembly: Assembly, after: Record) -> EpochEvidence:
     """What is known of the epoch of ``seen``."""
     before, view = seen.record, seen.view
     now = summarize(seen, assembly)
-    stuck = _stuck(now) or _stuck(before)
+    stuck = now.called_stuck or before.called_stuck
     progress, seats = view.progress_of(before.epoch), view.places_of(before.epoch)
-    waits = collectives.behind(seen)
+    waits = hang.by_collectives(seen)
     cause = after.cause if after.cause is not before.cause else None
     failed = after.phase is Phase.FAILED
     known = now.known or before.known
@@ -62,8 +62,8 @@ def taken(seen: Context, assembly: Assembly, after: Record) -> EpochEvidence:
         known=known.evidence if known else "",
         roll=now.roll or before.roll,
         steps=of_progress(progress, seen.now) if progress else "",
-        collectives=collectives.sentence(waits) if waits else "",
-        places=where(seen),
+        collectives=hangs.sentence(seen, waits) if waits else "",
+        places=hangs.where(seen),
         findings=tuple(map(_then, diagnose(seen)[:MAX_FINDINGS])),
         stacks=tuple(stacks_of(seats, seen.plan.size)) if seats and seats.stacks else (),
     )
@@ -100,15 +100,10 @@ def _stack_of(report: PlaceReport) -> str | None:
 def _calls(group: PlaceGroup, stack: str | None, read: Mapping[tuple[str, str], Sequence[str]]) -> str:
     """The stack of ranks of this group, as one of them wrote it, else why there is none."""
     if not group.answers:
-        return group.each
+        return hangs.group_at(group)
     if stack is None:
         return f"no stack (had been {group.place} for less than {NOTICE:.0f} s)"
     return ", ".join(read.get((group.place, stack), ())) or f"stack not read ({group.place})"
-
-
-def _stuck(record: Record) -> Condition | None:
-    found = record.condition(ConditionType.STUCK)
-    return found if found is not None and found.status else None
 
 
 def _then(found: Finding) -> FindingThen:

@@ -7,20 +7,20 @@ obstacle of the member that the roll names, or a roll that is the reason of Stuc
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final, NamedTuple
 
-from muster.state.facts import admission, collectives, hang
+from muster.state.facts import admission, hang
+from muster.state.facts.causes.heard import needs_no_port
 from muster.state.facts.causes.table import Causes
 from muster.state.facts.context import Context
-from muster.state.facts.diagnosis import grouping
+from muster.state.facts.diagnosis import grouping, hangs
 from muster.state.facts.failure_cause import RANK_FAILED
 from muster.state.facts.obstacle import Kind, Obstacle
 from muster.state.facts.sentences import EXACT, all_succeeded, sentence, share, why_idle
 from muster.state.policies import deadline, obstacles, rendezvous, silence
-from muster.state.policies.failures import culprit, recurrence
-from muster.state.policies.failures.cost import disruptions
+from muster.state.policies.failures import culprit, disruptions, recurrence
 from muster.state.policies.rendezvous import Assembly, Roll
 from muster.state.policies.silence import Silence
+from muster.state.summary import ends
 from muster.state.summary import obstacles as of_obstacles
-from muster.state.view.places.sentence import numbers
 from muster.state.view.probe_result import ProbeResult
 from muster.state.view.roll import CoordinatorState
 from muster.state.vocabulary.coordinator import Coordinator
@@ -165,7 +165,7 @@ def _answered(context: Context, assembly: Assembly) -> _Part:
     found = _Part(f"{count} ranks {_arrived(coordinator, probe, assembly.coordinator_ready)}")
     if not assembly.complete and missing > 0 and (assembly.quiet or size <= EXACT):
         found = _with(context, found.text, "; missing ", probe.missing, missing)
-    if (places := context.view.places_of(context.record.epoch)) and (other := numbers(places, total)):
+    if (places := context.view.places_of(context.record.epoch)) and (other := hangs.of_numbers(places, total)):
         found = _Part(f"{found.text}; {other}", found.ranks)
     return found
 
@@ -188,7 +188,7 @@ def _counted(context: Context, assembly: Assembly) -> _Part:
 
 def _arrived(coordinator: Coordinator, probe: ProbeResult, present: bool) -> str:
     """The word does not change with each answer of a coordinator that comes and goes."""
-    return "arrived" if present or silence.is_past_it(coordinator, probe) else "had arrived"
+    return "arrived" if present or needs_no_port(coordinator, probe) else "had arrived"
 
 
 def _queued(context: Context, _: Assembly) -> _Part:
@@ -237,14 +237,8 @@ def _silent(context: Context) -> str:
 
 
 def _hanging(context: Context) -> str:
-    if progress := hang.hung(context):
-        return ": ".join(filter(None, (hang.sentence(progress), hang.where(context))))
-    return hang.standstill(stand) if (stand := hang.still(context)) else ""
-
-
-def _collectives(context: Context) -> str:
-    seen = collectives.behind(context)
-    return collectives.sentence(seen) if seen is not None else ""
+    found = hang.of(context)
+    return hangs.sentence(context, found) if found is not None else ""
 
 
 def _disruptions(context: Context) -> str:
@@ -259,9 +253,8 @@ _REASONS: Final[Mapping[str, Callable[[Context], str]]] = {
     RANK_FAILED: _given_up,
     silence.UNREACHABLE: _silent,
     rendezvous.DASHBOARD_NOT_SERVING: lambda context: context.probe.answer.lacks if context.probe is not None else "",
-    collectives.COLLECTIVE_STUCK: _collectives,
-    hang.HUNG: _hanging,
+    **dict.fromkeys(hang.HANGS, _hanging),
     disruptions.REASON: _disruptions,
-    recurrence.REASON: lambda context: recurrence.said(context.record),
+    recurrence.REASON: lambda context: ends.recurring(context.record),
 }
 """By the reason of Stuck."""

@@ -20,13 +20,13 @@ from typing import Final, NamedTuple
 from msgspec.structs import replace
 
 from muster.api.goodput import MAX_MARKS, Bucket, EpochSteps, Goodput, StepMark, micros
-from muster.state.facts.collectives import HANGS, behind
+from muster.state.facts import hang as hangs
 from muster.state.facts.context import Context
-from muster.state.facts.hang import HUNG, still
+from muster.state.facts.hang import HANGS, HUNG
 from muster.state.policies import blocked
 from muster.state.policies.failures import recurrence
 from muster.state.view.lead import Lead, Point, between, thinned
-from muster.state.vocabulary.record import ConditionType, Phase, Record
+from muster.state.vocabulary.record import Phase, Record
 
 ROUNDED: Final = 1.0
 """Seconds by which the end of a container, in whole seconds, may be too early."""
@@ -43,8 +43,7 @@ def bucket_of(record: Record) -> Bucket | None:
         return None
     if record.phase is Phase.QUEUED or blocked.queued(record):
         return Bucket.QUEUED
-    stuck = record.condition(ConditionType.STUCK)
-    if stuck is not None and stuck.status and stuck.reason != recurrence.REASON:  # such a gang works until it fails
+    if record.stuck_reason not in ("", recurrence.REASON):  # such a gang works until it fails
         return Bucket.STUCK
     if record.phase is Phase.RUNNING:
         return Bucket.PRODUCTIVE
@@ -84,9 +83,8 @@ def account(context: Context, before: Record | None, after: Record) -> Record:
         sums = sums.taken(Bucket.OTHER, _ms(until - max(began, _over(context, after, until))))
     if (bucket or "") != sums.bucket:
         sums = _turned(sums, bucket, until, ran=ran)
-        found = after.condition(ConditionType.STUCK)
-        if bucket is Bucket.STUCK and ran and not leaves and found is not None and found.reason in HANGS:
-            sums = _hung(sums, context, lead, found.reason)
+        if bucket is Bucket.STUCK and ran and not leaves and after.stuck_reason in HANGS:
+            sums = _hung(sums, context, lead, after.stuck_reason)
     if after.phase is Phase.RUNNING and (not ran or leaves):
         sums = _of_epoch(sums, after.epoch)
     return replace(after, goodput=sums)
@@ -100,7 +98,7 @@ def _over(context: Context, after: Record, until: float) -> float:
     return ended if until - ended > LATE else until
 
 
-def _unseen(context: Context, epoch: int) -> bool:
+def _never_answered(context: Context, epoch: int) -> bool:
     """The coordinator of that epoch has never answered this daemon, so what its programs did is not known."""
     probe = context.view.probe_result_of(epoch)
     return context.plan.asked is not None and not (probe is not None and probe.served)
@@ -150,9 +148,8 @@ def _hung(sums: Goodput, context: Context, lead: Lead | None, reason: str) -> Go
     """The sums with a hang counted from the last report on, else from when the processes have stood."""
     if lead is not None and reason == HUNG:
         return _stuck(sums, _ms(context.now - lead.reported_at), HELD)
-    seen, stand = behind(context), still(context)
-    since = seen.moved_at if seen is not None else stand.still_since if stand is not None else None
-    return sums if since is None else _stuck(sums, _ms(context.now - since), 0)
+    found = hangs.by_collectives(context) or hangs.by_places(context)
+    return sums if found is None else _stuck(sums, _ms(context.now - found.since), 0)
 
 
 def _stuck(sums: Goodput, ms: int, held: int) -> Goodput:
@@ -301,7 +298,7 @@ def _left(sums: Goodput, context: Context, lead: Lead | None, before: Record, af
         until_then = _over(context, after, until)
         sums = sums.taken(Bucket.OTHER, min(_ms(until - until_then), _net(sums, until) - steps.base))
     if lead is None or steps.first < 0:
-        reports = after.steps is not None and not _unseen(context, before.epoch)
+        reports = after.steps is not None and not _never_answered(context, before.epoch)
         if reports and steps.first < 0:  # this epoch came to no step
             return sums.taken(Bucket.PROGRAM_STARTUP, _net(sums, until) - steps.base)
         return sums

@@ -9,10 +9,9 @@ from typing import Final
 
 from muster.api.gang import MAX_MEMBERS
 from muster.api.values.rank_ranges import from_ranges, to_ranges
-from muster.state.facts.collectives import HANGS
+from muster.state.facts.hang import HANGS
 from muster.state.facts.sentences import NAMED_RANGES, of_failure, sentence
-from muster.state.policies.failures.cost import budget
-from muster.state.summary import in_place, resumption
+from muster.state.summary import ends, in_place, resumption
 from muster.state.summary.conditions import NO_COORDINATOR
 from muster.state.view.stale_members import STALE_MEMBERS
 from muster.state.vocabulary.plan import Plan
@@ -59,7 +58,7 @@ def turns(plan: Plan, before: Record | None, after: Record) -> Iterator[tuple[st
         else:
             yield "Started", f"starting {members(after.size)}", False
     elif before.epoch != after.epoch and after.cause is not None and after.phase is Phase.RESTARTING:
-        kind = _kind(before, after, budget.share(plan, after), disruption=after.cause.disruption)
+        kind = _kind(before, after, ends.share(plan, after), disruption=after.cause.disruption)
         yield "GangRestart", f"epoch {before.epoch} ended ({kind}): {of_failure(after)}", True
     elif before.epoch != after.epoch and after.cause is not None and after.phase is Phase.QUEUED:
         yield "Evicted", f"epoch {before.epoch} ended (disruption, not counted): {sentence(after.cause)}", True

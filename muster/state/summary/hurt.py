@@ -8,8 +8,7 @@ from typing import Final
 
 from muster.api.conditions import ConditionType
 from muster.api.status import ExperimentStatus, Phase
-from muster.state.facts.collectives import COLLECTIVE_STUCK
-from muster.state.facts.hang import HUNG
+from muster.state.facts.hang import HANGS
 
 RECENT: Final = 24 * 3600.0
 """Seconds for which a failed experiment stands among those that need a look."""
@@ -69,7 +68,7 @@ def hurts(status: ExperimentStatus, *, missing: bool, deadline_near: bool) -> tu
     found = []
     stuck = next((each for each in status.conditions if each.type is ConditionType.STUCK), None)
     if stuck is not None and stuck.status:
-        found = [Hurt.HUNG, Hurt.STUCK] if stuck.reason in (HUNG, COLLECTIVE_STUCK) else [Hurt.STUCK]
+        found = [Hurt.HUNG, Hurt.STUCK] if stuck.reason in HANGS else [Hurt.STUCK]
     if missing and status.phase in (Phase.ASSEMBLING, Phase.RUNNING):
         found.append(Hurt.MISSING)
     if status.phase == Phase.RESTARTING:

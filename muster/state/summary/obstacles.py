@@ -130,7 +130,7 @@ _SENTENCES: Final[Mapping[Kind, Callable[[Context, Obstacle], str]]] = {
     Kind.UNMET: _unmet,
     Kind.UNRUN: _unrun,
     Kind.FAILED: lambda context, _: watched.failed(context),
-    Kind.ABSENT: lambda context, _: watched.absent(context),
+    Kind.WITHOUT_POD: lambda context, _: watched.without_pods(context),
     Kind.GONE: lambda context, _: watched.coordinator_gone(context),
     Kind.REPORTED: lambda context, _: watched.reported(context),
     Kind.RESTARTED: lambda context, _: watched.restarted(context),

@@ -34,9 +34,10 @@ from msgspec.structs import replace
 
 from muster.api.values.humanize import age
 from muster.api.wire.kinds import MAX_COUNTER
-from muster.state.facts import admission, at_work, collectives, gates, older_pods
+from muster.state.facts import admission, gates, older_pods
 from muster.state.facts.accelerators import held
 from muster.state.facts.context import Context
+from muster.state.facts.diagnosis import hangs
 from muster.state.facts.sentences import of_lingering, sentence, share, still_running
 from muster.state.facts.words import WORDS
 from muster.state.policies import blocked, container_restarts, silence
@@ -45,12 +46,12 @@ from muster.state.policies.rendezvous import Assembly
 from muster.state.policies.watched import ends
 from muster.state.policies.watched.stale_status import RESTARTED_IN_PLACE
 from muster.state.summary import in_place
-from muster.state.summary.conditions import renew, unseen
+from muster.state.summary.conditions import renew, roll_never_seen
 from muster.state.summary.gathering import Gathering, gathering, joined
 from muster.state.summary.history import members, of_edits, of_volume
 from muster.state.view.progress import Progress
 from muster.state.view.read_only import ReadOnlyBudget
-from muster.state.view.recorder.arrivals import Arrivals, who
+from muster.state.view.recorder.arrivals import Arrivals
 from muster.state.view.roll import RankState
 from muster.state.view.stale_members import STALE_MEMBERS
 from muster.state.vocabulary.coordinator import Completeness
@@ -76,7 +77,7 @@ def summarize(context: Context, assembly: Assembly) -> Record:
     plan, record = context.plan, context.record
     ready, roll = context.tally.ready + context.tally.succeeded, record.roll
     if record.finished:  # the count at the end stays when the pods are deleted
-        ready, roll = (plan.size, None) if unseen(context) else (record.ready, roll)
+        ready, roll = (plan.size, None) if roll_never_seen(context) else (record.ready, roll)
     elif plan.lifecycle.deleting:
         roll = None  # its pods leave
     elif record.gathering and plan.asked and silence.known_in(context):
@@ -91,7 +92,7 @@ def summarize(context: Context, assembly: Assembly) -> Record:
     if not record.finished:
         reason, message = _waiting_for(context, assembly, said, conditions)
         beside = _still_running(context) if _goes_on_beside(context) else ""
-        slow = "" if stuck else at_work.advice(context) or collectives.advice(context)
+        slow = "" if stuck else hangs.of_work(context) or hangs.of_slow(context)
         named = reason in in_place.NAMED_BY or not record.gathering
         again = "" if named else in_place.said(restarts, record.epoch)
         edited = of_edits(record, plan.edits.remark)
@@ -195,7 +196,7 @@ def _after(record: Record) -> str:
 
 def due(before: Record | None, after: Record, budget: ReadOnlyBudget, now: float) -> Due:
     """When ``after`` is written; ``before`` is the record as persisted."""
-    if before == after:  # so it is in most decisions, and this costs a tenth of what follows
+    if before == after:
         return Due(False)
     if before is None or before.facts != _as_obstacle_of(before, after).facts:
         return Due(True)
@@ -286,6 +287,6 @@ def of_arrivals(arrivals: Arrivals) -> str:
     one = last[0]
     it = "it waits" if len(last) == 1 else f"rank {one.rank} waits"
     return (
-        f"{who(arrivals)}, {one.seconds:.2g} s after half of the others: "
+        f"{hangs.of_last(arrivals)}, {one.seconds:.2g} s after half of the others: "
         f"{it} in them for {one.waits:.0%} of its time, they for {one.others:.0%}"
     )

@@ -36,18 +36,18 @@ def failed(context: Context) -> str:
     return f"{which}{f', and {others} more' if others > 0 else ''}"
 
 
-def absent(context: Context) -> str:
+def without_pods(context: Context) -> str:
     """What is said of members that have no pod, and why, as their controller says it; empty where all have one."""
-    if not obstacles.absent(context):
+    if not obstacles.without_pod(context):
         return ""
-    return "; ".join(filter(None, (_without_pods(context), _why_absent(context))))
+    return "; ".join(filter(None, (_how_many(context), _why_absent(context))))
 
 
-def _without_pods(context: Context) -> str:
+def _how_many(context: Context) -> str:
     """What is said of members that have no pod."""
     plan, tally = context.plan, context.tally
     if plan.sequential:
-        return f"{share(tally.working, tally.working + obstacles.absent(context))} pods of this turn exist"
+        return f"{share(tally.working, tally.working + obstacles.without_pod(context))} pods of this turn exist"
     message = f"{share(tally.pods, plan.size)} pods exist"
     if plan.size > EXACT:
         return message

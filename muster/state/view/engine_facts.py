@@ -83,7 +83,7 @@ class EngineFacts:
     """Pods (by uid) whose deletion was accepted, with the seconds of grace; until they are known to be gone."""
     stopping: set[str] = field(default_factory=set)
     """Pods (by uid) that the API server has been asked to stop; until they are gone."""
-    absent: dict[str, float] = field(default_factory=dict)
+    not_found: dict[str, float] = field(default_factory=dict)
     """Pods (by uid) that a live read did not find, with the monotonic second of the first; until they are gone."""
     lost_ranks: tuple[int, ...] = ()
     """The first ranks of the epoch ``lost`` whose pods are gone."""
@@ -91,7 +91,7 @@ class EngineFacts:
     """Pods (by uid) that are not seen any more, as they were seen last: until the live API says what became of them."""
     altered: set[str] = field(default_factory=set)
     """Of those, pods that may run: a label or their ownerReference was changed."""
-    ended_unseen: set[str] = field(default_factory=set)
+    ended_vanished: set[str] = field(default_factory=set)
     """Pods (by uid) of the epoch ``lost`` that were altered, where the live API says only that they ended."""
     searched: bool = False
     """The namespace was searched for pods that vanished before this process saw the experiment."""

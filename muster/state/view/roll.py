@@ -40,16 +40,12 @@ class CoordinatorState(StrEnum):
     @property
     def serving(self) -> bool:
         """Whether the coordinator answered."""
-        return self is _SERVING
+        return self is CoordinatorState.SERVING
 
     @property
     def refused(self) -> bool:
         """Whether nothing listens at the port."""
         return self is CoordinatorState.REFUSED
-
-
-_SERVING = CoordinatorState.SERVING
-"""(Asked in each decision: an attribute of an enumeration costs Python 3.11 as much as a call.)"""
 
 
 class RankState(StrEnum):
@@ -70,9 +66,9 @@ class RankState(StrEnum):
     one, and what it shows of itself (a ready pod) does not say so."""
 
     @property
-    def absent(self) -> bool:
-        """It is not known to have arrived in this life of the coordinator."""
-        return self is RankState.MISSING or self is RankState.STALE
+    def arrived(self) -> bool:
+        """It is known to have arrived in this life of the coordinator."""
+        return self is not RankState.MISSING and self is not RankState.STALE
 
 
 _PAST_RENDEZVOUS = frozenset({RankState.CONNECTED, RankState.FAILED, RankState.LEFT})
@@ -157,12 +153,12 @@ class RollAnswer:
     @property
     def arrived(self) -> frozenset[int]:
         """Ranks that ever registered in this life of the coordinator, whatever became of them."""
-        return frozenset(rank for rank, state in enumerate(self.states) if not state.absent)
+        return frozenset(rank for rank, state in enumerate(self.states) if state.arrived)
 
     @property
     def missing(self) -> tuple[int, ...]:
         """Ranks that never registered in this life of the coordinator, ascending."""
-        return tuple(rank for rank, state in enumerate(self.states) if state.absent)
+        return tuple(rank for rank, state in enumerate(self.states) if not state.arrived)
 
     @property
     def failed(self) -> tuple[int, ...]:

@@ -50,7 +50,7 @@ class Tally(Counts):
     """The pods of one epoch. ``members`` is keyed by rank; the other dicts of pods are keyed by uid.
 
     A rank has one pod, that of its current attempt: another one of its name cannot exist beside it. Pods of other
-    attempts are held in ``previous``, and in ``alive`` while they may run, and are not counted.
+    attempts are held in ``older``, and in ``alive`` while they may run, and are not counted.
     A rank that is done stays done, whatever becomes of its pod. Once the pod is removed, the counts go on as if a pod
     that has succeeded were there. A rank that is given up counts in the same way, but not as succeeded.
     """
@@ -90,12 +90,12 @@ class Tally(Counts):
     """Group and job of each rank that is done and has no pod any more."""
     unsaved: set[int] = field(default_factory=set)
     """Ranks that are done, which the record does not say yet."""
-    fading: set[int] = field(default_factory=set)
+    unsaved_gone: set[int] = field(default_factory=set)
     """Of those, ranks whose pod is gone or going, so that only this process knows."""
     gone: dict[int, Pod] = field(default_factory=dict)
     """Of each rank that is not done, whose pod had a node and was removed, that pod as it was seen last. A pod that
     never had a node has run nothing."""
-    previous: dict[str, Pod] = field(default_factory=dict)
+    older: dict[str, Pod] = field(default_factory=dict)
     """Pods of other attempts than the current one of their rank."""
     lives: tuple[tuple[Attempts, ...], str] = ((), "")
     """What the record says of attempts, and of ranks that are given up; the next two are made from it."""
@@ -107,7 +107,7 @@ class Tally(Counts):
     """Where each rank stands, as the coordinator said last."""
     devices: dict[Devices, int] = field(default_factory=dict)
     """Of watched pods: what those ask for that are on a node and have not ended, and how many ask for the same."""
-    absent: dict[Shown, int] = field(default_factory=dict)
+    missing: dict[Shown, int] = field(default_factory=dict)
     """By what their pods show: the members that have a pod, or are done, and have not arrived in ``roll``."""
 
     def of_group(self, name: str) -> Counts:
@@ -136,7 +136,7 @@ class Tally(Counts):
             self.done.add(rank)
             self.unsaved.add(rank)
         if done and rank in self.unsaved:
-            (self.fading.add if pod.terminating else self.fading.discard)(rank)
+            (self.unsaved_gone.add if pod.terminating else self.unsaved_gone.discard)(rank)
         self._count(pod, 1, done)
         if pod.started_at > self.last_start:
             self.last_start = pod.started_at
@@ -149,7 +149,7 @@ class Tally(Counts):
         """Count a pod out, by the very record that was counted in."""
         member = self.members.get(pod.rank)
         if member is None or member.uid != pod.uid:
-            if self.previous.pop(pod.uid, None) is not None:
+            if self.older.pop(pod.uid, None) is not None:
                 self.alive.pop(pod.uid, None)
             return
         del self.members[pod.rank]
@@ -163,7 +163,7 @@ class Tally(Counts):
     def begin_again(self, pod: Pod) -> None:
         """A member that is done runs again, in another pod than this one, which is counted now."""
         self.remove(pod)
-        for known in (self.done, self.unsaved, self.fading):
+        for known in (self.done, self.unsaved, self.unsaved_gone):
             known.discard(pod.rank)
 
     def call(self, roll: tuple[RankState, ...]) -> None:
@@ -172,8 +172,8 @@ class Tally(Counts):
         if roll == before:
             return
         for rank in range(max(len(roll), len(before))):
-            old = rank < len(before) and not before[rank].absent
-            new = rank < len(roll) and not roll[rank].absent
+            old = rank < len(before) and before[rank].arrived
+            new = rank < len(roll) and roll[rank].arrived
             if old is new:
                 continue
             if (pod := self.members.get(rank)) is not None:
@@ -183,7 +183,7 @@ class Tally(Counts):
         self.roll = roll
 
     def _arrived(self, rank: int) -> bool:
-        return rank < len(self.roll) and not self.roll[rank].absent
+        return rank < len(self.roll) and self.roll[rank].arrived
 
     def collect(self, pod: Pod) -> None:
         """The pod, which was counted out, is gone for good: if its rank is done, go on counting the rank."""
@@ -199,14 +199,14 @@ class Tally(Counts):
         """The record says which attempt each rank is in: what was known of its earlier ones does not count any more."""
         before, self.attempts = self.attempts, attempts
         changed = {rank for rank in attempts.keys() | before.keys() if attempts.get(rank, 0) != before.get(rank, 0)}
-        aside = [pod for pod in self.previous.values() if pod.rank in changed]
+        aside = [pod for pod in self.older.values() if pod.rank in changed]
         for rank in changed:
             if (member := self.members.get(rank)) is not None:
                 self.remove(member)
                 aside.append(member)
             elif rank in self.collected:
                 self._count_collected(rank, -1)
-            for known in (self.done, self.unsaved, self.fading):
+            for known in (self.done, self.unsaved, self.unsaved_gone):
                 known.discard(rank)
             self.gone.pop(rank, None)
         for pod in aside:
@@ -235,7 +235,7 @@ class Tally(Counts):
         """The record says that these ranks are done; each with its group and job."""
         self.finish(saved)
         self.unsaved = self.done - saved.keys()
-        self.fading = {
+        self.unsaved_gone = {
             rank for rank in self.unsaved if (member := self.members.get(rank)) is None or member.terminating
         }
 
@@ -268,8 +268,8 @@ class Tally(Counts):
         """Replace a pod's record by a newer one with the same content in every place that holds it."""
         if (member := self.members.get(pod.rank)) and member.uid == pod.uid:
             self.members[pod.rank] = pod
-        elif pod.uid in self.previous:
-            self.previous[pod.uid] = pod
+        elif pod.uid in self.older:
+            self.older[pod.uid] = pod
         waiting = self.idle, self.held, self.unplaced, self.gated
         for held in (self.alive, self.failed, self.leaving, self.disrupted, self.restarted, self.cut_off, *waiting):
             if pod.uid in held:
@@ -279,7 +279,7 @@ class Tally(Counts):
         self.collected[rank] = group, job
         self._count_collected(rank, 1)
         if rank in self.unsaved:
-            self.fading.add(rank)
+            self.unsaved_gone.add(rank)
 
     def _count_collected(self, rank: int, step: int) -> None:
         """Count a rank without a pod as a pod that had a node, ran and succeeded, or was given up."""
@@ -293,10 +293,10 @@ class Tally(Counts):
 
     def _miss(self, shows: Shown, step: int) -> None:
         """Count a member that has not arrived. Nothing is kept of what no pod shows any more."""
-        if count := self.absent.get(shows, 0) + step:
-            self.absent[shows] = count
+        if count := self.missing.get(shows, 0) + step:
+            self.missing[shows] = count
         else:
-            del self.absent[shows]
+            del self.missing[shows]
 
     def _count(self, pod: Pod, step: int, done: bool) -> None:
         working = pod.live and not done and pod.rank not in self.ignored
@@ -356,7 +356,7 @@ class Tally(Counts):
         return held
 
     def _put_aside(self, pod: Pod) -> None:
-        self.previous[pod.uid] = pod
+        self.older[pod.uid] = pod
         if pod.live:
             self.alive[pod.uid] = pod
         else:

@@ -18,7 +18,7 @@ from muster.state.view.own.remark import Remark
 from muster.state.view.places.standstill import Places, places_in_turns
 from muster.state.view.probe_result import ProbeResult, probe_result
 from muster.state.view.progress import Progress, StepReport, progress_in_turns, resumed, steps_progress
-from muster.state.view.recorder.arrivals import Arrivals, arrivals_in_turns, who
+from muster.state.view.recorder.arrivals import Arrivals, arrivals_in_turns
 from muster.state.view.recorder.collectives import Collectives, collectives_in_turns
 from muster.state.view.recorder.judgement import judged_in_turns
 from muster.state.view.recorder.ras import RasSeen, ras_in_turns
@@ -32,7 +32,7 @@ from muster.state.view.write_budget import WriteBudget
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Pod
 from muster.state.vocabulary.record import Record, attempts_of
-from muster.state.vocabulary.wall_time import WallTime, not_in_the_future, step
+from muster.state.vocabulary.wall_time import WallTime, step
 from muster.state.vocabulary.workload import Workload
 
 LAST_STATE_PATIENCE = 10.0
@@ -75,8 +75,6 @@ class View:
     remark_problem: str = ""
     """Of a watched object whose pods are missing: the newest Event that says why, and why none can be read."""
     _remembered: tuple[object, ...] | None = None
-    _in_time: tuple[object, object, float] | None = None
-    """A plan, the record that had no time in the future under it, and when: it has none later."""
     _stale: StaleMembers = field(default_factory=StaleMembers)
 
     def change(self, old: Pod | None, new: Pod | None) -> bool:
@@ -90,7 +88,7 @@ class View:
                 if old.uid not in self.engine.vanished:  # else it may run still, and its deletion stays accepted
                     self.engine.deleting.pop(old.uid, None)
                 self.engine.stopping.discard(old.uid)
-                self.engine.absent.pop(old.uid, None)
+                self.engine.not_found.pop(old.uid, None)
                 if old.epoch >= self.oldest:
                     tally.collect(old)
             if self._empty(old.epoch, tally) and (new is None or new.epoch != old.epoch):
@@ -115,17 +113,6 @@ class View:
         self._take_in(plan, record)
         self._note_ends(record, now)
         self.mark_created(record.epoch, (), plan.together)
-
-    def timely(self, plan: Plan, record: Record, now: float) -> Record:
-        """The record without times in the future (``vocabulary.wall_time``); ``now`` is in wall seconds."""
-        if self._in_time is not None:
-            of_plan, same, at = self._in_time
-            if record is same and plan is of_plan and at <= now:
-                return record
-        found = not_in_the_future(plan, record, now)
-        if found is record:
-            self._in_time = plan, record, now
-        return found
 
     def _take_in(self, plan: Plan, record: Record) -> None:
         """Hold what the record says of ranks and attempts, where that is new."""
@@ -184,7 +171,7 @@ class View:
         """The API server has accepted the deletion of these pods, with that grace in seconds (None: their own)."""
         self.engine.accept_delete((pod for pod in pods if self._holds(pod)), grace)
 
-    def mark_absent(self, pod: Pod, now: float) -> bool:
+    def mark_not_found(self, pod: Pod, now: float) -> bool:
         """A live read did not find that pod. Returns whether the watch is given time to bring its last state first.
 
         A live list may be ahead of the watch, and says only that the pod is gone: not that it succeeded, nor that it
@@ -193,9 +180,9 @@ class View:
         tally = self.of(pod.epoch)
         if pod.epoch < self.oldest or not pod.scheduled or pod.rank in tally.done or not self._holds(pod):
             return False
-        if pod.uid in tally.previous:
+        if pod.uid in tally.older:
             return False
-        return now - self.engine.absent.setdefault(pod.uid, now) < LAST_STATE_PATIENCE
+        return now - self.engine.not_found.setdefault(pod.uid, now) < LAST_STATE_PATIENCE
 
     def look_for_vanished(self, gone: Iterable[Pod], altered: Iterable[Pod], succeeded: Iterable[Pod]) -> None:
         """The live API was asked for pods that are not seen any more; ``succeeded`` are some of ``gone``."""
@@ -211,7 +198,7 @@ class View:
         """The pods of all epochs and attempts."""
         for tally in self.epochs.values():
             yield from tally.members.values()
-            yield from tally.previous.values()
+            yield from tally.older.values()
 
     def _tally(self, epoch: int) -> Tally:
         tally = self.epochs.get(epoch)
@@ -307,9 +294,9 @@ class View:
         """Take in which collectives the processes have entered; True if that is news for a decision."""
         if answer.collectives is None:
             return False
-        said = who(self.arrivals) if self.arrivals else ""
+        before = self.arrivals.news if self.arrivals else ()
         self.arrivals = yield from arrivals_in_turns(answer.collectives, epoch, answer.at, self.arrivals)
-        turned = said != (who(self.arrivals) if self.arrivals else "")
+        turned = before != (self.arrivals.news if self.arrivals else ())
         return (yield from self._count_collectives(answer.collectives, epoch, answer.at)) or turned
 
     def _observe_ras(self, answer: RollAnswer, epoch: int) -> Turns[bool]:
@@ -387,11 +374,11 @@ class View:
         held = tally.members.get(pod.rank)
         if pod.uid in self.engine.vanished:
             return True
-        return (held is not None and held.uid == pod.uid) or pod.uid in tally.previous
+        return (held is not None and held.uid == pod.uid) or pod.uid in tally.older
 
     def _empty(self, epoch: int, tally: Tally) -> bool:
         """Nothing is there to be counted, nor is it the record's epoch and holds what the record says."""
-        return not (tally.pods or tally.previous or (epoch >= self.oldest and any(tally.lives)))
+        return not (tally.pods or tally.older or (epoch >= self.oldest and any(tally.lives)))
 
 
 def _places(plan: Plan, ranges: str) -> dict[int, tuple[str, int]]:

@@ -26,7 +26,7 @@ class ConfirmLaunch:
 
     epoch: int
     attempts: tuple[tuple[int, int], ...] = ()
-    unseen: tuple[Pod, ...] = ()
+    vanished: tuple[Pod, ...] = ()
     """Pods that vanished, and may run: they are asked for by name. Those of other epochs and attempts prevent it."""
     search: bool = False
     """What vanished before is not known: the namespace is searched for the names of members."""
@@ -44,7 +44,7 @@ class ConfirmLoss:
     """The ranks whose pods seem to be gone; empty: any of a gang whose members all run together."""
     attempts: tuple[tuple[int, int], ...] = ()
     """Instead of ``ranks``, where members run again one by one: (rank, attempt) of the pods that seem to be gone."""
-    unseen: tuple[Pod, ...] = ()
+    vanished: tuple[Pod, ...] = ()
     """Pods of the epoch that vanished, as they were seen last."""
 
 
@@ -53,7 +53,7 @@ class ConfirmEnd:
     """Ask the live API whether pods that vanished have ended: what they hold is given back only then."""
 
     epoch: int
-    unseen: tuple[Pod, ...] = ()
+    vanished: tuple[Pod, ...] = ()
     """Pods of every epoch that vanished, as they were seen last."""
     search: bool = False
     """What vanished before is not known: the namespace is searched for the names of members."""

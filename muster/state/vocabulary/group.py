@@ -86,6 +86,11 @@ class Group:
         """How many members of the group run together."""
         return self.replicas * min(self.parallelism or self.completions, self.completions)
 
+    def ranks_of(self, job: int) -> range:
+        """The ranks of the members of that job."""
+        first = self.first_rank + job * self.completions
+        return range(first, first + self.completions)
+
     def member(self, offset: int) -> Member:
         """The member at ``offset`` within the group (0 <= offset < size)."""
         job, pod = divmod(offset, self.completions)

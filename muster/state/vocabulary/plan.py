@@ -148,10 +148,7 @@ class Plan:
 
     def clock(self, name: ClockName) -> ClockRule | None:
         """The rule of that clock, or None where it does not run."""
-        for clock in self.clocks:  # (asked several times in each decision: a generator costs twice as much)
-            if clock.name is name:
-                return clock
-        return None
+        return next((clock for clock in self.clocks if clock.name is name), None)
 
     def members(self) -> Iterator[Member]:
         """Every member, in rank order."""
@@ -175,6 +172,11 @@ class Plan:
         """The member with that rank, or None."""
         group = self.group_of(rank)
         return group.member(rank - group.first_rank) if group else None
+
+    def job_of(self, rank: int) -> int | None:
+        """The index of that rank's job among the jobs of all groups, or None where no member has the rank."""
+        group = self.group_of(rank)
+        return group.first_job + group.member(rank - group.first_rank).job if group else None
 
     def place(self, rank: int) -> str:
         """``gpu-1`` or ``gpu-0-1``: the member by its group; empty in a plan of one group, where the rank says it."""

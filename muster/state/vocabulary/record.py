@@ -101,16 +101,24 @@ class Record(ExperimentStatus, frozen=True, gc=False, kw_only=True):
         """Which members keep the gang; None where it is not stuck, or by no member."""
         return self.stuck if self.stuck is not None and self.stuck.cause else None
 
+    @property
+    def called_stuck(self) -> Condition | None:
+        """The condition Stuck where it is true, else None."""
+        stuck = self.condition(ConditionType.STUCK)
+        return stuck if stuck is not None and stuck.status else None
+
+    @property
+    def stuck_reason(self) -> str:
+        """The reason for which the gang is called stuck; empty where it is not."""
+        return stuck.reason if (stuck := self.called_stuck) is not None else ""
+
     def attempt_of(self, rank: int) -> int:
         """The current attempt of that rank in this epoch."""
         return attempts_of(self.attempts).get(rank, 0) if self.attempts else 0
 
     def condition(self, kind: ConditionType) -> Condition | None:
         """The condition of that type, or None while it was never set."""
-        for condition in self.conditions:  # (asked six times in each decision: a generator costs twice as much)
-            if condition.type is kind:
-                return condition
-        return None
+        return next((each for each in self.conditions if each.type is kind), None)
 
     @property
     def facts(self) -> tuple[object, ...]:

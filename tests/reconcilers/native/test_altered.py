@@ -61,7 +61,7 @@ async def test_a_pod_of_another_uid_is_not_the_one_that_vanished() -> None:
     bench = await launched(plan)
     alter(bench, plan, 1, labels={})
     seen = altered.unseen(plan, member_of(plan, 1), 0, 0, "another uid")
-    assert (await loss(bench, plan, unseen=(seen,))).lost_ranks == (1,)
+    assert (await loss(bench, plan, vanished=(seen,))).lost_ranks == (1,)
 
 
 async def test_one_request_each_for_a_few_pods_and_one_list_for_many() -> None:
@@ -131,12 +131,12 @@ async def test_pods_whose_quota_is_to_be_given_back_have_ended_when_none_of_thei
     alter(bench, plan, 1, labels={})
     uid = bench.api.objects[pod_path(plan, 1)]["metadata"]["uid"]
     pod = altered.unseen(plan, member_of(plan, 1), 0, 0, uid)
-    outcome = await end(bench, plan, unseen=(pod,))
+    outcome = await end(bench, plan, vanished=(pod,))
     assert ([each.uid for each in outcome.altered], outcome.gone, outcome.ahead) == ([uid], (), False)
     assert outcome.refusal is not None
     assert "keeps the quota of the experiment until it has ended" in outcome.refusal.message
     bench.api.remove(pod_path(plan, 1))
-    outcome = await end(bench, plan, unseen=(pod,))
+    outcome = await end(bench, plan, vanished=(pod,))
     assert (outcome.altered, outcome.gone, outcome.refusal) == ((), (pod,), None)
 
 
@@ -144,7 +144,7 @@ async def test_one_that_has_its_marks_again_is_left_to_the_watch() -> None:
     plan = gang(3)
     bench = await launched(plan)
     pod = altered.unseen(plan, member_of(plan, 1), 0, 0)
-    outcome = await end(bench, plan, unseen=(pod,))
+    outcome = await end(bench, plan, vanished=(pod,))
     assert (outcome.altered, outcome.gone, outcome.refusal, outcome.ahead) == ((), (), None, True)
 
 

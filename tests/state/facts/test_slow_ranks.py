@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from muster.state.facts.collectives import slow
 from muster.state.facts.context import Context
+from muster.state.facts.hang import slow
 from muster.state.view.recorder.arrivals import HOLDS, WINDOW, WINDOWS
 from muster.state.view.recorder.report import CollectiveReport, Share
 from muster.state.vocabulary.record import Phase

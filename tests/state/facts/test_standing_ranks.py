@@ -7,7 +7,8 @@ import pytest
 
 from muster.state.facts.causes.table import Causes
 from muster.state.facts.context import Context
-from muster.state.facts.diagnosis.diagnose import SHOWN_CALLS, diagnose
+from muster.state.facts.diagnosis.diagnose import diagnose
+from muster.state.facts.diagnosis.hangs import CALLS
 from muster.state.view.places.report import PlaceReport
 from muster.state.view.places.standstill import SILENT, STANDS
 from muster.state.view.progress import HANG_SECONDS, StepReport
@@ -126,7 +127,7 @@ def test_the_evidence_has_the_innermost_calls_of_the_rank_that_stands_elsewhere(
     story.run(STANDS + LOOK, standing=True)
     (found,) = diagnose(Context.at(story.plan, story.kept, story.view, story.now))
     assert found.evidence.endswith(
-        "; rank 2, the innermost call first: " + ", ".join(f"f{call} (/app/data.py:41)" for call in range(SHOWN_CALLS))
+        "; rank 2, the innermost call first: " + ", ".join(f"f{call} (/app/data.py:41)" for call in range(CALLS))
     )
     assert "innermost" not in story.sentence
 

@@ -4,9 +4,10 @@ from typing import Any
 
 import pytest
 
-from muster.state.facts.context import Context, Fail, ReadFirst, Restart, Verdict
+from muster.state.facts.context import Context
 from muster.state.facts.sentences import sentence
 from muster.state.policies import deadline
+from muster.state.policies.verdicts import Fail, ReadFirst, Restart, Verdict
 from muster.state.view.engine_facts import LiveRead
 from muster.state.view.roll import RankState
 from muster.state.vocabulary.plan import Engine

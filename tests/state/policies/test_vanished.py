@@ -60,7 +60,7 @@ def incomplete(**overrides: Any) -> Story:
 def test_no_member_is_created_while_the_live_api_was_not_asked_for_its_pod() -> None:
     story = incomplete()
     pod = vanish(story, 1)
-    assert story.look(1) == (ConfirmLoss(0, (1,), unseen=(pod,)),)
+    assert story.look(1) == (ConfirmLoss(0, (1,), vanished=(pod,)),)
 
 
 def test_beside_a_pod_that_was_altered_only_the_others_are_created() -> None:
@@ -69,7 +69,7 @@ def test_beside_a_pod_that_was_altered_only_the_others_are_created() -> None:
     story.view.engine.found((), (pod,))
     actions = story.look(1)
     assert created(actions) == [2, 3]
-    assert actions[-1] == ConfirmLoss(0, (1,), unseen=(pod,)), "it is asked for last: what it refuses keeps no other"
+    assert actions[-1] == ConfirmLoss(0, (1,), vanished=(pod,)), "it is asked for last: what it refuses keeps no other"
 
 
 def test_a_pod_that_is_lost_out_of_sight_ends_the_epoch_of_an_incomplete_gang() -> None:
@@ -96,7 +96,7 @@ def test_a_pod_that_vanished_before_it_had_a_node_is_created_again_once_it_is_kn
     story = incomplete()
     story.set(1, scheduled=False, started=False)
     pod = vanish(story, 1)
-    assert story.look(1) == (ConfirmLaunch(0, unseen=(pod,)),)
+    assert story.look(1) == (ConfirmLaunch(0, vanished=(pod,)),)
     story.view.engine.found((pod,), ())
     assert created(story.look(1)) == [1, 2, 3]
     assert story.kept.epoch == 0
@@ -109,7 +109,7 @@ def test_one_that_was_altered_before_it_had_a_node_may_have_run_meanwhile() -> N
     story.view.engine.found((), (pod,))
     actions = story.look(1)
     assert created(actions) == [2, 3]
-    assert actions[-1] == ConfirmLoss(0, (1,), unseen=(pod,))
+    assert actions[-1] == ConfirmLoss(0, (1,), vanished=(pod,))
 
 
 def test_a_member_that_runs_again_alone_waits_for_its_vanished_pod_too() -> None:
@@ -119,7 +119,7 @@ def test_a_member_that_runs_again_alone_waits_for_its_vanished_pod_too() -> None
     pod = vanish(story, 1)
     story.view.engine.found((), (pod,))
     actions = story.look(1)
-    assert actions[0] == ConfirmLoss(0, attempts=((1, 0),), unseen=(pod,))
+    assert actions[0] == ConfirmLoss(0, attempts=((1, 0),), vanished=(pod,))
     assert created(actions) == [2, 3]
 
 
@@ -130,7 +130,7 @@ def test_members_of_a_sequential_group_are_not_created_beside_a_vanished_pod() -
     story.look()
     story.set(0)
     pod = vanish(story, 0)
-    assert story.look(1) == (ConfirmLoss(0, (0,), unseen=(pod,)),)
+    assert story.look(1) == (ConfirmLoss(0, (0,), vanished=(pod,)),)
 
 
 # --- quota -------------------------------------------------------------------------------------------------------
@@ -190,7 +190,7 @@ def test_quota_is_given_back_only_when_a_vanished_pod_is_known_to_have_ended(end
     for _ in range(3):
         last = obeyed(story)[-1]
         assert isinstance(last, ConfirmEnd)
-        assert last.unseen == (pod,)
+        assert last.vanished == (pod,)
         assert gives_back not in asked(story)
     story.view.engine.found((pod,), ())
     assert gives_back in asked(story)

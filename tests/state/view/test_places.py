@@ -4,8 +4,9 @@ from itertools import repeat
 
 import pytest
 
+from muster.state.facts.diagnosis.hangs import of_numbers as numbers
+from muster.state.facts.diagnosis.hangs import of_places as sentence
 from muster.state.view.places.report import PlaceReport
-from muster.state.view.places.sentence import numbers, sentence
 from muster.state.view.places.standstill import LONGEST, SILENT, STANDS, Places, places_seen
 from muster.state.view.progress import Progress
 

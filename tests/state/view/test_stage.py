@@ -87,4 +87,4 @@ def test_the_counts_are_those_of_the_members_that_have_not_arrived(seed: int) ->
                 expected[shown(here[each], each in tally.done)] += 1
             elif each in tally.collected:
                 expected[Shown(Stage.ENDED)] += 1
-        assert tally.absent == expected
+        assert tally.missing == expected

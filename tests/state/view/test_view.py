@@ -106,7 +106,7 @@ def test_step_by_step_it_comes_to_the_same_counts_as_all_at_once(steps: list[tup
         assert (tally.groups, tally.jobs) == (fresh.of(epoch).groups, fresh.of(epoch).jobs)
         assert (tally.done, tally.collected) == (fresh.of(epoch).done, fresh.of(epoch).collected)
         assert tally.unsaved == tally.done
-        assert tally.fading == {
+        assert tally.unsaved_gone == {
             rank for rank in tally.done if rank in tally.collected or tally.members[rank].terminating
         }
         for count in ("pods", "working", "scheduled", "started", "ready", "succeeded"):
@@ -300,14 +300,14 @@ def test_a_pod_that_a_live_read_does_not_find_gets_time_for_its_last_state() -> 
     running, done, idle = pod(0), pod(1, phase=PodPhase.SUCCEEDED), pod(2, scheduled=False)
     for each in (running, done, idle):
         seen.change(None, each)
-    assert seen.mark_absent(running, 100.0)
-    assert seen.mark_absent(running, 100.0 + LAST_STATE_PATIENCE - 0.1)
-    assert not seen.mark_absent(running, 100.0 + LAST_STATE_PATIENCE)
-    assert not seen.mark_absent(done, 100.0), "its last state is known"
-    assert not seen.mark_absent(idle, 100.0), "it has run nothing"
+    assert seen.mark_not_found(running, 100.0)
+    assert seen.mark_not_found(running, 100.0 + LAST_STATE_PATIENCE - 0.1)
+    assert not seen.mark_not_found(running, 100.0 + LAST_STATE_PATIENCE)
+    assert not seen.mark_not_found(done, 100.0), "its last state is known"
+    assert not seen.mark_not_found(idle, 100.0), "it has run nothing"
     seen.change(running, None)
-    assert not seen.engine.absent
-    assert not seen.mark_absent(running, 200.0)
+    assert not seen.engine.not_found
+    assert not seen.mark_not_found(running, 200.0)
 
 
 def test_a_pod_of_an_older_epoch_is_gone_at_once() -> None:
@@ -315,7 +315,7 @@ def test_a_pod_of_an_older_epoch_is_gone_at_once() -> None:
     old = pod(0, epoch=0)
     seen.change(None, old)
     seen.remember(plan(), record(epoch=1), NOW)
-    assert not seen.mark_absent(old, 100.0)
+    assert not seen.mark_not_found(old, 100.0)
 
 
 def test_an_earlier_attempt_of_a_rank_is_gone_at_once() -> None:
@@ -324,8 +324,8 @@ def test_an_earlier_attempt_of_a_rank_is_gone_at_once() -> None:
     seen.change(None, first)
     seen.remember(plan(), record(attempts=(Attempts("0", 1),)), NOW)
     seen.change(None, second)
-    assert not seen.mark_absent(first, 100.0)
-    assert seen.mark_absent(second, 100.0)
+    assert not seen.mark_not_found(first, 100.0)
+    assert seen.mark_not_found(second, 100.0)
 
 
 def test_a_success_that_only_the_live_api_knows_counts_while_its_epoch_lasts() -> None:

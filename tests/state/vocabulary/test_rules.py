@@ -6,10 +6,10 @@ import pytest
 
 from muster.kinds.jobset.operator import JOBSET
 from muster.state.facts import gates
-from muster.state.facts.context import Context, Fail, Restart, Succeed
-from muster.state.policies import rendezvous, startup
+from muster.state.facts.context import Context
+from muster.state.policies import rendezvous, restart, startup
 from muster.state.policies.ending import success
-from muster.state.policies.failures import failure
+from muster.state.policies.verdicts import Fail, Restart, Succeed
 from muster.state.view.roll import RankState
 from muster.state.vocabulary.coordinator import Completeness, Coordinator, ProbeKind
 from muster.state.vocabulary.group import Group
@@ -86,7 +86,7 @@ def cause(**changes: object) -> Cause:
     ],
 )
 def test_a_failure_rule_applies_where_all_its_matchers_hold(rule: FailureRule, matches: bool) -> None:
-    verdict = failure.spend(case(run(rules=(rule,))), cause(exit_code=3, message="loss is NaN"))
+    verdict = restart.spend(case(run(rules=(rule,))), cause(exit_code=3, message="loss is NaN"))
     assert isinstance(verdict, Fail if matches else Restart)
 
 
@@ -94,24 +94,24 @@ def test_the_first_matching_rule_applies() -> None:
     spare = FailureRule(FailureAction.RESTART_GANG, exit_codes=(3,), counted=False)
     end = FailureRule(FailureAction.FAIL_EXPERIMENT)
     wanted = run(rules=(spare, end), limit=0)
-    assert failure.spend(case(wanted), cause(exit_code=3)) == Restart(cause(exit_code=3), counted=False)
-    ended = failure.spend(case(wanted), cause(exit_code=4))
+    assert restart.spend(case(wanted), cause(exit_code=3)) == Restart(cause(exit_code=3), counted=False)
+    ended = restart.spend(case(wanted), cause(exit_code=4))
     assert isinstance(ended, Fail)
     assert ended.reason == "FailureRule"
 
 
 def test_without_a_matching_rule_a_failure_uses_the_restart_budget() -> None:
     wanted = run(rules=(), limit=1)
-    assert failure.spend(case(wanted), cause()) == Restart(cause(), counted=True)
-    assert isinstance(failure.spend(case(wanted, restarts=1), cause()), Fail)
+    assert restart.spend(case(wanted), cause()) == Restart(cause(), counted=True)
+    assert isinstance(restart.spend(case(wanted, restarts=1), cause()), Fail)
 
 
 def test_what_survivors_die_of_is_the_plans_to_say() -> None:
     aborted = Exit("main", 134, 6, "Error", "", NOW)
     crashed = Exit("main", 1, 0, "Error", "", NOW)
     pods = (member(1, exit=aborted, phase=PodPhase.FAILED), member(2, exit=crashed, phase=PodPhase.FAILED))
-    jax = failure.first_cause(case(run(survivor_exits=frozenset({134})), *pods))
-    jobset = failure.first_cause(case(run(survivor_exits=JOBSET.survivor_exits), *pods))
+    jax = restart.first_cause(case(run(survivor_exits=frozenset({134})), *pods))
+    jobset = restart.first_cause(case(run(survivor_exits=JOBSET.survivor_exits), *pods))
     assert (jax and jax.rank, jobset and jobset.rank) == (2, 1)
 
 

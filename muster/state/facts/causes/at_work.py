@@ -137,7 +137,7 @@ class AtWork:
         stages=(Stage.ENDED,),
         what="ended with exit code 0",
         words="ended without calling the coordinator",
-        absent="it has succeeded, and its pod is gone",
+        without_pod="it has succeeded, and its pod is gone",
         runbook="MusterExperimentStuck",
         charge=by_user("RanksEnded"),
     )

@@ -28,7 +28,7 @@ Say = str | Callable[[Context, Pod], str]
 
 
 class Charge(NamedTuple):
-    """Who is charged for the end of a gang that gave up waiting (``policies.failures.cost.charged``).
+    """Who is charged for the end of a gang that gave up waiting (``policies.failures.restart_reasons``).
 
     ``reason`` is that of the cause in the status and in metrics.
     """
@@ -71,7 +71,7 @@ class MissingCause:
     """What follows the pod and its node in the evidence, where it is not what is usual for its stage."""
     words: Say = ""
     """What a sentence says of a single member, where it is not ``what``. Of a pod that waits it says for what."""
-    absent: str = "no pod yet"
+    without_pod: str = "no pod yet"
     """The same of a member without a pod."""
     names_node: bool = False
     """The node is the cause: members on one node are one finding."""

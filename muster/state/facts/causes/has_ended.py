@@ -150,7 +150,7 @@ class HasEnded:
         "the watch and a live list: the pod existed in this epoch and is gone",
         "nothing: the gang starts again; kubectl get events -n NAMESPACE shows what deleted the pod",
         "its own controller makes it again, or never does; kubectl get events -n NAMESPACE shows what deleted the pod",
-        absent="its pod is gone",
+        without_pod="its pod is gone",
     )
     RESTARTED_IN_PLACE = MissingCause(
         "RestartedInPlace",

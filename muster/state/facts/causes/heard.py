@@ -1,7 +1,9 @@
 """What a member's coordinator has said of it, as far as its cause depends on that."""
 
 from muster.state.facts.context import Context
+from muster.state.view.probe_result import ProbeResult
 from muster.state.view.roll import RankState
+from muster.state.vocabulary.coordinator import Coordinator
 from muster.state.vocabulary.pod import Pod
 
 
@@ -22,6 +24,11 @@ def serves(context: Context) -> bool:
     if context.probe is not None and context.probe.served:
         return True
     return record.assembled_at is not None or (record.roll is not None and record.roll.arrived > 0)
+
+
+def needs_no_port(coordinator: Coordinator, probe: ProbeResult) -> bool:
+    """Whether a closed port is no alarm: the run ends, or the rendezvous needs the coordinator's port no more."""
+    return probe.leaving or (coordinator.may_close and probe.passed and probe.answer.coordinator.refused)
 
 
 def is_stale(context: Context, pod: Pod) -> bool:

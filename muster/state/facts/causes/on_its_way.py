@@ -14,7 +14,6 @@ from muster.state.facts.sentences import quoted, why_idle
 from muster.state.view.own.remark import Remark
 from muster.state.view.stage import RUNS, Stage
 from muster.state.vocabulary.pod import Pod
-from muster.state.vocabulary.record import ConditionType
 
 SANDBOX_PATIENCE = 60.0
 """Seconds after ``policies.obstacles`` has begun to call it an obstacle."""
@@ -41,8 +40,7 @@ def step_of(reason: str) -> str:
 
 def _of_queue(context: Context) -> str:
     """The next step about the queue of an experiment that is stuck in it; empty for any other."""
-    stuck = context.record.condition(ConditionType.STUCK)
-    return step_of(stuck.reason) if stuck is not None and stuck.status else ""
+    return step_of(context.record.stuck_reason)
 
 
 def _awaits(context: Context, pod: Pod) -> bool:

@@ -4,18 +4,19 @@ The table (``causes.table``) has what follows from a cause. ``why_missing`` is t
 group many (``diagnosis.grouping``).
 """
 
-from muster.state.facts import admission, gates, older_pods
+from muster.state.facts import admission, gates, older_pods, presence
 from muster.state.facts.causes import table
 from muster.state.facts.causes.cause import MissingCause, say
 from muster.state.facts.causes.table import Causes
 from muster.state.facts.context import Context
 from muster.state.facts.diagnosis.coordinator import of_coordinator
 from muster.state.facts.diagnosis.finding import Diagnosis
+from muster.state.facts.presence import Presence
 from muster.state.facts.sentences import expected_name, of_lingering, placed, sentence, why_idle
 from muster.state.facts.words import WORDS
 from muster.state.view.stage import RUNS, WAITS, shown
 from muster.state.vocabulary.pod import Pod
-from muster.state.vocabulary.record import ConditionType, Phase
+from muster.state.vocabulary.record import Phase
 from muster.state.vocabulary.refusals import refusal_reason
 
 _SAID = (Causes.INIT_CONTAINER, Causes.NETWORK_FAILS, Causes.VOLUME_FAILS)
@@ -72,13 +73,12 @@ def without_pod(context: Context, rank: int) -> Diagnosis:
         who = "Muster creates no pod" if row.ours else "the API server refuses what the pod needs"
         return Diagnosis(table.of_refusal(refusal.reason), f"{who}: {refusal.reason}", refusal.message)
     if shared is Causes.QUEUED:
-        stuck = context.record.condition(ConditionType.STUCK)
-        why = f": {stuck.reason}" if stuck is not None and stuck.status else ""
+        why = f": {stuck.reason}" if (stuck := context.record.called_stuck) is not None else ""
         said = context.record.message or admission.waiting(context).message  # readers of the status see no Workload
         return Diagnosis(Causes.QUEUED, f"waiting in a queue{why}", said)
     if shared is Causes.HELD_BACK:
         return _held_back(context)
-    if rank in tally.gone or (context.launched and not plan.sequential):
+    if presence.of(context, rank) is Presence.GONE:
         return Diagnosis(Causes.LOST, "the pod is gone", "its pod of this epoch no longer exists")
     group = plan.group_of(rank)
     if group is not None and group.gates and gates.closed(context, group):
@@ -97,7 +97,7 @@ def why_missing(context: Context, rank: int) -> str:
     pod = context.tally.members.get(rank)
     if pod is None:
         name = expected_name(context, context.plan.member(rank))
-        return f"rank {rank} ({placed(context, rank, name)}, {without_pod(context, rank).cause.absent})"
+        return f"rank {rank} ({placed(context, rank, name)}, {without_pod(context, rank).cause.without_pod})"
     now_shown = shown(pod, rank in context.tally.done)
     cause, stage = table.of_what_shows(context, pod, now_shown), now_shown.stage
     if (wrong := _as_coordinator(context, pod, cause)) is not None:

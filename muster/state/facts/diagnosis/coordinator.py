@@ -1,9 +1,7 @@
 """The cause of a coordinator that cannot be asked, and what a coordinator, or the record, says of members."""
 
-from muster.api.values.rank_ranges import from_ranges
-from muster.state.facts import hang
 from muster.state.facts.causes.cause import MissingCause
-from muster.state.facts.causes.heard import serves
+from muster.state.facts.causes.heard import needs_no_port, serves
 from muster.state.facts.causes.table import BY_NAME, BY_PORT, Causes
 from muster.state.facts.context import Context
 from muster.state.facts.diagnosis.finding import Diagnosis
@@ -11,7 +9,6 @@ from muster.state.facts.sentences import with_message
 from muster.state.view.probe_result import ProbeResult
 from muster.state.view.roll import RankState
 from muster.state.vocabulary.coordinator import Coordinator
-from muster.state.vocabulary.record import ConditionType
 
 HEARTBEAT = 14
 """The gRPC code (UNAVAILABLE) with which a JAX coordinator gives a member up whose heartbeats stopped."""
@@ -31,7 +28,7 @@ def of_coordinator(context: Context, coordinator: Coordinator) -> Diagnosis | No
         return None
     address = context.plan.coordinator_address(context.record.epoch)
     if probe is None:
-        if serves(context) or _stuck_reason(context) in _OF_RECORD:
+        if serves(context) or context.record.stuck_reason in _OF_RECORD:
             return _as_recorded(context)
         what = "the coordinator runs, but its port has not answered yet"
         return Diagnosis(Causes.COORDINATOR_NOT_SERVING, what, f"pod {pod.name} runs; nothing serves at {address}")
@@ -43,7 +40,7 @@ def of_coordinator(context: Context, coordinator: Coordinator) -> Diagnosis | No
             return None
         what = f"the coordinator waits for {answer.expected} processes, the gang has {size}"
         return Diagnosis(Causes.PROCESS_COUNT, what, f"pod {pod.name} at {address} lists {answer.expected} processes")
-    if _ending(probe, coordinator) or probe.present(context.now):
+    if needs_no_port(coordinator, probe) or probe.present(context.now):
         return None
     cause = BY_PORT[answer.coordinator]
     before = "; it served before in this epoch" if probe.last_served_at else ""
@@ -51,16 +48,10 @@ def of_coordinator(context: Context, coordinator: Coordinator) -> Diagnosis | No
     return _said(cause, evidence)
 
 
-def _stuck_reason(context: Context) -> str:
-    stuck = context.record.condition(ConditionType.STUCK)
-    return stuck.reason if stuck is not None and stuck.status else ""
-
-
 def _as_recorded(context: Context) -> Diagnosis | None:
     """What the record says of the coordinator, for a reader that has not asked it: a new daemon, or a client."""
-    stuck = context.record.condition(ConditionType.STUCK)
-    cause = _OF_RECORD.get(_stuck_reason(context))
-    if stuck is None or cause is None:
+    stuck = context.record.called_stuck
+    if stuck is None or (cause := _OF_RECORD.get(stuck.reason)) is None:
         return None
     if cause is Causes.PROCESS_COUNT:
         return Diagnosis(cause, stuck.message, stuck.message)
@@ -71,11 +62,6 @@ def _as_recorded(context: Context) -> Diagnosis | None:
 def _said(cause: MissingCause, evidence: str) -> Diagnosis:
     """That cause in the words of its row."""
     return Diagnosis(cause, str(cause.what), evidence)
-
-
-def _ending(probe: ProbeResult, coordinator: Coordinator) -> bool:
-    """A closed port is no alarm: the run ends, or the rendezvous needs it no more."""
-    return probe.leaving or (coordinator.may_close and probe.passed and probe.answer.coordinator.refused)
 
 
 def given_up(context: Context, probe: ProbeResult) -> dict[int, Diagnosis]:
@@ -96,25 +82,3 @@ def given_up(context: Context, probe: ProbeResult) -> dict[int, Diagnosis]:
             said = f"pod {members[rank].name}" if rank in members else "its pod is gone"
             found[rank] = _said(Causes.LEFT, said)
     return found
-
-
-def hang_as_recorded(context: Context) -> tuple[int, Diagnosis] | None:
-    """The rank that is behind or elsewhere in a gang that hangs, as the record says it: no report was heard since.
-
-    The leader stands for all where the record names none.
-    """
-    stuck = context.record.condition(ConditionType.STUCK)
-    if stuck is None or _stuck_reason(context) != Causes.HUNG.stuck_as or not hang.unseen(context):
-        return None
-    rank = known_rank(context, Causes.HUNG)
-    if rank is None:
-        return context.plan.leader, Diagnosis(Causes.HUNG, "no rank makes progress", stuck.message)
-    return rank, Diagnosis(Causes.HUNG, "behind the others, or at another place", stuck.message)
-
-
-def known_rank(context: Context, cause: MissingCause) -> int | None:
-    """The first rank that the record knows to keep the gang for that cause."""
-    known = context.record.known
-    if known is None or known.cause != cause.value:
-        return None
-    return min(from_ranges(known.ranks, context.plan.size), default=None)

@@ -24,7 +24,7 @@ from muster.state.vocabulary.record import Record
 
 def by_cause(plan: Plan, record: Record, view: ReadOnlyView, missing: int) -> Mapping[MissingCause, int]:
     """How many of the ``missing`` ranks there are for each cause that there is; they add up to ``missing``."""
-    counts = view.of(record.epoch).absent
+    counts = view.of(record.epoch).missing
     here = (Stage.READY, Stage.ENDED) if plan.asked is None else ()
     found: Counter[MissingCause] = Counter()
     left = missing

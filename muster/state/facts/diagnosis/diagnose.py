@@ -5,28 +5,22 @@ never at those that are there. The page, ``muster explain`` and the tests ask fo
 that is stuck looks at a few (``failures.known``). The sentence of the status is bounded (``diagnosis.grouping``).
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator
 from itertools import chain, filterfalse, islice
 
 from muster.api.values.rank_ranges import to_ranges
-from muster.api.values.timestamps import clock_time
 from muster.state.facts.causes.heard import serves
 from muster.state.facts.causes.table import Causes
-from muster.state.facts.collectives import behind, part, place_of, said_of, since, unseen, waiting, way
 from muster.state.facts.context import Context
-from muster.state.facts.diagnosis.coordinator import given_up, hang_as_recorded, known_rank, of_coordinator
-from muster.state.facts.diagnosis.finding import NAMED_RANGES, Diagnosis, Finding
+from muster.state.facts.diagnosis import hangs
+from muster.state.facts.diagnosis.coordinator import given_up, of_coordinator
+from muster.state.facts.diagnosis.finding import NAMED_RANGES, Finding
 from muster.state.facts.diagnosis.grouping import diagnoses, grouped
 from muster.state.facts.diagnosis.next_steps import next_step
-from muster.state.facts.hang import hung, known, standstill, still, where
-from muster.state.view.places.report import PlaceGroup
-from muster.state.view.places.sentence import outlying
+from muster.state.facts.hang import HUNG
 from muster.state.view.stage import Stage, stage_of
 from muster.state.vocabulary.pod import Pod
-from muster.state.vocabulary.record import RANKS_ENDED, ConditionType, Phase
-
-SHOWN_CALLS = 6
-"""Calls of a stack that the evidence has."""
+from muster.state.vocabulary.record import RANKS_ENDED, Phase
 
 
 def diagnose(context: Context, most: int | None = None) -> tuple[Finding, ...]:
@@ -39,18 +33,14 @@ def diagnose(context: Context, most: int | None = None) -> tuple[Finding, ...]:
     if record.finished or record.phase is Phase.SUSPENDED:
         return ()
     found = diagnoses(context, islice(_notable(context), most))
-    most_named = most or context.plan.size
-    behind = _of_collectives(context, most_named)
+    found |= hangs.diagnoses(context, most or context.plan.size)
     if context.probe is not None:
-        behind = behind or of_hang(context, most_named)
-        behind |= given_up(context, context.probe)
-    found |= behind
+        found |= given_up(context, context.probe)
     if (coordinator := context.plan.asked) is not None:
         wrong = of_coordinator(context, coordinator)
         if wrong is not None:
             found[coordinator.rank] = wrong
-    if (hanging := hang_as_recorded(context)) is not None:
-        found.setdefault(*hanging)
+    found = hangs.as_recorded(context, HUNG) | found
     counted = _of_count(context, found)
     return (*grouped(context, found), *([counted] if counted else []))
 
@@ -95,70 +85,6 @@ def _from_roll(context: Context) -> Iterator[int]:
 
 def _unready(pod: Pod, done: bool) -> bool:
     return stage_of(pod, done) in (Stage.RUNNING, Stage.UNKNOWN)
-
-
-def _of_collectives(context: Context, most: int) -> dict[int, Diagnosis]:
-    """The members that others wait for in a collective, at most ``most``; none where the gang gets on."""
-    seen = behind(context)
-    if seen is None:
-        return _as_recorded(context)
-    found: dict[int, Diagnosis] = {}
-    for each in seen.behind:
-        for late in each.late:
-            waits = said_of(each, seen) if each.callers else waiting(each)
-            process = f"its {its} " if (its := part(each, late)) else ""
-            pod, place = context.tally.members.get(late.member), place_of(late, seen)
-            where = f"pod {pod.name}" + (f" on node {pod.node}" if pod.node else "") if pod else "its pod"
-            said = f"{where}{f', {place}' if place else ''}; {since(seen)}; {waits}"
-            found.setdefault(late.member, Diagnosis(Causes.COLLECTIVE_BEHIND, f"{process}{way(each, late)}", said))
-    return dict(islice(found.items(), most))
-
-
-def _as_recorded(context: Context) -> dict[int, Diagnosis]:
-    """The first of them, as the record has it: this daemon has taken over, and has not looked often enough."""
-    said, rank = context.record.condition(ConditionType.STUCK), known_rank(context, Causes.COLLECTIVE_BEHIND)
-    if said is None or rank is None or not unseen(context):
-        return {}
-    return {rank: Diagnosis(Causes.COLLECTIVE_BEHIND, "others wait for it in a collective", said.message)}
-
-
-def of_hang(context: Context, most: int) -> dict[int, Diagnosis]:
-    """The members of a gang that hangs: those that are behind, else those that stand elsewhere, else all that report.
-
-    At most ``most``; none where the gang makes progress or does not report.
-    """
-    progress, stand = hung(context), still(context)
-    stands = known(context)
-    apart = outlying(stands) if stands is not None else {}
-    stacks = stands.stacks if stands is not None else {}
-    if progress is None:
-        if stand is None:
-            return {}
-        said = standstill(stand)
-        return {
-            rank: Diagnosis(Causes.HUNG, apart[rank].each, said + _calls(apart[rank], stacks))
-            for rank in islice(apart, most)
-        }
-    steps = {rank: each.report.step for rank, each in progress.ranks.items()}
-    behind = [rank for rank, step in steps.items() if step < progress.step]
-    said = f"no step since {clock_time(progress.moved_at)} (last step {progress.step})"
-    said = ": ".join(filter(None, (said, where(context))))
-    named = behind or [rank for rank in apart if rank in steps] or steps
-    found = {}
-    for rank in islice(named, most):
-        what = f"stopped at step {steps[rank]}"
-        if rank in apart:
-            what, calls = f"{what}, {apart[rank].each}", _calls(apart[rank], stacks)
-            found[rank] = Diagnosis(Causes.HUNG, what, said + calls)
-        else:
-            found[rank] = Diagnosis(Causes.HUNG, what, said)
-    return found
-
-
-def _calls(group: PlaceGroup, stacks: Mapping[int, tuple[str, ...]]) -> str:
-    """The stack of the first rank of the group, where it was read."""
-    calls = stacks.get(group.ranks[0], ())
-    return f"; rank {group.ranks[0]}, the innermost call first: {', '.join(calls[:SHOWN_CALLS])}" if calls else ""
 
 
 def _of_count(context: Context, found: Collection[int]) -> Finding | None:

@@ -22,7 +22,7 @@ from muster.state.facts.incidents.subjects import FOLLOWS, subjects_of
 from muster.state.view.read_only import ReadOnlyView
 from muster.state.vocabulary.node_faults import DRIVER_FAILED, driver_fault, pressure
 from muster.state.vocabulary.pod import Pod
-from muster.state.vocabulary.record import Cause, ConditionType, Phase, Record
+from muster.state.vocabulary.record import Cause, Phase, Record
 
 MOST_MEMBERS: Final = 64
 """Members of a run that are looked at."""
@@ -86,8 +86,7 @@ def shows(record: Record, view: ReadOnlyView, now: float) -> bool:
 
 def is_stuck(record: Record) -> bool:
     """Its condition Stuck is true."""
-    stuck = None if record.finished else record.condition(ConditionType.STUCK)
-    return stuck is not None and bool(stuck.status)
+    return not record.finished and record.called_stuck is not None
 
 
 def _is_recent(cause: Cause, now: float) -> bool:
@@ -96,18 +95,14 @@ def _is_recent(cause: Cause, now: float) -> bool:
 
 def _of_findings(context: Context) -> Iterator[Sign]:
     """Signs of what keeps it now. Before it is Stuck, what a kubelet says of volumes and network is enough."""
-    record = context.record
-    stuck = record.condition(ConditionType.STUCK)
-    if record.finished:
+    record, stuck = context.record, context.record.called_stuck
+    if record.finished or (stuck is None and context.view.remark is None):
         return
-    said = stuck is not None and bool(stuck.status)
-    if not said and context.view.remark is None:
-        return
-    since = min(stuck.since if stuck is not None and said else record.scheduled_at or context.now, context.now)
+    since = min(stuck.since if stuck is not None else record.scheduled_at or context.now, context.now)
     run, devices = Run(context.plan.namespace, context.plan.title), held(context.plan, context.view)
     none = True
     for finding in diagnose(context, MOST_MEMBERS)[:MOST_SIGNS]:
-        if not said and finding.cause not in (Causes.NETWORK_FAILS, Causes.VOLUME_FAILS):
+        if stuck is None and finding.cause not in (Causes.NETWORK_FAILS, Causes.VOLUME_FAILS):
             continue
         cause = finding.cause.value
         sick = any(pod.unhealthy for pod in _pods(context, finding))
@@ -119,7 +114,7 @@ def _of_findings(context: Context) -> Iterator[Sign]:
             named = stuck.reason if stuck is not None and stuck.reason in FOLLOWS else cause
             none = False
             yield Sign(run, named, "", "", finding.count, since, devices)
-    if none and said and stuck is not None and stuck.reason in FOLLOWS:
+    if none and stuck is not None and stuck.reason in FOLLOWS:
         yield Sign(run, stuck.reason, "", "", context.plan.size, since, devices)
 
 

@@ -8,12 +8,12 @@ from collections import Counter
 from collections.abc import Collection, Iterable
 from typing import Final
 
-from muster.state.facts.collectives import HANGS
+from muster.state.facts.hang import HANGS
 from muster.state.facts.incidents.belief import WEAK
 from muster.state.facts.incidents.readings import classes_of, servers_of
 from muster.state.facts.incidents.subjects import FILE_SERVER, STORAGE_CLASS
 from muster.state.vocabulary.plan import Plan
-from muster.state.vocabulary.record import ConditionType, Record
+from muster.state.vocabulary.record import Record
 
 STORAGES: Final = frozenset({STORAGE_CLASS, FILE_SERVER})
 FEW: Final = 10
@@ -24,25 +24,24 @@ Use = tuple[str, str]
 
 
 def storages_of(plan: Plan) -> frozenset[Use]:
-    """The storages that a run uses."""
+    """Return the storages that a run uses."""
     classes = ((STORAGE_CLASS, name) for name in classes_of(plan))
     return frozenset((*classes, *((FILE_SERVER, name) for name in servers_of(plan))))
 
 
 def hangs(record: Record) -> bool:
-    """The run is Stuck because its programs hang."""
-    stuck = None if record.finished else record.condition(ConditionType.STUCK)
-    return stuck is not None and bool(stuck.status) and stuck.reason in HANGS
+    """Return True if the run is Stuck because its programs hang."""
+    return not record.finished and record.stuck_reason in HANGS
 
 
 def suspected(hung: Iterable[Collection[Use]]) -> Counter[Use]:
-    """The storages of so many gangs that hang that one may be why. ``hung`` has those of each gang."""
+    """Return the storages that so many hung gangs use that one may be the cause. ``hung`` has those of each gang."""
     counts = Counter(use for uses in hung for use in uses)
     return Counter({use: gangs for use, gangs in counts.items() if gangs >= WEAK[use[0]].runs})
 
 
 def proven(hung: Collection[Collection[Use]], well: Counter[Use], *, others: bool) -> set[Use]:
-    """The storages over which gangs hang.
+    """Return the storages over which gangs hang.
 
     ``well`` has how many runs that are well use each. ``others``: a run that is well uses none that is suspected.
     """

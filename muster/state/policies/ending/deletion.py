@@ -19,7 +19,7 @@ def clear_away(context: Context) -> tuple[DeletePods, ...]:
     pods = tuple(
         pod
         for tally in context.view.epochs.values()
-        for pod in (*tally.members.values(), *tally.previous.values())
+        for pod in (*tally.members.values(), *tally.older.values())
         if (pod.live or plan.lifecycle.foreground) and not pod.terminating and not engine.delete_accepted(pod, None)
     )
     pods += tuple(

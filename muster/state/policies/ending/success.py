@@ -5,7 +5,8 @@ another one fails, the whole gang runs again, because a collective program's res
 without members has nothing left to do.
 """
 
-from muster.state.facts.context import Context, Succeed
+from muster.state.facts.context import Context
+from muster.state.policies.verdicts import Succeed
 from muster.state.vocabulary.group import Group
 from muster.state.vocabulary.rules import Quantifier
 

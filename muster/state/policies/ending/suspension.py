@@ -3,8 +3,9 @@
 A suspended experiment starts anew when it is resumed: a new epoch, a new total clock, no restart counted.
 """
 
-from muster.state.facts.context import Context, Fail, Resume, Suspend
+from muster.state.facts.context import Context
 from muster.state.facts.sentences import sentence
+from muster.state.policies.verdicts import Fail, Resume, Suspend
 from muster.state.vocabulary.record import Phase, Record
 
 

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from muster.api.restart_counts import MAX_NODES
 from muster.state.facts.nodes import evidence
-from muster.state.policies.failures.cost.charged import COORDINATOR_LOST, NODE_NOT_READY
+from muster.state.policies.failures.restart_reasons import COORDINATOR_LOST, NODE_NOT_READY
 from muster.state.vocabulary.node_faults import DRIVER_FAILED
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.record import Cause, NodeFailures, Record

@@ -8,8 +8,9 @@ that was away while the pod was taken decides as one that saw it go. The live AP
 A coordinator that may run again alone, because a failure rule says so, is created in its current attempt.
 """
 
+from muster.state.facts import presence
 from muster.state.facts.context import Context
-from muster.state.policies.failures import failure
+from muster.state.policies import restart
 from muster.state.vocabulary.record import ConditionType
 
 
@@ -18,11 +19,11 @@ def lost(context: Context) -> int | None:
     coordinator = context.plan.asked
     if coordinator is None:
         return None
-    rank, tally = coordinator.rank, context.tally
-    if rank in tally.members or rank in tally.collected or not _served(context):
+    rank = coordinator.rank
+    if presence.has_pod_or_needs_none(context, rank) or not _served(context):
         return None
     group = context.plan.group_of(rank)
-    alone = context.plan.piecewise and group is not None and failure.mends(context, group)
+    alone = context.plan.piecewise and group is not None and restart.mends(context, group)
     return None if alone else rank
 
 

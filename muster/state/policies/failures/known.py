@@ -24,10 +24,11 @@ from typing import Final
 from msgspec.structs import replace
 
 from muster.api.values.rank_ranges import from_ranges, to_ranges
+from muster.state.facts import hang
 from muster.state.facts.causes.cause import Charge, MissingCause
 from muster.state.facts.causes.heard import serves
 from muster.state.facts.causes.table import BY_NAME, Causes
-from muster.state.facts.context import Context, Fail
+from muster.state.facts.context import Context
 from muster.state.facts.diagnosis.diagnose import diagnose
 from muster.state.facts.diagnosis.finding import Finding
 from muster.state.facts.diagnosis.grouping import MOST
@@ -35,9 +36,10 @@ from muster.state.facts.failure_cause import cause_of, was_killed
 from muster.state.facts.sentences import blocking, sentence
 from muster.state.policies.failures import recurrence
 from muster.state.policies.failures.culprit import is_survivor
+from muster.state.policies.verdicts import Fail
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Pod
-from muster.state.vocabulary.record import Cause, ConditionType, Phase, Stuck
+from muster.state.vocabulary.record import Cause, Phase, Stuck
 
 TIMED_OUT: Final = 124
 """The exit code with which timeout(1) of GNU coreutils ends."""
@@ -53,6 +55,8 @@ _OF_COORDINATOR: Final = frozenset(
         Causes.WRONG_PROTOCOL,
     )
 )
+
+_HANGS: Final = frozenset((Causes.HUNG, Causes.COLLECTIVE_BEHIND))
 
 
 def track(context: Context, reason: str, evidence: str) -> Stuck | None:
@@ -129,8 +133,8 @@ def _blocked(context: Context) -> Cause | None:
     known = context.record.known
     if known is not None and known.until is None and (charge := _charge(context, known)) is not None:
         return _of(context, known, charge)
-    condition = context.record.condition(ConditionType.STUCK)
-    if condition is None or not condition.status:
+    condition = context.record.called_stuck
+    if condition is None:
         return None
     message, since = condition.message, condition.reason_since  # it names no rank by itself
     return Cause(
@@ -201,18 +205,14 @@ def _seen(context: Context) -> Stuck | None:
     found = next((each for each in diagnose(context, most=MOST) if each.cause.charge), None)
     if found is None:
         return None
-    ranks = () if found.cause is Causes.HUNG and not _is_behind(context) else found.ranks
+    hangs = hang.of(context)
+    together = found.cause is Causes.HUNG and (hangs is None or not hangs.ranks)
+    ranks = () if together else found.ranks  # one rank stands for all
     message = "; ".join(dict.fromkeys(filter(None, _said(context, found, ranks))))
     pod = context.tally.members.get(ranks[0]) if ranks else None
     subject = found.node or (pod.name if pod is not None else "")
-    return Stuck(found.cause.value, message, to_ranges(ranks), _since(context, found.cause), subject=subject)
-
-
-def _is_behind(context: Context) -> bool:
-    """A rank is behind the others, or stands elsewhere, in a gang that hangs."""
-    epoch = context.record.epoch
-    progress, stand = context.view.progress_of(epoch), context.view.places_of(epoch)
-    return (progress is not None and progress.slowest is not None) or (stand is not None and bool(stand.outliers))
+    since = hangs.since if found.cause in _HANGS and hangs is not None else _since(context, found.cause)
+    return Stuck(found.cause.value, message, to_ranges(ranks), since, subject=subject)
 
 
 def _said(context: Context, found: Finding, ranks: tuple[int, ...]) -> Iterator[str]:
@@ -224,14 +224,7 @@ def _said(context: Context, found: Finding, ranks: tuple[int, ...]) -> Iterator[
 
 def _since(context: Context, cause: MissingCause) -> float:
     """Since when it is known."""
-    probe, progress = context.probe, context.view.progress_of(context.record.epoch)
-    if cause is Causes.HUNG and progress is not None:
-        return progress.moved_at
-    seen = context.view.collectives_of(context.record.epoch)
-    if cause is Causes.COLLECTIVE_BEHIND and seen is not None:
-        return seen.moved_at
-    if cause is Causes.HUNG and (stand := context.view.places_of(context.record.epoch)) is not None:
-        return stand.still_since or context.now
+    probe = context.probe
     if cause in _OF_COORDINATOR and probe is not None:
         return probe.silent_at or probe.since
     if cause is Causes.NOT_ARRIVED and probe is not None and probe.serving:

@@ -32,12 +32,12 @@ from muster.api.last_words.launchers import NONE
 from muster.api.last_words.launchers import sentence as sentence_of
 from muster.api.progress import report_interval
 from muster.api.restart_counts import MAX_PLACES, SameFailure
-from muster.api.values.humanize import age
-from muster.state.facts.context import Context, Fail
+from muster.state.facts.context import Context
 from muster.state.facts.failure_cause import KILLED, OUT_OF_MEMORY, RANK_FAILED
-from muster.state.facts.sentences import of_exit, sentence
-from muster.state.policies.failures.cost import disruptions
+from muster.state.facts.sentences import of_exit
+from muster.state.policies.failures import disruptions
 from muster.state.policies.failures.culprit import is_survivor
+from muster.state.policies.verdicts import Fail
 from muster.state.vocabulary.record import Cause, Phase, Record
 
 T = TypeVar("T")
@@ -95,7 +95,7 @@ def ends(context: Context, cause: Cause) -> Fail | None:
     after = ended(context, cause)
     if after.same_failure is None or not after.same_failure.again or cause.disruption:
         return None
-    return Fail(REASON, f"{said(after)}; {sentence(cause)}", cause)
+    return Fail(REASON, cause=cause)
 
 
 def met(context: Context, cause: Cause) -> Record:
@@ -140,27 +140,6 @@ def recurs(context: Context) -> bool:
     if row is None or not row.again or not context.plan.restarts.same_failure_limit:
         return False
     return not record.finished and record.phase is not Phase.SUSPENDED
-
-
-def said(record: Record) -> str:
-    """``the last 3 failures are the same, with at most 12s of work in between: exit code 1: ...``; their places."""
-    row = record.same_failure
-    assert row is not None
-    best = f" (best step {record.best_step:,})" if record.best_step is not None else ""
-    work = f"with at most {age(row.work)} of work in between" if row.work else "without progress in between"
-    same = f"the last {row.count} failures are the same, {work}{best}: {row.failure}"
-    return "; ".join(filter(None, (same, _where(row))))
-
-
-def _where(row: SameFailure) -> str:
-    """What the places of the failures point to; empty where they point to nothing."""
-    if len(row.nodes) > 1:
-        more = " and others" if len(row.nodes) == MAX_PLACES else ""
-        return f"they were on different nodes ({', '.join(row.nodes)}{more}), which points to the program"
-    if row.nodes and row.spread and len(row.ranks) > 1:
-        ranks = ", ".join(map(str, row.ranks))
-        return f"all were on node {row.nodes[0]}, of different ranks ({ranks}), which points to the node"
-    return ""
 
 
 def _counted(context: Context, cause: Cause, row: SameFailure | None) -> SameFailure | None:

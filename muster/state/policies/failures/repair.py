@@ -13,7 +13,7 @@ A repair that the record cannot hold (its lists are bounded) is a restart of the
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Final
 
@@ -23,11 +23,10 @@ from muster.api.gang import MAX_MEMBERS
 from muster.api.restart_counts import MAX_ATTEMPTS, MAX_JOB_COUNTS
 from muster.api.values.rank_ranges import from_ranges, to_ranges
 from muster.api.wire.kinds import MAX_RANGES
-from muster.state.facts.context import Context, Fail
+from muster.state.facts.context import Context
 from muster.state.policies import completion
-from muster.state.policies.failures import avoidance, restart_reasons
-from muster.state.policies.failures.cost import backoff, budget
-from muster.state.policies.failures.cost.disruptions import PROGRESS
+from muster.state.policies.failures import backoff
+from muster.state.policies.failures.disruptions import PROGRESS
 from muster.state.vocabulary.group import Group
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.record import NO_RESTARTS, Attempts, Cause, JobRestarts, Record, restarts_of, rows_of
@@ -44,43 +43,44 @@ class Repairs:
 
     def __init__(self, context: Context) -> None:
         self._context = context
-        self._totals = context.record
+        self._lives = _lives(context.record.attempts)
         self._begun: dict[int, tuple[int, float | None]] = {}
         """Attempt and earliest start of the ranks that begin a new attempt now."""
         self._ignored: set[int] = set()
-        self.jobs: dict[int, JobRestarts] = dict(restarts_of(context.record.job_restarts))
+        self._before = restarts_of(context.record.job_restarts)
+        self.jobs: dict[int, JobRestarts] = dict(self._before)
 
     def __contains__(self, rank: int) -> bool:
         """Whether what follows the failure of that rank is decided: its job may run again because of another."""
         return rank in self._begun or rank in self._ignored
 
-    def add(self, rule: FailureRule, cause: Cause) -> Fail | None:
-        """Do what the rule says of a failed member; why that may not be done, if it may not."""
-        plan, rank = self._context.plan, cause.rank
-        group = plan.group_of(rank)
+    def begin(self, rule: FailureRule, cause: Cause) -> None:
+        """Begin the next attempts that the rule asks for after the failure of a member."""
+        group, rank = self._context.plan.group_of(cause.rank), cause.rank
         if group is None:
-            return None
-        if refused := budget.refused(plan, self._totals, rule, cause):
-            return refused
-        restarts = rule.action is not FailureAction.IGNORE
-        if restarts and rule.counted and (over := budget.spent(plan, self._totals, cause)):
-            return over
-        name = budget.limited(plan, rule)
-        self._totals = budget.charged(self._totals, counted=restarts and rule.counted, rule=name)
-        if restarts:
-            self._totals = replace(
-                self._totals,
-                disruptions=self._totals.disruptions + cause.disruption,
-                restart_reasons=restart_reasons.counted(self._totals.restart_reasons, cause.reason),
-            )
-            self._totals = avoidance.failed_on(plan, self._totals, cause)
-        self._begin(rule, cause, group)
-        return None
+            return
+        member = group.member(rank - group.first_rank)
+        job = group.first_job + member.job
+        counts = self.jobs.get(job, NO_RESTARTS)
+        if rule.action is FailureAction.IGNORE:
+            self._ignored.add(rank)
+        elif rule.action is FailureAction.RESTART_MEMBER:
+            self._begin_again((rank,), cause, self._wait(rule, job))
+            if rule.per_job is not None:
+                self.jobs[job] = replace(counts, failures=counts.failures + 1)
+        else:
+            self._begin_again(group.ranks_of(member.job), cause)
+            self._ignored.difference_update(group.ranks_of(member.job))
+            charged = counts.counted + rule.counted
+            self.jobs[job] = replace(counts, restarts=counts.restarts + 1, counted=charged, failures=0)
 
-    def record(self, cause: Cause) -> Record | None:
-        """The record after these repairs, the first of which was for that cause; None where it cannot hold them."""
+    def record(self, totals: Record, cause: Cause) -> Record | None:
+        """The record ``totals``, which has what these repairs cost, after them; None where it cannot hold them.
+
+        ``cause`` is that of the first of them.
+        """
         before = self._context.record
-        lives = {**_lives(before.attempts), **self._begun}
+        lives = {**self._lives, **self._begun}
         attempts, jobs = _attempts(lives), rows_of(self.jobs)
         if not fits(attempts, jobs):  # what lies in the past shows only how long a member has worked
             now = self._context.now
@@ -91,7 +91,7 @@ class Repairs:
         ignored = set(from_ranges(before.ignored, MAX_MEMBERS)) - self._begun.keys() | self._ignored
         done = from_ranges(completion.completed(self._context), MAX_MEMBERS)
         return replace(
-            self._totals,
+            totals,
             attempts=attempts,
             ignored=to_ranges(sorted(ignored)),
             completed=to_ranges([rank for rank in done if rank not in self._begun], MAX_RANGES),
@@ -99,40 +99,21 @@ class Repairs:
             cause=cause,
         )
 
-    def _begin(self, rule: FailureRule, cause: Cause, group: Group) -> None:
-        rank = cause.rank
-        first = (rank - group.first_rank) // group.completions * group.completions + group.first_rank
-        job = group.first_job + (rank - group.first_rank) // group.completions
-        counts = self.jobs.get(job, NO_RESTARTS)
-        if rule.action is FailureAction.IGNORE:
-            self._ignored.add(rank)
-        elif rule.action is FailureAction.RESTART_MEMBER:
-            self._begin_again((rank,), cause, self._wait(rule, job))
-            if rule.per_job is not None:
-                self.jobs[job] = replace(counts, failures=counts.failures + 1)
-        else:
-            self._begin_again(range(first, first + group.completions), cause)
-            self._ignored.difference_update(range(first, first + group.completions))
-            charged = counts.counted + rule.counted
-            self.jobs[job] = replace(counts, restarts=counts.restarts + 1, counted=charged, failures=0)
-
     def _wait(self, rule: FailureRule, job: int) -> float | None:
         """Seconds that the rule lets a member of that job wait, by the failures before this decision."""
-        before = restarts_of(self._context.record.job_restarts).get(job, NO_RESTARTS).failures
-        return None if rule.backoff is None else rule.backoff.delay(before + 1)
+        failures = self._before.get(job, NO_RESTARTS).failures
+        return None if rule.backoff is None else rule.backoff.delay(failures + 1)
 
-    def _begin_again(self, ranks: Iterable[int], cause: Cause, seconds: float | None = None) -> None:
-        """One attempt for all of them, the next one of each."""
+    def _begin_again(self, ranks: Sequence[int], cause: Cause, seconds: float | None = None) -> None:
+        """Give all these ranks one attempt: the one after the newest of them."""
         record = self._context.record
-        lives = _lives(record.attempts)
-        attempt = 1 + max(lives.get(rank, (0, None))[0] for rank in ranks)
-        began = lives[cause.rank][1] if cause.rank in lives else record.epoch_at
-        worked = began is None or cause.at - began >= PROGRESS
-        wait = backoff.disrupted if cause.disruption else backoff.counted
+        attempt = 1 + max(self._lives.get(rank, (0, None))[0] for rank in ranks)
+        began = self._lives[cause.rank][1] if cause.rank in self._lives else record.epoch_at
         if seconds is None:
+            worked = began is None or cause.at - began >= PROGRESS
+            wait = backoff.disrupted if cause.disruption else backoff.counted
             seconds = wait(self._context.plan, 1 if worked else attempt, record.epoch, attempt)
-        for rank in ranks:
-            self._begun[rank] = attempt, self._context.now + seconds
+        self._begun |= dict.fromkeys(ranks, (attempt, self._context.now + seconds))
 
 
 def fits(attempts: tuple[Attempts, ...], jobs: tuple[JobRestarts, ...]) -> bool:
@@ -162,10 +143,9 @@ def held_back(context: Context) -> frozenset[int]:
         for rank in from_ranges(each.ranks, context.plan.size)
     }
     whole = {group.name: group for group in context.plan.groups if _by_job(context.plan, group)}
-    for pod in context.tally.previous.values():
+    for pod in context.tally.older.values():
         if pod.live and (group := whole.get(pod.group)):
-            first = group.first_rank + pod.job * group.completions
-            waiting.update(range(first, first + group.completions))
+            waiting.update(group.ranks_of(pod.job))
         elif pod.live:
             waiting.add(pod.rank)
     return frozenset(waiting)
@@ -173,12 +153,6 @@ def held_back(context: Context) -> frozenset[int]:
 
 def _by_job(plan: Plan, group: Group) -> bool:
     return any(rule.action is FailureAction.RESTART_JOB for rule in plan.failures.of_group(group.name))
-
-
-def job_index(context: Context, rank: int) -> int | None:
-    """The index of that rank's job among the jobs of all groups."""
-    group = context.plan.group_of(rank)
-    return None if group is None else group.first_job + (rank - group.first_rank) // group.completions
 
 
 @lru_cache(maxsize=64)

@@ -2,13 +2,19 @@
 
 The reasons are a closed set, so that the status and the series of an experiment stay bounded: whatever else a container
 or the platform names is counted as ``Other``.
+
+A gang whose members gave up waiting is charged by the row of the cause that kept it. A restart for a cause of the
+*user* (a program that never calls the coordinator, an image that does not exist) uses one unit of
+``restartPolicy.backoffLimit``. One for a cause of the *platform* (no node, a queue, a node that is cut off, a process
+that is frozen) is a disruption: it costs nothing of the budget (``failures.disruptions``). Causes without a charge end
+a member by themselves (a crash, an eviction), or follow from another one.
 """
 
 from typing import Final
 
 from muster.api.restart_counts import MAX_RESTART_REASONS, RestartReason
-from muster.state.policies.failures.cost.charged import TO_THE_PLATFORM, TO_THE_USER
-from muster.state.policies.failures.culprit import REASON as RANK_FAILED
+from muster.state.facts.causes.table import CAUSES
+from muster.state.facts.failure_cause import RANK_FAILED
 from muster.state.policies.queueing import queue
 from muster.state.policies.request import REASON as REQUESTED
 from muster.state.vocabulary.clocks import CLOCKS
@@ -18,6 +24,13 @@ from muster.state.vocabulary.rules import ClockName
 OTHER: Final = "Other"
 ALTERED: Final = "PodAltered"
 """Of a pod that ended after its label or owner reference was changed."""
+
+COORDINATOR_LOST: Final = "CoordinatorLost"
+NODE_NOT_READY: Final = "NodeNotReady"
+
+_CHARGES: Final = tuple(each.charge for each in CAUSES if each.charge)
+TO_THE_PLATFORM: Final = tuple(dict.fromkeys(each.reason for each in _CHARGES if each.platform))
+TO_THE_USER: Final = tuple(dict.fromkeys(each.reason for each in _CHARGES if not each.platform))
 
 CRASHED: Final = ("Error", "OOMKilled", "ContainerFailed")
 """The most frequent reasons of a container that failed (kubernetes: pkg/kubelet)."""
@@ -42,7 +55,7 @@ CLOCKED: Final = tuple(clock.reason for clock in CLOCKS if clock.name is not Clo
 """Reasons of the clocks that can restart a gang. (The clock over pods that end never does.)"""
 
 KNOWN: Final = tuple(dict.fromkeys((*TO_THE_PLATFORM, *TO_THE_USER)))
-"""What gangs were known to wait for when they ended (``failures.cost.charged``)."""
+"""What gangs were known to wait for when they ended."""
 
 REASONS: Final = tuple(
     dict.fromkeys((*CRASHED, RANK_FAILED, *DISRUPTED, *CLOCKED, *KNOWN, REQUESTED, *queue.LOST, OTHER))

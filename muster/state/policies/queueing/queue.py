@@ -21,7 +21,8 @@ from typing import Final
 
 from muster.api.names import QUEUE_LABEL
 from muster.state.facts.admission import DEACTIVATED, UNAVAILABLE, admits, applies, said, workload_of
-from muster.state.facts.context import Context, Requeue
+from muster.state.facts.context import Context
+from muster.state.policies.verdicts import Requeue
 from muster.state.vocabulary.actions import ReadAdmission
 from muster.state.vocabulary.record import Cause, Phase
 from muster.state.vocabulary.workload import ADMITTED, FINISHED

@@ -12,11 +12,13 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 
 from muster.state.facts import older_pods
-from muster.state.facts.context import Context, Fail
+from muster.state.facts.context import Context
 from muster.state.facts.failure_cause import cause_of, final, was_deleted
 from muster.state.facts.sentences import blocking, sentence
+from muster.state.policies import restart
 from muster.state.policies.ending import success
-from muster.state.policies.failures import failure, known, recurrence
+from muster.state.policies.failures import known, recurrence
+from muster.state.policies.verdicts import Fail
 from muster.state.policies.watched import ends, obstacles
 from muster.state.policies.watched.ends import End
 from muster.state.view.own.own_state import OwnState, Said
@@ -130,7 +132,7 @@ def _first_failure(context: Context) -> tuple[Cause | None, float | None]:
     """The first failure of a member, or when a deleted member's end is one, where nothing is said of it until then."""
     tally = context.tally
     if tally.failed or tally.disrupted:
-        cause = failure.first_cause(context)
+        cause = restart.first_cause(context)
         pod = tally.members.get(cause.rank) if cause is not None else None
     else:  # its controller may have removed the pod meanwhile
         removed = (each for each in tally.gone.values() if each.failed and was_deleted(each))

@@ -35,7 +35,7 @@ def counts_from(context: Context, pod: Pod) -> float:
     return at + SAID_WITHIN if 0.0 < at <= context.now else 0.0  # not by a clock that is ahead
 
 
-def absent(context: Context) -> int:
+def without_pod(context: Context) -> int:
     """How many members have no pod, without those that wait for their turn."""
     plan = context.plan
     return max(0, plan.size - context.tally.pods - gates.held_back(context))

@@ -60,15 +60,3 @@ class PlaceGroup(NamedTuple):
     ranks: tuple[int, ...]
     place: str
     answers: bool = True
-
-    @property
-    def each(self) -> str:
-        """What each rank of it does: ``in next (data.py:41)``, ``no response (last seen in next (data.py:41))``."""
-        return self.place if self.answers else f"no response (last seen {self.place})"
-
-    @property
-    def activity(self) -> str:
-        """``is in next (data.py:41)``, ``does not respond (last seen in next (data.py:41))``."""
-        if self.answers:
-            return f"{'is' if len(self.ranks) == 1 else 'are'} {self.place}"
-        return f"{'does' if len(self.ranks) == 1 else 'do'} not respond (last seen {self.place})"

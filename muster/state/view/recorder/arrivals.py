@@ -28,7 +28,6 @@ from typing import NamedTuple
 import msgspec
 
 from muster.api.collectives import beat_interval
-from muster.api.values.rank_ranges import to_ranges
 from muster.state.view.recorder.report import CollectiveReport, Share
 from muster.state.view.turns import A_TURN, Turns, at_once
 from muster.state.vocabulary.wall_time import WallTime
@@ -44,7 +43,6 @@ SAMPLES = 60
 SAME = 0.8
 SHARE, NEAR, WINDOWS = 0.2, 0.1, 5
 SHOWN = 64
-SHOWN_GROUPS = 3
 JUDGED = 4096
 """Processes of windows that are judged in one look, about: groups have their turn at one of the next looks."""
 HOLDS = 120.0
@@ -102,6 +100,11 @@ class Arrivals(msgspec.Struct, frozen=True):
         """The processes that come last, by rank; one for each process."""
         found = {each.rank: each for window in self.windows.values() for each in window.last}
         return tuple(found[rank] for rank in sorted(found))
+
+    @property
+    def news(self) -> tuple[object, ...]:
+        """What a decision depends on: who comes last to the collectives of which groups."""
+        return tuple((each.rank, each.group) for each in self.last)
 
     @property
     def members(self) -> tuple[int, ...]:
@@ -212,23 +215,3 @@ def _since(share: Share, before: Share) -> _Span:
 
 def _sound(span: _Span) -> bool:
     return span.samples >= SAMPLES and 0 <= span.inside <= span.samples and span.elsewhere >= 0
-
-
-def who(arrivals: Arrivals) -> str:
-    """``rank 1 comes last to the collectives of default_pg``; empty where none does.
-
-    It has no figures, so that it changes only with the ranks and their groups.
-    """
-    last = arrivals.last
-    if not last:
-        return ""
-    groups = tuple(dict.fromkeys(each.group for each in last))
-    of = ", ".join(groups[:SHOWN_GROUPS])
-    if (rest := len(groups) - SHOWN_GROUPS) > 0:
-        of += f" and of {rest} more groups"
-    if len(last) > 1:
-        ranks = to_ranges([each.rank for each in last], 80).replace(",", ", ")
-        return f"ranks {ranks} come last to the collectives of {of}"
-    one = last[0]
-    name = f"rank {one.rank}" if one.rank == one.member else f"process {one.rank} of rank {one.member}"
-    return f"{name} comes last to the collectives of {of}"

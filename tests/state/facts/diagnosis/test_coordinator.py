@@ -8,9 +8,11 @@ from muster.state.facts.causes.cause import MissingCause
 from muster.state.facts.causes.heard import serves
 from muster.state.facts.causes.table import Causes
 from muster.state.facts.context import Context
-from muster.state.facts.diagnosis.coordinator import given_up, hang_as_recorded, of_coordinator
+from muster.state.facts.diagnosis.coordinator import given_up, of_coordinator
 from muster.state.facts.diagnosis.diagnose import diagnose
 from muster.state.facts.diagnosis.finding import Diagnosis
+from muster.state.facts.diagnosis.hangs import as_recorded
+from muster.state.facts.hang import HUNG
 from muster.state.view.probe_result import LOST_AFTER
 from muster.state.view.roll import CoordinatorState, RankError, RankState, RollAnswer
 from muster.state.vocabulary.coordinator import Coordinator, ProbeKind
@@ -269,12 +271,12 @@ def test_a_recorded_hang_names_the_first_rank_that_is_known_or_else_the_leader(
     known: Stuck | None, rank: int, what: str
 ) -> None:
     context = gang(now=recorded("Hung", SAID, stuck=known))
-    assert hang_as_recorded(context) == (rank, Diagnosis(Causes.HUNG, what, SAID))
+    assert as_recorded(context, HUNG) == {rank: Diagnosis(Causes.HUNG, what, SAID)}
     assert [(each.cause, each.ranks) for each in diagnose(context)] == [(Causes.HUNG, (rank,))]
 
 
 def test_no_hang_is_recorded_where_the_record_says_none_or_a_member_has_ended() -> None:
-    assert hang_as_recorded(gang()) is None
-    assert hang_as_recorded(gang(now=recorded("RanksMissing", "rank 2 is behind"))) is None
+    assert as_recorded(gang(), HUNG) == {}
+    assert as_recorded(gang(now=recorded("RanksMissing", "rank 2 is behind")), HUNG) == {}
     over = gang(now=recorded("Hung", "last step 9"), first=pod(0, phase=PodPhase.SUCCEEDED, ready=False))
-    assert hang_as_recorded(over) is None
+    assert as_recorded(over, HUNG) == {}

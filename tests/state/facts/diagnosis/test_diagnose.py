@@ -6,8 +6,9 @@ import pytest
 
 from muster.state.facts.causes.table import Causes
 from muster.state.facts.context import Context
-from muster.state.facts.diagnosis.diagnose import diagnose, of_hang
+from muster.state.facts.diagnosis.diagnose import diagnose
 from muster.state.facts.diagnosis.finding import Finding, sentence
+from muster.state.facts.diagnosis.hangs import diagnoses
 from muster.state.view.progress import BEHIND_SECONDS, HANG_SECONDS, StepReport
 from muster.state.view.roll import CoordinatorState, RankState, RollAnswer
 from muster.state.vocabulary.coordinator import ProbeKind
@@ -197,7 +198,7 @@ def reporting(*steps: int, seconds: float = HANG_SECONDS) -> Context:
 def test_the_ranks_behind_hold_the_gang_up_or_else_all_that_report(
     steps: tuple[int, ...], most: int, found: dict[int, str]
 ) -> None:
-    hanging = of_hang(reporting(*steps), most)
+    hanging = diagnoses(reporting(*steps), most)
     assert {rank: each.what for rank, each in hanging.items()} == found
     for each in hanging.values():
         assert each.cause is Causes.HUNG
@@ -206,5 +207,5 @@ def test_the_ranks_behind_hold_the_gang_up_or_else_all_that_report(
 
 
 def test_a_gang_that_gets_on_or_does_not_report_is_held_up_by_no_member() -> None:
-    assert of_hang(reporting(9, 9, 7, 9, seconds=BEHIND_SECONDS - 1), 4) == {}
-    assert of_hang(reporting(), 4) == {}
+    assert diagnoses(reporting(9, 9, 7, 9, seconds=BEHIND_SECONDS - 1), 4) == {}
+    assert diagnoses(reporting(), 4) == {}

@@ -5,8 +5,9 @@ from dataclasses import replace
 import pytest
 
 from muster.state.decide.machine import decide
-from muster.state.facts.context import Context, Succeed
+from muster.state.facts.context import Context
 from muster.state.policies.ending import success
+from muster.state.policies.verdicts import Succeed
 from muster.state.vocabulary.actions import StopPods
 from muster.state.vocabulary.group import Group
 from muster.state.vocabulary.pod import PodPhase

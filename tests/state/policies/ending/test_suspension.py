@@ -2,8 +2,9 @@
 
 import pytest
 
-from muster.state.facts.context import Context, Fail, Resume, Suspend
+from muster.state.facts.context import Context
 from muster.state.policies.ending import suspension
+from muster.state.policies.verdicts import Fail, Resume, Suspend
 from muster.state.vocabulary.record import Phase
 from muster.state.vocabulary.rules import ClockAction, ClockName
 from tests.builders import NOW, Clock, edited, plan, record, view

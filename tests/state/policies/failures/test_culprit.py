@@ -6,8 +6,10 @@ import pytest
 
 from muster.api.values.termination_message import words
 from muster.kinds.pytorch.operator import PYTORCH
-from muster.state.facts.context import Context, Fail, ReadFirst, Restart, Wait
-from muster.state.policies.failures import culprit, failure
+from muster.state.facts.context import Context
+from muster.state.policies import restart
+from muster.state.policies.failures import culprit
+from muster.state.policies.verdicts import Fail, ReadFirst, Restart, Wait
 from muster.state.view.engine_facts import LiveRead
 from muster.state.view.roll import RankError, RankState, RollAnswer
 from muster.state.vocabulary.pod import Exit, Pod, PodPhase
@@ -43,7 +45,7 @@ def case(
 
 
 def cause(context: Context) -> Cause:
-    verdict = failure.judge(context)
+    verdict = restart.judge(context)
     assert isinstance(verdict, Restart | Fail)
     assert verdict.cause is not None
     return verdict.cause
@@ -119,7 +121,7 @@ def test_an_exit_with_a_code_after_the_greeting_of_gloo_is_a_failure() -> None:
 def test_an_exception_that_says_a_peer_was_lost_is_a_consequence() -> None:
     lost = [ended(rank, 1, LOST_PEER) for rank in (0, 2, 3)]
     assert cause(case(*lost, ended(1, 1, "ValueError: loss is NaN"))).rank == 1
-    assert isinstance(failure.judge(case(*lost)), Wait)
+    assert isinstance(restart.judge(case(*lost)), Wait)
     pytorch: dict[str, Any] = {"survivor_text": PYTORCH.survivor_text, "culprits": PYTORCH.culprits}
     assert cause(case(*lost, ended(1, 1, "ValueError: loss is NaN"), **pytorch)).rank == 1
 
@@ -141,13 +143,13 @@ def test_a_killed_rank_is_no_survivor_whatever_it_says_last() -> None:
 
 
 def test_a_step_waits_for_what_a_lone_abort_is_a_consequence_of() -> None:
-    assert failure.judge(case(ended(0))) == Wait(NOW - 1 + culprit.WAIT)
+    assert restart.judge(case(ended(0))) == Wait(NOW - 1 + culprit.WAIT)
     assert cause(case(ended(0), now=NOW - 1 + culprit.WAIT)).rank == 0
 
 
 def test_a_step_waits_for_the_end_of_the_rank_that_is_named() -> None:
-    assert isinstance(failure.judge(case(ended(0, says=ALONE))), Wait)
-    assert not isinstance(failure.judge(case(ended(0, says=ALONE), ended(1))), Wait)
+    assert isinstance(restart.judge(case(ended(0, says=ALONE))), Wait)
+    assert not isinstance(restart.judge(case(ended(0, says=ALONE), ended(1))), Wait)
 
 
 def test_nothing_is_waited_for_once_all_have_ended_or_a_failure_of_its_own_is_seen() -> None:
@@ -161,7 +163,7 @@ def test_a_disruption_is_not_waited_for() -> None:
 
 @pytest.mark.parametrize("at", [NOW + 30, NOW - 30, 0.0])
 def test_a_wait_is_on_the_daemons_own_clock_whatever_that_of_the_node_says(at: float) -> None:
-    assert failure.judge(case(ended(0, at=at))) == Wait(NOW - 1 + culprit.WAIT)
+    assert restart.judge(case(ended(0, at=at))) == Wait(NOW - 1 + culprit.WAIT)
     assert cause(case(ended(0, at=at), now=NOW - 1 + culprit.WAIT)).rank == 0
 
 
@@ -182,4 +184,4 @@ def test_an_operator_whose_survivors_are_not_known_waits_for_nothing() -> None:
 
 
 def test_the_pods_are_read_from_the_live_api_before_the_wait() -> None:
-    assert isinstance(failure.judge(case(ended(0, resource_version=2))), ReadFirst)
+    assert isinstance(restart.judge(case(ended(0, resource_version=2))), ReadFirst)

@@ -14,9 +14,10 @@ import pytest
 from muster.api.manifest.experiment import parse_experiment
 from muster.api.values.termination_message import words
 from muster.kinds.experiments.planning import plan_of
-from muster.state.facts.context import Context, Fail
+from muster.state.facts.context import Context
 from muster.state.facts.sentences import sentence
 from muster.state.policies.failures import culprit, known, restart_reasons
+from muster.state.policies.verdicts import Fail
 from muster.state.view.engine_facts import Refusal
 from muster.state.view.progress import StepReport
 from muster.state.view.roll import CoordinatorState

@@ -10,6 +10,7 @@ from muster.api.restart_counts import MAX_PLACES
 from muster.state.facts.context import Context
 from muster.state.policies.failures import recurrence
 from muster.state.policies.failures.recurrence import REASON
+from muster.state.summary import ends
 from muster.state.view.progress import StepReport
 from muster.state.view.view import View
 from muster.state.vocabulary.coordinator import ProbeKind
@@ -456,7 +457,7 @@ def test_the_places_of_a_failure_are_bounded() -> None:
     assert row is not None
     assert (row.count, row.nodes) == (MAX_PLACES + 2, tuple(f"n{each}" for each in range(MAX_PLACES)))
     gang.look()
-    assert "n7 and others)" in recurrence.said(gang.kept)
+    assert "n7 and others)" in ends.recurring(gang.kept)
 
 
 def test_what_a_program_says_is_bounded() -> None:

@@ -324,4 +324,4 @@ def test_a_daemon_that_takes_over_finds_the_same_attempts(seen_before: bool) -> 
         fresh.view.change(None, each)
     fresh.view.remember(life.plan, life.kept, life.now)
     assert fresh.view.of(0).pods == 4
-    assert not fresh.view.of(0).previous
+    assert not fresh.view.of(0).older

@@ -4,40 +4,48 @@ from dataclasses import replace
 
 import pytest
 
-from muster.state.policies.failures.cost import backoff, budget
-from muster.state.vocabulary.record import Cause, RuleUse
+from muster.state.facts.context import Context
+from muster.state.policies import restart
+from muster.state.policies.failures import backoff
+from muster.state.summary import ends
+from muster.state.view.view import View
+from muster.state.vocabulary.record import Cause, Record, RuleUse
 from muster.state.vocabulary.rules import FailureAction, FailureRule
-from tests.builders import plan, record
+from tests.builders import NOW, plan, record
 
 CAUSE = Cause(0, "Error")
 
 
+def refusal(kept: Record, rule: FailureRule, cause: Cause) -> str:
+    """The message of the end where that rule is used up."""
+    of_rule = plan(rules=(rule,))
+    refused = restart.used_up(of_rule, kept, rule, cause)
+    assert refused is not None
+    return ends.worded(Context.at(of_rule, kept, View(), NOW), refused).message
+
+
 def test_a_rule_without_a_limit_leaves_no_trace() -> None:
-    kept = budget.charged(record(), counted=False, rule="")
-    assert kept == record()
+    kept = restart.charged(plan(), record(), CAUSE, counted=False)
+    assert (kept.rule_uses, kept.restarts) == ((), 0)
 
 
 def test_a_rule_of_limit_zero_never_applies() -> None:
     rule = FailureRule(FailureAction.RESTART_GANG, limit=0, name="never")
-    refused = budget.refused(plan(rules=(rule,)), record(), rule, CAUSE)
-    assert refused is not None
-    assert "limit of failure rule never reached (0)" in refused.message
+    assert "limit of failure rule never reached (0)" in refusal(record(), rule, CAUSE)
 
 
 @pytest.mark.parametrize("limit", [1, 2])
 def test_a_rule_that_is_used_up_says_how_often_it_has_applied(limit: int) -> None:
     rule = FailureRule(FailureAction.RESTART_GANG, limit=limit, name="oom")
     kept = record(rule_uses=(RuleUse("oom", limit),))
-    refused = budget.refused(plan(rules=(rule,)), kept, rule, Cause(0, "OOMKilled", rank=2, pod="p-2", exit_code=1))
-    assert refused is not None
-    assert refused.message == (
+    assert refusal(kept, rule, Cause(0, "OOMKilled", rank=2, pod="p-2", exit_code=1)) == (
         f"rank 2 (p-2) ended with exit code 1, OOMKilled; limit of failure rule oom reached ({limit})"
     )
 
 
 def test_a_rule_without_a_name_is_counted_by_its_number() -> None:
     rules = (FailureRule(FailureAction.FAIL_EXPERIMENT, reasons=("x",)), FailureRule(FailureAction.IGNORE, limit=1))
-    assert budget.limited(plan(rules=rules), rules[1]) == "2"
+    assert restart.limited(plan(rules=rules), rules[1]) == "2"
 
 
 def test_waits_without_jitter_are_the_steps_of_the_backoff() -> None:

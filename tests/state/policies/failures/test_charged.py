@@ -2,9 +2,8 @@
 
 from muster.state.facts.causes.table import CAUSES, Causes, counted
 from muster.state.policies.failures import restart_reasons
-from muster.state.policies.failures.cost import charged
-from muster.state.policies.failures.cost.charged import CHARGES
 
+CHARGES = {each: each.charge for each in CAUSES if each.charge}
 ENDS_OR_FOLLOWS = {
     Causes.OOM_KILLED, Causes.CRASHED, Causes.NODE_LOST, Causes.EVICTED, Causes.LOST,
     Causes.TERMINATING, Causes.HEARTBEAT_LOST, Causes.GIVEN_UP, Causes.HELD_BACK,
@@ -20,8 +19,8 @@ def test_every_cause_has_a_row_or_is_an_end_or_a_consequence() -> None:
 
 def test_a_reason_is_in_the_closed_set_and_says_who_is_charged() -> None:
     assert {row.reason for row in CHARGES.values()} <= set(restart_reasons.REASONS)
-    assert set(charged.TO_THE_PLATFORM) <= set(restart_reasons.DISRUPTED)
-    assert not set(charged.TO_THE_USER) & set(restart_reasons.BY_THE_PLATFORM)
+    assert set(restart_reasons.TO_THE_PLATFORM) <= set(restart_reasons.DISRUPTED)
+    assert not set(restart_reasons.TO_THE_USER) & set(restart_reasons.BY_THE_PLATFORM)
 
 
 def test_a_finer_cause_is_charged_as_the_wider_one_where_that_is_the_same_thing() -> None:

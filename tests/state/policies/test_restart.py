@@ -4,9 +4,11 @@ from typing import Any
 
 import pytest
 
-from muster.state.facts.context import Context, Fail, ReadFirst, Restart
+from muster.state.facts.context import Context
 from muster.state.facts.sentences import sentence
-from muster.state.policies.failures import failure
+from muster.state.policies import restart
+from muster.state.policies.verdicts import Fail, ReadFirst, Restart
+from muster.state.summary import ends
 from muster.state.view.engine_facts import LiveRead
 from muster.state.view.view import View
 from muster.state.vocabulary.pod import Exit, Pod, PodPhase
@@ -28,15 +30,15 @@ def case(*pods: Pod, lost: int = -1, limit: int = 3, looked: int | None = 1, **f
 
 
 def first(*pods: Pod, **facts: Any) -> Cause:
-    cause = failure.first_cause(case(*pods, **facts))
+    cause = restart.first_cause(case(*pods, **facts))
     assert cause is not None
     return cause
 
 
 def test_a_healthy_gang_has_no_cause() -> None:
     healthy = case(*(pod(rank) for rank in range(4)), scheduled_at=NOW)
-    assert failure.first_cause(healthy) is None
-    assert failure.judge(healthy) is None
+    assert restart.first_cause(healthy) is None
+    assert restart.judge(healthy) is None
 
 
 def test_the_earliest_failure_is_the_cause() -> None:
@@ -66,7 +68,7 @@ def test_the_earliest_disrupted_member_is_named() -> None:
 
 
 def test_an_announced_disruption_is_not_one_yet() -> None:
-    assert failure.first_cause(case(pod(2, disruption="Preempted"))) is None
+    assert restart.first_cause(case(pod(2, disruption="Preempted"))) is None
 
 
 def test_a_failure_goes_before_the_failure_of_a_deleted_pod() -> None:
@@ -92,7 +94,7 @@ def test_a_cause_is_of_the_records_epoch_and_of_now() -> None:
 
 
 def test_pods_of_older_epochs_are_no_cause() -> None:
-    assert failure.first_cause(case(crashed(0, epoch=0), epoch=1)) is None
+    assert restart.first_cause(case(crashed(0, epoch=0), epoch=1)) is None
 
 
 @pytest.mark.parametrize(("name", "which"), [("bug", "failure rule bug"), ("", "a failure rule")])
@@ -108,9 +110,9 @@ def test_a_rule_that_ends_the_experiment_is_named_before_the_failure(name: str, 
 
 def test_a_member_that_is_gone_counts_once_the_live_api_has_said_so() -> None:
     gone = Cause(1, "PodDeleted", "a member's pod is gone", NOW, disruption=True)
-    assert failure.first_cause(case(lost=1, epoch=1, scheduled_at=NOW)) == gone
-    assert failure.first_cause(case(lost=0, epoch=1, scheduled_at=NOW)) is None
-    assert failure.first_cause(case(epoch=1)) is None  # not complete: simply created again
+    assert restart.first_cause(case(lost=1, epoch=1, scheduled_at=NOW)) == gone
+    assert restart.first_cause(case(lost=0, epoch=1, scheduled_at=NOW)) is None
+    assert restart.first_cause(case(epoch=1)) is None  # not complete: simply created again
 
 
 def test_a_member_that_is_gone_is_named_with_the_pod_and_the_node_that_were_known() -> None:
@@ -118,25 +120,25 @@ def test_a_member_that_is_gone_is_named_with_the_pod_and_the_node_that_were_know
     seen = context.view
     assert isinstance(seen, View)
     seen.change(pod(2, epoch=1, node="node-b"), None)
-    cause = failure.first_cause(context)
+    cause = restart.first_cause(context)
     assert cause is not None
     assert (cause.rank, cause.node, cause.disruption) == (2, "node-b", True)
     assert sentence(cause) == f"rank 2 ({cause.pod}) ended (PodDeleted) on node node-b: the member's pod is gone"
     seen.engine.lost_ranks = (1,)  # what the live API says goes before what vanished here, which may be there
-    assert (cause := failure.first_cause(context)) is not None
+    assert (cause := restart.first_cause(context)) is not None
     assert (cause.rank, cause.node, cause.uid) == (1, "node-a", pod(1, epoch=1).uid)
 
 
 @pytest.mark.parametrize(("restarts", "limit", "restarted"), [(0, 1, True), (1, 2, True), (1, 1, False), (0, 0, False)])
 def test_the_budget_decides(restarts: int, limit: int, restarted: bool) -> None:
-    verdict = failure.judge(case(crashed(2), restarts=restarts, limit=limit))
+    verdict = restart.judge(case(crashed(2), restarts=restarts, limit=limit))
     assert isinstance(verdict, Restart if restarted else Fail)
     assert verdict.cause is not None
     assert verdict.cause.rank == 2
 
 
 def test_disruptions_need_no_budget() -> None:
-    verdict = failure.judge(case(pod(2, terminating=True), restarts=9, limit=0))
+    verdict = restart.judge(case(pod(2, terminating=True), restarts=9, limit=0))
     assert isinstance(verdict, Restart)
 
 
@@ -144,16 +146,16 @@ def test_disruptions_need_no_budget() -> None:
 def test_no_restart_is_charged_before_a_live_read(limit: int) -> None:
     """Of a preemption the cache may have missed the one event that tells of it."""
     broken = (crashed(1, resource_version=40), crashed(2, resource_version=50))
-    assert failure.judge(case(*broken, limit=limit, looked=None)) == ReadFirst()
-    assert failure.judge(case(*broken, limit=limit, looked=39)) == ReadFirst()
-    assert isinstance(failure.judge(case(*broken, limit=limit, looked=40)), Restart if limit else Fail)
+    assert restart.judge(case(*broken, limit=limit, looked=None)) == ReadFirst()
+    assert restart.judge(case(*broken, limit=limit, looked=39)) == ReadFirst()
+    assert isinstance(restart.judge(case(*broken, limit=limit, looked=40)), Restart if limit else Fail)
 
 
 def test_a_disruption_needs_no_live_read() -> None:
     """It costs nothing, whatever else has happened."""
-    assert isinstance(failure.judge(case(crashed(0), pod(2, terminating=True), looked=None)), ReadFirst)
-    assert isinstance(failure.judge(case(crashed(0), pod(2, terminating=True, disruption="X"), looked=None)), Restart)
-    assert isinstance(failure.judge(case(pod(2, terminating=True), looked=None)), Restart)
+    assert isinstance(restart.judge(case(crashed(0), pod(2, terminating=True), looked=None)), ReadFirst)
+    assert isinstance(restart.judge(case(crashed(0), pod(2, terminating=True, disruption="X"), looked=None)), Restart)
+    assert isinstance(restart.judge(case(pod(2, terminating=True), looked=None)), Restart)
 
 
 @pytest.mark.parametrize(
@@ -161,19 +163,22 @@ def test_a_disruption_needs_no_live_read() -> None:
 )
 def test_the_end_says_what_was_spent_and_on_what(limit: int, used: str) -> None:
     cause = Cause(0, "Error", "boom", NOW, pod="p-2", rank=2, exit_code=1)
-    verdict = failure.spend(case(limit=limit, restarts=limit), cause)
-    assert verdict == Fail("BackoffLimitExceeded", f"rank 2 (p-2) ended with exit code 1: boom; {used}", cause)
+    spent = case(limit=limit, restarts=limit)
+    verdict = restart.spend(spent, cause)
+    assert isinstance(verdict, Fail)
+    message = f"rank 2 (p-2) ended with exit code 1: boom; {used}"
+    assert ends.worded(spent, verdict) == Fail("BackoffLimitExceeded", message, cause)
 
 
 def test_survivors_of_a_member_that_is_gone_are_not_the_cause() -> None:
     """A daemon that was away while a member was preempted finds the others aborted and that one's pod gone."""
     aborted = [pod(rank, phase=PodPhase.FAILED, exit=Exit("main", 134, 6, "Error", "", NOW)) for rank in range(3)]
-    assert failure.first_cause(case(*aborted, scheduled_at=NOW)) is None
-    cause = failure.first_cause(case(*aborted, lost=0, scheduled_at=NOW))
+    assert restart.first_cause(case(*aborted, scheduled_at=NOW)) is None
+    cause = restart.first_cause(case(*aborted, lost=0, scheduled_at=NOW))
     assert cause is not None
     assert (cause.reason, cause.disruption) == ("PodDeleted", True)
     failed = pod(0, phase=PodPhase.FAILED, exit=Exit("main", 1, 0, "Error", "", NOW))
-    cause = failure.first_cause(case(failed, *aborted[1:], scheduled_at=NOW))
+    cause = restart.first_cause(case(failed, *aborted[1:], scheduled_at=NOW))
     assert cause is not None
     assert (cause.rank, cause.disruption) == (0, False)
 
@@ -192,7 +197,7 @@ def test_a_deleted_pod_that_has_ended_is_still_a_disruption() -> None:
     def ended(code: int, reason: str = "Error") -> Cause:
         killed = pod(3, terminating=True, phase=PodPhase.FAILED, exit=Exit("main", code, 0, reason, "", NOW))
         survivors = [pod(rank, phase=PodPhase.FAILED, exit=Exit("main", 134, 6, "Error", "", NOW)) for rank in range(3)]
-        cause = failure.first_cause(case(*survivors, killed, scheduled_at=NOW))
+        cause = restart.first_cause(case(*survivors, killed, scheduled_at=NOW))
         assert cause is not None
         return cause
 

@@ -3,7 +3,7 @@
 import pytest
 
 from muster.state.facts.context import Context
-from muster.state.policies.failures.cost import disruptions
+from muster.state.policies.failures import disruptions
 from muster.state.view.view import View
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.record import ConditionType, Phase

@@ -1,0 +1,49 @@
+"""One frame for every hang: the first detector that finds one fills it, and none does while a rank is at work."""
+
+import pytest
+
+from muster.state.facts import hang
+from muster.state.facts.context import Context
+from muster.state.view.progress import HANG_SECONDS, Progress
+from muster.state.view.recorder.collectives import Behind, Collectives, Late
+from muster.state.vocabulary.record import Phase
+from tests.builders import NOW, plan, pod, record, view, view_of
+
+LATE = Late(2, 2, 5, silent=False, waits="")
+
+
+def gang(*, phase: Phase = Phase.RUNNING, steps: bool = True, collectives: bool = True) -> Context:
+    """A gang of which rank 2 is late to a collective, and which has made no step for long enough."""
+    seen = view(*(pod(rank) for rank in range(4)))
+    context = Context.at(plan(), record(phase=phase, scheduled_at=NOW, assembled_at=NOW), seen, NOW + HANG_SECONDS)
+    if steps:
+        seen.progress = Progress(0, NOW + HANG_SECONDS, NOW, step=9, repeated=True)
+    if collectives:
+        behind = Behind("0", "default_pg", "all_reduce", 6, 3, 4, (LATE,))
+        seen.collectives = Collectives(0, NOW, NOW - 1, 3, 0.0, moved=True, behind=(behind,))
+    return context
+
+
+def test_collectives_go_before_steps_and_name_who_is_late() -> None:
+    found = hang.of(gang())
+    assert found is not None
+    assert found[:3] == (hang.COLLECTIVE_STUCK, (2,), NOW - 1)
+
+
+def test_steps_alone_are_a_hang_without_a_rank() -> None:
+    found = hang.of(gang(collectives=False))
+    assert found is not None
+    assert found[:3] == (hang.HUNG, (), NOW)
+
+
+@pytest.mark.parametrize("phase", [Phase.PENDING, Phase.ASSEMBLING, Phase.RESTARTING])
+def test_no_gang_hangs_that_does_not_run(phase: Phase) -> None:
+    assert hang.of(gang(phase=phase)) is None
+
+
+def test_a_late_rank_whose_pod_has_a_cause_of_its_own_is_no_hang_of_a_collective() -> None:
+    context = gang()
+    view_of(context).change(pod(2), pod(2, terminating=True))
+    found = hang.of(context)
+    assert found is not None
+    assert found.reason == hang.HUNG
