@@ -60,6 +60,14 @@ def test_a_member_that_is_done_has_arrived_too() -> None:
     assert assess(view(done), run=PASSIVE).arrived == 1
 
 
+@pytest.mark.parametrize("order", [(1, 2), (2, 1)])
+def test_members_that_one_obstacle_holds_are_named_once_in_whatever_order_they_came(order: tuple[int, int]) -> None:
+    waits = {"ready": False, "started": False, "phase": PodPhase.PENDING, "waiting_reason": "ImagePullBackOff"}
+    message = assess(view(*(pod(rank, **waits) for rank in order), *gang(1, 2)), run=PASSIVE).message
+    assert message.startswith("2/4 programs have started; ranks 1-2: ")
+    assert message.count("ranks 1-2") == 1
+
+
 def test_one_that_is_not_ready_is_named_with_its_reason() -> None:
     idle = pod(2, ready=False, started=False, phase=PodPhase.PENDING, waiting_reason="ImagePullBackOff")
     here = assess(view(idle, *gang(2)), run=PASSIVE)

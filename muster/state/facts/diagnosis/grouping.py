@@ -58,7 +58,7 @@ def _listed(context: Context, ranks: Iterable[int], total: int) -> Listed:
     shown = [f"{each.sentence} ({_first(context, each)})" for each in findings[:SHOWN]]
     rest = total - sum(each.count for each in findings[:SHOWN])
     said = "; ".join(shown) + (f"; and {rest} more" if rest > 0 else "")
-    return Listed(said, frozenset(each.ranks[0] for each in findings[:SHOWN]))
+    return Listed(said, frozenset(rank for each in findings[:SHOWN] for rank in each.ranks))
 
 
 def _first(context: Context, finding: Finding) -> str:
