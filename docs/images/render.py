@@ -1,7 +1,7 @@
 """The picture of the terminal in the README: ``python docs/images/render.py`` makes demo.svg of demo.txt.
 
 demo.txt is a recording of ``make demo 2>&1 | cat``, from which lines were removed and none was changed, but for the
-path of a log at the end of one line, and the ranks before log lines, which were written `[0]` then. The colors are those of the terminal.
+path of a log at the end of one line. The colors are those of the terminal.
 """
 
 import io
@@ -29,7 +29,8 @@ COLORS = (
     (r"\b(Pending|Assembling|Restarting) ", "yellow"),
     (r"\bFailed ", "red"),
     (r"missing ranks? \d", "bold red"),
-    (r"rank 2 \([^()]*\) ended with exit code 137 \(signal 9, SIGKILL\)", "bold red"),
+    (r"rank \d is in [^;]*", "bold red"),
+    (r"rank 2 \([^()]*\) ended with exit code 137 \(SIGKILL\)", "bold red"),
     (r"Stuck=True|Stuck  RanksMissing|reason=\"RanksMissing\"", "bold red"),
 )
 # Text keeps its place by its length in the picture, so any monospaced font will do and none is fetched.
