@@ -18,10 +18,11 @@ from muster.api.values.accelerators import Accelerators
 from muster.metrics.collector import Subject
 from muster.state.facts.accelerators import held
 from muster.state.facts.incidents.announcement import line
+from muster.state.facts.incidents.belief import faulty_nodes
 from muster.state.facts.incidents.places import Places
-from muster.state.facts.incidents.signs import Run, Sign, is_stuck, shows, signs_of
+from muster.state.facts.incidents.signs import MOST_MEMBERS, Run, Sign, is_stuck, shows, signs_of
 from muster.state.facts.incidents.storages import STORAGES, hangs, proven, storages_of, suspected
-from muster.state.facts.incidents.subjects import DEVICE
+from muster.state.facts.incidents.subjects import DEVICE, NODE
 from muster.state.facts.incidents.tracking import Tracking, following
 from muster.state.view.own.remark import Remark
 from muster.state.vocabulary.plan import Plan
@@ -117,7 +118,8 @@ class IncidentWatch:
             if number % (20 * SLICE) == 0:
                 await asyncio.sleep(0)
         signs = [sign for look in self._looks.values() for sign in look.signs]
-        in_use = await self._in_use({(sign.kind, sign.subject) for sign in signs if sign.kind in _SHARED}, seen, now)
+        shared = {(sign.kind, sign.subject) for sign in signs if sign.kind in _SHARED}
+        in_use = await self._in_use(shared, faulty_nodes(signs), seen, now)
         steps = following(self.tracking, signs, now, self._places(), in_use)
         while True:
             try:
@@ -150,9 +152,12 @@ class IncidentWatch:
         return not 0 <= now - seen.at < FRESH
 
     async def _in_use(
-        self, shared: set[tuple[str, str]], seen: Mapping[str, Subject], now: float
+        self, shared: set[tuple[str, str]], faulty: Counter[str], seen: Mapping[str, Subject], now: float
     ) -> set[tuple[str, str]]:
-        """Return the devices that a healthy run uses, and the storages over which no gang is proven to hang."""
+        """Return what healthy runs use: devices, storages over which no gang is proven to hang, and nodes.
+
+        ``faulty`` has the runs that fail on a node; it is in use if as many healthy runs are on it.
+        """
         storages = {each for each in shared if each[0] in STORAGES}
         hung = []
         for number, subject in enumerate(seen.values() if storages else (), 1):
@@ -162,9 +167,9 @@ class IncidentWatch:
                 await asyncio.sleep(0)
         suspects, devices = suspected(hung).keys(), shared - storages
         found: set[tuple[str, str]] = set()
-        well, others = Counter[tuple[str, str]](), False
+        well, others, beside = Counter[tuple[str, str]](), False, Counter[str]()
         left = iter(self._subjects())
-        while (suspects or devices - found) and (batch := list(islice(left, SLICE))):
+        while (suspects or devices - found or faulty) and (batch := list(islice(left, SLICE))):
             for each in batch:
                 if each.record.phase is Phase.RUNNING and not shows(each.record, each.view, now):
                     with contextlib.suppress(Exception):  # one that cannot be read shows nothing
@@ -172,7 +177,10 @@ class IncidentWatch:
                         uses = suspects & storages_of(each.plan)
                         well.update(uses)
                         others = others or not uses
+                        members = islice(each.at(now).tally.members.values(), MOST_MEMBERS) if faulty else ()
+                        beside.update({pod.node for pod in members} & faulty.keys())
             await asyncio.sleep(0)
+        found |= {(NODE, node) for node, runs in faulty.items() if beside[node] >= runs}
         return found | (storages - proven(hung, well, others=others))
 
     def _count(self, subject: Subject, spent: float) -> None:

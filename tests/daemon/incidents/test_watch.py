@@ -244,6 +244,32 @@ async def test_want_of_a_device_is_no_incident_while_a_run_that_is_well_holds_it
     assert len(world.watch.tracking.shown) == shown
 
 
+def crashed(world: World, n: int) -> Subject:
+    """Return a run whose program has just crashed on node n7: the program or the node may be the reason."""
+    crash = Cause(0, "Error", "", NOW, exit_code=139, rank=0, node="n7")
+    return replace(world.run(n), record=record(phase=Phase.RESTARTING, epoch=1, cause=crash), view=view())
+
+
+@pytest.mark.parametrize(("healthy", "node", "shown"), [(0, "n7", 1), (4, "n7", 0), (3, "n7", 1), (9, "n1", 1)])
+async def test_crashes_prove_nothing_of_a_node_on_which_as_many_runs_are_well(
+    healthy: int, node: str, shown: int
+) -> None:
+    world = World(0)
+    well = record(phase=Phase.RUNNING)
+    world.runs = [crashed(world, n) for n in range(4)]
+    world.runs += [replace(world.run(n), record=well, view=view(pod(node=node))) for n in range(4, 4 + healthy)]
+    await world.looks(5)
+    assert len(world.watch.tracking.shown) == shown
+
+
+async def test_a_node_that_kubernetes_reports_is_named_whatever_runs_are_well_on_it() -> None:
+    world = World(4)
+    well = record(phase=Phase.RUNNING)
+    world.runs += [replace(world.run(n), record=well, view=view(pod(node="n7"))) for n in range(4, 12)]
+    await world.looks(5)
+    assert [str(each.key.subject) for each in world.watch.tracking.shown] == ["n7"]
+
+
 async def test_a_standby_has_none() -> None:
     world = World(4)
     await world.looks(5)

@@ -9,9 +9,11 @@ more:
   nodes within minutes, and in two namespaces.
 - **The program may be the reason as well** (``Sign.weak``): a crash, a hang. Such signs are one subject's where several
   namespaces have them together: four runs on one node, five gangs that hang over one storage, five images that a
-  registry refuses.
+  registry refuses. They prove nothing of a node on which as many runs are well (``faulty_nodes``): on the only node of
+  a cluster every failure is on that node.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
@@ -79,6 +81,13 @@ def believed(key: tuple[str, str], runs: Mapping[Run, list[Sign]]) -> bool:
     if sure and (len(firm) == len(signs) or len({sign.run for sign in firm}) >= FIRM):
         return True
     return len(firm) < len(signs) and _together(signs, WEAK[NODE])
+
+
+def faulty_nodes(signs: Iterable[Sign]) -> Counter[str]:
+    """Return the nodes that runs enough show by weak signs alone, with the number of these runs."""
+    runs = {(sign.subject, sign.run) for sign in signs if sign.kind == NODE and sign.weak}
+    counts = Counter(node for node, _ in runs)
+    return Counter({node: count for node, count in counts.items() if count >= WEAK[NODE].runs})
 
 
 def _of_registry(signs: list[Sign]) -> bool:
