@@ -40,7 +40,7 @@ asyncio.run(main())
 
 
 async def musterd() -> float:
-    """Megabytes of the daemon's process."""
+    """Return megabytes of the daemon's process."""
     token = secrets.token_urlsafe(32)
     api = ApiServer(None, token=token)
     with tempfile.TemporaryDirectory() as directory:
@@ -85,13 +85,13 @@ async def _ready(log: asyncio.StreamReader) -> None:
 
 
 def peer() -> float:
-    """Megabytes of a process with the ordinary client."""
+    """Return megabytes of a process with the ordinary client."""
     done = subprocess.run([sys.executable, "-c", OPEN_CLIENT], capture_output=True, text=True, check=True, timeout=60)
     return _resident(done.stdout)
 
 
 def _resident(status: str) -> float:
-    """VmRSS of /proc/<pid>/status, in megabytes."""
+    """Return VmRSS of /proc/<pid>/status, in megabytes."""
     line = next(line for line in status.splitlines() if line.startswith("VmRSS:"))
     return int(line.split()[1]) / 1024
 

@@ -1,4 +1,4 @@
-"""What reporter, recorder and watch of places cost a training program, beside the same program without them.
+"""The cost of reporter, recorder and watch of places for a training program, beside the same program without them.
 
 Both run at the same time, several of each, at 10 steps a second; a step does nothing but a collective of one process,
 so that what is measured is what Muster adds. All CPU time of the process counts, of every thread, in user and kernel.
@@ -70,7 +70,7 @@ def collective():
 
 
 def run() -> list[Result]:
-    """Measure each framework that is there."""
+    """Measure each framework that is installed."""
     pythons = {"jax": Path(sys.executable), "pytorch": python_of(CURRENT_TORCH)}
     parts = {"jax": "reporter and watch of places", "pytorch": "reporter and recorder"}
     results: list[Result] = []
@@ -87,7 +87,7 @@ def run() -> list[Result]:
 
 
 def _measured(framework: str, python: Path) -> tuple[tuple[float, float], tuple[float, float]]:
-    """CPU seconds a step, and CPU seconds a second: medians of the processes with, and of those without."""
+    """Return CPU seconds a step, and CPU seconds a second: medians of the processes with, and of those without."""
     with tempfile.TemporaryDirectory() as folder:
         for name, code in ((FILE, CODE), (RECORDER_FILE, RECORDER_CODE), (WATCH_FILE, WATCH_CODE)):
             (Path(folder) / name).write_text(code)
@@ -106,7 +106,7 @@ def _measured(framework: str, python: Path) -> tuple[tuple[float, float], tuple[
 
 
 def _started(framework: str, python: Path, mounted: str) -> "subprocess.Popen[str]":
-    """One process; ``mounted`` is where the files of assist are, or empty."""
+    """Start one process; ``mounted`` is where the files of assist are, or empty."""
     environ = {name: value for name, value in os.environ.items() if not name.startswith("MUSTER_")} | {
         "STORE": f"127.0.0.1:{free_port()}",
         "WITH": "1" if mounted else "",

@@ -84,7 +84,7 @@ spec:
 async def seconds(
     *command: str, environment: dict[str, str], where: Path, runs: int = RUNS, expected: int = 0
 ) -> float:
-    """The least CPU time, user and system, of a command with all processes that it waits for."""
+    """Return the least CPU time, user and system, of a command with all processes that it waits for."""
     spent = []
     for _ in range(runs + 1):
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -137,7 +137,7 @@ async def measured() -> list[Result]:
 
 
 async def _diagnosis(api: ApiServer, environment: dict[str, str], where: Path, start: float) -> list[Result]:
-    """CPU time and memory of ``muster diagnose`` in a crowded namespace."""
+    """Return CPU time and memory of ``muster diagnose`` in a crowded namespace."""
     _apply(api, "apiextensions.k8s.io/v1", "customresourcedefinitions", reduced_crd(JOBSET))
     template = {"spec": {"completions": RANKS, "parallelism": RANKS, "completionMode": "Indexed"}}
     spec = {"replicatedJobs": [{"name": "w", "replicas": 1, "template": template}]}

@@ -1,4 +1,4 @@
-"""What a decision costs: CPU of one ``decide``, for a gang of 8 and for one of 10,000.
+"""The cost of a decision: CPU of one ``decide``, for a gang of 8 and for one of 10,000.
 
 The view is updated as pods change, so a decision reads counts and a few members, and should cost the same for both
 gangs. The peer does what a level-triggered controller commonly does: it reads every pod each time.
@@ -24,7 +24,7 @@ ROUNDS = 15
 BUDGET = 100.0
 """Microseconds, on an idle machine."""
 RATIO_BUDGET = 1.5
-"""How many times the cost for 8 members the cost for 10,000 may be."""
+"""Limit of the cost for 10,000 members, as a multiple of that for 8."""
 PEER = "a decide that walks all pods"
 BEGAN = 1_800_000_000.0
 LAST = 5
@@ -56,7 +56,7 @@ class Scene:
 
 
 def running(size: int) -> Scene:
-    """All ranks have arrived."""
+    """Return a scene in which all ranks have arrived."""
     plan = gang(size)
     pods = [pod(plan, rank) for rank in range(size)]
     scene = _settled(plan, seen(pods, roll(size, BEGAN)), pods)
@@ -65,7 +65,7 @@ def running(size: int) -> Scene:
 
 
 def assembling(size: int) -> Scene:
-    """All ranks but one have arrived; the pod of that one is scheduled and does not start."""
+    """Return a scene in which all ranks but one have arrived; the pod of that one is scheduled and does not start."""
     plan = gang(size)
     pods = [pod(plan, rank, started=rank != LAST) for rank in range(size)]
     scene = _settled(plan, seen(pods, roll(size, BEGAN, absent=frozenset({LAST}))), pods)
@@ -74,7 +74,7 @@ def assembling(size: int) -> Scene:
 
 
 def launching(size: int) -> Scene:
-    """All pods but one exist; the decision creates that one.
+    """Return a scene in which all pods but one exist; the decision creates that one.
 
     Only in this state does a decision look for absent pods among all ranks: once per wave of creates, and each create
     costs the daemon far more.
@@ -97,7 +97,7 @@ def _settled(plan: Plan, view: View, pods: list[Pod]) -> Scene:
 
 
 def naive(scene: Scene) -> tuple[int, int, int, int, list[int]]:
-    """The counts that a decision needs, from all pods: the least that a decision without a view costs."""
+    """Return the counts that a decision needs, from all pods: the least that a decision without a view costs."""
     plan, pods = scene.plan, scene.pods
     scheduled = started = ready = succeeded = 0
     failed: list[int] = []
@@ -141,7 +141,7 @@ def run() -> list[Result]:
 
 
 def _costs(works: Sequence[Callable[[], object]], times: Sequence[int]) -> list[float]:
-    """Microseconds of CPU per call of each function, the best of many short rounds.
+    """Return microseconds of CPU per call of each function, the best of many short rounds.
 
     The functions take turns, so that a busy machine slows all of them alike and their ratio stays true.
     """

@@ -1,4 +1,4 @@
-"""What a watch costs: CPU per event and memory per pod. The peer is kubernetes_asyncio, measured in the same run.
+"""The cost of a watch: CPU per event and memory per pod. The peer is kubernetes_asyncio, measured in the same run.
 
 CPU time and not wall time, because the machine is shared. Each figure comes from a process of its own, so that no
 measurement inherits the heap of another, and is the best of several rounds. ``python -m benchmarks.decode NAME`` prints
@@ -34,7 +34,7 @@ EVENTS, TRACKED, LISTED = 500, 20_000, 10_000
 
 
 def event_ours() -> float:
-    """Microseconds per event: line to Store."""
+    """Return microseconds per event: line to Store."""
     lines = [line(number, number + 1) for number in range(EVENTS)]
 
     def work() -> None:
@@ -48,7 +48,7 @@ def event_ours() -> float:
 
 
 def memory_ours() -> float:
-    """Bytes of resident memory per pod in a Store."""
+    """Return bytes of resident memory per pod in a Store."""
     store: Store[Any] = Store()
     store.put(_decoded(0), 1)
     before = resident()
@@ -58,7 +58,7 @@ def memory_ours() -> float:
 
 
 def list_ours() -> float:
-    """Microseconds per pod of a paged list, HTTP included."""
+    """Return microseconds per pod of a paged list, HTTP included."""
 
     async def work(connection: Connection) -> None:
         store: Store[Any] = Store()
@@ -70,7 +70,7 @@ def list_ours() -> float:
 
 
 def watch_ours() -> float:
-    """Microseconds per event of a watch, HTTP included."""
+    """Return microseconds per event of a watch, HTTP included."""
 
     async def work(connection: Connection) -> None:
         store: Store[Any] = Store()

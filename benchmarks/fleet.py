@@ -68,7 +68,7 @@ class Measured:
 
 @contextmanager
 def _server(size: Size) -> Iterator[tuple[str, IO[str]]]:
-    """The cluster in a process of its own: its URL, and the pipe that orders its events."""
+    """Yield the cluster in a process of its own: its URL, and the pipe that orders its events."""
     command = [sys.executable, "-m", "benchmarks.servers.fleet_server", str(size.pods), str(size.gang)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdin is not None
@@ -116,7 +116,7 @@ class Fleet:
 
     @property
     def events(self) -> int:
-        """Events received since the list."""
+        """Return events received since the list."""
         return self.caches.pods_version - self._listed
 
     async def until(self, condition: Callable[[], bool]) -> None:
@@ -131,7 +131,7 @@ class Fleet:
         """Decide nothing."""
 
     def failed(self, _uid: str, error: Exception) -> float | None:
-        """Never called: no step fails here."""
+        """Return None: no step fails here."""
         raise error
 
     def _advanced(self) -> None:
@@ -175,7 +175,7 @@ async def measure(size: Size) -> Measured:
 
 
 def highest() -> float:
-    """Peak resident memory in megabytes. ``ru_maxrss`` would include the parent's memory from before exec."""
+    """Return peak resident memory in megabytes. ``ru_maxrss`` would include the parent's memory from before exec."""
     status = Path("/proc/self/status").read_text()
     line = next(line for line in status.splitlines() if line.startswith("VmHWM:"))
     return int(line.split()[1]) / 1024

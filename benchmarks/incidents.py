@@ -59,16 +59,16 @@ class Fleet:
 
     @staticmethod
     def _on(node: str) -> View:
-        """A rank on a node that is lost."""
+        """Return a view with a rank on a node that is lost."""
         return seen([pod(gang(RANKS), 0).__replace__(node=node, ready=False, cut_off=True)], None)
 
     async def look(self) -> None:
-        """One look, at once after the one before: no diagnosis is old."""
+        """Look once, at once after the one before: no diagnosis is old."""
         self.now += 1e-3
         await self.watch.look()
 
     async def diagnose(self) -> None:
-        """One look at runs that were not diagnosed before."""
+        """Look once at runs that were not diagnosed before."""
         self.watch.stand_by()
         await self.look()
 

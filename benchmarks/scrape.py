@@ -43,19 +43,19 @@ PEER = "prometheus_client.generate_latest"
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """Seconds of CPU: of the look, which holds up the event loop, and of writing it, compressed as Prometheus asks."""
+    """Seconds of CPU: of the look, which blocks the event loop, and of writing it, compressed as Prometheus asks."""
 
     look: float
     write: float
 
     @property
     def total(self) -> float:
-        """Of the whole scrape."""
+        """Return the seconds of the whole scrape."""
         return self.look + self.write
 
 
 def subjects(running: int, finished: int, troubled: int) -> list[Subject]:
-    """The experiments of a large fleet, each with names of its own; the last ones that run are in trouble."""
+    """Return the experiments of a large fleet, each with names of its own; the last ones that run are in trouble."""
     plan = _holding(gang(SIZE))
     plans = [replace(plan, clocks=tuple(clock for clock in plan.clocks if clock.name in names)) for names in _CLOCKS]
     stuck = Condition(ConditionType.STUCK, True, "RanksMissing", "7/8 ranks arrived", 1, NOW)
@@ -100,13 +100,13 @@ def _holding(plan: Plan) -> Plan:
 
 
 def collector(running: int, finished: int = 0, troubled: int = 0) -> ExperimentCollector:
-    """What is scraped of them."""
+    """Return a collector of such experiments."""
     found = subjects(running, finished, troubled)
     return ExperimentCollector(lambda: found, lambda: NOW + 60, labels=("label_team",))
 
 
 def measure(experiments: ExperimentCollector, *, gzipped: bool = True) -> tuple[Measured, bytes]:
-    """The cheapest of several scrapes, and what it gave, which is not compressed."""
+    """Return the cheapest of several scrapes, and what it gave, which is not compressed."""
     found, body = [], b""
     for _ in range(ROUNDS):
         gc.collect()
@@ -117,7 +117,7 @@ def measure(experiments: ExperimentCollector, *, gzipped: bool = True) -> tuple[
 
 
 def timed(work: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> tuple[_T, float]:
-    """What it gives, and the seconds of CPU that it took."""
+    """Return the result of the work, and the seconds of CPU that it took."""
     began = time.process_time()
     return work(*args, **kwargs), time.process_time() - began
 
@@ -147,5 +147,5 @@ def run() -> list[Result]:
 
 
 def _running(body: bytes) -> int:
-    """How many experiments that run have series."""
+    """Return the number of experiments that run and have series."""
     return body.count(b"\nmuster_experiment_stuck{")

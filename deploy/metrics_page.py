@@ -26,7 +26,7 @@ label values begin at 0.
 
 
 def page() -> str:
-    """The whole document."""
+    """Return the whole document."""
     bounds = dict.fromkeys(row.buckets for section in SECTIONS for row in section.rows if row.buckets)
     named = {buckets: f"scale {number}" for number, buckets in enumerate(bounds, 1)}
     scales = [f"- {name}: {', '.join(f'{bound:g}' for bound in buckets)}" for buckets, name in named.items()]

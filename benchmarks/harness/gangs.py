@@ -16,7 +16,7 @@ UID = "0f8fad5b-d9cb-469f-a165-70867728950e"
 
 
 def gang(size: int) -> Plan:
-    """A JAX experiment with every clock set."""
+    """Return a JAX experiment with every clock set."""
     return Plan(
         uid=UID,
         namespace="lab",
@@ -30,7 +30,7 @@ def gang(size: int) -> Plan:
 
 
 def pod(plan: Plan, rank: int, *, version: int = 1, started: bool = True) -> Pod:
-    """A member's pod: scheduled, and running if it has ``started``."""
+    """Return a member's pod: scheduled, and running if it has ``started``."""
     member = plan.member(rank)
     assert member is not None
     return Pod(
@@ -60,7 +60,7 @@ def pod(plan: Plan, rank: int, *, version: int = 1, started: bool = True) -> Pod
 
 
 def seen(pods: list[Pod], answer: RollAnswer | None) -> View:
-    """The view of a launched epoch 0 with these pods."""
+    """Return the view of a launched epoch 0 with these pods."""
     view = View()
     view.engine.confirmed, view.engine.service = 0, True
     for each in pods:
@@ -71,7 +71,7 @@ def seen(pods: list[Pod], answer: RollAnswer | None) -> View:
 
 
 def roll(size: int, at: float, *, absent: frozenset[int] = frozenset()) -> RollAnswer:
-    """A serving coordinator's answer: all ranks connected, or all others waiting for the ``absent`` ranks."""
+    """Return a serving coordinator's answer: all ranks connected, or all others waiting for the ``absent`` ranks."""
     here = RankState.ARRIVED if absent else RankState.CONNECTED
     return RollAnswer(
         at=at,

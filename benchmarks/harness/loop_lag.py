@@ -1,4 +1,4 @@
-"""CPU of what the daemon does in slices, and how long that holds up the event loop.
+"""CPU of the daemon's work in slices, and the time for which it blocks the event loop.
 
 The loop's lag is how late a timer fires meanwhile, but at most the CPU that this process used meanwhile:
 the rest is due to other processes.
@@ -29,7 +29,7 @@ async def _beat(lags: list[float]) -> None:
 
 @contextmanager
 def _settled() -> Iterator[None]:
-    """The garbage collector as musterd sets it after its first lists."""
+    """Set the garbage collector as musterd does after its first lists."""
     before = gc.get_threshold()
     settle_memory()
     yield
@@ -46,7 +46,7 @@ class Cost(NamedTuple):
 
 
 def cost(work: Callable[[], Awaitable[object]]) -> Cost:
-    """What one time of the work costs."""
+    """Return the cost of one run of the work."""
     with _settled():
         return asyncio.run(_cost(work))
 
@@ -60,7 +60,7 @@ async def _cost(work: Callable[[], Awaitable[object]]) -> Cost:
         began = time.process_time()
         await work()
         spent.append(time.process_time() - began)
-        await asyncio.sleep(BEAT)  # the beat that the last piece of work held up
+        await asyncio.sleep(BEAT)  # the beat that the last piece of work blocked
         beating.cancel()
         late.append(sorted(lags)[int(len(lags) * 0.99)])
         longest.append(max(lags))

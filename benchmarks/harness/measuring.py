@@ -10,11 +10,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 ROUNDS = 3
-"""Of measurements that take seconds."""
+"""Rounds of measurements that take seconds."""
 
 
 def best_of(work: Callable[[], None], count: int, rounds: int) -> float:
-    """Microseconds of CPU per item of the best round. Use many short rounds: other processes slow most of them."""
+    """Return CPU microseconds per item of the best round. Use many short rounds: other processes slow most of them."""
     best = float("inf")
     gc.collect()
     for _ in range(rounds):
@@ -25,14 +25,14 @@ def best_of(work: Callable[[], None], count: int, rounds: int) -> float:
 
 
 def resident() -> int:
-    """Resident memory of this process, in bytes."""
+    """Return resident memory of this process, in bytes."""
     gc.collect()
     return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 @contextmanager
 def list_server(count: int) -> Iterator[str]:
-    """A list server in a process of its own; it ends when its stdin closes."""
+    """Yield a list server in a process of its own; it ends when its stdin closes."""
     command = [sys.executable, "-m", "benchmarks.servers.list_server", str(count)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None

@@ -13,7 +13,7 @@ _NUMBERS = frozenset({"value", "budget", "peer value", "ratio"})
 
 
 def table(results: Sequence[Result]) -> str:
-    """One line per result under one line of heads; numbers to the right, text to the left."""
+    """Return one line per result under one line of heads; numbers to the right, text to the left."""
     rows = [_HEADS, *(_cells(result) for result in results)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = (
@@ -46,14 +46,14 @@ def _cells(result: Result) -> tuple[str, ...]:
 
 
 def _ratio(result: Result) -> str:
-    """The peer's figure divided by ours."""
+    """Return the peer's figure divided by ours."""
     if result.peer_value is None or not result.value:
         return ""
     return f"{result.peer_value / result.value:.1f}x"
 
 
 def _number(value: float | None) -> str:
-    """Three significant digits and no exponent."""
+    """Return three significant digits and no exponent."""
     if value is None:
         return ""
     if value == int(value):

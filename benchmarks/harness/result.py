@@ -6,7 +6,7 @@ from typing import Self
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """``ok`` says whether ``value`` keeps the ``budget`` (True without one). ``peer`` was measured in the same run."""
+    """Result of a measurement. ``ok``: ``value`` keeps any ``budget``. ``peer`` was measured in the same run."""
 
     name: str
     value: float
@@ -26,5 +26,5 @@ class Result:
         peer: str = "",
         peer_value: float | None = None,
     ) -> Self:
-        """A figure compared with its budget."""
+        """Return a figure compared with its budget."""
         return cls(name, value, unit, budget, budget is None or value <= budget, peer, peer_value)

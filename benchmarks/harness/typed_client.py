@@ -10,7 +10,7 @@ EVENTS, TRACKED, LISTED = 10, 1_000, 500
 
 
 def event_typed() -> float:
-    """Microseconds per event: kubernetes_asyncio's Watch to V1Pod and a dict."""
+    """Return microseconds per event: kubernetes_asyncio's Watch to V1Pod and a dict."""
     from kubernetes_asyncio.watch import Watch
 
     lines = [line(number, number + 1).decode() for number in range(EVENTS)]
@@ -30,7 +30,7 @@ def event_typed() -> float:
 
 
 def memory_typed() -> float:
-    """Bytes of resident memory per V1Pod in a dict."""
+    """Return bytes of resident memory per V1Pod in a dict."""
     from kubernetes_asyncio.watch import Watch
 
     async def work() -> float:
@@ -46,7 +46,7 @@ def memory_typed() -> float:
 
 
 def list_typed() -> float:
-    """Microseconds per pod of kubernetes_asyncio's paged list of V1Pod."""
+    """Return microseconds per pod of kubernetes_asyncio's paged list of V1Pod."""
     from kubernetes_asyncio.client import ApiClient, Configuration, CoreV1Api
 
     async def work(url: str) -> float:
@@ -69,7 +69,7 @@ def list_typed() -> float:
 
 
 def watch_typed() -> float:
-    """Microseconds per event of kubernetes_asyncio's Watch, HTTP included."""
+    """Return microseconds per event of kubernetes_asyncio's Watch, HTTP included."""
     from kubernetes_asyncio.client import ApiClient, Configuration, CoreV1Api
     from kubernetes_asyncio.watch import Watch
 

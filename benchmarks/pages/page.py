@@ -28,17 +28,17 @@ class One:
     subject: Subject
 
     def subjects(self) -> tuple[Subject, ...]:
-        """It alone."""
+        """Return the one subject."""
         return (self.subject,)
 
     def find(self, namespace: str, name: str) -> Subject | None:
-        """It, if that is its name."""
+        """Return the subject, if that is its name."""
         plan = self.subject.plan
         return self.subject if (namespace, name) == (plan.namespace, plan.title) else None
 
 
 def large() -> Subject:
-    """Ten ranks of each thousand have not arrived, and of five of these the pod has not started."""
+    """Return a run without ten ranks of each thousand, five of these with a pod that has not started."""
     plan = gang(RANKS)
     absent = frozenset(rank for rank in range(RANKS) if rank % 1000 < 10)
     pods = [pod(plan, rank, started=rank not in absent or rank % 2 == 0) for rank in range(RANKS)]

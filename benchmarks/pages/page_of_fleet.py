@@ -1,7 +1,7 @@
-"""The page of 100,000 experiments, and its JSON listing: CPU of one answer, and how long it holds up the event loop.
+"""The page of 100,000 experiments, and its JSON listing: CPU of one answer, and how long it blocks the event loop.
 
-Both walk over all experiments in slices, between which the loop goes on. In the usual cluster 2,000 of them run with a
-missing rank, and the others have finished; in the worst one all of them run.
+Both walk over all experiments in slices, between which the loop continues. In the usual cluster 2,000 of them run with
+a missing rank, and the others have finished; in the worst one all of them run.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -29,7 +29,7 @@ class All:
     here: Sequence[Subject]
 
     def subjects(self) -> Sequence[Subject]:
-        """All of them."""
+        """Return all of them."""
         return self.here
 
     def find(self, namespace: str, name: str) -> Subject | None:

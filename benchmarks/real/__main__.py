@@ -27,7 +27,7 @@ from tests.tools.go_tool import CannotBuild
 OUT = Path(__file__).parents[1] / "real.json"
 ROUNDS = 3
 MORE = {"kube-controller-manager": ("--node-monitor-grace-period=300s",)}
-"""A stand-in for kubelets with thousands of pods may be late, and shall not lose its nodes for that."""
+"""Flags for simulated kubelets with thousands of pods, which may be late, and shall not lose their nodes for that."""
 WARM = Gangs(1, 100)
 ONE, MANY = Gangs(1, 1_000), Gangs(200, 8)
 START_RATIO = {ONE: 1.4, MANY: 3.0}
@@ -36,7 +36,7 @@ BARE = "bare create loop"
 
 
 def say(line: str) -> None:
-    """Progress."""
+    """Print progress."""
     print(line, file=sys.stderr, flush=True)
 
 
@@ -50,7 +50,7 @@ class Bench:
         self._sites = 0
 
     async def starts(self, gangs: Gangs) -> list[Result]:
-        """The rows of one size of gangs."""
+        """Return the rows of one size of gangs."""
         loops: list[Figures] = []
         with_services: list[Figures] = []
         ours: list[Figures] = []
@@ -69,14 +69,14 @@ class Bench:
         return results
 
     async def warm(self) -> None:
-        """A small start that is not counted: the first requests of each kind cost the servers more."""
+        """Make a small start that is not counted: the first requests of each kind cost the servers more."""
         async with site(self._built, self._namespace()) as here:
             await bare(here, WARM)
         async with site(self._built, self._namespace()) as here:
             await muster(here, WARM, restart=False)
 
     async def requests(self) -> list[Result]:
-        """The rows of single requests."""
+        """Return the rows of single requests."""
         async with site(self._built, self._namespace()) as here:
             return await requests.measure(here)
 
@@ -129,7 +129,7 @@ def _rows(gangs: Gangs, loops: list[Figures], with_services: list[Figures], ours
 
 
 async def measure(built: Ground, supervisor: Supervisor, only: list[str], rounds: int) -> list[Result]:
-    """Everything, or the parts that are named."""
+    """Measure everything, or the parts that are named."""
     bench = Bench(built, supervisor, rounds)
     results: list[Result] = []
     if "starts" in only:

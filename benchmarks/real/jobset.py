@@ -22,7 +22,7 @@ RESTART_LABEL = "jobset.sigs.k8s.io/restart-attempt"
 
 
 def body(name: str, members: int) -> Object:
-    """A JobSet that asks for what the experiments ask for."""
+    """Return a JobSet that asks for what the experiments ask for."""
     return jobset(
         name,
         members,
@@ -33,7 +33,7 @@ def body(name: str, members: int) -> Object:
 
 @asynccontextmanager
 async def controller(here: Site, supervisor: Supervisor, *, tuned: bool) -> AsyncIterator[None]:
-    """The JobSet controller runs; the controller manager has default or tuned limits."""
+    """Run the JobSet controller; the controller manager has default or tuned limits."""
     program = supervisor[MANAGER]
     kept = program.command
     async with held(here.ground, MANAGER):

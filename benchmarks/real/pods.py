@@ -49,7 +49,7 @@ class Watched:
         self._news = asyncio.Event()
 
     def sees(self, event: _Event, label: str) -> None:
-        """One event of the watch."""
+        """Count one event of the watch."""
         uid = event.object.metadata.uid
         if event.type == "ADDED":
             self.added += 1
@@ -63,7 +63,7 @@ class Watched:
         self._news.set()
 
     async def until(self, holds: Callable[["Watched"], bool], seconds: float = 900.0) -> float:
-        """The monotonic time at which it held. Raises TimeoutError with what was seen."""
+        """Return the monotonic time at which it held. Raises TimeoutError with what was seen."""
         try:
             async with asyncio.timeout(seconds):
                 while not holds(self):

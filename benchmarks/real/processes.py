@@ -22,7 +22,7 @@ CALM_WITHIN = 15.0
 
 
 def cpu_seconds(pid: int) -> float:
-    """User and system time of a process with all its threads."""
+    """Return user and system time of a process with all its threads."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / _TICKS
 
@@ -34,14 +34,14 @@ class Processes:
     folder: Path
 
     def cpu(self, name: str) -> float:
-        """CPU seconds that the process of that name has used; 0 while it is down."""
+        """Return CPU seconds that the process of that name has used; 0 while it is down."""
         try:
             return cpu_seconds(int((self.folder / f"{name}.pid").read_text()))
         except FileNotFoundError:
             return 0.0
 
     def all(self) -> Mapping[str, float]:
-        """CPU seconds of each program."""
+        """Return CPU seconds of each program."""
         return {name: self.cpu(name) for name in PROGRAMS}
 
     async def calm(self) -> None:
@@ -62,5 +62,5 @@ class Stretch:
         self._began = processes.all()
 
     def end(self) -> Mapping[str, float]:
-        """CPU seconds by program."""
+        """Return CPU seconds by program."""
         return {name: seconds - self._began[name] for name, seconds in self._processes.all().items()}

@@ -66,7 +66,7 @@ async def measure(here: Site) -> list[Result]:
 
 
 async def _running(here: Site) -> Object:
-    """An Experiment of 8 members as it is when it runs: its spec and status are those that are written."""
+    """Return an Experiment of 8 members as it is when it runs: its spec and status are those that are written."""
     await here.request("POST", here.experiments, experiment("model", here.namespace, MEMBERS))
 
     async def runs() -> Object | None:

@@ -68,12 +68,12 @@ class Gangs:
 
     @property
     def pods(self) -> int:
-        """All of them."""
+        """Return all of them."""
         return self.experiments * self.members
 
     @property
     def names(self) -> list[str]:
-        """The names of the experiments."""
+        """Return the names of the experiments."""
         return [f"run-{number}" for number in range(self.experiments)]
 
     def __str__(self) -> str:
@@ -85,20 +85,20 @@ class Figures:
     """Seconds, and seconds of CPU."""
 
     created: float = 0.0
-    """From the first request until the last pod was there."""
+    """Seconds from the first request until the last pod existed."""
     cpu: Mapping[str, float] = field(default_factory=dict)
-    """Of each program, until all pods ran."""
+    """CPU seconds of each program, until all pods ran."""
     deleted: float = 0.0
     """From the first DELETE until the last pod was gone."""
     restarted: float = 0.0
-    """From the failure of one member until the last pod of the new epoch was there."""
+    """Seconds from the failure of one member until the last pod of the new epoch existed."""
     writes: dict[str, int] = field(default_factory=dict)
     """Writes of musterd until the start was over, and for the restart."""
 
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """Where a measurement happens."""
+    """Place of a measurement."""
 
     ground: Ground
     admin: Connection
@@ -106,16 +106,16 @@ class Site:
 
     @property
     def processes(self) -> Processes:
-        """The processes of the ground."""
+        """Return the processes of the ground."""
         return Processes(Path(self.ground.run))
 
     @property
     def experiments(self) -> str:
-        """The path of the Experiments."""
+        """Return the path of the Experiments."""
         return f"/apis/{API_VERSION}/namespaces/{self.namespace}/experiments"
 
     async def request(self, method: str, path: str, body: Any = None, kind: str = "application/json") -> Object:
-        """One request of an administrator."""
+        """Send one request of an administrator."""
         data = None if body is None else msgspec.json.encode(body)
         answer = await self.admin.request(method, path, body=data, content_type=kind)
         return msgspec.json.decode(answer.body, type=dict)
@@ -126,7 +126,7 @@ class Site:
             await self.request("DELETE", f"{self.experiments}/{experiment['metadata']['name']}")
 
     async def has_service_account(self) -> bool:
-        """Whether the controller manager has made the namespace's default service account."""
+        """Return True if the controller manager has made the namespace's default service account."""
         try:
             await self.request("GET", core(self.namespace, "serviceaccounts", "default"))
         except NotFound:
@@ -134,7 +134,7 @@ class Site:
         return True
 
     def writes(self) -> int:
-        """Writes of musterd in the namespace, by the audit log."""
+        """Return writes of musterd in the namespace, by the audit log."""
         found, user = 0, account(SYSTEM, "musterd")
         with Path(self.ground.audit_log).open(encoding="utf-8") as log:
             for line in log:
@@ -148,7 +148,7 @@ class Site:
 
 @asynccontextmanager
 async def site(ground: Ground, namespace: str) -> AsyncIterator[Site]:
-    """A namespace of its own. Its pods are deleted with grace 0: a garbage collector would need minutes for them."""
+    """Yield a namespace of its own. Its pods are deleted with grace 0: a garbage collector would need minutes."""
     admin = await Connection.open(KubeConfig(ground.admin))
     made = Site(ground, admin, namespace)
     try:
@@ -164,7 +164,7 @@ async def site(ground: Ground, namespace: str) -> AsyncIterator[Site]:
 
 
 async def _delete_pods(admin: Connection, namespace: str) -> None:
-    """Delete all pods of a namespace. The API server cuts a request after a minute: the next one goes on from there."""
+    """Delete all pods of a namespace. The API server cuts a request after a minute: the next one continues."""
     for left in reversed(range(DELETES)):
         try:
             await admin.request("DELETE", core(namespace, "pods"), params={"gracePeriodSeconds": "0"}, timeout=120)
@@ -176,7 +176,7 @@ async def _delete_pods(admin: Connection, namespace: str) -> None:
 
 
 def experiment(name: str, namespace: str, members: int) -> Object:
-    """An Experiment whose members run on pretended nodes until they are deleted."""
+    """Return an Experiment whose members run on pretended nodes until they are deleted."""
     resources = {
         "cpus": 1,
         "ramRatio": 2,
@@ -279,7 +279,7 @@ async def _restart(here: Site, gangs: Gangs, seen: Watched) -> float:
 
 
 async def _until_running(here: Site, gangs: Gangs) -> None:
-    """Wait until every experiment says that it runs."""
+    """Wait until every experiment reports that it runs."""
     for name in gangs.names:
         path = f"{here.experiments}/{name}"
         began = time.monotonic()

@@ -47,7 +47,7 @@ class Pods:
         self._pieces = re.split(rb"<<(\w+)>>", json.dumps(made, separators=(",", ":")).encode())
 
     def line(self, number: int, version: int, event: bytes, *, ready: bool = True) -> bytes:
-        """A watch line, chunked."""
+        """Return a watch line, chunked."""
         gang, index = divmod(number, self._gang)
         values = {
             b"name": self._name(gang, index).encode(),
@@ -67,28 +67,28 @@ class Pods:
         return chunk(b'{"type":"%s","object":%s}\n' % (event, b"".join(pieces)))
 
     def _name(self, gang: int, index: int) -> str:
-        """The name that makes it a member: one with another name is not counted."""
+        """Return the name that makes it a member: one with another name is not counted."""
         suffix = self._suffixes.get(gang) or self._suffixes.setdefault(gang, name_suffix(uid(gang), EPOCH))
         return pod_name(f"pretrain-{gang}", "worker", 0, index, suffix)
 
 
 def namespace(gang: int) -> str:
-    """The namespace of an experiment and of its pods."""
+    """Return the namespace of an experiment and of its pods."""
     return f"team-{gang % 20}"
 
 
 def uid(gang: int) -> str:
-    """The uid of an experiment."""
+    """Return the uid of an experiment."""
     return f"{gang:08x}-1111-4f5e-8c2b-000000000000"
 
 
 def chunk(line: bytes) -> bytes:
-    """HTTP's chunked encoding of one line."""
+    """Return HTTP's chunked encoding of one line."""
     return b"%x\r\n%s\r\n" % (len(line), line)
 
 
 def experiment(gang: int, size: int) -> bytes:
-    """A running experiment's watch line."""
+    """Return a running experiment's watch line."""
     status = {"phase": "Running", "phaseTime": "2026-11-20T10:00:09.000000Z", "observedGeneration": 1, "epoch": EPOCH}
     obj = {
         "apiVersion": API_VERSION,
@@ -113,7 +113,7 @@ def experiment(gang: int, size: int) -> bytes:
 
 
 def bookmark(version: int) -> bytes:
-    """The end of a streamed list."""
+    """Return the end of a streamed list."""
     meta = {"resourceVersion": str(version), "annotations": {"k8s.io/initial-events-end": "true"}}
     return chunk(b'{"type":"BOOKMARK","object":{"metadata":%s}}\n' % json.dumps(meta, separators=(",", ":")).encode())
 

@@ -5,7 +5,7 @@ from typing import Any
 
 
 def pod(number: int, version: int) -> dict[str, Any]:
-    """A running member with the volumes, environment and tolerations that admission adds."""
+    """Return a running member with the volumes, environment and tolerations that admission adds."""
     job, index = divmod(number, 64)
     name = f"pretrain-{job}-worker-0-{index}-x7k2p"
     return {
@@ -114,12 +114,12 @@ def pod(number: int, version: int) -> dict[str, Any]:
 
 
 def line(number: int, version: int, kind: str = "MODIFIED") -> bytes:
-    """The pod as a watch line, without the newline."""
+    """Return the pod as a watch line, without the newline."""
     return b'{"type":"%s","object":%s}' % (kind.encode(), encoded(number, version))
 
 
 def encoded(number: int, version: int) -> bytes:
-    """The pod as the API server writes it, without spaces."""
+    """Return the pod as the API server writes it, without spaces."""
     return json.dumps(pod(number, version), separators=(",", ":")).encode()
 
 

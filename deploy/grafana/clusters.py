@@ -21,7 +21,7 @@ _METRIC = re.compile(r"\b((?:muster|process|python)_[a-z0-9_]+|ALERTS(?:_FOR_STA
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What the queries of a dashboard select.
+    """Scope of the queries of a dashboard.
 
     ``cluster`` is the label that names the cluster, ``chosen`` the selector of the dashboard's own choices. ``many``:
     the reader may choose several clusters, and several shards.
@@ -33,7 +33,7 @@ class Scope:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The labels that name where something is."""
+        """Return the labels that name where something is."""
         return (self.cluster, SHARD) if self.many else (self.cluster,)
 
     def query(self, row: str) -> str:

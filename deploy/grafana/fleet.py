@@ -22,7 +22,7 @@ def _count(gauge: str) -> str:
 
 
 def _of_stuck(value: str) -> str:
-    """Return a value of each stuck experiment, with the reason and who can mend it."""
+    """Return a value of each stuck experiment, with the reason and who can fix it."""
     reasons = f"{each('muster_experiment_stuck_reason', 'reason', 'audience')} == 1"
     return f"({value}) * on ({PAIR}) group_right () ({reasons})"
 

@@ -15,7 +15,7 @@ class Link(NamedTuple):
     title: str
     url: str
     outside: bool = True
-    """Whether it opens in a tab of its own."""
+    """True if it opens in a tab of its own."""
 
 
 def _page(title: str, path: str) -> Link:

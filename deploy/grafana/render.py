@@ -16,7 +16,7 @@ Json = dict[str, Any]
 
 TAG = "muster"
 OWNER = "label_"
-"""What the labels of owners begin with."""
+"""Prefix of the labels of owners."""
 _SOURCE = {"type": "prometheus", "uid": "${datasource}"}
 """The Prometheus that the reader chooses at the top of the dashboard."""
 _WIDTH = 24

@@ -1,8 +1,8 @@
-"""What a dashboard is declared as: rows, which are headings and panels, and the moments that its panels mark.
+"""The declaration of a dashboard: rows, which are headings and panels, and the moments that its panels mark.
 
-The kind of a panel is its class. A query is PromQL for one cluster: ``@chosen`` stands for the selector of the
-dashboard's own choices, ``@cluster`` for the label that names the cluster, and the renderer adds what selects clusters
-and shards. Rows are laid out by hand, with the description at the end.
+The kind of a panel is its class. A query is PromQL for one cluster: ``@chosen`` is the place of the selector of the
+dashboard's own choices, ``@cluster`` that of the label that names the cluster, and the renderer adds what selects
+clusters and shards. Rows are laid out by hand, with the description at the end.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,11 +16,11 @@ Queries = str | Mapping[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """What every panel has.
+    """The fields of every panel.
 
-    Its number stays the same when other panels are added, so that a link to one panel (``?viewPanel=panel-12``) goes on
+    Its number stays the same when other panels are added, so that a link to one panel (``?viewPanel=panel-12``) keeps
     working. Its width is in columns of the grid, which has 24; panels follow each other from left to right. ``empty``
-    is shown where there is no data. ``links`` are names of alerts, whose runbooks are linked, and of pages.
+    is shown without data. ``links`` are names of alerts, whose runbooks are linked, and of pages.
     """
 
     number: int
@@ -33,7 +33,7 @@ class Panel:
 
 
 Rows = Sequence[str | Panel]
-"""What a dashboard shows, in this order. A string is a heading."""
+"""Parts of a dashboard, in this order. A string is a heading."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Runs without a coordinator of their own, and runs that other controllers own: what hurts, and what went on."""
+"""Runs without a coordinator of their own, and runs that other controllers own: their problems and their history."""
 
 from deploy.grafana.palette import BAD_FROM_ONE, ODD_FROM_ONE, PHASES, TIME_STUCK
 from deploy.grafana.promql import PAIR, each, restarts

@@ -1,8 +1,8 @@
 """Write every generated file of the chart: ``python -m deploy.helm``.
 
 The values, the schema, their page and the copies need Python only. deploy/musterd.yaml, deploy/readers.yaml and the
-table of rights in docs/platform.md need helm, which is built from its Go module if it is not there; where it cannot be,
-the reason is printed and they stay.
+table of rights in docs/platform.md need helm, which is built from its Go module if it is missing; if it cannot be
+built, the reason is printed and they stay.
 """
 
 import json

@@ -12,7 +12,7 @@ COMPARED = ("lease_duration", "renew_deadline", "retry_period", "shutdown_timeou
 
 
 def bounds() -> dict[str, Any]:
-    """Each bound by its name in the templates."""
+    """Return each bound by its name in the templates."""
     return {
         "default": {name: Settings.model_fields[name].get_default() for name in COMPARED},
         "owners": owners.MOST,
@@ -27,5 +27,5 @@ def bounds() -> dict[str, Any]:
 
 
 def bounds_template() -> str:
-    """The text of the file: JSON is YAML."""
+    """Return the text of the file: JSON is YAML."""
     return f'{HEAD}{{{{- define "muster.bounds" -}}}}\n{json.dumps(bounds(), indent=2)}\n{{{{- end }}}}\n'

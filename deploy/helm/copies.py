@@ -18,7 +18,7 @@ KEEP = "  annotations:\n    helm.sh/resource-policy: keep # uninstalling the cha
 
 
 def copies() -> dict[Path, str]:
-    """Each copy and what it should contain."""
+    """Return each copy and what it should contain."""
     return {
         CHART / "files/experiments.muster.dev.yaml": crd(CRD.read_text(encoding="utf-8")),
         **{CHART / f"files/dashboards/{board.name}.json": text(board, CLUSTER_LABEL) for board in BOARDS},
@@ -26,7 +26,7 @@ def copies() -> dict[Path, str]:
 
 
 def crd(written: str) -> str:
-    """The custom resource definition, which Helm must not delete with a release."""
+    """Return the custom resource definition, which Helm must not delete with a release."""
     if written.count(NAME) != 1:
         raise ValueError(f"{CRD} does not have its name once, at the place that is expected: {NAME!r}")
     return written.replace(NAME, NAME + KEEP)

@@ -10,7 +10,7 @@ HEAD = "{{/* Made by `python -m deploy.helm` from the declarations in muster/kin
 
 
 def kinds_template() -> str:
-    """The text of the file."""
+    """Return the text of the file."""
     run = (kind.subject for kind in RUN_KINDS.values())
     watched = [kind.subject for kind in WATCHED_KINDS.values() if not kind.virtual]
     made = {name: kind.made.subject.words for name, kind in WATCHED_KINDS.items() if kind.made is not None}
@@ -24,11 +24,11 @@ def kinds_template() -> str:
 
 
 def _groups(subjects: Iterable[Subject]) -> dict[str, str]:
-    """The API group of each kind, by what all of its objects are called."""
+    """Return the API group of each kind, by what all of its objects are called."""
     return {each.words: each.group for each in subjects}
 
 
 def _template(name: str, values: Mapping[str, str]) -> str:
-    """A named template that gives these values as YAML."""
+    """Return a named template that gives these values as YAML."""
     rows = "".join(f"{key}: {value}\n" for key, value in values.items())
     return f'{{{{- define "{name}" -}}}}\n{rows}{{{{- end }}}}\n'

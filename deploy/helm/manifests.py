@@ -42,7 +42,7 @@ class RenderFailed(Exception):
 
 
 def render(helm: Path, *options: str, namespace: str = SYSTEM, release: str = "muster") -> str:
-    """`helm template`. Raises RenderFailed."""
+    """Run `helm template`. Raises RenderFailed."""
     command = [str(helm), "template", release, str(CHART), "--namespace", namespace, "--kube-version", KUBERNETES]
     done = subprocess.run([*command, *options], capture_output=True, text=True, check=False)
     if done.returncode != 0:
@@ -51,7 +51,7 @@ def render(helm: Path, *options: str, namespace: str = SYSTEM, release: str = "m
 
 
 def manifests(rendered: str) -> dict[Path, str]:
-    """The two files, from a rendering with default values."""
+    """Return the two files, from a rendering with default values."""
     parts: dict[Path, list[str]] = {MUSTERD: [HEADS[MUSTERD]], READERS: []}
     for document in rendered.split("---\n"):
         found = SOURCE.search(document)

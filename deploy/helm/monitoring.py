@@ -8,7 +8,7 @@ from deploy.helm.shapes import AUTO, DURATION, Create, Object, Strict
 
 
 class ServiceMonitor(Strict):
-    """How the Prometheus operator scrapes musterd."""
+    """Scrape of musterd by the Prometheus operator."""
 
     create: Create = Field("auto", description=AUTO)
     namespace: str = Field("", description="its namespace; the release's by default")

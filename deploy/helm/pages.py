@@ -16,12 +16,12 @@ END = "<!-- end of the table -->"
 
 
 def values_file() -> str:
-    """values.yaml: each value with its description above it, as helm-docs reads them."""
+    """Return values.yaml: each value with its description above it, as helm-docs reads them."""
     return "\n".join([HEAD, *_lines(schema(), defaults(), "", set())]) + "\n"
 
 
 def _lines(node: Schema, values: dict[str, Any], indent: str, said: set[str]) -> Iterator[str]:
-    """The lines of a mapping. What has been said already in this mapping is not said again."""
+    """Yield the lines of a mapping. Lines that this mapping has already are not repeated."""
     for name, value in values.items():
         child = node["properties"][name]
         if not indent:
@@ -84,7 +84,7 @@ def _bounds(node: Schema) -> str:
 
 
 def with_table(page: str, begin: str, made: str) -> str:
-    """A page with its table of now."""
+    """Return a page with its table of now."""
     before, _, rest = page.partition(begin)
     _, _, after = rest.partition(END)
     return f"{before}{begin}\n\n{made}\n\n{END}{after}"

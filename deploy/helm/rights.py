@@ -40,7 +40,7 @@ _RESOURCES = re.compile(r"^ *resources: \[[^]]*\](?: # (.*))?$", re.MULTILINE)
 
 
 class NoReason(Exception):
-    """A rule of the chart does not say what it is for."""
+    """A rule of the chart without its purpose."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class Row:
 
 
 def grants(objects: list[Object], account: str) -> Iterator[tuple[str, Right, str]]:
-    """(namespace, right, the one name that it is for, if any) of each right that is bound to the account."""
+    """Yield (namespace, right, the one name that it is for, if any) of each right that is bound to the account."""
     roles = {(each["kind"], _where(each), each["metadata"]["name"]): each for each in objects if "rules" in each}
     for binding in (each for each in objects if "roleRef" in each):
         if not any(subject["name"] == account for subject in binding["subjects"]):
@@ -72,7 +72,7 @@ def grants(objects: list[Object], account: str) -> Iterator[tuple[str, Right, st
 
 
 def rows(rendered: str) -> Iterator[Row]:
-    """The rules of each role that is bound to a service account of musterd. Raises NoReason."""
+    """Yield the rules of each role that is bound to a service account of musterd. Raises NoReason."""
     parts = [(yaml.safe_load(text), text) for text in rendered.split("---\n")]
     bound = {
         (each["roleRef"]["kind"], each["roleRef"]["name"]): _where(each)
@@ -93,7 +93,7 @@ def rows(rendered: str) -> Iterator[Row]:
 
 
 def table(helm: Path) -> str:
-    """A line for each rule, with the value that it goes with; rules that differ in their resources alone are one."""
+    """Return a line for each rule, with the value that it goes with; rules that differ only in resources are one."""
     lines: list[str] = []
     before: list[str] = []
     seen: set[Row] = set()

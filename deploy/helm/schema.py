@@ -13,7 +13,7 @@ Schema = dict[str, Any]
 
 
 def schema() -> Schema:
-    """values.schema.json."""
+    """Return values.schema.json."""
     made = Values.model_json_schema(by_alias=True)
     definitions = made.pop("$defs")
     plain = _plain(made, definitions)
@@ -24,7 +24,7 @@ def schema() -> Schema:
 
 
 def defaults() -> dict[str, Any]:
-    """The values without those that only Helm sets."""
+    """Return the values without those that only Helm sets."""
     found = Values().model_dump(by_alias=True)
     found["prometheusRule"] |= prometheus.defaults()
     del found["global"]
@@ -32,7 +32,7 @@ def defaults() -> dict[str, Any]:
 
 
 def _plain(node: Schema, definitions: dict[str, Schema], *, listed: bool = False) -> Schema:
-    """``listed``: it is of an item of a list, to which Helm adds no defaults."""
+    """Return the schema without references. ``listed``: of an item of a list, to which Helm adds no defaults."""
     if "$ref" in node:
         target = definitions[str(node["$ref"]).rpartition("/")[2]]
         node = {**target, **{key: value for key, value in node.items() if key not in ("$ref", "default")}}
@@ -54,5 +54,5 @@ def _plain(node: Schema, definitions: dict[str, Schema], *, listed: bool = False
 
 
 def nullable(node: Schema) -> bool:
-    """Whether null is a value, or the value is for Helm alone."""
+    """Return True if null is a value, or the value is for Helm alone."""
     return "null" in node["type"] or node.get("description", "").startswith("unused;")

@@ -1,4 +1,4 @@
-"""What the values of the chart are made of: types, patterns, and a mapping that refuses unknown keys."""
+"""Parts of the chart's values: types, patterns, and a mapping that refuses unknown keys."""
 
 from collections.abc import Iterable
 from typing import Annotated, Any, Literal
@@ -15,14 +15,14 @@ HOSTS = NAME.replace("^", r"^(\*\.)?", 1)
 
 Port = Annotated[int, Field(ge=1, le=65535)]
 Object = dict[str, Any]
-"""What Kubernetes itself checks."""
+"""Object that Kubernetes itself checks."""
 Create = Literal["auto", "always", "never"]
 AUTO = "auto: where the cluster serves monitoring.coreos.com/v1"
 DURATION = r"^([0-9]+(ms|[smhdwy]))+$"
 
 
 def listed(names: Iterable[str], *more: str) -> str:
-    """The pattern of a list of these names, separated by commas."""
+    """Return the pattern of a list of these names, separated by commas."""
     one = f"({'|'.join((*names, *more))})"
     return f"{one}(,{one})*"
 

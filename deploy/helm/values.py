@@ -148,7 +148,7 @@ class Ingress(Strict):
 
 
 class PriorityClass(Strict):
-    """What keeps the scheduler from evicting musterd for the runs that it looks after."""
+    """Priority that keeps the scheduler from evicting musterd for the runs that it looks after."""
 
     create: bool = Field(
         True, description="create a PriorityClass and give it to the pods, unless priorityClassName is set"
@@ -157,7 +157,7 @@ class PriorityClass(Strict):
 
 
 class Prune(Strict):
-    """`muster prune` as a CronJob, which deletes experiments that ended long ago whatever their spec says."""
+    """`muster prune` as a CronJob, which deletes experiments that ended long ago, with any spec."""
 
     enabled: bool = Field(False, description="make the CronJob of `muster prune`")
     schedule: str = Field("17 3 * * *", min_length=9, max_length=100, description="when, as cron writes it")
@@ -181,7 +181,7 @@ class FlowSchema(Strict):
 
 
 class Tls(Strict):
-    """Whether the page and the metrics are served by https."""
+    """Service of the page and the metrics by https."""
 
     secret_name: str = Field(
         "", description="a Secret of the type kubernetes.io/tls: page and metrics are then https only"
@@ -200,7 +200,7 @@ class Progress(Strict):
 
 
 class NetworkPolicy(Strict):
-    """Who may reach musterd, and what it may reach."""
+    """Clients that may reach musterd, and what it may reach."""
 
     create: bool = Field(True, description="create the NetworkPolicy")
     from_: list[Object] = Field(
@@ -216,7 +216,7 @@ class NetworkPolicy(Strict):
 
 
 class PodDisruptionBudget(Strict):
-    """How many replicas a drain may take."""
+    """Number of replicas that a drain may take."""
 
     create: bool = Field(True, description="create the PodDisruptionBudget")
     max_unavailable: int = Field(1, ge=1, description="replicas that may be missing at the same time")
@@ -229,7 +229,7 @@ SETTINGS: dict[str, Any] = {
     "health_port": 8081,
     "leader_elect": True,
 }
-"""What the chart sets: the program's default is another, or other objects need it, too."""
+"""Settings that the chart sets: the program's default is another, or other objects need it, too."""
 
 DESCRIPTIONS = {
     "http_port": "port of the page and the metrics in the pod",
@@ -240,7 +240,7 @@ DESCRIPTIONS = {
     "lease_name": "name of the Lease; that of all objects by default",
     "lease_namespace": "its namespace; the release's by default",
 }
-"""Where a setting means more, or other, than to the program."""
+"""Descriptions of settings that mean more, or other, than to the program."""
 TYPES: dict[str, Any] = {
     "http_port": Port,
     "health_port": Port,
@@ -248,11 +248,11 @@ TYPES: dict[str, Any] = {
     "retention": Annotated[str, Field(pattern=retention.PATTERN, max_length=retention.LONGEST)],
     "run_kinds": Annotated[str, Field(pattern=f"^({listed(sorted(CAN_RUN))}|none)$")],
 }
-"""Where the chart is stricter than the program."""
+"""Types of settings for which the chart is stricter than the program."""
 
 
 def _settings() -> type[Strict]:
-    """A model with a field per setting; None leaves it to the program."""
+    """Return a model with a field per setting; None leaves it to the program."""
     fields: dict[str, Any] = {}
     for name, field in Settings.model_fields.items():
         if name in NOT_IN_THE_CHART:
@@ -266,7 +266,7 @@ def _settings() -> type[Strict]:
 
 
 def shown(value: Any) -> str:
-    """A value as YAML has it."""
+    """Return a value as YAML has it."""
     if isinstance(value, bool):
         return str(value).lower()
     return f"{value:g}" if isinstance(value, float) else str(value)

@@ -1,1 +1,1 @@
-"""What the image is built from: the versions and hashes of every package, and the script that builds it."""
+"""Sources of the image: the versions and hashes of every package, and the script that builds it."""

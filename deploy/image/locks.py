@@ -15,17 +15,17 @@ class Lock:
 
     path: Path
     sources: tuple[str, ...] = ()
-    """What the resolver is given beside the requirements: pyproject.toml and its extras."""
+    """Inputs of the resolver beside the requirements: pyproject.toml and its extras."""
     requirements: tuple[str, ...] = ()
 
     @property
     def entries(self) -> list[str]:
-        """The lines of each package: its pin, and the hashes of its files."""
+        """Return the lines of each package: its pin, and the hashes of its files."""
         return re.split(r"^(?=\w)", self.path.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
 
     @property
     def pins(self) -> dict[str, str]:
-        """The version of each package."""
+        """Return the version of each package."""
         return dict(_PIN.findall(self.path.read_text(encoding="utf-8")))
 
 

@@ -18,7 +18,7 @@ from deploy.image.locks import RUNTIME, Lock
 
 
 def packages(lock: Lock) -> Bom:
-    """The packages of a lock file as the parts of musterd."""
+    """Return the packages of a lock file as the parts of musterd."""
     bom = Bom()
     bom.metadata.component = Component(name="musterd", version=muster.__version__, type=ComponentType.APPLICATION)
     for entry in lock.entries:

@@ -10,7 +10,7 @@ import muster
 
 ROOT: Final = Path(__file__).parents[2]
 FILES: Final = ((ROOT / "deploy/krew/kubectl-muster", 0o755), (ROOT / "LICENSE", 0o644))
-"""What is in the archive, with its mode."""
+"""Files of the archive, with their modes."""
 LONG_AGO: Final = (1980, 1, 1, 0, 0, 0)
 
 

@@ -1,1 +1,1 @@
-"""How long documents are, and how long their sentences: limits that only fall."""
+"""Limits for the length of documents, and of their sentences: limits that only fall."""

@@ -15,7 +15,7 @@ PLAIN: Final[dict[str, str]] = yaml.safe_load(RULE.read_text(encoding="utf-8"))[
 READ: Final = re.compile(
     r"^```.*?^```$|^ {4}.*?$|<!--.*?-->|`[^`]*`|^>.*?$|!\[[^\]]*\]|\]\([^)]*\)", re.MULTILINE | re.DOTALL
 )
-"""What is not read."""
+"""Parts that are not read."""
 WORDS: Final = re.compile(rf"\b({'|'.join(re.escape(each) for each in PLAIN)})\b", re.IGNORECASE)
 
 

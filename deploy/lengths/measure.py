@@ -29,7 +29,7 @@ class Length(NamedTuple):
 
     @property
     def average(self) -> float:
-        """Words of a sentence, on average."""
+        """Return words of a sentence, on average."""
         return self.prose / self.sentences if self.sentences else 0.0
 
 

@@ -1,8 +1,8 @@
 """Keep the labels of the cluster and of the shard in every rule.
 
-One Prometheus, or one ruler over several of them, may evaluate the rules for many clusters. The rows of this folder
-are written for one; ``kept`` writes the label into each aggregation and each join, so that what is said of one cluster
-is never answered by another. The same holds for the shards of a cluster: several musterds side by side, each for its
+One Prometheus, or one ruler over several of them, may evaluate the rules for many clusters. The rows of this folder are
+written for one; ``kept`` writes the label into each aggregation and each join, so that a statement about one cluster is
+never answered by another. The same holds for the shards of a cluster: several musterds side by side, each for its
 namespaces, whose series have the label ``shard``. Where series have no such label nothing changes: an empty label and
 none are the same.
 
@@ -29,7 +29,7 @@ _OUT = re.compile(r"\b(without|ignoring)\b")
 
 
 def kept(expr: str, label: str) -> str:
-    """The expression with both labels in each list of ``by`` and ``on``, and in aggregations that have no list.
+    """Return the expression with both labels in each list of ``by`` and ``on``, and in aggregations that have no list.
 
     Raises ``ValueError`` for ``without`` and ``ignoring``: what they keep depends on labels that are not seen here.
     """
@@ -41,7 +41,7 @@ def kept(expr: str, label: str) -> str:
 
 
 def of_shard(expr: str) -> str:
-    """The expression with a place for the selector of the shard in each query."""
+    """Return the expression with a place for the selector of the shard in each query."""
 
     def select(found: re.Match[str]) -> str:
         return f"{found[1]}@{{{AMONG if found[2] else ALONE}}}"

@@ -1,4 +1,4 @@
-"""The alerts about musterd: without it the alerts about experiments say nothing."""
+"""The alerts about musterd: without it the alerts about experiments have no data."""
 
 from deploy.prometheus.held import KEEPS_ALL_BACK
 from deploy.prometheus.row import Alert, Severity, Threshold

@@ -1,7 +1,7 @@
 """The alerts about experiments.
 
-An expression aggregates to ``namespace`` and ``experiment``, so that an alert goes on when another musterd leads. What
-the daemon calls Stuck has lasted already (docs/reasons.md has the times), so most alerts need not wait longer;
+An expression aggregates to ``namespace`` and ``experiment``, so that an alert continues when another musterd leads.
+What the daemon calls Stuck has lasted already (docs/reasons.md has the times), so most alerts need not wait longer;
 those that a healthy run with a slow start could meet do.
 """
 

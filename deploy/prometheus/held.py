@@ -1,4 +1,4 @@
-"""An alert that fires goes on while no leader is heard, for ``HELD`` at most: what was known last holds until then.
+"""An alert that fires continues while no leader is heard, for ``HELD`` at most: what was known last holds until then.
 
 Where scrapes fail, a daemon is replaced, Prometheus starts again or a remote write stalls, the series of all runs end
 at once, whatever the runs do. An alert that ended then would page a second time, and one that keeps others back would
@@ -7,21 +7,21 @@ series: a run that ended before the gap has such a value too.
 """
 
 HELD = "15m"
-"""How long after a leader was heard last. ``MusterDaemonDown`` reports the gap after a minute."""
+"""Time since a leader was heard last. ``MusterDaemonDown`` reports the gap after a minute."""
 
 TAKEOVER = "1m"
 """Longer than no daemon exports experiments while another one takes over (20 s, and a scrape). An alert that ended then
 would page a second time."""
 
 KEEPS_BACK = "90s"
-"""The same for an alert that keeps others back (``alertmanager.yaml``): it must go on for longer than they do."""
+"""Time for an alert that keeps others back (``alertmanager.yaml``): it must continue for longer than they do."""
 
 KEEPS_THOSE_BACK = "2m"
-"""The same for one that keeps back alerts that keep others back."""
+"""Time for one that keeps back alerts that keep others back."""
 
 KEEPS_ALL_BACK = "3m"
-"""The same for what keeps all alerts about runs back: an incident, which a new leader knows only when it has called
-three runs stuck once more, and musterd itself."""
+"""Time for what keeps all alerts about runs back: an incident, which a new leader knows only when it has called three
+runs stuck once more, and musterd itself."""
 
 _CAN_LEAD = "(group by (job) (muster_build_info) unless on () group by (job) (muster_leader))"
 """A musterd without an election."""
@@ -34,10 +34,10 @@ _GAP = f"unless on () {_LEADS} and on () {_LED}"
 
 
 def held(alert: str, labels: str) -> str:
-    """1 for each alert of that name that fires while no leader is heard; ``labels`` are those of its expression."""
+    """Return 1 for each alert of that name that fires while no leader is heard; ``labels`` are its expression's."""
     return f'max by ({labels}) (ALERTS{{alertname="{alert}",alertstate="firing"}}) {_GAP}'
 
 
 def kept_on(recording: str) -> str:
-    """The recorded series as it was last, while no leader is heard."""
+    """Return the recorded series as it was last, while no leader is heard."""
     return f"{recording} {_GAP}"

@@ -5,7 +5,7 @@ and are in the summary. Severity and patience are those of the kind of subject
 (``muster.state.facts.incidents.subjects``).
 
 The alert of a run keeps back the others of it (``alertmanager.yaml``). It is an alert of its own, so that no label of
-another alert changes when an incident begins or ends: that would end it and page anew.
+another alert changes when an incident begins or ends: that would end it and page again.
 """
 
 from deploy.prometheus.held import HELD, KEEPS_ALL_BACK, held
@@ -27,7 +27,7 @@ _ITS = "kind, subject, audience"
 
 
 def _incidents(alert: str, matches: str) -> str:
-    """Runs of the incidents whose kind of subject is patient (``=~``), or is not (``!~``). 0 is one that is calm."""
+    """Return the runs of incidents whose kind of subject is patient (``=~``), or not (``!~``). 0: one that is calm."""
     runs = f'muster_incident_runs{{kind{matches}"{"|".join(PATIENT)}"}}'
     return f"""max by ({_ITS}) ({runs}) >= 0
 or

@@ -79,11 +79,11 @@ SILENCED: Final[dict[str, tuple[str, ...]]] = {
 """The labels that name the subject of an alert, where that is not one run."""
 
 WINDOW = re.compile(r"(?<=wasted:ratio_rate)\w+|(?<=wasted_accelerators:ratio_rate)\w+")
-"""The window of a recording of the objective, of which the page shows the first."""
+"""Window of a recording of the objective. The page shows the first window."""
 
 
 def index() -> str:
-    """The whole page."""
+    """Return the whole page."""
     return "\n".join([_HEAD, *_alerts(), _SET, *_thresholds(), _RECORDED, *_recordings()])
 
 

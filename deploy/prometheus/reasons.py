@@ -1,9 +1,9 @@
 """The expressions of the alerts about a reason of the condition Stuck. ``muster.metrics.runbooks`` has the reasons.
 
-A series that is not there is looked back at for ``GAP``, as one scrape that fails ends it: the time of an alert
-(``for``) would begin anew with each of them. The last value counts, so a condition that is false for one sample ends
-all the same. Where scrapes are further apart than that, Prometheus' own five minutes hold. An alert that fires already
-goes on through longer gaps (``held``).
+A missing series is looked back at for ``GAP``, as one scrape that fails ends it: the time of an alert (``for``) would
+begin again with each of them. The last value counts, so a condition that is false for one sample ends all the same.
+Where scrapes are further apart than that, Prometheus' own five minutes hold. An alert that fires already continues
+through longer gaps (``held``).
 """
 
 from itertools import chain
@@ -12,7 +12,7 @@ from deploy.prometheus.held import held
 from muster.metrics.runbooks import REASONS
 
 GAP = "30s"
-"""Of each three scrapes, 5 s apart, two may fail and more."""
+"""Range of the lookback: of each three scrapes, 5 s apart, two may fail, and more."""
 
 CLAIMED = tuple(chain.from_iterable(REASONS.values()))
 """Every reason that has an alert of its own."""
@@ -22,12 +22,12 @@ _OF_REASON, _OF_RUN = "namespace, experiment, reason, audience", "namespace, exp
 
 
 def stuck(alert: str) -> str:
-    """The experiments that are stuck for one of the reasons of that alert; each is one regular expression."""
+    """Return the experiments that are stuck for one of the reasons of that alert; each is one regular expression."""
     return f"{stuck_now(alert)}\n{or_held(alert)}"
 
 
 def stuck_again_and_again(alert: str) -> str:
-    """The same, and those that were within three minutes and for 70 % of the last half hour."""
+    """Return those of ``stuck``, and those that were within three minutes and for 70 % of the last half hour."""
     pattern, one = "|".join(REASONS[alert]), _OF_RUN
     lately = f'max_over_time(muster_experiment_stuck_reason{{reason=~"{pattern}"}}[3m])'
     return f"""{stuck_now(alert)}
@@ -41,22 +41,22 @@ and on ({one})
 
 
 def stuck_otherwise(alert: str) -> str:
-    """The experiments that are stuck for a reason that has no alert of its own."""
+    """Return the experiments that are stuck for a reason that has no alert of its own."""
     return f"{_stuck('!~', CLAIMED)}\n{or_held(alert)}"
 
 
 def stuck_whatever(alert: str) -> str:
-    """The same without the reason in the labels, so that one reason of that alert may follow another one."""
+    """Return those of ``stuck`` without the reason's label, so that one reason of that alert may follow another."""
     return f"{_stuck('=~', REASONS[alert], _OF_RUN)}\n{or_held(alert, _OF_RUN)}"
 
 
 def stuck_now(alert: str) -> str:
-    """The same for an expression that goes on: ``or_held`` belongs to its end."""
+    """Return those of ``stuck`` for a longer expression: ``or_held`` belongs to its end."""
     return _stuck("=~", REASONS[alert])
 
 
 def or_held(alert: str, by: str = _OF_REASON) -> str:
-    """The end of an expression: the alert goes on while no leader is heard."""
+    """Return the end of an expression: the alert continues while no leader is heard."""
     return f"or\n  {held(alert, by)}"
 
 

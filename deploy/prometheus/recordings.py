@@ -1,9 +1,9 @@
 """The recorded series.
 
 Their names hold ``muster``, so that they meet no rule of another project. Those of one experiment take the maximum over
-the daemons that are scraped, so that a counter goes on as one series when another musterd leads. Those of the time of a
-namespace are made of the counters of all runs, which each leader begins at 0: of how many runs there are, and of what a
-run held that has ended, the series of single runs know a part only.
+the daemons that are scraped, so that a counter continues as one series when another musterd leads. Those of the time of
+a namespace are made of the counters of all runs, which each leader begins at 0: the series of single runs know only a
+part of the number of runs, and of what an ended run held.
 
 The labels of owners on the alerts about runs are those of ``muster_experiment_info``. ``OWNERS`` holds one of each run,
 so that the join is never ambiguous: where two daemons differ for a scrape, and for the five minutes in which a label
@@ -32,7 +32,7 @@ BEFORE_OWNERS = "("
 
 
 def with_owners(names: str) -> str:
-    """What follows an expression about runs, to add these labels, separated by commas."""
+    """Return the suffix of an expression about runs that adds these labels, separated by commas."""
     return f") * on (namespace, experiment) group_left ({names})\n  {OWNERS.name}"
 
 
@@ -41,17 +41,17 @@ def _experiment(name: str, metric: str, meaning: str) -> Recording:
 
 
 def _or_none(metric: str, whole: str) -> str:
-    """A metric that a healthy run may lack while it is 0, and 0 then; it has the other one always."""
+    """Return a metric that a healthy run may lack while it is 0, or 0; such a run always has ``whole``."""
     return f"max by (namespace, experiment) ({metric}) or max by (namespace, experiment) ({whole}) * 0"
 
 
 def _of_all(counter: str, labels: str) -> str:
-    """The rate of a counter of a namespace over the daemons that have led, by bucket; each daemon counts once."""
+    """Return the rate of a namespace's counter over the daemons that have led, by bucket; each daemon counts once."""
     return f"sum by (namespace, bucket) (max by (job, instance, namespace, {labels}) (rate({counter}[5m])))"
 
 
 def wall(rates: str) -> str:
-    """What the buckets add up to. What is taken back is in two of them: in productive, and in what it has become."""
+    """Return the sum of the buckets. What is taken back is in two of them: in productive, and in what it has become."""
     wall, twice = (f'sum by (namespace) ({rates}{{bucket{how}"taken_back"}})' for how in ("!=", "="))
     return f"{wall} - ({twice})"
 

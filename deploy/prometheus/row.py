@@ -1,6 +1,6 @@
-"""What a row of the rules is: an alert with its thresholds, or a recording.
+"""A row of the rules: an alert with its thresholds, or a recording.
 
-In an expression and in the texts of an alert, ``@name`` stands for a threshold of that row, or for one of ``GIVEN``
+In an expression and in the texts of an alert, ``@name`` is the place of a threshold of that row, or of one of ``GIVEN``
 (``@{name}`` where a letter follows). PromQL has an ``@`` modifier, which these rules do not use.
 """
 
@@ -20,9 +20,9 @@ OBJECTIVE = "objective"
 WEIGHT, WHOSE = "weight", "whose"
 GIVEN = {JOB: "musterd", REPLICAS: "2", CLUSTER: LABEL, KNOWN: "", OBJECTIVE: "0.95", WEIGHT: "", WHOSE: "runs"}
 GIVEN |= {ALONE: "", AMONG: "{"}
-"""What every alert may use, with defaults: the job label of musterd's scrape, how many replicas run, the label that
-names the cluster, the clusters of the chart's list in which none is scraped, the share of time not to be wasted, what
-the names of the series have in them that weigh it, and whose time that is."""
+"""Values that every alert may use, with defaults: the job label of musterd's scrape, how many replicas run, the label
+that names the cluster, the clusters of the chart's list in which none is scraped, the share of time not to be wasted,
+what the names of the series have in them that weigh it, and whose time that is."""
 
 DEFAULT_JOB = GIVEN[JOB]
 
@@ -35,7 +35,7 @@ _OF_IT = "{@cluster=%q,shard=%q,namespace=%q,experiment=%q}"
 
 
 def _query(promql: str, then: str) -> str:
-    """A template that queries the alert's experiment and prints something of what was found."""
+    """Return a template that queries the alert's experiment and prints something of what was found."""
     labels = "$labels.@cluster $labels.shard $labels.namespace $labels.experiment"
     return f'{{{{ range query (printf "{promql}" {labels}) }}}}{then}{{{{ end }}}}'
 
@@ -53,7 +53,7 @@ _PLACEHOLDER = re.compile(r"@\{?([a-z]+)\}?")
 
 
 class Severity(StrEnum):
-    """Who is to see an alert, and when."""
+    """Receiver of an alert, and the time at which it is to be seen."""
 
     CRITICAL = "critical"
     """A person, now: machines are held and nothing moves, or Muster itself does not work."""
@@ -82,24 +82,24 @@ class Alert:
     summary: str
     description: str
     hold: str = "0s"
-    """How long the expression must be true: the rule's ``for``."""
+    """Time for which the expression must be true: the rule's ``for``."""
     thresholds: tuple[Threshold, ...] = ()
     audience: Audience | None = Audience.PLATFORM
-    """Who is to see it; None (``OF_REASON``) where the series say so in their label ``audience``."""
+    """Readers of the alert; None (``OF_REASON``) if the series name them in their label ``audience``."""
     placed: bool = True
-    """What the expression gives has the label namespace. Where not, the chart adds that of its release."""
+    """True if the expression's result has the label namespace. If not, the chart adds that of its release."""
     keep: str = ""
-    """How long it goes on after its expression was true last (``keep_firing_for``), where not as long as its group's
-    alerts do."""
+    """Time for which it continues after its expression was true last (``keep_firing_for``), if not as long as its
+    group's alerts do."""
 
     @property
     def about_run(self) -> bool:
-        """It is about one run, and its summary begins with it."""
+        """Return True if it is about one run, and its summary begins with it."""
         return self.summary.startswith(ONE)
 
     @property
     def placeholders(self) -> frozenset[str]:
-        """The names that the expression and the texts refer to."""
+        """Return the names that the expression and the texts refer to."""
         return frozenset(_PLACEHOLDER.findall(f"{self.expr} {self.summary} {self.description}"))
 
 
@@ -124,9 +124,9 @@ class Group:
     option: str = ""
     """The value of the chart that switches the group on; without the chart it has a file of its own."""
     keep: str = ""
-    """How long an alert goes on after its expression was true last: the rule's ``keep_firing_for``."""
+    """Time for which an alert continues after its expression was true last: the rule's ``keep_firing_for``."""
 
 
 def fill(text: str, value: Callable[[str], str]) -> str:
-    """The text with each placeholder replaced by what ``value`` gives for its name."""
+    """Return the text with each placeholder replaced by what ``value`` gives for its name."""
     return _PLACEHOLDER.sub(lambda found: value(found[1]), text)

@@ -2,11 +2,11 @@
 
 Time is wasted where a run is stuck, recovers from a failure, or loses steps (``muster.api.goodput.WASTED``). Time in a
 queue and on the way to work is not: it depends on what is asked for. An alert needs a long window and a short one, so
-that it neither fires for a moment nor goes on long after the trouble (Google's SRE workbook, chapter 5). At an
+that it neither fires for a moment nor continues long after the trouble (Google's SRE workbook, chapter 5). At an
 objective of 95 % it fires where 72 % of an hour, 30 % of six, 15 % of a day or 5 % of three days were wasted, and at
-least as much as that of one run: of runs that have just begun no share says much.
+least as much as that of one run: for runs that have just begun no share means much.
 
-A run counts by its time, or by that of the accelerators that it holds, as the chart's ``slo.weight`` says. Those are
+A run counts by its time, or by that of the accelerators that it holds, as the chart's ``slo.weight`` chooses. Those are
 recorded both, so that the choice changes the alerts alone. While none is held none is wasted: a recovery that waits for
 nodes counts by time only.
 

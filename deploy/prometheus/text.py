@@ -1,8 +1,8 @@
 """The rules as text: a plain rule file with the default thresholds, and the chart's template of the same rules.
 
-Both come from the same rows by the same function. They differ in what stands for a value: the default itself, or the
-Go template that reads the chart's value. In the chart, the templates of Prometheus are quoted, so that helm prints them
-as they are.
+Both come from the same rows by the same function. They differ in the form of a value: the default itself, or the Go
+template that reads the chart's value. In the chart, the templates of Prometheus are quoted, so that helm prints them as
+they are.
 """
 
 import re
@@ -45,33 +45,33 @@ GENERATED_BY = "Written by `python -m deploy.prometheus` from the rows in deploy
 
 
 class Target(Protocol):
-    """What the rules are written for."""
+    """Target for which the rules are written."""
 
     interval: str
     runbooks: str
 
     def value(self, alert: Alert | None, name: str) -> str:
-        """What stands for a threshold, for ``severity``, ``audience`` and ``for``, or for what is given."""
+        """Return the text of a threshold, of ``severity``, ``audience`` and ``for``, or of what is given."""
         ...
 
     def literal(self, text: str) -> str:
-        """Text with templates of Prometheus in it."""
+        """Return text with templates of Prometheus in it."""
         ...
 
     def owned(self, expr: str) -> str:
-        """The expression about a run, with the labels of its owners."""
+        """Return the expression about a run, with the labels of its owners."""
         ...
 
     def rule(self, alert: Alert, lines: list[str]) -> Iterator[str]:
-        """The lines of an alert's rule, with the lines that the target adds."""
+        """Return the lines of an alert's rule, with the lines that the target adds."""
         ...
 
     def recording(self, rule: Recording, lines: list[str]) -> Iterator[str]:
-        """The lines of a recording."""
+        """Return the lines of a recording."""
         ...
 
     def group(self, group: Group, lines: list[str]) -> Iterator[str]:
-        """The lines of a group."""
+        """Return the lines of a group."""
         ...
 
 
@@ -85,7 +85,7 @@ class Plain:
         self.runbooks = runbooks
 
     def value(self, alert: Alert | None, name: str) -> str:
-        """The default."""
+        """Return the default."""
         if alert is None or name in GIVEN:
             return GIVEN[name]
         own = {"severity": alert.severity.value, "for": alert.hold}
@@ -94,28 +94,28 @@ class Plain:
         return own[name]
 
     def literal(self, text: str) -> str:
-        """The text as it is."""
+        """Return the text as it is."""
         return text
 
     def owned(self, expr: str) -> str:
-        """With the labels, where there are any."""
+        """Return the expression with the labels, if there are any."""
         return f"{BEFORE_OWNERS}\n{expr}\n{_join(self, self._owners)}" if self._owners else expr
 
     def rule(self, alert: Alert, lines: list[str]) -> Iterator[str]:  # noqa: ARG002 - the protocol's
-        """The lines as they are."""
+        """Yield the lines as they are."""
         yield from lines
 
     def recording(self, rule: Recording, lines: list[str]) -> Iterator[str]:
-        """The lines as they are; none of what nothing is joined with."""
+        """Yield the lines as they are; none of what nothing is joined with."""
         if self._owners or not rule.owners:
             yield from lines
 
     def group(self, group: Group, lines: list[str]) -> Iterator[str]:  # noqa: ARG002 - the protocol's
-        """The lines as they are."""
+        """Yield the lines as they are."""
         yield from lines
 
     def filled(self, alert: Alert, text: str) -> str:
-        """A text of the alert with its thresholds in it."""
+        """Return a text of the alert with its thresholds in it."""
         return fill(text, lambda name: self.value(alert, name))
 
 
@@ -126,30 +126,30 @@ class Chart:
     runbooks = "{{ $runbooks }}"
 
     def value(self, alert: Alert | None, name: str) -> str:  # noqa: ARG002 - the protocol's
-        """The Go template that reads it."""
+        """Return the Go template that reads it."""
         given = {JOB: "{{ $job }}", REPLICAS: "{{ $replicas }}", CLUSTER: "{{ $cluster }}", KNOWN: _KNOWN}
         given |= {ALONE: "{{ $only }}", AMONG: "{{ $and }}"}
         given |= {OBJECTIVE: "{{ $objective }}", WEIGHT: "{{ $weight }}", WHOSE: "{{ $whose }}"}
         return given.get(name, f"{{{{ .{name} }}}}")
 
     def literal(self, text: str) -> str:
-        """The text with each template of Prometheus as a raw string of Go, which ends before a placeholder."""
+        """Return the text with each template of Prometheus as a raw string of Go, which ends before a placeholder."""
         return _TEMPLATE.sub(lambda found: "{{`" + _AT.sub(r"`}}\g<0>{{`", found[0]) + "`}}", text)
 
     def owned(self, expr: str) -> str:
-        """With the labels, if the values have some."""
+        """Return the expression with the labels, if the values have some."""
         return "\n".join((_IF_OWNED, BEFORE_OWNERS, _END, expr, _IF_OWNED, _join(self, "{{ $owners }}"), _END))
 
     def recording(self, rule: Recording, lines: list[str]) -> Iterator[str]:
-        """The lines, if the values have labels of owners where it needs some."""
+        """Yield the lines, if the values have labels of owners where it needs some."""
         yield from (_IF_OWNED, *lines, _END) if rule.owners else lines
 
     def group(self, group: Group, lines: list[str]) -> Iterator[str]:
-        """The lines, if the values switch the group on."""
+        """Yield the lines, if the values switch the group on."""
         yield from (f"{{{{- if $values.{group.option}.enabled }}}}", *lines, _END) if group.option else lines
 
     def rule(self, alert: Alert, lines: list[str]) -> Iterator[str]:
-        """The rule if it is enabled, with the labels that the values add."""
+        """Yield the rule if it is enabled, with the labels that the values add."""
         yield f"{{{{- with $values.alerts.{alert.name} }}}}"
         yield "{{- if .enabled }}"
         for line in lines:
@@ -165,12 +165,12 @@ class Chart:
 
 
 def plain(groups: tuple[Group, ...], owners: tuple[str, ...] = (), runbooks: str = PUBLISHED) -> str:
-    """The rule file, with these labels of owners on the alerts about runs, and the runbooks at that address."""
+    """Return the rule file, with these labels of owners on the alerts about runs, and the runbooks at that address."""
     return "\n".join([f"# {GENERATED_BY}", *_lines(groups, Plain(owners, runbooks))]) + "\n"
 
 
 def chart(groups: tuple[Group, ...]) -> str:
-    """The template file of the chart: it defines ``muster.rules``."""
+    """Return the template file of the chart: it defines ``muster.rules``."""
     head = (
         f"{{{{- /* {GENERATED_BY} */ -}}}}",
         '{{- define "muster.rules" -}}',
@@ -215,7 +215,7 @@ def _group(group: Group, target: Target) -> Iterator[str]:
 
 
 def _selected(expr: str) -> str:
-    """With the labels of cluster and shard, and a place for the selector of the shard."""
+    """Return the query with the labels of cluster and shard, and a place for the selector of the shard."""
     return of_shard(kept(expr, "@cluster"))
 
 
@@ -224,7 +224,7 @@ def _join(target: Target, names: str) -> str:
 
 
 def labels_of(alert: Alert) -> tuple[str, ...]:
-    """The labels that its rule adds, by which a route can choose; others are those of its series."""
+    """Return the labels that its rule adds, by which a route can choose; others are those of its series."""
     return ("severity", "audience") if alert.audience else ("severity",)
 
 
@@ -259,7 +259,7 @@ _Dumper.add_representer(str, _text)
 
 
 def _item(fields: dict[str, object]) -> Iterator[str]:
-    """The fields as one item of a list, two columns in."""
+    """Yield the fields as one item of a list, two columns in."""
     text = yaml.dump(fields, Dumper=_Dumper, sort_keys=False, width=10_000)
     for number, line in enumerate(text.splitlines()):
         yield f"  {'  ' if number else '- '}{line}"

@@ -9,15 +9,15 @@ from muster.metrics.runbooks import SITE
 from muster.state.facts.audience import Audience
 
 INTERVAL = "5s"
-"""How often the alerts are evaluated. With a scrape every 5 s and a group_wait of 5 s, a frozen coordinator is reported
-within 30 s: the condition takes up to 10 s."""
+"""Interval of the evaluation of the alerts. With a scrape every 5 s and a group_wait of 5 s, a frozen coordinator is
+reported within 30 s: the condition takes up to 10 s."""
 
 
 _DURATION = {"type": "string", "pattern": r"^([0-9]+(ms|[smhdwy]))+$"}
 
 
 def defaults() -> dict[str, Any]:
-    """The values of the shipped rule."""
+    """Return the values of the shipped rule."""
     return {
         "interval": INTERVAL,
         "runbookUrl": "",
@@ -30,7 +30,7 @@ def defaults() -> dict[str, Any]:
 
 
 def schema() -> dict[str, Any]:
-    """The properties of ``prometheusRule`` that the rules read. Misspelled names below ``alerts`` are errors."""
+    """Return the properties of ``prometheusRule`` that the rules read. Misspelled names below ``alerts`` are errors."""
     return {
         "interval": {**_DURATION, "description": "How often the alerts are evaluated."},
         "runbookUrl": {
@@ -72,7 +72,7 @@ def schema() -> dict[str, Any]:
 
 
 def values_of(alert: Alert) -> dict[str, Any]:
-    """The values of one alert."""
+    """Return the values of one alert."""
     own: dict[str, Any] = {threshold.name: threshold.value for threshold in alert.thresholds}
     if alert.audience:
         own = {"audience": alert.audience.value, **own}

@@ -1,7 +1,7 @@
 """The alerts about runs of other controllers, and about what Muster asked for and did not get.
 
-The alerts about experiments fire for these runs, too. What is here is what only their own controller can mend: Muster
-creates nothing for them and ends none of them, so it is for a person where the controller does nothing.
+The alerts about experiments fire for these runs, too. The alerts here are about what only their own controller can fix:
+Muster creates nothing for them and ends none of them, so a person has to act if the controller does nothing.
 """
 
 from deploy.prometheus.experiments import EXPERIMENTS

@@ -30,7 +30,7 @@ QUEUE: Final = {
     "QueueSilent": "Kueue has written nothing on the Workload for 60 s.",
     "QueueUnavailable": "The API server has no Workloads, or musterd may not use them.",
 }
-"""What each reason means for which a queue never admits by itself; its step is in ``STEPS``."""
+"""Meaning of each reason for which a queue never admits by itself; its step is in ``STEPS``."""
 
 WAITING: Final = (
     row("CreatingPods", "Muster creates pods.", "wait"),

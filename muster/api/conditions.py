@@ -49,10 +49,10 @@ class Condition(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def reason_since(self) -> float:
-        """Since when it has this status for this reason."""
+        """Return the time since which it has this status for this reason."""
         return self.since if self.reason_at is None else self.reason_at
 
     @property
     def status_text(self) -> str:
-        """``True``, ``False`` or ``Unknown``."""
+        """Return ``True``, ``False`` or ``Unknown``."""
         return "Unknown" if self.status is None else str(self.status)

@@ -1,8 +1,8 @@
-"""The declarations of kinds, found where they stand: the modules of the package ``muster.kinds``.
+"""Finds the declarations of kinds: in the modules of the package ``muster.kinds``.
 
 A framework is a folder, or one file, of that package. In a folder, declarations of one role are in the module of that
 name: ``operator``, ``run``, ``watched`` or ``convert``. A file holds all that it declares. Each of these modules names
-its declarations in ``DECLARED``. So a new kind is found because it is there, and nothing lists it.
+its declarations in ``DECLARED``. So a new kind is found because its module exists, and nothing lists it.
 
 ``muster.api`` checks manifests by declarations that import it. It must therefore look for them when it is asked, and
 not when it is imported.
@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 @lru_cache(maxsize=32)
 def declared(role: str, shape: type[T]) -> tuple[T, ...]:
-    """All declarations of that role and type, by the names of their modules."""
+    """Return all declarations of that role and type, by the names of their modules."""
     modules = (import_module(name) for name in sorted(_modules(role)))
     return tuple(each for module in modules for each in getattr(module, "DECLARED", ()) if isinstance(each, shape))
 

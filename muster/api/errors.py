@@ -56,7 +56,7 @@ class Unreachable(ApiError):
 
 
 class NotFound(ApiError):
-    """The object does not exist (any more)."""
+    """The object does not exist, or no longer."""
 
 
 class AlreadyExists(ApiError):
@@ -80,7 +80,7 @@ class Invalid(ApiError):
 
 
 class Throttled(ApiError):
-    """The server is overloaded; ``retry_after`` says how long to wait."""
+    """The server is overloaded; ``retry_after`` has the time to wait."""
 
 
 def error_of(
@@ -92,7 +92,7 @@ def error_of(
     request: str = "",
     causes: tuple[str, ...] = (),
 ) -> ApiError:
-    """The error for an HTTP status and the reason in a Status body."""
+    """Return the error for an HTTP status and the reason in a Status body."""
     kind: type[ApiError] = ApiError
     if status == 404:
         kind = NotFound

@@ -1,7 +1,7 @@
-"""What was known of an epoch when it ended without success, in the status (``muster.api.status``).
+"""Facts of an epoch that ended without success, in the status (``muster.api.status``).
 
-The pods that it was seen on are deleted with the epoch, so nothing of it can be read again. Its size is bounded: an
-epoch takes about 2 KB, and 32 KB whatever its programs and the cluster say: 64 KB where JSON escapes all of it.
+The pods that showed it are deleted with the epoch, so nothing of it can be read again. Its size is bounded: an epoch
+takes about 2 KB, and 32 KB whatever its programs and the cluster report: 64 KB where JSON escapes all of it.
 """
 
 from typing import Annotated, Final

@@ -1,4 +1,4 @@
-"""What a status holds of the gang: the last roll call, its steps, and the sizes of the groups of a run."""
+"""Facts of the gang in a status: the last roll call, its steps, and the sizes of the groups of a run."""
 
 from typing import Annotated, Final
 
@@ -25,7 +25,7 @@ class RollCall(msgspec.Struct, frozen=True, gc=False):
 
 
 class Steps(msgspec.Struct, frozen=True, gc=False):
-    """How far the programs have come that report steps. What a program reports is a claim."""
+    """Progress of the programs that report steps. A program's report is a claim."""
 
     epoch: Annotated[Counter, Wire("Epoch of the gang that reported them.")]
     step: Annotated[Counter, Wire("The highest step that at least half of the reporting ranks have reached.")]
@@ -52,7 +52,7 @@ class HeldDevices(msgspec.Struct, frozen=True, gc=False):
 
 
 class GroupSize(msgspec.Struct, frozen=True, gc=False):
-    """How many pods a group has."""
+    """Number of pods of a group."""
 
     name: Annotated[Name, Wire("Name of the group.", required=True)]
     jobs: Annotated[Counter, Wire("Its jobs.")]

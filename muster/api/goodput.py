@@ -1,11 +1,11 @@
-"""Where the time of an experiment went: one sum of whole milliseconds for each bucket.
+"""Goodput: the time of an experiment as one sum of whole milliseconds for each bucket.
 
 ``productive - taken_back`` and the other buckets add up to the wall time, suspended time left out, because the wall
 time is that sum. ``productive`` only grows: what turns out later to have been lost or stuck is added to its own bucket
 and to ``taken_back``. So each figure can be exported as a counter.
 
-The time since ``counted_at`` belongs to ``bucket``. What a status says at any second follows from these fields and that
-second alone, whichever daemon, or command, reads it.
+The time since ``counted_at`` belongs to ``bucket``. The figures at any second follow from these fields and that second
+alone, whichever daemon, or command, reads it.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -27,7 +27,7 @@ LEAST_SPANS: Final = 4
 
 
 class Bucket(StrEnum):
-    """What time counts as. The names follow ml-goodput-measurement where it has the same thing."""
+    """Kinds of time. The names follow ml-goodput-measurement where it has the same thing."""
 
     PRODUCTIVE = "productive"
     QUEUED = "queued"
@@ -52,7 +52,7 @@ WASTED: Final = frozenset((Bucket.STUCK, Bucket.RECOVERY, Bucket.LOST))
 
 
 class Basis(StrEnum):
-    """What the buckets are made of."""
+    """Source of the buckets."""
 
     PHASE = "phase"
     """Phases and Stuck alone: no program has reported a step, so losses and pauses are not known."""
@@ -62,18 +62,18 @@ class Basis(StrEnum):
 
 NOT_KNOWN: Final = "lost work, pauses and the startup of programs are not known"
 BY_PHASE: Final = f"no program has reported a step: {NOT_KNOWN}"
-"""What ``Basis.PHASE`` means for the figures."""
+"""Meaning of ``Basis.PHASE`` for the figures."""
 
 
 class StepMark(msgspec.Struct, frozen=True, gc=False):
-    """Where a step stands in the productive time that is preserved."""
+    """Position of a step in the productive time that is preserved."""
 
     step: Annotated[Counter, Wire("The step.")]
     ms: Annotated[Counter, Wire("Productive milliseconds until it was reached.", name="milliseconds")]
 
 
 class EpochSteps(msgspec.Struct, frozen=True, gc=False):
-    """What was taken from the productive time of one epoch, by what its programs report. In milliseconds."""
+    """Time taken from the productive time of one epoch, by what its programs report. In milliseconds."""
 
     epoch: Annotated[Counter, Wire("The epoch whose roll was complete last.")] = 0
     base: Annotated[Counter, Wire("Productive time, without what was taken back, when its roll was complete.")] = 0
@@ -89,7 +89,7 @@ class EpochSteps(msgspec.Struct, frozen=True, gc=False):
 
 
 class Goodput(msgspec.Struct, frozen=True, gc=False):
-    """Where the time went, in whole milliseconds for each bucket, up to ``countedTime``."""
+    """Time in whole milliseconds for each bucket, up to ``countedTime``."""
 
     counted_at: Annotated[Time, Wire("Up to when time is counted.", name="countedTime", moves=True)] = 0.0
     bucket: Annotated[
@@ -119,21 +119,21 @@ class Goodput(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def net(self) -> int:
-        """Productive milliseconds that were not taken back."""
+        """Return productive milliseconds that were not taken back."""
         return self.productive - self.taken_back
 
     @property
     def wall(self) -> int:
-        """The wall time in milliseconds, without suspended time."""
+        """Return the wall time in milliseconds, without suspended time."""
         return self.net + sum(badput_of(self))
 
     def of(self, bucket: Bucket) -> int:
-        """Milliseconds of a bucket; of the productive one without what was taken back."""
+        """Return milliseconds of a bucket; of the productive one without what was taken back."""
         found: int = self.net if bucket is Bucket.PRODUCTIVE else getattr(self, bucket.value)
         return found
 
     def at(self, now: float) -> "Goodput":
-        """The same at that wall second.
+        """Return the sums at that wall second.
 
         Whole milliseconds are counted, and ``counted_at`` moves by as many. So no sum is ever smaller at a later
         second, however often it was counted in between.
@@ -146,23 +146,23 @@ class Goodput(msgspec.Struct, frozen=True, gc=False):
         return replace(self, counted_at=counted_at, **{name: getattr(self, name) + passed})
 
     def taken(self, bucket: Bucket, ms: int) -> "Goodput":
-        """The same with so many productive milliseconds taken back for that bucket."""
+        """Return the sums with so many productive milliseconds taken back for that bucket."""
         if ms <= 0:
             return self
         return replace(self, taken_back=self.taken_back + ms, **{bucket.value: getattr(self, bucket.value) + ms})
 
 
 class StepTime(NamedTuple):
-    """How long steps took, in milliseconds. Both figures are parts of the productive time, and no bucket."""
+    """Duration of steps, in milliseconds. Both figures are parts of the productive time, and no bucket."""
 
     usual: float
     """The time in which half of the steps were made, each as the mean of its span between two marks."""
     beyond: int
-    """What the others took beyond it: waits for data or storage, and pauses that nobody announced."""
+    """Time of the others beyond it: waits for data or storage, and pauses that nobody announced."""
 
 
 def step_time(marks: Sequence[StepMark]) -> StepTime | None:
-    """The usual step and the deviation from it; None where too few marks are known."""
+    """Return the usual step and the deviation from it; None where too few marks are known."""
     spans = [(last.ms - first.ms, last.step - first.step) for first, last in pairwise(marks) if last.step > first.step]
     if len(spans) < LEAST_SPANS:
         return None
@@ -173,7 +173,7 @@ def step_time(marks: Sequence[StepMark]) -> StepTime | None:
 
 
 def whole_seconds(milliseconds: Mapping[Bucket, float], counting: str = "") -> Mapping[Bucket, int]:
-    """Whole seconds that add up to the rounded sum: the buckets with the largest fractions are rounded up.
+    """Return whole seconds that add up to the rounded sum: the largest fractions are rounded up.
 
     Of a sum that grows, each other bucket than ``counting`` is rounded by itself, so that it does not change with it.
     """
@@ -189,5 +189,5 @@ def whole_seconds(milliseconds: Mapping[Bucket, float], counting: str = "") -> M
 
 
 def micros(seconds: float) -> int:
-    """Whole microseconds, in which times are persisted."""
+    """Return whole microseconds, in which times are persisted."""
     return round(seconds * 10**6)

@@ -1,4 +1,4 @@
-"""What keeps a gang from starting or working, in the status (``muster.api.status``)."""
+"""Obstacles of a gang that starts or works, in the status (``muster.api.status``)."""
 
 from typing import Annotated
 
@@ -9,7 +9,7 @@ from muster.api.wire.structs import Wire
 
 
 class Blocked(msgspec.Struct, frozen=True, gc=False):
-    """What keeps a member of this epoch from starting or working."""
+    """Obstacle of a member of this epoch that starts or works."""
 
     reason: Annotated[Reason, Wire("The obstacle in one word, such as ImagePullBackOff.")]
     since: Annotated[Time, Wire("Since when there is an obstacle of this kind.", name="time", moves=True)]

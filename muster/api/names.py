@@ -38,20 +38,20 @@ SELECTOR = LABEL_UID
 
 
 def selector_of(uid: str) -> str:
-    """Label selector of the pods and the Service of the Experiment of that uid: the one definition of its pods."""
+    """Return the label selector of the pods and the Service of the Experiment of that uid, their one definition."""
     return f"{LABEL_UID}={uid}"
 
 
 ANNOTATION_COMMAND_SOURCE = "muster.dev/manifest"
-"""Where an Experiment came from: the manifest's file name, for people."""
+"""File name of the manifest that an Experiment came from, for people."""
 ANNOTATION_ASSIST = "muster.dev/assist"
 """Annotation of a pod with ``spec.assist``: the code that is mounted in it."""
 ANNOTATION_ASSIST_RECORDER = "muster.dev/assist-recorder"
-"""The same: the code that publishes which collectives its program has entered."""
+"""Annotation of such a pod: the mounted code that publishes which collectives its program has entered."""
 ANNOTATION_ASSIST_WATCH = "muster.dev/assist-watch"
-"""The same: the code that watches where its program stands."""
+"""Annotation of such a pod: the mounted code that watches the place of its program."""
 ANNOTATION_ASSIST_WORK = "muster.dev/assist-work"
-"""The same: the code that shows whether its process works."""
+"""Annotation of such a pod: the mounted code that shows whether its process works."""
 
 ANNOTATION_PROGRESS_CA = "muster.dev/progress-ca"
 """Annotation of a pod with ``spec.progressEndpoint``: the authority of that endpoint's certificate, PEM."""
@@ -68,9 +68,9 @@ QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
 PRIORITY_LABEL = "kueue.x-k8s.io/priority-class"
 """Label of an Experiment: the WorkloadPriorityClass of its Workload."""
 JOB_UID_LABEL = "kueue.x-k8s.io/job-uid"
-"""Label of a Workload: the uid of the job that it stands for, as Kueue's own integrations write it."""
+"""Label of a Workload: the uid of its job, as Kueue's own integrations write it."""
 FINALIZER_QUOTA = "muster.dev/quota"
-"""Finalizer of a Workload: it keeps its quota until no pod of the experiment runs any more."""
+"""Finalizer of a Workload: it keeps its quota until no pod of the experiment runs."""
 
 CONTAINER = "main"
 """The member's own container: its exit is the member's result. A pod template may add others."""
@@ -108,17 +108,17 @@ _ALPHABET = "bcdfghjklmnpqrstvwxz2456789"  # no vowels and no look-alikes: a suf
 
 @lru_cache(maxsize=512)  # every decision names the coordinator
 def name_suffix(uid: str, epoch: int, attempt: int = 0) -> str:
-    """Five characters that differ per experiment, per epoch and per attempt."""
+    """Return five characters that differ per experiment, per epoch and per attempt."""
     life = f"{uid}/{epoch}/{attempt}" if attempt else f"{uid}/{epoch}"
     digest = sha256(life.encode()).digest()
     return "".join(_ALPHABET[byte % len(_ALPHABET)] for byte in digest[:5])
 
 
 def member_hostname(group: str, job: int, pod: int, suffix: str) -> str:
-    """The member's host name inside its experiment's headless Service."""
+    """Return the member's host name inside its experiment's headless Service."""
     return f"{group}-{job}-{pod}-{suffix}"
 
 
 def pod_name(experiment: str, group: str, job: int, pod: int, suffix: str) -> str:
-    """The deterministic name of a member's pod."""
+    """Return the deterministic name of a member's pod."""
     return f"{experiment}-{member_hostname(group, job, pod, suffix)}"

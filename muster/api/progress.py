@@ -1,8 +1,8 @@
-"""What a program and the daemon agree on about progress: names, bounds and pace of the reports of ranks.
+"""The protocol between a program and the daemon about progress: names, bounds and pace of the reports of ranks.
 
 A rank writes its report as one small value under ``KEYS/<rank>`` into the store that its framework meets at, over the
-one before, and the probe reads them: the key-value store of jax's coordination service, or PyTorch's TCPStore. Where
-there is no store the same goes to musterd's own endpoint (``muster.api.trainer_status``). Each value is a JSON object::
+one before, and the probe reads them: the key-value store of jax's coordination service, or PyTorch's TCPStore. Without
+a store the value goes to musterd's own endpoint (``muster.api.trainer_status``). Each value is a JSON object::
 
     {"step": 1840, "calls": 1841, "at": 512.25, "longest": 2.5, "pause": 900, "scalars": {"loss": 2.31}}
 
@@ -10,13 +10,13 @@ and, of where its time went, ``"first": 1801, "begun": 312.5, "saved": 40.0, "re
 "checkpoint_save"``.
 
 ``at`` is the program's own monotonic clock, so that steps per second need no agreement between clocks. ``longest`` is
-the longest time between two calls of ``report``, in seconds, without pauses that were announced. ``pause`` is there
-while the program has announced one: that many seconds without a further report are no hang. ``processes`` is there
-where the pod has several, in the value of the first: the n-th of the others writes ``KEYS/<rank>.<n>``.
-``kind`` says what it is for. ``saved`` and ``restored`` are the seconds of such pauses that are over, ``paused`` those
-of all. ``first`` is the first step that was reported, and ``begun`` the time of ``at``, without all pauses, at which
-its steps began. ``works`` is in what is sent to the endpoint while the process computes, reads or writes: for so many
-seconds more it is taken to do so.
+the longest time between two calls of ``report``, in seconds, without pauses that were announced. ``pause`` is present
+while the program has announced one: that many seconds without a further report are no hang. ``processes`` is present if
+the pod has several, in the value of the first: the n-th of the others writes ``KEYS/<rank>.<n>``. ``kind`` is the
+purpose of the pause. ``saved`` and ``restored`` are the seconds of such pauses that are over, ``paused`` those of all.
+``first`` is the first step that was reported, and ``begun`` the time of ``at``, without all pauses, at which its steps
+began. ``works`` is in what is sent to the endpoint while the process computes, reads or writes: for so many seconds
+more it is taken to do so.
 
 Only the standard library is used here, because training programs import it.
 """

@@ -1,4 +1,4 @@
-"""What a status holds of restarts: reasons, attempts, uses of rules, nodes that were failed on, failures that recur."""
+"""Facts of restarts in a status: reasons, attempts, uses of rules, nodes with failures, failures that recur."""
 
 from typing import Annotated, Final
 
@@ -18,7 +18,7 @@ MAX_PLACES: Final = 8
 
 
 class RestartReason(msgspec.Struct, frozen=True, gc=False):
-    """How often the gang, or a part of it, was restarted for one reason."""
+    """Number of restarts of the gang, or a part of it, for one reason."""
 
     reason: Annotated[Reason, Wire("The reason of the cause, or Other.")]
     count: Annotated[Counter, Wire("Restarts for it.")]
@@ -35,7 +35,7 @@ class Attempts(msgspec.Struct, frozen=True, gc=False):
 
 
 class JobRestarts(msgspec.Struct, frozen=True, gc=False):
-    """How often jobs were run again."""
+    """Number of times that jobs were run again."""
 
     jobs: Annotated[RankRanges, Wire("Jobs by their index among the jobs of all groups, such as 0-5,7.")]
     restarts: Annotated[Count, Wire("Restarts of the whole job (RestartJob).")] = 0
@@ -49,14 +49,14 @@ class JobRestarts(msgspec.Struct, frozen=True, gc=False):
 
 
 class RuleUse(msgspec.Struct, frozen=True, gc=False):
-    """How often a failure rule with a limit was applied."""
+    """Number of uses of a failure rule with a limit."""
 
     name: Annotated[Name, Wire("Name of the rule.")]
     used: Annotated[Counter, Wire("How often it was applied.")]
 
 
 class NodeFailures(msgspec.Struct, frozen=True, gc=False):
-    """How often the experiment failed on a node. The program may be the reason as well as the node."""
+    """Number of the experiment's failures on a node. The program may be the reason as well as the node."""
 
     name: Annotated[Name, Wire("Name of the node.")]
     failures: Annotated[Counter, Wire("Restarts, and the end, whose first failure was on it.")]

@@ -58,7 +58,7 @@ STORY_LINES: Final = 64
 
 
 class Phase(StrEnum):
-    """The phases of an Experiment; the conditions say more."""
+    """The phases of an Experiment; the conditions have more detail."""
 
     SUSPENDED = "Suspended"
     QUEUED = "Queued"
@@ -301,7 +301,7 @@ class ExperimentStatus(msgspec.Struct, frozen=True, gc=False):
         Stuck | None,
         Wire("Why it is Stuck, and which members block the gang of this epoch.", summary=True, life=Life.EPOCH),
     ] = None
-    """It outlives the answers of a coordinator that ends because of it, and the daemon."""
+    """Fact that outlives the answers of a coordinator that ends because of it, and the daemon."""
     cause: Annotated[Cause | None, Wire("Why the last epoch ended.")] = None
     in_place: Annotated[
         ContainerRestarts | None,
@@ -332,31 +332,31 @@ class ExperimentStatus(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def readiness(self) -> str:
-        """``3/4``: how many of how many are ready; empty before the daemon has counted."""
+        """Return ``3/4``: how many of how many are ready; empty before the daemon has counted."""
         return f"{self.ready}/{self.size}" if self.size else ""
 
     @property
     def restarts_begun(self) -> int:
-        """The counted restarts, without one whose epoch never began because the experiment was ended before."""
+        """Return the counted restarts, without one whose epoch never began because the experiment was ended before."""
         announced = self._never_began and self.cause is not None and not self.cause.disruption
         return max(0, self.restarts - announced)
 
     @property
     def epoch_begun(self) -> int:
-        """The epoch, or the one before it where the experiment was ended before its epoch began."""
+        """Return the epoch, or the one before it where the experiment was ended before its epoch began."""
         return self.epoch - self._never_began
 
     @property
     def _never_began(self) -> bool:
-        """A restart had been announced when the experiment was ended, and nothing of its epoch was started."""
+        """Return True if a restart was announced when the experiment ended, and nothing of its epoch was started."""
         ended = self.phase == Phase.FAILED and self.epoch_at is None
         return ended and self.cause is not None and self.cause.epoch + 1 == self.epoch
 
     @staticmethod
     def from_object(raw: Mapping[str, Any] | None) -> "ExperimentStatus":
-        """The status in a decoded API object; None is an empty status. Raises ``WireError``."""
+        """Return the status in a decoded API object; None is an empty status. Raises ``WireError``."""
         return wire.read(ExperimentStatus, {} if raw is None else raw)
 
     def to_object(self) -> dict[str, Any]:
-        """The status for the wire, without what is not known."""
+        """Return the status for the wire, without what is not known."""
         return wire.write(ExperimentStatus, self)

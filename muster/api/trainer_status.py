@@ -1,4 +1,4 @@
-"""What a program and musterd agree on about Kubeflow's progress endpoint (KEP-2779), which has two alphas.
+"""The protocol between a program and musterd on Kubeflow's progress endpoint (KEP-2779), which has two alphas.
 
 A program POSTs its status to the URL of one environment variable, with the token in the file that the second names, and
 trusts the authority in the file of the third. The names changed between the alphas; members get all of both. The body::
@@ -14,7 +14,7 @@ transformers 5.24, integrations/integration_utils.py (KubeflowCallback). Only th
 """
 
 PREFIXES = ("KUBEFLOW_TRAINER_SERVER_", "KUBEFLOW_TRAINER_STATUS_")
-"""Of the variables: the second alpha, which transformers reads, and the first."""
+"""Prefixes of the variables: of the second alpha, which transformers reads, and of the first."""
 URL, TOKEN, CA_CERT = "URL", "TOKEN", "CA_CERT"
 MOUNT = "/var/run/secrets/kubeflow/trainer"
 """The folder of token and authority in the container."""
@@ -27,19 +27,19 @@ MAX_BODY = 1 << 16
 """Bytes of a body, as of Kubeflow's endpoint."""
 FASTEST_POST, SLOWEST_POST = 5.0, 60.0
 POSTS_PER_SECOND = 20
-"""How many posts of one gang musterd takes in between those seconds, each on a connection of its own."""
+"""Posts of one gang that musterd takes in a second between those seconds, each on a connection of its own."""
 
 
 def status_path(namespace: str, name: str) -> str:
-    """The path of the endpoint for a run, as Kubeflow's."""
+    """Return the path of the endpoint for a run, as Kubeflow's."""
     return f"/apis/trainer.kubeflow.org/v1alpha1/namespaces/{namespace}/trainjobs/{name}/status"
 
 
 def audience(namespace: str, name: str) -> str:
-    """The audience of the tokens that are taken for a run, as Kubeflow's."""
+    """Return the audience of the tokens that are taken for a run, as Kubeflow's."""
     return f"trainer.kubeflow.org/v1alpha1/namespaces/{namespace}/trainjobs/{name}/status"
 
 
 def post_interval(processes: int) -> float:
-    """The seconds between two posts of one process, in a gang of that many."""
+    """Return the seconds between two posts of one process, in a gang of that many."""
     return min(max(processes / POSTS_PER_SECOND, FASTEST_POST), SLOWEST_POST)

@@ -1,4 +1,4 @@
-"""Who asks: the words that a request for a cancellation or a restart leaves on the experiment."""
+"""The author of a request, in words that a cancellation or a restart leaves on the experiment."""
 
 import getpass
 import socket
@@ -12,7 +12,7 @@ LONGEST = 100
 
 
 def asker() -> str:
-    """``anna@laptop at 2026-11-23T04:17:05Z``: the user of this machine, as far as it knows one."""
+    """Return ``anna@laptop at 2026-11-23T04:17:05Z``: the user of this machine, as far as it knows one."""
     try:
         user = getpass.getuser()
     except (KeyError, OSError):  # a user id without a name

@@ -1,7 +1,7 @@
-"""What a manifest needs of a cluster, and the cluster does not have: kinds, queues, priority classes.
+"""Finds what a manifest needs and the cluster lacks: kinds, queues, priority classes.
 
-Objects are looked up by name with the rights of the caller. Where it may not look, that is said. No right shows which
-other kinds musterd runs; only an object of the kind does.
+Objects are looked up by name with the rights of the caller. Where it may not look, the finding reports that. No right
+shows which other kinds musterd runs; only an object of the kind does.
 """
 
 from collections.abc import AsyncIterator, Mapping

@@ -1,4 +1,4 @@
-"""Where a debug server is, as it has printed it: Jupyter's address with its token, a tunnel's with its code.
+"""The address of a debug server, as it has printed it: Jupyter's with its token, a tunnel's with its code.
 
 No object holds them (ADR 52). They are read from the log, with the right of the reader to read it.
 """
@@ -29,7 +29,7 @@ A program writes its log itself: what leads to another host, or is not ASCII, is
 
 
 async def debug_addresses(client: Client, seen: Snapshot) -> list[str]:
-    """``rank 0: https://vscode.dev/tunnel/…``, the latest of each rank; empty where none is printed or may be read."""
+    """Return ``rank 0: https://vscode.dev/tunnel/…``, the latest of each rank; empty if none is printed or readable."""
     if not mapping(mapping(seen.raw.get("spec")).get("debug")) or seen.finished or not seen.phase:
         return []
     found: dict[int, str] = {}
@@ -38,7 +38,7 @@ async def debug_addresses(client: Client, seen: Snapshot) -> list[str]:
             for pattern in _PRINTED:
                 if match := pattern.search(line.text):
                     found[line.rank] = match[0]
-    except (Forbidden, NoSuchRank, LogsGone):  # the message says which command shows it, and that one says why not
+    except (Forbidden, NoSuchRank, LogsGone):  # the message names the command that shows it, and that one the reason
         pass
     except MusterError as error:
         return [f"some rank: its log cannot be read now: {error}"]

@@ -1,6 +1,6 @@
 """The environment that ``muster run`` gives to its pods: the caller's own, with what must differ and what is asked for.
 
-A pod on a cluster gets its image's environment. ``muster run`` has no image, and the caller's shell stands in for it:
+A pod on a cluster gets its image's environment. ``muster run`` has no image, and the caller's shell takes its place:
 the active virtual environment, PYTHONPATH, XLA_FLAGS, JAX_PLATFORMS, CUDA_VISIBLE_DEVICES, HOME, credentials. Over it
 come, in this order, ``--env-file``, ``--env``, and the variables that Kubernetes and the operator set in every pod.
 """
@@ -75,7 +75,7 @@ class Assignment(click.ParamType[tuple[str, str]]):
     def convert(
         self, value: str | tuple[str, str], param: click.Parameter | None, ctx: click.Context | None
     ) -> tuple[str, str]:
-        """Name and value."""
+        """Return name and value."""
         if isinstance(value, tuple):
             return value
         name, equals, text = value.partition("=")

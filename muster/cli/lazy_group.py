@@ -30,11 +30,11 @@ OTHER_WORDS = {
     "rerun": "restart",
     "retry": "restart",
 }
-"""What other programs call a verb."""
+"""Verbs of other programs, with those of Muster."""
 
 
 class Verb(NamedTuple):
-    """Where a command is, ``module:function``, and the first sentence of its help."""
+    """Place of a command, ``module:function``, and the first sentence of its help."""
 
     where: str
     help: str

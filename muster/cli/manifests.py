@@ -23,7 +23,7 @@ from muster.state.vocabulary.plan import Plan
 
 STDIN = "<stdin>"
 PLACEHOLDER_UID = "00000000-0000-4000-8000-000000000000"
-"""Stands for the uid that only the API server can assign."""
+"""Placeholder for the uid that only the API server can assign."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Manifest:
     text: str
     loaded: Loaded | LoadedObject
     changes: tuple[str, ...] = ()
-    """What was dropped from it or cut, a sentence each."""
+    """Dropped or cut parts of it, a sentence each."""
 
     def plan(self, *, name: str, namespace: str = "default", uid: str = PLACEHOLDER_UID) -> Plan:
         """Return the plan of the experiment.
@@ -70,7 +70,7 @@ class Manifest:
         return name_for(self.loaded, self.file, random.Random(0))  # noqa: S311 - must be the same every time
 
     def _problem(self, error: str) -> Problem:
-        """``PlanError`` names the field first: add the place where the manifest states it."""
+        """Return the problem of a ``PlanError``, which names the field first, with its place in the manifest."""
         field, _, message = error.partition(": ")
         node, *_ = read_one(self.text, filename=self.file)
         line, column = position(node, tuple(field.split(".")))

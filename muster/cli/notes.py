@@ -1,4 +1,4 @@
-"""What a valid manifest does not say, but its author may want to know of the program it runs."""
+"""Remarks about a valid manifest that its author may want to know of the program it runs."""
 
 import ast
 import shlex
@@ -46,7 +46,7 @@ def notes_on(manifest: Manifest) -> Iterator[str]:
 def torch_note(words: Sequence[str], instead: str) -> str:
     """Return the note on words that run a script here as jax that uses torch.distributed; else empty.
 
-    ``instead`` says how the operator pytorch is chosen. The script is the first word that ends in ``.py``.
+    ``instead`` is the way to choose the operator pytorch. The script is the first word that ends in ``.py``.
     """
     script = next((word for word in words if word.endswith(".py")), "")
     names = _modules(Path(script)) if script else frozenset()

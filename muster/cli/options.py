@@ -152,7 +152,7 @@ def show(value: Any, form: str) -> None:
 
 
 def json_text(value: Any, *, indent: int) -> str:
-    """JSON in which every character is printable: the others are written as escapes, which is the same JSON."""
+    """Return JSON in which every character is printable: the others are written as escapes, which is the same JSON."""
     import msgspec
 
     text = msgspec.json.format(msgspec.json.encode(value), indent=indent).decode()
@@ -161,7 +161,7 @@ def json_text(value: Any, *, indent: int) -> str:
 
 
 def yaml_text(value: Any) -> str:
-    """YAML in which every character is printable."""
+    """Return YAML in which every character is printable."""
     import yaml
 
     text = yaml.safe_dump(value, sort_keys=False, allow_unicode=True).rstrip("\n")

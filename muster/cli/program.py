@@ -1,7 +1,7 @@
 """A program without a manifest: ``muster run -n 4 -- python train.py`` is an experiment of four equal workers.
 
-``--operator`` says how the workers find each other; it is jax by default. They get the variables of their operator and,
-where they meet at rank 0, those that ``torchrun`` sets for a program with one process on each node.
+``--operator`` chooses how the workers find each other; it is jax by default. They get the variables of their operator
+and, where they meet at rank 0, those that ``torchrun`` sets for a program with one process on each node.
 """
 
 import shlex
@@ -110,7 +110,7 @@ class ProgramCommand(click.Command):
     """A command with a program after ``--``. click never sees the program, so options and another ``--`` stay in it."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse what stands before ``--``; keep the rest for ``program_words``."""
+        """Parse the words before ``--``; keep the rest for ``program_words``."""
         before, after = (args[: args.index("--")], args[args.index("--") + 1 :]) if "--" in args else (args, None)
         ctx.meta[__name__] = after
         hint = "" if after is not None else _with_dashes(args)

@@ -1,4 +1,4 @@
-"""What is free on the machine that ``muster run`` uses, and what holds the rest.
+"""Free resources of the machine that ``muster run`` uses, and the holders of the rest.
 
 Alone on the machine a run gets nearly all of it. On a cluster that is kept, several run side by side: one that states
 nothing gets half of what is free, so that the next one has a place, too.
@@ -26,7 +26,7 @@ ALONE: Final = Decimal("0.9")
 BESIDE: Final = Decimal("0.5")
 """The part of what is free on a kept cluster."""
 LEAST: Final = Share(cpus=0.05, memory=0.25)
-"""What a member gets at least beside others: with less memory it would be killed as it starts."""
+"""Share that a member gets at least beside others: with less memory it would be killed as it starts."""
 _GB: Final = 10**9
 
 
@@ -55,7 +55,7 @@ class Room:
     def refuse(self, plan: Plan, who: str, *, cut: bool) -> None:
         """Raise ``MusterError`` if the gang of the plan does not fit as a whole.
 
-        ``cut`` says that ``--ignore-resources`` helps.
+        ``cut``: ``--ignore-resources`` helps.
         """
         lacks = self.ledger.lacks(Gang.of_plan(plan).missing(()))
         if not lacks:

@@ -55,11 +55,11 @@ class BlockingClient:
         self._runner.close()
 
     def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
-        """The result of one call."""
+        """Return the result of one call."""
         return self._runner.run(coroutine)
 
     def step(self, items: AsyncGenerator[T, None]) -> Iterator[T]:
-        """The items of a stream, each fetched when it is asked for."""
+        """Yield the items of a stream, each fetched when it is asked for."""
 
         async def fetch() -> tuple[T, ...]:
             async for item in items:

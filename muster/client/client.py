@@ -43,7 +43,7 @@ if TYPE_CHECKING:  # the manifest's models take longer to import than a request 
     from muster.kube.connection import Connection
 
 ATTEMPTS = 8
-"""How often a write is tried again after a conflict."""
+"""Number of times that a write is tried again after a conflict."""
 
 
 class Client:
@@ -91,17 +91,17 @@ class Client:
 
     @property
     def transport(self) -> Transport:
-        """The open connection."""
+        """Return the open connection."""
         return self.resources.transport
 
     @property
     def place(self) -> str:
-        """Address of the cluster and where it came from; empty for a transport of the caller's."""
+        """Return the address of the cluster and where it came from; empty for a transport of the caller's."""
         return "" if self._connection is None else self._connection.credentials.place
 
     @property
     def resources(self) -> ResourceClient:
-        """The verbs of the API on the open connection, for other kinds of objects."""
+        """Return the verbs of the API on the open connection, for other kinds of objects."""
         if self._resources is None:
             raise RuntimeError("the client is not open: write `async with Client() as client:`")
         return self._resources
@@ -133,7 +133,7 @@ class Client:
         )
 
     async def get(self, name: str, *, namespace: str | None = None) -> Snapshot:
-        """One experiment, or an object of another kind. Raises ``NoSuchExperiment``.
+        """Return one experiment, or an object of another kind. Raises ``NoSuchExperiment``.
 
         The status of one that another controller runs is computed from its pods, see ``Snapshot.watched``.
         """
@@ -148,7 +148,7 @@ class Client:
     async def list(
         self, *, namespace: str | None = None, everywhere: bool = False, kind: str = ""
     ) -> Sequence[Snapshot]:
-        """The experiments of one namespace, or of all that may be read; or the objects of another ``kind``."""
+        """Return the experiments of one namespace, or of all that may be read; or the objects of another ``kind``."""
         space, subject = None if everywhere else namespace or self.namespace, subject_of(kind)
         if subject == EXPERIMENT:
             with known_kind():
@@ -158,7 +158,7 @@ class Client:
         return await watching.list_all(self.resources, subject, space)
 
     async def list_stuck(self, *, namespace: str | None = None, everywhere: bool = False) -> Sequence[Snapshot]:
-        """The runs of other controllers whose Event of musterd is Stuck. Events are kept for an hour by default.
+        """Return the runs of other controllers whose Event of musterd is Stuck. Events are kept for an hour by default.
 
         None where Events may not be read; kinds that may not be read are left out.
         """
@@ -171,9 +171,9 @@ class Client:
     async def watch(
         self, name: str | None = None, *, namespace: str | None = None, everywhere: bool = False
     ) -> AsyncGenerator[ExperimentChange, None]:
-        """What there is (as ADDED), then every change.
+        """Yield what exists (as ADDED), then every change.
 
-        It never ends by itself; a watch that breaks is opened again.
+        The watch never ends by itself; a watch that breaks is opened again.
         """
         refuse_watched(name or "", "`muster get` shows it once, and musterd's page follows it")
         subject, own = parse(name or "")
@@ -189,7 +189,7 @@ class Client:
     async def wait(
         self, name: str, until: str | Until = "Finished", *, timeout: float | None = None, namespace: str | None = None
     ) -> Snapshot:
-        """The experiment as soon as ``until`` holds, at the latest when it has finished.
+        """Return the experiment as soon as ``until`` holds, at the latest when it has finished.
 
         See ``outcome`` (and ``until.met``) for how. Raises ``WaitTimeout`` after ``timeout`` seconds, ``Vanished`` if
         it is deleted meanwhile (unless ``until`` is its deletion), and ``NoSuchExperiment``.
@@ -201,11 +201,11 @@ class Client:
         return await wait(self, seen, goal, timeout)
 
     async def members(self, name: str, *, namespace: str | None = None) -> Sequence[Member]:
-        """The members of the latest epoch that have a pod, by rank. Raises ``NoSuchExperiment``."""
+        """Return the members of the latest epoch that have a pod, by rank. Raises ``NoSuchExperiment``."""
         return await self._members(await self.get(name, namespace=namespace))
 
     async def watch_members(self, name: str, *, namespace: str | None = None) -> AsyncGenerator[MemberChange, None]:
-        """The members that have a pod (as ADDED), of every epoch, then every change; it never ends by itself.
+        """Yield the members that have a pod (as ADDED), of every epoch, then every change; it never ends by itself.
 
         They are those of the experiment that has the name now. Raises ``NoSuchExperiment``.
         """
@@ -216,12 +216,12 @@ class Client:
                 yield MemberChange(change.kind, member_of(change.object))
 
     async def last_lines(self, name: str, *, namespace: str | None = None) -> Sequence[LastLine]:
-        """What each rank of the latest epoch logged last, and when, by rank; after the end, what it did until then."""
+        """Return the last log line of each rank of the latest epoch, with its time; after the end, the last before."""
         experiment = await self.get(name, namespace=namespace)
         return await read_last_lines(self.resources, experiment, await self._members(experiment))
 
     async def events(self, name: str, *, namespace: str | None = None) -> Sequence[EventSummary]:
-        """The Kubernetes Events about one experiment, oldest first; they are kept for about an hour.
+        """Return the Kubernetes Events about one experiment, oldest first; they are kept for about an hour.
 
         They are those of the experiment that has the name now. Raises ``NoSuchExperiment``.
         """
@@ -230,7 +230,7 @@ class Client:
     async def explain(
         self, name: str, *, last_lines: bool = False, epoch: int | None = None, namespace: str | None = None
     ) -> Explanation:
-        """What an experiment waits for, its members and its Events.
+        """Return what an experiment waits for, its members and its Events.
 
         With ``last_lines`` also what each rank logged last. Pods, Events and logs that may not be read are left out,
         and named in ``unreadable``. With ``epoch`` the members are those of that epoch whose pods are kept.
@@ -252,7 +252,7 @@ class Client:
         namespace: str | None = None,
         noted: Noted = lambda _note: None,
     ) -> AsyncGenerator[LogLine, None]:
-        """The log of the gang or of some ranks, by time; see ``logs.of_gang`` and ``logs.follow``.
+        """Yield the log of the gang or of some ranks, by time; see ``logs.of_gang`` and ``logs.follow``.
 
         ``since`` is a moment, or the last so many seconds. ``noted`` is called with ranks that are not read, and why.
         Raises ``NoSuchExperiment``, ``NoSuchRank`` where nothing is logged yet, and ``LogsGone``.
@@ -271,7 +271,7 @@ class Client:
     async def cancel(self, name: str, *, by: str = "", namespace: str | None = None) -> Snapshot:
         """Cancel an experiment: it fails as cancelled, its pods get their grace period. It can be repeated.
 
-        ``by`` says who asks, and when: its message will name them.
+        ``by`` names who asks, and when: the experiment's message will have it.
         """
         said = {"annotations": {ANNOTATION_CANCELLED: by}} if by else {}
         return await self._ask(name, {"metadata": said, "spec": {"cancel": True}}, namespace, "cancelled")
@@ -279,7 +279,7 @@ class Client:
     async def restart(self, name: str, *, by: str, namespace: str | None = None) -> Snapshot:
         """Ask for a restart of the gang, which is charged to no budget; an experiment that has ended stays as it is.
 
-        ``by`` says who asks, and when. Another text is another request: with the same one it can be repeated.
+        ``by`` names who asks, and when. Another text is another request: with the same one it can be repeated.
         """
         wish = {"metadata": {"annotations": {ANNOTATION_RESTART: by}}}
         return await self._ask(name, wish, namespace, "restarted")
@@ -314,7 +314,7 @@ class Client:
     ) -> None:
         """Delete an experiment, and with it its pods and their logs.
 
-        With ``uid`` only if the experiment still has it: one that was created anew under the name stays, and
+        With ``uid`` only if the experiment still has it: one that was created again under the name stays, and
         ``Conflict`` is raised. ``dry_run`` asks the API server whether it would, and changes nothing. Raises
         ``NoSuchExperiment``.
         """

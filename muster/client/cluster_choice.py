@@ -14,7 +14,7 @@ USER_AGENT = "muster-client"
 
 
 async def connect(kubeconfig: Path | None, context: str | None, impersonate: str = "") -> Connection:
-    """A connection to the cluster that kubectl would use, as that user. Raises ``NoCluster`` with what to do."""
+    """Return a connection to the cluster that kubectl would use, as that user. Raises ``NoCluster`` with what to do."""
     source = users_source(kubeconfig, context, os.environ)
     if source is None:
         raise NoCluster(

@@ -1,4 +1,4 @@
-"""What the client raises beyond ``muster.api.errors``.
+"""Errors of the client beyond ``muster.api.errors``.
 
 MusterError
 ├── ApiError ...            a request was not done (muster.api.errors)

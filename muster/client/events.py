@@ -28,11 +28,11 @@ class EventSummary:
     source: str = ""
     """The component that recorded it: ``muster``."""
     about: str = ""
-    """What it is about, for programs; only in Events of Muster."""
+    """Subject, for programs; only in Events of Muster."""
 
 
 def event_summary(event: Json) -> EventSummary:
-    """The summary of an Event object (core/v1)."""
+    """Return the summary of an Event object (core/v1)."""
     series = mapping(event.get("series"))
     times = (
         series.get("lastObservedTime"),
@@ -52,19 +52,19 @@ def event_summary(event: Json) -> EventSummary:
 
 
 def oldest_first(found: Iterable[EventSummary]) -> tuple[EventSummary, ...]:
-    """Oldest first; Events without a time come first."""
+    """Return the Events, oldest first; those without a time come first."""
     return tuple(sorted(found, key=lambda event: event.at or 0.0))
 
 
 def uids_of(seen: Snapshot) -> set[str]:
-    """The uids of the objects that its Events are about: of labelled pods those of its pods."""
+    """Return the uids of the objects that its Events are about: of labelled pods those of its pods."""
     if seen.subject != PODS:
         return {seen.uid}
     return {member.uid for member in seen.watched.all_members} if seen.watched is not None else set()
 
 
 async def events_of(resources: ResourceClient, seen: Snapshot) -> Sequence[EventSummary]:
-    """The Events about an object, oldest first. Those of labelled pods are on the pods."""
+    """Return the Events about an object, oldest first. Those of labelled pods are on the pods."""
     if seen.subject != PODS:
         chosen = f"involvedObject.kind={seen.subject.kind},involvedObject.uid={seen.uid}"
         found = await resources.list(core(seen.namespace, "events"), {"fieldSelector": chosen})

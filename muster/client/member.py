@@ -48,14 +48,14 @@ class Member:
     state: str
     """One word, as in ``kubectl get pods``: Running, ImagePullBackOff, Error, Terminating ..."""
     why: str
-    """The message of the scheduler or the kubelet, or what the container said of its end; may be empty."""
+    """Message of the scheduler or the kubelet, or the container's last words; may be empty."""
     exit_code: int | None
     process: int | None
     """The process id, on a local cluster."""
     attempt: int = 0
-    """How often the rank was run again in that epoch."""
+    """Number of times that the rank was run again in that epoch."""
     ended_at: float | None = None
-    """When the container ended, in whole wall seconds by the node's clock."""
+    """End of the container, in whole wall seconds by the node's clock."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,22 +67,22 @@ class MemberChange:
 
 
 def members_of(uid: str) -> dict[str, str]:
-    """The query parameters that select the pods of the Experiment of that uid, as the daemon selects them."""
+    """Return the query parameters that select the pods of the Experiment of that uid, as the daemon selects them."""
     return {"labelSelector": selector_of(uid)}
 
 
 async def read_pods(resources: ResourceClient, namespace: str, uid: str) -> list[Json]:
-    """The pods of an experiment, of every epoch."""
+    """Return the pods of an experiment, of every epoch."""
     return list(await resources.list(core(namespace, "pods"), members_of(uid)))
 
 
 async def read_members(resources: ResourceClient, namespace: str, uid: str) -> list[Member]:
-    """The members of an experiment that have a pod, of every epoch."""
+    """Return the members of an experiment that have a pod, of every epoch."""
     return [member_of(pod) for pod in await read_pods(resources, namespace, uid)]
 
 
 def member_of(pod: Json) -> Member:
-    """The member of a pod."""
+    """Return the member of a pod."""
     meta, spec, status = (mapping(pod.get(key)) for key in ("metadata", "spec", "status"))
     labels = mapping(meta.get("labels"))
     containers = items(status.get("containerStatuses"))
@@ -134,7 +134,7 @@ def _state_of(spec: Json, status: Json, state: Json, terminating: bool) -> tuple
 
 
 def _how(code: int, message: str, reason: str, spec: Json) -> str:
-    """``exit code 1: ValueError: loss is NaN``, or the last line of the log where nothing in it says why."""
+    """Return ``exit code 1: ValueError: loss is NaN``, or the last line of the log if none in it has a reason."""
     said = words(message, reason, secrets_of(spec))
     if are_a_reason(said.explains, code):
         return f"exit code {code}: {said.text}"

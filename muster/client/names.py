@@ -14,7 +14,7 @@ GENERIC = frozenset({"", "manifest", "<manifest>", "<stdin>", "aichor", "aichor-
 
 
 def name_for(loaded: Loaded | LoadedObject, filename: str = "", rng: random.Random | None = None) -> str:
-    """The name of a new experiment: that of an Experiment document, else a generated one.
+    """Return the name of a new experiment: that of an Experiment document, else a generated one.
 
     The name in an AIchor manifest is the same at every submission, so it only begins the generated one.
     """
@@ -24,7 +24,7 @@ def name_for(loaded: Loaded | LoadedObject, filename: str = "", rng: random.Rand
 
 
 def generated_name(spec: ExperimentSpec, hint: str, rng: random.Random) -> str:
-    """``<hint>-<five characters>``, cut so that the names of its pods fit.
+    """Return ``<hint>-<five characters>``, cut so that the names of its pods fit.
 
     ``hint`` is a file name or any other words.
     """

@@ -33,7 +33,7 @@ Outcome = Literal["Succeeded", "Failed", "Deadline"]
 DEADLINE = "DeadlineExceeded"
 """The end of every reason of a deadline (``muster.state.policies.deadline``)."""
 DELETING = "Deleting"
-"""The reason that stands for the one of the status, which is of the time before the deletion."""
+"""Reason that replaces the one of the status, which is of the time before the deletion."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class Snapshot:
     status: ExperimentStatus
     raw: Json
     watched: WatchedSnapshot | None = None
-    """Of an object that another controller runs: what its pods say. Then ``status`` was computed from object and pods,
+    """State of an object that another controller runs, by its pods. Then ``status`` was computed from object and pods,
     without the coordinator's roll, which only musterd calls."""
 
     context: str = ""
@@ -58,27 +58,27 @@ class Snapshot:
 
     @property
     def subject(self) -> Subject:
-        """The kind of the object."""
+        """Return the kind of the object."""
         return parse(self.name)[0]
 
     @property
     def own_name(self) -> str:
-        """Its name among the objects of its kind."""
+        """Return its name among the objects of its kind."""
         return parse(self.name)[1]
 
     @property
     def phase(self) -> str:
-        """A one-word summary; empty before the daemon has processed the experiment for the first time."""
+        """Return a one-word summary; empty before the daemon has processed the experiment for the first time."""
         return self.status.phase
 
     @property
     def reason(self) -> str:
-        """Why it is in this phase, in one word."""
+        """Return why it is in this phase, in one word."""
         return DELETING if self.deleting and not self.finished else self.status.reason
 
     @property
     def message(self) -> str:
-        """What it waits for, or how it ended."""
+        """Return what it waits for, or how it ended."""
         if not self.deleting or self.watched is not None:
             return self.status.message
         finalizers = mapping(self.raw.get("metadata")).get("finalizers")
@@ -88,42 +88,42 @@ class Snapshot:
 
     @property
     def deleting(self) -> bool:
-        """Deletion was asked for, and finalizers hold it: the daemon ends its pods and writes its status no more."""
+        """Return True if deletion was asked for, and finalizers hold it: its pods end and its status stays."""
         return "deletionTimestamp" in mapping(self.raw.get("metadata"))
 
     @property
     def managed_by(self) -> str:
-        """The other manager that runs an Experiment, and writes its status; empty where Muster does."""
+        """Return the other manager that runs an Experiment, and writes its status; empty where Muster does."""
         named = mapping(self.raw.get("spec")).get("managedBy") if self.subject.kind == KIND else None
         return "" if named in (None, "", MANAGED_BY) else str(named)
 
     @property
     def deadline(self) -> float | None:
-        """When the total clock ends, in wall seconds; None where there is no deadline."""
+        """Return the end of the total clock, in wall seconds; None without a deadline."""
         return self.status.deadline
 
     def condition(self, kind: str) -> Condition | None:
-        """The condition of that type, whatever the case of its letters."""
+        """Return the condition of that type, whatever the case of its letters."""
         return next((c for c in self.status.conditions if c.type.lower() == kind.lower()), None)
 
     def holds(self, kind: str) -> bool:
-        """Whether the condition of that type is true."""
+        """Return True if the condition of that type is true."""
         found = self.condition(kind)
         return found is not None and found.status is True
 
     @property
     def finished(self) -> bool:
-        """Whether it has succeeded or failed."""
+        """Return True if it has succeeded or failed."""
         return self.outcome is not None
 
     @property
     def terminating(self) -> bool:
-        """Whether its deletion has begun."""
+        """Return True if its deletion has begun."""
         return "deletionTimestamp" in mapping(self.raw.get("metadata"))
 
     @property
     def outcome(self) -> Outcome | None:
-        """How it ended; None while it has not. ``Deadline`` is a failure whose reason is a clock that ran out."""
+        """Return the outcome; None before the end. ``Deadline`` is a failure whose reason is a clock that ran out."""
         if self.phase == "Succeeded":
             return "Succeeded"
         if self.phase != "Failed":
@@ -140,12 +140,12 @@ class ExperimentChange:
 
 
 def experiments_path(namespace: str | None, name: str | None = None) -> str:
-    """The experiments of a namespace, of all namespaces (None), or the object called ``name`` (``jobset/train``)."""
+    """Return the experiments of a namespace, of all (None), or the object called ``name`` (``jobset/train``)."""
     return collection_path(namespace) if name is None else object_path(namespace or "", name)
 
 
 def snapshot_of(obj: Json) -> Snapshot:
-    """The snapshot of an Experiment, or of an object of another kind that Muster runs."""
+    """Return the snapshot of an Experiment, or of an object of another kind that Muster runs."""
     meta, kind = mapping(obj.get("metadata")), text(obj, "kind") or KIND
     other = kind != KIND
     status = ExperimentStatus.from_object(None)
@@ -170,7 +170,7 @@ def snapshot_of(obj: Json) -> Snapshot:
 
 
 def _status_of_object(raw: Json) -> ExperimentStatus | None:
-    """The status of the record in an object of another kind; None without one, or where it cannot be read."""
+    """Return the status of the record in an object of another kind; None without one, or where it cannot be read."""
     from muster.kinds.planning.record_condition import from_object
     from muster.state.vocabulary.record import StatusError
 

@@ -21,7 +21,7 @@ class UnknownKind(MusterError, ValueError):
 
 
 def subject_of(word: str) -> Subject:
-    """The kind of that name: ``jobset``, ``jobsets`` or ``JobSet``; empty for Experiment. Raises ``UnknownKind``."""
+    """Return the kind named ``jobset``, ``jobsets`` or ``JobSet``; empty for Experiment. Raises ``UnknownKind``."""
     if not word:
         return EXPERIMENT
     named = dict.fromkeys((*_run(), *_watched()))
@@ -33,14 +33,14 @@ def subject_of(word: str) -> Subject:
 
 
 def parse(name: str) -> tuple[Subject, str]:
-    """The kind and the object's own name in ``jobset/train``. Raises ``UnknownKind``."""
+    """Return the kind and the object's own name in ``jobset/train``. Raises ``UnknownKind``."""
     kind, _, own = name.rpartition("/")
     return subject_of(kind), own
 
 
 @cache
 def _run() -> tuple[Subject, ...]:
-    """The kinds that Muster can run."""
+    """Return the kinds that Muster can run."""
     from muster.kinds.registry.run_kinds import RUN_KINDS
 
     return (EXPERIMENT, *(each.subject for each in RUN_KINDS.values()))
@@ -48,14 +48,14 @@ def _run() -> tuple[Subject, ...]:
 
 @cache
 def _watched() -> tuple[Subject, ...]:
-    """The kinds that Muster can watch over; it can run some of them, too."""
+    """Return the kinds that Muster can watch over; it can run some of them, too."""
     from muster.kinds.registry.watched_kinds import WATCHED_KINDS
 
     return tuple(each.subject for each in WATCHED_KINDS.values())
 
 
 def refuse_to_ask(name: str, verb: str) -> None:
-    """Raise ``CannotCancel`` for an object of another kind: its API has no such request. Says what to do instead."""
+    """Raise ``CannotCancel`` for an object of another kind: its API has no such request. It has the next step."""
     subject, _ = parse(name)
     if subject != EXPERIMENT:
         raise CannotCancel(f"{name} is not an Experiment, and only those can be {verb}: {_instead(subject, verb)}")
@@ -82,18 +82,18 @@ def refuse_watched(name: str, what: str) -> None:
 
 
 def collection_path(namespace: str | None, subject: Subject = EXPERIMENT) -> str:
-    """The objects of a kind in a namespace, or in all of them (None)."""
+    """Return the objects of a kind in a namespace, or in all of them (None)."""
     return custom(subject.api_version, namespace, subject.plural)
 
 
 def object_path(namespace: str, name: str) -> str:
-    """The object of that name. Raises ``UnknownKind``."""
+    """Return the object of that name. Raises ``UnknownKind``."""
     subject, own = parse(name)
     return custom(subject.api_version, namespace, subject.plural, own)
 
 
 def ours(obj: Json) -> bool:
-    """Whether Muster is to run an object: every Experiment, and those of other kinds that no other manager has."""
+    """Return True if Muster is to run an object: every Experiment, and others that no other manager has."""
     name = text(obj, "kind")
     if name in ("", EXPERIMENT.kind):
         return True
@@ -104,7 +104,7 @@ def ours(obj: Json) -> bool:
 
 
 def _field_that_suspends(subject: Subject) -> str:
-    """The path of the field that the declaration of the kind sets."""
+    """Return the path of the field that the declaration of the kind sets."""
     from muster.kinds.registry.watched_kinds import WATCHED_KINDS
 
     patch: Any = WATCHED_KINDS[subject.words].suspend

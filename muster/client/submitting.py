@@ -17,7 +17,7 @@ from muster.kube.resources import ResourceClient
 from muster.kube.unstructured import mapping
 
 NAMES = 8
-"""How many generated names are tried."""
+"""Number of generated names that are tried."""
 OF_ONE_RUN = (ANNOTATION_CANCELLED, ANNOTATION_RESTART, "kubectl.kubernetes.io/last-applied-configuration")
 """Annotations that the next run of a spec does not get."""
 _GENERATED = re.compile(r"(.+)-[bcdfghjklmnpqrstvwxz2456789]{5}")
@@ -64,7 +64,7 @@ async def submit(
 
 
 def again(seen: Snapshot, rng: random.Random) -> tuple[Loaded, str]:
-    """The manifest of another run of the same spec, and its name; neither suspended nor cancelled."""
+    """Return the manifest of another run of the same spec, and its name; neither suspended nor cancelled."""
     metadata = mapping(seen.raw.get("metadata"))
     annotations = {key: text for key, text in mapping(metadata.get("annotations")).items() if key not in OF_ONE_RUN}
     spec = {key: value for key, value in mapping(seen.raw.get("spec")).items() if key not in ("cancel", "suspend")}

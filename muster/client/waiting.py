@@ -53,7 +53,7 @@ class Until:
         return cls(known, status.capitalize() or "True")
 
     def met(self, seen: Snapshot) -> bool:
-        """Whether this holds for an experiment that exists. A condition never set is not False."""
+        """Return True if this holds for an experiment that exists. A condition never set is not False."""
         if self.deleted:
             return False
         if self.phase:
@@ -64,7 +64,7 @@ class Until:
         return found is not None and found.status_text == self.status
 
     def hopeless(self, seen: Snapshot) -> bool:
-        """Whether it can no longer hold: a finished experiment does not change."""
+        """Return True if it can no longer hold: a finished experiment does not change."""
         return seen.finished and not self.deleted and not self.met(seen)
 
     def __str__(self) -> str:
@@ -76,19 +76,19 @@ ASK_AGAIN = 30.0
 
 
 class Reader(Protocol):
-    """What a wait needs of ``muster.client.Client``."""
+    """Part of ``muster.client.Client`` that a wait needs."""
 
     async def get(self, name: str, *, namespace: str | None = None) -> Snapshot:
-        """One experiment. Raises ``NoSuchExperiment``."""
+        """Return one experiment. Raises ``NoSuchExperiment``."""
         ...
 
     def watch(self, name: str, *, namespace: str | None = None) -> AsyncGenerator[ExperimentChange, None]:
-        """What there is, then every change."""
+        """Yield what exists, then every change."""
         ...
 
 
 async def wait(reader: Reader, seen: Snapshot, goal: Until, timeout: float | None) -> Snapshot:
-    """The experiment ``seen`` as soon as ``goal`` holds, or as soon as it no longer can.
+    """Return the experiment ``seen`` as soon as ``goal`` holds, or as soon as it no longer can.
 
     Raises ``WaitTimeout`` after ``timeout`` seconds, ``Vanished`` if it is deleted (unless that is the goal), also
     where another one has its name by then.
@@ -114,7 +114,7 @@ async def wait(reader: Reader, seen: Snapshot, goal: Until, timeout: float | Non
 async def _next_of(
     reader: Reader, seen: Snapshot, stream: AsyncGenerator[ExperimentChange, None]
 ) -> ExperimentChange | None:
-    """The next change; None if the experiment is gone.
+    """Return the next change; None if the experiment is gone.
 
     One that was deleted before the watch began makes no change: it is read while none comes.
     """

@@ -1,4 +1,4 @@
-"""Reads runs of other controllers: their object, their pods by label, and what musterd has said of them in Events."""
+"""Reads runs of other controllers: their object, their pods by label, and musterd's Events about them."""
 
 import time
 from collections import defaultdict
@@ -38,12 +38,12 @@ from muster.watchers.remarks import read_remark
 
 STUCK: Final = "Stuck"
 LASTING: Final = frozenset({STUCK, STALE_MEMBERS})
-"""Reasons of Events that say how a run is until another Event takes it back."""
+"""Reasons of Events that describe a run until another Event takes them back."""
 UNREADABLE: Final = "why may be in its Events, which you may not list"
 
 
 async def get(resources: ResourceClient, subject: Subject, namespace: str, name: str) -> Snapshot:
-    """The object called ``name``, such as ``job/train``, whoever runs it. Raises ``NoSuchExperiment``."""
+    """Return the object called ``name``, such as ``job/train``, with any controller. Raises ``NoSuchExperiment``."""
     own = name.rpartition("/")[2]
     if subject == PODS:
         core(namespace, "pods", own)  # refuses what cannot be a name
@@ -73,7 +73,7 @@ async def get(resources: ResourceClient, subject: Subject, namespace: str, name:
 
 
 class ObjectSource:
-    """The object called ``name`` (``job/train``) of a kind that another controller runs, read anew each time."""
+    """The object called ``name`` (``job/train``) of a kind that another controller runs, read again each time."""
 
     def __init__(self, resources: ResourceClient, kind: WatchedKind, namespace: str, name: str) -> None:
         self._resources, self._kind, self._namespace, self._name = resources, kind, namespace, name
@@ -93,7 +93,7 @@ class ObjectSource:
         return obj, made.get(_uid(obj)), await _admission(self._resources, self._namespace, obj, unknown)
 
     async def said(self) -> EventSummary | None:
-        """The last Event of a musterd about the object; None where there is none. Raises ``ApiError``."""
+        """Return the last Event of a musterd about the object; None where there is none. Raises ``ApiError``."""
         about = f"involvedObject.kind={self._kind.subject.kind},involvedObject.name={self._name.rpartition('/')[2]}"
         found = await self._resources.list(
             core(self._namespace, "events"), {"fieldSelector": f"{about},reportingComponent={MANAGER}"}
@@ -102,7 +102,7 @@ class ObjectSource:
 
 
 async def list_all(resources: ResourceClient, subject: Subject, namespace: str | None) -> list[Snapshot]:
-    """The objects of a kind that Muster runs, or would watch over."""
+    """Return the objects of a kind that Muster runs, or would watch over."""
     if subject == PODS:
         pods = await _read(resources, namespace, LABELLED_PODS, 0, None)
         return [_snapshot(LABELLED_PODS, obj, pods) for obj in sets_of(pods)]
@@ -133,7 +133,7 @@ async def list_all(resources: ResourceClient, subject: Subject, namespace: str |
 
 
 async def list_stuck(resources: ResourceClient, namespace: str | None) -> list[Snapshot]:
-    """The watched runs of a namespace, or of all (None), whose last Event of musterd is Stuck.
+    """Return the watched runs of a namespace, or of all (None), whose last Event of musterd is Stuck.
 
     Kinds that the caller may not read, or that the cluster does not have, are left out. Where nothing is Stuck it costs
     one request. Raises ``ApiError`` where Events may not be read.
@@ -161,7 +161,7 @@ def _about(event: Json) -> Json:
 
 
 def _judged(seen: Snapshot, events: Sequence[EventSummary]) -> Snapshot | None:
-    """The run with the sentence of musterd's Event, if it is watched and Stuck."""
+    """Return the run with the sentence of musterd's Event, if it is watched and Stuck."""
     if seen.watched is None:
         return None
     status = as_musterd_said(seen.status, seen.watched, events)
@@ -196,18 +196,18 @@ def _uid(obj: Json) -> str:
 
 
 async def _with_events(resources: ResourceClient, seen: Snapshot) -> Snapshot:
-    """The snapshot with musterd's last word, where Events may be read."""
+    """Return the snapshot with musterd's last word, where Events may be read."""
     if seen.watched is None:
         return seen
     try:
         events = await events_of(resources, seen)
-    except ApiError:  # they are kept for an hour only; what the pods say stands without them
+    except ApiError:  # Events are kept for an hour only; the pods' state holds without them
         return seen
     return replace(seen, status=as_musterd_said(seen.status, seen.watched, events))
 
 
 async def _remark(resources: ResourceClient, obj: Json, seen: WatchedSnapshot) -> tuple[Remark | None, str]:
-    """The reason that a controller gives for pods that it does not make, or why that cannot be read."""
+    """Return the reason that a controller gives for pods that it does not make, or why that cannot be read."""
     assert seen.plan is not None
     since = moment(mapping(obj.get("metadata")).get("creationTimestamp")) or 0.0
     secrets = secrets_within(obj.get("spec"))
@@ -256,7 +256,7 @@ def _snapshot(
     made: Json | None = None,
     heard: tuple[Remark | None, str] = (None, ""),
 ) -> Snapshot:
-    """The snapshot of an object of another controller."""
+    """Return the snapshot of an object of another controller."""
     obj = {**obj, "kind": kind.subject.word}  # lists of built-in kinds leave it out
     status, seen = look(kind, obj, pods, time.time(), unreadable, admission, made, *heard)
     return replace(snapshot_of(obj), status=status, watched=seen)
@@ -265,9 +265,9 @@ def _snapshot(
 def as_musterd_said(
     status: ExperimentStatus, seen: WatchedSnapshot, events: Iterable[EventSummary]
 ) -> ExperimentStatus:
-    """The status with musterd's last Event as its sentence, if it says what lasts and no pod has changed since.
+    """Return the status with musterd's last Event as its sentence, if its reason lasts and no pod has changed since.
 
-    musterd knows the roll, and how long a run has been as it is. A verdict of the object's own controller stands. An
+    musterd knows the roll, and how long a run has been as it is. A verdict of the object's own controller remains. An
     Event of what happened once, such as the end of a member that was replaced, is no sentence of how the run is now.
     """
     last = _last_said(each for each in events if each.source == MANAGER)
@@ -295,7 +295,7 @@ def _last_said(events: Iterable[EventSummary]) -> EventSummary | None:
 
 
 def _stuck_since(condition: Condition, said: EventSummary) -> Condition:
-    """Stuck as that Event says, which knows how long it lasts."""
+    """Return Stuck as in that Event, which has its start."""
     if condition.type != ConditionType.STUCK or said.reason != ConditionType.STUCK or condition.status:
         return condition
     return structs.replace(condition, status=True, since=said.at or 0.0, message=said.message)

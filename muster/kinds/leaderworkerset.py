@@ -45,7 +45,7 @@ class _Template(msgspec.Struct, frozen=True):
 
 
 class _Shape(msgspec.Struct, frozen=True):
-    """The part of the spec that says which pods there are to be."""
+    """The part of the spec that defines which pods are expected."""
 
     replicas: int | None = None
     leaderWorkerTemplate: _Template = _Template()  # noqa: N815 - the wire's names
@@ -53,7 +53,7 @@ class _Shape(msgspec.Struct, frozen=True):
 
 
 def place_of(pod: PodFacts) -> Place | None:
-    """The place of a pod of a LeaderWorkerSet, whose StatefulSets make its pods."""
+    """Return the place of a pod of a LeaderWorkerSet, whose StatefulSets make its pods."""
     name = pod.labels.get(LABEL)
     if not name or not pod.labels.get(GROUP_INDEX) or pod.kind != MAKER:
         return None
@@ -62,7 +62,7 @@ def place_of(pod: PodFacts) -> Place | None:
 
 
 def plan_of(obj: Mapping[str, Any]) -> Plan:
-    """The plan of a LeaderWorkerSet. Raises ``PlanError``."""
+    """Return the plan of a LeaderWorkerSet. Raises ``PlanError``."""
     spec = read(obj, _Shape)
     replicas = 1 if spec.replicas is None else max(0, spec.replicas)
     size = 1 if spec.leaderWorkerTemplate.size is None else max(1, spec.leaderWorkerTemplate.size)
@@ -83,7 +83,7 @@ def plan_of(obj: Mapping[str, Any]) -> Plan:
 
 
 def own_state(obj: Mapping[str, Any]) -> OwnState:
-    """It never ends, and its conditions count groups that are ready: the pods say more."""
+    """Return only the start: the object never ends, and its conditions count ready groups: the pods show more."""
     return OwnState(started_at=started_of(obj))
 
 

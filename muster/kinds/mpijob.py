@@ -47,7 +47,7 @@ class _MPIJob(msgspec.Struct, frozen=True):
 
 
 def place_of(pod: PodFacts) -> Place | None:
-    """The place of a worker, or of the launcher.
+    """Return the place of a worker, or of the launcher.
 
     The number in a worker's name is its index: the label begins at 1 where the launcher is a worker, too.
     """
@@ -65,7 +65,7 @@ def place_of(pod: PodFacts) -> Place | None:
 
 
 def plan_of(obj: Mapping[str, Any]) -> Plan:
-    """The plan of an MPIJob. Raises ``PlanError``."""
+    """Return the plan of an MPIJob. Raises ``PlanError``."""
     replicas = replicas_of(obj, FIELD, (WORKER, LAUNCHER))
     if LAUNCHER not in replicas:
         raise PlanError(f"spec.{FIELD}: no Launcher")

@@ -1,13 +1,13 @@
 """Labelled pods: all pods of a namespace whose label ``muster.dev/observe`` has one value are one run.
 
-There is no object. The daemon makes one of the pods: its name is the label's value, its annotations are those of the
-pods, and ``spec.sizes`` has, by group, one more than the highest index that a pod has, or the number of pods. A pod's
-index is the annotation or label ``muster.dev/rank``, else the one that its controller gave it, else the number its name
-ends in.
+Such a run has no object. The daemon makes one of the pods: its name is the label's value, its annotations are those of
+the pods, and ``spec.sizes`` has, by group, one more than the highest index that a pod has, or the number of pods. A
+pod's index is the annotation or label ``muster.dev/rank``, else the one that its controller gave it, else the number
+its name ends in.
 
 Controllers of groups number the pods of each group from 0. So the pods of a LeaderWorkerSet are one group for each of
-its group indices, and those of a Volcano Job one for each task. Where two pods at work have one index all the same, the
-second takes another place, and the message says so.
+its group indices, and those of a Volcano Job one for each task. If two pods at work still have one index, the second
+takes another place, and the message reports that.
 """
 
 import re
@@ -48,13 +48,13 @@ _RANDOM: Final = ("ReplicaSet", "Job")
 
 
 def place_of(pod: PodFacts) -> Place | None:
-    """The place of a labelled pod."""
+    """Return the place of a labelled pod."""
     name = pod.labels.get(OBSERVE)
     return Place(f"pods/{word(name)}", *within(pod)) if name else None
 
 
 def within(pod: PodFacts) -> tuple[str, int, int]:
-    """Group, job and index. A stated rank is one of the whole set."""
+    """Return group, job and index. A stated rank is one of the whole set."""
     labels = pod.labels
     if RANK not in pod.annotations and RANK not in labels:
         group, index = labels.get(f"{LWS}group-index"), small_number(labels.get(f"{LWS}worker-index"))
@@ -77,12 +77,12 @@ def _index(pod: PodFacts) -> int:
 
 
 def counts(pod: Pod) -> bool:
-    """The pod is one of those that the set is to have: none that leaves, or that has failed and may be replaced."""
+    """Return True if the pod is to be in the set: no pod that leaves, or that has failed and may be replaced."""
     return not pod.terminating and not (pod.failed and pod.index >= 0)
 
 
 def plan_of(obj: Mapping[str, Any]) -> Plan:
-    """The plan of a set of pods. Raises ``PlanError``."""
+    """Return the plan of a set of pods. Raises ``PlanError``."""
     stated, sizes = annotations_of(obj).get(SIZE), dict(obj["spec"]["sizes"])
     if stated is not None and len(sizes) == 1:
         sizes = dict.fromkeys(sizes, whole_number(SIZE, stated, 1, MOST))
@@ -98,13 +98,13 @@ def _groups(sizes: Mapping[str, int]) -> Iterator[Group]:
 
 
 def _natural(name: str) -> tuple[str, int, str]:
-    """``group-2`` comes before ``group-10``."""
+    """Return a key that sorts ``group-2`` before ``group-10``."""
     number = _ORDINAL.search(name)
     return (name[: number.start()], int(number[1]), name) if number else (name, -1, name)
 
 
 def own_state(obj: Mapping[str, Any]) -> OwnState:
-    """Pods have no state in common: each is asked."""
+    """Return an empty state: pods have none in common, and each is asked."""
     at = seconds_of(str(metadata_of(obj).get("creationTimestamp") or ""))
     return OwnState(Said.ASK_PODS, started_at=at or None)
 

@@ -2,7 +2,7 @@
 
 A Job has tasks, each with a number of pods, ``<job>-<task>-<index>``, which bear the names of job and task, and their
 index within the task. A task is a group of the plan. A pod that ends is replaced by one of the same name, if a policy
-of the Job or task says so.
+of the Job or task requires it.
 
 While the queue has no room, the scheduler keeps the PodGroup pending, and the controller makes no pod: the Job is
 Pending and counts none. A Command aborts and resumes a Job; no field of its spec does. The plugin ``pytorch`` lets the
@@ -65,14 +65,14 @@ class _Task(msgspec.Struct, frozen=True):
 
 
 class _Shape(msgspec.Struct, frozen=True):
-    """The part of the spec that says which pods there are to be, and where they meet."""
+    """The part of the spec that defines which pods are expected, and where they meet."""
 
     tasks: list[_Task] | None = None
     plugins: dict[str, list[str] | None] | None = None
 
 
 def place_of(pod: PodFacts) -> Place | None:
-    """The place of a pod of a Volcano Job. Older releases have the index in its name alone."""
+    """Return the place of a pod of a Volcano Job. Older releases have the index in its name alone."""
     name, task = pod.labels.get(LABEL), pod.labels.get(TASK)
     if not name or not task or pod.kind != VCJOB.kind:
         return None
@@ -82,7 +82,7 @@ def place_of(pod: PodFacts) -> Place | None:
 
 
 def plan_of(obj: Mapping[str, Any]) -> Plan:
-    """The plan of a Volcano Job. Raises ``PlanError``."""
+    """Return the plan of a Volcano Job. Raises ``PlanError``."""
     spec = read(obj, _Shape)
     tasks = spec.tasks or []
     if len(tasks) > MOST_TASKS:
@@ -108,7 +108,7 @@ def _groups(tasks: list[_Task]) -> Iterator[Group]:
 
 
 def _gates(task: _Task, names: set[str]) -> tuple[Gate, ...]:
-    """What the task waits for: the tasks that it depends on. Of several with ``any`` no single one is awaited."""
+    """Return the gates of a task: the tasks that it depends on. With ``any`` of several no single one is awaited."""
     awaited = task.dependsOn.name if task.dependsOn else []
     if task.dependsOn and task.dependsOn.iteration == "any" and len(awaited) > 1:
         return ()
@@ -116,7 +116,7 @@ def _gates(task: _Task, names: set[str]) -> tuple[Gate, ...]:
 
 
 def _master(spec: _Shape, tasks: list[_Task]) -> tuple[str, int] | None:
-    """The task at whose pod the others meet, and the port; None where no plugin states one."""
+    """Return the task at whose pod the others meet, and the port; None where no plugin states one."""
     plugins = spec.plugins or {}
     if PLUGIN not in plugins:
         return None
@@ -130,7 +130,7 @@ def _master(spec: _Shape, tasks: list[_Task]) -> tuple[str, int] | None:
 
 
 def own_state(obj: Mapping[str, Any]) -> OwnState:
-    """What the status of a Volcano Job says."""
+    """Return the state that the status of a Volcano Job shows."""
     state, status = OwnState(started_at=started_of(obj)), obj.get("status")
     now = status.get("state") if isinstance(status, Mapping) else None
     phase = now.get("phase") if isinstance(now, Mapping) else None

@@ -45,7 +45,7 @@ def write_caller(folder: Path, namespace: str, experiment: str, caller: Caller) 
 
 
 def read_caller(folder: Path, pod: Mapping[str, Any]) -> Caller | None:
-    """The caller of the experiment that this pod belongs to; None if there is no file."""
+    """Return the caller of the experiment that this pod belongs to; None if there is no file."""
     metadata = pod.get("metadata") or {}
     experiment = (metadata.get("labels") or {}).get(LABEL_EXPERIMENT)
     if not experiment:
@@ -58,5 +58,5 @@ def read_caller(folder: Path, pod: Mapping[str, Any]) -> Caller | None:
 
 
 def _file(folder: Path, namespace: str, experiment: str) -> Path:
-    """Namespaces contain no dot and label values no slash, so the name is unique and stays inside the folder."""
+    """Return a unique path inside the folder: namespaces contain no dot and label values no slash."""
     return folder / f"{namespace}.{experiment}.json"

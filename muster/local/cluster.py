@@ -43,7 +43,7 @@ class ClusterFailed(MusterError):
 class Cluster:
     """One cluster on one state directory. Call ``start`` and then ``stop``, once each.
 
-    ``workspace`` is the working directory of containers that set none; it stands for the one that an image would set.
+    ``workspace`` is the working directory of containers that set none, in place of the one that an image would set.
     """
 
     def __init__(
@@ -162,7 +162,7 @@ class Certificate:
 
 
 def make_certificate() -> Certificate:
-    """A certificate for this machine's loopback names. Takes a few milliseconds of CPU time."""
+    """Make a certificate for this machine's loopback names, in a few milliseconds of CPU time."""
     authority = trustme.CA(
         organization_name="muster-local", organization_unit_name="authority of one start", path_length=0
     )

@@ -42,7 +42,7 @@ class NoDirectory(MusterError):
 
 
 class Announcement(msgspec.Struct, frozen=True, kw_only=True):
-    """What a running cluster prints when it is ready and writes to ``cluster.json``."""
+    """Announcement that a running cluster prints when it is ready and writes to ``cluster.json``."""
 
     pid: int
     url: str
@@ -56,7 +56,7 @@ class Announcement(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def default_home() -> Path:
-    """``$MUSTER_HOME``, or ``muster`` in the user's state directory (XDG base directory specification)."""
+    """Return ``$MUSTER_HOME``, or ``muster`` in the user's state directory (XDG base directory specification)."""
     if chosen := os.environ.get("MUSTER_HOME"):
         return Path(chosen).expanduser().absolute()
     state = os.environ.get("XDG_STATE_HOME") or "~/.local/state"
@@ -93,56 +93,56 @@ class Home:
 
     @property
     def lock(self) -> Path:
-        """Locked by the cluster for as long as it runs."""
+        """Return the path of the lock, which the cluster holds for as long as it runs."""
         return self.path / "lock"
 
     @property
     def announcement(self) -> Path:
-        """What a running cluster announces: its ``Announcement``."""
+        """Return the file with the ``Announcement`` of a running cluster."""
         return self.path / "cluster.json"
 
     @property
     def kubeconfig(self) -> Path:
-        """The kubeconfig for kubectl and the commands."""
+        """Return the kubeconfig for kubectl and the commands."""
         return self.path / "kubeconfig"
 
     @property
     def database(self) -> Path:
-        """The API server's objects (SQLite)."""
+        """Return the path of the API server's objects (SQLite)."""
         return self.path / "data.db"
 
     @property
     def runs(self) -> Path:
-        """The directories of the clusters that ``muster run`` starts for itself."""
+        """Return the path of the directories of the clusters that ``muster run`` starts for itself."""
         return self.path / "runs"
 
     @property
     def node(self) -> Path:
-        """The node's directory: volumes and logs of pods."""
+        """Return the node's directory: volumes and logs of pods."""
         return self.path / "node"
 
     @property
     def callers(self) -> Path:
-        """Callers of ``muster run`` (``muster.local.caller``)."""
+        """Return the path of the callers of ``muster run`` (``muster.local.caller``)."""
         return self.node / CALLERS
 
     @property
     def cluster_log(self) -> Path:
-        """The cluster's log."""
+        """Return the path of the cluster's log."""
         return self.path / "cluster.log"
 
     @property
     def daemon_log(self) -> Path:
-        """The log of musterd."""
+        """Return the path of musterd's log."""
         return self.path / "musterd.log"
 
     @property
     def daemon(self) -> Path:
-        """Where the daemon answers: its ``DaemonNote``."""
+        """Return the file with the address of the daemon: its ``DaemonNote``."""
         return self.path / "daemon.json"
 
     def make(self) -> None:
-        """Create the directory, if it is not there, with mode 0700. Raises ``NoDirectory``."""
+        """Create the directory, if it does not exist, with mode 0700. Raises ``NoDirectory``."""
         try:
             self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
@@ -196,7 +196,7 @@ class Home:
         return held
 
     def held(self) -> bool:
-        """Whether a process holds the lock."""
+        """Return True if a process holds the lock."""
         try:
             with self.lock.open("r", encoding="utf-8") as probe:
                 fcntl.flock(probe, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -207,7 +207,7 @@ class Home:
         return False
 
     def running(self) -> Announcement | None:
-        """The announcement of the running cluster; None if none runs or it is not ready."""
+        """Return the announcement of the running cluster; None if none runs or it is not ready."""
         if not self.held():
             return None
         try:
@@ -224,7 +224,7 @@ class Home:
         _write(self.daemon, note)
 
     def noted_daemon(self) -> DaemonNote | None:
-        """The daemon that runs with the cluster; None if there is none."""
+        """Return the daemon that runs with the cluster; None if there is none."""
         try:
             return msgspec.json.decode(self.daemon.read_bytes(), type=DaemonNote) if self.held() else None
         except (FileNotFoundError, msgspec.DecodeError):

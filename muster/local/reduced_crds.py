@@ -13,12 +13,12 @@ _OPEN = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 
 
 def run_kinds_crds() -> tuple[dict[str, Any], ...]:
-    """One CustomResourceDefinition for each kind."""
+    """Return one CustomResourceDefinition for each kind."""
     return tuple(reduced_crd(kind.subject) for kind in RUN_KINDS.values())
 
 
 def reduced_crd(subject: Subject) -> dict[str, Any]:
-    """A CustomResourceDefinition of that kind that takes any spec and status."""
+    """Return a CustomResourceDefinition of that kind that takes any spec and status."""
     group, version = subject.api_version.split("/")
     schema = {
         "type": "object",

@@ -1,7 +1,7 @@
 """A second daemon on a local cluster: `muster local up` runs one already, without leader election.
 
 Two daemons that both write do not break an experiment, because every write has a precondition. But both create, restart
-and report, and nothing says why. So a `musterd` that is started by hand for that cluster is refused.
+and report, and nothing shows why. So a `musterd` that is started by hand for that cluster is refused.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,7 +15,7 @@ HELP = frozenset({"-h", "--help"})
 
 
 def refusal(arguments: Sequence[str], environ: Mapping[str, str], home: Home) -> str:
-    """Why a daemon with that command line is not started; empty where nothing is against it."""
+    """Return why a daemon with that command line is not started; empty where nothing is against it."""
     running, noted = home.running(), home.noted_daemon()
     if running is None or noted is None or not HELP.isdisjoint(arguments):
         return ""

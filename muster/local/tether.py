@@ -21,7 +21,7 @@ PR_SET_PDEATHSIG = 1
 
 
 def command(program: Sequence[str], *, parent: int | None = None, death: signal.Signals = signal.SIGTERM) -> list[str]:
-    """The arguments that start ``program`` so that it ends with ``parent`` (this process by default)."""
+    """Return the arguments that start ``program`` so that it ends with ``parent`` (this process by default)."""
     holder = os.getpid() if parent is None else parent
     return [
         sys.executable,

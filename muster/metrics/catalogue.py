@@ -27,8 +27,8 @@ FRESH, MOST_FRESH = 3600.0, 2_000
 """A finished experiment keeps its series for so many seconds, and so many of them do."""
 
 SERIES = 224_000
-"""Series of all experiments together in one scrape, at most: 20,000 that run, of which 400 are in trouble. 5,000 have
-about 55,000, and 150,000 while all of them are in trouble."""
+"""Series of all experiments together in one scrape, at most: 20,000 that run, 400 of them in trouble. 5,000 have about
+55,000, and 150,000 while all of them are in trouble."""
 
 LABEL_SETS = 80 * len(operators())
 """Label sets per counter or histogram, by the operators that are declared: the closed sets need a quarter of them."""

@@ -44,7 +44,7 @@ REFUSED = (*(row.name for row in NAMED), "PodRejected", "PodsForbidden")
 """Reasons of refusals that are counted from the start."""
 
 PLACES = ("watch", "clock", "step", "event")
-"""Where an unexpected exception is caught."""
+"""Places at which an unexpected exception is caught."""
 
 RECONNECTS = ("ended", "early", "silent", "unreachable", "expired", "throttled", "forbidden", "apierror")
 """Why a watch is opened again (``muster.kube.listwatch.reflector``)."""
@@ -80,7 +80,7 @@ LOST_TO: Mapping[str, tuple[str, ...]] = {
     "deadline": tuple(reason for reason in CLOCK_REASONS if reason != "PendingDeadlineExceeded"),
     "controller": ("PodsMissing", "StatusIsFalse", "PodDeleted", "PodAltered", "OtherController"),
 }
-"""What accelerator-hours are lost to: reasons of Stuck, and of the end of an epoch. All others are ``OTHER_CAUSE``."""
+"""Causes of lost accelerator-hours: reasons of Stuck, and of the end of an epoch. All others are ``OTHER_CAUSE``."""
 
 LOST_CAUSES = (*LOST_TO, OTHER_CAUSE)
 _LOST_TO = {reason: cause for cause, reasons in LOST_TO.items() for reason in reasons}
@@ -105,7 +105,7 @@ ENDS = (*(reason for reason in CRASHED if reason != "ContainerFailed"), COMPLETE
 CONTAINER_RESTARTS = tuple(product(OPERATORS, ENDS))
 AGAIN, RENEWED = "SameFailureAgain", "BudgetRenewed"
 VERDICTS = ((AGAIN, "false"), (AGAIN, "true"), (RENEWED, "true"))
-"""Verdicts over restarts, and whether they were acted upon."""
+"""Verdicts over restarts, and whether Muster acted on them."""
 OUTCOMES = (
     *((operator, Phase.SUCCEEDED, reason) for operator, reason in product(OPERATORS, SUCCESSES)),
     *((operator, Phase.FAILED, reason) for operator, reason in product(OPERATORS, FAILURES)),
@@ -123,4 +123,4 @@ RETRIED = (
 ERRORS = tuple((place,) for place in PLACES)
 PROBES = tuple((kind, state) for kind, state in product(ProbeKind, CoordinatorState) if not kind.passive)
 POSTS = tuple((outcome,) for outcome in ("accepted", "refused", "too-many", "unavailable"))
-"""How the progress endpoint answers (``daemon.web.progress``)."""
+"""Answers of the progress endpoint (``daemon.web.progress``)."""

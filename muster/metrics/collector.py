@@ -42,7 +42,7 @@ OPERATORS = 32
 """Values of the label operator in the sums; there are five operators and a few other kinds."""
 
 NAMESPACES_NOW = 1_000
-"""Values of the label namespace of what is counted anew in each scrape."""
+"""Values of the label namespace in families that are counted again in each scrape."""
 
 KNOWN_DEVICES = 4096
 """Sums of devices that are kept; runs of one size hold the same."""
@@ -58,7 +58,7 @@ class Subject:
     step: float = 0.0
     """Seconds by which the wall clock was set since the record was persisted."""
     pending_at: float | None = None
-    """When the first status write was decided that may have been carried out, and is not seen yet."""
+    """Time of the first status write that was decided, may have been carried out, and is not seen yet."""
     owners: Owners = ()
 
     def at(self, now: float) -> Context:

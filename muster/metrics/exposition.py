@@ -1,13 +1,13 @@
 """A scrape in two halves: look, then write it down.
 
 Looking reads the daemon's live state and so belongs to its event loop. Writing is most of the work, needs only what was
-seen, and may be done in a thread, so that a scrape of 100,000 series does not hold up decisions.
+seen, and may be done in a thread, so that a scrape of 100,000 series does not block decisions.
 
 Most families are few samples and are written by prometheus_client. The series of the experiments are many, and alike:
 they come as a ``Block`` that writes its own samples, several times faster.
 
 One lone surrogate in one label value breaks the encoding of the whole scrape, and NUL or ESC reach every reader
-raw. So every value passes through `label`. Where values are not known beforehand (the reason of a cause, say),
+raw. So every value passes through `label`. Where values are not known beforehand (such as the reason of a cause),
 `Bounded` limits how many label sets a metric may have, because each one lives as long as the process.
 """
 
@@ -45,7 +45,7 @@ class Block(Family):
 
 
 class Seen(Collector):
-    """What one look at a registry showed: the ``blocks`` beside what prometheus_client collects."""
+    """Result of one look at a registry: the ``blocks`` beside what prometheus_client collects."""
 
     def __init__(self, families: list[Family], blocks: list[Block]) -> None:
         self._families = families
@@ -141,7 +141,7 @@ def reason(value: str) -> str:
 
 
 def quoted(value: str) -> str:
-    """``label`` as it is written between quotes."""
+    """Return ``label`` as it is written between quotes."""
     text = printable(value, LONGEST)
     return text if text.isalnum() else text.replace("\\", r"\\").replace('"', r"\"")
 

@@ -21,7 +21,7 @@ LABEL_SETS = 256
 
 
 def scope_of(incident: Incident) -> str:
-    """``cluster``, or ``namespace/team`` where all runs are of that one."""
+    """Return ``cluster``, or ``namespace/team`` where all runs are of that one."""
     return f"namespace/{incident.alone}" if incident.alone else CLUSTER
 
 

@@ -1,4 +1,4 @@
-"""What is counted as it happens: counters and histograms, on a registry of their own.
+"""Metrics of events: counters and histograms, on a registry of their own.
 
 The methods are named after what happened, so that callers know nothing of metric names or labels. What can be read from
 the state instead of being counted is not here but in ``muster.metrics.collector`` and ``muster.metrics.own_state``.

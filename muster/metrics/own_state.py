@@ -1,6 +1,6 @@
-"""What the daemon reads of itself at scrape: its watches, its part in the election, and the rights that it lacks.
+"""Metrics that the daemon reads of itself at scrape: its watches, its part in the election, and its missing rights.
 
-The watches say whether its picture of the cluster is complete and fresh, the election who leads, how often that
+The watches show whether its picture of the cluster is complete and fresh, the election who leads, how often that
 changed, and how fresh the leader's claim is.
 """
 
@@ -87,7 +87,7 @@ class RightsCollector(Collector):
         self._met: dict[RequestKind, None] = {}
 
     def collect(self) -> Iterable[Family]:
-        """1 for each kind that is denied, 0 for each that was."""
+        """Yield 1 for each kind that is denied, 0 for each that was."""
         denied = {kind for kind, _ in self._denied()}
         self._met |= dict.fromkeys(sorted(denied))
         families = Families([rows.RIGHTS_MISSING])

@@ -1,4 +1,4 @@
-"""How much of a run is exported: all of its series, or the few that boards, or alerts and rules, need of it.
+"""The series of a run that are exported: all, or the few that boards, or alerts and rules, need of it.
 
 A run that is not well has all of its series, zeros too, so that no query meets a gap while people look at it: one that
 is Stuck, has ranks missing, starts, restarts or waits, and any for ``SETTLED`` after that. One that is well has no more
@@ -18,14 +18,14 @@ from muster.state.vocabulary.record import ConditionType, Phase, Record
 
 
 class Profile(IntEnum):
-    """What one run has."""
+    """Extent of the series of one run."""
 
     WHOLE = 0
     """Every row, with zeros."""
     LEAN = 1
     """Every row. A row that is one of several has no zeros."""
     LEANEST = 2
-    """What alerts and rules read."""
+    """Series that alerts and rules read."""
 
     def omits(self, row: Metric, value: float) -> bool:
         """Leave out that sample."""

@@ -1,4 +1,4 @@
-"""Where the time of all runs went: counters by namespace, operator and bucket, and the same by accelerators held.
+"""The time of all runs: counters by namespace, operator and bucket, and the same by accelerators held.
 
 A run's own sums (``muster.api.goodput``) only grow, and follow from its record and the second. Whenever the runs are
 walked over, what the sums of each have grown by is added to the counters of its namespace, and for each accelerator
@@ -78,7 +78,7 @@ class _Held:
 
 
 class _Counted:
-    """How far one run is counted: the sums that were read last, and what is counted of each."""
+    """Counted part of one run: the sums that were read last, and the count of each."""
 
     __slots__ = ("at", "base", "figures", "held", "key", "owners", "since", "stuck_for", "sums", "walk")
 
@@ -91,12 +91,12 @@ class _Counted:
         """None until the run is walked over."""
         self.figures = [0] * len(SUMS)
         self.stuck_for = ""
-        """What it was stuck for last."""
+        """Reason of the last time that it was stuck."""
         self.sums: Goodput | None = None
         self.at = 0
         """Which of the figures grows by itself, because ``sums`` is in that bucket."""
         self.base = 0
-        """What ``sums`` has of that bucket."""
+        """Part of ``sums`` that belongs to that bucket."""
         self.since = 0
         """Up to when that is, in microseconds; more than any time where nothing is counted since."""
 
@@ -220,7 +220,7 @@ class RunTime:
         return ("namespace", namespace), ("operator", operator)
 
     def _parts(self, owners: Owners) -> list[Part]:
-        """The owner by each label; it is empty where the run has no such label."""
+        """Return the owner by each label; it is empty where the run has no such label."""
         if not self._labels:
             return []
         values = dict(owners)

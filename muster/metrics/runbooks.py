@@ -1,8 +1,8 @@
-"""Which runbook is about a reason of the condition Stuck, and about a cause of the diagnosis.
+"""The runbook of each reason of the condition Stuck, and of each cause of the diagnosis.
 
 A runbook has the name of its alert and is a file of docs/runbooks. The alerts take their reasons from here. The reasons
-of containers are the kubelet's (kubernetes: pkg/kubelet/images, pkg/kubelet/kuberuntime), those of the scheduler stand
-in the condition PodScheduled; all others are Muster's own.
+of containers are the kubelet's (kubernetes: pkg/kubelet/images, pkg/kubelet/kuberuntime), those of the scheduler are in
+the condition PodScheduled; all others are Muster's own.
 """
 
 import re
@@ -16,10 +16,10 @@ from muster.state.view.stage import Stage
 from muster.state.vocabulary.refusals import ENDINGS, MADE, NAMED
 
 SERVED: Final = "/runbooks"
-"""Where musterd serves docs/runbooks."""
+"""Path at which musterd serves docs/runbooks."""
 
 PUBLISHED: Final = f"http://musterd.muster-system.svc:8080{SERVED}"
-"""The same from within the cluster, by the Service of deploy/musterd.yaml: the alerts lead there by default."""
+"""Address of that path within the cluster, by the Service of deploy/musterd.yaml: the alerts lead there by default."""
 
 SITE: Final = r"https?://[^\s\"'<>]+"
 """The form of another place."""

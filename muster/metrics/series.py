@@ -44,13 +44,13 @@ FEWEST, OF_FINISHED = 6, 2
 """An unfinished experiment has at least so many lines, and a finished one its info and the phase in which it ended."""
 
 _HARMLESS = str.maketrans({"<": "(", ">": ")", "&": "+", "@": " ", "`": "'", "*": " ", "/": " "})
-"""What chats take for mentions, links and markup, in the names of a program's functions and files."""
+"""Replacements for mentions, links and markup of chats, in the names of a program's functions and files."""
 
 Causes = Mapping[MissingCause, int]
 
 
 class Facts(NamedTuple):
-    """What is exported of an unfinished experiment, as it was at the look. ``ready`` counts pods."""
+    """Facts of an unfinished experiment, as it was at the look. ``ready`` counts pods."""
 
     plan: Plan
     record: Record
@@ -60,18 +60,18 @@ class Facts(NamedTuple):
     probe: ProbeResult | None
     progress: Progress | None = None
     accelerators: Mapping[str, int] = MappingProxyType({})
-    """What its pods hold, by resource."""
+    """Accelerators that its pods hold, by resource."""
     until: float | None = None
     """Up to when time is counted, while a status that counts more is being written; None is now."""
     owners: Owners = ()
     last: int | None = None
-    """How many ranks come last to collectives; None where that is not known."""
+    """Number of ranks that come last to collectives; None: not known."""
     profile: Profile = Profile.WHOLE
     well: bool = False
 
 
 class Finished(NamedTuple):
-    """What is exported of one that is finished."""
+    """Facts of a finished experiment."""
 
     namespace: str
     name: str
@@ -82,9 +82,9 @@ class Finished(NamedTuple):
 
 
 _often = lru_cache(4096)(quoted)
-"""The same for namespaces and operators, which many experiments share."""
+"""Quoted namespaces and operators, which many experiments share."""
 _reason = lru_cache(4096)(reason)
-"""The same for reasons."""
+"""Quoted reasons."""
 
 
 class _Set(NamedTuple):
@@ -324,7 +324,7 @@ def _reasons(record: Record, stuck: Condition | None) -> dict[str, None]:
 
 
 def _set(row: Metric, before: str, after: str, values: Iterable[str], chosen: str = "") -> _Set:
-    """Return the lines of all values of a label, which stands before or after those that name the experiment."""
+    """Return the lines of all values of a label, which comes before or after those that name the experiment."""
     lines = {
         value: f"{row.name}{{{before.format(value)}\0{after.format(value)}}} {float(value == chosen)!r}\n"
         for value in values

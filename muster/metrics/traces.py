@@ -109,7 +109,7 @@ def _epoch(plan: Plan, record: Record, new: Record, end: float, span: Make) -> I
 
 
 def _stages(record: Record, end: float) -> Iterator[tuple[str, float, float]]:
-    """Name, beginning and end of each stage that the epoch has reached; the last one ends with the epoch."""
+    """Yield name, beginning and end of each stage that the epoch has reached; the last one ends with the epoch."""
     waited_from = record.started_at if record.epoch == 0 else None
     times = (waited_from, record.epoch_at, record.scheduled_at, record.assembling_at, record.assembled_at)
     reached = sorted((at, place) for place, at in enumerate(times) if at is not None and at <= end)

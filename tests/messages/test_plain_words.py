@@ -35,14 +35,22 @@ FORMS: Final = re.compile(
 OPENINGS: Final = re.compile(r"(?:The same|Of|Whether|What|Where|When|How|Who|Whose|It|Its|They|Says|Tells)\b")
 """How no docstring begins: a function's begins with a verb in the imperative, another one with its noun."""
 ROOMS: Final = (
+    "benchmarks",
+    "deploy",
     "examples",
     "muster/__init__.py",
+    "muster/api",
     "muster/assist",
+    "muster/cli",
+    "muster/client",
     "muster/daemon",
     "muster/entry.py",
     "muster/extras.py",
     "muster/jax",
+    "muster/kinds",
     "muster/kube",
+    "muster/local",
+    "muster/metrics",
     "muster/programs.py",
     "muster/reconcilers",
     "muster/reporting",
@@ -57,6 +65,14 @@ ROOMS: Final = (
     "tests/watchers",
 )
 """Rooms whose docstrings and comments are in plain words. A room that is rewritten is one more row."""
+LEFT: Final = ("muster/cli/commands/diagnosing", "muster/client/watched.py")
+"""Parts of these rooms that are not rewritten yet."""
+PRINTED: Final = (
+    "What Muster knows and has decided.",
+    "What follows the failures that it matches.",
+    "What to run, and how Muster looks after it.",
+)
+"""Docstrings of models that are descriptions in the CRD: they may have any opening."""
 LOGGED: Final = frozenset({"debug", "info", "warning", "error", "exception", "critical"})
 
 
@@ -112,8 +128,11 @@ def _unquoted(text: str) -> str:
 
 def unplain(source: str) -> list[tuple[int, str]]:
     """Return the lines, and the docstrings and comments, in which the source has a word, a form or an opening."""
-    checks = WORDS.search, FORMS.search, OPENINGS.match
-    return [(line, text) for line, text in prose(source) if any(check(text) for check in checks)]
+    return [
+        (line, text)
+        for line, text in prose(source)
+        if WORDS.search(text) or FORMS.search(text) or (OPENINGS.match(text) and not text.startswith(PRINTED))
+    ]
 
 
 def found() -> dict[str, list[tuple[int, str]]]:
@@ -133,7 +152,8 @@ def test_every_text_is_in_plain_words() -> None:
 @pytest.mark.parametrize("room", ROOMS)
 def test_every_docstring_and_comment_of_a_room_is_in_plain_words(room: str) -> None:
     place = ROOT / room
-    modules = sorted(place.rglob("*.py")) if place.is_dir() else [place]
+    found_in = sorted(place.rglob("*.py")) if place.is_dir() else [place]
+    modules = [each for each in found_in if not any(each.is_relative_to(ROOT / part) for part in LEFT)]
     rows = [(each, unplain(each.read_text(encoding="utf-8"))) for each in modules]
     rest = [f"{each.relative_to(ROOT)}:{line}: {text}" for each, lines in rows for line, text in lines]
     assert modules

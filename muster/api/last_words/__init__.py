@@ -1,1 +1,1 @@
-"""What a program printed at its end: its exception, how a launcher's processes ended, lines without meaning."""
+"""Last output of a program: its exception, how a launcher's processes ended, lines without meaning."""

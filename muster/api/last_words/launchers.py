@@ -1,4 +1,4 @@
-"""Launchers: programs that start the program, and say of its end what they have seen from outside.
+"""Launchers: programs that start the program, and report its end as seen from outside.
 
 A launcher ends with a code of its own, most often 1, and its last words are its own: its traceback, a block of rules.
 The exit code or signal of the process that failed first is among them, in a form that each launcher has; a row of
@@ -19,10 +19,10 @@ from muster.api.last_words.tracebacks import Traceback, tracebacks
 _SIGNALS: Final = {"Killed": "SIGKILL", "Out Of Memory": "SIGKILL", "OOM Killed": "SIGKILL", "Terminated": "SIGTERM"}
 _SIGNALS_OF_WORDS: Final = _SIGNALS | {"Segmentation fault": "SIGSEGV", "Aborted": "SIGABRT", "Bus error": "SIGBUS"}
 SHELL: Final = 128
-"""What a shell adds to the number of the signal that ended a program; some launchers report that."""
+"""Number that a shell adds to the signal that ended a program; some launchers report the sum."""
 LAST_SIGNAL: Final = 64
 _DEATHS: Final = "|".join(_SIGNALS_OF_WORDS)
-"""How a shell and srun say that a process was killed."""
+"""Words of a shell and of srun for a process that was killed."""
 
 REPORTS: Final = tuple(
     re.compile(pattern)
@@ -52,7 +52,7 @@ REPORTS: Final = tuple(
         r"^command terminated with exit code (?P<code>\d{1,3})$",  # kubectl exec, of the MPI operator
     )
 )
-"""How launchers report the first process that failed. The first row that finds one counts, with its first line."""
+"""Launchers' reports of the first process that failed. The first row that finds one counts, with its first line."""
 
 _ROOT_CAUSE: Final = "Root Cause (first observed failure):"
 _OF_ROOT: Final = re.compile(
@@ -80,16 +80,16 @@ _STARTS_A_PROCESS: Final = re.compile(r"(?:\w+\.)*CalledProcessError(?::|$)")
 
 
 class Child(NamedTuple):
-    """How the process ended that a launcher names."""
+    """The end of the process that a launcher names."""
 
     code: int = 0
-    """Its exit code; of a signal the negative number, as Python has it; 0 where no launcher says it."""
+    """Exit code; of a signal the negative number, as Python has it; 0 if no launcher names one."""
     rank: int = -1
     """The rank that the launcher gives it; -1 where it gives none."""
 
     @property
     def killed(self) -> bool:
-        """Another process, or the kernel, has ended it: what it printed before says nothing of that."""
+        """Return True if another process or the kernel has ended it: its earlier output does not explain that."""
         return self.code < 0 and self.code != -signal.SIGABRT
 
 
@@ -97,11 +97,11 @@ NONE: Final = Child()
 
 
 class Report(NamedTuple):
-    """What a launcher says of the process that failed first."""
+    """A launcher's report of the process that failed first."""
 
     child: Child
     at: int
-    """The number of the line that says it."""
+    """Number of the line that reports it."""
     ranks: frozenset[int]
     """The numbers that lines of the process may have in front; without any nothing is known of that."""
 
@@ -110,7 +110,7 @@ NO_REPORT: Final = Report(NONE, -1, frozenset())
 
 
 def sentence(child: Child) -> str:
-    """``its process of rank 11 was ended by signal 9 (SIGKILL)``."""
+    """Return ``its process of rank 11 was ended by signal 9 (SIGKILL)``."""
     who = f"its process of rank {child.rank}" if child.rank >= 0 else "a process that it started"
     if child.code >= 0:
         return f"{who} ended with exit code {child.code}"
@@ -122,22 +122,22 @@ def sentence(child: Child) -> str:
 
 
 def is_of_a_launcher(found: Traceback) -> bool:
-    """A launcher raised it, since the program failed."""
+    """Return True if a launcher raised it, since the program failed."""
     return _OWN_FILES.search(found.path) is not None or found.exception.rstrip(": ").endswith(".ChildFailedError")
 
 
 def says_of_another(found: Traceback) -> bool:
-    """Its exception is that a process failed which the program has started: it may have said why."""
+    """Return True if its exception reports a failed process of the program, which may have printed the reason."""
     return _STARTS_A_PROCESS.match(found.exception) is not None
 
 
 def is_own(line: str) -> bool:
-    """A launcher printed it about itself, or it has no meaning."""
+    """Return True if a launcher printed it about itself, or if it has no meaning."""
     return is_noise(line) or _OWN_LINES.search(line) is not None or any(each.search(line) for each in REPORTS)
 
 
 def reported(lines: Sequence[str]) -> Report:
-    """How the process ended that the launcher names first."""
+    """Return the end of the process that the launcher names first."""
     if (root := _of_block(lines)).child.code:
         return root
     for row in REPORTS:
@@ -149,7 +149,7 @@ def reported(lines: Sequence[str]) -> Report:
 
 
 def _of_block(lines: Sequence[str]) -> Report:
-    """What torchrun's block says of the failure that it saw first."""
+    """Return the failure that torchrun's block names as the first."""
     at = next((at for at in range(len(lines) - 1, -1, -1) if lines[at].startswith(_ROOT_CAUSE)), len(lines))
     found = {"rank": -1, "local": -1, "code": 0}
     last = -1
@@ -167,7 +167,7 @@ def _rank_before(lines: Sequence[str], at: int) -> str | None:
 
 
 def _code(match: re.Match[str]) -> int:
-    """The exit code or negative signal of a report."""
+    """Return the exit code or negative signal of a report."""
     if number := _group(match, "code"):
         code = int(number)
         return SHELL - code if SHELL < code <= SHELL + LAST_SIGNAL else code
@@ -182,9 +182,9 @@ def _group(match: re.Match[str], name: str) -> str | None:
 
 
 def end_of(lines: Sequence[str]) -> tuple[Traceback | None, Child]:
-    """The program's traceback that explains the end, where one does, and the end of the process that failed first.
+    """Return the program's traceback that explains the end, if any, and the end of the process that failed first.
 
-    A launcher's word counts only where it has the last one: a program may go on after a process that failed.
+    A launcher's report counts only if it comes last: a program may continue after a process that failed.
     """
     found = tracebacks(lines)
     last = found[-1] if found else None
@@ -205,7 +205,7 @@ def end_of(lines: Sequence[str]) -> tuple[Traceback | None, Child]:
 
 
 def _of_a_starter(found: Sequence[Traceback], lines: Sequence[str], child: Child) -> tuple[Traceback, Child]:
-    """A program says that one it had started failed: the traceback before its own, if nothing was printed between."""
+    """Return the traceback before that of a program whose own process failed, if nothing was printed between."""
     last = found[-1]
     before = next((each for each in reversed(found[:-1]) if each.ended < last.began), None)
     if before is None or child.killed or not all(map(_between, lines[before.ended + 1 : last.began])):
@@ -218,7 +218,7 @@ def _between(line: str) -> bool:
 
 
 def _chosen(found: Sequence[Traceback]) -> Traceback | None:
-    """The last traceback; of several processes the one that was first to fail."""
+    """Return the last traceback; of several processes the one that was first to fail."""
     of_each = {each.front: each for each in found}
     if not found or "" in of_each:
         return found[-1] if found else None

@@ -1,4 +1,4 @@
-"""Lines of a log that say nothing of an end, though they may be the last: rules, banners, warnings of libraries."""
+"""Lines of a log that do not explain an end, though they may be the last: rules, banners, warnings of libraries."""
 
 import re
 from typing import Final
@@ -22,13 +22,13 @@ _NOISE = re.compile(
 
 
 def is_noise(line: str) -> bool:
-    """The line says nothing of the program's end."""
+    """Return True if the line does not explain the program's end."""
     said = line[:LONGEST]
     return not said.strip() or _RULE.issuperset(said) or _NOISE.search(said) is not None
 
 
 def last_of(lines: list[str]) -> str:
-    """The last line that is not empty; without it where it says nothing of an end."""
+    """Return the last line that is not empty; empty if that does not explain an end."""
     at = next((at for at in range(len(lines) - 1, -1, -1) if lines[at].strip()), -1)
     if at < 0 or is_noise(lines[at]):
         return ""

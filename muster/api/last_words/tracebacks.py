@@ -1,4 +1,4 @@
-"""Tracebacks among the lines of a log, whoever printed them and whatever is in front of each line.
+"""Finds the tracebacks among the lines of a log, with any printer and any text in front of each line.
 
 Launchers and frameworks put the process in front of a line: ``[rank1]: ``, ``[default0]:``, ``[1,0]<stderr>:``,
 ``(train pid=7) ``, ``1: ``, and Python itself ``  | `` in the traceback of an exception group. So no such form is
@@ -36,7 +36,7 @@ class Traceback(NamedTuple):
     line: str
     function: str
     front: str
-    """What is in front of its lines."""
+    """Text in front of its lines."""
     began: int
     """The number of its head, or of the first frame that can be seen."""
     ended: int
@@ -44,13 +44,13 @@ class Traceback(NamedTuple):
 
     @property
     def rank(self) -> int | None:
-        """The last number in front of its lines: where that names a rank, it is this one."""
+        """Return the last number in front of its lines: where that names a rank, it is this one."""
         numbers = _NUMBER.findall(self.front)
         return int(numbers[-1]) if numbers else None
 
 
 def tracebacks(lines: Sequence[str]) -> list[Traceback]:
-    """Every traceback that has its last frame and its exception among these lines, in the order of their ends."""
+    """Return every traceback with its last frame and its exception among these lines, in the order of their ends."""
     found: dict[str, tuple[int, re.Match[str]]] = {}  # by front: where it began, and its last frame so far
     boxes: dict[str, tuple[int, re.Match[str]]] = {}
     ended: list[Traceback] = []
@@ -86,7 +86,7 @@ def tracebacks(lines: Sequence[str]) -> list[Traceback]:
 
 
 def _after(line: str, front: str, indent: int) -> str | None:
-    """The text of a line with that front and exactly that indentation; None of any other."""
+    """Return the text of a line with that front and exactly that indentation; None of any other."""
     start = len(front) + indent
     if len(line) <= start or not line.startswith(front) or line[start].isspace() or line[len(front) : start].strip():
         return None

@@ -83,7 +83,7 @@ class SkipBuild(Shape):
 
 
 class Builder(Shape):
-    """How AIchor builds the image (ignored: Muster runs images that exist)."""
+    """AIchor's build of the image (ignored: Muster runs images that exist)."""
 
     image: Image | None = Field(None, description="Must equal spec.image; otherwise ignored.")
     dockerfile: Text | None = Field(None, description="Ignored.")
@@ -97,7 +97,7 @@ class Builder(Shape):
 
 
 class Clone(Shape):
-    """How AIchor clones the repository (ignored)."""
+    """AIchor's clone of the repository (ignored)."""
 
     depth: Annotated[int, Field(ge=1)] = Field(1, description="Ignored.")
     include_dot_git: bool = Field(False, description="Ignored.")
@@ -112,7 +112,7 @@ class UsePvc(Shape):
 
 
 class Tensorboard(Shape):
-    """Where TensorBoard's event files go."""
+    """Place of TensorBoard's event files."""
 
     enabled: bool = Field(False, description="Whether the experiment writes TensorBoard files.")
     use_pvc: UsePvc | None = Field(None, alias="usePVC", description="Keep them on a claim.")
@@ -176,7 +176,7 @@ class SecurityContext(Shape):
 
 
 class GracefulTermination(Shape):
-    """How a member is asked to stop."""
+    """The way in which a member is asked to stop."""
 
     termination_grace_period_seconds: Annotated[int, Field(ge=0, le=86_400)] | None = Field(
         None, description="Seconds between the request to stop and the kill."
@@ -187,13 +187,13 @@ class GracefulTermination(Shape):
 
 
 class BackoffLimit(Shape):
-    """How often the whole gang may be restarted."""
+    """Limit of the restarts of the whole gang."""
 
     backoff_limit: Count = Field(3, description="Gang restarts allowed before the experiment fails.")
 
 
 class AIchorSpec(Shape):
-    """What to run (``spec`` of a manifest)."""
+    """Program to run (``spec`` of a manifest)."""
 
     operator: Annotated[str, BeforeValidator(check_operator), OneOfOperators()] = Field(
         description="The framework that runs the experiment."
@@ -240,12 +240,12 @@ class AIchorSpec(Shape):
 
     @property
     def groups(self) -> tuple[Group, ...]:
-        """The groups in rank order, whatever the operator."""
+        """Return the groups in rank order, whatever the operator."""
         return tuple(self.types.groups())
 
     @property
     def deadline_seconds(self) -> int | None:
-        """Seconds the whole experiment may take: timeout, else activeDeadlineSeconds, else no limit."""
+        """Return the seconds the whole experiment may take: timeout, else activeDeadlineSeconds, else no limit."""
         return parse_duration(self.timeout) if self.timeout else self.active_deadline_seconds
 
 

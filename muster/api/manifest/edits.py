@@ -1,9 +1,9 @@
-"""What an edit of each field of a spec does while the experiment runs.
+"""The effect of an edit of each field of a spec while the experiment runs.
 
-A gang is one program on a fixed set of ranks: what its pods are made of is refused (ADR 16). How the experiment is
-looked after is applied at once. The API server refuses by transition rules of the CRD, which are made from this table.
-The kind of an older release may let an edit through: then only pods that are created from then on follow it, and the
-status says so (``state.policies.edits``).
+A gang is one program on a fixed set of ranks: an edit of its pods is refused (ADR 16). An edit of the experiment's
+policies is applied at once. The API server refuses by transition rules of the CRD, which are made from this table. The
+kind of an older release may let an edit through: then only pods that are created from then on follow it, and the status
+reports it (``state.policies.edits``).
 """
 
 import json
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Edit(StrEnum):
-    """What becomes of an edit."""
+    """Effect of an edit."""
 
     APPLIED = "applied"
     NEXT_EPOCH = "next epoch"
@@ -73,7 +73,7 @@ FROZEN: Final = tuple(name for name, field in EDITS.items() if field.edit is Edi
 
 
 def shape_of(spec: "ExperimentSpec") -> str:
-    """A digest of each field that cannot change, as ``image=1f3a,command=…``.
+    """Return a digest of each field that cannot change, as ``image=1f3a,command=…``.
 
     Defaults are left out, so that a release with a new field gives the same digests of the same spec.
     """
@@ -82,7 +82,7 @@ def shape_of(spec: "ExperimentSpec") -> str:
 
 
 def changed(before: str, after: str) -> tuple[str, ...]:
-    """The fields that two shapes differ in. A field that one of them does not have was not known to its writer."""
+    """Return the fields that two shapes differ in. A field that one lacks was unknown to its writer."""
     old = dict(part.split("=", 1) for part in before.split(",") if "=" in part)
     new = dict(part.split("=", 1) for part in after.split(",") if "=" in part)
     return tuple(name for name, digest in new.items() if name in old and old[name] != digest)

@@ -1,4 +1,4 @@
-"""Turn pydantic's errors into messages that say what to write instead.
+"""Turn pydantic's errors into messages with the correction.
 
 pydantic reports which check failed and its path in the data, the YAML tree has the line and column of that path, and
 the models have the valid names and values.
@@ -64,7 +64,7 @@ def explain(
     node: Node | None = None,
     file: str = "",
 ) -> list[Problem]:
-    """One ``Problem`` for each error.
+    """Return one ``Problem`` for each error.
 
     ``root`` is the path of the model's data in the document, ``node`` the tree of the whole document (None without a
     text), and ``operator`` selects the model of ``spec.types``.
@@ -81,12 +81,12 @@ def explain(
 
 
 def known_fields(model: type[BaseModel], operator: object, loc: Loc) -> list[str]:
-    """The fields that the model has at ``loc``; empty where any name may stand."""
+    """Return the fields that the model has at ``loc``; empty if any name is allowed."""
     return list(_Models(model, operator).fields(loc))
 
 
 def position(node: Node | None, loc: Loc, *, key: bool = False) -> tuple[int, int]:
-    """Line and column of the value (or the key) at ``loc``, or of its nearest parent; 0, 0 without a tree."""
+    """Return line and column of the value (or the key) at ``loc``, or of its nearest parent; 0, 0 without a tree."""
     if node is None:
         return 0, 0
     line, column = node.line, node.column
@@ -123,7 +123,7 @@ def _raw(node: Node | None, loc: Loc) -> str | None:
 
 
 def _follows(detail: ErrorDetails) -> bool:
-    """A list is too short only because an entry of it is wrong, which has a problem of its own."""
+    """Return True if a list is too short only because an entry of it is wrong, which has a problem of its own."""
     value = detail["input"]
     return detail["type"] == "too_short" and isinstance(value, list) and len(value) >= detail["ctx"]["min_length"]
 
@@ -193,7 +193,7 @@ def _limits(kind: str, value: Any, context: dict[str, Any]) -> tuple[str, str] |
 
 
 def _annotation(field: FieldInfo) -> Any:
-    """What a field holds; of a field that stays a plain mapping, the model that checks it."""
+    """Return the type of a field; of one that stays a plain mapping, the model that checks it."""
     models = [marker.model() for marker in field.metadata if isinstance(marker, CheckedBy)]
     return models[0] if models else field.annotation
 
@@ -211,7 +211,7 @@ class _Models:
         self.types = types_of(operator)
 
     def right_name(self, loc: Loc) -> str:
-        """The hint for the unknown field at ``loc``."""
+        """Return the hint for the unknown field at ``loc``."""
         name = str(loc[-1])
         known = list(self.fields(loc[:-1]))
         if hint := REMOVED.get(name):
@@ -223,21 +223,21 @@ class _Models:
         return f"known here: {', '.join(known)}" if 0 < len(known) <= _MANY else "remove it"
 
     def what_it_is(self, loc: Loc) -> str:
-        """The hint for the missing field at ``loc``."""
+        """Return the hint for the missing field at ``loc``."""
         name = str(loc[-1])
         field = self.fields(loc[:-1]).get(name)
         meaning = field.description if field else None
         return f"write {name}: {meaning[0].lower()}{meaning[1:].rstrip('.')}" if meaning else f"write {name}"
 
     def fields(self, loc: Loc) -> dict[str, FieldInfo]:
-        """The fields at ``loc``, by their names on the wire."""
+        """Return the fields at ``loc``, by their names on the wire."""
         annotation: Any = self.model
         for part in loc:
             annotation = self._inner(self._bare(annotation), part)
         return self._names(self._bare(annotation))
 
     def _elsewhere(self, name: str) -> str:
-        """The hint for a field that types of other operators have, or that this operator has a hint for; else empty."""
+        """Return the hint for a field that other operators' types have, or that this operator hints at; else empty."""
         having = [other for other, each in operators().items() if name in self._of_types(each.types())]
         hints = [f"it is {only_for(having)}"] if having and self.operator not in having else []
         if own := operators().get(str(self.operator)):
@@ -245,13 +245,13 @@ class _Models:
         return "; ".join(filter(None, hints))
 
     def _of_types(self, types: type[BaseModel]) -> set[str]:
-        """The fields of the types of one operator."""
+        """Return the fields of the types of one operator."""
         inner = [self._bare(self._inner(types, name)) for name in self._names(types) or ("any",)]
         each = [self._bare(self._inner(shape, 0)) if get_origin(shape) is tuple else shape for shape in inner]
         return {name for shape in each for name in self._names(shape)}
 
     def _names(self, shape: Any) -> dict[str, FieldInfo]:
-        """The fields of a model, by their names on the wire; none of what has no named fields."""
+        """Return the fields of a model, by their names on the wire; none of what has no named fields."""
         if not isinstance(shape, type) or not issubclass(shape, BaseModel) or shape.__pydantic_root_model__:
             return {}
         return {field.alias or name: field for name, field in shape.model_fields.items()}
@@ -266,7 +266,7 @@ class _Models:
         return arguments[-1 if get_origin(shape) is dict else 0] if arguments else None
 
     def _bare(self, annotation: Any) -> Any:
-        """The annotation without Annotated and None, and with the types of the operator at hand."""
+        """Return the annotation without Annotated and None, and with the types of the operator at hand."""
         while get_origin(annotation) is Annotated:
             annotation = get_args(annotation)[0]
         if annotation == Types:

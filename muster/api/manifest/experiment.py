@@ -85,7 +85,7 @@ class ExperimentSpec(AIchorSpec):
 
     @model_validator(mode="after")
     def _fitting(self) -> Self:
-        """What can only be judged with several fields together."""
+        """Check the rules that need several fields together."""
         found = [*missing(self._templates()), *self._refused()]
         if found:
             raise ValidationError.from_exception_data(
@@ -101,11 +101,11 @@ class ExperimentSpec(AIchorSpec):
 
     @property
     def ttl_seconds(self) -> int | None:
-        """Seconds for which the finished experiment stays; None: until it is deleted."""
+        """Return seconds for which the finished experiment stays; None: until it is deleted."""
         return None if self.ttl_after_finished is None else parse_duration(self.ttl_after_finished)
 
     def template_of(self, group: Group) -> dict[str, Any]:
-        """The pod template of a group: the type's merged over the experiment's."""
+        """Return the pod template of a group: the type's merged over the experiment's."""
         return merge(self.template, group.template)
 
     def _refused(self) -> Iterator[Refused]:
@@ -140,7 +140,7 @@ class Experiment:
 
 
 def parse_experiment(obj: Mapping[str, Any]) -> Experiment:
-    """The Experiment in a decoded API object. Raises ``SpecError``, and nothing else, if anything is wrong with it."""
+    """Return the Experiment in a decoded API object. Raises ``SpecError``, and nothing else, if anything is wrong."""
     metadata = _mapping(obj, "metadata")
     reader = _Metadata(metadata)
     uid, name, namespace = reader.text("uid", 128), reader.text("name", 253), reader.text("namespace", 63)
@@ -188,7 +188,7 @@ class _Metadata:
         self.problems.append(Problem("", 0, 0, f"metadata.{key}", message))
 
     def text(self, key: str, longest: int, default: str | None = None) -> str:
-        """A text field; without a default it is required."""
+        """Return a text field; without a default it is required."""
         value = self.metadata.get(key)
         if value is None and default is not None:
             return default
@@ -198,20 +198,20 @@ class _Metadata:
         return value
 
     def texts(self, key: str) -> dict[str, str]:
-        """A map of text to text; entries of another kind are left out."""
+        """Return a map of text to text; entries of another kind are left out."""
         value = self.metadata.get(key)
         if not isinstance(value, Mapping):
             return {}
         return {name: text for name, text in value.items() if isinstance(name, str) and isinstance(text, str)}
 
     def list_of_texts(self, key: str) -> tuple[str, ...]:
-        """A list of text; elements of another kind are left out."""
+        """Return a list of text; elements of another kind are left out."""
         value = self.metadata.get(key)
         return tuple(text for text in value if isinstance(text, str)) if isinstance(value, list) else ()
 
 
 def _refused_volumes(storage: Storage | None, members: int) -> Iterator[Refused]:
-    """Two volumes at one place, and a volume that one pod alone may mount for several."""
+    """Yield the problems of two volumes at one place, and of a volume for several pods that only one may mount."""
     if storage is None:
         return
     places: set[str] = set()

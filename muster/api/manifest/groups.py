@@ -31,16 +31,16 @@ class Group:
     template: Mapping[str, Any] = field(default_factory=dict)
     depends_on: tuple["DependsOn", ...] = ()
     written: tuple[str | int, ...] = ()
-    """Where it stands in ``spec.types``; empty: under its name."""
+    """Place in ``spec.types``; empty: under its name."""
 
     @property
     def place(self) -> tuple[str | int, ...]:
-        """Where it stands in ``spec.types``."""
+        """Return its place in ``spec.types``."""
         return self.written or (self.name,)
 
     @property
     def members(self) -> int:
-        """Pods of the group."""
+        """Return the number of pods of the group."""
         return self.count * self.completions
 
 
@@ -61,7 +61,7 @@ def one_job(
     params: dict[str, str] | None = None,
     depends_on: tuple["DependsOn", ...] = (),
 ) -> Group:
-    """A group of one job with all the members; with TPUs, a job per slice (a slice only works as a whole)."""
+    """Return a group of one job with all the members; with TPUs, a job per slice (a slice only works as a whole)."""
     resources = given.resources
     jobs, size = (count, resources.tpu.hosts) if resources.tpu else (1, count)
     return Group(name, jobs, size, size, resources, tuple(sorted((params or {}).items())), given.template, depends_on)

@@ -18,7 +18,7 @@ _MAX_TOLERATED = 8
 
 
 def modernise(root: Node, file: str) -> list[Problem]:
-    """Rewrite the older spellings in the tree; the warnings say what was rewritten."""
+    """Rewrite the older spellings in the tree; return a warning for each."""
     spec = _child(root, "spec")
     operator, types = _child(spec, "operator"), _child(spec, "types")
     if not isinstance(types, Mapping):
@@ -72,7 +72,7 @@ def _sketch(node: Node) -> str:
 
 
 def _merge_master(types: Mapping, file: str) -> list[Problem]:
-    """One ``worker`` of count master + worker where both ask for the same; else the master stays a group, and first."""
+    """Return one ``worker`` of count master + worker if both ask for the same; else the master stays, and is first."""
     master = types.entries.get("master")
     if master is None:
         return []
@@ -118,7 +118,7 @@ def _count(node: Node) -> int | None:
 
 
 def _same_members(first: Node, second: Node) -> bool:
-    """Whether both are plain count and resources, and the resources mean the same."""
+    """Return True if both are plain count and resources, and the resources mean the same."""
     if not isinstance(first, Mapping) or not isinstance(second, Mapping):
         return False
     if not {*first.entries, *second.entries} <= {"count", "resources"}:

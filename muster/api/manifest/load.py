@@ -39,7 +39,7 @@ SERVER_FIELDS: Final = (
 
 
 def kind_of(node: Node) -> object:
-    """The kind that a manifest names; without one it is AIchor's."""
+    """Return the kind that a manifest names; without one it is AIchor's."""
     entry = node.entries.get("kind") if isinstance(node, Mapping) else None
     if entry is None:
         return AICHOR
@@ -78,11 +78,11 @@ class Loaded:
     annotations: Dict[str, str]
     warnings: tuple[Problem, ...]
     notes: tuple[Problem, ...] = ()
-    """What is in order, and worth knowing."""
+    """Remarks on valid parts that are worth knowing."""
 
 
 def _of_others(version: str) -> bool:
-    """Whether an apiVersion is that of another controller or of Kubernetes, and none of AIchor's."""
+    """Return True if an apiVersion is that of another controller or of Kubernetes, and none of AIchor's."""
     return bool(re.fullmatch(r"([a-z0-9.-]+/)?v[0-9]\w*", version)) and version != API_VERSION
 
 
@@ -95,12 +95,12 @@ def load_manifest(text: str, *, filename: str = "<manifest>") -> Loaded:
 
 
 def load_node(node: Node, problems: Iterable[Problem] = (), *, filename: str = "<manifest>") -> Loaded:
-    """The manifest in a tree that was read with these problems. Raises ``ManifestError``."""
+    """Return the manifest in a tree that was read with these problems. Raises ``ManifestError``."""
     return _Loading(node, filename, [*problems]).load()
 
 
 def experiment_object(loaded: Loaded, *, name: str, namespace: str) -> dict[str, Any]:
-    """The object to POST. Raises ``ManifestError`` if ``name`` is not valid for its groups."""
+    """Return the object to POST. Raises ``ManifestError`` if ``name`` is not valid for its groups."""
     found = check_name(name, loaded.spec.groups)
     if found:
         raise ManifestError([Problem("", 0, 0, "metadata.name", message, hint) for message, hint in found])
@@ -124,16 +124,16 @@ class _Loading:
         self.kind: object = None
 
     def problem(self, loc: tuple[str | int, ...], message: str, hint: str = "", *, key: bool = False) -> Problem:
-        """A problem at a place of the document."""
+        """Return a problem at a place of the document."""
         line, column = position(self.node, loc, key=key)
         return Problem(self.file, line, column, path(loc), message, hint)
 
     def error(self, *found: Problem) -> ManifestError:
-        """The error with everything found so far."""
+        """Return the error with everything found so far."""
         return ManifestError(bounded([*self.problems, *found]))
 
     def load(self) -> Loaded:
-        """The manifest, whichever kind it is."""
+        """Return the manifest, whichever kind it is."""
         if not isinstance(self.node, Mapping):
             raise self.error(self.problem((), "a manifest is a mapping", "begin with kind: AIchorManifest"))
         kind = kind_of(self.node)
@@ -195,7 +195,7 @@ class _Loading:
         return Loaded(AICHOR, name, None, experiment, {}, {}, bounded(self.warnings))
 
     def _aichor_name(self, written: str | None, spec: ExperimentSpec) -> str | None:
-        """AIchor's name may be any text: if it cannot name a Kubernetes object, the nearest valid name is used."""
+        """Return AIchor's name, which may be any text; if it is no Kubernetes name, the nearest valid one."""
         if not written:
             return None
         name = slug(written)

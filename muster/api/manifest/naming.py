@@ -19,7 +19,7 @@ _SUFFIX: Final = name_suffix("", 0)
 
 
 def longest_pod_name(name: str, groups: Iterable[Group]) -> str:
-    """The longest name a pod of this experiment can get."""
+    """Return the longest name a pod of this experiment can get."""
     groups = tuple(groups)
     names = [
         pod_name(name, group.name, max(group.count - 1, 0), max(group.completions - 1, 0), _SUFFIX) for group in groups
@@ -30,7 +30,7 @@ def longest_pod_name(name: str, groups: Iterable[Group]) -> str:
 
 
 def check_name(name: str, groups: Iterable[Group]) -> list[tuple[str, str]]:
-    """Problems of ``name`` for an experiment of these groups, as (message, hint); empty if it is valid."""
+    """Return problems of ``name`` for an experiment of these groups, as (message, hint); empty if it is valid."""
     if len(name) > MAX_POD_NAME or not _NAME.match(name):
         proposal = slug(name)
         hint = f"write {proposal}" if proposal and proposal != name else "write a shorter one of these characters"
@@ -50,6 +50,6 @@ def check_name(name: str, groups: Iterable[Group]) -> list[tuple[str, str]]:
 
 
 def slug(name: str) -> str:
-    """The nearest valid name: ``My run #3`` becomes ``my-run-3``; empty if no character remains."""
+    """Return the nearest valid name: ``My run #3`` becomes ``my-run-3``; empty if no character remains."""
     words = re.sub(r"[^a-z0-9]+", "-", name[:200].lower())
     return words.lstrip("-0123456789")[:MAX_POD_NAME].strip("-")

@@ -1,4 +1,4 @@
-"""What a manifest may say for each operator: the light half of its declaration, read before anything is planned.
+"""The manifest of each operator: the light half of its declaration, read before anything is planned.
 
 The models of an operator's types are imported when a manifest names it.
 """
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 Resources = Mapping[str, float]
 """``cpus`` and ``memory`` (GB)."""
 ONE_PROCESS: Final[Mapping[str, str]] = {"LOCAL_RANK": "0", "LOCAL_WORLD_SIZE": "1"}
-"""What ``torchrun`` sets for a program with one process on each node."""
+"""Variables that ``torchrun`` sets for a program with one process on each node."""
 TORCHRUN: Final = "with the variables of torchrun"
 
 
 def equal_workers(count: int, resources: Resources) -> Mapping[str, Any]:
-    """``spec.types`` of ``count`` workers and nothing else."""
+    """Return ``spec.types`` of ``count`` workers and nothing else."""
     return {"worker": {"count": count, "resources": resources}}
 
 
@@ -33,15 +33,15 @@ class Program:
     """The experiment that ``muster run -n N -- PROGRAM`` makes for an operator."""
 
     name: str = ""
-    """What ``--operator`` calls it; empty where that is the operator's own name."""
+    """Value of ``--operator``; empty: the operator's own name."""
     about: str = ""
-    """What its help says about it."""
+    """Text about it in the help."""
     types: Callable[[int, Resources], Mapping[str, Any]] = equal_workers
     """``spec.types`` for N workers, each with these resources."""
     variables: Callable[[int], Mapping[str, str]] = lambda _workers: {}
     """The variables of ``torchrun`` for N workers that the operator does not set itself."""
     beside: Resources | None = None
-    """What the operator asks for beside the workers."""
+    """Resources that the operator needs beside the workers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,9 +54,9 @@ class ManifestOperator:
     starter: Callable[[], str]
     """The manifest that ``muster init`` writes."""
     collective: bool = False
-    """Its members are one program, which cannot continue without one of them."""
+    """True if its members are one program, which cannot continue without one of them."""
     staged: bool = False
-    """Its types may run one after another, and meet nowhere."""
+    """True if its types may run one after another, and do not meet."""
     each: Callable[[], "type[BaseModel]"] | None = None
     """The model of one type, where types have names of the author's choice."""
     program: Program | None = None
@@ -69,11 +69,11 @@ class ManifestOperator:
     debugger: str = "vscode"
     """Which of the fields of ``spec.debug`` it has."""
     hints: Mapping[str, str] = field(default_factory=dict)
-    """What to do without a field that its types do not have, by the name of the field."""
+    """Advice for fields that its types do not have, by the name of the field."""
     success: str = ""
-    """What an experiment succeeds with, where ``spec.successPolicy`` cannot say it."""
+    """Condition of an experiment's success, if ``spec.successPolicy`` cannot express it."""
     first_group: str = ""
-    """Why no other member goes on without the first group, where members can be run again by themselves."""
+    """Reason why no other member continues without the first group, if members can be run again by themselves."""
 
 
 class InMembers(ABC):
@@ -84,23 +84,23 @@ class InMembers(ABC):
     @property
     @abstractmethod
     def named(self) -> str:
-        """The name of the operator."""
+        """Return the name of the operator."""
 
     @property
     @abstractmethod
     def injected(self) -> frozenset[str]:
-        """The variables that it sets in a member, beside those that every member has."""
+        """Return the variables that it sets in a member, beside those that every member has."""
 
 
 @cache
 def operators() -> Mapping[str, ManifestOperator]:
-    """The operators by their names, in the order of these."""
+    """Return the operators by their names, in the order of these."""
     found = sorted(declared("manifest", ManifestOperator), key=lambda each: each.name)
     return {each.name: each for each in found}
 
 
 def only_for(having: Iterable[str]) -> str:
-    """For which operators something is, if it is for these: a part of a sentence."""
+    """Return the words for a rule of these operators: a part of a sentence."""
     named = [*having]
     others = [name for name in operators() if name not in named]
     if len(others) == 1 and len(named) > 1:
@@ -109,17 +109,17 @@ def only_for(having: Iterable[str]) -> str:
 
 
 def joined(words: Sequence[str]) -> str:
-    """The words as a sentence has them: a, b and c."""
+    """Return the words as a sentence has them: a, b and c."""
     *first, last = words
     return f"{', '.join(first)} and {last}" if first else last
 
 
 def injected_env(operator: str) -> frozenset[str]:
-    """The variables that a pod template cannot set, because the operator sets them; none for an unknown operator."""
+    """Return the variables that the operator, and so no pod template, sets; none for an unknown operator."""
     found = (each.injected for each in declared("operator", InMembers) if each.named == operator)
     return next(found, frozenset())
 
 
 def starter_in(package: str) -> Callable[[], str]:
-    """What reads ``starter.yaml`` in the folder of a framework."""
+    """Return the reader of ``starter.yaml`` in the folder of a framework."""
     return lambda: files(package).joinpath("starter.yaml").read_text(encoding="utf-8")

@@ -35,12 +35,12 @@ class Problem:
 
     @property
     def where(self) -> str:
-        """File, line and column, as far as they are known."""
+        """Return file, line and column, as far as they are known."""
         return f"{self.file}:{self.line}:{self.column}" if self.line else self.file
 
     @property
     def what(self) -> str:
-        """The field, and what is wrong with it."""
+        """Return the field, and what is wrong with it."""
         return ": ".join(filter(None, (self.field, f"{self.message}, {self.hint}" if self.hint else self.message)))
 
 
@@ -57,14 +57,14 @@ class ProblemsError(MusterError, ValueError):
     """A manifest or a spec cannot be used; ``problems`` lists every reason."""
 
     advice: str = ""
-    """Text of several lines that says what to write instead."""
+    """Text of several lines with the correction."""
 
     def __init__(self, problems: Iterable[Problem]) -> None:
         self.problems = tuple(problems)
         super().__init__("\n".join(str(problem) for problem in self.problems))
 
     def summary(self, limit: int = 1024) -> str:
-        """All problems on one line of at most ``limit`` characters, for a condition's message."""
+        """Return all problems on one line of at most ``limit`` characters, for a condition's message."""
         line = "; ".join(str(problem) for problem in self.problems)
         return line if len(line) <= limit else line[: limit - 1] + "…"
 
@@ -78,7 +78,7 @@ class SpecError(ProblemsError):
 
 
 def quoted(value: object) -> str:
-    """``value`` for a message: shortened and escaped; of a container only its kind."""
+    """Return ``value`` for a message: shortened and escaped; of a container only its kind."""
     if isinstance(value, str):
         short = value if len(value) <= _MAX_QUOTED else value[:_MAX_QUOTED] + "…"
         return ascii(short) if not short.isprintable() else repr(short)
@@ -98,7 +98,7 @@ def quoted(value: object) -> str:
 
 
 def path(parts: Sequence[str | int]) -> str:
-    """``spec.types.Workers[0].count``; a part that is not a plain word is put in brackets and quotes."""
+    """Return ``spec.types.Workers[0].count``; a part that is not a plain word is put in brackets and quotes."""
     text = ""
     for part in parts:
         if isinstance(part, int):
@@ -111,7 +111,7 @@ def path(parts: Sequence[str | int]) -> str:
 
 
 def nearest(word: str, choices: Iterable[str]) -> str | None:
-    """The choice a person most likely meant by ``word``, if one is near enough."""
+    """Return the choice a person most likely meant by ``word``, if one is near enough."""
     known = list(choices)
     short = word[:_MAX_KEY]
     for choice in known:
@@ -122,7 +122,7 @@ def nearest(word: str, choices: Iterable[str]) -> str | None:
 
 
 def bounded(problems: Sequence[Problem]) -> tuple[Problem, ...]:
-    """The first ``MAX_PROBLEMS`` by line and column, and the number of the others."""
+    """Return the first ``MAX_PROBLEMS`` by line and column, and the number of the others."""
     ordered = sorted(problems, key=lambda problem: (problem.line, problem.column))
     if len(ordered) <= MAX_PROBLEMS:
         return tuple(ordered)

@@ -37,7 +37,7 @@ class Gpu(Shape):
 
 
 class Tpu(Shape):
-    """A TPU slice; the topology says how many hosts it has."""
+    """A TPU slice; its number of hosts follows from the topology."""
 
     type: LabelValue = Field(
         description="TPU slice type as the node label spells it, for instance tpu-v5-lite-podslice."
@@ -60,7 +60,7 @@ class Tpu(Shape):
 
     @property
     def chips(self) -> int:
-        """Chips of the whole slice."""
+        """Return the number of chips of the whole slice."""
         total = 1
         for side in self.topology.split("x"):
             total *= int(side)
@@ -68,7 +68,7 @@ class Tpu(Shape):
 
     @property
     def hosts(self) -> int:
-        """Machines of the slice; each runs one member."""
+        """Return the number of machines of the slice; each runs one member."""
         return self.chips // self.tpu_chips_count
 
 
@@ -148,27 +148,27 @@ class Resources(Shape):
 
     @property
     def cpu_request(self) -> str:
-        """CPU request as a Kubernetes quantity."""
+        """Return CPU request as a Kubernetes quantity."""
         return quantities.cpu(self.cpus)
 
     @property
     def cpu_limit(self) -> str:
-        """CPU limit as a Kubernetes quantity: cpus x cpuLimitRatio."""
+        """Return CPU limit as a Kubernetes quantity: cpus x cpuLimitRatio."""
         return quantities.cpu(quantities.exact(self.cpus) * quantities.exact(self.cpu_limit_ratio))
 
     @property
     def memory_request(self) -> str:
-        """Memory as a Kubernetes quantity; request and limit are the same."""
+        """Return memory as a Kubernetes quantity; request and limit are the same."""
         if self.memory is not None:
             return quantities.gigabytes(self.memory)
         return quantities.gigabytes(quantities.exact(self.cpus) * quantities.exact(self.ram_ratio or 0))
 
     @property
     def gpus(self) -> int:
-        """GPUs per member."""
+        """Return GPUs per member."""
         return self.accelerators.gpu.count if self.accelerators and self.accelerators.gpu else 0
 
     @property
     def tpu(self) -> Tpu | None:
-        """The TPU slice, if one is asked for."""
+        """Return the TPU slice, if one is asked for."""
         return self.accelerators.tpu if self.accelerators else None

@@ -1,17 +1,17 @@
 """The CustomResourceDefinition of Experiment, made from the models: ``python -m muster.api.schema.crd`` prints it.
 
-The API server refuses what the models refuse, as far as a schema and CEL rules can say it, so that a mistake is an
+The API server refuses what the models refuse, as far as a schema and CEL rules can express it, so that a mistake is an
 answer to ``kubectl apply`` and not a failed experiment. Every text and list of the spec has a bound, which is what
 keeps the rules within the server's cost limit. What is to run (operator, image, command, types, template) cannot
-change; how it is looked after (suspend, timeout, clocks, ...) can.
+change; its policies (suspend, timeout, clocks, ...) can.
 
 On every status write the API server walks the whole schema, spec and status, evaluates every rule, and keeps an owner
 for every field. So (measured by ``make real-bench``) rules are few, pod templates are not described, the status is
 described and not checked (see ``status_schema``), and types, template and status each have one owner as a whole
 (x-kubernetes-map-type: atomic).
 
-What the schema cannot say ends the experiment as InvalidSpec within a second: CEL does not see fields that the schema
-does not name, and so neither types of any name nor a type too many of an operator that has named ones.
+What the schema cannot express ends the experiment as InvalidSpec within a second: CEL does not see fields that the
+schema does not name, and so neither types of any name nor a type too many of an operator that has named ones.
 """
 
 import sys
@@ -57,12 +57,12 @@ class Checks:
 
     @property
     def rule(self) -> str:
-        """True if all hold."""
+        """Return an expression that is true if all hold."""
         return " && ".join(f"({expression})" for expression, _ in self.pairs)
 
     @property
     def message(self) -> str:
-        """The message of the first that does not hold, as a CEL expression; the last message if all hold."""
+        """Return the message of the first that does not hold, as a CEL expression; the last message if all hold."""
         *first, (_, last) = self.pairs
         return "".join(f"!({expression}) ? '{text}' : " for expression, text in first) + f"'{last}'"
 
@@ -76,7 +76,7 @@ def _is_or_are(words: Sequence[str]) -> str:
 
 
 def _fields(here: list[str]) -> Iterator[tuple[str, str]]:
-    """Fields that not all operators have, where these may be the operator."""
+    """Yield the checks of fields that not all operators have, where these may be the operator."""
     found = {field: f"!has(self.{field})" for each in operators().values() for field in each.fields}
     having = {field: [name for name, each in operators().items() if field in each.fields] for field in found}
     for debugger in Debug.model_fields:
@@ -89,7 +89,7 @@ def _fields(here: list[str]) -> Iterator[tuple[str, str]]:
 
 
 def _apart(operator: str, names: list[str]) -> Checks:
-    """What holds for an operator whose types have names that no others can have."""
+    """Return the checks for an operator whose types have names that no others can have."""
     types = [f"types.{name}" for name in names if named_types()[operator][name].is_required()]
     need = " && ".join(f"has(self.{each})" for each in types)
     others = " && ".join(f"!has(self.types.{name})" for name in group_names() if name not in named_types()[operator])
@@ -98,7 +98,7 @@ def _apart(operator: str, names: list[str]) -> Checks:
 
 
 def _others() -> Checks:
-    """What holds for all other operators."""
+    """Return the checks for all other operators."""
     pairs = []
     for operator, names in own_names().items():
         words = [f"types.{name}" for name in names]
@@ -108,7 +108,7 @@ def _others() -> Checks:
 
 
 def _closed_types() -> Checks:
-    """Which types these need and which they have, where these have names of their own."""
+    """Return the checks of required and allowed types, if these have names of their own."""
     had = {operator: types for operator, types in named_types().items() if operator not in own_names()}
     needed = {operator: {name for name in types if types[name].is_required()} for operator, types in had.items()}
     names = group_names()
@@ -141,7 +141,7 @@ CLOSED: Final = _closed_types()
 
 
 def _spec_rule() -> dict[str, str]:
-    """One rule for all that depends on the operator: each rule is evaluated on every status write, too."""
+    """Return one rule for all that depends on the operator: each rule is evaluated on every status write, too."""
     rule = f"({OTHERS.rule}) && ({_is(free_operators())} || ({CLOSED.rule}))"
     message = f"!({OTHERS.rule}) ? ({OTHERS.message}) : ({CLOSED.message})"
     for operator, checks in APART.items():
@@ -155,7 +155,7 @@ def _spec_rule() -> dict[str, str]:
 
 
 def _same(name: str) -> tuple[str, str]:
-    """An optional field that cannot be added, removed or changed."""
+    """Return the rule of an optional field that cannot be added, removed or changed."""
     rule = f"has(self.{name}) == has(oldSelf.{name}) && (!has(self.{name}) || self.{name} == oldSelf.{name})"
     return rule, f"{name} cannot change; create another experiment"
 
@@ -199,7 +199,7 @@ COLUMNS: Final = (
 
 
 def custom_resource_definition() -> dict[str, Any]:
-    """The whole object."""
+    """Return the whole object."""
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
@@ -230,7 +230,7 @@ def custom_resource_definition() -> dict[str, Any]:
 
 
 def experiment_schema() -> Schema:
-    """The structural schema of the whole object."""
+    """Return the structural schema of the whole object."""
     spec = structural(ExperimentSpec)
     description = spec["properties"]["types"]["description"]
     spec["properties"]["types"] = {"description": description, **types_schema()}
@@ -266,19 +266,19 @@ def experiment_schema() -> Schema:
 
 
 def as_yaml(definition: dict[str, Any]) -> str:
-    """The file's text."""
+    """Return the file's text."""
     body = yaml.dump(definition, Dumper=_Dumper, sort_keys=False, width=120, allow_unicode=True)
     return f"# Made by `python -m muster.api.schema.crd` from the models in muster/api. Do not edit.\n{body}"
 
 
 class _Dumper(yaml.SafeDumper):
     def ignore_aliases(self, _data: Any) -> bool:
-        """Repeated parts are written out."""
+        """Return True: repeated parts are written out."""
         return True
 
 
 def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
-    """Several lines are written as lines."""
+    """Write several lines as lines."""
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None)
 
 

@@ -48,16 +48,16 @@ _NULLABLE: Final = frozenset(("rayStartParams",))
 
 
 def structural(model: type[BaseModel] | type[msgspec.Struct]) -> Schema:
-    """The flat schema of a model. A struct's has no defaults: the API server fills in nothing that Muster writes."""
+    """Return the flat schema of a model. A struct's has no defaults: the API server fills in nothing of Muster's."""
     raw = schema_of(model) if issubclass(model, msgspec.Struct) else model.model_json_schema(by_alias=True)
     return _flat(raw, raw.get("$defs", {}))
 
 
 def types_schema() -> Schema:
-    """``spec.types`` of every operator at once.
+    """Return the schema of ``spec.types`` for every operator at once.
 
     The named types are checked by the API server. An operator may also have types of any name, and a schema with
-    properties may not say what the others are like: those pass unchecked, and are checked where the object is read.
+    properties may not describe others: those pass unchecked, and are checked where the object is read.
     """
     properties = {name: {**free_type(), "description": _type_words(name)} for name in group_names()}
     for operator, names in own_names().items():
@@ -76,18 +76,18 @@ def types_schema() -> Schema:
 
 
 def free_operators() -> list[str]:
-    """The operators with types of any name."""
+    """Return the operators with types of any name."""
     return [name for name, each in operators().items() if each.each]
 
 
 def free_type() -> Schema:
-    """A type of these, which has all fields that a type of equal members has of any operator."""
+    """Return a type of these, which has all fields that a type of equal members has of any operator."""
     (model,) = {each.each() for each in operators().values() if each.each}
     return structural(model)
 
 
 def named_types() -> dict[str, dict[str, FieldInfo]]:
-    """By operator, the types that it may have, where these have names of their own."""
+    """Return the types of each operator, if these have names of their own."""
     closed = {name: each.types() for name, each in operators().items() if each.each is None}
     return {
         operator: {field.alias or name: field for name, field in model.model_fields.items()}
@@ -96,18 +96,18 @@ def named_types() -> dict[str, dict[str, FieldInfo]]:
 
 
 def group_names() -> list[str]:
-    """The names of types that an operator with types of any name may have, too."""
+    """Return the names of types that an operator with types of any name may have, too."""
     return sorted({name for found in named_types().values() for name in found if _GROUP.match(name)}, reverse=True)
 
 
 def own_names() -> dict[str, list[str]]:
-    """By operator, the names that no type of another one can have: its types are no groups of equal members."""
+    """Return by operator the names that no type of another has: its types are no groups of equal members."""
     found = {operator: [name for name in types if not _GROUP.match(name)] for operator, types in named_types().items()}
     return {operator: names for operator, names in found.items() if names}
 
 
 def only_there() -> list[str]:
-    """The fields of types of any name that types of equal members have of no other operator."""
+    """Return the fields of types of any name that types of equal members have of no other operator."""
     known = {
         field
         for operator, types in named_types().items()
@@ -119,7 +119,7 @@ def only_there() -> list[str]:
 
 
 def _type_words(name: str) -> str:
-    """What the type of that name is to each operator."""
+    """Return what the type of that name is to each operator."""
     by_words: dict[str, list[str]] = {}
     for operator, types in named_types().items():
         if name in types:
@@ -129,7 +129,7 @@ def _type_words(name: str) -> str:
 
 
 def status_schema() -> Schema:
-    """The status for the API server: an object of any content, its fields described in words.
+    """Return the status for the API server: an object of any content, its fields described in words.
 
     Only musterd may write it (RBAC), within bounds, and it checks what it reads. For each value that a schema describes
     the API server builds a validator on every write: with its fields described, a status write of 8 members allocates
@@ -146,7 +146,7 @@ def status_schema() -> Schema:
 
 
 def _words(field: Schema) -> str:
-    """The description of a field, with the fields of the objects in it."""
+    """Return the description of a field, with the fields of the objects in it."""
     inner = field.get("items", field).get("properties", {})
     more = f" Each has {', '.join(inner)}." if "items" in field and inner else ""
     return f"{field['description']}{more}"
@@ -188,7 +188,7 @@ def _flat(node: Mapping[str, Any], defs: Mapping[str, Any]) -> Schema:
 
 
 def _resolved(node: Mapping[str, Any], defs: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The node with references followed and "or null" dropped. Its own keys override those of the reference."""
+    """Return the node with references followed and "or null" dropped. Its own keys override those of the reference."""
     while True:
         choices = [choice for choice in node.get("anyOf", ()) if choice.get("type") != "null"]
         if len(choices) == 1:

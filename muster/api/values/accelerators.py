@@ -25,19 +25,19 @@ class Accelerators:
 
     @classmethod
     def of_list(cls, text: str) -> "Accelerators":
-        """The names in a text, separated by commas."""
+        """Return the names in a text, separated by commas."""
         return cls(tuple(filter(None, text.split(","))))
 
     def has(self, name: str) -> bool:
-        """The resource of that name is an accelerator."""
+        """Return True if the resource of that name is an accelerator."""
         return any(_matches(pattern, name) for pattern in self.names)
 
     def of(self, devices: Devices) -> dict[str, int]:
-        """Those of the devices that are accelerators, by name."""
+        """Return those of the devices that are accelerators, by name."""
         return {name: number for name, number in devices if self.has(name)}
 
     def count(self, devices: Devices) -> int:
-        """How many of them are."""
+        """Return the number of accelerators among the devices."""
         return sum(self.of(devices).values())
 
 
@@ -52,7 +52,7 @@ USUAL: Final = Accelerators.of_list(DEFAULT)
 
 
 def words(found: Mapping[str, int]) -> str:
-    """``64``, or ``8 amd.com/gpu, 64 nvidia.com/gpu`` where they are of several names; empty for none."""
+    """Return ``64``, or ``8 amd.com/gpu, 64 nvidia.com/gpu`` where they are of several names; empty for none."""
     if len(found) == 1:
         return str(next(iter(found.values())))
     return ", ".join(f"{number} {name}" for name, number in found.items())

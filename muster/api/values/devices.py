@@ -5,8 +5,8 @@ pkg/apis/core/v1/helper, IsExtendedResourceName). Which of them are accelerators
 (``muster.api.values.accelerators``).
 
 Each request of a claim that is made for the pod (``resourceClaimTemplateName``) counts as one device: a pod does not
-say how many devices its template asks for. A claim that is named (``resourceClaimName``) may be shared by many pods and
-is not counted.
+show how many devices its template asks for. A claim that is named (``resourceClaimName``) may be shared by many pods
+and is not counted.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -29,7 +29,7 @@ _NATIVE: Final = "kubernetes.io"
 
 
 def is_extended(name: object) -> bool:
-    """The name is that of an extended resource, and short."""
+    """Return True if the name is that of an extended resource, and short."""
     if not isinstance(name, str) or "/" not in name or len(name) > LONGEST_NAME or not name.isascii():
         return False
     domain = name.partition("/")[0]
@@ -45,18 +45,18 @@ def _number(text: str) -> int:
 
 
 def devices_of(resources: Mapping[str, Any]) -> Devices:
-    """The extended resources among the requests or limits of a container."""
+    """Return the extended resources among the requests or limits of a container."""
     found = {name: _number(str(amount)) for name, amount in resources.items() if is_extended(name)}
     return bounded(found)
 
 
 def bounded(found: Mapping[str, int]) -> Devices:
-    """Those that are more than none, by name, and not too many names."""
+    """Return those that are more than none, by name, and not too many names."""
     return tuple(sorted((name, number) for name, number in found.items() if number > 0)[:MOST_NAMES])
 
 
 def total(parts: Iterable[tuple[Devices, int]]) -> Devices:
-    """The sum of devices, each so many times."""
+    """Return the sum of devices, each so many times."""
     found: dict[str, int] = {}  # a Counter costs more than the sum, and each run is summed at each scrape
     for devices, times in parts:
         for name, number in devices:
@@ -65,7 +65,7 @@ def total(parts: Iterable[tuple[Devices, int]]) -> Devices:
 
 
 def of_containers(containers: Iterable[Any], claims: object = ()) -> Devices:
-    """The devices of the regular containers of a core/v1 PodSpec, and of its ``resourceClaims``."""
+    """Return the devices of the regular containers of a core/v1 PodSpec, and of its ``resourceClaims``."""
     own = set(_own_claims(claims))
     requested: set[tuple[str, str]] = set()
     found: list[tuple[Devices, int]] = []

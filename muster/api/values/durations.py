@@ -19,7 +19,7 @@ MAX_SECONDS: Final = 10 * 366 * 86_400
 """Ten years. Anything longer is a mistake, and would overflow Kubernetes' own arithmetic of seconds."""
 
 PATTERN: Final = r"^([0-9]{1,9}w)?( {0,4}[0-9]{1,9}d)?( {0,4}[0-9]{1,9}h)?( {0,4}[0-9]{1,9}m)?( {0,4}[0-9]{1,9}s)?$"
-"""The same grammar as a pattern, for the API server (a minimum length excludes the empty text)."""
+"""The grammar of durations as a pattern, for the API server (a minimum length excludes the empty text)."""
 
 _DIGITS: Final = frozenset("0123456789")
 _MAX_DIGITS: Final = 9
@@ -36,7 +36,7 @@ class DurationError(ValueError):
 
 
 def parse_duration(text: str) -> int:
-    """Whole seconds of ``text``, from 0 to ``MAX_SECONDS``. Raises ``DurationError``."""
+    """Return whole seconds of ``text``, from 0 to ``MAX_SECONDS``. Raises ``DurationError``."""
     if len(text) > MAX_LENGTH:
         raise DurationError(text, MAX_LENGTH + 1, f"longer than {MAX_LENGTH} characters")
     total, at, last = 0, 0, ""
@@ -71,7 +71,7 @@ def parse_duration(text: str) -> int:
 
 
 def format_duration(seconds: int) -> str:
-    """``seconds`` (not negative) in the fewest terms: ``5400`` is ``1h 30m``, ``0`` is ``0s``."""
+    """Return ``seconds`` (not negative) in the fewest terms: ``5400`` is ``1h 30m``, ``0`` is ``0s``."""
     if seconds < 0:
         raise ValueError(f"a duration is not negative, this is {seconds} s")
     terms = []

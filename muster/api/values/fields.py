@@ -44,7 +44,7 @@ class Shape(BaseModel):
 
     @classmethod
     def read(cls, data: Any) -> Self:
-        """An instance from wire data. Raises ``pydantic.ValidationError``."""
+        """Return an instance from wire data. Raises ``pydantic.ValidationError``."""
         return cls.model_validate(data, by_alias=True, by_name=False)
 
 
@@ -78,7 +78,7 @@ MEANING: Final = {
 
 
 def limited(pattern: str, longest: int, shortest: int = 1) -> Any:
-    """A constraint on text: its pattern, and its length in characters."""
+    """Return a constraint on text: its pattern, and its length in characters."""
     return StringConstraints(pattern=pattern, max_length=longest, min_length=shortest)
 
 
@@ -114,7 +114,7 @@ def thousandths(value: float) -> float:
 
 
 def null_is_empty(value: Any) -> Any:
-    """``key:`` without a value is an empty mapping."""
+    """Return an empty mapping for ``key:`` without a value."""
     return {} if value is None else value
 
 
@@ -155,5 +155,5 @@ def _read_wait(value: Any) -> Any:
 
 
 def listed(longest: int, shortest: int = 0) -> Any:
-    """A list on the wire, a tuple in Python."""
+    """Return a list on the wire, a tuple in Python."""
     return Field(strict=False, max_length=longest, min_length=shortest)

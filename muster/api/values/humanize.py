@@ -2,7 +2,7 @@
 
 
 def age(seconds: float) -> str:
-    """``95s``, ``5m30s``, ``2h15m``, ``3d4h``, ``2y35d`` (apimachinery pkg/util/duration, HumanDuration).
+    """Return ``95s``, ``5m30s``, ``2h15m``, ``3d4h``, ``2y35d`` (apimachinery pkg/util/duration, HumanDuration).
 
     A negative age has a leading minus.
     """

@@ -1,4 +1,4 @@
-"""Labels of a run that say whose it is: an allow-list, a setting of the installation.
+"""Labels that name the owner of a run: an allow-list, a setting of the installation.
 
 ``team,example.com/cost-center=a1|b2`` reads two labels, the second with the values ``a1`` and ``b2`` only. Each becomes
 a label of metrics, named as kube-state-metrics names labels: ``label_team``, ``label_example_com_cost_center``.
@@ -24,7 +24,7 @@ PATTERN: Final = rf"^({_ONE}(,{_ONE})*)?$"
 _VALID: Final = re.compile(_VALUE)
 
 Owners = tuple[tuple[str, str], ...]
-"""What one object says: names as in metrics, with their values, in the order of the names."""
+"""Owners of one object: names as in metrics, with their values, in the order of the names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +36,11 @@ class OwnerLabel:
 
     @property
     def name(self) -> str:
-        """Its name in metrics."""
+        """Return its name in metrics."""
         return "label_" + re.sub(r"[^A-Za-z0-9_]", "_", self.key)
 
     def read(self, value: object) -> str:
-        """The value, or ``OTHER``. Objects of a CRD without a schema may have any text there."""
+        """Return the value, or ``OTHER``. Objects of a CRD without a schema may have any text there."""
         if not isinstance(value, str) or not _VALID.fullmatch(value) or (self.values and value not in self.values):
             return OTHER
         return value
@@ -65,11 +65,11 @@ class OwnerLabels:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Their names in metrics, in order."""
+        """Return their names in metrics, in order."""
         return tuple(each.name for each in self.labels)
 
     def of(self, labels: object) -> Owners:
-        """What the labels of an object say, as they were read from JSON."""
+        """Return the owners by the labels of an object, as they were read from JSON."""
         if not self.labels or not isinstance(labels, Mapping):
             return ()
         return _same(tuple((each.name, each.read(labels[each.key])) for each in self.labels if labels.get(each.key)))
@@ -77,7 +77,7 @@ class OwnerLabels:
 
 @lru_cache(maxsize=4096)
 def _same(found: Owners) -> Owners:
-    """Runs of one owner share one tuple."""
+    """Return the one tuple of all runs of an owner."""
     return found
 
 

@@ -10,18 +10,18 @@ from typing import Any, Final
 MAX_PATTERN: Final = 256
 """Characters."""
 MAX_TEXT: Final = 4_096
-"""Characters of a text that are searched: its last ones, because a program says last what it died of."""
+"""Characters of a text that are searched: its last ones, because the cause of an end comes last."""
 _MEMORY: Final = 1 << 20
 """Bytes that a compiled pattern may take."""
 
 
 class PatternError(ValueError):
-    """The pattern cannot be used; the message says why."""
+    """The pattern cannot be used; the message has the reason."""
 
 
 @lru_cache(maxsize=512)
 def compiled(pattern: str) -> Any:
-    """The compiled pattern. Raises ``PatternError``."""
+    """Return the compiled pattern. Raises ``PatternError``."""
     if len(pattern) > MAX_PATTERN:
         raise PatternError(f"a pattern of {len(pattern)} characters; at most {MAX_PATTERN} are taken")
     import re2  # few manifests have a pattern
@@ -39,5 +39,5 @@ def compiled(pattern: str) -> Any:
 
 
 def found_in(pattern: str, text: str) -> bool:
-    """Whether the pattern is found in the text."""
+    """Return True if the pattern is found in the text."""
     return compiled(pattern).search(text[-MAX_TEXT:]) is not None

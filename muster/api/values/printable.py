@@ -20,12 +20,12 @@ _MARKS = str.maketrans(dict.fromkeys(";:,()", "\N{REPLACEMENT CHARACTER}"))
 
 
 def uncoloured(text: str) -> str:
-    """The text without the escape sequences that choose a colour."""
+    """Return the text without the escape sequences that choose a colour."""
     return _COLOUR.sub("", text) if "\x1b" in text else text
 
 
 def printable(text: str | bytes, limit: int | None = None) -> str:
-    """The text on one line, at most ``limit`` characters.
+    """Return the text on one line, at most ``limit`` characters.
 
     Line breaks and tabs become spaces. Whatever else cannot be printed (NUL, ESC, lone surrogates, direction marks,
     bytes that are not UTF-8) becomes U+FFFD, so that the reader sees that a character was removed.
@@ -46,17 +46,17 @@ def _visible(character: str) -> str:
 
 
 def bare(text: str, limit: int) -> str:
-    """``printable`` of a name that a program gives, without the marks that separate the parts of our sentences."""
+    """Return ``printable`` of a name that a program gives, without the marks that separate parts of our sentences."""
     return printable(text, limit).translate(_MARKS)
 
 
 def clean(text: str | None, limit: int = WORD) -> str:
-    """``printable`` of an optional text, stripped."""
+    """Return ``printable`` of an optional text, stripped."""
     return printable(text, limit).strip() if text else ""
 
 
 def word(text: str | None) -> str:
-    """``clean``, interned: for values that many objects share (nodes, reasons, groups).
+    """Return ``clean``, interned: for values that many objects share (nodes, reasons, groups).
 
     Text longer than ``WORD`` is cut before it is cached, which bounds the memory of the cache.
     """
@@ -69,7 +69,7 @@ def _word(text: str) -> str:
 
 
 def small_number(text: str | None) -> int:
-    """A label's value as a number; -1 if it is missing, negative or nonsense."""
+    """Return a label's value as a number; -1 if it is missing, negative or nonsense."""
     return _small_number(text) if text and len(text) <= DIGITS else -1
 
 

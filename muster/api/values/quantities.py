@@ -1,12 +1,12 @@
 """Kubernetes quantities, exactly: ``500m``, ``16Gi``, ``4``, ``1e3``.
 
-Values are ``decimal.Decimal`` and are rounded only where a docstring says so. The printed form is Kubernetes'
+Values are ``decimal.Decimal`` and are rounded only where a docstring mentions it. The printed form is Kubernetes'
 canonical one (k8s.io/apimachinery, pkg/api/resource/quantity.go) in powers of ten: no fraction, and the largest suffix
 that allows it.
 
 AIchor states memory in "GB" (``memory: 64`` is 64 GB, and ``cpus`` x ``ramRatio`` is a number of GB). No public page
-says whether a GB is 10^9 or 2^30 bytes. Muster uses 10^9 bytes, Kubernetes' ``G``: it is what GB means in the SI, and
-the smaller of the two, so that an experiment which fits its node under AIchor fits it under Muster.
+defines a GB as 10^9 or 2^30 bytes. Muster uses 10^9 bytes, Kubernetes' ``G``: it is what GB means in the SI, and the
+smaller of the two, so that an experiment which fits its node under AIchor fits it under Muster.
 """
 
 from decimal import ROUND_CEILING, Context, Decimal, InvalidOperation
@@ -36,7 +36,7 @@ class QuantityError(ValueError):
 
 
 def parse_quantity(text: str) -> Decimal:
-    """The exact amount in ``text``. Raises ``QuantityError``, also if finer than 10^-9 or over 2^63 - 1."""
+    """Return the exact amount in ``text``. Raises ``QuantityError``, also if finer than 10^-9 or over 2^63 - 1."""
     if len(text) > MAX_LENGTH:
         raise QuantityError(text, f"longer than {MAX_LENGTH} characters")
     start = 1 if text[:1] in ("+", "-") else 0
@@ -74,7 +74,7 @@ def _exponent(text: str, suffix: str) -> int:
 
 
 def format_quantity(value: Decimal) -> str:
-    """The canonical form: an integer with the largest suffix that keeps it one. ``value`` is a multiple of 10^-9."""
+    """Return the canonical form: an integer with the largest suffix that fits. ``value`` is a multiple of 10^-9."""
     nanos = int(value.quantize(_NANO, context=_EXACT).scaleb(9, _EXACT))
     if nanos == 0:
         return "0"
@@ -86,17 +86,17 @@ def format_quantity(value: Decimal) -> str:
 
 
 def exact(number: float) -> Decimal:
-    """The decimal as written: ``0.1`` is one tenth, not the nearest binary fraction."""
+    """Return the decimal as written: ``0.1`` is one tenth, not the nearest binary fraction."""
     return Decimal(repr(number))
 
 
 def cpu(cpus: float | Decimal) -> str:
-    """CPUs as a quantity, rounded up to the thousandth, Kubernetes' smallest unit: ``0.5`` is ``500m``."""
+    """Return CPUs as a quantity, rounded up to the thousandth, Kubernetes' smallest unit: ``0.5`` is ``500m``."""
     value = cpus if isinstance(cpus, Decimal) else exact(cpus)
     return format_quantity(value.quantize(Decimal("0.001"), rounding=ROUND_CEILING, context=_EXACT))
 
 
 def gigabytes(amount: float | Decimal) -> str:
-    """GB (10^9 bytes) as a quantity, rounded up to the byte: ``16`` is ``16G``, ``2.5`` is ``2500M``."""
+    """Return GB (10^9 bytes) as a quantity, rounded up to the byte: ``16`` is ``16G``, ``2.5`` is ``2500M``."""
     value = amount if isinstance(amount, Decimal) else exact(amount)
     return format_quantity(value.scaleb(9, _EXACT).quantize(Decimal(1), rounding=ROUND_CEILING, context=_EXACT))

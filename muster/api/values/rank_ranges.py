@@ -10,7 +10,7 @@ _RANGES: Final = re.compile(RANGES.replace("$", r"\Z"))
 
 
 def to_ranges(numbers: Iterable[int], longest: int | None = None) -> str:
-    """The text of ascending numbers. Ranges beyond ``longest`` characters are left out, the last ones first."""
+    """Return the text of ascending numbers. Ranges beyond ``longest`` characters are left out, the last ones first."""
     runs: list[list[int]] = []
     for number in numbers:
         if runs and number == runs[-1][1] + 1:
@@ -24,7 +24,7 @@ def to_ranges(numbers: Iterable[int], longest: int | None = None) -> str:
 
 
 def check_ranges(text: str) -> bool:
-    """Whether the text is of that form: each range ascends, and begins after the one before it."""
+    """Return True if the text is of that form: each range ascends, and begins after the one before it."""
     if not _RANGES.match(text):
         return False
     end = -1
@@ -36,7 +36,7 @@ def check_ranges(text: str) -> bool:
 
 
 def from_ranges(text: str, size: int) -> Iterator[int]:
-    """The numbers below ``size``, ascending."""
+    """Yield the numbers below ``size``, ascending."""
     for first, last in spans(text):
         if first >= size:
             return
@@ -44,7 +44,7 @@ def from_ranges(text: str, size: int) -> Iterator[int]:
 
 
 def spans(text: str) -> Iterator[tuple[int, int]]:
-    """The first and last number of each range of such a text."""
+    """Yield the first and last number of each range of such a text."""
     for part in text.split(",") if text else ():
         first, _, last = part.partition("-")
         yield int(first), int(last or first)

@@ -1,15 +1,15 @@
-"""Where a pod template lets NCCL's RAS be asked from outside the pod."""
+"""Reads the port at which a pod template lets NCCL's RAS be asked from outside the pod."""
 
 from collections.abc import Mapping
 from ipaddress import ip_address
 from typing import Any, Final
 
 VARIABLE: Final = "NCCL_RAS_ADDR"
-"""Where RAS listens (NVIDIA/nccl: src/ras/client_support.cc, rasClientInitSocket); without it at localhost:28028."""
+"""Variable with RAS's address (NVIDIA/nccl: src/ras/client_support.cc, rasClientInitSocket), else localhost:28028."""
 
 
 def ras_port(template: Mapping[str, Any]) -> int:
-    """The port that a core/v1 PodTemplateSpec names in ``NCCL_RAS_ADDR``; 0 where its pods are not to be asked.
+    """Return the port that a core/v1 PodTemplateSpec names in ``NCCL_RAS_ADDR``; 0 where its pods are not to be asked.
 
     On the network of its node a pod is not asked: pods of several gangs may listen at one port there, and the kernel
     chooses the one that answers.
@@ -25,7 +25,7 @@ def ras_port(template: Mapping[str, Any]) -> int:
 
 
 def _port(value: object) -> int:
-    """The port of ``0.0.0.0:28028``, ``[::]:28028`` or ``$(POD_IP):28028``; 0 where that is the pod's own loopback."""
+    """Return the port of ``0.0.0.0:28028``, ``[::]:28028`` or ``$(POD_IP):28028``; 0 for the pod's own loopback."""
     host, _, digits = value.rpartition(":") if isinstance(value, str) else ("", "", "")
     port = int(digits) if digits.isascii() and digits.isdigit() and len(digits) <= 5 else 0
     return port if 0 < port < 65_536 and host and not _loopback(host) else 0

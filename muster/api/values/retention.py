@@ -1,4 +1,4 @@
-"""How long finished Experiments stay that do not say so themselves: a setting of the installation.
+"""The retention of finished Experiments that state none themselves: a setting of the installation.
 
 ``30d,ci=12h,archive=keep``: 30 days, in the namespace ``ci`` 12 hours, and in ``archive`` until they are deleted.
 Without an entry for all namespaces those that have none keep their experiments.
@@ -13,7 +13,7 @@ from muster.api.values.durations import PATTERN as DURATION
 from muster.api.values.durations import DurationError, format_duration, parse_duration
 
 KEEP: Final = "keep"
-"""What stands in place of a duration where finished experiments stay."""
+"""Word in place of a duration if finished experiments stay."""
 MOST: Final = 1024
 """Entries in the list."""
 LONGEST: Final = 100_000
@@ -59,7 +59,7 @@ class Retention:
         return cls(found.pop("", None), found)
 
     def of(self, namespace: str) -> int | None:
-        """Seconds for which finished experiments of a namespace stay; None: until they are deleted."""
+        """Return seconds for which finished experiments of a namespace stay; None: until they are deleted."""
         return self.of_namespace.get(namespace, self.usual)
 
 

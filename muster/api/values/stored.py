@@ -1,4 +1,4 @@
-"""What Go code stores of a field that the manifest leaves out.
+"""The zero values that Go code stores for fields that the manifest leaves out.
 
 A mutating webhook decodes an object into Go structs and stores it again: JobSet's own, and Kueue's for each kind that
 it queues. A field without ``omitempty`` then holds Go's zero value, as ``status: ""`` of a podFailurePolicy's

@@ -1,4 +1,4 @@
-"""The termination message of a container, reduced to what says why it ended.
+"""The termination message of a container, reduced to the reason of its end.
 
 Members have ``terminationMessagePolicy: FallbackToLogsOnError``: of a container that failed and wrote no message file,
 the kubelet takes the end of the log, at most 80 lines and 2,048 bytes (kubernetes: pkg/kubelet/kuberuntime/
@@ -7,12 +7,12 @@ kuberuntime_manager.go, pkg/kubelet/container/runtime.go). A decision keeps 512 
 - the exception of the last Python traceback, where there is one. What a program prints after it comes from other
   threads and from libraries that notice the end;
 - of a launcher (torchrun, accelerate, mpirun, a shell) the exception of the process that it had started, and how that
-  ended: the launcher's own traceback and last words say only that a process failed (``muster.api.last_words``);
+  ended: the launcher's own traceback and last words report only that a process failed (``muster.api.last_words``);
 - of a fatal error of C++ code (absl's log, which jax's coordination client uses) the status that it quotes;
-- otherwise the end of the text, without the stack trace of C++ code. It says what the program printed last, and not why
+- otherwise the end of the text, without the stack trace of C++ code. That is what the program printed last, and not why
   it ended.
 
-The lines with which gloo greets its peers at the start are left out: they say nothing of an end. What looks like a
+The lines with which gloo greets its peers at the start are left out: they do not explain an end. What looks like a
 credential is removed here, before any of it is in a status, an Event, a page or a log.
 """
 
@@ -42,18 +42,18 @@ _GREETING = re.compile(r"(?m)^\[Gloo\] Rank \d+ is connected to .*[\r\n]*")
 
 
 class Words(NamedTuple):
-    """What a container said last."""
+    """Last words of a container."""
 
     text: str
-    """The line or lines that say why it ended, else the end of what it printed: one printable line."""
+    """Line or lines with the reason of its end, else the end of its output: one printable line."""
     explains: bool
     """The text is the exception or the status that ended the program."""
     last_line: str
-    """The last line that it printed; empty where that says nothing of an end: a banner, a rule, a library's warning."""
+    """Last line of its output; empty if that does not explain an end: a banner, a rule, a library's warning."""
     raised_at: str = ""
-    """Where the exception was raised, ``train.py:41 in next``; empty where no traceback says it."""
+    """Place of the raised exception, ``train.py:41 in next``; empty if no traceback has it."""
     child: Child = NONE
-    """How the process ended that a launcher had started, and says to be the first that failed."""
+    """End of the process that a launcher had started and reports as the first that failed."""
 
 
 NOTHING: Final = Words("", False, "")
@@ -67,7 +67,7 @@ ABORTED: Final = SIGNALLED + signal.SIGABRT
 
 
 def are_a_reason(explains: bool, exit_code: int) -> bool:
-    """Whether words that explain an end are the reason of one with that exit code.
+    """Return True if words that explain an end are the reason of one with that exit code.
 
     A traceback in the log of a program that was killed is one that it had caught.
     """
@@ -75,7 +75,7 @@ def are_a_reason(explains: bool, exit_code: int) -> bool:
 
 
 def words(text: str | None, reason: str | None = "", secrets: Secrets = NO_SECRETS) -> Words:
-    """What the termination message of a container says that ended for that reason, without these secrets of its pod."""
+    """Return the words of a termination message, for that reason of the end, without these secrets of its pod."""
     if not text:
         return NOTHING
     if reason in OF_THE_RUNTIME:
@@ -95,7 +95,7 @@ def words(text: str | None, reason: str | None = "", secrets: Secrets = NO_SECRE
 
 
 def place_of(raised: Traceback) -> str:
-    """``train.py:41 in next``."""
+    """Return ``train.py:41 in next``."""
     file = _PLACE.fullmatch(raised.path)
     if file is None:
         return ""

@@ -13,7 +13,7 @@ LATEST = 253_402_300_799.0
 
 
 def seconds_of(text: str | None) -> float:
-    """Wall seconds since 1970 of an RFC 3339 time; 0.0 for any other text, and for Go's zero time.
+    """Return wall seconds since 1970 of an RFC 3339 time; 0.0 for any other text, and for Go's zero time.
 
     Never raises. ``metav1.Time`` has whole seconds and a ``Z``, ``metav1.MicroTime`` six digits; digits beyond the
     sixth are dropped.
@@ -33,7 +33,7 @@ def _parsed(text: str) -> float:
 
 
 def whole_time(seconds: float) -> str:
-    """A ``metav1.Time``: RFC 3339 in UTC with whole seconds, for people.
+    """Return a ``metav1.Time``: RFC 3339 in UTC with whole seconds, for people.
 
     A time before 1970 or after 9999 is moved to that end.
     """
@@ -41,12 +41,12 @@ def whole_time(seconds: float) -> str:
 
 
 def clock_time(seconds: float) -> str:
-    """The time of day of ``whole_time``: ``05:12:02Z``, for sentences whose date the reader knows."""
+    """Return the time of day of ``whole_time``: ``05:12:02Z``, for sentences whose date the reader knows."""
     return whole_time(seconds)[11:]
 
 
 def micro_time(seconds: float) -> str:
-    """A ``metav1.MicroTime``: as ``whole_time``, with six digits."""
+    """Return a ``metav1.MicroTime``: as ``whole_time``, with six digits."""
     return _utc(seconds, "microseconds")
 
 

@@ -20,7 +20,7 @@ MAX_MESSAGE: Final = 1_024
 MAX_RANGES: Final = 32_768
 """Characters. Ranges of 10,000 ranks take fewer, however they lie."""
 REMEMBERED: Final = 2048
-"""Times that are not parsed anew."""
+"""Times that are remembered, so that they are not parsed again."""
 NEVER: Final = object()
 """Equal to no value of a field."""
 
@@ -51,18 +51,18 @@ class Kind:
 
 
 def as_it_is(value: Any) -> Any:
-    """A value that looks the same on the wire."""
+    """Return a value that looks the same on the wire."""
     return value
 
 
 def wrong(value: object, expected: str) -> WireError:
-    """The error for a value that is not what is expected."""
+    """Return the error for a value that is not what is expected."""
     shown = repr(value)
     return WireError(f"{expected} is expected, not {shown if len(shown) <= _SHOWN else shown[:_SHOWN] + '…'}")
 
 
 def text(longest: int) -> Kind:
-    """Text of at most that many characters."""
+    """Return text of at most that many characters."""
     cut = _cut(longest)
 
     def read(value: object) -> str:
@@ -89,7 +89,7 @@ def _cut(longest: int) -> Callable[[str], str]:
 
 
 def member_of(words: type[StrEnum], longest: int = 128) -> Kind:
-    """Text that is read as a member of an enum, if it is one; another version may write other words."""
+    """Return text that is read as a member of an enum, if it is one; another version may write other words."""
     plain, known = text(longest), {word.value: word for word in words}
 
     def read(value: object) -> str:
@@ -100,7 +100,7 @@ def member_of(words: type[StrEnum], longest: int = 128) -> Kind:
 
 
 def whole(low: int, high: int, none: object = NEVER) -> Kind:
-    """A whole number within bounds."""
+    """Return a whole number within bounds."""
 
     def read(value: object) -> int:
         if type(value) is not int or not low <= value <= high:
@@ -145,7 +145,7 @@ def _truth(value: object) -> bool | None:
 
 
 def listed(item: Kind, most: int, *, newest: bool) -> Kind:
-    """A list on the wire, a tuple in Python, of at most ``most`` items: the first, or the ``newest``, are kept."""
+    """Return a list on the wire, a tuple in Python, of at most ``most`` items: the first or ``newest`` are kept."""
     kept = slice(-most, None) if newest else slice(most)
 
     def read(value: object) -> tuple[Any, ...]:
@@ -160,7 +160,7 @@ def listed(item: Kind, most: int, *, newest: bool) -> Kind:
 
 
 def rank_ranges(longest: int) -> Kind:
-    """Ascending ranges of ranks such as ``0-3,7``; what is longer is cut between two ranges."""
+    """Return ascending ranges of ranks such as ``0-3,7``; what is longer is cut between two ranges."""
 
     def read(value: object) -> str:
         if not isinstance(value, str) or len(value) > longest or not check_ranges(value):
@@ -171,7 +171,7 @@ def rank_ranges(longest: int) -> Kind:
 
 
 def optional(kind: Kind) -> Kind:
-    """The same, or None, which is not written."""
+    """Return the kind that also takes None, which is not written."""
     return replace(kind, zero=None, none=None, null=True)
 
 
@@ -199,4 +199,4 @@ Truth = Annotated[
 Time = Annotated[float, _time(micro_time)]
 """Wall seconds since 1970; on the wire RFC 3339 in UTC with microseconds."""
 WholeTime = Annotated[float, _time(whole_time)]
-"""The same with whole seconds, for a time that is shown to people."""
+"""A time in whole seconds, for people."""

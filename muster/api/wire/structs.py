@@ -1,11 +1,11 @@
-"""How a msgspec struct is written in the status of an API object, and read back.
+"""The form of a msgspec struct in the status of an API object: written, and read back.
 
-A field is declared once, as ``arrived: Annotated[Counter, Wire("Ranks that have arrived.")]``: the type says how it
-looks on the wire and what its bounds are, ``Wire`` what it means. Writing, reading, the schema of the CRD and the list
-of facts are made from that.
+A field is declared once, as ``arrived: Annotated[Counter, Wire("Ranks that have arrived.")]``: the type defines its
+form on the wire and its bounds, ``Wire`` its meaning. Writing, reading, the schema of the CRD and the list of facts are
+made from that.
 
 Written always: numbers, times, lists, true and false, and every field without a default. Left out: None, and in a field
-with a default what stands for nothing (an empty text, rank -1, signal 0).
+with a default what means nothing (an empty text, rank -1, signal 0).
 
 Read leniently: unknown fields are ignored, absent ones have their default, so that the status of a newer daemon never
 stops an older one. What a kind cannot read is a ``WireError`` that names the field.
@@ -25,7 +25,7 @@ import msgspec
 from muster.api.wire.kinds import NEVER, Kind, WireError, listed, optional, wrong
 
 REMEMBERED: Final = 2048
-"""Small structs that are not built anew: most of a status is as it was in the one before."""
+"""Small structs that are not built again: most of a status is as it was in the one before."""
 
 S = TypeVar("S", bound=msgspec.Struct)
 _ABSENT: Final = object()
@@ -33,7 +33,7 @@ _RATIO: Final = re.compile("([0-9]{1,16})/([0-9]{1,16})")
 
 
 class Life(IntEnum):
-    """How long the value of a field holds. What ends a longer life ends the shorter ones."""
+    """Lifetime of a field's value. What ends a longer life ends the shorter ones."""
 
     PHASE = 1
     """Until the phase changes."""
@@ -42,19 +42,19 @@ class Life(IntEnum):
     START = 3
     """Until the experiment is suspended."""
     OBJECT = 4
-    """As long as the object is there."""
+    """As long as the object exists."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wire:
-    """What a field means.
+    """The meaning of a field.
 
     ``name`` is its name on the wire where that is not its own in camelCase. A ``summary`` is for people and persisted
     from a budget; every other field is a fact, and persisted the moment it changes. A status without a ``required``
     field cannot be read. ``most`` bounds a list, which keeps its first or its ``newest`` items; a ``sparse`` one is not
     written while it is empty. ``of`` names the number that is written behind this one, as in ``3/4``.
 
-    ``life`` says how long a value holds: a field is at its default again when that is over. A time that ``moves`` is
+    ``life`` is how long a value holds: a field is at its default again when that is over. A time that ``moves`` is
     moved by a step of the wall clock until the experiment has ended, and with ``after_end`` also then. Every other time
     ``stays`` as it is, for the reason that is given.
     """
@@ -102,7 +102,7 @@ class Shape:
 
 @lru_cache(64)
 def shape_of(struct: type[msgspec.Struct]) -> Shape:
-    """How a struct looks on the wire."""
+    """Return the form of a struct on the wire."""
     hints = get_type_hints(struct, include_extras=True)
     fields = tuple(
         _field(declared, hints[declared.name], wire)
@@ -126,7 +126,7 @@ def _camel(name: str) -> str:
 
 
 def _kind_of(hint: Any, wire: Wire) -> tuple[Kind, type[msgspec.Struct] | None]:
-    """How a type is written and read, and the struct in it, if there is one."""
+    """Return the kind that writes and reads a type, and the struct in it, if any."""
     args = get_args(hint)
     if get_origin(hint) is Annotated:
         kinds = [each for each in args if isinstance(each, Kind)]
@@ -142,7 +142,7 @@ def _kind_of(hint: Any, wire: Wire) -> tuple[Kind, type[msgspec.Struct] | None]:
 
 
 def write(struct: type[msgspec.Struct], value: msgspec.Struct) -> dict[str, Any]:
-    """The wire form of a value, by the fields of ``struct``: its type, or the one that its type extends."""
+    """Return the wire form of a value, by the fields of ``struct``: its type, or the one that its type extends."""
     return dict(_written_once(struct, value)) if shape_of(struct).small else _written(struct, value)
 
 
@@ -161,7 +161,7 @@ _written_once = lru_cache(REMEMBERED)(_written)
 
 
 def read(struct: type[S], raw: object) -> S:
-    """The struct that was written so. Raises ``WireError``."""
+    """Return the struct that was written so. Raises ``WireError``."""
     if not isinstance(raw, Mapping):
         raise wrong(raw, "a mapping")
     shape = shape_of(struct)
@@ -196,14 +196,14 @@ _read_once = lru_cache(REMEMBERED, typed=True)(_read)  # typed: 1 is not True, a
 
 
 def _ratio(field: Field, value: Any) -> dict[str, int]:
-    """The two numbers of ``3/4``."""
+    """Return the two numbers of ``3/4``."""
     if not isinstance(value, str) or not (found := _RATIO.fullmatch(value)):
         raise wrong(value, "a ratio such as 3/4")
     return {field.name: field.kind.read(int(found[1])), field.wire.of: field.kind.read(int(found[2]))}
 
 
 def schema_of(struct: type[msgspec.Struct]) -> dict[str, Any]:
-    """The JSON schema of the wire form."""
+    """Return the JSON schema of the wire form."""
     fields = shape_of(struct).fields
     schema: dict[str, Any] = {"type": "object", "description": struct.__doc__}
     if required := [field.key for field in fields if field.wire.required]:
@@ -217,7 +217,7 @@ def schema_of(struct: type[msgspec.Struct]) -> dict[str, Any]:
 
 
 def facts_of(struct: type[msgspec.Struct]) -> Callable[[Any], tuple[object, ...]]:
-    """A function that gives the facts of a value: of structs in a list that are partly summary, the facts of each."""
+    """Return a function that gives the facts of a value; for structs in a partly summary list, those of each."""
     facts = [field for field in shape_of(struct).fields if not field.wire.summary]
     partly = [field for field in facts if field.items and any(f.wire.summary for f in shape_of(field.items).fields)]
     whole: attrgetter[tuple[object, ...]] = attrgetter(*(field.name for field in facts if field not in partly))

@@ -29,7 +29,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What one cluster has, or why that is not known."""
+    """Experiments of one cluster, or why they are not known."""
 
     context: str
     found: Sequence[Snapshot] = ()

@@ -133,7 +133,7 @@ async def _in_cluster(asker: server.Asker, seen: Sequence[Snapshot], namespace: 
 
 
 async def _experiments(asker: server.Asker, namespace: str) -> Sequence[Snapshot]:
-    """Experiments of all namespaces, else of this one, as far as they may be read."""
+    """Return experiments of all namespaces, else of this one, as far as they may be read."""
     for space in (None, namespace):
         with contextlib.suppress(ApiError):
             return [snapshot_of(found) for found in await asker.list(experiments_path(space))]
@@ -141,7 +141,7 @@ async def _experiments(asker: server.Asker, namespace: str) -> Sequence[Snapshot
 
 
 async def _guarded(checks: AsyncGenerator[Finding, None], area: str, check: str) -> AsyncGenerator[Finding, None]:
-    """Yield the findings; an error of the API server is one of them, and the other checks go on."""
+    """Yield the findings; an error of the API server is one of them, and the other checks continue."""
     try:
         async with aclosing(checks) as findings:
             async for finding in findings:

@@ -142,7 +142,7 @@ async def _next(stream: AsyncGenerator[LogLine, None]) -> LogLine | None:
 
 @dataclass(frozen=True, slots=True)
 class Prefix:
-    """What stands before a line: the rank, and the group where there are several. The columns are aligned."""
+    """Prefix of a line: the rank, and the group if there are several. The columns are aligned."""
 
     rank: int = 1
     group: int = 0
@@ -156,6 +156,6 @@ class Prefix:
         return cls(len(str(max(0, seen.status.size - 1))), min(longest, LONGEST_GROUP) if len(groups) > 1 else 0)
 
     def text(self, line: LogLine) -> str:
-        """``worker rank  3 | ``."""
+        """Return ``worker rank  3 | ``."""
         group = f"{printable(line.group, LONGEST_GROUP):<{self.group}} " if self.group else ""
         return f"{group}{rank_prefix(line.rank, self.rank)}"

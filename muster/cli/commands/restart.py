@@ -1,4 +1,4 @@
-"""``muster restart``: start the gang of an experiment anew."""
+"""``muster restart``: start the gang of an experiment again."""
 
 import asyncio
 

@@ -193,7 +193,7 @@ async def _execute(
 
 
 async def _kill(client: Client, seen: Snapshot) -> None:
-    """Kill the programs on a cluster that goes on: the grace period of their pods would outlive this command."""
+    """Kill the programs on a cluster that keeps running: the grace period of their pods would outlive this command."""
     with contextlib.suppress(MusterError, OSError):
         for member in await client.members(seen.name, namespace=seen.namespace):
             if member.running and member.process is not None:

@@ -1,4 +1,4 @@
-"""What ``muster doctor`` checks, one file per subject.
+"""Checks of ``muster doctor``, one file per subject.
 
 ``machine`` is this machine, ``server`` the API server, ``rights`` what the caller may do there, ``daemon`` musterd and
 how it sees the pods, ``monitoring`` its metrics, ``progress`` what members send to it, ``watched`` the rights for runs

@@ -1,4 +1,4 @@
-"""Whether a musterd looks after the experiments of a cluster, as its Lease says."""
+"""Checks by its Lease that a musterd looks after the experiments of a cluster."""
 
 from muster.api.errors import ApiError
 from muster.api.values.humanize import age
@@ -8,9 +8,9 @@ from muster.kube.resources import ResourceClient
 from muster.kube.unstructured import mapping, moment, text, whole
 
 LEASE = "musterd"
-"""Name of the Lease, unless the settings of musterd say otherwise."""
+"""Name of the Lease, unless the settings of musterd have another."""
 USUAL = 15
-"""Seconds for which a Lease holds that does not say."""
+"""Seconds for which a Lease holds that states none."""
 SKEW = 30.0
 """Seconds by which the clocks of two machines may differ."""
 

@@ -1,8 +1,8 @@
 """musterd: its pods, who leads, and whether it reaches the coordinators.
 
 A daemon in the cluster is found by its pods, the one of ``muster local up`` by the note of that cluster. How musterd
-reaches pods cannot be tried from another machine: what counts is its own way. What it says of coordinators that run
-is the evidence.
+reaches pods cannot be tried from another machine: what counts is its own way. Its answers about coordinators that run
+are the evidence.
 """
 
 from collections.abc import AsyncGenerator, Sequence
@@ -23,14 +23,14 @@ AREA = "musterd"
 LEADS = frozenset({"daemon", "leader"})
 """Checks that hold while a daemon leads."""
 NAMESPACE = "muster-system"
-"""Where deploy/ installs it; the only place that is looked at where pods of all namespaces may not be listed."""
+"""Namespace in which deploy/ installs it; the only one that is searched if pods of all namespaces may not be listed."""
 OUTSIDE = "default"
-"""Where a musterd that runs outside of the cluster has its Lease, unless its settings name another namespace."""
+"""Namespace of the Lease of a musterd outside of the cluster, unless its settings name another one."""
 LABELS = ("app.kubernetes.io/part-of=muster", "app.kubernetes.io/name=musterd")
-"""Of the chart's pods whatever their name, and of the pods of deploy/musterd.yaml."""
+"""Labels of the chart's pods with any name, and of the pods of deploy/musterd.yaml."""
 INSTALL = "install musterd: docs/platform.md"
 UNREADY = 503
-"""HTTP status of /readyz while something is missing; its text says what."""
+"""HTTP status of /readyz while something is missing; its text names it."""
 UNSEEN = 30.0
 """Seconds after which an experiment should have been processed."""
 
@@ -83,7 +83,7 @@ class Lease:
 
     @property
     def held(self) -> bool:
-        """A daemon holds it now."""
+        """Return True if a daemon holds it now."""
         return bool(self.holder) and self.age is not None and self.age <= self.duration
 
 
@@ -213,9 +213,9 @@ def leader(daemons: Daemons, lease: Lease) -> Finding:
 
 
 def pod_network(every: Sequence[Snapshot], *, led: bool = True) -> Finding:
-    """Check whether musterd reaches pods, by what it says of the coordinators of running experiments.
+    """Check that musterd reaches pods, by its answers about the coordinators of running experiments.
 
-    What an experiment's status says is of the past where no daemon leads.
+    An experiment's status is out of date if no daemon leads.
     """
     check = "pod network"
     if not led:

@@ -1,4 +1,4 @@
-"""What a check found, in words, and what to do next."""
+"""Result of a check, in words, and the next step."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -8,7 +8,7 @@ State = Literal["ok", "warning", "failed"]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """The result of one check. ``next`` says what to do; it is empty where nothing needs to be done."""
+    """The result of one check. ``next`` is the next step; it is empty if nothing needs to be done."""
 
     area: str
     check: str

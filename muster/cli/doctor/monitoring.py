@@ -1,4 +1,4 @@
-"""The metrics of a musterd in the cluster, and whether Prometheus' kinds are there."""
+"""Checks the metrics of a musterd in the cluster, and that Prometheus' kinds exist."""
 
 from collections.abc import AsyncGenerator
 

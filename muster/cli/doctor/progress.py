@@ -1,4 +1,4 @@
-"""Whether what members send of their progress can come to musterd, where experiments ask for that."""
+"""Checks that the progress of members can reach musterd, if experiments ask for that."""
 
 from collections.abc import Iterator, Sequence
 

@@ -1,4 +1,4 @@
-"""What the caller may do in a namespace, by the commands that need it (SelfSubjectAccessReview)."""
+"""Rights of the caller in a namespace, by the commands that need them (SelfSubjectAccessReview)."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Sequence

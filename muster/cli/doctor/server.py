@@ -42,7 +42,7 @@ class Asker:
 
     @property
     def now(self) -> float:
-        """Wall seconds by the API server's clock."""
+        """Return wall seconds by the API server's clock."""
         return self._clock() - self.skew
 
     async def answer(
@@ -136,7 +136,7 @@ async def _definition(asker: Asker) -> Finding:
 
 
 async def _served(asker: Asker) -> Finding:
-    """Without the right to read the definition: whether the kind is served."""
+    """Return the finding if the right to read the definition is missing: whether the kind is served."""
     try:
         found = await asker.get(f"/apis/{API_VERSION}")
     except NotFound:

@@ -1,4 +1,4 @@
-"""Whether musterd may read the runs of other controllers that it is to watch over, and whether the caller may."""
+"""Checks that musterd, and the caller, may read the runs of other controllers that musterd is to watch over."""
 
 from collections.abc import AsyncGenerator, Sequence
 from typing import Final
@@ -15,7 +15,7 @@ from muster.state.policies.deadline_action import ASKS
 CHECK: Final = "watched runs"
 VERBS: Final = ("get", "list", "watch")
 ENDING: Final = ("patch", "delete")
-"""What the deadlines take that an object's own annotation asks for."""
+"""Rights for the deadlines that an object's own annotation asks for."""
 FLAG: Final = "--watch-kinds"
 
 

@@ -1,4 +1,4 @@
-"""What the logs of an epoch say of its end: whose traceback it is, and how long before its end a rank printed last.
+"""Evidence of an epoch's end in its logs: the rank of the traceback, and how long before its end a rank printed last.
 
 The traceback of a rank that has lost another one is not the cause, and is not shown as if it were.
 """
@@ -15,7 +15,7 @@ from muster.api.values.rank_ranges import to_ranges
 from muster.cli.processes.tracebacks import Tracebacks
 
 RUNS_ON: Final = 10.0
-"""Seconds after which a rank that has printed a traceback, and nothing since, is said to run on."""
+"""Seconds after which a rank that has printed a traceback, and nothing since, is reported to run on."""
 STATE_DUMP: Final = "[state-dump]"
 """Begins each of some thirty lines that raylet prints when a node of Ray is lost."""
 NAMED: Final = 60
@@ -60,7 +60,7 @@ def exception_before(cause: Cause | None, tracebacks: Tracebacks) -> str:
 
 
 def runs_on(rank: int, exception: str, *, assisted: bool) -> str:
-    """Return what is said of a rank whose process has not ended after a traceback."""
+    """Return the line about a rank whose process has not ended after a traceback."""
     ends = "" if assisted else "; --assist ends it then"
     raised = printable(exception).partition(":")[0]
     return (

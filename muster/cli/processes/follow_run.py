@@ -32,11 +32,11 @@ from muster.state.summary.resumption import REASON as RESUMED
 ROLL_SECONDS = 0.5
 """Between two requests for the daemon's roll call. It is only displayed; nothing is decided by it."""
 CANCEL_SECONDS = 10.0
-"""How long the daemon may take to end a cancelled experiment."""
+"""Seconds in which the daemon is to end a cancelled experiment."""
 GRACE_MARGIN = 5.0
 """Seconds beyond the grace period of the pods after which they are no longer waited for."""
 LOG_SECONDS = 3.0
-"""How long the last lines of the log are waited for after the end."""
+"""Seconds of the wait for the last lines of the log after the end."""
 FOLLOWED = 32
 """The largest gang whose ranks' logs are all followed; of a larger one only the leader's."""
 REMEMBERED = 20
@@ -48,7 +48,7 @@ class RunFollower:
 
     ``size`` is the number of members and ``grace`` the seconds each gets to end. ``supervise`` waits for the end of the
     cluster and the daemon, if they were started for this run. ``leader`` is the rank whose log is shown.
-    ``survivor_text`` is the plan's: what a rank says that has lost another one. ``assisted``: the members have
+    ``survivor_text`` is the plan's: the words of a rank that has lost another one. ``assisted``: the members have
     ``spec.assist``.
     """
 
@@ -161,7 +161,7 @@ class RunFollower:
         return [line.text for lines in self._recent.values() for line in lines]
 
     def traceback(self) -> list[str]:
-        """Return what the logs say of a failure, once more: later lines may have scrolled it away."""
+        """Return the logs' evidence of a failure, once more: later lines may have scrolled it away."""
         if not self._seen.finished or self._seen.outcome == "Succeeded":
             return []
         last = {rank: lines[-1] for rank, lines in self._recent.items() if lines}
@@ -169,11 +169,11 @@ class RunFollower:
 
     @property
     def _last_cause(self) -> Cause | None:
-        """Why the epoch ended whose logs were read last."""
+        """Return why the epoch ended whose logs were read last."""
         return self._cause if self._cause is not None and self._cause.epoch == self._epoch else None
 
     async def last_lines(self) -> list[str]:
-        """After a deadline: what each rank logged last, and how long ago. What it waited for is among them."""
+        """Return after a deadline the last log line of each rank, and its age. What it waited for is among them."""
         if self._seen.outcome != "Deadline":
             return []
         try:
@@ -185,7 +185,7 @@ class RunFollower:
 
     @property
     def _graceful(self) -> bool:
-        """Whether pods of the ended experiment may still have something to save: it was stopped, it did not break."""
+        """Return True if pods of the ended experiment may still have something to save: it was stopped, not broken."""
         return not self._futile and (self._seen.reason == "Cancelled" or self._seen.outcome == "Deadline")
 
     async def _until(self, deciding: Collection[asyncio.Task[Any]], others: Collection[Awaitable[Any]]) -> bool:
@@ -290,7 +290,7 @@ class RunFollower:
             asyncio.get_running_loop().call_later(evidence.RUNS_ON, self._look_again, rank, printed)
 
     def _look_again(self, rank: int, exception: Printed) -> None:
-        """Say that a rank runs on after its traceback, where it has printed nothing since."""
+        """Report that a rank runs on after its traceback, if it has printed nothing since."""
         silent = self._recent.get(rank, (None,))[-1] is exception
         if silent and self._seen.phase == "Running" and rank in self._alive.values():
             self._display.say(evidence.runs_on(rank, exception.text, assisted=self._assisted))

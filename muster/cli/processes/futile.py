@@ -16,7 +16,7 @@ _MISSING = (
     re.compile(r"ModuleNotFoundError: No module named "),
     re.compile(r"\S*sh: (\d+: )?([Cc]an't|cannot) open .*No such file"),
 )
-"""Last lines of python (script, module, import) and of dash, whose exit code says nothing."""
+"""Last lines of python (script, module, import) and of dash, whose exit code is ambiguous."""
 
 
 def futile(exit_code: int | None, last_line: str) -> str:

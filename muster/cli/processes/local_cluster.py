@@ -34,7 +34,7 @@ class LocalCluster:
 
 @asynccontextmanager
 async def local_cluster(*, keep: bool) -> AsyncGenerator[LocalCluster, None]:
-    """The running local cluster, or a new one that ends with the context. With ``keep`` its files stay."""
+    """Yield the running local cluster, or a new one that ends with the context. With ``keep`` its files stay."""
     home = Home(default_home())
     if running := home.running():
         note = home.noted_daemon()
@@ -54,7 +54,7 @@ async def local_cluster(*, keep: bool) -> AsyncGenerator[LocalCluster, None]:
         async with Stack(own, say, memory_only=not keep) as stack:
             yield LocalCluster(Path(stack.cluster.kubeconfig), stack.daemon_url, own.callers, stack.watch)
     except ChildEnded:
-        keep = True  # its log says why, and the message names it
+        keep = True  # its log has the reason, and the message names it
         raise
     finally:
         if keep:

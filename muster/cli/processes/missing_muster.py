@@ -1,4 +1,4 @@
-"""What to do where the program's Python does not have Muster's own modules.
+"""Advice if the program's Python does not have Muster's own modules.
 
 ``muster`` is often installed for itself, and the program runs with another Python, which lacks ``muster.jax``.
 """

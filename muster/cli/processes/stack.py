@@ -24,9 +24,9 @@ START_SECONDS = 60.0
 ASK_AGAIN = 0.1
 HOST = "127.0.0.1"
 RUN = ("--run-kinds", "jobsets,jaxjobs")
-"""On a local cluster no other controller is there to run them."""
+"""Kinds that no other controller runs on a local cluster."""
 WATCHED = ("--watch-kinds", "pods,jobsets", "--alone")
-"""Pods that a user labels are watched over there, too; a JobSet that is not Muster's says that nothing runs it."""
+"""Kinds that are watched over there, too: labelled pods; a JobSet that is not Muster's reports that nothing runs it."""
 
 DAEMON_ENVIRON = {"MALLOC_ARENA_MAX": "1"}
 """As in the image and the chart: memory that a burst took goes back."""
@@ -35,7 +35,7 @@ DAEMON_ENVIRON = {"MALLOC_ARENA_MAX": "1"}
 class Stack:
     """Cluster and daemon on one state directory. An async context manager: leaving it ends both, the daemon first.
 
-    Pods start in the directory the command was called in: on a laptop the program lies there, not in an image.
+    Pods start in the directory the command was called in: on a laptop the program is in it, not in an image.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class Stack:
 
     @property
     def cluster(self) -> Announcement:
-        """What the cluster announced."""
+        """Return the announcement of the cluster."""
         assert self._announcement is not None, "the stack has not been entered"
         return self._announcement
 

@@ -25,7 +25,7 @@ QUOTED = "traceback :"
 @dataclass(slots=True)
 class _Traceback:
     front: str
-    """What is in front of each of its lines: ``[rank1]: ``."""
+    """Text in front of each of its lines: ``[rank1]: ``."""
     lines: deque[str] = field(default_factory=lambda: deque(maxlen=LONGEST))
 
     def plain(self) -> list[str]:

@@ -1,1 +1,1 @@
-"""What `muster` prints: tables, trees, progress, colours."""
+"""Output of `muster`: tables, trees, progress, colours."""

@@ -39,7 +39,7 @@ def say(text: str) -> None:
 
 
 def plain(text: str) -> str:
-    """Text of several lines from outside, each of them printable."""
+    """Return text of several lines from outside, each of them printable."""
     return "\n".join(map(printable, text.split("\n")))
 
 

@@ -1,6 +1,6 @@
-"""What ``muster run`` shows while an experiment runs.
+"""Display of ``muster run`` while an experiment runs.
 
-On a terminal: a block at the bottom that is drawn anew in place, with phase, message, roll call and clocks; log lines
+On a terminal: a block at the bottom that is drawn again in place, with phase, message, roll call and clocks; log lines
 scroll above it. Elsewhere: one plain line per change. Both show the same facts; the log lines are data and go to
 standard output. Neither shows why it ended: that is the command's last line.
 """
@@ -49,7 +49,7 @@ class Ending(NamedTuple):
 
 
 class Display(Protocol):
-    """What a run is shown on: a context manager, used while it is open."""
+    """Screen for a run: a context manager, used while it is open."""
 
     def __enter__(self) -> "Display": ...
 
@@ -74,7 +74,7 @@ class Display(Protocol):
 
 
 def stuck_because(seen: Snapshot) -> str:
-    """Reason and message of a true condition Stuck, printable; empty if it is not."""
+    """Return reason and message of a true condition Stuck, printable; empty if it is not."""
     stuck = seen.condition("Stuck")
     return printable(f"{stuck.reason}: {stuck.message}") if stuck is not None and stuck.status else ""
 

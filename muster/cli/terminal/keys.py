@@ -13,7 +13,7 @@ QUIT = b"qQ"
 
 @contextmanager
 def quit_key() -> Iterator[asyncio.Event]:
-    """An event that is set when q is typed; without a terminal for input it never is.
+    """Yield an event that is set when q is typed; without a terminal for input it never is.
 
     The terminal passes each key on at once, and shows none, until the block ends: then it is as it was. Ctrl-C remains
     a signal.

@@ -13,7 +13,7 @@ _COLOUR = re.compile(r"(\x1b\[[0-9;]*m)")
 
 
 def rank_prefix(rank: int, width: int = 1) -> str:
-    """``rank  3 | ``, as wide as the largest rank needs."""
+    """Return ``rank  3 | ``, as wide as the largest rank needs."""
     return f"rank {rank:>{width}} | "
 
 

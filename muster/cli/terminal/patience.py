@@ -1,4 +1,4 @@
-"""What a command waits for, once the wait is long enough to be noticed."""
+"""Line about what a command waits for, once the wait is long enough to be noticed."""
 
 import asyncio
 import time
@@ -12,7 +12,7 @@ from muster.cli.terminal.colours import say
 T = TypeVar("T")
 
 QUIET = 2.0
-"""Seconds of a wait of which nothing is said."""
+"""Seconds of a wait without a message."""
 AGAIN = 10.0
 LONGEST = 300.0
 """Seconds until the second line, and between two lines at most; each pause is twice the one before."""

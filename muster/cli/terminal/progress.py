@@ -31,7 +31,7 @@ class ChangePrinter:
 
 
 def summary(seen: Snapshot, *, message: bool = True) -> str:
-    """Phase, readiness, restarts and message on one line."""
+    """Return phase, readiness, restarts and message on one line."""
     status = seen.status
     parts = [TERMINAL.phase(seen.phase or "Submitted")]
     if status.size:

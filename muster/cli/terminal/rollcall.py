@@ -25,7 +25,7 @@ MARKS = {
 
 
 class RollSummary(msgspec.Struct, frozen=True, rename="camel"):
-    """What is read of the daemon's ``/experiments/<namespace>/<name>.json``: which ranks have arrived."""
+    """Part of the daemon's ``/experiments/<namespace>/<name>.json`` that is read: which ranks have arrived."""
 
     size: Annotated[int, msgspec.Meta(ge=0, le=LARGEST_GANG)]
     arrived: int | None = None
@@ -38,12 +38,12 @@ class RollSummary(msgspec.Struct, frozen=True, rename="camel"):
 
     @property
     def states(self) -> dict[int, str]:
-        """The state of each rank that the coordinator names."""
+        """Return the state of each rank that the coordinator names."""
         return {rank: state for state, ranges in self.ranks.items() for rank in from_ranges(ranges, self.size)}
 
     @property
     def sentence(self) -> str:
-        """``3/4 arrived, missing 2``; empty where the number of arrived ranks is not known."""
+        """Return ``3/4 arrived, missing 2``; empty where the number of arrived ranks is not known."""
         if self.arrived is None or not self.size:
             return ""
         unnamed = from_ranges(self.ranks.get("missing", ""), self.size)
@@ -60,7 +60,7 @@ class RollSummary(msgspec.Struct, frozen=True, rename="camel"):
 
 
 def read_rollcall(document: object) -> RollSummary | None:
-    """Return what a document says; None where it is no roll call."""
+    """Return the summary in a document; None if it is no roll call."""
     try:
         return msgspec.convert(document, RollSummary)
     except msgspec.ValidationError:

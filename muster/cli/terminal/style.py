@@ -1,4 +1,4 @@
-"""How the lines of an explanation are written on a terminal."""
+"""Style of the lines of an explanation on a terminal."""
 
 import click
 

@@ -11,7 +11,7 @@ GAP = "   "
 LEGIBLE = 40
 """Columns of the screen that the text of the last cells gets before the cells beside it, unless it is shorter."""
 SILENT = frozenset({"-", "0", ""})
-"""Cells that say nothing of their row."""
+"""Cells without information about their row."""
 
 
 def width(cell: str) -> int:
@@ -41,7 +41,7 @@ class Table:
 def fitted(
     headings: Sequence[str], rows: Sequence[Sequence[str]], spare: Sequence[str], columns: int
 ) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
-    """Headings and rows without the columns that leave no room for the last one on a screen of so many columns.
+    """Return headings and rows without the columns that leave too little room for the last one on such a screen.
 
     Only those headed as in ``spare`` are left out, the first of it first, and before all of them those in which every
     cell is silent. None is left out where there is room.

@@ -1,1 +1,1 @@
-"""What is known of one experiment, gathered for a reader: the explanation, the roll call, and the bundle."""
+"""Facts of one experiment, gathered for a reader: the explanation, the roll call, and the bundle."""

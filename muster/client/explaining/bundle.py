@@ -41,7 +41,7 @@ _UNSAFE: Final = re.compile(r"[^A-Za-z0-9._-]+")
 
 
 def clean(value: Any) -> Any:
-    """JSON data in which every text has lost its credentials."""
+    """Return JSON data in which every text has lost its credentials."""
     match value:
         case str():
             return without_credentials(value)
@@ -53,12 +53,12 @@ def clean(value: Any) -> Any:
 
 
 def as_json(value: Any) -> str:
-    """The data as JSON for people, with sorted keys. Controls in texts are escaped."""
+    """Return the data as JSON for people, with sorted keys. Controls in texts are escaped."""
     return json.dumps(clean(value), indent=1, sort_keys=True) + "\n"
 
 
 def archive(folder: str, files: Mapping[str, str], at: float) -> bytes:
-    """A ``tar.gz`` of these files below ``folder``; ``at`` is their time in wall seconds.
+    """Return a ``tar.gz`` of these files below ``folder``; ``at`` is their time in wall seconds.
 
     Names may have folders (``epochs/1.json``); each part is made safe: it has no other characters than letters, digits
     and ``._-``, and does not begin with a dot. Files beyond ``MOST_FILES`` are left out, the last names first.
@@ -93,11 +93,11 @@ SHORTEST: Final = 8
 """Characters of a value that is replaced in texts: shorter ones are numbers and words of every text."""
 DEEPEST: Final = 24
 BETWEEN: Final = "\0"
-"""Stands between texts that are looked through together. No value that is replaced has it."""
+"""Separator of texts that are searched together. No value that is replaced has it."""
 HOLDERS: Final = frozenset({"annotations", "command", "args", "env", "volumeAttributes"})
 """Fields whose texts are never shown, wherever they are in an object."""
 OWN: Final = "muster.dev/"
-"""What the keys of Muster's own annotations begin with: one of them is the code of spec.assist."""
+"""Prefix of the keys of Muster's own annotations: one of them is the code of spec.assist."""
 _PLAIN: Final = re.compile(r"[\w./-]{1,255}\.(?:py|sh|ya?ml|json|toml|txt)|--[a-z][a-z-]{1,40}")
 """A file name or a bare option: stacks and log lines are full of them, and they are no secrets."""
 MOST_VALUES: Final = 4_096
@@ -105,7 +105,7 @@ LONGEST_VALUE: Final = 8_192
 
 
 def bundle(found: Explanation, now: float, stacks: str = "") -> bytes:
-    """The archive. ``stacks`` is what ``muster stacks`` prints, or empty.
+    """Return the archive. ``stacks`` is what ``muster stacks`` prints, or empty.
 
     ``now`` in wall seconds. The same explanation at the same time gives the same bytes.
     """
@@ -139,7 +139,7 @@ def bundle(found: Explanation, now: float, stacks: str = "") -> bytes:
 
 
 def pod_of(pod: Json) -> dict[str, Any]:
-    """What a bundle has of a pod."""
+    """Return the part of a pod that a bundle has."""
     meta, spec, status = (mapping(pod.get(key)) for key in ("metadata", "spec", "status"))
     containers = [*items(spec.get("initContainers")), *items(spec.get("containers"))]
     states = [*items(status.get("initContainerStatuses")), *items(status.get("containerStatuses"))]
@@ -178,7 +178,7 @@ def _container(container: Json) -> dict[str, Any]:
 
 
 def _state(status: Json) -> dict[str, Any]:
-    """What the kubelet says of a container, now and before."""
+    """Return the kubelet's state of a container, now and before."""
     said: dict[str, Any] = {"name": _word(status, "name"), "image": _word(status, "imageID")}
     said["restarts"] = status.get("restartCount") if isinstance(status.get("restartCount"), int) else 0
     for key in ("state", "lastState"):
@@ -191,7 +191,7 @@ def _state(status: Json) -> dict[str, Any]:
 
 
 def _given(found: Explanation) -> list[str]:
-    """Values that the objects show and that a program may print: the longest first."""
+    """Return values that the objects show and that a program may print: the longest first."""
     seen = found.experiment
     kept = {seen.name, seen.namespace, seen.uid, seen.operator, seen.status.coordinator, seen.status.dashboard}
     values: set[str] = set()
@@ -205,12 +205,12 @@ def _given(found: Explanation) -> list[str]:
 
 
 def _shown(value: str, names: str) -> bool:
-    """Whether it is a name of the run, or of a file."""
+    """Return True if it is a name of the run, or of a file."""
     return _PLAIN.fullmatch(value) is not None or value in names
 
 
 def _hidden(value: object, depth: int = 0) -> Iterator[str]:
-    """The texts of environment, commands, arguments and annotations anywhere in an object, and their words."""
+    """Yield the texts of environment, commands, arguments and annotations anywhere in an object, and their words."""
     if depth > DEEPEST:
         return
     if isinstance(value, Mapping):
@@ -225,7 +225,7 @@ def _hidden(value: object, depth: int = 0) -> Iterator[str]:
 
 
 def _texts(value: object, depth: int) -> Iterator[str]:
-    """The texts in a value, their words, and what stands behind the ``=`` of each; of a variable only its value."""
+    """Yield the texts in a value, their words, and the part behind the ``=`` of each; of a variable only its value."""
     if depth > DEEPEST:
         return
     if isinstance(value, str):
@@ -250,7 +250,7 @@ def _replaced(said: str, given: Sequence[str]) -> str:
 
 
 def _without(value: object, given: Sequence[str], secrets: Secrets) -> object:
-    """JSON data whose texts have lost these values and secrets; its keys are Muster's own.
+    """Return JSON data whose texts have lost these values and secrets; its keys are Muster's own.
 
     The values are looked for in all texts at once: 4,096 values in 20,000 texts one by one take 20 s.
     """
@@ -260,7 +260,7 @@ def _without(value: object, given: Sequence[str], secrets: Secrets) -> object:
 
 
 def _in(value: object) -> Iterator[str]:
-    """Every text in JSON data."""
+    """Yield every text in JSON data."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict | list | tuple):
@@ -269,7 +269,7 @@ def _in(value: object) -> Iterator[str]:
 
 
 def _with(value: object, texts: Iterator[str]) -> object:
-    """The data with these texts in the places of its own."""
+    """Return the data with these texts in the places of its own."""
     if isinstance(value, str):
         return next(texts)
     if isinstance(value, dict):

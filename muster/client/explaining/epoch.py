@@ -1,4 +1,4 @@
-"""What was known of an epoch when it ended, as lines, and the epochs that a status can say that of."""
+"""Facts of an epoch at its end, as lines, and the epochs whose facts a status has."""
 
 from collections.abc import Iterator, Sequence
 
@@ -13,7 +13,7 @@ from muster.client.explaining.times import of_day, since
 
 
 def which(status: ExperimentStatus) -> str:
-    """``epochs 2 and 3 ended without success and are kept; epoch 4 is the latest``."""
+    """Return ``epochs 2 and 3 ended without success and are kept; epoch 4 is the latest``."""
     numbers = [str(row.epoch) for row in status.evidence]
     latest = f"epoch {status.epoch_begun} is the latest"
     if not numbers:
@@ -24,14 +24,14 @@ def which(status: ExperimentStatus) -> str:
 
 
 def kept(status: ExperimentStatus, epoch: int) -> EpochEvidence | None:
-    """The evidence of that epoch."""
+    """Return the evidence of that epoch."""
     return next((row for row in reversed(status.evidence) if row.epoch == epoch), None)
 
 
 def lines(
     row: EpochEvidence, status: ExperimentStatus, last_lines: Sequence[str] = (), style: Style = PLAIN
 ) -> Iterator[str]:
-    """The evidence for people; ``last_lines`` are rows of the logs of its pods that are kept."""
+    """Yield the evidence for people; ``last_lines`` are rows of the logs of its pods that are kept."""
     lasted = since(row.began_at, row.at)
     yield f"Epoch {row.epoch}: {printable(row.phase)} until {whole_time(row.at)}" + (
         f", {lasted} after it began" if lasted else ""
@@ -72,7 +72,7 @@ def lines(
 
 
 def _who(stack: StackThen) -> str:
-    """``rank 37``, ``511 ranks (0-36, 38-511)``; the lowest of them where they are many."""
+    """Return ``rank 37``, ``511 ranks (0-36, 38-511)``; the lowest of them where they are many."""
     if stack.count < 2:
         return f"rank {stack.rank}"
     named = sum(1 for _ in from_ranges(stack.ranks, MAX_MEMBERS))

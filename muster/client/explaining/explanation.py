@@ -1,4 +1,4 @@
-"""What an experiment waits for, with its members and its Events."""
+"""Explanation of an experiment: what it waits for, with its members and its Events."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ class Explanation:
     members: tuple[Member, ...]
     events: tuple[EventSummary, ...]
     unreadable: tuple[str, ...] = ()
-    """What the caller may not read, in the API server's words: ``pods is forbidden: …``."""
+    """Refusals of the API server, in its words: ``pods is forbidden: …``."""
     members_read: bool = True
     """The pods could be read; without them ``members`` is empty whatever runs."""
     last_lines: tuple[LastLine, ...] = ()
-    """What each rank logged last, where that was asked for and may be read."""
+    """Last log line of each rank, if that was asked for and may be read."""
     tracebacks: tuple[Tracebacks, ...] = ()
     """The tracebacks of ranks that run, where the last lines were asked for."""
     pods: tuple[Json, ...] = ()
@@ -43,7 +43,7 @@ class Explanation:
 
     @property
     def waits_for(self) -> str:
-        """What it waits for, in a sentence; empty if it runs or has finished."""
+        """Return what it waits for, in a sentence; empty if it runs or has finished."""
         if self.experiment.finished or (self.experiment.phase == "Running" and not self.experiment.holds("Stuck")):
             return ""
         if not self.experiment.phase and self.experiment.watched is None:
@@ -51,7 +51,7 @@ class Explanation:
         return self.experiment.message or self.experiment.reason or self.experiment.phase
 
     def roll_call(self, now: float) -> Detail | None:
-        """The document of musterd's page at that wall second, without what only musterd has asked.
+        """Return the document of musterd's page at that wall second, without what only musterd has asked.
 
         None where the object or its status cannot be understood, or the pods may not be read.
         """
@@ -100,7 +100,7 @@ async def explain(
 
 
 async def _readable(reading: Awaitable[Sequence[T]], unreadable: list[str]) -> Sequence[T] | None:
-    """What was read; None where the caller may not read it: then the refusal is added to ``unreadable``."""
+    """Return what was read; None if the caller may not read it: then the refusal is added to ``unreadable``."""
     try:
         return await reading
     except Forbidden as error:

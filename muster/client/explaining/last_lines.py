@@ -1,4 +1,4 @@
-"""The last lines of the ranks of a gang: ranks that say the same share a row, the longest silent ones first."""
+"""The last lines of the ranks of a gang: ranks with equal lines share a row, the longest silent ones first."""
 
 import re
 from collections.abc import Sequence
@@ -21,10 +21,10 @@ _NUMBER = re.compile(r"\d+(\.\d+)?")
 
 
 def rows(found: Sequence[LastLine], now: float, ended: float | None = None) -> list[str]:
-    """``rank 2 (and 0,3-7 alike)  2s to 5s ago  step 120 loss 0.31``: the others' lines differ in numbers alone.
+    """Return ``rank 2 (and 0,3-7 alike)  2s to 5s ago  step 120 loss 0.31``: the others' lines differ in numbers alone.
 
-    The line is that of the rank that is named; ranks that say the very same are ``ranks 0-3``.
-    Ranks that have been silent for clearly longer than the others of their row have a row of their own.
+    The line is that of the rank that is named; ranks with the very same line are ``ranks 0-3``. Ranks that have been
+    silent for clearly longer than the others of their row have a row of their own.
 
     Of an experiment that has ended, ages are those at its end: ``5s before the end``.
     """
@@ -43,7 +43,7 @@ def rows(found: Sequence[LastLine], now: float, ended: float | None = None) -> l
 
 
 def _apart(same: Sequence[LastLine]) -> list[list[LastLine]]:
-    """Lines by time, parted where none was logged for more than ``GAP``."""
+    """Return lines by time, parted where none was logged for more than ``GAP``."""
     parted = [[same[0]]]
     for line in same[1:]:
         if (line.at or 0.0) - (parted[-1][-1].at or 0.0) > GAP:
@@ -53,7 +53,7 @@ def _apart(same: Sequence[LastLine]) -> list[list[LastLine]]:
 
 
 def _kind(line: LastLine) -> tuple[str, str, int]:
-    """By what lines are put together."""
+    """Return the key by which lines are put together."""
     return _NUMBER.sub("#", line.text), _NUMBER.sub("#", line.unread), -1 if line.exit_code is None else line.exit_code
 
 

@@ -1,4 +1,4 @@
-"""What ``muster explain`` prints: the history of an experiment, and what it waits for."""
+"""Text of ``muster explain``: the history of an experiment, and what it waits for."""
 
 from collections.abc import Collection, Iterator
 
@@ -16,7 +16,7 @@ from muster.state.facts.sentences import of_last_failure
 
 
 def explained(found: Explanation, now: float) -> str:
-    """The explanation as a text for a file, and below it that of each epoch whose evidence is kept."""
+    """Return the explanation as a text for a file, and below it that of each epoch whose evidence is kept."""
     said = list(lines(found, now))
     for row in found.experiment.status.evidence:
         said += ["", *of_epoch(row, found.experiment.status)]
@@ -24,7 +24,7 @@ def explained(found: Explanation, now: float) -> str:
 
 
 def lines(found: Explanation, now: float, style: Style = PLAIN) -> Iterator[str]:
-    """The explanation for people."""
+    """Yield the explanation for people."""
     status = found.experiment.status
     roll = found.roll_call(now)
     yield from tree(found, now, roll, style)
@@ -67,7 +67,7 @@ def lines(found: Explanation, now: float, style: Style = PLAIN) -> Iterator[str]
 
 
 def _tracebacks(found: Tracebacks, now: float) -> str:
-    """``rank 0 printed 22 tracebacks in 4m; the last one 40s ago: ValueError: x, raised at train.py:7 in step``."""
+    """Return ``rank 0 printed 22 tracebacks in 4m; the last one 40s ago: ValueError: x, raised at train.py:7``."""
     within, ago = since(found.first_at, found.last_at or now), since(found.last_at, now)
     printed = f"rank {found.rank} printed {found.count} tracebacks" + (f" in {within}" if within else "")
     raised = f", raised at {found.raised_at}" if found.raised_at else ""
@@ -75,7 +75,7 @@ def _tracebacks(found: Tracebacks, now: float) -> str:
 
 
 def _diagnosis(diagnosed: Collection[FindingReport]) -> Iterator[str]:
-    """Each finding with its evidence and the next step."""
+    """Yield each finding with its evidence and the next step."""
     if not diagnosed:
         return
     yield ""
@@ -87,7 +87,7 @@ def _diagnosis(diagnosed: Collection[FindingReport]) -> Iterator[str]:
 
 
 def _happened(found: Explanation, style: Style) -> Iterator[str]:
-    """The story of the status. JobSets and JAXJobs have none, only Events."""
+    """Yield the story of the status. JobSets and JAXJobs have none, only Events."""
     for line in found.experiment.status.story:
         said = printable(f"{line.reason}: {line.message}")
         yield f"{of_day(line.at or None, style.zone)}  epoch {line.epoch}  {said}"

@@ -28,7 +28,7 @@ from muster.watchers.pods.document import PodDocument
 
 
 def roll_call(seen: Snapshot, pods: Sequence[Json] | None, now: float) -> Detail | None:
-    """The document; None where the object or its status cannot be understood, or the pods may not be read (None)."""
+    """Return the document; None if the object or its status cannot be read, or the pods may not be (None)."""
     watched = seen.watched
     plan = _plan(seen) if watched is None else watched.plan
     record = _record(seen) if watched is None else watched.record

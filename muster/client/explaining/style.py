@@ -1,4 +1,4 @@
-"""How the lines of an explanation are written: in which colours, and in which time zone."""
+"""Style of the lines of an explanation: their colours, and their time zone."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ class Style:
     zone: tzinfo | None
 
     def phase(self, phase: str) -> str:
-        """A phase in its colour."""
+        """Return a phase in its colour."""
         return self.paint(printable(phase), PHASE_COLOURS.get(phase))
 
 

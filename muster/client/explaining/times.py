@@ -9,22 +9,22 @@ NO_TIME = "--:--:--"
 
 
 def clock_left(seen: Snapshot, now: float) -> str:
-    """What is left until the deadline; nothing once the experiment has finished."""
+    """Return the time that is left until the deadline; nothing once the experiment has finished."""
     return "" if seen.finished else left(seen.deadline, now)
 
 
 def since(then: float | None, now: float) -> str:
-    """How long ago ``then`` was; empty where it is not known."""
+    """Return the time since ``then``; empty if it is not known."""
     return "" if then is None else age(max(0.0, now - then))
 
 
 def left(then: float | None, now: float) -> str:
-    """How long it is until ``then``; empty where there is no such time, ``0s`` once it has passed."""
+    """Return the time until ``then``; empty if there is no such time, ``0s`` once it has passed."""
     return "" if then is None else age(max(0.0, then - now))
 
 
 def of_day(then: float | None, zone: tzinfo | None = None) -> str:
-    """The time of day of ``then`` in that zone (None: this machine's), or dashes."""
+    """Return the time of day of ``then`` in that zone (None: this machine's), or dashes."""
     if then is None:
         return NO_TIME
     try:

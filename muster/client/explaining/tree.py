@@ -1,4 +1,4 @@
-"""An experiment as a tree: experiment, groups, members, and the line that says what it waits for."""
+"""An experiment as a tree: experiment, groups, members, and the line with what it waits for."""
 
 from collections.abc import Mapping
 from itertools import groupby
@@ -22,7 +22,7 @@ SHOWN = 64
 
 
 def tree(explanation: Explanation, now: float, roll: "Detail | None" = None, style: Style = PLAIN) -> list[str]:
-    """The lines of the tree. ``roll`` says what is wrong with members whose pods look well."""
+    """Return the lines of the tree. ``roll`` has the faults of members whose pods look well."""
     seen = explanation.experiment
     status = seen.status
     facts = [printable(seen.operator), f"epoch {status.epoch_begun}"]
@@ -78,7 +78,7 @@ def tree(explanation: Explanation, now: float, roll: "Detail | None" = None, sty
 
 
 def steps_text(steps: Steps, epoch: int, now: float | None) -> str:
-    """``step 1,840, 9.81 steps/s (read 42s ago)``; with its epoch where another one has begun.
+    """Return ``step 1,840, 9.81 steps/s (read 42s ago)``; with its epoch where another one has begun.
 
     ``now`` is None after the end: the coordinator ends with the gang, and its last steps can be read no more.
     """
@@ -91,7 +91,7 @@ def steps_text(steps: Steps, epoch: int, now: float | None) -> str:
 
 
 def _dashboard(explanation: Explanation) -> str:
-    """The address that opens from here; of a local cluster the pod's own, elsewhere what makes one.
+    """Return the address that opens from here; of a local cluster the pod's own, elsewhere what makes one.
 
     Empty while the head has no pod: nothing serves a page.
     """
@@ -109,7 +109,7 @@ def _dashboard(explanation: Explanation) -> str:
 
 
 def _gone(explanation: Explanation) -> str:
-    """The member whose failure ended the run, where it has no pod any more: without a program it is deleted."""
+    """Return the member whose failure ended the run, if its pod is gone: without a program it is deleted."""
     cause, ranks = explanation.experiment.status.cause, {member.rank for member in explanation.members}
     if not explanation.experiment.finished or cause is None or not cause.pod or cause.rank in ranks:
         return ""
@@ -117,7 +117,7 @@ def _gone(explanation: Explanation) -> str:
 
 
 def _watched(explanation: Explanation) -> list[str]:
-    """What the reader of a watched run must know of where these lines come from."""
+    """Return the source of these lines, for the reader of a watched run."""
     seen = explanation.experiment.watched
     if seen is None:
         return []
@@ -131,7 +131,7 @@ def _watched(explanation: Explanation) -> list[str]:
 
 
 def _readiness(explanation: Explanation) -> str:
-    """``3/4``. Where no coordinator is asked, it counts the pods that are shown below it: they are newer."""
+    """Return ``3/4``. Where no coordinator is asked, it counts the pods that are shown below it: they are newer."""
     status = explanation.experiment.status
     if status.roll is not None or not explanation.members:
         return status.readiness
@@ -140,7 +140,7 @@ def _readiness(explanation: Explanation) -> str:
 
 
 def _here(member: Member) -> bool:
-    """It is ready, or it has done its work."""
+    """Return True if it is ready, or has done its work."""
     return member.ready or member.phase == "Succeeded"
 
 
@@ -159,7 +159,7 @@ def _members(found: list[Member], marks: Mapping[int, str], over: "_End | None",
 
 
 class _End(NamedTuple):
-    """When it ended; ``theirs``: another controller runs it, and decides which of its pods go."""
+    """Time of its end; ``theirs``: another controller runs it, and decides which of its pods are deleted."""
 
     at: float | None
     theirs: bool
@@ -188,5 +188,5 @@ def _state(member: Member, marks: Mapping[int, str], over: _End | None, style: S
 
 
 def _stopped(member: Member, over: _End | None) -> bool:
-    """It failed in a second after that of the experiment's end, which Muster had asked for: no fault of its own."""
+    """Return True if it failed in a second after the experiment's end, as Muster had asked: no fault of its own."""
     return bool(member.exit_code and member.ended_at and over and over.at and member.ended_at > over.at)

@@ -45,7 +45,7 @@ class FollowedLog:
         self._from_epoch = 0
 
     async def lines(self) -> AsyncGenerator[LogLine, None]:
-        """What was written and what is written until the experiment has finished."""
+        """Yield the lines written so far, and those written until the experiment has finished."""
         self._note_left_out(self._seen)
         async with contextlib.aclosing(self._until_now()) as written:
             async for line in written:

@@ -1,7 +1,7 @@
 """The log of a gang: the lines of all ranks or of some, merged by time.
 
-What cannot be read is named: a rank without a pod, a container that has not started, a rank beyond those that are
-read. ``muster.client.logs.follow`` goes on from here.
+What cannot be read is named: a rank without a pod, a container that has not started, a rank beyond those that are read.
+``muster.client.logs.follow`` continues from here.
 """
 
 from collections.abc import AsyncGenerator, Callable, Collection, Iterable
@@ -26,7 +26,7 @@ Noted = Callable[[LogNote], None]
 
 @dataclass(frozen=True, slots=True)
 class LogChoice:
-    """Which lines: of which ranks (empty: all), of which epoch (None: the latest), and from where.
+    """Choice of lines: their ranks (empty: all), their epoch (None: the latest), and their start.
 
     ``at_once`` logs are read at the same time.
     """
@@ -39,16 +39,16 @@ class LogChoice:
 
     @property
     def start(self) -> LogStart:
-        """Where each log begins."""
+        """Return the start of each log."""
         return LogStart(self.tail, self.since)
 
     def chosen(self, member: Member) -> bool:
-        """Whether the member's log is wanted."""
+        """Return True if the member's log is wanted."""
         return member.rank >= 0 and (not self.ranks or member.rank in self.ranks)
 
 
 def newest(members: Iterable[Member]) -> dict[int, Member]:
-    """The latest life of each rank, by epoch and attempt, in rank order."""
+    """Return the latest life of each rank, by epoch and attempt, in rank order."""
     best: dict[int, Member] = {}
     for member in members:
         held = best.get(member.rank)
@@ -59,7 +59,7 @@ def newest(members: Iterable[Member]) -> dict[int, Member]:
 
 
 def _earlier(members: Collection[Member], current: dict[int, Member]) -> list[Member]:
-    """The members of earlier epochs, and of earlier attempts of the latest one."""
+    """Return the members of earlier epochs, and of earlier attempts of the latest one."""
     latest = max((member.epoch for member in members), default=0)
     return [
         member
@@ -78,7 +78,7 @@ class GangLog:
         self.noted = noted
 
     async def read(self) -> AsyncGenerator[LogLine, None]:
-        """What was written until now.
+        """Yield the lines written until now.
 
         Raises ``NoSuchRank`` if no container has started, ``LogsGone`` for an epoch without pods.
         """
@@ -92,7 +92,7 @@ class GangLog:
                 yield line
 
     async def previous(self) -> AsyncGenerator[LogLine, None]:
-        """What each rank wrote in its life before this one: its previous attempt, or else the previous epoch.
+        """Yield the lines of each rank's life before this one: its previous attempt, or else the previous epoch.
 
         As far as the pods are kept. Raises ``LogsGone`` if none is.
         """
@@ -112,13 +112,13 @@ class GangLog:
             raise self._gone("of an earlier epoch or attempt")
 
     async def members(self) -> list[Member]:
-        """The members that have a pod, of every epoch."""
+        """Return the members that have a pod, of every epoch."""
         if self.seen.watched is not None:
             return list(self.seen.watched.all_members)
         return await read_members(self.resources, self.seen.namespace, self.seen.uid)
 
     def of_epoch(self, members: Collection[Member]) -> dict[int, Member]:
-        """The chosen ranks' members of the epoch that is read. Raises ``LogsGone`` where that epoch has no pods."""
+        """Return the chosen ranks' members of the epoch that is read. Raises ``LogsGone`` if that epoch has no pods."""
         epoch = self.choice.epoch
         if epoch is None:
             epoch = max((member.epoch for member in members), default=0)
@@ -130,11 +130,11 @@ class GangLog:
         return not self.choice.ranks or rank in self.choice.ranks
 
     def log_of(self, member: Member) -> PodLog:
-        """The log of a member's pod."""
+        """Return the log of a member's pod."""
         return log_of(self.resources, self.seen.namespace, member)
 
     def merge(self, sources: Collection[tuple[Member, PodLog]], *, restarted: Collection[int] = ()) -> Lines:
-        """The logs until now by time. Of a rank in ``restarted`` it is the log of its container's previous run."""
+        """Return the logs until now by time. A rank in ``restarted`` has the log of its container's previous run."""
         size, at_once = len(sources), self.choice.at_once
         if size > at_once:
             ranks = tuple(sorted(member.rank for member, _ in sources))
@@ -157,7 +157,7 @@ class GangLog:
             self.noted(LogNote((member.rank,), f"cannot be read: {error.message}", failed=True))
 
     def note_absent(self, found: dict[int, Member], ranks: Iterable[int]) -> None:
-        """Say why some of ``ranks`` have no log, each reason once."""
+        """Report why some of ``ranks`` have no log, each reason once."""
         reasons: dict[str, list[int]] = {}
         done = frozenset(from_ranges(self.seen.status.completed, self.seen.status.size))
         for rank in ranks:
@@ -194,5 +194,5 @@ def _why(member: Member | None, done: bool) -> str:
 
 
 def line_of(member: Member, stamped: Stamped) -> LogLine:
-    """A line of that member."""
+    """Return a line of that member."""
     return LogLine(member.rank, stamped[1], member.group, member.epoch, member.pod, stamped[0])

@@ -1,4 +1,4 @@
-"""The last line that each rank logged, with its time: which rank of a gang does nothing any more, and since when.
+"""The last line that each rank logged, with its time: it shows which rank of a gang has stopped, and since when.
 
 They are read on demand with the caller's rights (``get`` on ``pods/log``); the daemon reads no log (ADR 42).
 """
@@ -33,14 +33,14 @@ PARTING = 20
 
 @dataclass(frozen=True, slots=True)
 class LastLine:
-    """What a rank logged last."""
+    """Last log line of a rank."""
 
     rank: int
     pod: str
     exit_code: int | None
     """None while the rank runs."""
     at: float | None
-    """When the line was written, by the node's clock, in wall seconds; None where nothing was."""
+    """Time of the line, by the node's clock, in wall seconds; None if no line was written."""
     text: str
     unread: str = ""
     """Why the log could not be read."""
@@ -49,7 +49,7 @@ class LastLine:
 async def read_last_lines(
     resources: ResourceClient, experiment: Snapshot, members: Iterable[Member]
 ) -> tuple[LastLine, ...]:
-    """The last line of each member whose container has started, by rank. Raises ``Forbidden``.
+    """Return the last line of each member whose container has started, by rank. Raises ``Forbidden``.
 
     After the end of the experiment it is the last one until then, where that is among the last ``PARTING`` lines.
     """

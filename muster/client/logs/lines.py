@@ -29,7 +29,7 @@ class LogLine(msgspec.Struct, frozen=True, array_like=True):
     epoch: int = 0
     pod: str = ""
     time: str = ""
-    """When, in RFC 3339 with nanoseconds, by the clock of the node; empty where the kubelet gives no time."""
+    """Time in RFC 3339 with nanoseconds, by the clock of the node; empty if the kubelet gives none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class LogNote:
 
 @dataclass(frozen=True, slots=True)
 class LogStart:
-    """Where to begin: with the latest ``tail`` lines, with those since a moment or the last so many seconds.
+    """Start of a log: with the latest ``tail`` lines, with those since a moment or the last so many seconds.
 
     ``most_bytes`` ends what is read of the log, in the middle of a line if need be.
     """
@@ -72,7 +72,7 @@ class LogStart:
 
 
 def nanoseconds(stamp: str) -> int | None:
-    """Nanoseconds since 1970 of an RFC 3339 time with up to nine digits of a second; None for any other text."""
+    """Return nanoseconds since 1970 of an RFC 3339 time with up to nine digits of a second; None for any other text."""
     if len(stamp) < 20 or stamp[10] != "T":
         return None
     seconds, dot, rest = stamp.partition(".")
@@ -105,7 +105,7 @@ Lines = AsyncGenerator[LogLine, None]
 
 
 async def merged(streams: Sequence[Lines], at_once: int) -> Lines:
-    """The lines of all streams by time; lines of one stream stay in order, and lines without a time stay behind theirs.
+    """Yield the lines of all streams by time; lines of a stream stay in order, and those without a time behind theirs.
 
     At most ``at_once`` streams are open at the same time. Every stream is closed at the end.
     """

@@ -44,7 +44,7 @@ class PodLog:
     _point: "_ResumePoint" = field(default_factory=lambda: _ResumePoint())
 
     async def read(self, start: LogStart, *, previous: bool = False) -> AsyncGenerator[Stamped, None]:
-        """What was written until now. Raises ``NotFound`` or ``Invalid`` where there is no such log."""
+        """Yield the lines written until now. Raises ``NotFound`` or ``Invalid`` if no such log exists."""
         params = {"container": self.container, "timestamps": "true", **start.params()}
         if previous:
             params["previous"] = "true"
@@ -55,7 +55,7 @@ class PodLog:
                 yield stamped
 
     async def follow(self, start: LogStart) -> AsyncGenerator[Stamped, None]:
-        """What was written and what is written, until the container has ended or its pod is deleted."""
+        """Yield the lines written so far, and those written until the container has ended or its pod is deleted."""
         backoff = Backoff(RESUME_PAUSE, LONGEST_PAUSE, SystemRandom())
         over = False  # checked before a stream is opened: nothing is written after the end
         while True:
@@ -83,7 +83,7 @@ class PodLog:
                 await self.sleep(backoff.delay() if broken else RESUME_PAUSE)
 
     async def member(self) -> Member | None:
-        """The member of the pod, None if the pod is deleted."""
+        """Return the member of the pod, None if the pod is deleted."""
         try:
             return member_of(await self.resources.get(core(self.namespace, "pods", self.pod)))
         except NotFound:
@@ -106,7 +106,7 @@ def log_of(resources: ResourceClient, namespace: str, member: Member) -> PodLog:
 
 
 class _ResumePoint:
-    """How far a log has been delivered: the time of the last line, and the number of lines with that time."""
+    """End of the delivered part of a log: the time of the last line, and the number of lines with that time."""
 
     def __init__(self) -> None:
         self._last: int | None = None
@@ -121,7 +121,7 @@ class _ResumePoint:
         return start.params() if self._last is None else {"sinceTime": whole_time(self._last // 1_000_000_000)}
 
     def new(self, stamped: Stamped) -> bool:
-        """Whether this line was not delivered yet; it counts as delivered from now on."""
+        """Return True if this line was not delivered yet; it counts as delivered from now on."""
         at = nanoseconds(stamped[0])
         if at is None:
             return True
@@ -138,7 +138,7 @@ class _ResumePoint:
 
 
 def _parted(line: bytes) -> Stamped:
-    """Time and text of a line; a message of the kubelet itself has no time."""
+    """Return time and text of a line; a message of the kubelet itself has no time."""
     text = line.decode("utf-8", "replace").rstrip("\r")
     stamp, _, rest = text.partition(" ")
     return (stamp, rest) if nanoseconds(stamp) is not None else ("", text)

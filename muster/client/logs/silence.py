@@ -1,7 +1,7 @@
-"""Says how long no rank of a running gang has printed a line or made a step, where that is longer than usual.
+"""Reports how long no rank of a running gang has printed a line or made a step, if that is longer than usual.
 
 It is a hint and no verdict: programs that print rarely are silent while they work. Lines are read with the caller's
-rights, so ``muster get`` says it; the daemon reads no log (ADR 42), so its page has it of steps alone, as has
+rights, so ``muster get`` reports it; the daemon reads no log (ADR 42), so its page has it of steps alone, as has
 ``muster top``, which knows the status only.
 """
 
@@ -24,11 +24,11 @@ from muster.state.summary.quiet import LEAST, hint, of_steps
 MOST_READ = 32
 """Ranks of the largest gang whose logs are read for this."""
 LINES = 20
-"""The last lines of each, whose times say what is usual."""
+"""Last lines of each rank; their times show what is usual."""
 
 
 async def of_gang(resources: ResourceClient, seen: Snapshot, members: Sequence[Member], now: float) -> str:
-    """``no rank has printed a line for 12m (usual: 4 s)``; that of steps where a log cannot be read."""
+    """Return ``no rank has printed a line for 12m (usual: 4 s)``; that of steps where a log cannot be read."""
     status, running = seen.status, [member for member in members if member.running]
     if status.phase is not Phase.RUNNING or not running or len(running) < len(members) or len(running) > MOST_READ:
         return of_steps(status, now)
@@ -49,7 +49,7 @@ async def of_gang(resources: ResourceClient, seen: Snapshot, members: Sequence[M
 
 
 async def _times(resources: ResourceClient, namespace: str, member: Member) -> list[float] | None:
-    """When the last lines of a rank were written; None where its log cannot be read."""
+    """Return the times of the last lines of a rank; None if its log cannot be read."""
     log = log_of(resources, namespace, member)
     try:
         async with aclosing(log.read(LogStart(LINES, None, LINES * LONGEST))) as lines:
@@ -59,6 +59,6 @@ async def _times(resources: ResourceClient, namespace: str, member: Member) -> l
 
 
 def _usual(times: Iterable[Sequence[float]]) -> float | None:
-    """The longest time but one between two lines of a rank: one pause, as of its start, is not usual."""
+    """Return the longest time but one between two lines of a rank: one pause, as of its start, is not usual."""
     gaps = sorted(later - earlier for found in times for earlier, later in pairwise(found))
     return gaps[-2] if len(gaps) > 2 else None

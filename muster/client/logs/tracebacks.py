@@ -32,7 +32,7 @@ LONGEST = 1_024
 AGAIN = 2
 """Tracebacks from which on they are worth a line."""
 _CHAINED = ("During handling of the above exception", "The above exception was the direct cause")
-"""How Python goes on to the next traceback of one failure."""
+"""Lines with which Python continues to the next traceback of one failure."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Tracebacks:
     pod: str
     count: int
     first_at: float | None
-    """When the first and the last of them were printed, by the node's clock, in wall seconds."""
+    """Times of the first and the last of them, by the node's clock, in wall seconds."""
     last_at: float | None
     exception: str
     """The exception of the last one, and where it was raised."""
@@ -53,7 +53,7 @@ class Tracebacks:
 async def read_tracebacks(
     resources: ResourceClient, namespace: str, members: Iterable[Member]
 ) -> tuple[Tracebacks, ...]:
-    """Those of each rank that runs and has printed more than one, by rank. A log that cannot be read is left out."""
+    """Return the tracebacks of each rank that runs and has printed several, by rank, without unreadable logs."""
     running = (m for m in members if m.started and m.rank >= 0 and m.exit_code is None)
     chosen = sorted(running, key=lambda m: (m.ready, m.rank))[:MOST_READ]
     found = await asyncio.gather(*(_of(resources, namespace, member) for member in chosen))
@@ -90,5 +90,5 @@ async def _of(resources: ResourceClient, namespace: str, member: Member) -> Trac
 
 
 def _goes_on(following: Iterable[str], front: str) -> bool:
-    """The next traceback is of the same failure."""
+    """Return True if the next traceback is of the same failure."""
     return any(line.removeprefix(front).lstrip().startswith(_CHAINED) for line in following)

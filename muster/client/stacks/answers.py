@@ -1,4 +1,4 @@
-"""What the script that asks for stacks has printed, process by process; and why a rank has none.
+"""Reads the output of the script that asks for stacks, process by process; and the reason why a rank has none.
 
 A process answers with the text of ``faulthandler`` (cpython: Python/traceback.c, _Py_DumpTracebackThreads), or with the
 JSON of ``py-spy dump --json`` (py-spy: src/dump.rs and src/stack_trace.rs) or its error. The process that is looked at
@@ -16,7 +16,7 @@ from muster.client.stacks.frames import Frame, ProcessStacks, ThreadStack
 from muster.client.stacks.processes import Listing, Process
 
 LONGEST = 300
-"""Characters of what py-spy said that are quoted."""
+"""Characters of py-spy's output that are quoted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Answer:
 
 
 def read_answers(text: str, nonce: str) -> Iterator[Answer]:
-    """The sections that have begun; one that was cut off has the code 1."""
+    """Yield the sections that have begun; one that was cut off has the code 1."""
     head: tuple[str, int] | None = None
     lines: list[str] = []
     for line in text.split("\n"):
@@ -47,7 +47,7 @@ def read_answers(text: str, nonce: str) -> Iterator[Answer]:
 
 
 def read_stacks(chosen: Sequence[Process], answers: Sequence[Answer]) -> tuple[tuple[ProcessStacks, ...], str]:
-    """The stacks of the chosen processes, and what py-spy complained of where it read none."""
+    """Return the stacks of the chosen processes, and what py-spy complained of where it read none."""
     processes = {each.pid: each for each in chosen}
     found: dict[int, ProcessStacks] = {}
     said = ""
@@ -72,13 +72,13 @@ WITHOUT_STACKS: Final = {
     "D": "waits in the kernel for a disk or a network file system",
     "Z": "has ended, and its parent has not asked for its exit code",
 }
-"""What a process that answers no signal does, by its state (proc(5))."""
+"""State of a process that answers no signal, by the letter of proc(5)."""
 SPY: Final = "put it there (pip install py-spy)"
 ASSIST: Final = f"set spec.assist (muster submit --assist) for pods that are created from then on, or {SPY}"
 
 
 def why_none(listing: Listing, chosen: Sequence[Process], said: str, assist: bool | None) -> str:
-    """Why no process has given its stacks, and what to do. ``assist`` is None where the kind has no such field."""
+    """Return why no process has given its stacks, and the next step. ``assist``: None if the kind has no such field."""
     if not listing.complete:
         return "its container has no shell with ls, grep and tr"
     if not chosen:
@@ -109,7 +109,7 @@ _FRAME = re.compile(r'  File (?:"(.*)"|\?\?\?), line (\d{1,9}|\?\?\?) in (.*)')
 
 
 def read_faulthandler(text: str, main: int | None = None) -> tuple[ThreadStack, ...]:
-    """The threads in the order of the text. ``main`` is the identity of the main thread, where it is known."""
+    """Return the threads in the order of the text. ``main`` is the identity of the main thread, where it is known."""
     return tuple(_threads(text, main))
 
 
@@ -157,7 +157,7 @@ _DECODER = msgspec.json.Decoder(list[_Thread])
 
 
 def read_pyspy(text: str) -> tuple[ThreadStack, ...] | None:
-    """The threads; None where the text is no list of threads. Warnings may stand before the list."""
+    """Return the threads; None if the text is no list of threads. Warnings may precede the list."""
     start = 0 if text.startswith("[") else text.find("\n[") + 1
     try:
         found = _DECODER.decode(text[start:])
@@ -174,7 +174,7 @@ def read_pyspy(text: str) -> tuple[ThreadStack, ...] | None:
 
 
 def complaint(text: str) -> str:
-    """Why py-spy read nothing, in its own words: its first line, which names the error, and the cause below it."""
+    """Return why py-spy read nothing, in its own words: its first line, with the error, and the cause below it."""
     lines = [line.strip() for line in text.splitlines()]
     first = next((line.removeprefix("Error: ") for line in lines if line), "it printed nothing")
     if "Caused by:" in lines[:-1]:

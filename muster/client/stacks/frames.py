@@ -1,7 +1,7 @@
 """Frames of Python stacks, and what a stack does in one line.
 
-A stack is described by the line of the program, and by what that line called: ``all_reduce at train.py:88`` says more
-than a line deep inside a framework.
+A stack is described by the line of the program, and by what that line called: ``all_reduce at train.py:88`` is more
+useful than a line deep inside a framework.
 
 Ranks with equal stacks are one group. Two stacks are equal if the main threads are in the same functions of the same
 files, and at the same line of the program. Lines inside of libraries and of the program's outer calls do not count.
@@ -26,12 +26,12 @@ class Frame:
 
     @property
     def library(self) -> bool:
-        """The file belongs to Python or to an installed package, not to the program."""
+        """Return True if the file belongs to Python or to an installed package, not to the program."""
         return _LIBRARY.search(self.file) is not None
 
     @property
     def place(self) -> str:
-        """``train.py:88``."""
+        """Return ``train.py:88``."""
         return f"{self.file.rpartition('/')[2]}:{self.line or '?'}"
 
 
@@ -46,7 +46,7 @@ class ThreadStack:
 
 @dataclass(frozen=True, slots=True)
 class ProcessStacks:
-    """What a process did at one moment. ``source`` is the program that read it, ``raw`` its own words."""
+    """Stacks of a process at one moment. ``source`` is the program that read them, ``raw`` its own words."""
 
     pid: int
     command: str
@@ -56,7 +56,7 @@ class ProcessStacks:
 
     @property
     def main(self) -> ThreadStack | None:
-        """The main thread, else the last one that is known: Python lists the oldest thread last."""
+        """Return the main thread, else the last one that is known: Python lists the oldest thread last."""
         return next((each for each in self.threads if each.main), self.threads[-1] if self.threads else None)
 
 
@@ -69,7 +69,7 @@ class Activity:
 
     @classmethod
     def of(cls, frames: tuple[Frame, ...]) -> "Activity | None":
-        """What the calls do; None without any. Where no frame is the program's, it is the innermost."""
+        """Return the activity of the calls; None without any. If no frame is the program's, it is the innermost."""
         if not frames:
             return None
         index = next((index for index, frame in enumerate(frames) if not frame.library), 0)
@@ -98,17 +98,17 @@ class StackGroup:
 
     @property
     def sentence(self) -> str:
-        """``rank 37 in next at data.py:41``, or ``510 ranks (0-36, 38-510) in all_reduce at train.py:88``."""
+        """Return ``rank 37 in next at data.py:41``, or ``510 ranks (0-36, 38-510) in all_reduce at train.py:88``."""
         return f"{self.who} {self.activity}"
 
     @property
     def who(self) -> str:
-        """``rank 37``, or ``510 ranks (0-36, 38-510)``."""
+        """Return ``rank 37``, or ``510 ranks (0-36, 38-510)``."""
         return ranks_text(self.ranks, self.processes)
 
     @property
     def activity(self) -> str:
-        """``in next at data.py:41``."""
+        """Return ``in next at data.py:41``."""
         return f"in {self.doing.function} at {self.doing.place}" if self.doing else "in no Python function"
 
 
@@ -121,12 +121,12 @@ class Unread:
 
     @property
     def sentence(self) -> str:
-        """``rank 3: no py-spy in the image and spec.assist is off``."""
+        """Return ``rank 3: no py-spy in the image and spec.assist is off``."""
         return f"{ranks_text(self.ranks)}: {self.why}"
 
 
 def ranks_text(ranks: Sequence[int], processes: int = 0) -> str:
-    """``rank 3``, ``4 ranks (0-2, 5)``; with more processes than ranks ``2 ranks (0-1, 16 processes)``."""
+    """Return ``rank 3``, ``4 ranks (0-2, 5)``; with more processes than ranks ``2 ranks (0-1, 16 processes)``."""
     more = f"{processes} processes" if processes > len(ranks) else ""
     if len(ranks) == 1:
         return f"rank {ranks[0]}" + (f" ({more})" if more else "")
@@ -134,7 +134,7 @@ def ranks_text(ranks: Sequence[int], processes: int = 0) -> str:
 
 
 def grouped(found: Iterable[RankStacks]) -> tuple[StackGroup, ...]:
-    """The groups, the largest first, then by rank."""
+    """Return the groups, the largest first, then by rank."""
     members: dict[tuple[object, ...], list[tuple[int, tuple[Frame, ...]]]] = {}
     for each in sorted(found, key=lambda one: one.rank):
         for process in each.processes:
@@ -146,7 +146,7 @@ def grouped(found: Iterable[RankStacks]) -> tuple[StackGroup, ...]:
 
 
 def unread(found: Iterable[RankStacks]) -> tuple[Unread, ...]:
-    """The ranks without stacks by reason, by rank."""
+    """Return the ranks without stacks by reason, by rank."""
     reasons: dict[str, list[int]] = {}
     for each in sorted(found, key=lambda one: one.rank):
         if not each.processes:

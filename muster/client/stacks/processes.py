@@ -1,7 +1,7 @@
 """The processes of a container, as the script lists them, and which of them do the work of the rank.
 
 A rank may be one Python process below shells, or a launcher (torchrun, accelerate, ray) with a process for each device.
-Data loaders and other children of a worker are not looked at: the worker's own stack says when it waits for them.
+Data loaders and other children of a worker are not looked at: the worker's own stack shows when it waits for them.
 
 Two shell scripts are run in a container: one lists its processes, one asks some of them for their stacks. They use
 ``/bin/sh`` and what every image with a shell has (ls, grep, cat, tr, readlink, wc). The first argument of both marks
@@ -46,18 +46,18 @@ class Process:
 
     @property
     def python(self) -> bool:
-        """It runs Python."""
+        """Return True if it runs Python."""
         return _PYTHON.search(self.program) is not None
 
     @property
     def launcher(self) -> bool:
-        """It starts the processes that work, and waits for them."""
+        """Return True if it starts the processes that work, and waits for them."""
         return _LAUNCHER.search(self.command) is not None
 
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """What the script found. ``spy`` is the path of py-spy in the container."""
+    """Processes that the script found. ``spy`` is the path of py-spy in the container."""
 
     spy: str
     processes: tuple[Process, ...]
@@ -65,7 +65,7 @@ class Listing:
 
 
 def read_listing(text: str, nonce: str) -> Listing:
-    """The processes of the container that the script ran in, itself left out."""
+    """Return the processes of the container that the script ran in, itself left out."""
     section, spy, root, folder = "", "", 0, 0
     programs: dict[int, str] = {}
     mounts: dict[str, str] = {}
@@ -102,7 +102,7 @@ def read_listing(text: str, nonce: str) -> Listing:
 
 
 def workers(processes: tuple[Process, ...]) -> tuple[Process, ...]:
-    """The processes that do the work of the rank; a launcher only where it has started none."""
+    """Return the processes that do the work of the rank; a launcher only where it has started none."""
     pythons = {each.pid: each for each in processes if each.python and not _SERVANT.search(each.command)}
     parents = {each.pid: each.parent for each in processes}
     chosen = []
@@ -116,7 +116,7 @@ def workers(processes: tuple[Process, ...]) -> tuple[Process, ...]:
 
 
 def _below(pid: int, root: int, parents: Mapping[int, int]) -> bool:
-    """The process descends from ``root``. A container's own first process has no parent in it: root is 0 then."""
+    """Return True if the process descends from ``root``, which is 0 for a parent outside of the container."""
     return root == 0 or root in _ancestors(pid, parents)
 
 
@@ -182,11 +182,11 @@ thread that blocks the signal (bit 22) gets none: another thread would answer fo
 
 
 def list_command(nonce: str) -> list[str]:
-    """The command that lists the processes of its container."""
+    """Return the command that lists the processes of its container."""
     return ["/bin/sh", "-c", LIST, "sh", nonce]
 
 
 def dump_command(nonce: str, spy: str, chosen: Sequence[Process]) -> list[str]:
-    """The command that asks the chosen processes for their stacks."""
+    """Return the command that asks the chosen processes for their stacks."""
     targets = (f"{each.pid}:{'' if each.file is None else each.file}" for each in chosen)
     return ["/bin/sh", "-c", DUMP, "sh", nonce, spy, *targets]

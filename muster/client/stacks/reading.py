@@ -48,7 +48,7 @@ async def stacks_of(
     namespace: str | None = None,
     done: Done = lambda _count, _of: None,
 ) -> list[RankStacks]:
-    """The Python stacks of all ranks or of some at this moment, by rank.
+    """Return the Python stacks of all ranks or of some at this moment, by rank.
 
     Raises ``NoSuchExperiment``, ``NoSuchRank`` for a rank without a pod, and ``Forbidden``.
     """
@@ -85,7 +85,7 @@ class StacksReader:
         at_once: int = AT_ONCE,
         done: Callable[[int], None] = lambda _count: None,
     ) -> list[RankStacks]:
-        """The stacks of each member, and why each other rank below ``size`` has none, by rank.
+        """Return the stacks of each member, and why each other rank below ``size`` has none, by rank.
 
         ``done`` is called with the number of ranks so far. Raises ``Forbidden`` if the first may not be asked.
         """

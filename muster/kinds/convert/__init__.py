@@ -1,1 +1,1 @@
-"""What the converters of several kinds have in common."""
+"""Parts that the converters of several kinds share."""

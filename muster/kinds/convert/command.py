@@ -17,14 +17,14 @@ _PARTS: Final = re.compile(r"\$\$|\$\([^)]*\)")
 
 
 def line_of(words: Sequence[str]) -> str:
-    """The line that starts a program with exactly these words."""
+    """Return the line that starts a program with exactly these words."""
     if len(words) == 3 and words[0] in _SHELLS and words[1] == "-c":
         return _script(words[2])
     return " ".join(map(_word, words))
 
 
 def by_case(variable: str, lines: dict[str, str]) -> str:
-    """One line for members whose lines differ: each runs that of its value of ``variable``; ``*`` is any other."""
+    """Return one line for members with different lines: each runs its own by ``variable``; ``*`` is any other."""
     cases = "\n".join(f"{value if value == '*' else _word(value)})\n{line}\n;;" for value, line in lines.items())
     return f'case "${variable}" in\n{cases}\nesac'
 
@@ -34,7 +34,7 @@ def _script(text: str) -> str:
 
 
 def _word(word: str) -> str:
-    """A word for the shell: references stay for Kubernetes, everything else reaches the program as it is."""
+    """Return a word for the shell: references stay for Kubernetes, everything else reaches the program as it is."""
     quoted, at = "", 0
     for found in _PARTS.finditer(word):
         if _REFERENCE.fullmatch(found[0]):
@@ -44,7 +44,7 @@ def _word(word: str) -> str:
 
 
 def _literal(text: str) -> str:
-    """Quoted text in which Kubernetes finds no reference: the shell joins ``$`` and ``''(`` again."""
+    """Return quoted text without a reference of Kubernetes: the shell joins ``$`` and ``''(`` again."""
     if not text:
         return ""
     reaches = _PARTS.sub(lambda found: "$" if found[0] == "$$" else found[0], text)

@@ -1,4 +1,4 @@
-"""The Experiment that is written: parts of the manifest are carried into it, and remember where they stood.
+"""The draft of an Experiment: parts of the manifest are carried into it, each with its place in the manifest.
 
 What the model of an Experiment refuses in a carried part (a field that Muster sets itself, a variable that it injects)
 is taken out again and is a loss with the model's reason. Anything else that it refuses ends the conversion.
@@ -33,7 +33,7 @@ class Draft:
         self._kept: list[object] = []
 
     def carry(self, node: Node, loc: Loc) -> Any:
-        """A part of the manifest as plain data, without nulls, whose containers remember their place."""
+        """Return a part of the manifest as plain data, without nulls, whose containers remember their place."""
         found: Any
         if isinstance(node, Mapping):
             carried = {key: self.carry(entry.node, (*loc, key)) for key, entry in node.entries.items()}
@@ -45,13 +45,13 @@ class Draft:
         return self.placed(found, loc, carried=True)
 
     def placed(self, value: Any, loc: Loc, *, carried: bool = False) -> Any:
-        """``value``, a container that stands for that place of the manifest; ``carried`` as it was written there."""
+        """Return ``value``, a container that represents ``loc`` of the manifest; ``carried`` as it is written there."""
         self._origins[id(value)] = loc, carried
         self._kept.append(value)  # so that no other object gets its id
         return value
 
     def document(self) -> dict[str, Any]:
-        """The Experiment, checked. Raises ``ManifestError`` where what is left cannot be one."""
+        """Return the Experiment, checked. Raises ``ManifestError`` where what is left cannot be one."""
         for _ in range(ROUNDS):
             try:
                 spec = ExperimentSpec.read(self.spec)
@@ -66,7 +66,7 @@ class Draft:
         raise self.report.refuse((), "the manifest holds too much that an Experiment cannot", "write one by hand")
 
     def _take_out(self, error: ValidationError) -> None:
-        """Take what is refused out of the carried parts. Raises ``ManifestError`` for what stands elsewhere."""
+        """Take what is refused out of the carried parts. Raises ``ManifestError`` for a refusal elsewhere."""
         said = explain(error, ExperimentSpec, operator=self.spec.get("operator"))
         refused, out = [], []
         for detail, problem in zip(error.errors(include_url=False), said, strict=True):
@@ -78,7 +78,7 @@ class Draft:
                 continue
             out.append(loc[:-1] if missing else loc)
             message = f"not carried over: {problem.message}"
-            if not missing:  # else something in it was taken out, and has been said
+            if not missing:  # else something in it was taken out, and has been reported
                 self.report.losses.append(self.report.problem(place, message, problem.hint, key=True))
         if refused:
             raise ManifestError(bounded(refused))
@@ -86,7 +86,7 @@ class Draft:
             self._remove(loc)
 
     def _origin(self, loc: Loc) -> tuple[Loc, bool]:
-        """Where that part of the draft stood in the manifest, and whether it was carried over as it was written."""
+        """Return the place in the manifest of that part of the draft, and True if it was carried over unchanged."""
         here: Any = self.spec
         place: Loc = ()
         depth, carried = 0, False
@@ -115,7 +115,7 @@ def _step(value: Any, part: str | int) -> Any:
 
 
 def _pruned(value: Any, depth: int = 0) -> Any:
-    """Without containers that taking out has left empty, down to the templates."""
+    """Return the value without containers that were emptied by taking out, down to the templates."""
     if depth > 3 or not isinstance(value, dict):
         return value
     found = {key: _pruned(inner, depth + 1) for key, inner in value.items()}

@@ -1,4 +1,4 @@
-"""What every kind has in common: metadata, and the one image, line and grace period that an Experiment has."""
+"""Parts that every kind has: metadata, and the one image, line and grace period of an Experiment."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final

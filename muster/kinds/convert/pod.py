@@ -19,7 +19,7 @@ _STATED: Final = ("image", "command", "args", "resources", "restartPolicy")
 
 @dataclass(frozen=True, slots=True)
 class Pod:
-    """What a pod template states. ``line`` is empty where the container states no command."""
+    """Fields of a pod template. ``line`` is empty if the container states no command."""
 
     source: Fields
     container: Fields
@@ -40,7 +40,7 @@ class Pod:
         self.main["env"] = [*({"name": name, "value": value} for name, value in variables.items()), *own]
 
     def type_fields(self, draft: Draft) -> dict[str, Any]:
-        """``resources`` and ``template`` of a type, the template without what says nothing."""
+        """Return ``resources`` and ``template`` of a type, the template without empty parts."""
         spec = self.template["spec"]
         if spec.get("containers") == [{"name": CONTAINER}]:
             del spec["containers"]
@@ -51,9 +51,9 @@ class Pod:
 
 
 def pod_of(draft: Draft, template: Fields, *names: str, needs_command: bool = True, memory: float = MEMORY) -> Pod:
-    """The pod of a template.
+    """Return the pod of a template.
 
-    The member's own container is ``main``, else the first of ``names`` that is there, else the first of all. ``memory``
+    The member's own container is ``main``, else the first of ``names`` that exists, else the first of all. ``memory``
     is written, in GB, where it asks for none.
     """
     spec = template.fields("spec")
@@ -86,7 +86,7 @@ def pod_of(draft: Draft, template: Fields, *names: str, needs_command: bool = Tr
     pod["containers"] = [main, *(each for each in pod["containers"] if each is not main)]
     if (
         "serviceAccountName" in pod
-    ):  # Kubernetes mounts its token unless it is told not to, Muster only if it is told to
+    ):  # Kubernetes mounts its token unless the pod forbids it, Muster only if the pod asks for it
         pod.setdefault("automountServiceAccountToken", True)
     return Pod(
         template,
@@ -124,7 +124,7 @@ def _line(own: Fields, *, needs_command: bool) -> str:
 
 
 def _shared_memory(own: Fields, main: dict[str, Any], pod: dict[str, Any]) -> int:
-    """A memory volume at /dev/shm, which an Experiment states as a size in GB."""
+    """Return a memory volume at /dev/shm, which an Experiment states as a size in GB."""
     mounts = main.get("volumeMounts") or []
     mount = next((each for each in mounts if str(each.get("mountPath", "")).rstrip("/") == SHM_PATH), None)
     volumes = pod.get("volumes") or []
@@ -146,7 +146,7 @@ def _shared_memory(own: Fields, main: dict[str, Any], pod: dict[str, Any]) -> in
 
 
 def _pre_stop(main: dict[str, Any]) -> tuple[str, ...]:
-    """The command of a preStop hook, taken out of the container."""
+    """Return the command of a preStop hook, taken out of the container."""
     lifecycle = main.get("lifecycle")
     if not isinstance(lifecycle, dict):
         return ()

@@ -33,7 +33,7 @@ _EXPECTED: Final = {
 
 
 def pod_fields(node: Node, *, file: str) -> tuple[Problem, ...]:
-    """What is wrong with the pod templates of the object in that tree, each with its place."""
+    """Return the problems of the pod templates of the object in that tree, each with its place."""
     document = plain(node)
     spec = _mapping(document.get("spec")) if isinstance(document, Mapping) else {}
     return tuple(Problem(file, *position(node, loc, key=True), path(loc), *said) for loc, *said in _found(spec))

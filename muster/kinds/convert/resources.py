@@ -1,4 +1,4 @@
-"""What a container asks for, as the resources of a type.
+"""Convert the requests of a container into the resources of a type.
 
 An Experiment states CPUs, memory (request and limit are the same) and GPUs of a member itself; whatever else a
 container asks for goes into the pod template.
@@ -20,7 +20,7 @@ _GB: Final = Decimal(10**9)
 def resources_of(
     container: Fields, key: str = "resources", *, memory: float = MEMORY
 ) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
-    """The resources of a type, and what its template must ask for beside them; ``key`` states them in a container.
+    """Return the resources of a type, and what its template must ask for beside them; ``key`` has them in a container.
 
     ``memory`` is written, in GB, where the container states none.
     """

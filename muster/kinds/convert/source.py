@@ -17,7 +17,7 @@ NO_FIELD: Final = "not carried over: an Experiment has no field for it"
 
 @dataclass(slots=True)
 class Report:
-    """What a conversion has to say: ``losses`` have no counterpart, ``notes`` are differences worth knowing."""
+    """Result of a conversion: ``losses`` have no counterpart, ``notes`` are differences worth knowing."""
 
     root: Node
     file: str
@@ -25,12 +25,12 @@ class Report:
     notes: list[Problem] = field(default_factory=list)
 
     def problem(self, loc: Loc, message: str, hint: str = "", *, key: bool = False) -> Problem:
-        """A problem at a place of the manifest."""
+        """Return a problem at a place of the manifest."""
         line, column = position(self.root, loc, key=key)
         return Problem(self.file, line, column, path(loc), message, hint)
 
     def refuse(self, loc: Loc, message: str, hint: str = "") -> ManifestError:
-        """The error that ends a conversion."""
+        """Return the error that ends a conversion."""
         return ManifestError([self.problem(loc, message, hint)])
 
 
@@ -44,21 +44,21 @@ class Fields:
         self._unread = dict.fromkeys(node.entries)
 
     def __contains__(self, key: str) -> bool:
-        """Whether the field is there and is not null."""
+        """Return True if the field is present and is not null."""
         entry = self.node.entries.get(key)
         return entry is not None and not (isinstance(entry.node, Scalar) and entry.node.value is None)
 
     def at(self, *keys: str | int) -> Loc:
-        """The place of a field."""
+        """Return the place of a field."""
         return (*self.loc, *keys)
 
     def take(self, key: str) -> Node | None:
-        """The value of a field, which counts as read; None if it is absent or null."""
+        """Return the value of a field, which counts as read; None if it is absent or null."""
         self._unread.pop(key, None)
         return self.node.entries[key].node if key in self else None
 
     def value(self, key: str, kind: type | tuple[type, ...], default: Any = None) -> Any:
-        """A plain value of that kind."""
+        """Return a plain value of that kind."""
         node = self.take(key)
         if node is None:
             return default
@@ -68,33 +68,33 @@ class Fields:
         return found
 
     def text(self, key: str) -> str:
-        """A text; empty if it is absent."""
+        """Return a text; empty if it is absent."""
         found: str = self.value(key, str, "")
         return found
 
     def number(self, key: str, default: int) -> int:
-        """A whole number that is not negative."""
+        """Return a whole number that is not negative."""
         found: int = self.value(key, int, default)
         if found < 0:
             raise self.report.refuse(self.at(key), f"{found} is negative", "correct the manifest")
         return found
 
     def words(self, key: str) -> list[str]:
-        """A list of texts; empty if it is absent."""
+        """Return a list of texts; empty if it is absent."""
         found = self.value(key, list, [])
         if not all(isinstance(each, str) for each in found):
             raise self.report.refuse(self.at(key), "a list of texts is expected", "put its values in quotes")
         return list(found)
 
     def fields(self, key: str) -> "Fields":
-        """A mapping; an empty one if it is absent."""
+        """Return a mapping; an empty one if it is absent."""
         node = self.take(key)
         if node is None:
             return Fields(self.report, Mapping(self.node.line, self.node.column), self.at(key))
         return self._mapping(node, key)
 
     def items(self, key: str) -> Iterator["Fields"]:
-        """The mappings in a list."""
+        """Yield the mappings in a list."""
         node = self.take(key)
         if node is None:
             return
@@ -109,25 +109,25 @@ class Fields:
         return Fields(self.report, node, self.at(*keys))
 
     def ignore(self, *keys: str) -> None:
-        """These fields have nothing to say to an Experiment: its controller writes them, or they are its own rule."""
+        """Skip fields without a meaning for an Experiment: their controller writes them, or they are its own rule."""
         for key in keys:
             self._unread.pop(key, None)
 
     def lose(self, key: str, message: str = NO_FIELD, hint: str = "") -> None:
-        """The field cannot be carried over."""
+        """Report a field that cannot be carried over."""
         self._unread.pop(key, None)
         if key in self:
             self.report.losses.append(self.report.problem(self.at(key), message, hint, key=True))
 
     def lost(self, message: str, hint: str = "", *keys: str | int) -> None:
-        """Something in this mapping, or at a place below it, cannot be carried over."""
+        """Report that something in this mapping, or at a place below it, cannot be carried over."""
         self.report.losses.append(self.report.problem(self.at(*keys), message, hint, key=bool(keys)))
 
     def note(self, message: str, hint: str = "", *keys: str) -> None:
-        """A difference that is worth knowing."""
+        """Report a difference that is worth knowing."""
         self.report.notes.append(self.report.problem(self.at(*keys), message, hint, key=bool(keys)))
 
     def rest(self, message: str = NO_FIELD, hint: str = "") -> None:
-        """Every field that has not been read is lost."""
+        """Report every field that has not been read as lost."""
         for key in list(self._unread):
             self.lose(key, message, hint)

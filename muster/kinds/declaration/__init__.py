@@ -1,1 +1,1 @@
-"""What a declaration says: of an operator, of a kind that Muster runs, of a kind that it watches over."""
+"""Declarations: of an operator, of a kind that Muster runs, of a kind that it watches over."""

@@ -1,4 +1,4 @@
-"""What an operator file says: only what is special about its framework."""
+"""The declaration of an operator: only what is special about its framework."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -35,9 +35,9 @@ class Operator(InMembers):
     survivor_text: str = ""
     """Regular expression of the last words of such members."""
     culprits: tuple[CulpritRule, ...] = ()
-    """How such members, or the coordinator, name the one that was lost."""
+    """Rules by which such members, or the coordinator, name the one that was lost."""
     finish: Callable[[Experiment, Plan], Plan] | None = None
-    """What the framework adds to the plan that the manifest's types give: groups of its own, gates, programs."""
+    """Function that adds to the plan of the manifest's types: groups of the framework's own, gates, programs."""
     finished_env: Callable[[], tuple[Env, ...]] = tuple
     """Variables that ``finish`` adds, with any values."""
     restart_grace: int | None = None
@@ -45,16 +45,16 @@ class Operator(InMembers):
 
     @property
     def named(self) -> str:
-        """The name that a manifest has for it."""
+        """Return the name that a manifest has for it."""
         return self.name
 
     @property
     def injected(self) -> frozenset[str]:
-        """The variables that it sets in a member, as ``env`` and ``finish`` give them."""
+        """Return the variables that it sets in a member, as ``env`` and ``finish`` give them."""
         given = (*self.env(SAMPLE, (SAMPLE,)), *self.finished_env())
         return frozenset(each.name for each in given if not each.name.startswith(ENV_PREFIX))
 
 
 def size_of(groups: tuple[Group, ...]) -> int:
-    """How many members the groups have together."""
+    """Return the number of members that the groups have together."""
     return sum(group.members for group in groups)

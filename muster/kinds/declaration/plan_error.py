@@ -1,4 +1,4 @@
-"""What a declaration raises for an object that cannot be planned."""
+"""The error of a declaration for an object that cannot be planned."""
 
 from muster.api.errors import MusterError
 

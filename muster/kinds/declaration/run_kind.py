@@ -1,4 +1,4 @@
-"""What Muster knows of a kind that it runs, beside Experiments.
+"""The declaration of a kind that Muster runs, beside Experiments.
 
 How a spec becomes a plan, and a record the kind's own status.
 """
@@ -23,7 +23,7 @@ Object = Mapping[str, Any]
 
 
 def refused(record: Record, before: Mapping[str, Any]) -> dict[str, Any]:
-    """The own status of an object whose spec cannot be planned: the condition Failed says why."""
+    """Return the own status of an object whose spec cannot be planned: the condition Failed has the reason."""
     at = whole_time(record.updated_at)
     failed = {
         "type": "Failed",
@@ -37,7 +37,7 @@ def refused(record: Record, before: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def no_traps(_node: Node, _file: str) -> tuple[Problem, ...]:
-    """No warnings."""
+    """Return no warnings."""
     return ()
 
 
@@ -45,7 +45,7 @@ class Parse(Protocol):
     """Reads an object from the API server, or from a file."""
 
     def __call__(self, obj: Object, /, *, file: str = "", node: Node | None = None) -> Any:
-        """The object that was read. Raises ``SpecError``."""
+        """Return the object that was read. Raises ``SpecError``."""
         ...
 
 
@@ -53,13 +53,13 @@ class Parse(Protocol):
 class RunKind:
     """One kind.
 
-    ``manager`` is the field of an object that says who runs it, and ``unmanaged`` whether one without it is Muster's to
-    run. ``parse`` reads an object, and raises ``SpecError`` with the places in ``file``. ``plan_of`` raises
+    ``manager`` is the field of an object that names its manager, and ``unmanaged`` is True if Muster runs one without
+    it. ``parse`` reads an object, and raises ``SpecError`` with the places in ``file``. ``plan_of`` raises
     ``SpecError`` or ``PlanError``. ``status_of(plan, record, view, before)`` is the kind's own status, without the
     record; ``before`` is the one that is persisted, from which conditions keep the time of their last change; the time
     of this write is ``record.updated_at``. ``with_sizes`` is an object that can be planned, with other numbers of pods.
     ``ended`` are the conditions after which such an object never runs again: one that has them and no record ended
-    before Muster came.
+    before Muster was installed.
     """
 
     subject: Subject
@@ -69,24 +69,24 @@ class RunKind:
     status_of: Callable[[Plan, Record, ReadOnlyView, Mapping[str, Any]], dict[str, Any]]
     with_sizes: Callable[[Object, Sequence[GroupSize]], Object]
     install: str
-    """What to do where the API server does not serve the kind."""
+    """Advice for an API server that does not serve the kind."""
     unmanaged: bool = False
     by_phase: bool = False
-    """Its pods end as their phase says, as the Job controller judges them."""
+    """True if the phase of its pods decides how they ended, as for the Job controller."""
     traps: Callable[[Node, str], tuple[Problem, ...]] = no_traps
     """Warnings about an object in a file that is valid and does not do what its author expects."""
     ended: frozenset[str] = frozenset()
     refused: Callable[[Record, Mapping[str, Any]], dict[str, Any]] = refused
 
     def ours(self, obj: Object) -> bool:
-        """Whether an object is Muster's to run, from the object alone."""
+        """Return True if an object is Muster's to run, from the object alone."""
         value: Any = obj
         for key in self.manager:
             value = value.get(key) if isinstance(value, Mapping) else None
         return value == MANAGED_BY or (self.unmanaged and value in (None, ""))
 
     def over(self, status: object) -> bool:
-        """Whether a status without a record says that the object has ended."""
+        """Return True if a status without a record shows that the object has ended."""
         conditions = status.get("conditions") if isinstance(status, Mapping) else None
         if not isinstance(conditions, list):
             return False
@@ -97,11 +97,11 @@ class RunKind:
 
 
 def plan_as_begun(kind: RunKind, obj: Object, known: Plan | None, record: Record | None) -> Plan:
-    """The plan of the object; ``known`` is the one so far. Raises ``SpecError`` or ``PlanError``.
+    """Return the plan of the object; ``known`` is the one so far. Raises ``SpecError`` or ``PlanError``.
 
     An object that is edited while it runs keeps the numbers of pods that the run was begun with, which the record
     holds: other members would count as lost. New numbers hold when it was suspended and is resumed. Everything else is
-    as the object says now.
+    as in the object now.
     """
     plan = kind.plan_of(obj)
     if record is None or record.finished or record.phase is Phase.SUSPENDED or record.groups in ((), plan.edits.sizes):

@@ -1,8 +1,8 @@
-"""What Muster knows of a kind whose objects it only watches over: how one becomes a plan, and what it says of itself.
+"""The declaration of a watched kind: how an object becomes a plan, and how its own status is read.
 
-A pod says by its labels whose it is (``PodSource.place_of``) and an object which pods are its own
-(``WatchedKind.claims``). Both use owner keys such as ``jobset/train``: the kind in lower case, and a name within the
-namespace. So an object can claim pods that carry the name of another one: a RayJob those of its RayCluster.
+The labels of a pod name its owner (``PodSource.place_of``), and an object claims its pods (``WatchedKind.claims``).
+Both use owner keys such as ``jobset/train``: the kind in lower case, and a name within the namespace. So an object can
+claim pods that carry the name of another one: a RayJob those of its RayCluster.
 """
 
 from collections.abc import Callable, Mapping
@@ -16,13 +16,13 @@ from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.subject import Subject, title
 
 SUBMITTED: Final = "muster submit runs it as an Experiment"
-"""What a person does with an object of a kind that ``muster convert`` reads."""
+"""Advice for an object of a kind that ``muster convert`` reads."""
 Object = Mapping[str, Any]
 """A decoded API object: ``metadata``, ``spec`` and ``status`` as they are on the wire, which may hold anything."""
 
 
 class PodFacts(msgspec.Struct, frozen=True, gc=False):
-    """What of a pod says whose it is. ``kind``, ``owner`` and ``owner_uid`` are those of its controller."""
+    """Fields of a pod that identify its owner. ``kind``, ``owner`` and ``owner_uid`` are those of its controller."""
 
     name: str
     namespace: str
@@ -35,7 +35,7 @@ class PodFacts(msgspec.Struct, frozen=True, gc=False):
 
 
 class Place(msgspec.Struct, frozen=True, gc=False):
-    """A pod's place as its labels say. The rank follows from the plan: ``first_rank + job * completions + index``."""
+    """A pod's place by its labels. The rank follows from the plan: ``first_rank + job * completions + index``."""
 
     owner: str
     """The owner key: ``jobset/train``."""
@@ -45,7 +45,7 @@ class Place(msgspec.Struct, frozen=True, gc=False):
     """Within the job; -1 where the pod has none, and any free place of the group is its own."""
     epoch: int = 0
     uid: str = ""
-    """Of the owner, where the pod says it: pods of a deleted object of the same name are not counted."""
+    """Uid of the owner, if the pod has it: pods of a deleted object of the same name are not counted."""
 
 
 class Claim(msgspec.Struct, frozen=True, gc=False):
@@ -71,7 +71,7 @@ class PodSource:
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """The object that the controller of another one makes for it, and that says which pods there are to be.
+    """The object that the controller of another one makes for it, and that defines which pods are expected.
 
     ``joined`` gives the plan of the outer object from its own one and that of the object which was made.
     """
@@ -82,7 +82,7 @@ class Made:
 
 
 def own_name(subject: Subject) -> Callable[[Object], tuple[Claim, ...]]:
-    """Claims the pods that carry the object's own kind and name."""
+    """Return claims of the pods that carry the object's own kind and name."""
 
     def claims(obj: Object) -> tuple[Claim, ...]:
         return (Claim(title(subject.word, str(obj["metadata"]["name"]))),)
@@ -91,7 +91,7 @@ def own_name(subject: Subject) -> Callable[[Object], tuple[Claim, ...]]:
 
 
 def every(_object: Object) -> bool:
-    """Every object of the kind is watched over."""
+    """Return True: every object of the kind is watched over."""
     return True
 
 
@@ -100,7 +100,7 @@ class WatchedKind:
     """One watched kind.
 
     ``plan_of`` gives a plan with ``Engine.WATCH`` (see ``kinds.planning.watched_plan``), and raises ``SpecError`` or
-    ``PlanError``. ``own_state`` must not raise. ``wanted`` says of one object whether it is watched over.
+    ``PlanError``. ``own_state`` must not raise. ``wanted`` is True for an object that is watched over.
     """
 
     subject: Subject
@@ -123,16 +123,16 @@ class WatchedKind:
     """Owner keys of what its controller makes before there are pods, which Events may be about. They may hold the
     ``{name}`` and ``{uid}`` of the object, and the ``{group}`` and ``{job}`` of a member without a pod."""
     made: Made | None = None
-    """Where the object leaves to its controller which pods there are: what that makes of it."""
+    """The object that the controller makes, if that one defines the pods."""
     handed: str = "write an Experiment for it: muster init begins one"
-    """What a person does so that Muster runs an object, where no other controller does."""
+    """Advice for running an object by Muster if no other controller runs it."""
 
     @property
     def name(self) -> str:
-        """What ``--watch-kinds`` calls it: its plural, or Muster's; of what is no kind of the API, its only watch."""
+        """Return its value of ``--watch-kinds``: its plural, or Muster's; without a kind of the API, its only watch."""
         return self.subject.words or self.pods[0].name
 
     @property
     def virtual(self) -> bool:
-        """There is no object: its pods alone, by their label."""
+        """Return True if only the pods exist, by their label, and no object."""
         return not self.subject.plural

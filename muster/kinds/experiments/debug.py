@@ -1,9 +1,9 @@
 """Debug modes: a Jupyter server (kuberay) or a VS Code tunnel (the others) in place of the command.
 
 The server runs for 12 hours at most and is not restarted. It makes its token, or the code to sign in with, itself and
-prints it, so that it is read with the right on logs and stands in no object (ADR 52): the kubelet does not copy
-the last lines of these pods into their status. The image must hold the program: where it does not, the log says so, and
-the termination message of the member.
+prints it, so that reading it needs the right on logs, and no object has it (ADR 52): the kubelet does not copy the last
+lines of these pods into their status. The image must hold the program: otherwise the log and the termination message of
+the member report it.
 """
 
 import shlex
@@ -24,7 +24,7 @@ _UID_SHOWN = 8
 
 
 def debugged(experiment: Experiment) -> Experiment:
-    """The experiment with the server as its command, if its spec asks for one."""
+    """Return the experiment with the server as its command, if its spec asks for one."""
     command = _command(experiment.spec)
     if not command:
         return experiment
@@ -41,7 +41,7 @@ def debugged(experiment: Experiment) -> Experiment:
 
 
 def with_notice(experiment: Experiment, plan: Plan) -> Plan:
-    """The plan with what people must know of the server. No member meets at a coordinator while one runs."""
+    """Return the plan with what people must know of the server. No member meets at a coordinator while one runs."""
     if not _command(experiment.spec):
         return plan
     silent = tuple(replace(group, pod=replace(group.pod, quotes_log=False)) for group in plan.groups)
@@ -62,7 +62,7 @@ def with_notice(experiment: Experiment, plan: Plan) -> Plan:
 
 
 def _command(spec: ExperimentSpec) -> str:
-    """The command of the server; empty where none is asked for."""
+    """Return the command of the server; empty where none is asked for."""
     debug = spec.debug
     if debug is None:
         return ""
@@ -81,7 +81,7 @@ def _command(spec: ExperimentSpec) -> str:
 
 
 def _present(field: str, program: str) -> str:
-    """A line of shell that ends with a clear sentence where the image lacks the program."""
+    """Return a line of shell that ends with a clear sentence where the image lacks the program."""
     text = f"spec.{field}: the image has no program {program}; install it there, or write its place as path"
     said = f"echo {shlex.quote(text)} >&2; [ ! -w {MESSAGE} ] || echo {shlex.quote(text)} >{MESSAGE}"
     return f"command -v {shlex.quote(program)} >/dev/null || {{ {said}; exit {NO_PROGRAM}; }}"

@@ -52,7 +52,7 @@ MASTER = "master"
 
 
 def plan_of(experiment: Experiment) -> Plan:
-    """The plan of an experiment. Raises ``PlanError``."""
+    """Return the plan of an experiment. Raises ``PlanError``."""
     experiment = debugged(experiment)
     spec = experiment.spec
     operator = REGISTRY[spec.operator]
@@ -107,7 +107,7 @@ def plan_of(experiment: Experiment) -> Plan:
 
 
 def _queue(experiment: Experiment) -> Queue | None:
-    """The queue that the label of the Experiment names."""
+    """Return the queue that the label of the Experiment names."""
     name = experiment.labels.get(QUEUE_LABEL, "")
     if not name:
         return None
@@ -121,7 +121,7 @@ def _queue(experiment: Experiment) -> Queue | None:
 
 
 def _identity(experiment: Experiment) -> tuple[Env, ...]:
-    """What every member may know of itself: for checkpoints, logs and results that several epochs share."""
+    """Return the variables that identify a member: for checkpoints, logs and results that several epochs share."""
     return (
         Env("MUSTER_EXPERIMENT", Source.LITERAL, experiment.name),
         Env("MUSTER_EXPERIMENT_UID", Source.LITERAL, experiment.uid),
@@ -154,14 +154,14 @@ def _groups(experiment: Experiment, operator: Operator, coordinator: Coordinator
 
 
 def _gates(spec: ExperimentSpec, coordinator: Coordinator | None) -> tuple[Gate, ...]:
-    """``CoordinatorFirst``: wait until the coordinator serves, or until its pod is ready where no probe asks it."""
+    """Return the gate of ``CoordinatorFirst``: wait until the coordinator serves, or is ready if no probe asks it."""
     if coordinator is None or spec.startup.order != "CoordinatorFirst":
         return ()
     return (Gate(GateCondition.READY if coordinator.probe.passive else GateCondition.SERVING),)
 
 
 def awaited(gate: DependsOn, coordinator: Coordinator | None) -> Gate:
-    """An entry of ``dependsOn``. Where no probe asks the coordinator, Serving is that its group is ready."""
+    """Return the gate of an entry of ``dependsOn``. Without a probe, Serving is that its group is ready."""
     if gate.status != "Serving":
         return Gate(GateCondition(gate.status), gate.group)
     silent = coordinator is None or coordinator.probe.passive
@@ -169,13 +169,13 @@ def awaited(gate: DependsOn, coordinator: Coordinator | None) -> Gate:
 
 
 def _success(spec: ExperimentSpec, operator: Operator) -> SuccessRule:
-    """The spec's success policy, else the operator's."""
+    """Return the spec's success policy, else the operator's."""
     policy = spec.success_policy
     return SuccessRule(Quantifier(policy.operator), policy.targets) if policy else operator.success
 
 
 def _failures(spec: ExperimentSpec) -> Iterator[FailureRule]:
-    """The rules of the spec. One that does not say whether it counts is two: failures do, disruptions do not."""
+    """Yield the rules of the spec. A rule without ``counted`` counts failures and no disruptions."""
     for number, rule in enumerate(spec.failure_policy.rules if spec.failure_policy else (), start=1):
         stated = FailureRule(
             FailureAction(rule.action),
@@ -195,7 +195,7 @@ def _failures(spec: ExperimentSpec) -> Iterator[FailureRule]:
 
 
 def _clocks(spec: ExperimentSpec) -> Iterator[ClockRule]:
-    """The clocks that run.
+    """Yield the clocks that run.
 
     These are the clocks that the spec sets (``spec.clocks`` names them as ``ClockName`` does), the total where the spec
     has a timeout, and those whose row has a default.
@@ -211,7 +211,7 @@ def _clocks(spec: ExperimentSpec) -> Iterator[ClockRule]:
 
 
 def _with_shared_volume(experiment: Experiment, plan: Plan) -> Plan:
-    """The plan with the claim of ``spec.storage.sharedVolume``, and its volume in every group.
+    """Return the plan with the claim of ``spec.storage.sharedVolume``, and its volume in every group.
 
     The claim is made and removed with the experiment, and bears its uid, so that an experiment of the same name never
     finds the files of an earlier one.

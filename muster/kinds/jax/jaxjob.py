@@ -1,8 +1,8 @@
 """Reads a JAXJob (kubeflow.org/v1) that Muster runs: from the API server, or from a file.
 
 Source: Kubeflow training operator v1.9.4, pkg/apis/kubeflow.org/v1 (jax_types, jax_defaults, common_types) and
-pkg/webhooks/jax. Its defaults and the checks of its webhook are made here again: neither is there where the operator is
-not installed. What it has and Muster does not do is refused with a reason, and never ignored.
+pkg/webhooks/jax. Its defaults and the checks of its webhook are made here again: neither exists if the operator is not
+installed. What it has and Muster does not do is refused with a reason, and never ignored.
 
 The pod template is that of a Job, and is checked where Muster reads it (containers, their names, images and ports). The
 rest of it is checked by the API server when a pod is created.
@@ -36,7 +36,7 @@ RestartPolicy = Literal["Always", "OnFailure", "Never", "ExitCode"]
 
 
 class RunPolicy(Stored):
-    """How a JAXJob is run and cleaned up."""
+    """Fields that control how a JAXJob is run and cleaned up."""
 
     clean_pod_policy: Literal["All", "Running", "None"] | None = Field(
         None, description="Which pods are deleted at the end; None if absent."
@@ -80,23 +80,23 @@ class JAXJob(RunObject[JAXJobSpec]):
 
     @property
     def worker(self) -> ReplicaSpec:
-        """The one replica spec."""
+        """Return the one replica spec."""
         return next(iter(self.spec.jax_replica_specs.values()))
 
     @property
     def replicas(self) -> int:
-        """How many workers."""
+        """Return the number of workers."""
         return 1 if self.worker.replicas is None else self.worker.replicas
 
     @property
     def port(self) -> int:
-        """The coordinator's port: the one that the container of the program names so."""
+        """Return the coordinator's port: the one that the container of the program names so."""
         named = (each for each in self._program.get("ports") or () if each.get("name") == PORT_NAME)
         return next((int(each["containerPort"]) for each in named), PORT)
 
     @property
     def template(self) -> dict[str, Any]:
-        """The template of a worker's pod, with the coordinator's port on the container of the program."""
+        """Return the template of a worker's pod, with the coordinator's port on the container of the program."""
         template = self.worker.template.model_dump(by_alias=True, exclude_unset=True)
         ports = self._program.get("ports") or ()
         if all(each.get("name") != PORT_NAME and each.get("containerPort") != PORT for each in ports):
@@ -110,13 +110,13 @@ class JAXJob(RunObject[JAXJobSpec]):
 
     @property
     def _program(self) -> dict[str, Any]:
-        """The container ``jax``, or the only one: Kubeflow's first manifests called it ``jax-worker``."""
+        """Return the container ``jax``, or the only one: Kubeflow's first manifests called it ``jax-worker``."""
         containers: list[dict[str, Any]] = self.worker.template.spec["containers"]
         return next((each for each in containers if each.get("name") == CONTAINER), containers[0])
 
 
 def parse_jaxjob(obj: Mapping[str, Any], *, file: str = "", node: Node | None = None) -> JAXJob:
-    """The JAXJob in a decoded object. Raises ``SpecError``, and nothing else, if Muster cannot run it."""
+    """Return the JAXJob in a decoded object. Raises ``SpecError``, and nothing else, if Muster cannot run it."""
     return JAXJob.read(obj, _checks, file=file, node=node)
 
 

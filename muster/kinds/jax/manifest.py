@@ -1,4 +1,4 @@
-"""What a manifest may say for the operator ``jax``."""
+"""Fields of a manifest for the operator ``jax``."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final

@@ -61,7 +61,7 @@ def _env(_group: Group, groups: tuple[Group, ...]) -> tuple[Env, ...]:
 
 
 def _coordinator(groups: tuple[Group, ...]) -> Coordinator | None:
-    """A single process waits for no other, and need not open the port at all."""
+    """Return rank 0. A single process waits for no other, and need not open the port at all."""
     probe = ProbeKind.JAX if size_of(groups) > 1 else ProbeKind.NONE
     return Coordinator(COORDINATOR_RANK, JAX_PORT, probe, opened_by="rank 0 opens it in jax.distributed.initialize()")
 

@@ -4,7 +4,7 @@ Names, labels and variables are those of Kubeflow's training operator v1.9.4 (pk
 runs there expects them. ``COORDINATOR_ADDRESS`` is a host without a port; here it ends in the subdomain, because one
 headless Service serves all workers. ``JAX_COORDINATOR_ADDRESS`` is added: JAX reads no other by itself.
 
-A collective program cannot go on when one of its processes is replaced, so where Kubeflow restarts a container or a
+A collective program cannot continue when one of its processes is replaced, so if Kubeflow restarts a container or a
 pod, the whole gang is restarted. ``backoffLimit`` counts these restarts; without one they have no limit, as there.
 
 The status is what the training operator writes (pkg/core/status.go and job.go). The condition that holds now is
@@ -61,11 +61,11 @@ FAILURES: Final[dict[str, tuple[FailureRule, ...]]] = {
         FailureRule(FailureAction.FAIL_EXPERIMENT),
     ),
 }
-"""What follows a failure, by ``restartPolicy``."""
+"""Rules for a failure, by ``restartPolicy``."""
 
 
 def plan_of(obj: Mapping[str, Any]) -> Plan:
-    """The plan of a JAXJob. Raises ``SpecError``."""
+    """Return the plan of a JAXJob. Raises ``SpecError``."""
     job = parse_jaxjob(obj)
     policy = job.spec.run_policy
     return Plan(
@@ -106,13 +106,13 @@ def plan_of(obj: Mapping[str, Any]) -> Plan:
 
 
 def with_sizes(obj: Mapping[str, Any], sizes: Sequence[GroupSize]) -> Mapping[str, Any]:
-    """A JAXJob that can be planned, with another number of workers."""
+    """Return a JAXJob that can be planned, with another number of workers."""
     specs = {key: {**each, "replicas": sizes[0].pods} for key, each in obj["spec"]["jaxReplicaSpecs"].items()}
     return {**obj, "spec": {**obj["spec"], "jaxReplicaSpecs": specs}}
 
 
 def labels_of(name: str) -> dict[str, str]:
-    """The labels that all workers share."""
+    """Return the labels that all workers share."""
     return {f"{PREFIX}/job-name": name, f"{PREFIX}/operator-name": CONTROLLER, f"{PREFIX}/replica-type": GROUP}
 
 
@@ -149,7 +149,7 @@ def _environment(job: JAXJob) -> tuple[Env, ...]:
 
 
 def _clocks(job: JAXJob) -> tuple[ClockRule, ...]:
-    """The total clock is ``activeDeadlineSeconds``: from the start, and again after each resumption."""
+    """Return the total clock, ``activeDeadlineSeconds``: from the start, and again after each resumption."""
     deadline = job.spec.run_policy.active_deadline_seconds
     rows = (
         replace(row, after=float(deadline), action=ClockAction.FAIL)
@@ -169,7 +169,7 @@ Conditions = list[dict[str, Any]]
 
 
 def status_of(plan: Plan, record: Record, view: ReadOnlyView, before: Mapping[str, Any]) -> dict[str, Any]:
-    """The status of a JAXJob."""
+    """Return the status of a JAXJob."""
     over = any(each.get("type") in ENDED and each.get("status") == "True" for each in before.get("conditions") or ())
     replicas = _replicas(plan, record, view)
     known = (before.get("replicaStatuses") or {}).get("Worker")

@@ -27,7 +27,7 @@ own_state: Final = state_in(JAXJOB)
 
 
 def plan_of(obj: Mapping[str, Any]) -> Plan:
-    """The plan of a JAXJob. Raises ``PlanError``."""
+    """Return the plan of a JAXJob. Raises ``PlanError``."""
     replicas = replicas_of(obj, FIELD, (GROUP,))
     if not replicas:
         raise PlanError(f"spec.{FIELD}: no {WORKER}")

@@ -17,7 +17,7 @@ from muster.api.values.stored import Stored
 ExitCode = Annotated[int, Field(ge=0, le=2**31 - 1)]
 DISRUPTION = "DisruptionTarget"
 LEAVE: Final = "leave managedBy out: the JobSet controller runs it and Muster watches over it"
-"""What to do about a field for which a plan has no rule."""
+"""Advice for a field for which a plan has no rule."""
 
 
 class OnExitCodes(Stored):
@@ -103,7 +103,7 @@ def _pod_spec(spec: dict[str, Any]) -> dict[str, Any]:
 
 
 def _variables(env: object) -> None:
-    """What the renderer walks over must have its shape."""
+    """Check the shape of the variables that the renderer walks over."""
     named = isinstance(env, list) and all(isinstance(each, dict) and isinstance(each.get("name"), str) for each in env)
     if env is not None and not named:
         raise Wrong("env is a list of variables, each with a name in text", "begin each with - name:")
@@ -113,7 +113,7 @@ PodSpecObject = Annotated[dict[str, Any], Field(max_length=128), AfterValidator(
 
 
 def mappings(value: object) -> Iterator[dict[str, Any]]:
-    """The mappings of a list; none of anything else."""
+    """Yield the mappings of a list; none of anything else."""
     if isinstance(value, list):
         yield from (each for each in value if isinstance(each, dict))
 
@@ -141,17 +141,17 @@ class PodTemplate(Stored):
 
     @property
     def restart_policy(self) -> str:
-        """OnFailure restarts a container in its pod, Never leaves the pod as it ended."""
+        """Return OnFailure, which restarts a container in its pod, or Never, which leaves the pod as it ended."""
         return str(self.spec.get("restartPolicy") or "OnFailure")
 
     @property
     def containers(self) -> tuple[dict[str, Any], ...]:
-        """Its containers and init containers."""
+        """Return the containers and init containers."""
         return (*mappings(self.spec["containers"]), *mappings(self.spec.get("initContainers")))
 
     @property
     def mounts(self) -> frozenset[str]:
-        """The names of the volumes that containers mount."""
+        """Return the names of the volumes that containers mount."""
         return frozenset(str(each.get("name")) for one in self.containers for each in mappings(one.get("volumeMounts")))
 
 
@@ -224,15 +224,15 @@ class JobSpec(Stored):
 
     @property
     def at_a_time(self) -> int:
-        """How many pods run together: the default of the API server is 1."""
+        """Return the number of pods that run together: the default of the API server is 1."""
         return self.parallelism or 1
 
     @property
     def pods(self) -> int:
-        """How many members the Job has."""
+        """Return the number of members of the Job."""
         return self.completions or 1
 
     @property
     def limit(self) -> int:
-        """How many failed pods the Job survives."""
+        """Return the number of failed pods that the Job survives."""
         return DEFAULT_BACKOFF_LIMIT if self.backoff_limit is None else self.backoff_limit

@@ -45,7 +45,7 @@ class _Template(msgspec.Struct, frozen=True):
 
 
 class JobShape(msgspec.Struct, frozen=True):
-    """The part of a Job's spec that says which pods there are to be (batch/v1 JobSpec)."""
+    """The part of a Job's spec that defines which pods are expected (batch/v1 JobSpec)."""
 
     parallelism: int | None = None
     completions: int | None = None
@@ -55,17 +55,17 @@ class JobShape(msgspec.Struct, frozen=True):
 
     @property
     def pods(self) -> int:
-        """How many pods end with success."""
+        """Return the number of pods that end with success."""
         return self.at_a_time if self.completions is None else max(0, self.completions)
 
     @property
     def at_a_time(self) -> int:
-        """How many run together."""
+        """Return the number of pods that run together."""
         return 1 if self.parallelism is None else max(0, self.parallelism)
 
 
 def place_of(pod: PodFacts) -> Place | None:
-    """The place of a Job's pod."""
+    """Return the place of a Job's pod."""
     name = pod.labels.get(NAME)
     if not name or pod.kind != JOB.kind:
         return None
@@ -78,7 +78,7 @@ def _indexed(pod: PodFacts) -> bool:
 
 
 def wanted(obj: Mapping[str, Any]) -> bool:
-    """The Job or its pods bear the label."""
+    """Return True if the Job or its pods bear the label."""
     labels = metadata_of(obj).get("labels")
     if isinstance(labels, Mapping) and OBSERVE in labels:
         return True
@@ -90,7 +90,7 @@ def wanted(obj: Mapping[str, Any]) -> bool:
 
 
 def plan_of(obj: Mapping[str, Any]) -> Plan:
-    """The plan of a Job. Raises ``PlanError``."""
+    """Return the plan of a Job. Raises ``PlanError``."""
     spec = read(obj, JobShape)
     stated = annotations_of(obj).get(SIZE)
     size = spec.pods if stated is None else whole(SIZE, stated, 1, MOST)
@@ -103,7 +103,7 @@ VERDICTS: Final = {"Complete": Said.SUCCEEDED, "Failed": Said.FAILED, "Suspended
 
 
 def own_state(obj: Mapping[str, Any]) -> OwnState:
-    """What the conditions of a Job say."""
+    """Return the state that the conditions of a Job show."""
     state = OwnState(started_at=started_of(obj))
     return verdict_of(obj, state, VERDICTS) or state
 

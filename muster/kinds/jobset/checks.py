@@ -26,7 +26,7 @@ _NAME: Final = re.compile(LABEL_1123.replace("$", r"\Z"))
 
 
 def parse_jobset(obj: Mapping[str, Any], *, file: str = "", node: Node | None = None) -> JobSet:
-    """The JobSet in a decoded object. Raises ``SpecError``, and nothing else, if Muster cannot run it."""
+    """Return the JobSet in a decoded object. Raises ``SpecError``, and nothing else, if Muster cannot run it."""
     return JobSet.read(obj, _checks, file=file, node=node)
 
 
@@ -62,7 +62,7 @@ def _jobs(jobset: JobSet) -> Iterator[Found]:
 
 
 def _names(jobset: JobSet, number: int, job: ReplicatedJob) -> Iterator[Found]:
-    """The longest name that is made: that of the last pod."""
+    """Check the longest name that is made: that of the last pod."""
     name = f"{jobset.name}-{job.name}-{max(job.replicas - 1, 0)}-{job.template.spec.pods - 1}-xxxxx"
     if problem := too_long(_place(number, "name"), name, " of the JobSet or of the replicated job"):
         yield from problem
@@ -113,7 +113,7 @@ def _targets(jobset: JobSet) -> Iterator[Found]:
 
 
 def _deadlines(jobset: JobSet) -> Iterator[Found]:
-    """One clock runs from the start of all jobs."""
+    """Check that one clock runs from the start of all jobs."""
     spec = jobset.spec
     first: int | None = None
     for number, job in enumerate(spec.replicated_jobs):

@@ -24,7 +24,7 @@ VARIABLES: Final = {
     f"{GROUP}/restart-attempt": "$(MUSTER_EPOCH)",
     "batch.kubernetes.io/job-completion-index": "$(JOB_COMPLETION_INDEX)",
 }
-"""Labels and annotations that JobSet and Job give a pod, and the variable of an Experiment that says the same."""
+"""Labels and annotations that JobSet and Job give a pod, each with the variable of an Experiment for the same value."""
 
 ACTIONS: Final = {
     "FailJobSet": "FailExperiment",
@@ -73,7 +73,7 @@ def jobset(draft: Draft, source: Fields) -> None:
 
 
 def _placement(draft: Draft, source: Fields) -> None:
-    """The annotations of exclusive placement, which are rules of JobSet's own."""
+    """Report the annotations of exclusive placement as lost: they are rules of JobSet's own."""
     annotations = draft.metadata.get("annotations", {})
     hint = "write podAffinity and podAntiAffinity into the template"
     for key in EXCLUSIVE:
@@ -84,7 +84,7 @@ def _placement(draft: Draft, source: Fields) -> None:
 
 
 def _replicated_job(draft: Draft, job: Fields, made: dict[str, Any]) -> Pod:
-    """One replicated job: its size, and its pod."""
+    """Return one replicated job: its size, and its pod."""
     made["count"] = job.number("replicas", 1)
     template = job.fields("template")
     metadata, spec = template.fields("metadata"), template.fields("spec")
@@ -116,7 +116,7 @@ def _if(fields: Fields, key: str) -> tuple[str, ...]:
 
 
 def _variables(pod: Pod) -> None:
-    """Variables that are read from labels of a Job's pod are read from those of an Experiment's member."""
+    """Read variables from an Experiment's member instead of labels of a Job's pod."""
     environment = pod.main.get("env")
     if not isinstance(environment, list):
         return
@@ -135,7 +135,7 @@ def _variables(pod: Pod) -> None:
 
 
 def _host_names(name: str, job: Fields, pod: Pod) -> None:
-    """A host name of the JobSet in a command or a variable is no host of the Experiment."""
+    """Report a host name of the JobSet in a command or a variable: it is no host of the Experiment."""
     texts = [pod.line, *(str(each.get("value", "")) for each in pod.main.get("env", []))]
     found = next(
         (hit[0] for text in texts if (hit := re.search(rf"\b{re.escape(name)}-[\w-]+-\d+-\d+[\w.-]*", text))), ""
@@ -146,7 +146,7 @@ def _host_names(name: str, job: Fields, pod: Pod) -> None:
 
 
 def _gates(spec: Fields, jobs: list[Fields], types: dict[str, Any]) -> None:
-    """What each type waits for."""
+    """Convert what each type waits for into gates."""
     in_order = spec.fields("startupPolicy").text("startupPolicyOrder") == "InOrder"
     before = ""
     for job in jobs:
@@ -161,7 +161,7 @@ def _gates(spec: Fields, jobs: list[Fields], types: dict[str, Any]) -> None:
 
 
 def _rules(policy: Fields) -> Iterator[dict[str, Any]]:
-    """The rules that match by replicated job; those that match what a Job says of itself are lost."""
+    """Yield the rules that match by replicated job; those that match by a reason or message of a Job are lost."""
     for place, rule in enumerate(policy.items("rules")):
         action = rule.text("action")
         name, targets = rule.text("name"), rule.words("targetReplicatedJobs")
@@ -182,7 +182,7 @@ def _rules(policy: Fields) -> Iterator[dict[str, Any]]:
 
 
 def _life(draft: Draft, spec: Fields) -> None:
-    """Restarts, success, order, end."""
+    """Carry restarts, success, order and end."""
     policy = spec.fields("failurePolicy")
     draft.spec["restartPolicy"] = {"backoffLimit": policy.number("maxRestarts", 0)}
     if rules := [*_rules(policy)]:

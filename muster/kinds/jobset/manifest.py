@@ -1,4 +1,4 @@
-"""What a manifest may say for the operator ``jobset``."""
+"""Fields of a manifest for the operator ``jobset``."""
 
 from typing import TYPE_CHECKING, Final
 

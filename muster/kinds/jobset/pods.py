@@ -3,7 +3,7 @@
 Source: jobset pkg/controllers, jobset_controller.go. Each key is a label and an annotation, as JobSet writes it, but
 for ``jobset-name``: that label alone selects a pod for JobSet's pod webhooks, which fail every create while its
 controller is down. It is an annotation only, and the Service selects by Muster's own label. The labels of the Job
-controller by which people select pods are there too; those that name a Job object are not.
+controller by which people select pods are set too; those that name a Job object are not.
 """
 
 from typing import Any, Final
@@ -20,13 +20,13 @@ ENVIRONMENT: Final = (Env("JOB_COMPLETION_INDEX", Source.POD_INDEX),)
 
 
 def labels_of(jobset: JobSet, job: ReplicatedJob) -> tuple[Env, ...]:
-    """The labels of a replicated job's pods."""
+    """Return the labels of a replicated job's pods."""
     names = Env(f"{BATCH}job-name", Source.JOB_NAME), Env("job-name", Source.JOB_NAME)
     return (*_keys(jobset, job), *names, COMPLETION_INDEX)
 
 
 def annotations_of(jobset: JobSet, job: ReplicatedJob) -> tuple[Env, ...]:
-    """The annotations of a replicated job's pods."""
+    """Return the annotations of a replicated job's pods."""
     found = [Env(JOBSET_NAME, Source.LITERAL, jobset.name), *_keys(jobset, job)]
     if exclusive := jobset.exclusive(job):
         found.append(Env(EXCLUSIVE, Source.LITERAL, exclusive))
@@ -64,11 +64,11 @@ def _keys(jobset: JobSet, job: ReplicatedJob) -> tuple[Env, ...]:
 
 
 TOLERATION: Final = {"key": "alpha.jobset.sigs.k8s.io/no-schedule", "operator": "Exists", "effect": "NoSchedule"}
-"""Of the taint that keeps other pods off nodes that are labelled for a Job."""
+"""Toleration of the taint that keeps other pods off nodes that are labelled for a Job."""
 
 
 def template_of(jobset: JobSet, job: ReplicatedJob) -> dict[str, Any]:
-    """core/v1 PodTemplateSpec: restart policy, the volumes of claims, the toleration of labelled nodes."""
+    """Return the core/v1 PodTemplateSpec: restart policy, the volumes of claims, the toleration of labelled nodes."""
     template = job.template.spec.template
     spec: dict[str, Any] = {**template.spec, "restartPolicy": "Never"}  # its rules replace a pod that has failed
     for unwanted in ("hostname", "subdomain"):  # a Job and a JobSet overwrite them
@@ -84,12 +84,12 @@ def template_of(jobset: JobSet, job: ReplicatedJob) -> dict[str, Any]:
 
 
 def claim_name(jobset: JobSet, template: str) -> str:
-    """The name of the claim that a template of ``volumeClaimPolicies`` makes."""
+    """Return the name of the claim that a template of ``volumeClaimPolicies`` makes."""
     return f"{template}-{jobset.name}"
 
 
 def claims_of(jobset: JobSet) -> tuple[Claim, ...]:
-    """The claims of ``volumeClaimPolicies``."""
+    """Return the claims of ``volumeClaimPolicies``."""
     return tuple(
         Claim(
             name=claim_name(jobset, template.metadata.name),

@@ -1,6 +1,6 @@
-"""What follows the failure of a pod of a JobSet: the rules of its Job, and then those of the JobSet.
+"""Rules for the failure of a pod of a JobSet: those of its Job, and then those of the JobSet.
 
-A Job replaces a failed pod as often as ``backoffLimit`` says, each time after twice as long (kubernetes:
+A Job replaces a failed pod up to ``backoffLimit`` times, each time after twice as long (kubernetes:
 pkg/controller/job). Here that is a rule about a member with a limit for each job. Beyond it the failure counts as the
 Job's, with the reason and the message that the Job controller gives it, because rules of JobSets match these.
 
@@ -30,11 +30,11 @@ _ACTIONS: Final = {
     "RestartJob": Rule(Action.RESTART_JOB),
     "RestartJobAndIgnoreMaxRestarts": Rule(Action.RESTART_JOB, counted=False),
 }
-"""What each action of JobSet is, and whether it is counted against ``maxRestarts``."""
+"""Rule for each action of JobSet, and whether it is counted against ``maxRestarts``."""
 
 
 def rules_of(jobset: JobSet) -> Iterator[Rule]:
-    """The rules in order. Last: what follows where none matches, the end without a policy and a restart with one."""
+    """Yield the rules in order. Last: the action if none matches, the end without a policy and a restart with one."""
     for replicated in jobset.spec.replicated_jobs:
         yield from _of_job(replicated)
     policy = jobset.spec.failure_policy
@@ -50,7 +50,7 @@ def rules_of(jobset: JobSet) -> Iterator[Rule]:
 
 
 def clocks_of(jobset: JobSet) -> Iterator[ClockRule]:
-    """The clock over the replicated jobs that state ``activeDeadlineSeconds``, which all state the same."""
+    """Yield the clock over the replicated jobs that state ``activeDeadlineSeconds``, which all state the same."""
     late = [job for job in jobset.spec.replicated_jobs if job.template.spec.active_deadline_seconds is not None]
     if late:
         yield ClockRule(
@@ -81,12 +81,12 @@ def _of_job(replicated: ReplicatedJob) -> Iterator[Rule]:
 
 
 def _replaced(spec: JobSpec) -> int:
-    """How many failed pods of a Job are replaced."""
+    """Return the number of failed pods of a Job that are replaced."""
     return spec.limit if spec.template.restart_policy == "Never" else max(0, spec.limit - 1)
 
 
 def _of_policy(rule: PodFailureRule, number: int, replaced: Rule) -> Rule:
-    """A rule of a podFailurePolicy."""
+    """Return a rule of a podFailurePolicy."""
     codes = rule.on_exit_codes
     message = f"Pod {{namespace}}/{{pod}} has condition DisruptionTarget {_FAIL_JOB} {number}"
     match = replace(replaced, disruption=True)

@@ -38,7 +38,7 @@ DEFAULT_GRACE: Final = 30
 
 
 def plan_of(obj: Mapping[str, Any]) -> Plan:
-    """The plan of a JobSet. Raises ``SpecError``."""
+    """Return the plan of a JobSet. Raises ``SpecError``."""
     jobset = parse_jobset(obj)
     spec = jobset.spec
     groups = tuple(_groups(jobset))
@@ -79,7 +79,7 @@ def plan_of(obj: Mapping[str, Any]) -> Plan:
 
 
 def with_sizes(obj: Mapping[str, Any], sizes: Sequence[GroupSize]) -> Mapping[str, Any]:
-    """A JobSet that can be planned, with other numbers of pods."""
+    """Return a JobSet that can be planned, with other numbers of pods."""
     wanted = {each.name: each for each in sizes}
     jobs = [_with_size(each, wanted[each["name"]]) for each in obj["spec"]["replicatedJobs"]]
     return {**obj, "spec": {**obj["spec"], "replicatedJobs": jobs}}
@@ -123,7 +123,7 @@ def _groups(jobset: JobSet) -> Iterator[Group]:
 
 
 def _gates(jobset: JobSet, job: ReplicatedJob, before: str) -> tuple[Gate, ...]:
-    """``InOrder``: wait until the replicated job above is ready."""
+    """Return the gate of ``InOrder``: wait until the replicated job above is ready."""
     if jobset.spec.in_order:
         return (Gate(GateCondition.READY, before),) if before else ()
     return tuple(Gate(GateCondition(wait.status), wait.name) for wait in job.depends_on)
@@ -134,7 +134,7 @@ _AUTOMATIC: Final = re.compile(r"jax\.distributed\.initialize\(\s*\)")
 
 
 def traps_of(node: Node, file: str) -> tuple[Problem, ...]:
-    """The traps of a JobSet, each with its place."""
+    """Return the traps of a JobSet, each with its place."""
     document = plain(node)
     spec = _mapping(document.get("spec") if isinstance(document, Mapping) else None)
     return tuple(Problem(file, *position(node, loc), path(loc), *said) for loc, *said in _found(spec))

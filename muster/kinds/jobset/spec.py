@@ -31,7 +31,7 @@ RULE_NAME: Final = re.compile(r"[A-Za-z]([A-Za-z0-9_,:]{0,126}[A-Za-z0-9_])?")
 
 
 class DependsOn(Stored):
-    """What a replicated job waits for."""
+    """Condition of a group that a replicated job waits for."""
 
     name: str = Field(description="The replicated job to wait for.")
     status: Literal["Ready", "Complete"] = Field(description="How far its jobs must have come.")
@@ -68,7 +68,7 @@ def _pattern(text: str) -> str:
 
 
 class FailureRule(Stored):
-    """What follows when a job has failed; the first rule that matches applies."""
+    """Action after the failure of a job; the first rule that matches applies."""
 
     name: Annotated[str, AfterValidator(_rule_name)] = Field("", description="Name of the rule.")
     action: Literal[
@@ -86,7 +86,7 @@ class FailureRule(Stored):
 
 
 class FailurePolicy(Stored):
-    """How often the JobSet is restarted, and by which rules."""
+    """Limit of the JobSet's restarts, and their rules."""
 
     max_restarts: Annotated[int, Field(ge=-(2**31), le=2**31 - 1)] = Field(0, description="Restarts before it fails.")
     restart_strategy: Literal["Recreate", "BlockingRecreate", "InPlaceRestart"] = Field(
@@ -112,7 +112,7 @@ class FailurePolicy(Stored):
         return self
 
     def name_of(self, number: int) -> str:
-        """The name of a rule; one without has the name that JobSet's webhook gives it."""
+        """Return the name of a rule; one without has the name that JobSet's webhook gives it."""
         return self.rules[number].name or f"failurePolicyRule{number}"
 
 
@@ -154,7 +154,7 @@ class ClaimTemplate(Stored):
 
 
 class Retention(Stored):
-    """What becomes of the claims."""
+    """Policy for the claims after use."""
 
     when_deleted: Literal["Delete", "Retain"] = Field("Delete", description="When the JobSet is deleted.")
 
@@ -205,12 +205,12 @@ class JobSetSpec(Stored):
 
     @property
     def in_order(self) -> bool:
-        """The replicated jobs start one after another."""
+        """Return True if the replicated jobs start one after another."""
         return self.startup_policy.startup_policy_order == "InOrder"
 
     @property
     def restarts_jobs(self) -> int | None:
-        """The number of the first failure rule that restarts a Job alone; None without one."""
+        """Return the number of the first failure rule that restarts a Job alone; None without one."""
         rules = self.failure_policy.rules if self.failure_policy else ()
         alone = ("RestartJob", "RestartJobAndIgnoreMaxRestarts")
         return next((number for number, rule in enumerate(rules) if rule.action in alone), None)
@@ -224,22 +224,22 @@ class JobSet(RunObject[JobSetSpec]):
 
     @property
     def subdomain(self) -> str:
-        """Name of the headless Service."""
+        """Return the name of the headless Service."""
         return self.spec.network.subdomain or self.name
 
     @property
     def coordinator_endpoint(self) -> str:
-        """Host and subdomain of ``spec.coordinator``; empty without one."""
+        """Return host and subdomain of ``spec.coordinator``; empty without one."""
         at = self.spec.coordinator
         if at is None:
             return ""
         return f"{self.name}-{at.replicated_job}-{at.job_index}-{at.pod_index}.{self.subdomain}"
 
     def exclusive(self, job: ReplicatedJob) -> str:
-        """The topology whose domains belong to one Job each; empty where the annotation is absent."""
+        """Return the topology whose domains belong to one Job each; empty where the annotation is absent."""
         own = job.template.metadata.annotations.get(EXCLUSIVE)
         return own if own is not None else self.annotations.get(EXCLUSIVE, "")
 
     def by_node_selector(self, job: ReplicatedJob) -> bool:
-        """The nodes of each Job are labelled beforehand."""
+        """Return True if the nodes of each Job are labelled beforehand."""
         return NODE_SELECTOR in job.template.metadata.annotations or NODE_SELECTOR in self.annotations

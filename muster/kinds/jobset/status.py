@@ -45,7 +45,7 @@ _COUNTS: Final = ("active", "failed", "ready", "succeeded", "suspended")
 
 
 def status_of(plan: Plan, record: Record, view: ReadOnlyView, before: Mapping[str, Any]) -> dict[str, Any]:
-    """The JobSet's own status. What its controller leaves out while it is empty is left out."""
+    """Return the JobSet's own status. What its controller leaves out while it is empty is left out."""
     context = Context.at(plan, record, view, record.updated_at)
     counts = {group.name: _counts(context, group) for group in plan.groups}
     if before.get("terminalState") and record.finished:
@@ -65,7 +65,7 @@ def status_of(plan: Plan, record: Record, view: ReadOnlyView, before: Mapping[st
 
 
 def refused(record: Record, before: Mapping[str, Any]) -> dict[str, Any]:
-    """The status of a JobSet whose spec cannot be planned: failed, and its last state for ``kubectl get``."""
+    """Return the status of a JobSet whose spec cannot be planned: failed, and its last state for ``kubectl get``."""
     return {**run_kind.refused(record, before), "restarts": record.gang_restarts, "terminalState": "Failed"}
 
 
@@ -77,11 +77,11 @@ class _Conditions:
         self.now = now
 
     def holds(self, kind: str) -> bool:
-        """Whether that condition is there and True."""
+        """Return True if that condition exists and is True."""
         return any(each["type"] == kind and each["status"] == "True" for each in self.rows)
 
     def turn(self, kind: str, on: bool, reason: str, message: str) -> None:
-        """Set a condition. One that is not there is added only as True."""
+        """Set a condition. A new one is added only as True."""
         status = "True" if on else "False"
         row = next((each for each in self.rows if each["type"] == kind), None)
         if row is None and not on:
@@ -131,7 +131,7 @@ def _judge(
 
 
 def _counts(context: Context, group: Group) -> dict[str, int]:
-    """How many jobs of the group are in which state. Reads one count per job."""
+    """Return the number of jobs of the group in each state, from one count per job."""
     found = dict.fromkeys(_COUNTS, 0)
     record, tally = context.record, context.tally
     failed = _failed_jobs(context, group) if record.phase is Phase.FAILED else frozenset()
@@ -151,7 +151,7 @@ def _counts(context: Context, group: Group) -> dict[str, int]:
 
 
 def _failed_jobs(context: Context, group: Group) -> frozenset[int]:
-    """The jobs of the group for which the JobSet has failed."""
+    """Return the jobs of the group for which the JobSet has failed."""
     cause = context.record.cause
     if cause is None or cause.group != group.name or cause.rank < 0:
         return frozenset()
@@ -159,7 +159,7 @@ def _failed_jobs(context: Context, group: Group) -> frozenset[int]:
 
 
 def _at_rest(before: Mapping[str, Any], counts: Mapping[str, Mapping[str, int]]) -> dict[str, Any]:
-    """The status after the end: what has ended stays as it was, though its pods may go, and what still ran stops."""
+    """Return the status after the end: what has ended stays, though its pods may go, and what still ran stops."""
     rows = [dict(row) for row in before.get("replicatedJobsStatus") or ()]
     for row in rows:
         now = counts.get(str(row.get("name")), {})
@@ -177,7 +177,7 @@ def _all_ready(plan: Plan, counts: Mapping[str, Mapping[str, int]]) -> bool:
 
 
 def _own_restarts(record: Record, group: Group) -> dict[str, list[int]]:
-    """How often each job of the group was restarted alone, if one was."""
+    """Return the number of restarts of each job of the group alone, if one was restarted."""
     jobs = range(group.first_job, group.first_job + group.replicas)
     rows = restarts_of(record.job_restarts)
     own = [rows[job].restarts if job in rows else 0 for job in jobs]
@@ -189,7 +189,7 @@ def _own_restarts(record: Record, group: Group) -> dict[str, list[int]]:
 
 
 def _job(plan: Plan, cause: Cause) -> str:
-    """The name of the job that failed."""
+    """Return the name of the job that failed."""
     group = plan.group_of(cause.rank) if cause.rank >= 0 else None
     if group is None:
         return cause.group
@@ -197,7 +197,7 @@ def _job(plan: Plan, cause: Cause) -> str:
 
 
 def _restart(plan: Plan, cause: Cause) -> tuple[str, str]:
-    """Reason and message of a restart: the rule that matches the failure is the one that was applied."""
+    """Return reason and message of a restart: the rule that matches the failure is the one that was applied."""
     rule = _applied(plan, cause)
     action = "RestartJobSet" if rule.counted else "RestartJobSetAndIgnoreMaxRestarts"
     reason = f"FailurePolicy_{rule.name}" if rule.name else "DefaultFailurePolicy"
@@ -205,12 +205,12 @@ def _restart(plan: Plan, cause: Cause) -> tuple[str, str]:
 
 
 def _applied(plan: Plan, cause: Cause) -> FailureRule:
-    """The rule that applied to a failure which no rule about its member did any more."""
+    """Return the rule that applied to a failure to which no rule about its member applied."""
     return first_rule(plan, cause, inf, of_job=not cause.pod and cause.reason == DEADLINE)
 
 
 def _failure(plan: Plan, record: Record) -> tuple[str, str]:
-    """Reason and message of the condition Failed."""
+    """Return reason and message of the condition Failed."""
     if record.reason not in _OF_RULES or record.cause is None:
         return record.reason, record.message or record.reason
     rule = _applied(plan, record.cause)

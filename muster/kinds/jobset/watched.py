@@ -1,4 +1,4 @@
-"""JobSets that JobSet's own controller runs: what is expected of them, and what it says.
+"""JobSets that JobSet's own controller runs: their plan, and the state that it reports.
 
 A replicated job is a group, a Job of it a job, a pod of that a member. Each restart of the JobSet is an epoch: the pods
 bear the label ``restart-attempt``, and ``status.restarts`` counts it. Facts: jobset pkg/controllers,
@@ -63,7 +63,7 @@ class _Coordinator(msgspec.Struct, frozen=True):
 
 
 class JobSetShape(msgspec.Struct, frozen=True):
-    """The part of a JobSet's spec that says which pods there are to be."""
+    """The part of a JobSet's spec that defines which pods are expected."""
 
     replicatedJobs: list[_ReplicatedJob] | None = None  # noqa: N815
     network: _Network | None = None
@@ -73,7 +73,7 @@ class JobSetShape(msgspec.Struct, frozen=True):
 
 
 def place_of(pod: PodFacts) -> Place | None:
-    """The place of a JobSet's pod."""
+    """Return the place of a JobSet's pod."""
     labels = pod.labels
     name, group = labels.get(LABEL), labels.get(f"{PREFIX}replicatedjob-name")
     if not name or not group:
@@ -90,7 +90,7 @@ def place_of(pod: PodFacts) -> Place | None:
 
 
 def plan_of(obj: Mapping[str, Any]) -> Plan:
-    """The plan of a JobSet. Raises ``PlanError``."""
+    """Return the plan of a JobSet. Raises ``PlanError``."""
     spec, metadata = read(obj, JobSetShape), metadata_of(obj)
     groups = tuple(_groups(spec))
     framework = framework_of(obj, Framework())
@@ -150,7 +150,7 @@ def _gates(spec: JobSetShape, job: _ReplicatedJob, before: str) -> tuple[Gate, .
 
 
 def _leader(spec: JobSetShape, groups: tuple[Group, ...]) -> int:
-    """The rank of the coordinator."""
+    """Return the rank of the coordinator."""
     stated = spec.coordinator
     group = next((each for each in groups if stated is not None and each.name == stated.replicatedJob), None)
     if stated is None or group is None:
@@ -164,7 +164,7 @@ VERDICTS: Final = {"Completed": Said.SUCCEEDED, "Failed": Said.FAILED}
 
 
 def own_state(obj: Mapping[str, Any]) -> OwnState:
-    """What the status of a JobSet says."""
+    """Return the state that the status of a JobSet shows."""
     spec = obj.get("spec")
     state = OwnState(epoch=number_of(obj, "restarts"), started_at=started_of(obj))
     if (ended := verdict_of(obj, state, VERDICTS)) is not None:

@@ -1,1 +1,1 @@
-"""What the kinds of Kubeflow's training operator (kubeflow.org/v1) have in common."""
+"""Parts that the kinds of Kubeflow's training operator (kubeflow.org/v1) share."""

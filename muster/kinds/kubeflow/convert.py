@@ -15,7 +15,7 @@ from muster.kinds.convert.source import Fields
 
 @dataclass(frozen=True, slots=True)
 class Framework:
-    """What is special about one of the kinds."""
+    """Properties of one of the kinds."""
 
     operator: str
     specs: str
@@ -23,9 +23,9 @@ class Framework:
     container: str
     """The member's own container."""
     restart_policy: str
-    """Of a replica spec that states none."""
+    """Policy of a replica spec that states none."""
     variables: tuple[tuple[str, str], ...]
-    """What the operator of Kubeflow sets in a member and Muster's does not."""
+    """Variables that the operator of Kubeflow sets in a member and Muster's does not."""
     master: bool = True
 
 
@@ -59,7 +59,7 @@ def job_of(framework: Framework, draft: Draft, source: Fields) -> None:
 
 
 def _types(draft: Draft, replicas: dict[str, Fields], pods: dict[str, Pod], counts: dict[str, int]) -> None:
-    """One worker where the types ask for the same, else a master beside it."""
+    """Write one worker if the types ask for the same, else a master beside it."""
     types: dict[str, Any] = {}
     if len(pods) == 2:
         members_of(draft, {"0": pods["master"], "*": pods["worker"]}, "RANK")
@@ -81,7 +81,7 @@ def _types(draft: Draft, replicas: dict[str, Fields], pods: dict[str, Pod], coun
 
 
 def _restarts(draft: Draft, spec: Fields, replicas: dict[str, Fields], policies: dict[str, str]) -> None:
-    """The run policy, and what a failed member is followed by."""
+    """Write the run policy, and what a failed member is followed by."""
     run = spec.fields("runPolicy")
     limit = run.value("backoffLimit", int)
     if set(policies.values()) == {"Never"}:

@@ -1,7 +1,7 @@
 """The status that a training program reports by Kubeflow's protocol, to musterd or to Kubeflow's Trainer.
 
-Everything in it is a claim of the program. What is not as it should be is left out, and a status without a step that
-can be read says nothing of progress.
+Everything in it is a claim of the program. Invalid parts are left out, and a status without a step that can be read
+shows no progress.
 """
 
 import re
@@ -18,11 +18,11 @@ from muster.state.view.progress import LONGEST_INTERVAL, StepReport
 from muster.state.view.sent_reports import SAME_STEP
 
 MAX_METRICS = 256
-"""Of a status, as in Kubeflow's kind TrainJob."""
+"""Limit of a status, as in Kubeflow's kind TrainJob."""
 MAX_TEXT = 64
 """Characters of a name and of a value, as there."""
 DONE = 100
-"""Percent. transformers says so when training ends, and nothing after it, while the program saves its model."""
+"""Percent. transformers reports it when training ends, and nothing after it, while the program saves its model."""
 
 
 class _Metric(msgspec.Struct):
@@ -39,7 +39,7 @@ class TrainerStatus(msgspec.Struct):
 
 
 def own_report(status: object) -> tuple[StepReport | None, str]:
-    """The report in the status of a TrainJob and its time in the program's words; None where there is none to read."""
+    """Return the report in the status of a TrainJob and its time in the program's words; None if none can be read."""
     found = status.get("trainerStatus") if isinstance(status, dict) else None
     try:
         said = msgspec.convert(found, TrainerStatus) if found is not None else None
@@ -53,7 +53,7 @@ _NUMBER = re.compile(r"[+-]?(?:[0-9]{1,64}(?:\.[0-9]{0,64})?|\.[0-9]{1,64})(?:[e
 
 
 def report_in(status: TrainerStatus, rank: int) -> StepReport | None:
-    """The report of that rank. One with ``calls`` 0 is to be counted by who gets it."""
+    """Return the report of that rank. One with ``calls`` 0 is to be counted by who gets it."""
     numbers = dict(_numbers(status.metrics or ()))
     step = next((numbers[name] for name in STEP_METRICS if numbers.get(name, SAME_STEP) != SAME_STEP), None)
     done = status.progressPercentage == DONE

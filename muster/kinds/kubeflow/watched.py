@@ -56,7 +56,7 @@ class Replicas(msgspec.Struct, frozen=True):
     template: _Template | None = None
 
     def port(self, container: str, name: str, default: int) -> int:
-        """The port of that name of the member's own container."""
+        """Return the port of that name of the member's own container."""
         spec = self.template.spec if self.template else None
         for each in (spec.containers if spec else None) or ():
             for port in each.ports or () if each.name == container else ():
@@ -66,7 +66,7 @@ class Replicas(msgspec.Struct, frozen=True):
 
 
 class RunPolicy(msgspec.Struct, frozen=True):
-    """What holds for the whole job."""
+    """Fields that apply to the whole job."""
 
     suspend: bool | None = None
 
@@ -76,7 +76,7 @@ class _Job(msgspec.Struct, frozen=True):
 
 
 def replicas_of(obj: Mapping[str, Any], field: str, types: Iterable[str]) -> dict[str, Replicas]:
-    """The replica specs of these types in their order, by the type in lower case. Raises ``PlanError``.
+    """Return the replica specs of these types in their order, by the type in lower case. Raises ``PlanError``.
 
     A type may be written in any case, and others are left out.
     """
@@ -89,7 +89,7 @@ def replicas_of(obj: Mapping[str, Any], field: str, types: Iterable[str]) -> dic
 
 
 def groups_of(field: str, replicas: Mapping[str, Replicas], absent: Mapping[str, int] = ONE) -> Iterator[Group]:
-    """A group of each type, in rank order; ``absent`` has the sizes of those that state none. Raises ``PlanError``."""
+    """Yield a group of each type, in rank order; ``absent`` has sizes for those without. Raises ``PlanError``."""
     rank = 0
     for name, each in replicas.items():
         size = absent.get(name, 1) if each.replicas is None else max(0, each.replicas)
@@ -100,13 +100,13 @@ def groups_of(field: str, replicas: Mapping[str, Replicas], absent: Mapping[str,
 
 
 def suspended(obj: Mapping[str, Any]) -> bool:
-    """Whether its run policy suspends it. Raises ``PlanError``."""
+    """Return True if its run policy suspends it. Raises ``PlanError``."""
     policy = read(obj, _Job).runPolicy
     return bool(policy and policy.suspend)
 
 
 def place_in(subject: Subject, types: frozenset[str]) -> Callable[[PodFacts], Place | None]:
-    """What gives the place of a pod of that kind. Pods of the operator's other kinds have none."""
+    """Return the function that gives the place of a pod of that kind. Pods of the operator's other kinds have none."""
     kind, only = subject.kind.lower(), next(iter(types))
 
     def place_of(pod: PodFacts) -> Place | None:
@@ -128,7 +128,7 @@ VERDICTS: Final = {"Succeeded": Said.SUCCEEDED, "Failed": Said.FAILED}
 
 
 def state_in(subject: Subject) -> Callable[[Mapping[str, Any]], OwnState]:
-    """What reads the conditions of an object of that kind."""
+    """Return the function that reads the conditions of an object of that kind."""
 
     def own_state(obj: Mapping[str, Any]) -> OwnState:
         state = OwnState(started_at=started_of(obj))

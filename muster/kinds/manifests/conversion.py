@@ -1,7 +1,7 @@
 """Convert one manifest, of any kind, into an Experiment.
 
 ``losses`` name what the manifest states and the Experiment cannot; ``notes`` are differences worth knowing. A manifest
-that cannot become an Experiment at all is a ``ManifestError`` that says why.
+that cannot become an Experiment at all is a ``ManifestError`` with the reason.
 """
 
 from collections.abc import Iterable
@@ -24,7 +24,7 @@ DROPPED: Final = ("builder", "clone", "engineName", "spec.engineName")
 
 
 def aichor(loaded: Loaded, file: str) -> tuple[dict[str, Any], tuple[Problem, ...], tuple[Problem, ...]]:
-    """The Experiment of an AIchorManifest, its losses and its notes. An Experiment stays what it is.
+    """Return the Experiment of an AIchorManifest, its losses and its notes. An Experiment stays what it is.
 
     The spec is the same, but for what belongs to AIchor's build service.
     """
@@ -85,5 +85,5 @@ def convert_node(node: Node, problems: Iterable[Problem] = (), *, filename: str 
 
 
 def _ordered(problems: list[Problem]) -> tuple[Problem, ...]:
-    """By place, each once."""
+    """Return the problems by place, each once."""
     return tuple(sorted(dict.fromkeys(problems), key=lambda each: (each.line, each.column, each.field)))

@@ -1,4 +1,4 @@
-"""A file as people keep it: with several documents, or a List, of which one is what runs; or a script.
+"""A file as people keep it: with several documents, or a List, one of them to be run; or a script.
 
 Exactly one document of a kind that Muster runs, or converts, is read. Each other one is named with its line, as nothing
 creates it. Where several would run, or none, the file is refused.
@@ -33,13 +33,13 @@ class Document(NamedTuple):
 
     @property
     def kind(self) -> str:
-        """Its kind, for a message."""
+        """Return the kind, for a message."""
         found = kind_of(self.node) if self.node is not None else None
         return found if isinstance(found, str) and found.isidentifier() and len(found) <= 60 else "document"
 
     @property
     def called(self) -> str:
-        """``ConfigMap train-script``."""
+        """Return ``ConfigMap train-script``."""
         name = _at(_at(self.node, "metadata"), "name")
         text = name.value if isinstance(name, Scalar) else None
         return f"{self.kind} {quoted(text)[1:-1]}" if isinstance(text, str) and text else self.kind
@@ -54,7 +54,7 @@ class Read(NamedTuple):
 
 
 def read_one(text: str, *, filename: str) -> Read:
-    """The one document of a file that is a manifest. Raises ``ManifestError`` where none is, or several are."""
+    """Return the one document of a file that is a manifest. Raises ``ManifestError`` where none is, or several are."""
     _refuse_script(text, filename)
     parts = list(_parts(text)) if len(text) <= MAX_BYTES else []
     if len(parts) > MOST:
@@ -77,7 +77,7 @@ def read_one(text: str, *, filename: str) -> Read:
 
 
 def _parts(text: str) -> Iterator[tuple[int, str]]:
-    """The documents with something in them, from their first lines, and with as many empty lines before them."""
+    """Yield the documents with something in them, from their first lines, and with as many empty lines before them."""
     starts = [0, *(found.start() for found in _MARK.finditer(text)), len(text)]
     line = 1
     for start, end in pairwise(starts):
@@ -112,7 +112,7 @@ def _at(node: Node | None, key: str) -> Node | None:
 
 
 def _runs(document: Document) -> bool:
-    """It is a manifest: of a kind that is run or converted, or AIchor's, which needs no kind."""
+    """Return True for a manifest: of a kind that is run or converted, or AIchor's, which needs no kind."""
     from muster.kinds.manifests.converters import CONVERTERS
 
     kind = kind_of(document.node) if document.node is not None else None

@@ -44,7 +44,7 @@ def load_any(text: str, *, filename: str = "<manifest>") -> Loaded | LoadedObjec
 def load_any_node(
     node: Node, problems: Iterable[Problem] = (), *, filename: str = "<manifest>"
 ) -> Loaded | LoadedObject:
-    """The manifest in a tree that was read with these problems. Raises ``ManifestError``."""
+    """Return the manifest in a tree that was read with these problems. Raises ``ManifestError``."""
     kind = kind_of(node)
     if kind in KINDS:
         return load_node(node, problems, filename=filename)
@@ -76,7 +76,7 @@ def load_any_node(
 
 
 def object_of(loaded: Loaded | LoadedObject, *, name: str, namespace: str) -> dict[str, Any]:
-    """The object to POST. Raises ``ManifestError`` if ``name`` is not valid for its groups."""
+    """Return the object to POST. Raises ``ManifestError`` if ``name`` is not valid for its groups."""
     if isinstance(loaded, Loaded):
         return experiment_object(loaded, name=name, namespace=namespace)
     document = deepcopy(dict(loaded.document))

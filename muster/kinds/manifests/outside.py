@@ -1,4 +1,4 @@
-"""What is said of an object that Muster neither runs nor converts: whether it can be watched over, and how."""
+"""Messages about an object that Muster neither runs nor converts: whether it can be watched over, and how."""
 
 import re
 from difflib import get_close_matches
@@ -23,7 +23,7 @@ WRITE: Final = "for Muster to run it, write an Experiment: muster init begins on
 
 
 def refusal(node: Node, filename: str, what: str) -> ManifestError | None:
-    """The error for an object of another controller; ``what`` is not done with it. None for what is no such object."""
+    """Return the error for an object of another controller; ``what`` is not done with it. None for other objects."""
     kind, version = kind_of(node), _version(node)
     if not isinstance(kind, str) or not kind.isidentifier() or len(kind) > LONGEST:
         return None
@@ -37,7 +37,7 @@ def refusal(node: Node, filename: str, what: str) -> ManifestError | None:
 
 
 def _watched(kind: str, group: str) -> str:
-    """How musterd watches over such an object, or over its pods."""
+    """Return how musterd watches over such an object, or over its pods."""
     for name, each in WATCHED_KINDS.items():
         if (each.subject.kind, each.subject.group) == (kind, group) and not each.virtual:
             label = "" if each.wanted is every else f" where it has the label {OBSERVE}"

@@ -37,18 +37,18 @@ class Job:
     command: str = ""
 
     def number(self, name: str, default: int = 0) -> int:
-        """A count; of ``gpu:a100:8`` the 8, of ``2-4`` nodes the 2."""
+        """Return a count; of ``gpu:a100:8`` the 8, of ``2-4`` nodes the 2."""
         found = re.search(r"(?:^|:)(\d{1,6})(?:-\d+)?$", self.options.get(name, ""))
         return int(found[1]) if found else default
 
     @property
     def members(self) -> int:
-        """How many tasks it has."""
+        """Return the number of tasks."""
         return max(1, self.number("ntasks") or self.number("nodes", 1) * self.number("ntasks-per-node", 1))
 
     @property
     def gpus(self) -> int:
-        """GPUs of one task."""
+        """Return GPUs of one task."""
         nodes = self.number("nodes", 1)
         per_node = self.number("gpus-per-node") or self.number("gres")
         whole = self.number("gpus") or per_node * nodes
@@ -56,14 +56,14 @@ class Job:
 
     @property
     def memory(self) -> float:
-        """GB of one task; 0 where no line states it."""
+        """Return GB of one task; 0 where no line states it."""
         per_cpu = _gigabytes(self.options.get("mem-per-cpu", ""))
         per_node = _gigabytes(self.options.get("mem", ""))
         return per_cpu * self.number("cpus-per-task", 1) or per_node * self.number("nodes", 1) / self.members
 
     @property
     def seconds(self) -> int:
-        """Its time limit; 0 where none holds."""
+        """Return the time limit; 0 if there is none."""
         found = _TIME.match(self.options.get("time", ""))
         if not found:
             return 0
@@ -74,7 +74,7 @@ class Job:
 
 
 def job_of(text: str) -> Job | None:
-    """The job of a script with ``#SBATCH`` lines; None where it has none."""
+    """Return the job of a script with ``#SBATCH`` lines; None where it has none."""
     options: dict[str, str] = {}
     first, command = 0, ""
     for number, line in enumerate(text.split("\n", MOST)[:MOST], start=1):
@@ -103,7 +103,7 @@ def _options(text: str) -> list[tuple[str, str]]:
 
 
 def _program(line: str) -> str:
-    """The command without ``srun`` and its options."""
+    """Return the command without ``srun`` and its options."""
     words = line.strip().rstrip("\\").split()
     if words and words[0] == "srun":
         words = words[1:]
@@ -118,7 +118,7 @@ def _gigabytes(text: str) -> float:
 
 
 def manifest_of(job: Job) -> str:
-    """The manifest that asks for the same, with what has to be filled in."""
+    """Return the manifest that asks for the same, with what has to be filled in."""
     name, torch = job.options.get("job-name", ""), re.search(r"torch|accelerate|deepspeed", job.command)
     left = [f"--{each}" if len(each) > 1 else f"-{each}" for each in job.options if each not in TAKEN]
     variables = "MASTER_ADDR, MASTER_PORT, WORLD_SIZE, RANK" if torch else "JAXOPERATOR_* (for jax.distributed)"

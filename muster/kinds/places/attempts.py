@@ -24,7 +24,7 @@ class Attempts:
         self._claims: tuple[Claim, ...] = ()
 
     def follow(self, own: OwnState, claims: tuple[Claim, ...]) -> tuple[OwnState, tuple[Claim, ...]]:
-        """What the object says now and claims now, with the epochs that follow from the names of its attempts."""
+        """Return the object's present state and claims, with the epochs that follow from the names of its attempts."""
         if not own.attempt and not self._name:
             return own, claims
         if not own.attempt and own.said is Said.NOTHING and self._suspended:

@@ -11,7 +11,7 @@ Is = Callable[[int], bool]
 
 
 class FreePlaces:
-    """The free and lost places of one job. ``free`` and ``lost`` say of a rank what it is now."""
+    """The free and lost places of one job. ``free`` and ``lost`` check the present state of a rank."""
 
     def __init__(self, ranks: range, free: Is, lost: Is) -> None:
         self.ranks = ranks
@@ -20,11 +20,11 @@ class FreePlaces:
         self._losts = [rank for rank in ranks if lost(rank)]
 
     def __len__(self) -> int:
-        """How many entries it keeps, some of them out of date."""
+        """Return the number of entries, some of them out of date."""
         return len(self._frees) + len(self._losts)
 
     def note(self, rank: int) -> None:
-        """The pod of a place has changed."""
+        """Note a change of the pod of a place."""
         if self._free(rank):
             heappush(self._frees, rank)
         elif self._lost(rank):
@@ -33,7 +33,7 @@ class FreePlaces:
             self._frees, self._losts = sorted(set(self._frees)), sorted(set(self._losts))
 
     def lowest(self) -> int | None:
-        """The place to take; None where every pod is at work."""
+        """Return the place to take; None where every pod is at work."""
         for heap, holds in ((self._frees, self._free), (self._losts, self._lost)):
             while heap and not holds(heap[0]):
                 heappop(heap)

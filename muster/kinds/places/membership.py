@@ -58,7 +58,7 @@ class WatchedMembership:
 
     @property
     def foreign(self) -> int:
-        """How many pods have no place."""
+        """Return the number of pods without a place."""
         return len(self.others) if self._plan is not None else 0
 
     def follow(self, plan: Plan, claims: Mapping[str, Claim], pods: Iterable[Pod]) -> None:
@@ -75,7 +75,7 @@ class WatchedMembership:
             self.change(None, pod)
 
     def change(self, old: Pod | None, new: Pod | None) -> bool:
-        """Replace one pod's record (None: was not there, or is gone). True if what is counted changed."""
+        """Replace one pod's record (None: did not exist, or is gone). True if what is counted changed."""
         before = None if old is None or self._stood(old) else self._seat(old)
         after = None if new is None else self._seat(new)
         changed = False
@@ -99,13 +99,13 @@ class WatchedMembership:
         return changed
 
     def _stand(self, pod: Pod) -> None:
-        """The pod has no place, or none yet."""
+        """Note that the pod has no place, or none yet."""
         self.others[pod.uid] = pod
         if not (pod.failed or pod.terminating) and (places := self._wanted(pod)) is not None:
             self._waiting.add((places.epoch, places.ranks.start), pod)
 
     def _stood(self, pod: Pod) -> bool:
-        """The pod had no place; it does not wait for one any more."""
+        """Return True if the pod had no place; it no longer waits for one."""
         self._waiting.leave(pod.uid)
         return self.others.pop(pod.uid, None) is not None
 
@@ -124,7 +124,7 @@ class WatchedMembership:
         return changed
 
     def _guest(self, seat: Seat, pod: Pod) -> Pod | None:
-        """The pod at work that was given the place which is by its index that of ``pod``: it leaves it."""
+        """Return the pod at work that was given the place of ``pod`` by its index, after it has left it."""
         uid, held = self._taken.get(seat), self.view.of(seat[0]).members.get(seat[1])
         if uid is None or uid == pod.uid or held is None or held.uid != uid:
             return None
@@ -135,7 +135,7 @@ class WatchedMembership:
         return held
 
     def _forget(self, pod: Pod) -> None:
-        """The pod is gone."""
+        """Forget the pod, which is gone."""
         given = self._given.pop(pod.uid, None)
         if given is not None and self._taken.get(given) == pod.uid:  # another pod may have taken it since
             del self._taken[given]
@@ -143,7 +143,7 @@ class WatchedMembership:
             replicas.leave(pod.job, pod.uid)
 
     def _note(self, seat: Seat | None) -> None:
-        """What is at a place has changed."""
+        """Note a change at a place."""
         if seat is None or self._plan is None or (group := self._plan.group_of(seat[1])) is None:
             return
         if (places := self._places.get((seat[0], _first(group, seat[1])))) is not None:
@@ -185,10 +185,10 @@ class WatchedMembership:
     def _replace(self, seat: Seat, present: Pod, best: Pod) -> bool:
         if present.succeeded:
             self.view.of(seat[0]).begin_again(present)
-        return self.view.change(None, best)  # which replaces the one that was there
+        return self.view.change(None, best)  # which replaces the earlier one
 
     def _seat(self, pod: Pod) -> Seat | None:
-        """The place that a pod's labels give it, else one that is free; None where it has none."""
+        """Return the place that a pod's labels give it, else one that is free; None where it has none."""
         wanted = self._wanted(pod)
         if wanted is None:
             return None
@@ -206,7 +206,7 @@ class WatchedMembership:
         return None if pod.terminating and pod.index >= 0 else self._free(epoch, ranks, pod)
 
     def _shares(self, seat: Seat, pod: Pod) -> bool:
-        """Another labelled pod at work has the same index, and is no replacement, as that comes after an end."""
+        """Return True if a labelled pod at work has the same index and is no replacement: that comes after an end."""
         if self._plan is None or self._plan.subject != PODS:
             return False
         if pod.uid in self._given:
@@ -218,13 +218,13 @@ class WatchedMembership:
         return at_work and (not pod.failed or held.created <= pod.created)
 
     def _given_or_free(self, epoch: int, ranks: range, pod: Pod) -> Seat | None:
-        """The place that the pod was given, else one without a pod."""
+        """Return the place that the pod was given, else one without a pod."""
         if (seat := self._given.get(pod.uid)) is not None and seat[0] == epoch:
             return seat
         return self._free(epoch, ranks, pod)
 
     def _wanted(self, pod: Pod) -> "_Places | None":
-        """Among which places a pod has its own, or may be given one; None where it is no member by its labels."""
+        """Return the places in which a pod has its own, or may be given one; None if its labels make it no member."""
         plan, claim = self._plan, self._claims.get(pod.owner)
         if plan is None or claim is None or pod.epoch < 0 or (self._own(pod, plan) and pod.parent != plan.uid):
             return None
@@ -239,7 +239,7 @@ class WatchedMembership:
         return _Places(epoch, group, range(first, first + group.completions)) if pod.job < group.replicas else None
 
     def _replica(self, epoch: int, group: Group, pod: Pod) -> int | None:
-        """The job of the replica that a pod belongs to."""
+        """Return the job of the replica that a pod belongs to."""
         replicas = self._replicas.get((epoch, group.name))
         if replicas is None:
             replicas = Replicas(group.replicas, partial(self._ends, epoch, group))
@@ -252,11 +252,11 @@ class WatchedMembership:
         return all(pod is None or pod.failed or pod.terminating for pod in held)
 
     def _own(self, pod: Pod, plan: Plan) -> bool:
-        """The pod names the object itself as its owner, and its uid: no other one of that name is meant."""
+        """Return True if the pod names the object and its uid as its owner: no other one of that name is meant."""
         return bool(pod.parent) and pod.owner == plan.title
 
     def _free(self, epoch: int, ranks: range, pod: Pod) -> Seat | None:
-        """The lowest place without a pod, else the lowest whose pod has ended without success or is terminating."""
+        """Return the lowest place without a pod, else the lowest with a pod that failed or is terminating."""
         if (places := self._places.get((epoch, ranks.start))) is None:
             places = FreePlaces(ranks, partial(self._is_free, epoch), partial(self._is_lost, epoch))
             self._places[epoch, ranks.start] = places
@@ -275,7 +275,7 @@ class WatchedMembership:
         return held is not None and (held.failed or held.terminating)
 
     def _placed(self, seat: Seat, pod: Pod) -> Pod:
-        """The pod with its rank, and with what a claim says of it."""
+        """Return the pod with its rank, and with the group of its claim."""
         group = self._claims[pod.owner].group or pod.group
         if (pod.epoch, pod.rank, pod.group) == (*seat, group):
             return pod
@@ -291,7 +291,7 @@ class _Places(NamedTuple):
 
 
 def _first(group: Group, rank: int) -> int:
-    """The first of the places among which a pod of that rank may be given one."""
+    """Return the first of the places among which a pod of that rank may be given one."""
     return group.first_rank if group.sparse else rank - (rank - group.first_rank) % group.completions
 
 

@@ -18,7 +18,7 @@ class _Replica:
 
 @dataclass(slots=True)
 class Replicas:
-    """The replicas of one group in one epoch. ``ends`` says of a job that none of its pods is at work."""
+    """The replicas of one group in one epoch. ``ends`` is True for a job without a pod at work."""
 
     jobs: int
     ends: Callable[[int], bool]
@@ -28,7 +28,7 @@ class Replicas:
     """By job, the index of the replica that took it last."""
 
     def job_of(self, index: int, uid: str) -> int | None:
-        """The job of the replica that a pod belongs to; None where every job is at work."""
+        """Return the job of the replica that a pod belongs to; None where every job is at work."""
         replica = self._known.get(index)
         if replica is None:
             job = self._job(index)
@@ -40,7 +40,7 @@ class Replicas:
         return replica.job
 
     def leave(self, index: int, uid: str) -> None:
-        """A pod is gone."""
+        """Remove a pod that is gone."""
         replica = self._known.get(index)
         if replica is None:
             return

@@ -1,1 +1,1 @@
-"""What the plans of several kinds have in common."""
+"""Parts that the plans of several kinds share."""

@@ -23,7 +23,7 @@ LONGEST_NAME: Final = 253
 
 
 def state_of(kind: WatchedKind, obj: Mapping[str, Any]) -> OwnState:
-    """The state of the object as its kind reads it, with its newest complaint."""
+    """Return the state of the object as its kind reads it, with its newest complaint."""
     state = kind.own_state(obj)
     if state.said is not Said.NOTHING or (found := complaint(obj)) is None:
         return state
@@ -31,7 +31,7 @@ def state_of(kind: WatchedKind, obj: Mapping[str, Any]) -> OwnState:
 
 
 def complaint(obj: Mapping[str, Any]) -> Remark | None:
-    """The newest condition that complains."""
+    """Return the newest condition that complains."""
     status = obj.get("status")
     rows = status.get("conditions") if isinstance(status, Mapping) else None
     found = [

@@ -1,4 +1,4 @@
-"""What the metadata of any object says for its plan."""
+"""Reads the metadata of any object for its plan."""
 
 from collections.abc import Mapping
 
@@ -10,6 +10,6 @@ ORPHAN, FOREGROUND = "orphan", "foregroundDeletion"
 
 
 def local_queue_of(labels: object) -> str:
-    """The queue that the label of an object names, other than an Experiment; empty without one."""
+    """Return the queue that the label of an object names, other than an Experiment; empty without one."""
     named = labels.get(QUEUE_LABEL) if isinstance(labels, Mapping) else None
     return word(named) if isinstance(named, str) else ""

@@ -14,7 +14,7 @@ from muster.state.vocabulary.plan import Plan
 MOST: Final = 6
 """Parts that are asked."""
 _NAME: Final = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?\Z")
-"""Of an object (RFC 1123). A status may hold any text."""
+"""Name of an object (RFC 1123). A status may hold any text."""
 
 
 class Part(NamedTuple):
@@ -26,7 +26,7 @@ class Part(NamedTuple):
 
 
 def parts_of(kind: WatchedKind, plan: Plan, claims: Iterable[str], rank: int) -> tuple[Part, ...]:
-    """The object, then its parts on the way to the member of that rank. Labelled pods have none."""
+    """Return the object, then its parts on the way to the member of that rank. Labelled pods have none."""
     if kind.virtual:
         return ()
     member = plan.member(rank)

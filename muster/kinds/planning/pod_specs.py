@@ -9,7 +9,7 @@ from muster.state.vocabulary.pod_spec import PodSpec, Toleration, Volume
 DEFAULT_GRACE = 30
 """Seconds from SIGTERM to SIGKILL (the default of core/v1 PodSpec.terminationGracePeriodSeconds)."""
 TENSORBOARD_PATH = "/tensorboard"
-"""Where TensorBoard's claim is mounted."""
+"""Mount path of TensorBoard's claim."""
 
 GPU = "nvidia.com/gpu"
 GPU_PRODUCT = "nvidia.com/gpu.product"
@@ -22,7 +22,7 @@ RDMA = "rdma/"
 
 
 def pod_spec_of(spec: ExperimentSpec, resources: Resources) -> PodSpec:
-    """One member's pod. Memory is requested and limited alike, because it cannot be taken back."""
+    """Return one member's pod. Memory is requested and limited alike, because it cannot be taken back."""
     devices: dict[str, str] = {}
     selector = dict(resources.extra_selectors)
     accelerators = resources.accelerators

@@ -27,13 +27,13 @@ MOST_CONDITIONS: Final = 256
 
 
 def with_record(status: Mapping[str, Any], record: Record) -> dict[str, Any]:
-    """The kind's own status with the record in it."""
+    """Return the kind's own status with the record in it."""
     own = [each for each in status.get("conditions") or () if each.get("type") != TYPE]
     return {**status, "conditions": [to_condition(record), *own]}
 
 
 def to_condition(record: Record) -> dict[str, Any]:
-    """The condition that holds this record."""
+    """Return the condition that holds this record."""
     return {
         "type": TYPE,
         "status": "True",
@@ -44,7 +44,7 @@ def to_condition(record: Record) -> dict[str, Any]:
 
 
 def from_object(status: object) -> Record | None:
-    """The record in the status of an object of another kind, None where it has none. Raises ``StatusError``."""
+    """Return the record in the status of an object of another kind, None where it has none. Raises ``StatusError``."""
     message = _found(status)
     if message is None:
         return None
@@ -58,7 +58,7 @@ def from_object(status: object) -> Record | None:
 
 
 def without_record(status: object) -> dict[str, Any]:
-    """The kind's own status as it was persisted, without what is not a condition.
+    """Return the kind's own status as it was persisted, without what is not a condition.
 
     An empty list of conditions is left out: a kind's own controller writes none, and a status that differs is written.
     """

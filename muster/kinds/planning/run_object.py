@@ -17,7 +17,7 @@ from muster.state.vocabulary.plan_parts import Lifecycle
 
 S = TypeVar("S", bound=Stored)
 Found = tuple[Loc, str, str]
-"""Where something is wrong, what, and what to do."""
+"""A problem: its place, the error, and the next step."""
 MAX_NAME: Final = 63
 
 
@@ -40,7 +40,7 @@ class RunObject(Generic[S]):
     def read(
         cls, obj: Mapping[str, Any], checks: Callable[[Self], Iterable[Found]], *, file: str, node: Node | None
     ) -> Self:
-        """The decoded object. Raises ``SpecError``, and nothing else, with what the model or ``checks`` find.
+        """Return the decoded object. Raises ``SpecError``, and nothing else, with what the model or ``checks`` find.
 
         ``node`` is the tree of the document that it was read from, for lines and columns; None without a text.
         """
@@ -68,7 +68,7 @@ class RunObject(Generic[S]):
         return made
 
     def lifecycle(self, *, suspend: bool, ttl: int | None, keep_ended: bool = True) -> Lifecycle:
-        """What the object asks for besides running."""
+        """Return the lifecycle that the object asks for."""
         return Lifecycle(
             suspend=suspend,
             ttl=None if ttl is None else float(ttl),
@@ -80,14 +80,14 @@ class RunObject(Generic[S]):
 
 
 def too_long(loc: Loc, longest: str, named: str) -> tuple[Found, ...]:
-    """A problem if the longest pod name, ``longest``, is longer than Kubernetes allows; ``named`` says what to cut."""
+    """Return a problem if the longest pod name, ``longest``, is too long for Kubernetes; ``named`` is what to cut."""
     over = len(longest) - MAX_NAME
     text = f"the longest pod name, {longest}, has {len(longest)} characters, Kubernetes allows {MAX_NAME}"
     return ((loc, text, f"cut {over} character{'s' if over > 1 else ''} from the name{named}"),) if over > 0 else ()
 
 
 def digest(value: object) -> str:
-    """A short digest of what may not be edited while an object runs."""
+    """Return a short digest of what may not be edited while an object runs."""
     return sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:4]
 
 

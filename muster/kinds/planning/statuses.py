@@ -1,4 +1,4 @@
-"""What is read of any watched object: a part of its spec, and its conditions, whatever else they hold."""
+"""Reads what any watched object has: a part of its spec, and its conditions, whatever else they hold."""
 
 from collections.abc import Mapping
 from typing import Any, TypeVar
@@ -11,7 +11,7 @@ from muster.kinds.declaration.plan_error import PlanError
 from muster.state.view.own.own_state import OwnState, Said
 
 MAX_MESSAGE = 512
-"""Characters of what another controller says that are kept."""
+"""Characters of another controller's message that are kept."""
 MOST_CONDITIONS = 64
 """Conditions that are looked at; the kinds here have fewer than eight."""
 S = TypeVar("S", bound=msgspec.Struct)
@@ -28,7 +28,7 @@ class OwnCondition(msgspec.Struct, frozen=True):
 
 
 def read(obj: Mapping[str, Any], shape: type[S]) -> S:
-    """That part of the spec. Raises ``PlanError``; unknown fields are left out."""
+    """Return that part of the spec. Raises ``PlanError``; unknown fields are left out."""
     try:
         return msgspec.convert(obj.get("spec") or {}, shape)
     except msgspec.ValidationError as error:
@@ -36,7 +36,7 @@ def read(obj: Mapping[str, Any], shape: type[S]) -> S:
 
 
 def condition_of(obj: Mapping[str, Any], kind: str) -> OwnCondition | None:
-    """The condition of that type, if it is True."""
+    """Return the condition of that type, if it is True."""
     status = obj.get("status")
     found = status.get("conditions") if isinstance(status, Mapping) else None
     for each in found[:MOST_CONDITIONS] if isinstance(found, list) else ():
@@ -47,7 +47,7 @@ def condition_of(obj: Mapping[str, Any], kind: str) -> OwnCondition | None:
 
 
 def verdict_of(obj: Mapping[str, Any], state: OwnState, said: Mapping[str, Said]) -> OwnState | None:
-    """``state`` with the first of these conditions that is True, by its type; None where none is.
+    """Return ``state`` with the first of these conditions that is True, by its type; None where none is.
 
     The object has ended when that condition became true.
     """
@@ -60,7 +60,7 @@ def verdict_of(obj: Mapping[str, Any], state: OwnState, said: Mapping[str, Said]
 
 
 def started_of(obj: Mapping[str, Any]) -> float | None:
-    """``status.startTime``, else the last resumption, else the creation; None where none is known."""
+    """Return ``status.startTime``, else the last resumption, else the creation; None where none is known."""
     status, metadata = obj.get("status"), obj.get("metadata")
     times = [status.get("startTime") if isinstance(status, Mapping) else None]
     conditions = status.get("conditions") if isinstance(status, Mapping) else None
@@ -72,7 +72,7 @@ def started_of(obj: Mapping[str, Any]) -> float | None:
 
 
 def number_of(obj: Mapping[str, Any], name: str) -> int:
-    """A counter in the status; 0 where there is none."""
+    """Return a counter in the status; 0 where there is none."""
     status = obj.get("status")
     found = status.get(name) if isinstance(status, Mapping) else None
     return found if type(found) is int and found >= 0 else 0

@@ -46,11 +46,11 @@ FRAMEWORKS: Final[Mapping[str, tuple[ProbeKind, int]]] = {
     "kuberay": (ProbeKind.NONE, 0),
     "none": (ProbeKind.NONE, 0),
 }
-"""By operator: the probe and the port that it has where no annotation says otherwise."""
+"""Probe and port of each operator if no annotation states others."""
 PROBES: Final = (ProbeKind.JAX, ProbeKind.TORCH, ProbeKind.TCP, ProbeKind.HTTP, ProbeKind.GRPC, ProbeKind.NONE)
 LONGEST_PATH: Final = 200
 _PATH: Final = re.compile(r"/[A-Za-z0-9._~!$&'()*+,;=:@%/?-]*\Z")
-"""What a URL may hold after its host, without a fragment (RFC 3986)."""
+"""Characters that a URL may have after its host, without a fragment (RFC 3986)."""
 MOST_FINALIZERS: Final = 16
 """Finalizers that are looked at."""
 MAX_PORT: Final = 65_535
@@ -60,7 +60,7 @@ MOST: Final = 100_000
 
 @dataclass(frozen=True, slots=True)
 class Framework:
-    """What runs in the pods: ``operator`` is its name, ``port`` that of the coordinator (0: it has none)."""
+    """The framework of the pods: ``operator`` is its name, ``port`` that of the coordinator (0: it has none)."""
 
     operator: str = "none"
     probe: ProbeKind = ProbeKind.NONE
@@ -68,25 +68,25 @@ class Framework:
     path: str = ""
 
     def of_members(self, size: int) -> "Framework":
-        """The same for a run of that size: a single member waits for no other, and only a stated probe asks it."""
+        """Return the framework for that size: a single member waits for no other, and only a stated probe asks it."""
         return self if size > 1 or self.probe.stated else replace(self, probe=ProbeKind.NONE)
 
     @property
     def coordinator(self) -> Coordinator | None:
-        """Rank 0, at which the others meet; None where there is none to be asked."""
+        """Return rank 0, at which the others meet; None if there is none to be asked."""
         if not self.port:
             return None
         return Coordinator(0, self.port, self.probe, path=self.path, may_close=self.probe is ProbeKind.TORCH)
 
 
 def metadata_of(obj: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The metadata of an object."""
+    """Return the metadata of an object."""
     found = obj.get("metadata")
     return found if isinstance(found, Mapping) else {}
 
 
 def annotations_of(obj: Mapping[str, Any]) -> Mapping[str, str]:
-    """The annotations of an object that are texts."""
+    """Return the annotations of an object that are texts."""
     found = metadata_of(obj).get("annotations")
     if not isinstance(found, Mapping):
         return {}
@@ -94,7 +94,7 @@ def annotations_of(obj: Mapping[str, Any]) -> Mapping[str, str]:
 
 
 def framework_of(obj: Mapping[str, Any], default: Framework) -> Framework:
-    """What the annotations say runs in the pods, else ``default``. Raises ``PlanError``."""
+    """Return the framework that the annotations name, else ``default``. Raises ``PlanError``."""
     asked = annotations_of(obj)
     found = default
     if (name := asked.get(OPERATOR)) is not None:
@@ -125,7 +125,7 @@ def _path(probe: ProbeKind, text: str) -> str:
 
 
 def whole(name: str, text: str, least: int, most: int) -> int:
-    """The whole number in an annotation. Raises ``PlanError``."""
+    """Return the whole number in an annotation. Raises ``PlanError``."""
     number = int(text) if text.isascii() and text.isdigit() and len(text) < 10 else -1
     if not least <= number <= most:
         raise PlanError(f"annotation {name}: {word(text)!r} is not a whole number from {least} to {most}")
@@ -133,7 +133,7 @@ def whole(name: str, text: str, least: int, most: int) -> int:
 
 
 def clocks_of(obj: Mapping[str, Any]) -> tuple[ClockRule, ...]:
-    """The deadlines that the annotations ask for. Raises ``PlanError``."""
+    """Return the deadlines that the annotations ask for. Raises ``PlanError``."""
     asked = annotations_of(obj)
     action = asked.get(ON_DEADLINE)
     if action not in (None, "suspend", "delete"):
@@ -166,7 +166,7 @@ def watched_plan(
     notice: str = "",
     submits_as: str = "",
 ) -> Plan:
-    """The plan of a watched object. Without a ``coordinator`` rank 0 is it, if the framework has one.
+    """Return the plan of a watched object. Without a ``coordinator`` rank 0 is it, if the framework has one.
 
     Raises ``PlanError``.
     """

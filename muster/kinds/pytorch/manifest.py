@@ -1,4 +1,4 @@
-"""What a manifest may say for the operator ``pytorch``."""
+"""Fields of a manifest for the operator ``pytorch``."""
 
 from typing import TYPE_CHECKING, Final
 

@@ -9,7 +9,7 @@ and sets WORLD_SIZE, RANK and LOCAL_RANK of each by itself. Kubeflow's PyTorchJo
 When a peer is lost, a process ends by SIGABRT where NCCL's watchdog ends it (pytorch
 torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp), or by an exception that quotes gloo or NCCL's ncclRemoteError. Where
 one does not come, the store gives up (``DistStoreError``, ``DistNetworkError``, "store based barrier"; torch/csrc/
-distributed/c10d/TCPStore.cpp) or torchrun's rendezvous does. The collectives cannot go on without a member, so the
+distributed/c10d/TCPStore.cpp) or torchrun's rendezvous does. The collectives cannot continue without a member, so the
 survivors of a broken gang get a short grace.
 """
 
@@ -23,7 +23,7 @@ COORDINATOR_RANK = 0
 SIGABRT_EXIT = 134
 """128 + SIGABRT, the exit code of an aborted process."""
 MISMATCH = r"collective mismatch|op\.preamble\.length"
-"""What gloo quotes where a peer has sent what another collective sends: the process is wrong, or its peer, and not lost
+"""Error of gloo if a peer has sent data of another collective: the process is wrong, or its peer, and not lost
 (gloo/transport/tcp/pair.cc)."""
 SURVIVOR_TEXT = (
     rf"(?is)\A(?!.*(?:{MISMATCH}))(?=.*(?:"
@@ -51,7 +51,7 @@ def _env(group: Group, groups: tuple[Group, ...]) -> tuple[Env, ...]:
 
 
 def _coordinator(groups: tuple[Group, ...]) -> Coordinator | None:
-    """A single pod waits for no other, and need not open the port at all.
+    """Return rank 0. A single pod waits for no other, and need not open the port at all.
 
     The store's port may close before the program ends: ``destroy_process_group`` closes it.
     """

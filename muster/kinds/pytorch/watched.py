@@ -1,8 +1,8 @@
 """PyTorchJobs that Kubeflow's training operator runs (kubeflow.org/v1, v1.9.4: pkg/controller.v1/pytorch).
 
 Where there is a Master, it is rank 0, and worker N is rank N + 1 (envvar.go): it opens the store at which all meet. A
-job without one has no address of a store in its environment. An elastic one meets where ``torchrun`` says, and any
-number of its workers may be enough. So only a Master is asked who has arrived.
+job without one has no address of a store in its environment. An elastic one meets at the rendezvous of ``torchrun``,
+and any number of its workers may be enough. So only a Master is asked who has arrived.
 """
 
 from collections.abc import Mapping
@@ -35,7 +35,7 @@ PORT_NAME: Final = "pytorchjob-port"
 
 
 def plan_of(obj: Mapping[str, Any]) -> Plan:
-    """The plan of a PyTorchJob. Raises ``PlanError``."""
+    """Return the plan of a PyTorchJob. Raises ``PlanError``."""
     replicas = replicas_of(obj, FIELD, (MASTER, WORKER))
     if not replicas:
         raise PlanError(f"spec.{FIELD}: neither Master nor Worker")

@@ -56,7 +56,7 @@ def raycluster(draft: Draft, source: Fields) -> None:
 
 
 def _cluster(draft: Draft, spec: Fields, command: str) -> None:
-    """The head and the worker groups."""
+    """Convert the head and the worker groups."""
     head = spec.fields("headGroupSpec")
     first = _group(draft, head)
     head.lose("enableIngress", "not carried over: Muster makes no Ingress")
@@ -109,13 +109,13 @@ def _group(draft: Draft, group: Fields) -> Pod:
 
 
 def _shutdown_command(hooks: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
-    """One shutdownCommand that runs in each node what its own preStop hook ran; the submitter has none."""
+    """Return one shutdownCommand that runs in each node what its own preStop hook ran; the submitter has none."""
     lines = [f"{shlex.quote(name)}) exec {shlex.join(hook)};;" for name, hook in hooks.items() if hook]
     return ("/bin/sh", "-c", "\n".join([f'case "${RAY_NODE_TYPE}" in', *lines, "esac"])) if lines else ()
 
 
 def _size(group: Fields) -> int:
-    """Workers of the group: with several hosts each, as many as there are hosts."""
+    """Return the number of workers: with several hosts each, that of the hosts."""
     replicas, hosts = group.number("replicas", 0), group.number("numOfHosts", 1)
     least, most = group.value("minReplicas", int, replicas), group.value("maxReplicas", int, replicas)
     if least != replicas or most != replicas:
@@ -124,13 +124,13 @@ def _size(group: Fields) -> int:
 
 
 def _parameters(group: Fields) -> dict[str, Any]:
-    """rayStartParams; a number or a truth value is written as the text that KubeRay would have refused."""
+    """Return rayStartParams; a number or a truth value is written as the text that KubeRay would have refused."""
     found = group.value("rayStartParams", dict, {})
     return {"rayStartParams": found} if found else {}
 
 
 def _life(draft: Draft, spec: Fields) -> None:
-    """Restarts, deadlines, end."""
+    """Carry restarts, deadlines and end."""
     draft.spec["restartPolicy"] = {"backoffLimit": spec.number("backoffLimit", 0)}
     deadline_of(draft, spec, "attempt")
     if deadline := spec.value("preRunningDeadlineSeconds", int):
@@ -154,7 +154,7 @@ def _life(draft: Draft, spec: Fields) -> None:
 
 
 def _runtime_environment(draft: Draft, spec: Fields) -> None:
-    """The runtime environment as a variable, which Muster's submitter hands to Ray."""
+    """Carry the runtime environment as a variable, which Muster's submitter hands to Ray."""
     text = spec.text("runtimeEnvYAML")
     if not text:
         return

@@ -1,4 +1,4 @@
-"""What a manifest may say for the operator ``kuberay``."""
+"""Fields of a manifest for the operator ``kuberay``."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
@@ -20,7 +20,7 @@ def _types() -> "type[BaseModel]":
 
 
 def _program(count: int, resources: Resources) -> Mapping[str, Any]:
-    """A head, at which the program runs, and one Ray worker fewer than there are nodes."""
+    """Return a head, at which the program runs, and one Ray worker fewer than there are nodes."""
     workers = [{"name": "worker", "count": count - 1, "resources": resources}]
     return {"Head": {"resources": resources}, "Workers": workers if count > 1 else []}
 

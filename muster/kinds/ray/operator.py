@@ -1,12 +1,12 @@
 """Operator ``kuberay``: a Ray head, groups of Ray workers, and a submitter that runs the command as a Ray job.
 
-- The workers are created when the head is in its own list of nodes: a worker that starts before ends with an error.
-  The submitter is created when all of them have joined. KubeRay has init containers wait instead, which hold their
-  resources meanwhile and say nothing.
+- The workers are created when the head is in its own list of nodes: a worker that starts before ends with an error. The
+  submitter is created when all of them have joined. KubeRay has init containers wait instead, which hold their
+  resources meanwhile and report nothing.
 - The experiment succeeds with its submitter; head and workers never end by themselves.
 - The head is the coordinator: its GCS holds the jobs and the actors in memory, so without it the epoch is over.
-- A lost worker is run again alone, as by KubeRay: Ray gives its tasks and actors to the nodes that there are. So is a
-  submitter that the platform takes away, because the job goes on without it; a job that fails restarts the gang.
+- A lost worker is run again alone, as by KubeRay: Ray gives its tasks and actors to the nodes that exist. So is a
+  submitter that the platform takes away, because the job continues without it; a job that fails restarts the gang.
 
 Variables are KubeRay's (its ray-operator/controllers/ray/common/pod.go) and AIchor's (its KubeRay page). Ray nodes end
 with exit code 1 on SIGTERM (``ray start --block``, measured), and need no grace when the cluster is broken. A node or a
@@ -47,9 +47,9 @@ START_TEXT = r"No node info found for head node|current node timed out during st
 """Last words of a node that has not started: its head was in no list of nodes, or its own agent took more than 15 s,
 or it was in no list itself after 30 s. Ray gives no way to raise these two (ray: python/ray/_private/node.py)."""
 FREE_STARTS = 20
-"""How often members of one group may fail to start at no cost. A busy machine needs some, and a broken one ends."""
+"""Starts of members of one group that may fail at no cost. A busy machine needs some, and a broken one ends."""
 TEMP_DIR = "/tmp/ray"  # noqa: S108 - a directory of the container
-"""Where Ray keeps its sessions unless ``temp-dir`` says otherwise."""
+"""Directory of Ray's sessions unless ``temp-dir`` names another."""
 FAILURES = (
     FailureRule(FailureAction.RESTART_GANG, name="head-disrupted", disruption=True, groups=(HEAD,), counted=False),
     FailureRule(
@@ -90,7 +90,7 @@ def _finish(experiment: Experiment, plan: Plan) -> Plan:
 
 
 def _ray_node(experiment: Experiment, ports: Ports, asked: Asked, group: Group) -> Group:
-    """A group whose members run ``ray start``."""
+    """Return a group whose members run ``ray start``."""
     head = asked.name == HEAD
     argv = ray_start(asked, f"$(FQ_RAY_IP):{ports.gcs}")
     return replace(
@@ -135,7 +135,7 @@ def _submitter(experiment: Experiment, ports: Ports, groups: tuple[Group, ...]) 
 
 
 def _cluster(name: str, namespace: str, node_type: str, ports: Ports) -> Iterable[Env]:
-    """What every member knows of the cluster; variables that refer to others come after them."""
+    """Yield the variables of the cluster for every member; variables that refer to others come after them."""
     yield Env("FQ_RAY_IP", Source.COORDINATOR_HOST)
     yield Env("RAY_IP", Source.COORDINATOR_HOST)
     yield Env("RAY_PORT", Source.LITERAL, str(ports.gcs))
@@ -146,13 +146,13 @@ def _cluster(name: str, namespace: str, node_type: str, ports: Ports) -> Iterabl
 
 
 def _of_node(*, head: bool, argv: Sequence[str], ports: Ports) -> Iterable[Env]:
-    """What a member knows that runs ``ray start``."""
+    """Yield the variables of a member that runs ``ray start``."""
     yield Env("RAY_ADDRESS", Source.LITERAL, f"{'127.0.0.1' if head else '$(FQ_RAY_IP)'}:{ports.gcs}")
     yield Env("KUBERAY_GEN_RAY_START_CMD", Source.LITERAL, shlex.join(argv))
 
 
 def _of_submitter(ports: Ports) -> Iterable[Env]:
-    """What the member knows that hands in the job."""
+    """Yield the variables of the member that submits the job."""
     yield Env("RAY_DASHBOARD_ADDRESS", Source.LITERAL, f"$(FQ_RAY_IP):{ports.dashboard}")
     yield Env("RAY_JOB_SUBMISSION_ID", Source.LITERAL, "$(MUSTER_EXPERIMENT)-$(MUSTER_EPOCH)")
 
@@ -163,13 +163,13 @@ def _finished_env() -> tuple[Env, ...]:
 
 
 def _shared_memory(asked: Asked, pod: PodSpec) -> int:
-    """Ray keeps its objects in /dev/shm, where a container has 64 MiB unless it asks for more."""
+    """Return the bytes of /dev/shm for Ray's objects: a container has 64 MiB there unless it asks for more."""
     elsewhere = "plasma-directory" in dict(asked.ray_start_params)
     return pod.shm_bytes or (0 if elsewhere else memory_of(asked))
 
 
 def _own_directory(asked: Asked, group: Group) -> str:
-    """Ray's directory of sockets, logs and spilled objects, unless the author has given it another or a volume.
+    """Return Ray's directory of sockets, logs and spilled objects; empty if the author gave it another or a volume.
 
     Nodes that share it, as on one machine, take each other's sockets. KubeRay leaves it in the container's file system.
     """
@@ -201,7 +201,7 @@ def _coordinator(asked: tuple[Asked, ...]) -> Coordinator:
 
 
 def _token(template: Mapping[str, Any]) -> str:
-    """The token with which Ray is started (RAY_AUTH_TOKEN), where the template says it and does not refer to a Secret.
+    """Return Ray's token (RAY_AUTH_TOKEN) if the template has its value and does not refer to a Secret.
 
     Muster has no right to read Secrets; without the token the probe learns that the head serves, and no more.
     """
@@ -210,7 +210,7 @@ def _token(template: Mapping[str, Any]) -> str:
 
 
 def _main(template: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What a checked template says of the member's own container."""
+    """Return the member's own container in a checked template."""
     containers: Iterable[Mapping[str, Any]] = template.get("spec", {}).get("containers", ())
     return next((each for each in containers if each.get("name") == CONTAINER), {})
 

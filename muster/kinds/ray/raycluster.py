@@ -1,4 +1,4 @@
-"""RayClusters that KubeRay runs: what is expected of them, and what their own controller says.
+"""RayClusters that KubeRay runs: their plan, and the state that their controller reports.
 
 Fields: KubeRay feeaf72, ray-operator/apis/ray/v1 (raycluster_types.go, rayjob_types.go). The API server has checked
 them by KubeRay's schema; fields that are not read here are skipped.
@@ -57,7 +57,7 @@ class RayGroup(msgspec.Struct, frozen=True):
 
     @property
     def wanted_replicas(self) -> int:
-        """How many replicas KubeRay makes now (utils.go, GetWorkerGroupDesiredReplicas)."""
+        """Return the number of replicas that KubeRay makes now (utils.go, GetWorkerGroupDesiredReplicas)."""
         if self.suspend:
             return 0
         least, most = self.minReplicas or 0, self.maxReplicas
@@ -66,12 +66,12 @@ class RayGroup(msgspec.Struct, frozen=True):
 
     @property
     def hosts(self) -> int:
-        """Pods of one replica."""
+        """Return pods of one replica."""
         return max(1, self.numOfHosts or 1)
 
 
 class AuthOptions(msgspec.Struct, frozen=True):
-    """How Ray checks who asks it."""
+    """Options for Ray's check of its clients."""
 
     mode: str | None = None
 
@@ -87,7 +87,7 @@ class RayClusterSpec(msgspec.Struct, frozen=True):
 
 
 def place_of(pod: PodFacts) -> Place | None:
-    """The place of a pod with the label of a RayCluster."""
+    """Return the place of a pod with the label of a RayCluster."""
     labels = pod.labels
     cluster, group = labels.get(CLUSTER_LABEL), labels.get(GROUP_LABEL)
     if not cluster or not group:
@@ -103,7 +103,7 @@ def place_of(pod: PodFacts) -> Place | None:
 
 
 def plan_of(obj: Mapping[str, Any]) -> Plan:
-    """The plan of a RayCluster. Raises ``PlanError``."""
+    """Return the plan of a RayCluster. Raises ``PlanError``."""
     spec = read(obj, RayClusterSpec)
     return watched_plan(
         obj,
@@ -117,7 +117,7 @@ def plan_of(obj: Mapping[str, Any]) -> Plan:
 
 
 def own_state(obj: Mapping[str, Any]) -> OwnState:
-    """What the conditions of a RayCluster say. It never ends by itself."""
+    """Return the state that the conditions of a RayCluster show. A RayCluster never ends by itself."""
     spec, at = obj.get("spec"), started_of(obj)
     if isinstance(spec, Mapping) and spec.get("suspend") is True:
         return OwnState(Said.SUSPENDED, "Suspended", "suspended by spec.suspend of the RayCluster", started_at=at)
@@ -129,7 +129,7 @@ def own_state(obj: Mapping[str, Any]) -> OwnState:
 
 
 def groups_of(spec: RayClusterSpec) -> Iterator[Group]:
-    """The groups of a cluster: the head, then the workers in their order."""
+    """Yield the groups of a cluster: the head, then the workers in their order."""
     yield Group(HEAD_GROUP, 1, 1, PodSpec(), 0, role=Role.HEAD)
     first = 1
     for asked in spec.workerGroupSpecs or ():
@@ -141,7 +141,7 @@ def groups_of(spec: RayClusterSpec) -> Iterator[Group]:
 
 
 def coordinator_of(spec: RayClusterSpec) -> Coordinator:
-    """The head. Without a dashboard it cannot be asked, and its members have arrived when their pods are ready."""
+    """Return the head. Without a dashboard it cannot be asked: its members have arrived when their pods are ready."""
     head = spec.headGroupSpec
     params = head.rayStartParams or {}
     dumb = params.get("include-dashboard", "").strip("'\"").lower() == "false"
@@ -160,7 +160,7 @@ def coordinator_of(spec: RayClusterSpec) -> Coordinator:
 
 
 def autoscaled(spec: RayClusterSpec) -> str:
-    """What is expected where an autoscaler decides it; empty where none does."""
+    """Return the expected replicas if an autoscaler decides them; empty if none does."""
     if not spec.enableInTreeAutoscaling:
         return ""
     groups = (
@@ -176,7 +176,7 @@ def _port(params: Mapping[str, str], name: str, default: int) -> int:
 
 
 def _token(spec: RayClusterSpec, head: RayGroup) -> str:
-    """The token where the template of the head holds it. KubeRay keeps it in a Secret, which Muster does not read."""
+    """Return the token, if the head's template holds it. KubeRay keeps it in a Secret, which Muster does not read."""
     pod = (head.template or {}).get("spec")
     containers = pod.get("containers") if isinstance(pod, Mapping) else None
     main = containers[0] if isinstance(containers, list) and containers else {}

@@ -22,7 +22,7 @@ from muster.api.names import RAY_AGENT_PORT, RAY_DASHBOARD_PORT, RAY_METRICS_POR
 from muster.api.values.quantities import parse_quantity
 
 LOGICAL: Final = 100_000
-"""How much each node has of the logical resource with its group's name."""
+"""Amount of the logical resource with its group's name on each node."""
 WORDED: Final = frozenset({"log-color", "include-dashboard", "include-log-monitor"})
 """Flags whose value may be the word true or false."""
 PATIENCE: Final = {
@@ -55,7 +55,7 @@ class Ports:
 
     @classmethod
     def of(cls, head: Group) -> "Ports":
-        """The ports that a head is started with."""
+        """Return the ports that a head is started with."""
         params = dict(head.ray_start_params)
         return cls(
             int(params.get("port", RAY_PORT)),
@@ -65,19 +65,19 @@ class Ports:
 
 
 def ray_start(group: Group, address: str) -> tuple[str, ...]:
-    """The program and the arguments that start a member of the group; ``address`` is the head's for the workers."""
+    """Return the program and arguments that start a member of the group; ``address`` is the head's for the workers."""
     given = {name: _unquoted(value) for name, value in group.ray_start_params}
     flags = {**_defaults(group, address), **given}
     return ("ray", "start", *(flag for name in sorted(flags) if (flag := _flag(name, flags[name]))))
 
 
 def in_shell(argv: tuple[str, ...]) -> tuple[str, ...]:
-    """The same, with the limit of open files and Ray's time-outs raised first."""
+    """Return a shell command that raises the limit of open files and Ray's time-outs, and then runs ``argv``."""
     return ("/bin/sh", "-c", SHELL, "ray", *argv)
 
 
 def memory_of(group: Group) -> int:
-    """Bytes of memory of one member."""
+    """Return bytes of memory of one member."""
     return int(parse_quantity(group.resources.memory_request))
 
 

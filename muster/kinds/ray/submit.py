@@ -4,8 +4,8 @@ It runs in the experiment's image, which has Ray and not Muster, so its text is 
 its argument and is never part of the text. What it relies on is public in Ray since 2.0 (ray.job_submission):
 
 - The job's name is the experiment's and the epoch's. A submitter that takes the place of a lost one finds the job and
-  goes on with its log, from the beginning.
-- A connection for the log that breaks says nothing: the status decides. Ray must answer within ``PATIENCE`` seconds.
+  continues with its log, from the beginning.
+- A broken connection for the log proves nothing: the status decides. Ray must answer within ``PATIENCE`` seconds.
 - ``RAY_JOB_RUNTIME_ENV`` is the runtime environment of the job, as JSON.
 - The exit code is the program's own (128 + the signal where one ended it), and 1 where Ray knows none.
 - SIGTERM ends the submitter and not the job: to end the experiment is to end the head as well.

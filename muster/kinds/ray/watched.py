@@ -1,14 +1,14 @@
 """RayJobs and RayClusters, as Muster watches over them.
 
-What KubeRay's own controller says of a RayJob, and what is expected of it:
+The plan of a RayJob, and the state that KubeRay's controller reports:
 
 - The members are those of the RayCluster that the present attempt has (``status.rayClusterName``, another one after
   each retry and each resumption) and, in K8sJobMode, the submitter's pod. In HTTPMode KubeRay itself hands the program
   over, in SidecarMode a container of the head does. A RayJob with a ``clusterSelector`` borrows a cluster, which is a
   run of its own: only the submitter is its member.
-- The submitter ends well also where the program has failed: success is what Ray and the RayJob say, and no pod's exit.
-- ``jobStatus`` is the last one that KubeRay read. After a deadline it says RUNNING for good.
-- An attempt's failure stands in the status for 0.1 s and is gone when the next attempt begins.
+- The submitter ends well even if the program has failed: success is what Ray and the RayJob report, and no pod's exit.
+- ``jobStatus`` is the last one that KubeRay read. After a deadline it stays RUNNING.
+- An attempt's failure is in the status for 0.1 s and is gone when the next attempt begins.
 
 Traps: tests/watched_runs/kuberay.
 """
@@ -80,7 +80,7 @@ class RayJobStatus(msgspec.Struct, frozen=True):
 
 
 def place_of(pod: PodFacts) -> Place | None:
-    """The place of a submitter's pod. It bears the RayJob's name, and not that of its cluster."""
+    """Return the place of a submitter's pod. It bears the RayJob's name, and not that of its cluster."""
     name = pod.labels.get(ORIGIN_NAME)
     if not name or pod.labels.get(ORIGIN_KIND) != RAYJOB.kind or CLUSTER_LABEL in pod.labels:
         return None
@@ -88,7 +88,7 @@ def place_of(pod: PodFacts) -> Place | None:
 
 
 def plan_of(obj: Mapping[str, Any]) -> Plan:
-    """The plan of a RayJob. Raises ``PlanError``."""
+    """Return the plan of a RayJob. Raises ``PlanError``."""
     spec, status = read(obj, RayJobSpec), _status(obj)
     cluster = spec.rayClusterSpec
     groups = list(groups_of(cluster)) if cluster else []
@@ -108,7 +108,7 @@ def plan_of(obj: Mapping[str, Any]) -> Plan:
 
 
 def claims(obj: Mapping[str, Any]) -> tuple[Claim, ...]:
-    """The pods of the present attempt's cluster, and the submitter."""
+    """Return the pods of the present attempt's cluster, and the submitter."""
     name = word(str(metadata_of(obj).get("name") or ""))
     own, cluster = Claim(title(RAYJOB.kind, name)), _status(obj).rayClusterName
     spec = obj.get("spec")
@@ -117,7 +117,7 @@ def claims(obj: Mapping[str, Any]) -> tuple[Claim, ...]:
 
 
 def own_state(obj: Mapping[str, Any]) -> OwnState:
-    """What the status of a RayJob says."""
+    """Return the state that the status of a RayJob shows."""
     spec, status = obj.get("spec"), _status(obj)
     state, message = status.jobDeploymentStatus or "", _message(status)
     finished_at = seconds_of(status.endTime or "") or None
@@ -146,12 +146,12 @@ def own_state(obj: Mapping[str, Any]) -> OwnState:
 
 
 def _gates(groups: list[Group]) -> tuple[Gate, ...]:
-    """KubeRay makes the submitter when all pods of the cluster are ready."""
+    """Return the gate of the submitter: KubeRay makes it when all pods of the cluster are ready."""
     return (Gate(GateCondition.ARRIVED), *(Gate(GateCondition.READY, group.name) for group in groups))
 
 
 def _message(status: RayJobStatus) -> str:
-    """The first line of the message: a failed program's log follows it. After a deadline the job's state is added."""
+    """Return the first line of the message, before any log. After a deadline it has the job's state."""
     first = (status.message or "").partition("\n")[0].partition(LOGS_FOLLOW)[0]
     text = clean(printable(first, MAX_MESSAGE), MAX_MESSAGE)
     if status.jobDeploymentStatus == "Failed" and status.jobStatus in ("PENDING", "RUNNING"):
@@ -161,7 +161,7 @@ def _message(status: RayJobStatus) -> str:
 
 
 def _clearing(obj: Mapping[str, Any], cluster: str, finished_at: float | None) -> str:
-    """What becomes of its cluster after the end (rayjob_controller.go). A cluster that it borrows stays."""
+    """Return what becomes of its cluster after the end (rayjob_controller.go). A borrowed cluster stays."""
     try:
         spec = read(obj, RayJobSpec)
     except PlanError:
@@ -182,7 +182,7 @@ def _camel(word_of_ray: str | None) -> str:
 
 
 def _status(obj: Mapping[str, Any]) -> RayJobStatus:
-    """The status; an empty one where it cannot be read."""
+    """Return the status; an empty one where it cannot be read."""
     try:
         return msgspec.convert(obj.get("status") or {}, RayJobStatus)
     except msgspec.ValidationError:

@@ -11,6 +11,6 @@ RUN_KINDS: Final[dict[str, RunKind]] = {each.subject.kind: each for each in decl
 
 
 def runs(plurals: Set[str], kind: str, obj: Mapping[str, Any]) -> bool:
-    """Muster runs that object: its kind is among those of ``plurals``, and it says so."""
+    """Return True if Muster runs that object: its kind is among those of ``plurals``, and the object names Muster."""
     own = RUN_KINDS.get(kind)
     return own is not None and own.subject.plural in plurals and own.ours(obj)

@@ -1,10 +1,10 @@
 """TrainJobs that Kubeflow Trainer runs (trainer.kubeflow.org/v1alpha1, v2.3.0), by a JobSet of the same name.
 
 The TrainJob may leave the number of its nodes to its runtime. With MPI one of them may be the launcher. Initializers
-may fetch a data set or a model first. So the members are the pods of the JobSet, by its replicated jobs. Until it is
-there, they are the nodes that the TrainJob states. The ranks begin with the nodes; those of initializers come last, and
-nothing waits for them at the coordinator. The TrainJob does not count restarts, so the pods say which epoch it is. What
-runs follows from the name of the runtime.
+may fetch a data set or a model first. So the members are the pods of the JobSet, by its replicated jobs. Until it
+exists, they are the nodes that the TrainJob states. The ranks begin with the nodes; those of initializers come last,
+and nothing waits for them at the coordinator. The TrainJob does not count restarts, so the pods show which epoch it is.
+What runs follows from the name of the runtime.
 
 Facts: kubeflow/trainer pkg/constants and pkg/runtime/framework/plugins (jobset, mpi).
 """
@@ -61,7 +61,7 @@ class _TrainJob(msgspec.Struct, frozen=True):
 
 
 def plan_of(obj: Mapping[str, Any]) -> Plan:
-    """The plan of a TrainJob without its JobSet: the nodes that it states, else one. Raises ``PlanError``."""
+    """Return the plan of a TrainJob without its JobSet: the nodes that it states, else one. Raises ``PlanError``."""
     spec = read(obj, _TrainJob)
     nodes = spec.trainer.numNodes if spec.trainer else None
     size = 1 if nodes is None else max(0, nodes)
@@ -81,7 +81,7 @@ def plan_of(obj: Mapping[str, Any]) -> Plan:
 
 
 def joined(alone: Plan, made: Plan) -> Plan:
-    """The plan of a TrainJob with the groups of its JobSet, the nodes first and the initializers last."""
+    """Return the plan of a TrainJob with the groups of its JobSet, the nodes first and the initializers last."""
     before = _initializers(made.groups)
     ordered = sorted(made.groups, key=lambda each: each.name in before)
     plan = replace(alone, groups=tuple(_ranked(ordered, before)), in_order=made.in_order)
@@ -92,7 +92,7 @@ def joined(alone: Plan, made: Plan) -> Plan:
 
 
 def _initializers(groups: tuple[Group, ...]) -> frozenset[str]:
-    """The groups that are to be complete before the nodes begin."""
+    """Return the groups that are to be complete before the nodes begin."""
     named = {each.name: each for each in groups}
     found: set[str] = set()
     waits = [named[GROUP]] if GROUP in named else []
@@ -112,7 +112,7 @@ def _ranked(groups: Iterable[Group], before: frozenset[str]) -> Iterator[Group]:
 
 
 def claims(obj: Mapping[str, Any]) -> tuple[Claim, ...]:
-    """The pods of the JobSet that has its name."""
+    """Return the pods of the JobSet that has its name."""
     return (Claim(title(JOBSET.kind, word(str(metadata_of(obj).get("name") or "")))),)
 
 
@@ -121,7 +121,7 @@ VERDICTS: Final = {"Complete": Said.SUCCEEDED, "Failed": Said.FAILED, "Suspended
 
 
 def own_state(obj: Mapping[str, Any]) -> OwnState:
-    """What the conditions of a TrainJob say, and what its program has reported to Kubeflow's Trainer."""
+    """Return the state that the conditions of a TrainJob show, with its program's report to Kubeflow's Trainer."""
     report, reported = own_report(obj.get("status"))
     state = OwnState(epoch=-1, started_at=started_of(obj), report=report, reported=reported)
     return verdict_of(obj, state, VERDICTS) or state

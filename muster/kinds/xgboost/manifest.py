@@ -1,4 +1,4 @@
-"""What a manifest may say for the operator ``xgboost``."""
+"""Fields of a manifest for the operator ``xgboost``."""
 
 from typing import TYPE_CHECKING, Final
 

@@ -3,10 +3,10 @@
 ``MASTER_ADDR``, ``MASTER_PORT``, ``WORLD_SIZE`` and ``RANK`` are AIchor's (its operators page). ``DMLC_*`` hold the
 same under the names of XGBoost's own communicator arguments, as in Kubeflow's Trainer.
 
-The tracker is not asked who has joined. A connection that says nothing holds up every worker until it ends, one that
-closes hangs the tracker before XGBoost 2.1, and later ones print a warning for it (measured with 1.7.6, 2.0.3, 2.1.4
-and 3.2.0). LightGBM, which runs under this operator too, takes any connection for a machine. So a member has arrived
-when its pod is ready.
+The tracker is not asked who has joined. A silent connection blocks every worker until it ends, one that closes hangs
+the tracker before XGBoost 2.1, and later ones print a warning for it (measured with 1.7.6, 2.0.3, 2.1.4 and 3.2.0).
+LightGBM, which runs under this operator too, takes any connection for a machine. So a member has arrived when its pod
+is ready.
 
 A worker that has lost another, or waits for too long, raises an XGBoostError that quotes its file of the collectives
 (xgboost: src/collective) or names the tracker.
@@ -21,7 +21,7 @@ from muster.state.vocabulary.pod_spec import Env, Source
 COORDINATOR_RANK = 0
 SURVIVOR_TEXT = r"src/collective/|RabitTracker|\[tracker\b"
 RESTART_GRACE = 2
-"""Allreduce cannot go on without a member, so the survivors of a broken gang get a short grace."""
+"""Seconds of grace. Allreduce cannot continue without a member, so the survivors of a broken gang get few."""
 
 
 def _env(_group: Group, groups: tuple[Group, ...]) -> tuple[Env, ...]:

@@ -33,7 +33,7 @@ class ApiError(Exception):
         self.details = details
 
     def status(self) -> Json:
-        """The Status object of this failure."""
+        """Return the Status object of this failure."""
         return {
             "kind": "Status",
             "apiVersion": "v1",
@@ -56,39 +56,39 @@ def _details(qualified: str, name: str) -> Json:
 
 
 def not_found(qualified: str, name: str) -> ApiError:
-    """404 for an object; `qualified` is `plural` or `plural.group`."""
+    """Return 404 for an object; `qualified` is `plural` or `plural.group`."""
     return ApiError(404, "NotFound", f'{qualified} "{name}" not found', _details(qualified, name))
 
 
 def unknown_path() -> ApiError:
-    """404 for a path that no resource serves."""
+    """Return 404 for a path that no resource serves."""
     return ApiError(404, "NotFound", "the server could not find the requested resource")
 
 
 def already_exists(qualified: str, name: str) -> ApiError:
-    """409 for a create of a name that is taken."""
+    """Return 409 for a create of a name that is taken."""
     return ApiError(409, "AlreadyExists", f'{qualified} "{name}" already exists', _details(qualified, name))
 
 
 def conflict(qualified: str, name: str, why: str) -> ApiError:
-    """409 for a write that lost a race or whose precondition does not hold."""
+    """Return 409 for a write that lost a race or whose precondition does not hold."""
     message = f'Operation cannot be fulfilled on {qualified} "{name}": {why}'
     return ApiError(409, "Conflict", message, _details(qualified, name))
 
 
 def modified(qualified: str, name: str) -> ApiError:
-    """409 for a stale resourceVersion."""
+    """Return 409 for a stale resourceVersion."""
     why = "the object has been modified; please apply your changes to the latest version and try again"
     return conflict(qualified, name, why)
 
 
 def bad_request(message: str) -> ApiError:
-    """400 for a request that cannot be understood."""
+    """Return 400 for a request that cannot be understood."""
     return ApiError(400, "BadRequest", message)
 
 
 def forbidden(qualified: str, name: str, why: str, causes: Sequence[Cause] = ()) -> ApiError:
-    """403 for a request that is valid but not allowed."""
+    """Return 403 for a request that is valid but not allowed."""
     details = _details(qualified, name)
     if causes:
         details["causes"] = [{"reason": c.reason, "message": c.message, "field": c.field} for c in causes]
@@ -96,7 +96,7 @@ def forbidden(qualified: str, name: str, why: str, causes: Sequence[Cause] = ())
 
 
 def invalid(kind: str, group: str, name: str, causes: Sequence[Cause]) -> ApiError:
-    """422 for an object with invalid fields; the details name each of them."""
+    """Return 422 for an object with invalid fields; the details name each of them."""
     details: Json = {
         "name": name,
         "kind": kind,
@@ -110,35 +110,35 @@ def invalid(kind: str, group: str, name: str, causes: Sequence[Cause]) -> ApiErr
 
 
 def expired(asked: int, oldest: int) -> ApiError:
-    """410 for a resourceVersion that is older than the kept history."""
+    """Return 410 for a resourceVersion that is older than the kept history."""
     return ApiError(410, "Expired", f"too old resource version: {asked} ({oldest})")
 
 
 def method_not_allowed(method: str) -> ApiError:
-    """405 for a method that the resource does not support."""
+    """Return 405 for a method that the resource does not support."""
     message = f"the server does not allow this method on the requested resource ({method})"
     return ApiError(405, "MethodNotAllowed", message)
 
 
 def unsupported_media(kind: str, supported: Sequence[str]) -> ApiError:
-    """415 for a body whose media type is not supported."""
+    """Return 415 for a body whose media type is not supported."""
     listed = ", ".join(supported)
     message = f"the body of the request was in an unknown format ({kind}) - accepted media types include: {listed}"
     return ApiError(415, "UnsupportedMediaType", message)
 
 
 def required(field: str, what: str = "") -> Cause:
-    """A required field is missing."""
+    """Return the cause of a missing required field."""
     return Cause(field, f"Required value: {what}" if what else "Required value", "FieldValueRequired")
 
 
 def wrong(field: str, value: object, what: str) -> Cause:
-    """The value of a field breaks a rule."""
+    """Return the cause of a value that breaks a rule."""
     shown = f'"{value}"' if isinstance(value, str) else str(value)
     return Cause(field, f"Invalid value: {shown}: {what}", "FieldValueInvalid")
 
 
 def unsupported(field: str, value: object, allowed: Sequence[str]) -> Cause:
-    """The value of a field is not one of the allowed values."""
+    """Return the cause of a value that is not one of the allowed ones."""
     listed = ", ".join(f'"{a}"' for a in allowed)
     return Cause(field, f'Unsupported value: "{value}": supported values: {listed}', "FieldValueNotSupported")

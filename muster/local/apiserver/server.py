@@ -51,7 +51,7 @@ class ApiServer:
         self.pod_commands: PodCommands | None = None
         self.registry = Registry()
         self.failure = ""
-        """Why the objects cannot be stored any more."""
+        """Reason why the objects can no longer be stored."""
         self.failed = asyncio.Event()
         self._database = Database(database, self._fail)
         versions = VersionedStore(self._database, history=history)
@@ -74,7 +74,7 @@ class ApiServer:
 
     @property
     def collector(self) -> asyncio.Task[None] | None:
-        """The garbage collector's task while the server runs. If it fails, `stop` raises its exception."""
+        """Return the garbage collector's task while the server runs. If it fails, `stop` raises its exception."""
         return self._collector
 
     async def start(self, host: str = "127.0.0.1", port: int = 0, *, tls: ssl.SSLContext | None = None) -> str:

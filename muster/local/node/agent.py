@@ -61,7 +61,7 @@ sys.exit(1)
 
 
 async def forwarding_refusal(launcher: Launcher, network: PodNetwork) -> str | None:
-    """Why pods in network namespaces cannot connect to each other; None if they can. Raises SandboxError."""
+    """Return why pods in network namespaces cannot connect to each other, None if they can. Raises SandboxError."""
     if not _filtered():
         return None
     sandboxes: list[Sandbox] = []
@@ -104,7 +104,7 @@ START_SECONDS = 60.0
 
 
 class AgentError(Exception):
-    """The agent cannot start. The message says why and what to do."""
+    """The agent cannot start. The message has the reason and the next step."""
 
 
 class NodeAgent:
@@ -151,7 +151,7 @@ class NodeAgent:
 
     @property
     def host_address(self) -> str:
-        """The address that this machine has for pods. Raises AgentError before the start."""
+        """Return the address that this machine has for pods. Raises AgentError before the start."""
         if self._node is None:
             raise AgentError("the node agent has not started")
         return self._node.network.host_address
@@ -272,7 +272,7 @@ class NodeAgent:
         self._log.info("local node ready", node=self.name, isolation=str(choice), address=network.host_address)
 
     async def _set_up_isolation(self) -> tuple[Choice, PodNetwork, Launcher]:
-        """The best isolation that works, with its network and launcher. A requested isolation is not checked."""
+        """Set up the best isolation that works, with its network and launcher. A requested isolation is not checked."""
         choice = self.isolation if self.isolation is not None else await asyncio.to_thread(choose_isolation)
         while True:
             async with AsyncExitStack() as attempt:
@@ -322,5 +322,5 @@ class NodeAgent:
 
 
 def _network_namespace() -> int:
-    """Distinguishes agents of the same name in different network namespaces."""
+    """Return a number that differs for agents of the same name in different network namespaces."""
     return Path("/proc/self/ns/net").stat().st_ino

@@ -61,12 +61,12 @@ class PodContext:
 
     @property
     def home(self) -> Path:
-        """The pod's directory."""
+        """Return the pod's directory."""
         return self.folder / "home"
 
     @property
     def hosts_file(self) -> Path:
-        """The file that the pod sees as /etc/hosts."""
+        """Return the file that the pod sees as /etc/hosts."""
         return self.folder / "etc" / "hosts"
 
     async def pause(self, seconds: float) -> bool:

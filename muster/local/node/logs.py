@@ -18,12 +18,12 @@ BLOCK = 64 * 1024
 MAX_FILE = 32 * 1024 * 1024
 """Bytes of one file; a container has two (a kubelet's default: five of 10 MiB)."""
 MESSAGE_LINES, MESSAGE_BYTES = 80, 2048
-"""How much of a log becomes a termination message (pkg/kubelet/container/runtime.go)."""
+"""Part of a log that becomes a termination message (pkg/kubelet/container/runtime.go)."""
 _RUN = re.compile(r"(\d+)\.log")
 
 
 class NoLogError(FileNotFoundError):
-    """The log does not exist. The message says why."""
+    """The log does not exist. The message has the reason."""
 
 
 class LogWriter:
@@ -34,7 +34,7 @@ class LogWriter:
         self.path = path
         self.closed = False
         self.generation = 0
-        """How often the file was renamed."""
+        """Number of times that the file was renamed."""
         self._clock = clock
         self._file = path.open("ab", buffering=0)
         self._size = self._file.tell()
@@ -186,14 +186,14 @@ class LogStore:
 
 
 def runs(folder: Path) -> list[int]:
-    """The numbers of the runs of a container that have a log, in ascending order."""
+    """Return the numbers of the runs of a container that have a log, in ascending order."""
     if not folder.is_dir():
         return []
     return sorted(int(match.group(1)) for entry in folder.iterdir() if (match := _RUN.fullmatch(entry.name)))
 
 
 def termination_message(path: Path) -> str:
-    """The end of a log, without its timestamps, for ``terminationMessagePolicy: FallbackToLogsOnError``."""
+    """Return the end of a log, without its timestamps, for ``terminationMessagePolicy: FallbackToLogsOnError``."""
     with path.open("rb") as file:
         file.seek(_tail_offset(path, MESSAGE_LINES))
         lines = [line.partition(b" ")[2] for line in file]
@@ -201,7 +201,7 @@ def termination_message(path: Path) -> str:
 
 
 def _tail_offset(path: Path, lines: int) -> int:
-    """The offset at which the last `lines` lines start."""
+    """Return the offset at which the last `lines` lines start."""
     with path.open("rb") as file:
         position = file.seek(0, 2)
         if lines <= 0:

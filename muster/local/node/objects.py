@@ -13,70 +13,70 @@ DEFAULT_GRACE = 30.0
 
 
 def metadata(value: Object) -> Object:
-    """metadata, empty if absent."""
+    """Return metadata, empty if absent."""
     found: Object = value.get("metadata") or {}
     return found
 
 
 def spec(value: Object) -> Object:
-    """spec, empty if absent."""
+    """Return spec, empty if absent."""
     found: Object = value.get("spec") or {}
     return found
 
 
 def status(value: Object) -> Object:
-    """status, empty if absent."""
+    """Return status, empty if absent."""
     found: Object = value.get("status") or {}
     return found
 
 
 def uid(value: Object) -> str:
-    """metadata.uid."""
+    """Return metadata.uid."""
     return str(metadata(value).get("uid", ""))
 
 
 def name(value: Object) -> str:
-    """metadata.name."""
+    """Return metadata.name."""
     return str(metadata(value).get("name", ""))
 
 
 def namespace(value: Object) -> str:
-    """metadata.namespace, `default` if absent."""
+    """Return metadata.namespace, `default` if absent."""
     return str(metadata(value).get("namespace") or "default")
 
 
 def key(value: Object) -> str:
-    """`namespace/name`."""
+    """Return `namespace/name`."""
     return f"{namespace(value)}/{name(value)}"
 
 
 def labels(value: Object) -> Mapping[str, str]:
-    """metadata.labels, empty if absent."""
+    """Return metadata.labels, empty if absent."""
     return metadata(value).get("labels") or {}
 
 
 def node_name(pod: Object) -> str:
-    """spec.nodeName, empty while the pod is not bound."""
+    """Return spec.nodeName, empty while the pod is not bound."""
     return str(spec(pod).get("nodeName") or "")
 
 
 def account(pod: Object) -> str:
-    """The service account of the pod."""
+    """Return the service account of the pod."""
     return str(spec(pod).get("serviceAccountName") or "default")
 
 
 def finished(pod: Object) -> bool:
-    """Whether the pod is Succeeded or Failed."""
+    """Return True if the pod is Succeeded or Failed."""
     return status(pod).get("phase") in {"Succeeded", "Failed"}
 
 
 def hostname(pod: Object) -> str:
-    """The hostname of the pod: spec.hostname or its name, truncated to 63 characters."""
+    """Return the hostname of the pod: spec.hostname or its name, truncated to 63 characters."""
     return str(spec(pod).get("hostname") or name(pod))[:63].rstrip("-.")
 
 
 def grace(pod: Object) -> float:
-    """Seconds between SIGTERM and SIGKILL: those of the deletion, else of the spec, else the default."""
+    """Return seconds between SIGTERM and SIGKILL: those of the deletion, else of the spec, else the default."""
     chosen = metadata(pod).get("deletionGracePeriodSeconds")
     if chosen is None:
         chosen = spec(pod).get("terminationGracePeriodSeconds")
@@ -84,7 +84,7 @@ def grace(pod: Object) -> float:
 
 
 def ready(pod: Object) -> bool:
-    """Whether the condition Ready is True."""
+    """Return True if the condition Ready is True."""
     return any(c.get("type") == "Ready" and c.get("status") == "True" for c in status(pod).get("conditions") or ())
 
 
@@ -95,7 +95,7 @@ LEASES = custom("coordination.k8s.io/v1", "kube-node-lease", "leases")
 
 
 def pod_path(pod: Object, *rest: str) -> str:
-    """The path of a pod, or of one of its subresources."""
+    """Return the path of a pod, or of one of its subresources."""
     return "/".join((core(namespace(pod), "pods", name(pod)), *rest))
 
 
@@ -106,17 +106,17 @@ SECOND = 1_000_000_000
 
 
 def whole_time(nanoseconds: int) -> str:
-    """A metav1.Time: whole seconds."""
+    """Return a metav1.Time: whole seconds."""
     return datetime.fromtimestamp(nanoseconds // SECOND, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def micro_time(nanoseconds: int) -> str:
-    """A metav1.MicroTime, which Leases use."""
+    """Return a metav1.MicroTime, which Leases use."""
     whole, rest = divmod(nanoseconds, SECOND)
     return f"{datetime.fromtimestamp(whole, UTC):%Y-%m-%dT%H:%M:%S}.{rest // 1000:06d}Z"
 
 
 def nano_time(nanoseconds: int) -> str:
-    """The timestamp of a log line. It always has nine digits, so that timestamps sort as text."""
+    """Return the timestamp of a log line. It always has nine digits, so that timestamps sort as text."""
     whole, rest = divmod(nanoseconds, SECOND)
     return f"{datetime.fromtimestamp(whole, UTC):%Y-%m-%dT%H:%M:%S}.{rest:09d}Z"

@@ -26,13 +26,13 @@ DEFAULT_PODS = 250
 
 
 def machine_capacity() -> dict[str, str]:
-    """The CPUs and memory of this machine, and the maximum number of pods."""
+    """Return the CPUs and memory of this machine, and the maximum number of pods."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     return {"cpu": str(os.cpu_count() or 1), "memory": f"{memory // 1024}Ki", "pods": str(DEFAULT_PODS)}
 
 
 def node_labels(name: str) -> dict[str, str]:
-    """The labels that a kubelet gives its node, and ours."""
+    """Return the labels that a kubelet gives its node, and ours."""
     architecture = {"x86_64": "amd64", "aarch64": "arm64"}.get(platform.machine(), platform.machine())
     return {
         "kubernetes.io/hostname": name,

@@ -1,4 +1,4 @@
-"""What a row of the catalogue is: one metric, its type, and the section it is read in."""
+"""A row of the catalogue: one metric, its type, and the section it is read in."""
 
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
@@ -14,14 +14,14 @@ class Type(StrEnum):
 
 
 class Lean(IntEnum):
-    """What of a row a run keeps that has not all of its series (``muster.metrics.profile``)."""
+    """Samples of a row that remain for a run without all of its series (``muster.metrics.profile``)."""
 
     NEVER = 0
     """Nothing where many run."""
     NOT_ZERO = 1
-    """Its samples that are not 0: alerts and rules read those."""
+    """Samples that are not 0: alerts and rules read those."""
     IN_TROUBLE = 2
-    """The same, and its zeros until the run is well again: alerts read what ends."""
+    """Samples that are not 0, and zeros until the run is well again: alerts read the end."""
     ALWAYS = 3
     """All: alerts and rules read its zeros, too."""
 
@@ -45,14 +45,14 @@ class Metric:
 
     @property
     def type(self) -> Type:
-        """What its name and its buckets say (prometheus.io, "Metric and label naming")."""
+        """Return the type that its name and its buckets show (prometheus.io, "Metric and label naming")."""
         if self.buckets:
             return Type.HISTOGRAM
         return next((kind for kind, suffix in _SUFFIX.items() if self.name.endswith(suffix)), Type.GAUGE)
 
     @property
     def family(self) -> str:
-        """The name without the suffix that OpenMetrics reserves for the type."""
+        """Return the name without the suffix that OpenMetrics reserves for the type."""
         return self.name.removesuffix(_SUFFIX.get(self.type, ""))
 
 

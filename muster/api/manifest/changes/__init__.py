@@ -1,1 +1,1 @@
-"""What the command line changes in a manifest before it is read: values (``--set``), sizes and missing objects."""
+"""Changes of the command line to a manifest before it is read: values (``--set``), sizes and missing objects."""

@@ -18,7 +18,7 @@ from muster.api.names import PRIORITY_LABEL, QUEUE_LABEL
 from muster.api.values.quantities import QuantityError, parse_quantity
 
 TYPE_FIELDS: Final = ("accelerators", "extraSelectors", "extraTolerations", "rdma", "shmSizeGB")
-"""Of ``resources`` of a type."""
+"""Fields of ``resources`` of a type."""
 POD_FIELDS: Final = (
     "nodeSelector",
     "affinity",
@@ -30,7 +30,7 @@ POD_FIELDS: Final = (
     "nodeName",
     "resourceClaims",
 )
-"""Of a pod."""
+"""Fields of a pod."""
 _MARKS: Final = frozenset(("cpus", "ramRatio", "memory", *TYPE_FIELDS))
 _GB: Final = 10**9
 _REFERENCES: Final = frozenset(("secretKeyRef", "configMapKeyRef", "secretRef", "configMapRef"))
@@ -39,7 +39,7 @@ _SOURCES: Final = ("secret", "configMap")
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """What one member may ask for."""
+    """Resources that one member may ask for."""
 
     cpus: float
     memory: float
@@ -73,7 +73,7 @@ def _walk(node: Node, loc: Loc, share: Share) -> Iterator[str]:
 
 
 def _type(node: Mapping, loc: Loc, share: Share) -> Iterator[str]:
-    """``resources`` of a type."""
+    """Cut ``resources`` of a type; yield each change."""
     yield from _dropped(node, loc, TYPE_FIELDS)
     given = plain(node)
     cpus, ratio, memory = given.get("cpus", 1), given.get("ramRatio"), given.get("memory")
@@ -94,7 +94,7 @@ def _type(node: Mapping, loc: Loc, share: Share) -> Iterator[str]:
 
 
 def _container(node: Mapping, loc: Loc, share: Share) -> Iterator[str]:
-    """``resources`` of a container: CPU and memory are cut, every other one is a device of a node."""
+    """Cut CPU and memory of a container, drop every other resource, a device of a node; yield each change."""
     yield from _dropped(node, loc, ("claims",))
     for kind in ("requests", "limits"):
         entry = node.entries.get(kind)
@@ -126,7 +126,7 @@ def _dropped(node: Mapping, loc: Loc, keys: Iterator[str] | tuple[str, ...] | li
 
 
 def _shown(value: object) -> str:
-    """A short form of what is dropped."""
+    """Return a short form of what is dropped."""
     if isinstance(value, dict):
         stated = {key: inner for key, inner in value.items() if inner is not None}
         words = [f"{key}: {inner}" for key, inner in stated.items() if not isinstance(inner, dict | list)]
@@ -137,7 +137,7 @@ def _shown(value: object) -> str:
 
 
 def _without_objects(node: Mapping, loc: Loc) -> Iterator[str]:
-    """Objects that only that cluster has are not waited for."""
+    """Leave out, or make optional, objects that only that cluster has; yield each change."""
     if loc == ("metadata", "labels"):
         yield from _left_out(node, loc, QUEUE_LABEL)
         yield from _left_out(node, loc, PRIORITY_LABEL)
@@ -166,7 +166,7 @@ def _optional(node: Mapping, loc: Loc) -> Iterator[str]:
 
 
 def _shown_name(value: object) -> str:
-    """A queue by its name, claims by the folders that they were mounted at."""
+    """Return a queue by its name, claims by the folders that they were mounted at."""
     if isinstance(value, list):
         folders = [str(each.get("mountPoint")) for each in value if isinstance(each, dict)]
         value = f"{', '.join(folders)[:60]} does not exist"

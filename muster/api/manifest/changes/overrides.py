@@ -64,7 +64,7 @@ class _Override:
         self.operator = self._text("spec", "operator")
 
     def write(self, parts: List[str | int], value: Node | None) -> None:
-        """Put the value where the parts lead; None removes what is there."""
+        """Put the value at the place of the parts; None removes the present one."""
         if not isinstance(self.root, Mapping):
             raise _wrong(self.assignment, (), "the manifest is not a mapping")
         first = parts[0]
@@ -89,7 +89,7 @@ class _Override:
                 raise self._wrong(loc, f"it is {quoted(plain(node))} and holds no {quoted(str(part))}")
 
     def _step(self, node: Mapping, loc: Loc, key: str) -> Node:
-        """The value of a key; a mapping where there is none yet."""
+        """Return the value of a key; a mapping where there is none yet."""
         entry = node.entries.get(key)
         if entry is None or (isinstance(entry.node, Scalar) and entry.node.value is None):
             entry = node.entries[key] = Entry(0, 0, Mapping(0, 0))
@@ -98,7 +98,7 @@ class _Override:
         return entry.node
 
     def _key(self, node: Mapping, loc: Loc, part: str | int, *, last: bool) -> str:
-        """The key that a part names. Raises for one that the manifest cannot have."""
+        """Return the key that a part names. Raises for one that the manifest cannot have."""
         if isinstance(part, int):
             raise self._wrong((*loc, part), "it is not a list", f"it has {_list(node.entries)}")
         if part in node.entries:

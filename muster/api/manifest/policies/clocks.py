@@ -20,7 +20,7 @@ class Clock(Shape):
 
     @property
     def after_seconds(self) -> int:
-        """How long the stage may take, in seconds."""
+        """Return the limit of the stage, in seconds."""
         return parse_duration(self.after)
 
 

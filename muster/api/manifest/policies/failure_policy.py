@@ -1,4 +1,4 @@
-"""What follows a failure (``spec.failurePolicy``): rules; the first that matches applies.
+"""Rules for failures (``spec.failurePolicy``): the first that matches applies.
 
 Names and semantics are JobSet's v1alpha2 where it has them (``failurePolicy.rules``); exit codes, groups of single
 members, limits per rule and Ignore are Muster's. Failures that no rule matches are left to the rules of the operator:
@@ -24,7 +24,7 @@ MAX_RULES: Final = 32
 MAX_VALUES: Final = 32
 MAX_PATTERNS: Final = 8
 PARTIAL: Final = ("RestartJob", "RestartMember", "Ignore")
-"""Actions after which the rest of the gang goes on."""
+"""Actions after which the rest of the gang continues."""
 
 
 def _pattern(text: str) -> str:
@@ -72,7 +72,7 @@ class Rule(Shape):
 
 
 class FailurePolicy(Shape):
-    """What follows a failure."""
+    """Rules for failures."""
 
     rules: Annotated[tuple[Rule, ...], listed(MAX_RULES)] = Field(
         (), description="Rules in order: the first that matches applies."
@@ -80,7 +80,7 @@ class FailurePolicy(Shape):
 
 
 def refused_rules(operator: str, policy: FailurePolicy | None, groups: tuple["Group", ...]) -> Iterator[Refused]:
-    """Rules that name no type, have the name of another one, or ask for what the operator's framework cannot do."""
+    """Yield rules that name no type, another one's name, or what the operator's framework cannot do."""
     names = [group.name for group in groups]
     seen = set[str]()
     for number, rule in enumerate(policy.rules if policy else ()):

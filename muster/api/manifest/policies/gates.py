@@ -39,7 +39,7 @@ class SuccessPolicy(Shape):
 
 
 def refused_gates(operator: str, groups: tuple["Group", ...], *, coordinator_first: bool) -> Iterator[Refused]:
-    """Gates that name no other group, or that could never open."""
+    """Yield gates that name no other group, or that could never open."""
     staged = operators()[operator].staged
     names = [group.name for group in groups]
     first = next((group.name for group in groups if group.members), "")
@@ -66,7 +66,7 @@ def refused_gates(operator: str, groups: tuple["Group", ...], *, coordinator_fir
 
 
 def refused_targets(operator: str, policy: SuccessPolicy | None, groups: tuple["Group", ...]) -> Iterator[Refused]:
-    """A success policy for an operator that has its own, and targets that name no group."""
+    """Yield a success policy for an operator that has its own, and targets that name no group."""
     if policy is None:
         return
     if own := operators()[operator].success:
@@ -84,7 +84,7 @@ def _unknown(name: str, names: list[str]) -> tuple[str, str]:
 
 
 def _cycles(awaited: Mapping[str, tuple[str, ...]]) -> Iterator[Refused]:
-    """Each type whose gates lead back to it, unless a cycle through it was named before."""
+    """Yield each type whose gates lead back to it, unless a cycle through it was named before."""
     named: set[str] = set()
     for start in awaited:
         way = _way_back(start, awaited)
@@ -98,7 +98,7 @@ def _cycles(awaited: Mapping[str, tuple[str, ...]]) -> Iterator[Refused]:
 
 
 def _way_back(start: str, awaited: Mapping[str, tuple[str, ...]]) -> tuple[str, ...]:
-    """A way of gates from ``start`` to itself over at least one other type; empty without one."""
+    """Return a way of gates from ``start`` to itself over at least one other type; empty without one."""
     ways: list[tuple[str, ...]] = [(start,)]
     seen = set[str]()
     while ways:

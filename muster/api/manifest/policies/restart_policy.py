@@ -11,7 +11,7 @@ from muster.api.values.fields import Count, Number, Shape, Wait, Wrong, null_is_
 
 
 class Backoff(Shape):
-    """How long Muster waits before a gang restart: initial, then factor times longer each time, up to max."""
+    """Pause before a gang restart: initial, then factor times longer each time, up to max."""
 
     initial: Wait = Field("1s", description="Wait before the first restart; 0s restarts at once.")
     max: Wait = Field("5m", description="Longest wait.")
@@ -31,12 +31,12 @@ class Backoff(Shape):
 
     @property
     def initial_seconds(self) -> int:
-        """The first wait in seconds."""
+        """Return the first wait in seconds."""
         return parse_duration(self.initial)
 
     @property
     def max_seconds(self) -> int:
-        """The longest wait in seconds."""
+        """Return the longest wait in seconds."""
         return parse_duration(self.max)
 
 
@@ -52,7 +52,7 @@ class AvoidNodes(Shape):
 
 
 class RestartPolicy(BackoffLimit):
-    """How often, and how fast, the whole gang is restarted after a failure."""
+    """Limit and pace of the restarts of the whole gang after failures."""
 
     same_failure_limit: Annotated[int, Field(ge=0, le=100)] = Field(
         2,

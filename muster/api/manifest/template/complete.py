@@ -1,7 +1,7 @@
-"""What a pod template is missing once the templates of the experiment and of its types are merged.
+"""Finds missing parts of a pod template once the templates of the experiment and of its types are merged.
 
-An extra container may be written in one of them and changed in the other, so that it has an image and a mount has a
-volume can only be said of the result. Each problem names the place where the container or the mount is written.
+An extra container may be written in one of them and changed in the other, so only the result shows if it has an image,
+and if a mount has a volume. Each problem names the place where the container or the mount is written.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -18,7 +18,7 @@ _LISTS: Final = ("containers", "initContainers")
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A template where it stands in the spec, and the merged templates that it becomes a part of."""
+    """A template at its place in the spec, and the merged templates that it becomes a part of."""
 
     loc: Loc
     template: Mapping[str, Any]
@@ -26,7 +26,7 @@ class Written:
 
 
 def missing(written: Iterable[Written]) -> list[Refused]:
-    """Everything that is missing, in the order of the templates."""
+    """Return everything that is missing, in the order of the templates."""
     return [found for each in written for kind in _LISTS for found in _of_list(each, kind)]
 
 

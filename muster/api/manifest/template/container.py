@@ -130,7 +130,7 @@ _Other = Annotated[dict[Annotated[LabelKey, AfterValidator(_not_stated)], _Quant
 
 
 class MainResources(Shape):
-    """core/v1 ResourceRequirements of the member's own container: what ``resources`` of the type cannot say."""
+    """core/v1 ResourceRequirements of the member's own container, beyond ``resources`` of the type."""
 
     requests: _Other = Field({})
     limits: _Other = Field({})
@@ -148,7 +148,7 @@ class MainLifecycle(Shape):
 
 
 class _Container(Shape):
-    """What every container of a template may have."""
+    """Fields that every container of a template may have."""
 
     name: Name = Field(description="Name of the container; main is the member's own.")
     image_pull_policy: Literal["Always", "IfNotPresent", "Never"] | None = None
@@ -169,7 +169,7 @@ class _Container(Shape):
 
 
 class MainContainer(_Container):
-    """What a template may add to the member's own container."""
+    """Fields that a template may add to the member's own container."""
 
     env: Annotated[tuple[MainEnvVar, ...], listed(512), unique("name")] = ()
     resources: MainResources = MainResources.model_construct()
@@ -218,7 +218,7 @@ class InitContainer(_Own):
 
 
 def read_container(value: Any, handler: Callable[[Any], Any], info: ValidationInfo) -> Any:
-    """The model of ``main`` for the container of that name, else that of an extra container."""
+    """Return the model of ``main`` for the container of that name, else that of an extra container."""
     if isinstance(value, dict) and value.get("name") == CONTAINER:
         return MainContainer.model_validate(value, by_alias=True, by_name=False, context=info.context)
     return handler(value)

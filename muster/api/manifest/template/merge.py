@@ -1,8 +1,8 @@
 """The strategic merge of a pod template: mappings by key, named lists by name, everything else replaced.
 
 The template has the last word. It is applied twice: a type's template over the experiment's, and the result over the
-pod that Muster renders. An element that both sides have stays at its place in the list and new elements follow, so
-that Muster's environment variables stand before those of the template, which may then refer to them as ``$(NAME)``.
+pod that Muster renders. An element that both sides have stays at its place in the list and new elements follow, so that
+Muster's environment variables come before those of the template, which may then refer to them as ``$(NAME)``.
 
 Kubernetes merges some of these lists element by element where this replaces the element (core/v1 patchStrategy): a
 variable or a volume has exactly one source, and two sources merged into one element would be rejected.
@@ -15,7 +15,7 @@ from typing import Any, Final
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """How the list in one field is merged.
+    """Rule for the merge of the list in one field.
 
     ``keys``: elements with the same values of these fields are one element; without keys, elements are appended that
     the list does not hold yet. ``inside``: the rules of an element's own fields; None replaces the element as a whole.
@@ -65,7 +65,7 @@ POD: Final = Rules(mappings={"spec": POD_SPEC})
 
 
 def merge(below: Mapping[str, Any], above: Mapping[str, Any], rules: Rules = POD) -> dict[str, Any]:
-    """``above`` merged over ``below``. Neither is changed; the result may share parts with both."""
+    """Return ``above`` merged over ``below``. Neither is changed; the result may share parts with both."""
     merged = dict(below)
     for name, value in above.items():
         under = merged.get(name)
@@ -92,14 +92,14 @@ def _merge_list(below: Any, above: Any, rule: Rule) -> list[Any]:
 
 
 def _identity(element: Any, rule: Rule) -> object:
-    """Equal for elements that are one. An element without the keys is the same only as an equal one."""
+    """Return a key that is equal for elements that are one. Without the keys, only equal elements are one."""
     if rule.keys and isinstance(element, Mapping) and rule.keys[0] in element:
         return tuple(_frozen(element.get(key)) for key in rule.keys)
     return _frozen(element)
 
 
 def _frozen(value: Any) -> object:
-    """A hashable equal of a JSON value; true and 1, and 1 and 1.0, differ as they do in JSON."""
+    """Return a hashable equal of a JSON value; true and 1, and 1 and 1.0, differ as they do in JSON."""
     if isinstance(value, Mapping):
         return frozenset((name, _frozen(inner)) for name, inner in value.items())
     if _is_list(value):

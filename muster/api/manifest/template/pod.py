@@ -1,8 +1,8 @@
 """``spec.template`` and ``spec.types.<type>.template``: the part of a pod that a manifest of AIchor has no word for.
 
 The two levels at which Muster merges, the pod and its containers, are closed: a field is known, or owned by Muster and
-refused with the field to use instead, or an error. What lies deeper (affinity, probes, volume sources, security
-contexts) is passed on as written; the API server checks it when the pod is created.
+refused with the field to use instead, or an error. Deeper fields (affinity, probes, volume sources, security contexts)
+are passed on as written; the API server checks them when the pod is created.
 
 A template can ask for everything that its author could write into a Pod of the same namespace. Nothing here replaces
 admission: the namespace's Pod Security level decides what is too much (docs/pod-template.md).

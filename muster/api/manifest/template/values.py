@@ -14,7 +14,7 @@ _INT64: Final = 2**63
 
 
 def owned(why: str, instead: str) -> Any:
-    """A field that Muster sets itself: any value is refused, with the reason and what to do instead."""
+    """Return a field that Muster sets itself: any value is refused, with the reason and what to do instead."""
 
     def refuse(_value: Any) -> Any:
         raise Wrong(why, instead)
@@ -53,7 +53,7 @@ Selector = Annotated[dict[LabelKey, LabelValue], Field(max_length=64)]
 
 
 def unique(key: str) -> Any:
-    """A list whose elements differ in ``key``: Kubernetes rejects a name that is used twice."""
+    """Return a list whose elements differ in ``key``: Kubernetes rejects a name that is used twice."""
 
     def check(elements: tuple[Any, ...]) -> tuple[Any, ...]:
         seen = set()
@@ -68,6 +68,6 @@ def unique(key: str) -> Any:
 
 
 def is_reserved_volume(name: str) -> bool:
-    """The name belongs to a volume that Muster adds: shared memory, a directory, or a claim of ``spec.storage``."""
+    """Return True for a name of a volume that Muster adds: shared memory, a directory, a claim of ``spec.storage``."""
     claim = name.startswith(CLAIM_VOLUME) and name.removeprefix(CLAIM_VOLUME).isdigit()
     return claim or name in (ASSIST_VOLUME, PROGRESS_VOLUME, SHM_VOLUME, SCRATCH_VOLUME)

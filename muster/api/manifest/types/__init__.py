@@ -1,4 +1,4 @@
-"""What ``spec.types`` may hold for each operator.
+"""Types of ``spec.types`` for each operator.
 
     jax               worker
     pytorch, xgboost  worker; and master, where a 0.2.2 manifest asked for a master of another size

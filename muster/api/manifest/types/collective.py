@@ -29,7 +29,7 @@ class JaxTypes(Shape):
     worker: Worker = Field(description="The JAX processes.")
 
     def groups(self) -> Iterator[Group]:
-        """The groups, in rank order."""
+        """Yield the groups, in rank order."""
         yield one_job("worker", self.worker.count, self.worker, depends_on=self.worker.depends_on)
 
 
@@ -42,7 +42,7 @@ class MasterTypes(Shape):
     worker: Worker = Field(description="The processes of the run.")
 
     def groups(self) -> Iterator[Group]:
-        """The groups, in rank order."""
+        """Yield the groups, in rank order."""
         if self.master:
             yield one_job("master", self.master.count, self.master, depends_on=self.master.depends_on)
         yield one_job("worker", self.worker.count, self.worker, depends_on=self.worker.depends_on)

@@ -17,12 +17,12 @@ class Types(Protocol):
     """The types of an experiment, whatever its operator."""
 
     def groups(self) -> Iterator[Group]:
-        """The groups, in rank order."""
+        """Return the groups, in rank order."""
         ...
 
 
 def types_of(operator: object) -> type[BaseModel] | None:
-    """The model of the types of an operator; None for what is no operator."""
+    """Return the model of the types of an operator; None for what is no operator."""
     found = operators().get(operator) if isinstance(operator, str) else None
     return found.types() if found else None
 
@@ -38,7 +38,7 @@ class ByOperator:
 
 
 def read_types(value: Any, info: ValidationInfo) -> Any:
-    """The types of the operator that was read before them. Without a known operator they are not checked."""
+    """Return the types of the operator that was read before them. Without a known operator they are not checked."""
     operator = info.data.get("operator")
     shape = types_of(operator)
     if shape is None:

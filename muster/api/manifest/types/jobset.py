@@ -30,7 +30,7 @@ class JobSetType(Shape):
     )
 
     def group(self, name: str) -> Group:
-        """This type as a group."""
+        """Return this type as a group."""
         hosts = self.resources.tpu.hosts if self.resources.tpu else 1
         completions = self.completions or hosts
         parallelism = min(self.parallelisms or hosts, completions)
@@ -53,7 +53,7 @@ class JobSetTypes(RootModel[Any]):
     root: Annotated[dict[GroupName, JobSetType], Field(min_length=1, max_length=MAX_GROUPS)]
 
     def groups(self) -> Iterator[Group]:
-        """The groups, by name.
+        """Return the groups, by name.
 
         The members of a JSON object have no order, and a real API server returns these sorted. A rank must not depend
         on who has stored the object.

@@ -86,7 +86,7 @@ class RayTypes(Shape):
         return self
 
     def groups(self) -> Iterator[Group]:
-        """The head, then the workers as listed."""
+        """Yield the head, then the workers as listed."""
         yield replace(one_job(HEAD, 1, self.head, self.head.ray_start_params), written=("Head",))
         for number, group in enumerate(self.workers):
             found = one_job(group.name, group.count, group, group.ray_start_params)

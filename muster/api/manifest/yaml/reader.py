@@ -74,7 +74,7 @@ Node = Scalar | Mapping | Sequence
 
 
 def read_yaml(text: str, *, filename: str) -> tuple[Node | None, list[Problem]]:
-    """The document's tree, None if reading had to stop, and all problems on the way."""
+    """Return the document's tree, None if reading had to stop, and all problems on the way."""
     text = text.removeprefix("\ufeff")
     reader = _Reader(filename)
     try:
@@ -86,7 +86,7 @@ def read_yaml(text: str, *, filename: str) -> tuple[Node | None, list[Problem]]:
 
 
 def plain(node: Node) -> Any:
-    """The tree as dicts, lists and values."""
+    """Return the tree as dicts, lists and values."""
     if isinstance(node, Mapping):
         return {key: plain(entry.node) for key, entry in node.entries.items()}
     if isinstance(node, Sequence):
@@ -95,7 +95,7 @@ def plain(node: Node) -> Any:
 
 
 def tree_of(value: Any) -> Node:
-    """Plain data as a tree at line 0, which is no place: a value of the command line, a converted manifest."""
+    """Return plain data as a tree at line 0, which is no place: a value of the command line, a converted manifest."""
     if isinstance(value, dict):
         return Mapping(0, 0, {key: Entry(0, 0, tree_of(inner)) for key, inner in value.items()})
     if isinstance(value, list | tuple):
@@ -131,7 +131,7 @@ class _Reader:
         self.nodes = 0
 
     def stop(self, line: int, column: int, message: str, hint: str) -> _Stop:
-        """The exception that ends reading here."""
+        """Return the exception that ends reading here."""
         return _Stop(Problem(self.filename, line, column, self._path(), message, hint))
 
     def check_text(self, text: str) -> None:
@@ -298,7 +298,7 @@ class _Reader:
 
 
 def _left_open(rows: list[str]) -> int:
-    """The last of these lines whose value begins with a quote that stands alone in it; 0 where there is none."""
+    """Return the last of these lines whose value begins with a quote that occurs once in it; 0 if none does."""
     for number in range(len(rows), 0, -1):
         found = _OPENS.match(rows[number - 1])
         if found and rows[number - 1].count(found[1]) == 1:

@@ -45,7 +45,7 @@ class ScalarError(ValueError):
 
 
 def resolve(text: str) -> Value:
-    """The value of an unquoted scalar. Raises ``ScalarError``."""
+    """Return the value of an unquoted scalar. Raises ``ScalarError``."""
     if text in _WORDS:
         return _WORDS[text]
     if text[0] not in _NUMERIC_START:
@@ -72,7 +72,7 @@ def resolve(text: str) -> Value:
 
 
 def resolve_tagged(tag: str, text: str, *, plain: bool) -> Value:
-    """The value of a scalar with an explicit core tag. Raises ``ScalarError`` for another tag or another type."""
+    """Return the value of a scalar with an explicit core tag. Raises ``ScalarError`` for another tag or type."""
     kind = tag.removeprefix(_TAG)
     if kind == "str":
         return text
@@ -86,7 +86,7 @@ def resolve_tagged(tag: str, text: str, *, plain: bool) -> Value:
 
 
 def trap(text: str) -> str:
-    """The hint for a text that looks like a number of YAML 1.1, or a quoted number; empty if it is neither."""
+    """Return the hint for a text that looks like a number of YAML 1.1, or a quoted number; empty if it is neither."""
     if len(text) > _MAX_DIGITS:
         return ""
     if _FLOAT.match(text):

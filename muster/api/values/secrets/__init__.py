@@ -1,1 +1,1 @@
-"""Finds secrets in what programs and controllers say, and takes them out."""
+"""Finds secrets in the output of programs and the messages of controllers, and takes them out."""

@@ -1,9 +1,9 @@
 """Removes what looks like a credential from the words of programs, before they are in a sentence, Event, page or log.
 
 An exception prints what it was called with: an environment value, a URL with a password, a header. Three kinds of
-detectors, as in the scanners that search repositories for secrets (detect-secrets, gitleaks): names that say that a
-value is secret, forms that hold a secret (headers, URLs, PEM), and prefixes that the issuers of keys give them. They
-run in RE2, whose time is linear in the text; and in the size of a pattern, so no repeat has a large bound.
+detectors, as in the scanners that search repositories for secrets (detect-secrets, gitleaks): names of secret values,
+forms that hold a secret (headers, URLs, PEM), and prefixes that the issuers of keys give them. They run in RE2, whose
+time is linear in the text; and in the size of a pattern, so no repeat has a large bound.
 
 It is a second guard, and no proof: a secret without a name, a form or a prefix passes.
 """
@@ -21,7 +21,7 @@ _STRONG: Final = (
 )
 """Words that end the name of a secret value, wherever they are in it: ``AWS_SECRET_ACCESS_KEY``, ``dbPassword``."""
 _AFTER: Final = r"(?:[_.-]?(?:key|value|id|base64|b64|hash|[0-9]{1,3}))?"
-"""What may follow: ``SECRET_KEY``, ``TOKEN_VALUE``. Not an ``s``: ``max_tokens=4096`` is no secret."""
+"""Suffixes of such names: ``SECRET_KEY``, ``TOKEN_VALUE``. Not an ``s``: ``max_tokens=4096`` is no secret."""
 _WEAK: Final = r"pass|pwd|auth|sig|sas|pat|pin|otp|dsn|psk|creds"
 """Short words that are whole parts of a name: ``pwd=``, ``X-Auth:``, and not ``bypass=``."""
 _QUOTED: Final = r'b?\\{1,3}["\'][^"\'\\]{3,}' + r'|b?"(?:[^"\\]|\\.){3,}"?' + r"|b?'(?:[^'\\]|\\.){3,}'?"
@@ -87,12 +87,12 @@ _SECRET_NAME: Final = re.compile(rf"(?i:.*(?:{_STRONG}){_AFTER}|(?:.*[^a-z])?(?:
 
 
 def is_secret_name(name: str) -> bool:
-    """Whether the name of a variable says that its value is a secret."""
+    """Return True if the name of a variable marks its value as a secret."""
     return len(name) <= _LONGEST_NAME and bool(_SECRET_NAME.fullmatch(name))
 
 
 def without_credentials(text: str) -> str:
-    """The text with ``[removed]`` for what looks like a credential."""
+    """Return the text with ``[removed]`` for what looks like a credential."""
     return str(_detectors().sub(_removed, text)) if text else text
 
 
@@ -122,5 +122,5 @@ def _removed(found: Any) -> str:
 
 
 def _looks_random(value: str) -> bool:
-    """Digits, small and capital letters, which no name of a Kubernetes object has; or a long number in hex."""
+    """Return True for digits with small and capital letters, as in no Kubernetes name; or a long number in hex."""
     return all(each.search(value) for each in _RANDOM) or bool(_HEX.fullmatch(value))

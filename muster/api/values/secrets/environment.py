@@ -16,27 +16,27 @@ MOST_PREFIXES: Final = 64
 
 
 class Secrets(NamedTuple):
-    """What is removed from the words of a pod's programs."""
+    """Secrets that are removed from the words of a pod's programs."""
 
     values: tuple[str, ...] = ()
     """In the forms in which programs print them."""
     names: frozenset[str] = frozenset()
-    """Of the variables whose values come from a Secret, in lower case."""
+    """Names of the variables whose values come from a Secret, in lower case."""
     prefixes: tuple[str, ...] = ()
-    """Of the variables of a whole Secret, in lower case."""
+    """Prefixes of the variables of a whole Secret, in lower case."""
 
 
 NO_SECRETS: Final = Secrets()
 
 
 def without_secrets(text: str, secrets: Secrets = NO_SECRETS) -> str:
-    """The text without these secrets, and without what looks like a credential."""
+    """Return the text without these secrets, and without what looks like a credential."""
     bare = without_values(text, secrets.values)
     return without_credentials(without_named(bare, secrets.names, secrets.prefixes))
 
 
 def secrets_of(*specs: Any) -> Secrets:
-    """The secrets of the containers of pods (core/v1 PodSpec as JSON), which may be of any form."""
+    """Return the secrets of the containers of pods (core/v1 PodSpec as JSON), which may be of any form."""
     return _secrets(
         container
         for spec in specs
@@ -47,12 +47,12 @@ def secrets_of(*specs: Any) -> Secrets:
 
 
 def secrets_within(spec: Any) -> Secrets:
-    """The secrets of every environment in a spec of any kind, wherever its pod templates are."""
+    """Return the secrets of every environment in a spec of any kind, wherever its pod templates are."""
     return _secrets(_holders(spec))
 
 
 def _holders(spec: Any) -> Iterator[Mapping[str, Any]]:
-    """The mappings in a spec that have an environment."""
+    """Yield the mappings in a spec that have an environment."""
     waits, seen = [spec], 0
     while waits and seen < MOST_NODES:
         each, seen = waits.pop(), seen + 1

@@ -1,10 +1,10 @@
 """Removes the values of a pod's own secrets from the words of its program, before any sentence or Event has them.
 
-A value is a secret where the name of its variable says so, or where it is a URL with a password, and it is long enough
-and not a usual word, path or number: those are in many texts. A value is found although line breaks cut it, as in a key
-of many lines or a text that was wrapped, in the forms in which programs print it (``repr``, JSON, quoted in a URL,
-base64, also of a longer text such as ``user:value``), and at the ends of a text although a part of it was cut off. The
-time is linear in the text, for each form of a value.
+A value is a secret if the name of its variable marks it, or if it is a URL with a password, and it is long enough and
+not a usual word, path or number: those are in many texts. A value is found although line breaks cut it, as in a key of
+many lines or a text that was wrapped, in the forms in which programs print it (``repr``, JSON, quoted in a URL, base64,
+also of a longer text such as ``user:value``), and at the ends of a text although a part of it was cut off. The time is
+linear in the text, for each form of a value.
 
 What is taken from a Secret by reference has no value here, but a name: values of named variables are removed, too, as
 in ``NAME=value``, ``NAME: value``, ``'NAME': 'value'``. ``env``, ``os.environ``, its items and JSON print them so, and
@@ -38,7 +38,7 @@ _REST_OF_LINE: Final = re.compile(_QUOTED + r"[^\r\n]+", re.DOTALL)
 
 
 def without_named(text: str, names: Collection[str], prefixes: tuple[str, ...] = ()) -> str:
-    """The text with ``[removed]`` for values of variables of these names, or whose names begin so (lower case)."""
+    """Return the text with ``[removed]`` for values of variables with these names or prefixes (lower case)."""
     if not names and not prefixes:
         return text
     kept, at, last = list[str](), 0, 0
@@ -69,7 +69,7 @@ MOST_CHARACTERS: Final = 1 << 19
 _USUAL: Final = re.compile(
     r"(?i:[a-z]{1,15}|[0-9.,:_-]{1,15}|[./~][\w./-]*|[\w-]{1,60}\.(?:json|ya?ml|toml|txt|pem|key))"
 )
-"""A word, a number, a path or a file: no secret, or one that nothing tells from a usual word."""
+"""A word, a number, a path or a file: no secret, or not distinct from a usual word."""
 _BREAKS: Final = re.compile(r"[\r\n]+")
 _PLAIN: Final = re.compile(r"[^\r\n]")
 _IN_URL: Final = re.compile(r"%[0-9A-Fa-f]{2}|[^\r\n]")
@@ -78,7 +78,7 @@ _URL_SAFE: Final = str.maketrans("+/", "-_")
 
 
 def secrets_in(environment: Iterable[tuple[str, str]]) -> tuple[str, ...]:
-    """The values of secrets in these variables, each in the forms in which a program prints it."""
+    """Return the values of secrets in these variables, each in the forms in which a program prints it."""
     found: dict[str, None] = {}
     encoded: dict[str, None] = {}
     for name, value in environment:
@@ -92,7 +92,7 @@ def secrets_in(environment: Iterable[tuple[str, str]]) -> tuple[str, ...]:
 
 
 def without_values(text: str, values: Collection[str]) -> str:
-    """The text with ``[removed]`` for values of ``secrets_in``, and for a part of one at its beginning or its end."""
+    """Return the text with ``[removed]`` for values of ``secrets_in``, and for parts of one at its beginning or end."""
     readings = (_PLAIN, _IN_URL) if "%" in text else (_PLAIN,)
     spans = sorted(span for character in readings for span in _found(text, values, character))
     kept, end = list[str](), 0
@@ -104,7 +104,7 @@ def without_values(text: str, values: Collection[str]) -> str:
 
 
 def _found(text: str, values: Collection[str], character: re.Pattern[str]) -> list[tuple[int, int]]:
-    """Where the values are in the text, whose characters are read so."""
+    """Return the places of the values in the text, whose characters are read so."""
     each = character.findall(text) if values else []
     read = "".join(chr(int(one[1:], 16)) if len(one) > 1 else one for one in each)
     spans = [span for value in values for span in _spans(read, value)]
@@ -113,7 +113,7 @@ def _found(text: str, values: Collection[str], character: re.Pattern[str]) -> li
 
 
 def _spans(text: str, value: str) -> Iterator[tuple[int, int]]:
-    """Where the value is."""
+    """Yield the places of the value."""
     if len(value) < SHORTEST:
         return
     at = text.find(value)
@@ -131,7 +131,7 @@ def _spans(text: str, value: str) -> Iterator[tuple[int, int]]:
 
 
 def _in_base64(value: str) -> Iterator[str]:
-    """What is the same in the base64 of every text that has the value, for each of the three places in it."""
+    """Yield the part that the base64 of every text with the value has, for each of the three places in it."""
     raw = value.encode(errors="replace")
     for before in range(3):
         whole = b64encode(bytes(before) + raw).decode()
@@ -155,7 +155,7 @@ def _forms(value: str) -> tuple[str, ...]:
 
 
 def _passwords(value: str) -> tuple[str, ...]:
-    """The password in a URL."""
+    """Return the password in a URL."""
     if "://" not in value or "@" not in value:
         return ()
     try:

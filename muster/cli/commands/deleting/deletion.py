@@ -1,4 +1,4 @@
-"""What ``muster delete`` and ``muster prune`` share: the question before, and the deletion of experiments by uid."""
+"""Parts of ``muster delete`` and ``muster prune``: the question before, and the deletion of experiments by uid."""
 
 import asyncio
 import signal
@@ -26,7 +26,7 @@ SHOWN = 10
 
 @dataclass(frozen=True, slots=True)
 class Deletion:
-    """What came of the deletion of one experiment. ``why`` says why it was not deleted."""
+    """Result of the deletion of one experiment. ``why`` is the reason if it was not deleted."""
 
     namespace: str
     name: str
@@ -73,7 +73,7 @@ def _asks() -> bool:
 async def delete_all(
     client: Client, found: Sequence[Snapshot], *, dry_run: bool, output: str | None, qualified: bool = False
 ) -> bool:
-    """Delete these experiments, print each, and say what could not be deleted; whether all were.
+    """Delete these experiments, print each, and report what could not be deleted; return True if all were deleted.
 
     ``qualified`` prints names as ``namespace/name``.
     """

@@ -95,7 +95,7 @@ def _number(found: Sequence[Snapshot]) -> str:
 
 
 def _describe(found: Sequence[Snapshot], now: float, everywhere: bool) -> None:
-    """Print what would go on standard error: standard output has the names of what went."""
+    """Print what would be deleted on standard error: standard output has the names of deleted experiments."""
     where = ("NAMESPACE",) if everywhere else ()
     headings = (*where, "NAME", "PHASE", "ENDED", "MESSAGE")
     rows = [

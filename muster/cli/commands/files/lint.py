@@ -76,7 +76,7 @@ async def _ask(chosen: ClusterChoice, manifests: Sequence[Manifest]) -> list[tup
 
 
 def _check(file: str) -> tuple[list[tuple[str, Problem]], list[str], Manifest | None]:
-    """Problems with their severity, other lines to print, and the manifest if it can be used."""
+    """Return problems with their severity, other lines to print, and the manifest if it can be used."""
     try:
         manifest = read_manifest(file)
     except ManifestError as error:

@@ -27,25 +27,25 @@ class Account:
     weighted: Mapping[Bucket, float]
     experiments: int = 1
     by_steps: int = 0
-    """How many of the experiments report steps."""
+    """Number of the experiments that report steps."""
     holding: int = 0
-    """How many of them hold accelerators."""
+    """Number of them that hold accelerators."""
     step_time: StepTime | None = None
-    """Of one experiment that reports enough steps."""
+    """Step time of one experiment that reports enough steps."""
 
     @property
     def wall(self) -> float:
-        """All of it."""
+        """Return the sum of all buckets."""
         return sum(self.milliseconds.values())
 
     @property
     def goodput(self) -> float | None:
-        """The productive part; None where no time has passed."""
+        """Return the productive part; None where no time has passed."""
         return share(self.milliseconds, Bucket.PRODUCTIVE)
 
     @property
     def weighted_goodput(self) -> float | None:
-        """The productive part of the time of accelerators; None where none are held."""
+        """Return the productive part of the time of accelerators; None where none are held."""
         return share(self.weighted, Bucket.PRODUCTIVE)
 
     def document(self) -> dict[str, Any]:
@@ -116,7 +116,7 @@ def share(of: Mapping[Bucket, float], bucket: Bucket) -> float | None:
 
 
 def percent(part: float) -> str:
-    """``61.2 %``. What is less than all, or more than nothing, is not rounded to it."""
+    """Return ``61.2 %``. What is less than all, or more than nothing, is not rounded to it."""
     rounded = min(max(part, 0.001), 0.999) if 0 < part < 1 else part
     return f"{100 * rounded:.1f} %"
 

@@ -7,9 +7,9 @@ They are increases of ``muster_namespace_accelerator_seconds_total`` and, by own
   are 0, and a shard counts its own namespaces alone.
 - One process may be scraped twice: by two jobs, or by two replicas of Prometheus that Thanos or Mimir does not
   deduplicate. So the largest increase counts of those with the same ``cluster``, ``shard``, ``instance`` and ``pod``.
-- A process that starts begins at 0. ``increase`` goes on from there, also where it has the labels of the one before.
+- A process that starts begins at 0. ``increase`` continues from there, also if it has the labels of the one before.
 
-What was lost, by cause, comes from ``muster_namespace_accelerator_lost_seconds_total`` and
+Lost hours, by cause, come from ``muster_namespace_accelerator_lost_seconds_total`` and
 ``muster_owner_accelerator_lost_seconds_total`` in the same way.
 """
 
@@ -31,7 +31,7 @@ EARLY: Final = 3600
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What one part has held of one kind of accelerator: hours by bucket, those that are productive among them."""
+    """Hours of one part with one kind of accelerator, by bucket, those that are productive among them."""
 
     cluster: str
     part: str
@@ -42,7 +42,7 @@ class Usage:
 
     @property
     def held(self) -> float:
-        """All of them."""
+        """Return the sum of all buckets."""
         return sum(self.hours.values())
 
 

@@ -30,7 +30,7 @@ ADVICE: Final = {
     403: "give a token with --token-file that may read it",
     404: "give the address before /api/v1/query",
 }
-"""What to do, by the status of an answer."""
+"""Advice, by the status of an answer."""
 
 
 class Sample(msgspec.Struct, frozen=True):

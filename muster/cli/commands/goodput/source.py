@@ -24,7 +24,7 @@ class Source:
 def prometheus_options(
     what: str, variable: str | None = None
 ) -> Callable[[Callable[Concatenate[Source, P], T]], Callable[..., T]]:
-    """Give a command ``--prometheus``, of which the help says ``what``, as its first argument."""
+    """Give a command ``--prometheus``, with ``what`` as its help, as its first argument."""
 
     def decorate(command: Callable[Concatenate[Source, P], T]) -> Callable[..., T]:
         path = click.Path(path_type=Path)

@@ -127,7 +127,7 @@ def _lost_table(found: Sequence[Usage], by: str) -> list[str]:
 
 
 def _record(each: Usage, by: str) -> dict[str, str | float]:
-    """Return the hours as a flat record, of which ``lost_to_node`` is a part of the buckets that are wasted."""
+    """Return the hours as a flat record. ``lost_to_node`` is a part of the buckets that are wasted."""
     hours = {bucket.value: round(value, 4) for bucket, value in each.hours.items()}
     lost = {f"lost_to_{printable(cause)}": round(value, 4) for cause, value in each.lost.items()}
     return {

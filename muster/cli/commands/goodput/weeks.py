@@ -1,4 +1,4 @@
-"""Where the time went in each week, as a Prometheus that scrapes musterd has it.
+"""Goodput of each week, from a Prometheus that scrapes musterd.
 
 The sums of a week are the increases of the counters within it, so they hold also for experiments that are deleted
 since. Prometheus extrapolates an increase to the ends of its window: a figure may be off by the time between two
@@ -29,7 +29,7 @@ def weeks(now: float, count: int) -> Iterator[tuple[datetime, float]]:
 
 
 def selector(labels: Mapping[str, str]) -> str:
-    """``{namespace="ml"}``, with every value quoted."""
+    """Return ``{namespace="ml"}``, with every value quoted."""
     return "{" + ",".join(f"{name}={quoted(value)}" for name, value in labels.items() if value) + "}"
 
 

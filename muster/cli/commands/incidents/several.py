@@ -1,4 +1,4 @@
-"""What ``muster incidents`` and ``muster nodes`` ask: one musterd, the shards of one cluster, or several clusters.
+"""Sources of ``muster incidents`` and ``muster nodes``: one musterd, the shards of one cluster, or several clusters.
 
 One of several that does not answer hides none of the others: it is named, and the exit status is 1. A subject of
 several shards is one: a rack that dies keeps runs of each of them. A subject of several clusters is several: nodes of
@@ -36,7 +36,7 @@ SHARD: Final = "SHARD"
 
 @dataclass(frozen=True, slots=True)
 class Answer(Generic[L]):
-    """What one of them has, or why that is not known. ``place`` is empty where only one is asked."""
+    """Answer of one of them, or why it is not known. ``place`` is empty if only one is asked."""
 
     place: str
     found: L | None = None
@@ -86,7 +86,7 @@ class Answers(Generic[L]):
             raise click.exceptions.Exit(1)
 
     def cluster(self, place: str) -> str:
-        """Return the context, which tells two subjects of one name apart; a shard does not."""
+        """Return the context, which distinguishes two subjects of one name; a shard does not."""
         return place if self.places == CONTEXT else ""
 
     def documents(self, found: Sequence[Placed[R]]) -> list[dict[str, object]]:

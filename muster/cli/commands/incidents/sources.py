@@ -1,4 +1,4 @@
-"""Where incidents are read from: a musterd that leads, or the Events of the runs.
+"""Reads incidents from a musterd that leads, or from the Events of the runs.
 
 musterd knows them as they are. In the API server are only its Events: each is of one run that is Stuck, and names cause
 and subject. The API server keeps an Event for an hour unless it is set to another time, so a run that has been
@@ -57,7 +57,7 @@ def local_page(chosen: ClusterChoice, client: Client) -> str:
 
 
 async def from_events(client: Client, found: Iterable[Snapshot], namespace: str | None) -> list[IncidentReport]:
-    """Return the incidents that Stuck runs among ``found`` are part of, as their last Event says; the largest first.
+    """Return the incidents that Stuck runs among ``found`` are part of, as their last Event shows; the largest first.
 
     ``namespace`` None: Events of all namespaces. Raises ``ApiError``.
     """
@@ -83,7 +83,7 @@ async def from_events(client: Client, found: Iterable[Snapshot], namespace: str 
 
 
 async def lines_above(client: Client, found: Iterable[Snapshot], namespace: str | None) -> list[str]:
-    """Return the lines that stand above a list of experiments; where Events cannot be read, why."""
+    """Return the lines above a list of experiments; if Events cannot be read, the reason."""
     try:
         return above(await from_events(client, found, namespace), time.time())
     except ApiError as error:

@@ -22,11 +22,11 @@ from muster.client.explaining.times import clock_left, since
 
 HEADINGS = ("NAME", "PHASE", "REASON", "READY", "RESTARTS", "DEADLINE", "AGE", "MESSAGE")
 WIDE = ("OPERATOR", "ACCELERATORS", "EPOCH", "STEP")
-"""What stands before the message with ``-o wide``."""
+"""Columns before the message with ``-o wide``."""
 TABLES = (None, "wide")
 """The outputs that are tables. Only they have watched runs: the names of the others are handed to other commands."""
 SUBMITTED = "Submitted"
-"""What an experiment is called that musterd has not processed yet; it has no phase."""
+"""Phase that is shown for an experiment that musterd has not processed yet."""
 PHASES = (SUBMITTED, *(phase.value for phase in Phase))
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -123,7 +123,7 @@ def in_phase(seen: Snapshot, phases: Collection[str]) -> bool:
 
 
 def held(seen: Snapshot) -> dict[str, int]:
-    """Return the accelerators that its pods hold, as far as the status says it, by resource."""
+    """Return the accelerators that its pods hold, as far as the status has them, by resource."""
     return USUAL.of(tuple((printable(each.resource), each.count) for each in seen.status.devices))
 
 

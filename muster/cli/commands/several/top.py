@@ -43,12 +43,12 @@ from muster.state.summary.quiet import of_steps
 
 HEADINGS = ("NAME", "PROBLEM", "PHASE", "FOR", "ROLL", "ACCELERATORS", "RESTARTS", "DEADLINE", "WAITS FOR")
 SPARE = ("DEADLINE", "ROLL", "RESTARTS", "ACCELERATORS")
-"""What a narrow screen does without, the first first: PROBLEM names a near deadline, and WAITS FOR the roll."""
+"""Columns that a narrow screen drops, in this order: PROBLEM names a near deadline, and WAITS FOR the roll."""
 FRAMES_PER_SECOND = 1
 READ_ANEW = 5.0
 """Seconds between two reads of the objects of another kind."""
 ROUGH = frozenset({Hurt.HUNG, Hurt.STUCK, Hurt.FAILED})
-"""What is shown in red."""
+"""Problems that are shown in red."""
 
 
 @click.command(
@@ -157,9 +157,9 @@ def lines(
     columns: int | None = None,
     room: int | None = None,
 ) -> list[str]:
-    """Return a line on how many there are, and the table, of experiments of which the worst come first.
+    """Return a line with the number of experiments, and their table, the worst first.
 
-    It has all its columns, or those that a screen of ``columns`` has room for, and all of them or the first ``room``.
+    It has all its columns, or those that a screen of ``columns`` has room for, and all rows or the first ``room``.
     """
     troubled = bisect_left(found, NOTHING, key=lambda seen: _place(seen, now))
     count = f"{len(found)} experiment{'' if len(found) == 1 else 's'}, {troubled or 'none'} with a problem"
@@ -204,7 +204,7 @@ class Screen:
         self.incidents: Sequence[str] = ()
         """Their lines."""
         self.answers: dict[str, Answer] = {}
-        """Of several clusters, by context."""
+        """Answers of several clusters, by context."""
 
     def __rich__(self) -> Group:
         """Return the table as it is now; rich asks for it at every frame."""
@@ -275,7 +275,7 @@ async def _watch(client: Client, chosen: ClusterChoice, screen: Screen, everywhe
 
 
 async def _read_all(clusters: dict[str, ClusterChoice], screen: Screen, everywhere: bool, *, kind: str) -> None:
-    """Keep the answer of each cluster up to date, each in its own time. What it said last stays while it is silent."""
+    """Keep the answer of each cluster up to date, each in its own time. Its last answer stays while it is silent."""
 
     async def read(name: str, choice: ClusterChoice) -> None:
         while True:
@@ -292,7 +292,7 @@ async def _read_all(clusters: dict[str, ClusterChoice], screen: Screen, everywhe
 
 
 async def _read_anew(client: Client, chosen: ClusterChoice, screen: Screen, everywhere: bool, *, kind: str) -> None:
-    """Keep the objects of another kind up to date. How a run stands follows from object and pods: no watch has both."""
+    """Keep the objects of another kind up to date. A run's state follows from object and pods: no watch has both."""
     while True:
         found = await client.list(namespace=chosen.namespace, everywhere=everywhere, kind=kind)
         screen.seen = {f"{seen.namespace}/{seen.name}": seen for seen in found}

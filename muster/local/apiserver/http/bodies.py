@@ -75,13 +75,13 @@ def decode(body: bytes, content_type: str) -> Any:
 
 
 def list_of(resource: Resource, items: Sequence[StoredObject], metadata: Json) -> bytes:
-    """A list of objects."""
+    """Return a list of objects."""
     head = f'{{"kind":"{resource.kind}List","apiVersion":"{resource.api_version}","metadata":'.encode()
     return b"".join((head, encode(metadata), b',"items":[', b",".join(stored.data for stored in items), b"]}"))
 
 
 def json_reply(body: bytes, status: int = 200, warnings: Sequence[str] = ()) -> web.Response:
-    """A JSON response. Each warning becomes a Warning header, which kubectl prints."""
+    """Return a JSON response. Each warning becomes a Warning header, which kubectl prints."""
     response = web.Response(body=body, status=status, headers={"Content-Type": "application/json"})
     for warning in warnings:
         text = warning.replace("\\", "\\\\").replace('"', '\\"')
@@ -90,7 +90,7 @@ def json_reply(body: bytes, status: int = 200, warnings: Sequence[str] = ()) -> 
 
 
 def failure_reply(failure: ApiError) -> web.Response:
-    """The response of a refused request."""
+    """Return the response of a refused request."""
     response = json_reply(encode(failure.status()), failure.code)
     seconds = (failure.details or {}).get("retryAfterSeconds")
     if seconds:
@@ -99,7 +99,7 @@ def failure_reply(failure: ApiError) -> web.Response:
 
 
 def success(qualified: str, name: str, uid: str) -> Json:
-    """The Status of a completed deletion."""
+    """Return the Status of a completed deletion."""
     plural, _, group = qualified.partition(".")
     details = {"name": name, "kind": plural, "uid": uid}
     if group:

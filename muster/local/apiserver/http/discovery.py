@@ -26,7 +26,7 @@ VERSION: Json = {
 
 
 def api_versions(resources: list[Resource]) -> dict[str, list[str]]:
-    """The versions of each group, in the order of the registry."""
+    """Return the versions of each group, in the order of the registry."""
     found: dict[str, list[str]] = {}
     for resource in resources:
         versions = found.setdefault(resource.group, [])
@@ -36,24 +36,24 @@ def api_versions(resources: list[Resource]) -> dict[str, list[str]]:
 
 
 def _group(group: str, versions: list[str]) -> Json:
-    """An APIGroup."""
+    """Return an APIGroup."""
     listed = [{"groupVersion": f"{group}/{version}", "version": version} for version in versions]
     return {"kind": "APIGroup", "apiVersion": "v1", "name": group, "versions": listed, "preferredVersion": listed[0]}
 
 
 def groups(registry: Registry) -> Json:
-    """The APIGroupList of /apis."""
+    """Return the APIGroupList of /apis."""
     groups = [_group(g, v) for g, v in api_versions(registry.all()).items() if g]
     return {"kind": "APIGroupList", "apiVersion": "v1", "groups": groups}
 
 
 def core() -> Json:
-    """The APIVersions of /api."""
+    """Return the APIVersions of /api."""
     return {"kind": "APIVersions", "versions": ["v1"], "serverAddressByClientCIDRs": []}
 
 
 def resources(registry: Registry, group: str, version: str) -> Json:
-    """The APIResourceList of one group and version. Subresources are served, and not listed."""
+    """Return the APIResourceList of one group and version. Subresources are served, and not listed."""
     listed: list[Json] = []
     for resource in registry.all():
         if (resource.group, resource.version) == (group, version):
@@ -71,7 +71,7 @@ def resources(registry: Registry, group: str, version: str) -> Json:
 
 
 def openapi_document(registry: Registry, group: str, version: str) -> Json:
-    """The OpenAPI openapi_document of one group and version."""
+    """Return the OpenAPI openapi_document of one group and version."""
     root = f"/apis/{group}/{version}" if group else f"/api/{version}"
     paths: Json = {}
     for resource in registry.all():
@@ -85,7 +85,7 @@ def openapi_document(registry: Registry, group: str, version: str) -> Json:
 
 
 def openapi_index(registry: Registry) -> Json:
-    """The openapi_index of /openapi/v3. The hash changes with the registry."""
+    """Return the openapi_index of /openapi/v3. The hash changes with the registry."""
     paths: Json = {}
     for resource in registry.all():
         name = f"apis/{resource.group}/{resource.version}" if resource.group else f"api/{resource.version}"

@@ -131,7 +131,7 @@ class PodSubresources:
 
 
 def container_of(pod: Json, asked: str, name: str) -> str:
-    """The container that a request means: the one that it asks for, else the only one or the default one."""
+    """Return the container that a request means: the one that it asks for, else the only one or the default one."""
     spec = pod["spec"]
     main = [str(c["name"]) for c in spec["containers"]]
     every = [*(str(c["name"]) for c in spec.get("initContainers") or ()), *main]

@@ -128,7 +128,7 @@ class Watch:
             self._idle = False
 
     def _change(self, change: Change) -> bytes:
-        """The event of a change for this selector: ADDED if the object starts to match, DELETED if it stops."""
+        """Return the event of a change for this selector: ADDED if the object starts to match, DELETED if it stops."""
         selector = self._request.selector
         now = selector.selects(change.current)
         before = change.previous is not None and selector.selects(change.previous)
@@ -175,7 +175,7 @@ class ReadHandlers:
         self._bookmark_every = bookmark_every
 
     def selector(self, info: RequestInfo, query: Query) -> Selector:
-        """The selector of a list or watch."""
+        """Return the selector of a list or watch."""
         selectable = SELECTABLE.get(info.resource.group_resource, ())
         fields = parse_fields(query.text("fieldSelector"), selectable)
         if info.name:
@@ -258,7 +258,7 @@ class ReadHandlers:
         return response
 
     def _refuse_later_version(self, query: Query) -> None:
-        """A read is of the present state, which no client may have asked to be newer."""
+        """Refuse a later version than the present one, which is what a read gets."""
         version, current = query.number("resourceVersion") or 0, self._store.versions.version
         if version > current:
             raise too_large(version, current)

@@ -168,7 +168,7 @@ _USER: Json = {"username": "system:admin", "groups": ["system:masters", "system:
 
 
 def review(resource: Resource, asked: Json) -> Json:
-    """The review with its status filled in."""
+    """Return the review with its status filled in."""
     answer: Json = {
         "kind": resource.kind,
         "apiVersion": resource.api_version,

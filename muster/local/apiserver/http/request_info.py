@@ -1,4 +1,4 @@
-"""What a request refers to: the resource, namespace, name and subresource of its path, and its query parameters.
+"""Parses the target of a request: the resource, namespace, name and subresource of its path, and its query parameters.
 
 Parameters are parsed as kube-apiserver does (booleans as by Go's strconv.ParseBool).
 """
@@ -29,11 +29,11 @@ class Query:
     values: Mapping[str, str]
 
     def text(self, name: str) -> str:
-        """The parameter as sent; empty if it is missing."""
+        """Return the parameter as sent; empty if it is missing."""
         return self.values.get(name, "")
 
     def flag(self, name: str) -> bool:
-        """A boolean; false if it is missing or empty."""
+        """Return a boolean; false if it is missing or empty."""
         value = self.values.get(name, "")
         if not value or value in _FALSE:
             return False
@@ -42,7 +42,7 @@ class Query:
         raise bad_request(f'{name}: Invalid value: "{value}": must be true or false')
 
     def number(self, name: str) -> int | None:
-        """A non-negative integer; None if it is missing."""
+        """Return a non-negative integer; None if it is missing."""
         value = self.values.get(name, "")
         if not value:
             return None
@@ -51,14 +51,14 @@ class Query:
         return int(value)
 
     def dry_run(self) -> bool:
-        """Whether this is a dry run. The only valid value is All."""
+        """Return True for a dry run. The only valid value is All."""
         value = self.values.get("dryRun", "")
         if value not in ("", "All"):
             raise bad_request(f'dryRun: Unsupported value: "{value}": supported values: "All"')
         return value == "All"
 
     def write(self, subresource: str = "") -> WriteOptions:
-        """The options of a create, update or patch."""
+        """Return the options of a create, update or patch."""
         strictness = self.values.get("fieldValidation", "") or "Warn"
         if strictness not in ("Ignore", "Warn", "Strict"):
             raise bad_request(
@@ -67,7 +67,7 @@ class Query:
         return WriteOptions(self.dry_run(), strictness, subresource)
 
     def delete(self, body: Any) -> DeleteOptions:
-        """The options of a delete, from its body and its parameters."""
+        """Return the options of a delete, from its body and its parameters."""
         given: Json = body if isinstance(body, dict) else {}
         if given.get("kind") not in (None, "", "DeleteOptions"):
             raise bad_request(f"the body of a delete must be DeleteOptions, not {given.get('kind')}")
@@ -90,12 +90,12 @@ class Query:
 
 
 def continue_token(version: int, namespace: str, name: str) -> str:
-    """The token of the next page: it starts after this object and has the resourceVersion of the first page."""
+    """Return the token of the next page: it starts after this object and has the resourceVersion of the first page."""
     return base64.urlsafe_b64encode(msgspec.json.encode([version, namespace, name])).decode().rstrip("=")
 
 
 def read_continue(token: str) -> tuple[int, str, str]:
-    """Version, namespace and name from a continue token; ApiError 400 if it is invalid."""
+    """Return version, namespace and name from a continue token; ApiError 400 if it is invalid."""
     try:
         raw = base64.urlsafe_b64decode(token + "=" * (-len(token) % 4))
         version, namespace, name = msgspec.json.decode(raw, type=tuple[int, str, str])
@@ -105,7 +105,7 @@ def read_continue(token: str) -> tuple[int, str, str]:
 
 
 def too_large(asked: int, current: int) -> ApiError:
-    """504 for a resourceVersion that has not been reached yet."""
+    """Return 504 for a resourceVersion that has not been reached yet."""
     details = {
         "causes": [{"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}],
         "retryAfterSeconds": 1,
@@ -119,7 +119,7 @@ _NAMESPACE_SUBRESOURCES = ("status", "finalize")
 
 @dataclass(frozen=True, slots=True)
 class RequestInfo:
-    """What a path refers to. An empty `name` is the collection, an empty `namespace` all namespaces."""
+    """Target of a path. An empty `name` is the collection, an empty `namespace` all namespaces."""
 
     resource: Resource
     namespace: str
@@ -128,7 +128,7 @@ class RequestInfo:
 
 
 def segments(path: str) -> list[str]:
-    """The decoded segments of a raw path; ApiError 400 if one contains a slash, is `..` or is not printable."""
+    """Return the decoded segments of a raw path; ApiError 400 if one contains a slash, is `..` or is not printable."""
     if len(path) > _LONGEST_PATH:
         raise bad_request(f"the path is longer than {_LONGEST_PATH} bytes")
     try:
@@ -144,7 +144,7 @@ def segments(path: str) -> list[str]:
 
 
 def parse(parts: list[str], registry: Registry) -> RequestInfo:
-    """What a path below /api or /apis refers to; ApiError 404 if nothing is served there."""
+    """Return the target of a path below /api or /apis; ApiError 404 if nothing is served there."""
     if parts[0] == "api":
         group, rest = "", parts[1:]
     else:

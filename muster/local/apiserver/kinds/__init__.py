@@ -1,4 +1,4 @@
-"""What is served: the registry of resources, and defaults, validation and admission of the kinds that have their own.
+"""The served resources: their registry, and defaults, validation and admission of the kinds that have their own.
 
 A built-in kind without rules of its own is a row in `resources`.
 """

@@ -11,7 +11,7 @@ from muster.local.apiserver.errors import Cause, required, wrong
 
 Json = dict[str, Any]
 Rule = Callable[[str, str], list[Cause]]
-"""What is wrong with a text in a field."""
+"""Function that returns the faults of a text in a field."""
 _LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _NAME = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
 _MOST_ANNOTATIONS = 256 << 10
@@ -47,7 +47,7 @@ def _qualified(field: str, key: str) -> list[Cause]:
 
 
 def metadata_types(meta: Json) -> str:
-    """The first field of the metadata that has a wrong type, as a message; empty if there is none."""
+    """Return the first field of the metadata that has a wrong type, as a message; empty if there is none."""
     for name in ("name", "generateName", "namespace", "uid", "resourceVersion"):
         if not isinstance(meta.get(name, ""), str | None):
             return f"metadata.{name} must be a string"

@@ -12,7 +12,7 @@ ALL_VERBS = ("create", "delete", "get", "list", "patch", "update", "watch")
 
 @dataclass(frozen=True, slots=True)
 class CrdVersion:
-    """What a CRD declares for one version. Objects are pruned by the schema and get its defaults; nothing else."""
+    """Declaration of a CRD for one version. Objects are pruned by the schema and get its defaults; nothing else."""
 
     schema: Json
     crd_name: str
@@ -36,22 +36,22 @@ class Resource:
 
     @property
     def group_resource(self) -> GroupResource:
-        """Its objects are stored under it."""
+        """Return the key under which its objects are stored."""
         return self.group, self.plural
 
     @property
     def api_version(self) -> str:
-        """`group/version`, or the version alone in the core group."""
+        """Return `group/version`, or the version alone in the core group."""
         return f"{self.group}/{self.version}" if self.group else self.version
 
     @property
     def qualified(self) -> str:
-        """`plural.group`, as error messages name a resource."""
+        """Return `plural.group`, as error messages name a resource."""
         return f"{self.plural}.{self.group}" if self.group else self.plural
 
     @property
     def has_status(self) -> bool:
-        """Whether status is written through the status subresource only."""
+        """Return True if status is written through the status subresource only."""
         return "status" in self.subresources
 
 
@@ -117,18 +117,18 @@ class Registry:
             self._add(resource)
 
     def find(self, group: str, version: str, plural: str) -> Resource:
-        """The resource with these names; ApiError 404 if there is none."""
+        """Return the resource with these names; ApiError 404 if there is none."""
         found = self._served.get((group, version, plural))
         if found is None:
             raise unknown_path()
         return found
 
     def home(self, group_resource: GroupResource) -> Resource | None:
-        """The resource; None after its CRD was deleted."""
+        """Return the resource; None after its CRD was deleted."""
         return self._homes.get(group_resource)
 
     def all(self) -> list[Resource]:
-        """Every served resource, built-ins first."""
+        """Return every served resource, built-ins first."""
         return list(self._served.values())
 
     def install(self, crd_name: str, resource: Resource) -> None:

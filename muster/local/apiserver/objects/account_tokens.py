@@ -1,9 +1,8 @@
 """Tokens of service accounts that are bound to a pod: TokenRequest and TokenReview (authentication.k8s.io/v1).
 
-A token is good for its audiences, for its life, and while its pod is there. It says for which audiences, as a JSON Web
-Token does. No request to this API server is accepted with one: a local cluster has one user. Tokens are kept in memory,
-as the pods that have them end with the process.
-There are no ServiceAccount objects, so each name is one.
+A token is good for its audiences, for its life, and while its pod exists. It names its audiences, as a JSON Web Token
+does. No request to this API server is accepted with one: a local cluster has one user. Tokens are kept in memory, as
+the pods that have them end with the process. No ServiceAccount objects exist, so each name is one.
 """
 
 import json
@@ -40,7 +39,7 @@ class AccountTokens:
         self._tokens: dict[str, _Token] = {}
 
     def issue(self, namespace: str, account: str, request: Json) -> Json:
-        """The TokenRequest with its status. It must be bound to a pod that is there."""
+        """Return the TokenRequest with its status. It must be bound to a pod that exists."""
         spec = request.get("spec")
         spec = spec if isinstance(spec, dict) else {}
         bound, seconds, audiences = (
@@ -64,7 +63,7 @@ class AccountTokens:
         return request | {"status": {"token": token, "expirationTimestamp": whole_time(now + seconds)}}
 
     def review(self, request: Json) -> Json:
-        """The TokenReview with its status."""
+        """Return the TokenReview with its status."""
         spec = request.get("spec")
         spec = spec if isinstance(spec, dict) else {}
         token, wanted = self._tokens.get(str(spec.get("token"))), spec.get("audiences") or ["local"]

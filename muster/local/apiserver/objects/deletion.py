@@ -18,7 +18,7 @@ _IMMORTAL = frozenset(("default", "kube-public", "kube-system"))
 
 
 def check_preconditions(resource: Resource, stored: StoredObject, options: DeleteOptions) -> None:
-    """ApiError 409 if the uid or resourceVersion differs, 403 if the object must not be deleted."""
+    """Raise ApiError 409 if the uid or resourceVersion differs, 403 if the object must not be deleted."""
     if resource.group_resource == ("", "namespaces") and stored.name in _IMMORTAL:
         raise forbidden(resource.qualified, stored.name, "this namespace may not be deleted")
     for label, wanted, held in (
@@ -31,7 +31,7 @@ def check_preconditions(resource: Resource, stored: StoredObject, options: Delet
 
 
 def grace_of(obj: Json, asked: int | None) -> int:
-    """The grace period of a pod in seconds; 0 if it is not bound to a node or has finished."""
+    """Return the grace period of a pod in seconds; 0 if it is not bound to a node or has finished."""
     spec: dict[str, Any] = obj.get("spec") or {}
     phase = (obj.get("status") or {}).get("phase")
     if not spec.get("nodeName") or phase in ("Succeeded", "Failed"):
@@ -72,7 +72,7 @@ def mark(resource: Resource, obj: Json, options: DeleteOptions, now: float) -> b
 
 
 def finished(resource: Resource, obj: Json) -> bool:
-    """Whether an object that is being deleted has no finalizer and no grace period left."""
+    """Return True if an object that is being deleted has no finalizer and no grace period left."""
     meta = obj["metadata"]
     if not meta.get("deletionTimestamp") or meta.get("finalizers"):
         return False

@@ -17,7 +17,7 @@ _KEPT = ("uid", "creationTimestamp", "generation", "deletionTimestamp", "deletio
 
 
 def generate_name(base: str, randomness: random.Random) -> str:
-    """A name for a generateName: the base, truncated to leave room, and five random characters."""
+    """Return a name for a generateName: the base, truncated to leave room, and five random characters."""
     return base[:_GENERATED_BASE] + "".join(randomness.choices(_ALPHABET, k=5))
 
 
@@ -91,12 +91,12 @@ def prepare_for_update(resource: Resource, new: Json, old: Json, stored: StoredO
 
 
 def has_generation(resource: Resource, obj: Json) -> bool:
-    """Whether objects of a resource have metadata.generation."""
+    """Return True if objects of a resource have metadata.generation."""
     return resource.custom is not None or ("spec" in obj and resource.kind not in _UNCOUNTED)
 
 
 def spec_changed(resource: Resource, new: Json, old: Json) -> bool:
-    """Whether a change increments the generation: one of the spec, or of any CR field but metadata and status."""
+    """Return True if a change increments the generation: of the spec, or of any CR field but metadata and status."""
     if resource.custom is None:
         return bool(new.get("spec") != old.get("spec"))
     ignored = ("metadata", "status") if resource.has_status else ("metadata",)

@@ -42,7 +42,7 @@ class ObjectStore:
         self._randomness = randomness
 
     def resource(self, api_version: str, plural: str) -> Resource:
-        """The resource served as this apiVersion and plural; ApiError 404 if there is none."""
+        """Return the resource served as this apiVersion and plural; ApiError 404 if there is none."""
         group, _, version = api_version.rpartition("/")
         return self.registry.find(group, version, plural)
 
@@ -54,7 +54,7 @@ class ObjectStore:
         return stored
 
     def list(self, resource: Resource, namespace: str = "", selector: Selector | None = None) -> list[StoredObject]:
-        """All objects that the selector matches, ordered by namespace and name."""
+        """Return all objects that the selector matches, ordered by namespace and name."""
         found = self.versions.scan(resource.group_resource, namespace)
         return found if selector is None else [stored for stored in found if selector.selects(stored)]
 

@@ -1,4 +1,4 @@
-"""What is stored for what a request sends: merge patch (RFC 7386), strict reading, defaults, admission, generation."""
+"""Prepares a request's object to be stored: merge patch (RFC 7386), strict reading, defaults, admission, generation."""
 
 import random
 from typing import Any
@@ -32,7 +32,7 @@ def replacement(
     *,
     needs_version: bool,
 ) -> Json:
-    """What replaces the stored object where ``obj`` was sent; equal to the stored one if nothing changes."""
+    """Return the object that replaces the stored one if ``obj`` was sent; equal to that if nothing changes."""
     old = stored.object()
     read_strictly(resource, obj, options)
     metadata.prepare_for_update(resource, obj, old, stored, needs_version=needs_version)
@@ -60,7 +60,7 @@ def read_strictly(resource: Resource, obj: Json, options: WriteOptions) -> None:
 
 
 def _writable(resource: Resource, obj: Json, old: Json, subresource: str) -> Json:
-    """The old object with those parts of the new one that this write may change."""
+    """Return the old object with those parts of the new one that this write may change."""
     if subresource == "status":
         kept = {**old, "metadata": {**old["metadata"]}}
         kept.pop("status", None)
@@ -118,7 +118,7 @@ def merge_patch(target: Any, patch: Any) -> Any:
 
 
 def is_merge_patch(strategic: Any) -> bool:
-    """Whether a strategic merge patch is a merge patch too: it has neither a list nor a directive such as `$patch`.
+    """Return True if a strategic merge patch is a merge patch too: it has no list and no directive such as `$patch`.
 
     `kubectl apply` of a changed ConfigMap, Secret or label sends such a one.
     """

@@ -22,7 +22,7 @@ _QUANTITIES = frozenset(("limits", "requests", "capacity", "allocatable", "overh
 
 
 def model_name(version: str, kind: str) -> str:
-    """The name of the model class of a built-in kind."""
+    """Return the name of the model class of a built-in kind."""
     return "CoreV1Event" if kind == "Event" else f"{version.capitalize()}{kind}"
 
 
@@ -33,7 +33,7 @@ def _models() -> Any:
 
 
 def required_fields(name: str) -> list[str]:
-    """The JSON names of a model's required fields."""
+    """Return the JSON names of a model's required fields."""
     model = getattr(_models(), name)
     found = []
     for attribute, field in model.attribute_map.items():
@@ -44,14 +44,14 @@ def required_fields(name: str) -> list[str]:
 
 
 def fields(name: str) -> dict[str, str]:
-    """The fields of a model: JSON name to type name."""
+    """Return the fields of a model: JSON name to type name."""
     model = getattr(_models(), name)
     return {model.attribute_map[attribute]: kind for attribute, kind in model.openapi_types.items()}
 
 
 @functools.lru_cache(maxsize=1_024)
 def schema(name: str) -> Json:
-    """The schema of a model, with nested schemas in place. A recursive model has a recursive schema."""
+    """Return the schema of a model, with nested schemas in place. A recursive model has a recursive schema."""
     found: Json = {"type": "object", "properties": {}, "required": required_fields(name)}
     _building[name] = found
     for field, kind in fields(name).items():

@@ -68,7 +68,7 @@ def set_accepted_status(crd: Json, now: str) -> None:
 
 
 def resource(crd: Json) -> Resource:
-    """The resource that a valid CRD defines, in the version that its objects are stored in."""
+    """Return the resource that a valid CRD defines, in the version that its objects are stored in."""
     spec = crd["spec"]
     names = spec["names"]
     version = next(each for each in spec["versions"] if each["storage"])

@@ -22,13 +22,13 @@ _GO_NAMES = {dict: "object", list: "array", str: "string", bool: "bool", int: "n
 
 
 def _properties(schema: Json) -> Json:
-    """The schemas of the fields. Below `items` and `additionalProperties` a CRD may hold anything."""
+    """Return the schemas of the fields. Below `items` and `additionalProperties` a CRD may hold anything."""
     found = schema.get("properties")
     return {name: inner for name, inner in found.items() if isinstance(inner, dict)} if isinstance(found, dict) else {}
 
 
 def _below(value: Any, schema: Json) -> Iterator[tuple[Any, Any, Json]]:
-    """What a value holds that its schema describes: key or index, the field or item, and the schema of that."""
+    """Yield the parts of a value that its schema describes: key or index, the field or item, and the schema of that."""
     if isinstance(value, dict):
         properties = _properties(schema)
         for key in list(value):
@@ -91,7 +91,7 @@ def decode_types(value: Any, shape: Json, path: str = "") -> list[str]:
 
 
 def missing(value: Any, shape: Json, path: str) -> list[str]:
-    """The paths of required fields that are missing below `path`."""
+    """Return the paths of required fields that are missing below `path`."""
     wanted = (shape.get("required") or ()) if isinstance(value, dict) else ()
     found = [_at(path, name) for name in wanted if name not in value]
     for key, item, inner in _below(value, shape):

@@ -1,4 +1,4 @@
-"""What happens to an object before it is stored: type check, pruning, defaulting, validation; all in place."""
+"""Prepares an object before it is stored: type check, pruning, defaulting, validation; all in place."""
 
 import base64
 import binascii
@@ -16,7 +16,7 @@ Json = dict[str, Any]
 
 
 def unreadable(resource: Resource, why: str) -> ApiError:
-    """400 for an object that cannot be decoded into its kind."""
+    """Return 400 for an object that cannot be decoded into its kind."""
     return bad_request(f'{resource.kind} in version "{resource.version}" cannot be handled as a {resource.kind}: {why}')
 
 
@@ -120,7 +120,7 @@ def _check_data(obj: Json) -> list[Cause]:
 
 
 def raise_if_invalid(resource: Resource, obj: Json, causes: list[Cause]) -> None:
-    """ApiError 422 if there are causes."""
+    """Raise ApiError 422 if there are causes."""
     if causes:
         meta = obj["metadata"]
         raise invalid(resource.kind, resource.group, meta.get("name") or meta.get("generateName") or "", causes)

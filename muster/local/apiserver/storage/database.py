@@ -22,7 +22,7 @@ class Unusable(MusterError, ValueError):
 class Database:
     """Maps a key to a version and JSON bytes. If `path` is None, nothing is stored.
 
-    `failed` is called with the reason when a write fails: a cluster whose disk is full must not go on.
+    `failed` is called with the reason when a write fails: a cluster whose disk is full must not continue.
     """
 
     def __init__(self, path: Path | None, failed: Callable[[str], None] = lambda _why: None) -> None:
@@ -48,7 +48,7 @@ class Database:
         self._connection = connection
 
     def load(self) -> tuple[int, list[tuple[str, int, bytes]]]:
-        """The highest version ever assigned, and every object as (key, version, data)."""
+        """Return the highest version ever assigned, and every object as (key, version, data)."""
         if self._connection is None:
             return 0, []
         newest = 0

@@ -27,7 +27,7 @@ class SelectorRequirement:
     values: frozenset[str]
 
     def holds(self, labels: Mapping[str, str]) -> bool:
-        """Whether it holds for these labels. As in Kubernetes, `!=` and `notin` hold if the key is missing."""
+        """Return True if it holds for these labels. As in Kubernetes, `!=` and `notin` hold if the key is missing."""
         value = labels.get(self.key)
         match self.operator:
             case "exists":
@@ -101,7 +101,7 @@ class Selector:
     fields: tuple[SelectorRequirement, ...] = ()
 
     def selects(self, stored: StoredObject) -> bool:
-        """Whether the selector matches an object."""
+        """Return True if the selector matches an object."""
         if self.namespace and stored.namespace != self.namespace:
             return False
         if self.labels and not all(want.holds(stored.labels) for want in self.labels):

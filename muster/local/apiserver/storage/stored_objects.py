@@ -83,7 +83,7 @@ class Change:
 
 
 def value_at(obj: Any, path: str) -> Any:
-    """The value at a dotted path; None if any part of it is missing."""
+    """Return the value at a dotted path; None if any part of it is missing."""
     for part in path.split("."):
         if not isinstance(obj, dict):
             return None

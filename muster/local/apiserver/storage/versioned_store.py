@@ -28,12 +28,12 @@ class WatchHistory:
 
     @property
     def end(self) -> int:
-        """The position after the newest change."""
+        """Return the position after the newest change."""
         return self._first + len(self._changes)
 
     @property
     def compacted(self) -> int:
-        """The highest version that cannot be replayed any more; a watch may start from it or a later one."""
+        """Return the highest version that can no longer be replayed; a watch may start from it or a later one."""
         return self._compacted
 
     def append(self, change: Change) -> None:
@@ -53,7 +53,7 @@ class WatchHistory:
             wakeup.set()
 
     def position(self, version: int) -> int:
-        """The position of the first change after a version; ApiError 410 if it has been dropped."""
+        """Return the position of the first change after a version; ApiError 410 if it has been dropped."""
         if version < self._compacted:
             raise expired(version, self._compacted)
         index = len(self._changes)
@@ -62,7 +62,7 @@ class WatchHistory:
         return self._first + index
 
     def read(self, position: int, limit: int = 256) -> list[Change]:
-        """Changes from a position on; ApiError 410 if it has been dropped."""
+        """Return changes from a position on; ApiError 410 if it has been dropped."""
         if position < self._first:
             raise expired(position, self._first)
         start = position - self._first
@@ -112,11 +112,11 @@ class VersionedStore:
             yield stored
 
     def lookup(self, group_resource: GroupResource, namespace: str, name: str) -> StoredObject | None:
-        """The object with this name; None if it does not exist."""
+        """Return the object with this name; None if it does not exist."""
         return self._collections.get(group_resource, {}).get(namespace, {}).get(name)
 
     def scan(self, group_resource: GroupResource, namespace: str = "") -> list[StoredObject]:
-        """All objects of a resource, in one namespace if it is given, ordered by namespace and name."""
+        """Return all objects of a resource, in one namespace if it is given, ordered by namespace and name."""
         spaces = self._collections.get(group_resource, {})
         if namespace:
             own = spaces.get(namespace, {})
@@ -124,21 +124,21 @@ class VersionedStore:
         return [spaces[space][name] for space in sorted(spaces) for name in sorted(spaces[space])]
 
     def group_resources(self) -> list[GroupResource]:
-        """Every resource that has objects."""
+        """Return every resource that has objects."""
         return [group_resource for group_resource, spaces in self._collections.items() if any(spaces.values())]
 
     def by_uid(self, uid: str) -> StoredObject | None:
-        """The object with this uid."""
+        """Return the object with this uid."""
         key = self._uids.get(uid)
         return None if key is None else self.lookup(*key)
 
     def dependents(self, uid: str) -> list[StoredObject]:
-        """The objects that name this uid as an owner."""
+        """Return the objects that name this uid as an owner."""
         found = (self.lookup(*key) for key in sorted(self._dependents.get(uid, ())))
         return [stored for stored in found if stored is not None]
 
     def history(self, group_resource: GroupResource) -> WatchHistory:
-        """The watch history of a resource."""
+        """Return the watch history of a resource."""
         history = self._histories.get(group_resource)
         if history is None:
             # Created at the latest with the first write of its resource, so it has every change since the start.
@@ -148,11 +148,11 @@ class VersionedStore:
         return history
 
     def histories(self) -> list[WatchHistory]:
-        """Every watch history that exists."""
+        """Return every watch history that exists."""
         return list(self._histories.values())
 
     def render(self, group_resource: GroupResource, obj: Json) -> StoredObject:
-        """The stored form of an object without storing it, for dry runs."""
+        """Return the stored form of an object without storing it, for dry runs."""
         return to_stored(group_resource, obj, self.version)
 
     def put(self, group_resource: GroupResource, obj: Json) -> StoredObject:

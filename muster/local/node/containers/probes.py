@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ProbeTiming:
-    """When a probe runs, in seconds, and its thresholds of consecutive results."""
+    """Times of a probe, in seconds, and its thresholds of consecutive results."""
 
     delay: float
     period: float
@@ -29,7 +29,7 @@ class ProbeTiming:
 
     @classmethod
     def of(cls, probe: Object) -> Self:
-        """With the defaults of the Kubernetes API (pkg/apis/core/v1/defaults.go)."""
+        """Return the times, with the defaults of the Kubernetes API (pkg/apis/core/v1/defaults.go)."""
         return cls(
             delay=float(probe.get("initialDelaySeconds") or 0),
             period=float(probe.get("periodSeconds") or 10),
@@ -58,7 +58,7 @@ async def watch_container(container: Object, address: str, runner: "ContainerRun
 
 
 async def _until_settled(probe: Object, run_probe: Callable[[], Awaitable[bool]]) -> bool:
-    """True at the first success, False when the failure threshold is reached."""
+    """Return True at the first success, False when the failure threshold is reached."""
     timing = ProbeTiming.of(probe)
     await asyncio.sleep(timing.delay)
     failed = 0
@@ -141,7 +141,7 @@ async def _answers(action: Object, host: str, port: int) -> bool:
 
 
 def _port(action: Object, container: Object) -> int:
-    """The port of a probe: a number, or the name of a port of the container."""
+    """Return the port of a probe: a number, or the name of a port of the container."""
     port: Any = action.get("port")
     for each in container.get("ports") or ():
         if each.get("name") == port:

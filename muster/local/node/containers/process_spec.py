@@ -32,24 +32,24 @@ PULL_RETRY = 10.0
 
 
 def image_missing(image: str) -> bool:
-    """Whether an image name is treated as one that does not exist."""
+    """Return True if an image name is treated as one that does not exist."""
     return _MISSING.fullmatch(image) is not None
 
 
 def repository(image: str) -> str:
-    """The name of an image without its tag and digest."""
+    """Return the name of an image without its tag and digest."""
     name = image.partition("@")[0]
     head, slash, last = name.rpartition("/")
     return f"{head}{slash}{last.partition(':')[0]}"
 
 
 def pull_error(image: str) -> tuple[str, str]:
-    """Reason and message of the waiting state after a failed pull."""
+    """Return reason and message of the waiting state after a failed pull."""
     return "ErrImagePull", f'failed to pull and unpack image "{image}": not found'
 
 
 def pull_back_off(image: str) -> tuple[str, str]:
-    """Reason and message of the waiting state between attempts."""
+    """Return reason and message of the waiting state between attempts."""
     return "ImagePullBackOff", f'Back-off pulling image "{image}": ErrImagePull: {pull_error(image)[1]}'
 
 
@@ -57,7 +57,7 @@ _LABEL = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
 
 
 def rewrite(text: str, namespace: str, subdomain: str, address_of: Callable[[str], str]) -> str:
-    """`text` with every name of a pod replaced by `address_of("host.sub")`.
+    """Return `text` with every name of a pod replaced by `address_of("host.sub")`.
 
     A name is `<hostname>.<subdomain>[.<namespace>[.svc[.cluster.local]]]`.
     """
@@ -67,7 +67,7 @@ def rewrite(text: str, namespace: str, subdomain: str, address_of: Callable[[str
 
 
 async def prepare(context: PodContext, container: Object) -> ProcessSpec:
-    """The process of a container, without its limits. Raises ConfigError if a reference does not exist."""
+    """Return the process of a container, without its limits. Raises ConfigError if a reference does not exist."""
     node = context.node
     caller = read_caller(node.callers, context.placement.pod)
     base = base_environment(str(context.home), node.python_directory)
@@ -93,14 +93,14 @@ async def prepare(context: PodContext, container: Object) -> ProcessSpec:
 
 
 def _directory(container: Object, workspace: Path | None) -> str | None:
-    """The working directory: the container's, else the workspace, which takes the place of the image's."""
+    """Return the working directory: the container's, else the workspace, which takes the place of the image's."""
     if container.get("workingDir"):
         return str(container["workingDir"])
     return str(workspace) if workspace is not None else None
 
 
 def limit_memory(context: PodContext, container: Object, run: int) -> tuple[Group | None, Mapping[str, int]]:
-    """A cgroup with the memory limit of the container, or a resource limit if none can be created."""
+    """Return a cgroup with the memory limit of the container, or a resource limit if none can be created."""
     limits: Object = (container.get("resources") or {}).get("limits") or {}
     try:
         memory = int(parse_quantity(str(limits["memory"]))) if "memory" in limits else 0

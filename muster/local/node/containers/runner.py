@@ -98,7 +98,7 @@ class ContainerRunner:
 
     @property
     def running(self) -> bool:
-        """Whether its process runs."""
+        """Return True if its process runs."""
         return self._process is not None
 
     async def execute(self, command: list[str], timeout: float, output: int | None = None) -> int:
@@ -127,19 +127,19 @@ class ContainerRunner:
                 await self._signal(asked, signal.SIGKILL)
 
     def on_ready(self, ready: bool) -> None:
-        """The readiness probe has changed its result."""
+        """Note a changed result of the readiness probe."""
         if self.record.ready != ready:
             self.record.ready = ready
             self._context.changed()
 
     def on_started(self) -> None:
-        """The startup probe has succeeded."""
+        """Note the success of the startup probe."""
         self.record.started = True
         self.started.set()
         self._context.changed()
 
     def on_failed(self, kind: str) -> None:
-        """A startup or liveness probe has reached its failure threshold: end the container."""
+        """End the container, whose startup or liveness probe has reached its failure threshold."""
         structlog.get_logger("muster.local.node").info(
             "probe failed, ending the container", probe=kind, container=self.record.name
         )
@@ -159,7 +159,7 @@ class ContainerRunner:
             await self._context.sandbox.signal(process, number)
 
     async def _prepared(self) -> ProcessSpec | None:
-        """The process to start, when its image and all references exist; None if the pod stops first."""
+        """Return the process to start, when its image and all references exist; None if the pod stops first."""
         context, record = self._context, self.record
         image, pulls = str(self._container.get("image") or ""), Backoff(PULL_RETRY, LONGEST)
         while not context.stopping.is_set():
@@ -185,7 +185,7 @@ class ContainerRunner:
             self._context.changed()
 
     async def _once(self, spec: ProcessSpec) -> None:
-        """One run of the container, from its start to the end of its output."""
+        """Run the container once, from its start to the end of its output."""
         context, record = self._context, self.record
         group, limits = limit_memory(context, self._container, record.restarts)
         self._spec = replace(spec, limits=limits, cgroups=[group.procs] if group else [])
@@ -228,7 +228,7 @@ class ContainerRunner:
                 group.remove()
 
     async def _attended(self, process: RunningProcess) -> int:
-        """The wait status of a process, whose probes run meanwhile."""
+        """Return the wait status of a process, whose probes run meanwhile."""
         probing = asyncio.create_task(
             watch_container(self._container, self._context.placement.address, self), name=f"probes-{self.record.name}"
         )

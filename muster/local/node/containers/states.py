@@ -26,19 +26,19 @@ START_FAILED = 128
 
 
 def waiting(reason: str, message: str = "") -> dict[str, Any]:
-    """A ContainerState that waits."""
+    """Return a ContainerState that waits."""
     return {"waiting": {"reason": reason} | ({"message": message} if message else {})}
 
 
 def running(started: int) -> dict[str, Any]:
-    """A ContainerState that runs since `started` (nanoseconds since 1970)."""
+    """Return a ContainerState that runs since `started` (nanoseconds since 1970)."""
     return {"running": {"startedAt": whole_time(started)}}
 
 
 def terminated(
     exit_code: int, *, started: int, finished: int, container_id: str, reason: str, signal: int = 0, message: str = ""
 ) -> dict[str, Any]:
-    """A ContainerState that has ended; times are in nanoseconds since 1970."""
+    """Return a ContainerState that has ended; times are in nanoseconds since 1970."""
     state: dict[str, Any] = {"exitCode": exit_code, "reason": reason}
     if signal:
         state["signal"] = signal
@@ -73,12 +73,12 @@ class ContainerRecord:
 
     @property
     def exit_code(self) -> int | None:
-        """The exit code; None while the container has not ended."""
+        """Return the exit code; None while the container has not ended."""
         ended = self.state.get("terminated")
         return None if ended is None else int(ended["exitCode"])
 
     def as_status(self) -> dict[str, Any]:
-        """The entry of containerStatuses or initContainerStatuses."""
+        """Return the entry of containerStatuses or initContainerStatuses."""
         return {
             "name": self.name,
             "image": self.image,
@@ -92,7 +92,7 @@ class ContainerRecord:
         }
 
     def settle(self) -> None:
-        """Set the final state, when the pod has ended: a waiting container does not run any more."""
+        """Set the final state, when the pod has ended: a waiting container no longer runs."""
         self.ready = False
         self.started = False
         if "terminated" not in self.state:
@@ -105,7 +105,7 @@ RESET_AFTER = 600.0
 
 
 def restarts(policy: str, exit_code: int) -> bool:
-    """Whether a restartPolicy restarts a container that has exited."""
+    """Return True if a restartPolicy restarts a container that has exited."""
     return policy == "Always" or (policy == "OnFailure" and exit_code != 0)
 
 
@@ -117,7 +117,7 @@ class RestartDelays:
         self._restarted = False
 
     def after(self, ran_for: float) -> float:
-        """The delay after a run of `ran_for` seconds."""
+        """Return the delay after a run of `ran_for` seconds."""
         if not self._restarted or ran_for >= RESET_AFTER:
             self._restarted = True
             self._backoff.reset()

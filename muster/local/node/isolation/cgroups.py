@@ -24,11 +24,11 @@ class Group:
 
     @property
     def procs(self) -> str:
-        """The file that a process joins the cgroup with."""
+        """Return the file that a process joins the cgroup with."""
         return str(self.folder / "cgroup.procs")
 
     def out_of_memory(self) -> bool:
-        """Whether the kernel has killed a process in it because of the limit."""
+        """Return True if the kernel has killed a process in it because of the limit."""
         try:
             fields = dict(line.split() for line in self.events.read_text(encoding="ascii").splitlines())
         except (OSError, ValueError):

@@ -42,7 +42,7 @@ class Decoder:
         self._buffer = bytearray()
 
     def feed(self, data: bytes) -> list[Message]:
-        """The messages that are complete with these bytes. Raises WireError."""
+        """Return the messages that are complete with these bytes. Raises WireError."""
         self._buffer += data
         messages: list[Message] = []
         while len(self._buffer) >= HEADER.size:
@@ -69,7 +69,7 @@ class Channel:
         self._decoder = Decoder()
 
     def fileno(self) -> int:
-        """The socket's descriptor, for select."""
+        """Return the socket's descriptor, for select."""
         return self.sock.fileno()
 
     def close(self) -> None:
@@ -79,7 +79,7 @@ class Channel:
             os.close(self.descriptors.popleft())
 
     def receive(self) -> list[Message]:
-        """The messages of one read; raises EOFError when the other side has closed the connection."""
+        """Return the messages of one read; raises EOFError when the other side has closed the connection."""
         data, ancillary, _, _ = self.sock.recvmsg(
             CHUNK, socket.CMSG_SPACE(MAX_DESCRIPTORS * 4), socket.MSG_CMSG_CLOEXEC
         )

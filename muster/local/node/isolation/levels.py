@@ -22,7 +22,7 @@ PROBE_SECONDS = 10.0
 
 
 class Isolation(enum.StrEnum):
-    """How pods are kept apart, best first: network namespaces, mount namespaces, rewritten names."""
+    """Levels of separation of pods, best first: network namespaces, mount namespaces, rewritten names."""
 
     NETNS = "netns"
     MNT = "mnt"
@@ -30,7 +30,7 @@ class Isolation(enum.StrEnum):
 
     @property
     def namespaces(self) -> bool:
-        """Whether pods have mount, pid and uts namespaces."""
+        """Return True if pods have mount, pid and uts namespaces."""
         return self in {Isolation.NETNS, Isolation.MNT}
 
 
@@ -47,7 +47,7 @@ class Choice:
 
 
 def refusal(isolation: Isolation) -> str | None:
-    """Why this machine does not permit an isolation; None if it does. Takes tens of milliseconds."""
+    """Return why this machine does not permit an isolation; None if it does. Takes tens of milliseconds."""
     match isolation:
         case Isolation.NETNS:
             return _refuses_bridge() or _refuses_namespaces(isolation)
@@ -58,7 +58,7 @@ def refusal(isolation: Isolation) -> str | None:
 
 
 def choose_isolation(try_out: Callable[[Isolation], str | None] = refusal) -> Choice:
-    """The best isolation that works here. It blocks while it tries them; call it from a thread."""
+    """Return the best isolation that works here. It blocks while it tries them; call it from a thread."""
     refused: dict[Isolation, str] = {}
     for isolation in Isolation:
         reason = try_out(isolation)

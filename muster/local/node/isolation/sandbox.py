@@ -66,7 +66,7 @@ class Sandbox:
         self._reader = asyncio.create_task(self._read(), name="sandbox-reader")
 
     async def created(self) -> int:
-        """The pid of the pod's init process on the host. Its namespaces exist when this returns."""
+        """Return the pid of the pod's init process on the host. Its namespaces exist when this returns."""
         self.pid = int((await self._expect("created"))["pid"])
         with contextlib.suppress(OSError):  # if it has just died, there is nothing to wait for
             self._pidfd = os.pidfd_open(self.pid)
@@ -128,7 +128,7 @@ class Sandbox:
             await self._send({"op": "signal", "id": process.number, "signal": number})
 
     def unseen(self, process: RunningProcess) -> bool:
-        """The process ended with an init process that was not stopped here: how it ended was not observed."""
+        """Return True if its end was not observed: it ended with an init process that was not stopped here."""
         return process.number in self._unseen
 
     async def destroy(self) -> None:
@@ -192,7 +192,7 @@ class Sandbox:
             reply.set_result(message)
 
     def _end(self) -> None:
-        """The init process is dead, so the kernel has killed the others: they ended with SIGKILL."""
+        """End every process: the init process is dead, so the kernel has killed the others with SIGKILL."""
         gone: Message = {"ev": "gone", "message": "the pod's init process has ended"}
         self.closed.set()
         self._prepared.put_nowait(gone)
@@ -253,7 +253,7 @@ class Launcher:
 
     @property
     def pid(self) -> int:
-        """The launcher's process id."""
+        """Return the launcher's process id."""
         return self._process.pid
 
     async def pod(self, *, host_network: bool) -> Sandbox:

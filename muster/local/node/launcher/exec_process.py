@@ -22,7 +22,7 @@ MAX_ENTRIES = 4096
 
 
 class MountRefusedError(Exception):
-    """A mount that is not possible. The message says which one and why."""
+    """A mount that is not possible. The message has the mount and the reason."""
 
 
 def join_mounts(pid: int) -> None:
@@ -71,7 +71,7 @@ class _Grafts:
         self._covers = 0
 
     def inside(self, path: Path) -> Path:
-        """A path of the container, as seen before the chroot."""
+        """Return a path of the container, as seen before the chroot."""
         return path if self.new_root is None else self.new_root / path.relative_to("/")
 
     def prepare(self, path: Path, *, is_file: bool) -> None:
@@ -115,7 +115,7 @@ def _show(entry: Path, target: Path) -> None:
 
 
 def _is_cover(folder: Path) -> bool:
-    """Whether a folder is on one of these tmpfs, where entries can be created, and not on the host's files."""
+    """Return True if a folder is on one of these tmpfs, where entries can be created, and not on the host's files."""
     with Path("/proc/self/mounts").open(encoding="utf-8", errors="replace") as mounts:
         sources = {line.split()[1]: line.split()[0] for line in mounts}  # the last mount on a folder is the visible one
     nearest = next((str(each) for each in (folder, *folder.parents) if str(each) in sources), "/")

@@ -20,12 +20,12 @@ class AddressesExhaustedError(Exception):
 
 
 def loopback_blocks() -> list[ipaddress.IPv4Network]:
-    """The blocks for pods without a network namespace."""
+    """Return the blocks for pods without a network namespace."""
     return list(LOOPBACK.subnets(new_prefix=BLOCK_PREFIX))
 
 
 def bridge_blocks() -> list[ipaddress.IPv4Network]:
-    """The blocks for pods behind a bridge."""
+    """Return the blocks for pods behind a bridge."""
     return [block for network in BRIDGED for block in network.subnets(new_prefix=BLOCK_PREFIX)]
 
 

@@ -1,12 +1,12 @@
 """The hosts files of all pods, which take the place of a cluster DNS: their entries, and when they are written.
 
 A pod with hostname and subdomain has the names that a headless Service gives it. A Service with a selector has its name
-on the addresses of its ready pods (of all its pods if it publishes not-ready addresses). There is no proxy: the port of
-a Service is its target port. A pod's own entry comes first, because Gloo resolves the pod's own hostname.
+on the addresses of its ready pods (of all its pods if it publishes not-ready addresses). No proxy exists: the port of a
+Service is its target port. A pod's own entry comes first, because Gloo resolves the pod's own hostname.
 
 Every address has a name, also in the form of IPv6 in which a socket for both kinds shows it (``::ffff:10.0.0.2``):
-PyTorch's store asks for the name of whoever connects to it, and warns where there is none. The C library takes the two
-forms for two addresses. A name of the second form is of that address alone, so that no other name has two addresses.
+PyTorch's store asks for the name of each client, and warns if it finds none. The C library takes the two forms for
+two addresses. A name of the second form is of that address alone, so that no other name has two addresses.
 
 Files are written in place: a bind mount refers to the inode, so a new file would not be visible in the pod. Changes
 within GATHER_SECONDS (a gang that starts) are written once.
@@ -42,14 +42,14 @@ class PodNames:
 
     @property
     def names(self) -> list[str]:
-        """Its names, fully qualified first. A pod without a subdomain has no name that other pods can use."""
+        """Return its names, fully qualified first. A pod without a subdomain has no name that other pods can use."""
         if not self.subdomain:
             return []
         return qualified(f"{self.hostname}.{self.subdomain}", self.namespace)
 
 
 def names_of(pod: Object, address: str) -> PodNames:
-    """The names of a pod at this address."""
+    """Return the names of a pod at this address."""
     return PodNames(
         uid=objects.uid(pod),
         namespace=objects.namespace(pod),
@@ -62,12 +62,12 @@ def names_of(pod: Object, address: str) -> PodNames:
 
 
 def qualified(name: str, namespace: str) -> list[str]:
-    """A name in a namespace, in all forms that the DNS search path of a pod finds."""
+    """Return a name in a namespace, in all forms that the DNS search path of a pod finds."""
     return [f"{name}.{namespace}.{DOMAIN}", f"{name}.{namespace}.svc", f"{name}.{namespace}", name]
 
 
 def lines(namespace: str, pods: Iterable[PodNames], services: Iterable[Object]) -> list[str]:
-    """The entries that all pods of a namespace share. Pods of other namespaces have no short names.
+    """Return the entries that all pods of a namespace share. Pods of other namespaces have no short names.
 
     A pod without a subdomain has the name that Kubernetes gives an address (``10-0-0-2.default.pod.cluster.local``).
     """
@@ -85,7 +85,7 @@ def lines(namespace: str, pods: Iterable[PodNames], services: Iterable[Object]) 
 
 
 def mapped(address: str) -> str:
-    """The entry of an IPv4 address in the form of IPv6."""
+    """Return the entry of an IPv4 address in the form of IPv6."""
     return f"::ffff:{address} {_dashed(address)}.ipv4.{CLUSTER}"
 
 
@@ -94,7 +94,7 @@ def _dashed(address: str) -> str:
 
 
 def addresses(service: Object, pods: Iterable[PodNames]) -> list[str]:
-    """The addresses of a Service."""
+    """Return the addresses of a Service."""
     spec = objects.spec(service)
     selector = {(str(name), str(value)) for name, value in (spec.get("selector") or {}).items()}
     if not selector:
@@ -105,7 +105,7 @@ def addresses(service: Object, pods: Iterable[PodNames]) -> list[str]:
 
 
 def render(own: PodNames, shared: Sequence[str], aliases: Iterable[Object] = (), machine: str = LOOPBACK) -> str:
-    """The hosts file of a pod. `aliases` are its hostAliases."""
+    """Return the hosts file of a pod. `aliases` are its hostAliases."""
     head = [
         f"{own.address} {' '.join([*own.names, own.hostname])}",
         f"{LOOPBACK} localhost",
@@ -162,7 +162,7 @@ class HostsFiles:
         self._changed.set()
 
     def address_of(self, namespace: str, short: str) -> str | None:
-        """The address of the pod with the name `<hostname>.<subdomain>` in a namespace."""
+        """Return the address of the pod with the name `<hostname>.<subdomain>` in a namespace."""
         for kept in self._kept.values():
             if kept.pod.namespace == namespace and short in kept.pod.names:
                 return kept.pod.address

@@ -40,12 +40,12 @@ class PodNetwork:
 
     @property
     def host_address(self) -> str:
-        """The address of this machine for pods."""
+        """Return the address of this machine for pods."""
         return self.bridge.gateway if self.bridge else "127.0.0.1"
 
     @property
     def prefix(self) -> int:
-        """Length of the network prefix of an address."""
+        """Return the length of the network prefix of an address."""
         return self.addresses.block.prefixlen
 
     async def connect(self, pid: int, address: str) -> None:

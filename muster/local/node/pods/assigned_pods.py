@@ -63,7 +63,7 @@ class AssignedPods:
             self._start(uid, pod)
 
     def worker(self, namespace: str, name: str) -> PodWorker | None:
-        """The worker of the pod of that name; None where none runs."""
+        """Return the worker of the pod of that name; None where none runs."""
         of_name = (each for each in self._workers.values() if objects.key(each.pod) == f"{namespace}/{name}")
         return next(of_name, None)
 
@@ -135,12 +135,12 @@ MESSAGE = "The local node was restarted; the processes of the pod ended with its
 
 
 def was_started(pod: Object) -> bool:
-    """Whether a kubelet had started the pod: only a kubelet sets startTime."""
+    """Return True if a kubelet had started the pod: only a kubelet sets startTime."""
     return bool(objects.status(pod).get("startTime"))
 
 
 def lost_status(pod: Object, now: int) -> dict[str, Any]:
-    """Phase Failed, all containers terminated, and DisruptionTarget, as after an eviction or a node shutdown."""
+    """Return phase Failed, all containers terminated, and DisruptionTarget, as after an eviction or a node shutdown."""
     status = objects.status(pod)
     stamp = whole_time(now)
     changed = {

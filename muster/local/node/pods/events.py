@@ -21,7 +21,7 @@ NO_OBSTACLE = ("ContainerCreating", "PodInitializing", "")
 
 
 def warnings(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Reason and message of each Event that follows from the change of a pod's status."""
+    """Yield reason and message of each Event that follows from the change of a pod's status."""
     known = {str(each["name"]): each.get("state", {}) for each in _containers(before)}
     for each in _containers(after):
         waiting = each.get("state", {}).get("waiting", {})

@@ -28,17 +28,17 @@ class PodState:
 
     @property
     def mains(self) -> list[ContainerRecord]:
-        """The containers of spec.containers."""
+        """Return the containers of spec.containers."""
         return [each for each in self.containers if not each.init]
 
     @property
     def inits(self) -> list[ContainerRecord]:
-        """The containers of spec.initContainers."""
+        """Return the containers of spec.initContainers."""
         return [each for each in self.containers if each.init]
 
 
 def phase(state: PodState, policy: str) -> str:
-    """Pending, Running, Succeeded or Failed."""
+    """Return Pending, Running, Succeeded or Failed."""
     if state.reason and state.over:
         return "Failed"
     failed_init = any(each.exit_code not in (None, 0) and not each.sidecar for each in state.inits)
@@ -61,12 +61,12 @@ def phase(state: PodState, policy: str) -> str:
 
 
 def initialized(state: PodState) -> bool:
-    """Whether all init containers have completed, and all sidecars have started."""
+    """Return True if all init containers have completed, and all sidecars have started."""
     return all(each.started if each.sidecar and each.exit_code is None else each.exit_code == 0 for each in state.inits)
 
 
 def pod_status(pod: Object, state: PodState, now: str) -> dict[str, Any]:
-    """The status to write. Conditions of other writers are kept; transition times change with the status only."""
+    """Return the status to write. Other writers' conditions are kept; transition times change with the status only."""
     spec = objects.spec(pod)
     current = phase(state, str(spec.get("restartPolicy") or "Always"))
     made: dict[str, Any] = {

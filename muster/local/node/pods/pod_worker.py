@@ -64,7 +64,7 @@ async def set_up_pod(context: PodContext, state: PodState) -> None:
 
 
 def _own_files(context: PodContext, *, with_resolver: bool) -> list[tuple[str, str]]:
-    """The files of /etc that a pod has for itself: (its file, the path of the bind mount)."""
+    """Return the files of /etc that a pod has for itself: (its file, the path of the bind mount)."""
     etc = context.hosts_file.parent
     (etc / "hostname").write_text(f"{objects.hostname(context.placement.pod)}\n", encoding="utf-8")
     (etc / "resolv.conf").write_text(NO_NAMESERVER, encoding="utf-8")
@@ -96,11 +96,11 @@ class PodWorker:
 
     @property
     def pod(self) -> Object:
-        """The newest known version of the object."""
+        """Return the newest known version of the object."""
         return self._status_writer.pod
 
     def runner(self, container: str) -> ContainerRunner | None:
-        """What runs that container; None before it is its turn."""
+        """Return the runner of that container; None before its turn."""
         return next((each for each in self._runners if each.record.name == container), None)
 
     def update(self, pod: Object) -> None:
@@ -277,7 +277,7 @@ class PodWorker:
 
 
 def time_left(pod: Object, started: int, now: int) -> float | None:
-    """Seconds until ``activeDeadlineSeconds`` are over of a pod that was started then; None without a deadline."""
+    """Return the seconds until ``activeDeadlineSeconds`` of a pod started then are over; None without a deadline."""
     limit = objects.spec(pod).get("activeDeadlineSeconds")
     return None if limit is None else max(0.0, float(limit) - (now - started) / SECOND)
 

@@ -1,7 +1,7 @@
-"""Whether a pod fits on this node, and the scheduler's message if it does not.
+"""Checks if a pod fits on this node, with the scheduler's message if it does not.
 
-Checks and messages are those of the kube-scheduler plugins NodeResourcesFit and NodeAffinity. There are no taints. Pod
-(anti-)affinity and topology spread are ignored, because there is one node only.
+Checks and messages are those of the kube-scheduler plugins NodeResourcesFit and NodeAffinity. The node has no taints.
+Pod (anti-)affinity and topology spread are ignored, because the cluster has one node only.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,12 +16,12 @@ DEFAULT_SCHEDULER = "default-scheduler"
 
 
 def amounts(quantities: Mapping[str, object]) -> dict[str, Decimal]:
-    """Quantities as exact numbers; raises QuantityError (a ValueError) for an invalid one."""
+    """Return quantities as exact numbers; raises QuantityError (a ValueError) for an invalid one."""
     return {str(name): parse_quantity(str(text)) for name, text in quantities.items()}
 
 
 def requests(pod: Object) -> dict[str, Decimal]:
-    """The resource requests of a pod: the sum of its containers or the largest init container, whichever is more."""
+    """Return the resource requests of a pod: the sum of its containers, or the largest init container if more."""
     spec = objects.spec(pod)
     total: dict[str, Decimal] = {"pods": Decimal(1)}
     for container in spec.get("containers") or ():
@@ -38,7 +38,7 @@ def requests(pod: Object) -> dict[str, Decimal]:
 
 
 def add(many: Iterable[Amounts]) -> dict[str, Decimal]:
-    """The sum of the requests of several pods."""
+    """Return the sum of the requests of several pods."""
     total: dict[str, Decimal] = {}
     for each in many:
         for name, amount in each.items():
@@ -47,14 +47,14 @@ def add(many: Iterable[Amounts]) -> dict[str, Decimal]:
 
 
 def misfits(pod: Object, node_labels: Mapping[str, str], capacity: Amounts, used: Amounts) -> list[str]:
-    """Why the pod does not fit on the node; empty if it does."""
+    """Return why the pod does not fit on the node; empty if it does."""
     if not _selected(pod, node_labels):
         return ["node(s) didn't match Pod's node affinity/selector"]
     return insufficient(requests(pod), capacity, used)
 
 
 def insufficient(need: Amounts, capacity: Amounts, used: Amounts) -> list[str]:
-    """The reasons for which a need exceeds what is free; empty if it does not."""
+    """Return the reasons for which a need exceeds what is free; empty if it does not."""
     reasons: list[str] = []
     for name, amount in need.items():
         free = capacity.get(name, Decimal(0)) - used.get(name, Decimal(0))
@@ -64,17 +64,17 @@ def insufficient(need: Amounts, capacity: Amounts, used: Amounts) -> list[str]:
 
 
 def message(reasons: Sequence[str]) -> str:
-    """kube-scheduler's message for a cluster of one node."""
+    """Return kube-scheduler's message for a cluster of one node."""
     return f"0/1 nodes are available: {', '.join(f'1 {reason}' for reason in reasons)}."
 
 
 def gated(pod: Object) -> bool:
-    """Whether scheduling gates hold the pod back."""
+    """Return True if scheduling gates hold the pod back."""
     return bool(objects.spec(pod).get("schedulingGates"))
 
 
 def ours(pod: Object) -> bool:
-    """Whether the pod is for the default scheduler, whose place this one takes."""
+    """Return True if the pod is for the default scheduler, whose place this one takes."""
     return (objects.spec(pod).get("schedulerName") or DEFAULT_SCHEDULER) == DEFAULT_SCHEDULER
 
 
@@ -96,7 +96,7 @@ def _selected(pod: Object, node_labels: Mapping[str, str]) -> bool:
 
 
 def _matches(term: Object, node_labels: Mapping[str, str]) -> bool:
-    """Whether a term, which asks for something, holds. The only field is the name, which this node has as a label."""
+    """Return True if a term that asks for something holds. The only field is the name, a label of this node, too."""
     labels: Sequence[Object] = term.get("matchExpressions") or ()
     fields = [each for each in term.get("matchFields") or () if each.get("key") == "metadata.name"]
     of_name = [{**each, "key": "kubernetes.io/hostname"} for each in fields]

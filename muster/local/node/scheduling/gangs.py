@@ -1,8 +1,8 @@
 """Gangs: the members of one epoch of an experiment, which get their places together or not at all.
 
-A gang that is placed in part holds resources and cannot begin, and two such gangs wait for each other forever. Pods
-are created one after the other, and some of them behind a gate, so only the plan of their owner says what the whole
-gang asks for. Groups that wait until others are complete are not a part of it: they take the others' place.
+A gang that is placed in part holds resources and cannot begin, and two such gangs wait for each other forever. Pods are
+created one after the other, and some of them behind a gate, so only the plan of their owner shows what the whole gang
+asks for. Groups that wait until others are complete are not a part of it: they take the others' place.
 """
 
 from collections import Counter
@@ -34,7 +34,7 @@ _PLURALS: Final = {
 
 
 def key_of(pod: Object) -> Key:
-    """The gang of a pod."""
+    """Return the gang of a pod."""
     labels = objects.labels(pod)
     uid, epoch = labels.get(LABEL_UID), labels.get(LABEL_EPOCH)
     return (uid, epoch) if uid and epoch else (objects.uid(pod), "")
@@ -42,19 +42,19 @@ def key_of(pod: Object) -> Key:
 
 @dataclass(frozen=True, slots=True)
 class Gang:
-    """What the members that run together ask for: how many of each group, and the requests of one."""
+    """Requests of the members that run together: how many of each group, and the requests of one."""
 
     key: Key
     groups: Mapping[str, tuple[int, fit.Amounts]]
 
     @classmethod
     def of_plan(cls, plan: Plan, key: Key = ("", "")) -> Self:
-        """The gang of a plan. Raises ValueError for requests that cannot be read."""
+        """Return the gang of a plan. Raises ValueError for requests that cannot be read."""
         beside = (group for group in plan.groups if _beside(group))
         return cls(key, {group.name: (group.at_a_time, _requests(group)) for group in beside})
 
     def missing(self, pods: Iterable[Object]) -> dict[str, Decimal]:
-        """What those members ask for that have no pod yet; ``pods`` are all there are. Who has succeeded has none."""
+        """Return the requests of members without a pod, except those that succeeded; ``pods`` are all that exist."""
         created = Counter(objects.labels(pod).get(LABEL_GROUP, "") for pod in pods if self._has(pod))
         return fit.add(
             requests for name, (count, requests) in self.groups.items() for _ in range(count - created[name])
@@ -66,14 +66,14 @@ class Gang:
 
 
 class Gangs:
-    """The gangs of the pods that are there, read from their owners once."""
+    """The gangs of the pods that exist, read from their owners once."""
 
     def __init__(self, api: ResourceClient) -> None:
         self._api = api
         self._known: dict[Key, Gang | None] = {}
 
     async def of(self, pods: Iterable[Object]) -> dict[Key, Gang]:
-        """The gangs of ``pods``. Pods without one, or whose owner cannot be planned, are placed one by one."""
+        """Return the gangs of ``pods``. Pods without one, or whose owner cannot be planned, are placed one by one."""
         members = {key_of(pod): pod for pod in pods}
         self._known = {key: gang for key, gang in self._known.items() if key in members}
         for key, pod in members.items():
@@ -99,12 +99,12 @@ def _plan(kind: str, document: Object) -> Plan:
 
 
 def _beside(group: Group) -> bool:
-    """Whether the group runs beside the others, and not after one of them."""
+    """Return True if the group runs beside the others, and not after one of them."""
     return all(gate.condition is not GateCondition.COMPLETE for gate in group.gates)
 
 
 def _requests(group: Group) -> fit.Amounts:
-    """The requests of one member."""
+    """Return the requests of one member."""
     spec: Object = group.template.get("spec") or {}
     if group.whole:
         return fit.requests({"spec": spec})

@@ -1,4 +1,4 @@
-"""What does not fit on the node, and what holds the rest.
+"""Reports what does not fit on the node, and what holds the rest.
 
 `muster run` refuses with it, and a pod that waits has it in its condition PodScheduled.
 """
@@ -22,14 +22,14 @@ _STEP: Final = Decimal("0.01")
 
 
 class Holder(NamedTuple):
-    """What holds resources: an experiment (or another object that Muster runs), or a pod beside them (kind Pod)."""
+    """Holder of resources: an experiment (or another object that Muster runs), or a pod beside them (kind Pod)."""
 
     kind: str
     namespace: str
     name: str
 
     def title(self, namespace: str) -> str:
-        """What somebody in ``namespace`` calls it."""
+        """Return its name for a reader in ``namespace``."""
         place = "" if self.namespace == namespace else f" of namespace {self.namespace}"
         prefix = {KIND: "experiment ", "Pod": "pod "}.get(self.kind, "")
         return printable(f"{prefix}{self.name if self.kind == 'Pod' else title(self.kind, self.name)}{place}")
@@ -43,12 +43,12 @@ class Lack:
     need: Decimal
     free: Decimal
     most: Decimal
-    """What the node has in all."""
+    """Total of the node."""
     held: Mapping[Holder, Decimal]
     """The largest first."""
 
     def words(self, namespace: str) -> str:
-        """``2 CPU, 1.4 are free: experiment hang holds 0.6``.
+        """Return ``2 CPU, 1.4 are free: experiment hang holds 0.6``.
 
         Needs are rounded up and what is free is rounded down, so that no sentence contradicts itself.
         """
@@ -68,12 +68,12 @@ class Lack:
 
 
 def sentence(who: str, lacks: Sequence[Lack], namespace: str) -> str:
-    """What is needed and not free. ``who`` has the verb (``2 workers need``); ``namespace`` is theirs."""
+    """Return what is needed and not free. ``who`` has the verb (``2 workers need``); ``namespace`` is theirs."""
     return f"{who} {', and '.join(lack.words(namespace) for lack in lacks)}"
 
 
 class Ledger:
-    """What the node has, and what each holder has of it. A pod whose requests cannot be read is one pod and no more."""
+    """Resources of the node, and of each holder on it. A pod whose requests cannot be read counts only as a pod."""
 
     def __init__(self, capacity: fit.Amounts, pods: Iterable[Object] = ()) -> None:
         self.capacity = capacity
@@ -83,7 +83,7 @@ class Ledger:
 
     @property
     def used(self) -> dict[str, Decimal]:
-        """What all of them have together."""
+        """Return the resources that all of them hold together."""
         return fit.add(self.held.values())
 
     def take(self, pod: Object, amounts: fit.Amounts) -> None:
@@ -92,7 +92,7 @@ class Ledger:
         self.held[holder] = fit.add([self.held.get(holder, {}), amounts])
 
     def lacks(self, need: fit.Amounts) -> list[Lack]:
-        """The resources that do not suffice, by name; empty if the need fits."""
+        """Return the resources that do not suffice, by name; empty if the need fits."""
         found, used = [], self.used
         for name, amount in sorted(need.items()):
             most = self.capacity.get(name, Decimal(0))
@@ -105,7 +105,7 @@ class Ledger:
 
 
 def requests(pod: Object) -> Mapping[str, Decimal]:
-    """The requests of a pod; one pod and nothing else if they are invalid."""
+    """Return the requests of a pod; one pod and nothing else if they are invalid."""
     try:
         return fit.requests(pod)
     except ValueError:

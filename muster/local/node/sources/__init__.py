@@ -1,1 +1,1 @@
-"""What a container is given: variables and volumes from ConfigMaps, Secrets, the downward API and tokens."""
+"""Inputs of a container: variables and volumes from ConfigMaps, Secrets, the downward API and tokens."""

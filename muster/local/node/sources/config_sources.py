@@ -27,26 +27,26 @@ class ConfigError(Exception):
 
 
 class ConfigSources:
-    """Reads from the API server, without a cache. It asks for tokens only where ``tokens`` says that it issues some."""
+    """Reader of the API server, without a cache. ``tokens`` is True if the server issues some: else none are asked."""
 
     def __init__(self, api: ResourceClient, *, tokens: bool = False) -> None:
         self._api = api
         self._tokens = tokens
 
     async def config_map(self, namespace: str, name: str) -> Object | None:
-        """The ConfigMap, or None if there is none."""
+        """Return the ConfigMap, or None if there is none."""
         return await self._get(namespace, "configmaps", name)
 
     async def secret(self, namespace: str, name: str) -> Object | None:
-        """The Secret, or None if there is none."""
+        """Return the Secret, or None if there is none."""
         return await self._get(namespace, "secrets", name)
 
     async def claim(self, namespace: str, name: str) -> Object | None:
-        """The PersistentVolumeClaim, or None if there is none."""
+        """Return the PersistentVolumeClaim, or None if there is none."""
         return await self._get(namespace, "persistentvolumeclaims", name)
 
     async def token(self, pod: Object, audience: str, seconds: int) -> str | None:
-        """A token of the pod's account, bound to the pod (pkg/kubelet/token); None where none is issued."""
+        """Return a token of the pod's account, bound to the pod (pkg/kubelet/token); None where none is issued."""
         if not self._tokens:
             return None
         account = objects.account(pod)
@@ -70,14 +70,14 @@ class ConfigSources:
 
 
 async def read_config_map(reference: Object, namespace: str, sources: ConfigSources) -> Mapping[str, str]:
-    """The data of a ConfigMap; empty if it is optional and does not exist."""
+    """Return the data of a ConfigMap; empty if it is optional and does not exist."""
     name = str(reference.get("name") or reference.get("configMapName") or "")
     data = _data_of(await sources.config_map(namespace, name), reference, f'configmap "{name}"')
     return {str(key): str(value) for key, value in data.items()}
 
 
 async def read_secret(reference: Object, namespace: str, sources: ConfigSources) -> Mapping[str, bytes]:
-    """The decoded data of a Secret; empty if it is optional and does not exist."""
+    """Return the decoded data of a Secret; empty if it is optional and does not exist."""
     name = str(reference.get("name") or reference.get("secretName") or "")
     data = _data_of(await sources.secret(namespace, name), reference, f'secret "{name}"')
     try:
@@ -87,7 +87,7 @@ async def read_secret(reference: Object, namespace: str, sources: ConfigSources)
 
 
 def _data_of(found: Object | None, reference: Object, what: str) -> dict[str, Any]:
-    """The data of the object; empty if there is none and the reference is optional."""
+    """Return the data of the object; empty if there is none and the reference is optional."""
     if found is None and not reference.get("optional"):
         raise ConfigError(f"{what} not found")
     return dict(found.get("data") or {}) if found is not None else {}
@@ -106,7 +106,7 @@ class PodPlacement:
     host_address: str
 
     def field(self, path: str) -> str:
-        """The value of a `fieldRef`; raises ConfigError for a field that is not supported."""
+        """Return the value of a `fieldRef`; raises ConfigError for a field that is not supported."""
         if match := _KEYED.fullmatch(path):
             values: Mapping[str, str] = objects.metadata(self.pod).get(match.group(1)) or {}
             return values.get(match.group(2), "")

@@ -31,19 +31,19 @@ _NAME = re.compile(r"[^=\x00]+")
 
 
 def base_environment(home: str, python_directory: str) -> dict[str, str]:
-    """The environment that every container starts with."""
+    """Return the environment that every container starts with."""
     return {"PATH": f"{python_directory}:{SYSTEM_PATH}", "HOME": home, "LANG": "C.UTF-8"}
 
 
 def service_variables(host: str, port: int | None) -> dict[str, str]:
-    """Where the API server is, as in every pod of a cluster; nothing without a port."""
+    """Return the variables with the API server's address, as in every pod of a cluster; nothing without a port."""
     return {} if port is None else {"KUBERNETES_SERVICE_HOST": host, "KUBERNETES_SERVICE_PORT": str(port)}
 
 
 async def container_environment(
     container: Object, placement: PodPlacement, sources: ConfigSources, base: Mapping[str, str]
 ) -> dict[str, str]:
-    """The complete environment. Raises ConfigError if a required reference does not exist."""
+    """Return the complete environment. Raises ConfigError if a required reference does not exist."""
     found = dict(base) | {"HOSTNAME": objects.hostname(placement.pod)}
     declared: dict[str, str] = {}
     for source in container.get("envFrom") or ():
@@ -61,7 +61,7 @@ async def container_environment(
 
 
 def arguments(container: Object, environment: Mapping[str, str], entrypoint: Sequence[str] = ()) -> list[str]:
-    """The command and args, expanded. Images are not pulled: without an `entrypoint` a command is required."""
+    """Return the command and args, expanded. Images are not pulled: without an `entrypoint` a command is required."""
     argv = [expand(str(part), environment) for part in container.get("command") or ()] or list(entrypoint)
     if not argv:
         raise ConfigError(
@@ -126,7 +126,7 @@ _REFERENCE = re.compile(r"\$(?:\$|\(([^)]*)\))", re.DOTALL)
 
 
 def expand(text: str, variables: Mapping[str, str]) -> str:
-    """`text` with its references replaced."""
+    """Return `text` with its references replaced."""
 
     def replace(match: re.Match[str]) -> str:
         name = match.group(1)

@@ -107,7 +107,7 @@ async def _write_files(source: Object, home: Path, placement: PodPlacement, sour
 
 
 async def _claim(reference: Object, namespace: str, claims: Path, sources: ConfigSources) -> dict[str, Any]:
-    """The folder of a claim, named by its uid. Folders of claims that are gone are removed on this occasion.
+    """Return the folder of a claim, named by its uid. Folders of claims that are gone are removed on this occasion.
 
     There is one node, so a folder is all that a volume must be; its size and class are not looked at.
     """
@@ -133,7 +133,7 @@ async def _remove_unclaimed(claims: Path, sources: ConfigSources) -> None:
 
 
 def _notes(claims: Path) -> list[Path]:
-    """The files that say whose folder is which: ``<uid>.claim``."""
+    """Return the files that name the owner of each folder: ``<uid>.claim``."""
     return list(claims.glob("*.claim"))
 
 
@@ -182,7 +182,7 @@ def _put(home: Path, path: str, value: bytes) -> None:
 
 
 def mounts_of(container: Object, volumes: Mapping[str, dict[str, Any]]) -> list[dict[str, Any]]:
-    """The mounts of a container, for the launcher."""
+    """Return the mounts of a container, for the launcher."""
     made: list[dict[str, Any]] = []
     for mount in container.get("volumeMounts") or ():
         name = str(mount.get("name"))
@@ -211,12 +211,12 @@ def _sub_path(sub: str, volume: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 
 def memory_volumes(volumes: Mapping[str, dict[str, Any]]) -> list[tuple[str, int | None]]:
-    """The volumes that are a tmpfs: folder and size in bytes."""
+    """Return the volumes that are a tmpfs: folder and size in bytes."""
     return [(each["folder"], each["size"]) for each in volumes.values() if each.get("tmpfs")]
 
 
 def volume_variables(volumes: Mapping[str, dict[str, Any]]) -> dict[str, str]:
-    """The variables with the folders of the volumes, for pods without mounts."""
+    """Return the variables with the folders of the volumes, for pods without mounts."""
     return {
         f"MUSTER_VOLUME_{re.sub('[^A-Z0-9]', '_', name.upper())}": volume["folder"] for name, volume in volumes.items()
     }
@@ -236,7 +236,7 @@ SHARE = 0.8
 
 
 def lifetime(volume: Object) -> float | None:
-    """Seconds that the first token of a volume to expire lives; None for a volume without tokens."""
+    """Return seconds that the first token of a volume to expire lives; None for a volume without tokens."""
     sources = (volume.get("projected") or {}).get("sources") or ()
     tokens = [each["serviceAccountToken"] for each in sources if each.get("serviceAccountToken") is not None]
     return min((float(each.get("expirationSeconds") or TOKEN_SECONDS) for each in tokens), default=None)
