@@ -47,6 +47,7 @@ ROOMS: Final = (
     "muster/reconcilers",
     "muster/reporting",
     "muster/rollcall",
+    "muster/state/facts",
     "muster/state/vocabulary",
     "muster/torch",
     "muster/tracking",
