@@ -55,6 +55,8 @@ ROOMS: Final = (
     "muster/reconcilers",
     "muster/reporting",
     "muster/rollcall",
+    "muster/state/facts",
+    "muster/state/vocabulary",
     "muster/torch",
     "muster/tracking",
     "muster/watchers",

@@ -1,1 +1,1 @@
-"""What is so: why a member is not there, what a failure came of, what hangs, which gate is shut. Nothing is decided."""
+"""Facts: the causes of missing members and of failures, hangs, and closed gates. Nothing is decided."""

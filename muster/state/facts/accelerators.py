@@ -1,7 +1,7 @@
-"""What devices a run holds now: those of its pods that are on a node and have not ended.
+"""The devices that a run holds now: those of its pods that are on a node and have not ended.
 
-A pod without a node holds nothing, whatever it asks for. Of a run of Muster's the plan says what each pod of a group
-asks for; of a run that another controller carries out each pod does.
+A pod without a node holds nothing, whatever it asks for. For a run of Muster's the plan has the devices of each pod of
+a group; for a run of another controller each pod has its own.
 """
 
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from muster.state.vocabulary.plan import Engine, Plan
 
 
 def held(plan: Plan, view: ReadOnlyView) -> Devices:
-    """The devices that its pods hold, those of older epochs too."""
+    """Return the devices that its pods hold, those of older epochs too."""
     return total(_parts(plan, view)) if plan.devices or plan.engine is Engine.WATCH else ()
 
 

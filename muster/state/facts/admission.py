@@ -1,4 +1,4 @@
-"""What Kueue says of an experiment's Workload: whether its pods may run, and what it waits for where they may not."""
+"""Kueue's answer about an experiment's Workload: whether its pods may run, and the reason if they may not."""
 
 from typing import NamedTuple
 
@@ -11,19 +11,19 @@ from muster.state.vocabulary.record import Phase
 from muster.state.vocabulary.workload import ADMITTED, FINISHED, QUOTA_RESERVED, REQUEUED, PodSetPlacement, Workload
 
 SILENCE = 60.0
-"""Seconds within which Kueue takes a Workload up; it takes some 15 ms."""
+"""Seconds within which Kueue processes a Workload; it takes some 15 ms."""
 
 
 UNAVAILABLE = "QueueUnavailable"
-"""Reason: no Workload can be seen or made."""
+"""Reason: no Workload can be seen or created."""
 
 
 SILENT = "QueueSilent"
-"""Reason: Kueue has not taken the Workload up."""
+"""Reason: Kueue has not processed the Workload."""
 
 
 HOPELESS = frozenset(("ExceedsMaxQuota", "Misconfigured", "Inadmissible"))
-"""Reasons of a false QuotaReserved that last until a person changes the spec or the queue. Older releases of Kueue say
+"""Reasons of a false QuotaReserved that last until a person changes the spec or the queue. Older releases of Kueue have
 Inadmissible for all of them (kueue: apis/kueue/v1beta2/workload_types.go)."""
 
 
@@ -33,29 +33,29 @@ follow. Kueue never makes it active again by itself."""
 
 
 class Waiting(NamedTuple):
-    """Why an experiment is queued."""
+    """The reason why an experiment is queued."""
 
     message: str
     reason: str = ""
-    """Reason of Stuck; empty where it is not."""
+    """The reason of Stuck; empty if the experiment is not stuck."""
     look_again: float | None = None
-    """When the answer changes by the mere passing of time."""
+    """The time at which the answer changes without any event."""
 
 
 def applies(context: Context) -> bool:
-    """The experiment waits for a queue's admission."""
+    """Return True if the experiment waits for a queue's admission."""
     return context.plan.queue is not None or bool(context.view.workloads)
 
 
 def workload_of(plan: Plan, view: ReadOnlyView) -> Workload | None:
-    """The Workload that decides: the newest one for the podSets of this plan."""
+    """Return the Workload that decides: the newest one for the podSets of this plan."""
     wanted = plan.queue.workload if plan.queue else ""
     found = [each for each in view.workloads.values() if not wanted or each.name == wanted]
     return max(found, key=lambda each: (not each.deleting, each.created, each.uid), default=None)
 
 
 def admitted(plan: Plan, view: ReadOnlyView) -> bool:
-    """Pods of the plan may run: it has no queue, or its Workload is admitted."""
+    """Return True if pods of the plan may run: it has no queue, or its Workload is admitted."""
     if plan.queue is None and not view.workloads:
         return True
     workload = workload_of(plan, view)
@@ -63,12 +63,12 @@ def admitted(plan: Plan, view: ReadOnlyView) -> bool:
 
 
 def admits(context: Context) -> bool:
-    """Pods of the experiment may be created."""
+    """Return True if pods of the experiment may be created."""
     return admitted(context.plan, context.view)
 
 
 def waiting(context: Context) -> Waiting:
-    """Why the experiment is queued, in Kueue's words."""
+    """Return the reason why the experiment is queued, in Kueue's words."""
     if context.view.queue_problem:
         return _stuck(UNAVAILABLE, context.view.queue_problem)
     workload = workload_of(context.plan, context.view)
@@ -78,9 +78,9 @@ def waiting(context: Context) -> Waiting:
 
 
 def held(context: Context) -> Waiting | None:
-    """Why an object that Kueue itself suspends and resumes is suspended, in Kueue's words; None for one without queue.
+    """Return, in Kueue's words, why Kueue has suspended an object; None for an object without a queue.
 
-    Kueue resumes it when it admits its Workload, also where a person has suspended it.
+    Kueue resumes such an object when it admits its Workload, also if a person has suspended it.
     """
     label, workload = context.plan.watching.local_queue, context.view.admission
     if context.record.phase is not Phase.SUSPENDED or not (label or workload):
@@ -100,10 +100,10 @@ def held(context: Context) -> Waiting | None:
 
 
 def _as_kueue_says(context: Context, workload: Workload) -> Waiting:
-    """Why a Workload is not admitted.
+    """Return the reason why a Workload is not admitted.
 
-    Kueue that lives writes nothing while nothing changes, and Kueue that is dead neither. So what stands there for
-    longer than ``SILENCE`` gets its time.
+    While nothing changes, Kueue writes nothing, and neither does a dead Kueue. So a message that is older than
+    ``SILENCE`` is shown with its time.
     """
     where = f"queued in {workload.queue}"
     reserved = workload.condition(QUOTA_RESERVED)
@@ -130,13 +130,13 @@ def _as_kueue_says(context: Context, workload: Workload) -> Waiting:
 
 
 def placement(context: Context) -> tuple[PodSetPlacement, ...]:
-    """What the flavors of the admission ask of the pods of this epoch."""
+    """Return the node selectors and tolerations of this epoch's pods, from the admission's flavors."""
     known = context.view.engine.placement if applies(context) else None
     return known.groups if known is not None and known.epoch == context.record.epoch else ()
 
 
 def _silent(context: Context, workload: Workload) -> Waiting:
-    """Kueue writes conditions within milliseconds: a Workload without any is one that it does not see."""
+    """Return the wait of a Workload without conditions: Kueue writes them within milliseconds of seeing it."""
     due = max(workload.created, context.record.phase_at) + SILENCE
     message = f"queued in {workload.queue}: Kueue has not taken up its Workload {workload.name} yet"
     if context.now < due:
@@ -149,5 +149,5 @@ def _stuck(reason: str, message: str) -> Waiting:
 
 
 def said(message: str) -> str:
-    """What Kueue says, on one line of bounded length."""
+    """Return Kueue's message on one line of bounded length."""
     return clean(message, MESSAGE)

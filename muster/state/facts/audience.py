@@ -1,10 +1,10 @@
-"""For whom a reason of the condition Stuck is: who can mend it.
+"""The audience of a reason of the condition Stuck: the people who can fix it.
 
-A *researcher* can where it is the program, the manifest, or what its namespace may use. The *platform* can where it is
+A *researcher* can fix the program, the manifest, or a request beyond the namespace's limits. The *platform* can fix
 a node, the network, the API server, a webhook, a queue or another controller. Many runs with one reason are an
-incident, which is the platform's where they are of several namespaces (``incidents``).
+incident, which is the platform's if they are of several namespaces (``incidents``).
 
-It is not who is charged: a quota that is used up is no failure of the run, and the run's owner asks for less.
+The audience is not who is charged: a used-up quota is no failure of the run, and the run's owner asks for less.
 """
 
 from collections.abc import Mapping
@@ -17,10 +17,10 @@ from muster.state.vocabulary.refusals import ENDINGS, NAMED, of_made, refusal_re
 
 
 class Audience(StrEnum):
-    """Who can mend it."""
+    """The people who can fix a reason."""
 
     PLATFORM = "platform"
-    """Those who run the cluster."""
+    """The people who run the cluster."""
     RESEARCHER = "researcher"
     """The owner of the run."""
 
@@ -50,15 +50,15 @@ _PLATFORM: Final = (
     *(row.name for row in NAMED if row.platform),
     *of_made(*(row for row in ENDINGS if row.platform)),
 )
-"""Reasons that are of no cause, or of causes with several reasons."""
+"""Reasons of no cause, or of causes with several reasons."""
 
 _OWN: Final[Mapping[MissingCause, Audience]] = {Causes.UNSCHEDULABLE: Audience.RESEARCHER}
-"""Where who can mend it is another one than who is charged. A request that no node fits is the owner's to change; where
-nodes are lost many runs have it."""
+"""Causes whose audience differs from who is charged. A request that no node fits is the owner's to change; if
+nodes are lost, many runs have it."""
 
 
 def of_cause(cause: MissingCause) -> Audience:
-    """Who can mend that cause."""
+    """Return the people who can fix that cause."""
     charged = cause.charge is not None and cause.charge.platform
     return _OWN.get(cause, Audience.PLATFORM if charged else Audience.RESEARCHER)
 
@@ -76,7 +76,7 @@ if both := set(_RESEARCHERS) & set(_PLATFORM):
 
 
 def of_reason(reason: str) -> Audience:
-    """Return who can mend that reason. One that is in no list is a kubelet's, about a container: the owner's."""
+    """Return the people who can fix that reason. A reason in no list is a kubelet's, about a container: the owner's."""
     if (refusal := refusal_reason(reason)) is not None:  # of a kind that is not in the catalogue, too
         return Audience.PLATFORM if refusal.platform else Audience.RESEARCHER
     return CATALOGUE.get(reason, Audience.RESEARCHER)

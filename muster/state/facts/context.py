@@ -1,4 +1,4 @@
-"""What a policy reads: one experiment at one instant. It looks at counts and a few members, and changes nothing."""
+"""The input of a policy: one experiment at one instant. It reads counts and a few members, and changes nothing."""
 
 from typing import Self
 
@@ -21,17 +21,17 @@ class Context(msgspec.Struct, frozen=True):
     view: ReadOnlyView
     now: float
     tally: Tally
-    """The pods of the record's epoch. (Asked twenty times in each decision, so it is looked up once.)"""
+    """The pods of the record's epoch, looked up once, because each decision reads them twenty times."""
     probe: ProbeResult | None
-    """What this epoch's coordinator said last."""
+    """The last answer of this epoch's coordinator."""
 
     @classmethod
     def at(cls, plan: Plan, record: Record, view: ReadOnlyView, now: float) -> "Context":
-        """The context of that record."""
+        """Return the context of that record."""
         return Context(plan, record, view, now, view.of(record.epoch), view.probe_result_of(record.epoch))
 
     def with_record(self, record: Record) -> Self:
-        """The same context with another record."""
+        """Return this context with another record."""
         if record is self.record:
             return self
         if record.epoch == self.record.epoch:
@@ -41,7 +41,7 @@ class Context(msgspec.Struct, frozen=True):
 
     @property
     def lingering(self) -> list[Pod]:
-        """Pods of other epochs and attempts that may still run: their successors may not start beside them."""
+        """Return pods of other epochs and attempts that may still run: successors may not start beside them."""
         others = [pod for tally in self.view.others(self.record.epoch) for pod in tally.alive.values()]
         older = [pod for pod in self.tally.older.values() if pod.live]
         if not self.settled:
@@ -51,7 +51,7 @@ class Context(msgspec.Struct, frozen=True):
 
     @property
     def settled(self) -> bool:
-        """The tally counts the attempts of this record. Not so in the decision that begins new ones."""
+        """Return True if the tally counts the attempts of this record: not in the decision that begins new ones."""
         tally, record = self.tally, self.record
         if tally.lives == (record.attempts, record.ignored):
             return True
@@ -60,13 +60,13 @@ class Context(msgspec.Struct, frozen=True):
 
     @property
     def launched(self) -> bool:
-        """Every member had a pod once in this epoch: a pod that is missing now was lost and is not pending.
+        """Return True if every member once had a pod in this epoch: a pod missing now was lost and is not pending.
 
-        It is not created again in this epoch: a coordinator such as JAX's rejects a second registration of a rank.
+        Such a pod is not created again in this epoch: a coordinator such as JAX's rejects a rank's second registration.
         """
         return self.complete or self.view.engine.launched == self.record.epoch
 
     @property
     def complete(self) -> bool:
-        """Every member was there and had a node once in this epoch."""
+        """Return True if every member once had a pod with a node in this epoch."""
         return self.record.scheduled_at is not None

@@ -1,4 +1,4 @@
-"""What a failure came of: the cause that a pod of the present epoch, or one that is gone, stands for."""
+"""The cause of a failure, from a pod of the present epoch, or from one that is gone."""
 
 from typing import Final
 
@@ -13,7 +13,7 @@ from muster.state.vocabulary.record import Cause
 
 
 def cause_of(context: Context, pod: Pod) -> Cause:
-    """The cause that a failed, disrupted or leaving pod of the present epoch stands for."""
+    """Return the cause of a failed, disrupted or leaving pod of the present epoch."""
     reason, message, last_line = "ContainerFailed", "", ""
     if pod.disruption:
         reason, message = pod.disruption, pod.waiting_message
@@ -46,9 +46,9 @@ def cause_of(context: Context, pod: Pod) -> Cause:
 
 
 def gone_cause(context: Context, rank: int, group: str) -> Cause:
-    """The failure of a member whose pod was removed, no one saw why. The node is the one it was last seen on.
+    """Return the failure of a member whose pod was removed, for an unknown reason. The node is its last known one.
 
-    The live API may say so before the watch does: then the pod still counts as a member.
+    The live API may show the loss before the watch does: then the pod still counts as a member.
     """
     tally, epoch, member = context.tally, context.record.epoch, context.plan.member(rank)
     seen = tally.gone.get(rank) or tally.members.get(rank)
@@ -72,23 +72,23 @@ def gone_cause(context: Context, rank: int, group: str) -> Cause:
 
 
 def final(cause: Cause | None) -> Cause | None:
-    """The cause of the end of the run."""
+    """Return the cause of the end of the run."""
     return replace(cause, final=True) if cause is not None else None
 
 
 KILLED = frozenset({143, 137})
-"""Exit codes of SIGTERM and SIGKILL, which is how a pod that is deleted ends."""
+"""Exit codes of SIGTERM and SIGKILL, with which a deleted pod ends."""
 
 
 OUT_OF_MEMORY: Final = "OOMKilled"
 
 
 RANK_FAILED: Final = "RankFailed"
-"""Reason of a rank that the others were lost to, and whose own pod has not failed."""
+"""Reason of a rank that the others lost, though its own pod has not failed."""
 
 
 def last_words(context: Context, pod: Pod, end: Exit) -> tuple[str, str]:
-    """What is known of that end, and the last line that was printed where nothing is."""
+    """Return the known facts of that end, and the last printed line if they do not explain it."""
     if end.reason == OUT_OF_MEMORY:
         group = context.plan.group_of(pod.rank)
         limit = group.pod.limits.get("memory", "") if group and end.container in ("", CONTAINER) else ""
@@ -99,10 +99,10 @@ def last_words(context: Context, pod: Pod, end: Exit) -> tuple[str, str]:
 
 
 def was_deleted(pod: Pod) -> bool:
-    """Whether the pod was deleted while its gang was at work, and where it has ended, ended because of that."""
+    """Return True if the pod was deleted while its gang was at work and, if it has ended, ended because of that."""
     return pod.terminating and (not pod.failed or pod.interrupted or was_killed(pod))
 
 
 def was_killed(pod: Pod) -> bool:
-    """Whether the pod ended by a signal from outside: not by its own fault, nor because it used too much memory."""
+    """Return True if a signal from outside ended the pod: neither its own fault, nor too much memory."""
     return pod.exit is not None and pod.exit.code in KILLED and pod.exit.reason != OUT_OF_MEMORY

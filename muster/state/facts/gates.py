@@ -1,4 +1,4 @@
-"""Gates: what a group waits for before its pods are created.
+"""Gates: conditions that a group awaits before its pods are created.
 
 A group is created when every gate of it is open. A gate names another group, and how far its pods must have come, or
 the coordinator. The coordinator's own pod never waits for a gate on the coordinator.
@@ -17,7 +17,7 @@ _IS = {
 
 
 def gate_open(context: Context, gate: Gate) -> bool:
-    """The awaited pods have come as far as the gate asks."""
+    """Return True if the awaited pods have come as far as the gate asks."""
     if gate.condition is GateCondition.SERVING:
         return context.probe is not None and context.probe.last_served_at > 0
     if gate.condition is GateCondition.ARRIVED:
@@ -31,12 +31,12 @@ def gate_open(context: Context, gate: Gate) -> bool:
 
 
 def closed(context: Context, group: Group) -> tuple[Gate, ...]:
-    """The gates of the group that are not open."""
+    """Return the gates of the group that are not open."""
     return tuple(gate for gate in group.gates if not gate_open(context, gate))
 
 
 def awaited(context: Context) -> str:
-    """What the first group that waits for another one waits for; empty where none does.
+    """Name the gate of the first group that waits for another group; empty if none does.
 
     ``group eval waits until train is complete (3/4 are)``. Waiting for the coordinator has sentences of its own.
     """
@@ -52,7 +52,7 @@ def awaited(context: Context) -> str:
 
 
 def _progress(context: Context, gate: Gate) -> tuple[int, int]:
-    """How many members of the awaited group have come so far, and how many it has."""
+    """Return how many members, or jobs, of the awaited group have come so far, and how many it has."""
     group, counts = context.plan.group(gate.group), context.tally.of_group(gate.group)
     if group is not None and gate.condition is GateCondition.READY and group.at_a_time < group.size:
         return _ready_jobs(context, group), group.replicas
@@ -65,14 +65,14 @@ def _progress(context: Context, gate: Gate) -> tuple[int, int]:
 
 
 def _ready_jobs(context: Context, group: Group) -> int:
-    """How many jobs of a group that runs its members in turn have as many ready as may run."""
+    """Return how many jobs of a group that runs its members in turn have as many ready as may run."""
     at_a_time = group.at_a_time // group.replicas
     counts = (context.tally.of_job(group.name, job) for job in range(group.replicas))
     return sum(each.ready + each.succeeded >= at_a_time for each in counts)
 
 
 def awaits_leader(context: Context, rank: int) -> bool:
-    """The member has no pod because the first of its job is not ready."""
+    """Return True if the member has no pod because the first of its job is not ready."""
     group = context.plan.group_of(rank)
     if group is None or not group.leader_first:
         return False
@@ -86,7 +86,7 @@ def _leads(context: Context, leader: int) -> bool:
 
 
 def _behind_leaders(context: Context, group: Group) -> int:
-    """How many members have no pod because the first of their job is not ready."""
+    """Return how many members have no pod because the first of their job is not ready."""
     found = 0
     for job in range(group.replicas if context.tally.of_group(group.name).pods < group.size else 0):
         leader = group.ranks_of(job)[0]
@@ -107,7 +107,7 @@ def _coordinator_at(context: Context, condition: GateCondition) -> bool:
 
 
 def held_back(context: Context) -> int:
-    """How many members wait for a gate of their group or for the end of others, by counts alone."""
+    """Return how many members wait for a gate of their group or for the end of others, by counts alone."""
     plan, tally = context.plan, context.tally
     gated = sum(
         max(0, group.size - tally.of_group(group.name).pods)

@@ -10,9 +10,9 @@ detector            evidence                                                 rea
 
 ``state.view`` keeps the evidence, and knows how much of it is enough. ``diagnosis.hangs`` has the sentences.
 
-A hang is an alert and no verdict, as every Stuck: the clock ``progress`` ends a gang that hangs, where the spec sets
+A hang is an alert and no verdict, as every Stuck: the clock ``progress`` ends a gang that hangs, if the spec sets
 it. Programs that report nothing do not hang, nor does a gang once a member has ended or a rank has left in good order:
-it makes no further steps. Nor is it a hang where the pod of a rank that is late, or is elsewhere, shows more than that:
+it makes no further steps. Nor is it a hang if the pod of a rank that is late, or is elsewhere, shows more than that:
 the pod has a cause of its own. A rank at work that others wait for is no hang (``bridges``).
 """
 
@@ -41,16 +41,16 @@ class Hang(NamedTuple):
     """A gang that makes no progress."""
 
     reason: str
-    """That of the condition Stuck."""
+    """The reason of the condition Stuck."""
     ranks: tuple[int, ...]
-    """The ranks that are late, behind, or at another place than most; empty where none is."""
+    """The ranks that are late, behind, or at another place than most; empty if none is."""
     since: float
     """The last sign of progress, in wall seconds."""
     evidence: Collectives | Progress | Places
 
 
 def of(context: Context) -> Hang | None:
-    """Return how the gang hangs; None where it makes progress, ends, or nothing shows it."""
+    """Return how the gang hangs; None if it makes progress, ends, or nothing shows it."""
     return by_collectives(context) or by_steps(context) or by_places(context)
 
 
@@ -90,7 +90,7 @@ def by_places(context: Context) -> Hang | None:
 
 
 def due(context: Context) -> float | None:
-    """Return when the gang hangs if no report is sent until then; None where no time brings that."""
+    """Return when the gang hangs if no report is sent until then; None if no such time is known."""
     progress = context.view.progress_of(context.record.epoch)
     if progress is None or context.record.phase is not Phase.RUNNING:
         return None
@@ -100,7 +100,7 @@ def due(context: Context) -> float | None:
 
 
 def awaits_evidence(context: Context, *reasons: str) -> bool:
-    """Whether the record has a hang of one of the ``reasons``, and this daemon has taken over and has no evidence."""
+    """Return True if the record has a hang of one of the ``reasons``, and this new leader has no evidence yet."""
     reason, view, epoch = context.record.stuck_reason, context.view, context.record.epoch
     if reason not in reasons or not _works(context):
         return False
@@ -114,7 +114,7 @@ def awaits_evidence(context: Context, *reasons: str) -> bool:
 
 
 def slow(context: Context) -> Arrivals | None:
-    """Return who comes last to the collectives of a gang that makes progress; None where no process does or may."""
+    """Return the ranks that come last to the collectives of a gang that makes progress; None if none do or may."""
     seen = context.view.arrivals_of(context.record.epoch)
     if seen is None or not seen.last or not seen.hold(context.now) or not _may_hang(context):
         return None
@@ -131,9 +131,9 @@ def awaited(context: Context) -> Awaited | None:
 
 
 def bridges(context: Context, progress: Progress) -> bool:
-    """Whether a long silence of steps is no hang: all ranks are idle, or the one that is behind is at work.
+    """Return True if a long silence of steps is no hang: all ranks are idle, or the one that is behind is at work.
 
-    Where none is behind, any rank at work is enough. No rank of a notebook waits for another: all are idle.
+    If none is behind, any rank at work is enough. No rank of a notebook waits for another: all are idle.
     """
     epoch, view = context.record.epoch, context.view
     stand, seen = view.places_of(epoch), view.collectives_of(epoch)
@@ -146,9 +146,9 @@ def bridges(context: Context, progress: Progress) -> bool:
 
 
 def places(context: Context) -> Places | None:
-    """Return where the ranks stand, as far as that is known.
+    """Return the places of the ranks, as far as they are known.
 
-    None while a rank is quiet that made progress when it was heard last: it may have been stopped elsewhere since.
+    None while a rank is quiet that made progress in its last report: it may have been stopped elsewhere since.
     """
     stand = context.view.places_of(context.record.epoch)
     return None if stand is not None and stand.holds_until is not None and context.now > stand.holds_until else stand
@@ -167,6 +167,6 @@ def _outliers(stand: Places | None) -> tuple[int, ...]:
 
 
 def _look_well(context: Context, ranks: Iterable[int]) -> bool:
-    """The pods of these ranks show no cause of their own."""
+    """Return True if the pods of these ranks show no cause of their own."""
     pods = map(context.tally.members.get, ranks)
     return all(pod and pod.started and pod.live and not (pod.terminating or pod.failed or pod.cut_off) for pod in pods)

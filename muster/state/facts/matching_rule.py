@@ -1,8 +1,7 @@
-"""Which failure rule applies to a failure: the first that matches it.
+"""The failure rule for a failure: the first that matches it.
 
-A rule that was applied to the members of a job as often as it may be is passed over. Where it says as what the failure
-counts then (``becomes``), the failure is one of the job, and rules about a member are passed over. The record keeps
-what the member died of.
+A rule that is used up for the members of a job is skipped. If it has a new reason for the failure (``becomes``), the
+failure is one of the job, and rules about a member are skipped. The record keeps the member's own failure.
 """
 
 from muster.state.vocabulary.plan import Plan
@@ -35,7 +34,7 @@ def first_rule(plan: Plan, cause: Cause, failures: float, *, of_job: bool = Fals
 
 
 def _message(plan: Plan, becomes: Escalation, cause: Cause) -> str:
-    """The message of the failure as it counts for the rules after one that is used up."""
+    """Return the message of the failure as it counts for the rules after one that is used up."""
     names = {"namespace": plan.namespace, "pod": cause.pod, "container": cause.container}
     names |= {"exit_code": str(cause.exit_code), "message": cause.message or cause.last_line}
     message = becomes.message

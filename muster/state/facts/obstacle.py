@@ -1,4 +1,4 @@
-"""An obstacle: what keeps a member from starting or working (``policies.obstacles``)."""
+"""An obstacle: a fact that keeps a member from starting or working (``policies.obstacles``)."""
 
 from enum import Enum
 
@@ -6,7 +6,7 @@ import msgspec
 
 
 class Kind(Enum):
-    """What is in the way, and so which sentence says it (``summary.obstacles``)."""
+    """The kind of an obstacle, which selects its sentence (``summary.obstacles``)."""
 
     GATED = "gated"
     CUT_OFF = "cut off"
@@ -15,28 +15,28 @@ class Kind(Enum):
     UNPLACED = "unplaced"
     SLOW = "slow"
     OUTLIVED = "outlived"
-    """All programs have ended with 0, and another container keeps some of the pods."""
+    """All programs have ended with 0, and other containers keep some of the pods running."""
     ENDED = "ended"
     UNMET = "unmet"
     UNRUN = "unrun"
     """Nothing runs objects of the kind."""
     FAILED = "failed"
     GONE = "gone"
-    """The pod of the coordinator, or its program."""
+    """The pod of the coordinator, or its program, is gone."""
     REPORTED = "reported"
-    """A failure, by the controller."""
+    """The controller has reported a failure."""
     RESTARTED = "restarted"
-    """A container, in its pod."""
+    """A container was started again in its pod."""
     ALL_DONE = "all done"
-    """All members have succeeded, and the object does not say so."""
+    """All members have succeeded, and the object does not report it."""
     PROGRAM_DONE = "program done"
-    """The coordinator says so, and the object does not."""
+    """The coordinator reports that the program has ended, and the object does not."""
     WITHOUT_POD = "without-pod"
-    """Its controller has not made all pods."""
+    """The controller has not created all pods."""
 
 
 class Obstacle(msgspec.Struct, frozen=True):
-    """What keeps a member from going on."""
+    """A fact that keeps a member from working."""
 
     kind: Kind
     reason: str
@@ -47,4 +47,4 @@ class Obstacle(msgspec.Struct, frozen=True):
     begins: float = 0.0
     """The wall second before which it does not count."""
     dated: float = 0.0
-    """The wall second since which it has been there, where that is known without having seen it."""
+    """The wall second since which it has existed, if that is known without having seen it."""

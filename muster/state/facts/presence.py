@@ -1,13 +1,13 @@
-"""Presence: whether a member of this epoch has a pod, and what became of one that is not seen.
+"""Presence: whether a member of this epoch has a pod, and the fate of a pod that is not seen.
 
 A pod that vanished without a last state may run, or was lost with all that its program had done in this epoch. So no
-other one is created for its member, also before the gang is complete: it is asked for at the live API first.
+other one is created for its member, also before the gang is complete: the live API is asked for it first.
 
-Of a gang whose members run again one by one, pods may be missing that this process has never seen. Once every member
+In a gang whose members run again one by one, pods may be missing that this process has never seen. Once every member
 had a pod (``Context.launched``), a member in its first attempt that has none has lost it, also where the pod was taken
-away while no daemon ran. It is asked for at the live API (``ConfirmLoss``) and then judged as one that was seen to go:
+away while no daemon ran. The live API is asked for it (``ConfirmLoss``), and then it is judged as one seen to go:
 a Job counts it as failed, as the Job controller does. Of later attempts nothing shows whether their pod was created; it
-is created where it is missing. Where the members of some group take turns, nothing shows which had begun, nor whether
+is created where it is missing. If the members of some group take turns, nothing shows which had begun, nor whether
 a group that waits for that one had.
 """
 
@@ -19,18 +19,18 @@ from muster.state.vocabulary.pod import Pod
 
 
 class Presence(Enum):
-    """Whether a member has a pod in its current attempt."""
+    """The presence of a member's pod in its current attempt."""
 
     SEEN = "seen"
     """The watch shows its pod."""
     DONE = "done"
-    """It needs no pod: it has succeeded, or is given up."""
+    """The member needs no pod: it has succeeded, or is given up."""
     GONE = "gone"
-    """Its pod was removed, or all members had one and it has none. The live API has the last word (``ConfirmLoss``)."""
+    """The pod was removed, or all members had one and this has none. The live API decides (``ConfirmLoss``)."""
     VANISHED = "vanished"
-    """The watch does not show its pod any more, gave no last state, and the pod may run."""
+    """The watch no longer shows the pod, gave no last state, and the pod may run."""
     UNMADE = "unmade"
-    """No pod of it is known that has run anything: one is created."""
+    """No pod of the member is known to have run a program: one is created."""
 
 
 def of(context: Context, rank: int) -> Presence:
@@ -46,12 +46,12 @@ def of(context: Context, rank: int) -> Presence:
 
 
 def has_pod_or_needs_none(context: Context, rank: int) -> bool:
-    """Whether nothing of that member is missing."""
+    """Return True if the member has a pod or needs none."""
     return rank in context.tally.members or rank in context.tally.collected
 
 
 def vanished(context: Context) -> dict[int, Pod]:
-    """By rank: the pods of this epoch that vanished after they had a node, or that are known to have been altered."""
+    """Return, by rank, the pods of this epoch that vanished after they had a node, or that were altered."""
     if not context.view.engine.vanished:
         return {}
     altered = context.view.engine.altered
@@ -59,7 +59,7 @@ def vanished(context: Context) -> dict[int, Pod]:
 
 
 def unplaced(context: Context) -> tuple[Pod, ...]:
-    """The other pods of this epoch that vanished: one that is gone has run nothing, so it can be created again."""
+    """Return the other vanished pods of this epoch: if one is gone, it has run nothing and can be created again."""
     if not context.view.engine.vanished:
         return ()
     altered = context.view.engine.altered
@@ -67,7 +67,7 @@ def unplaced(context: Context) -> tuple[Pod, ...]:
 
 
 def _vanished(context: Context) -> Iterator[Pod]:
-    """The pods of this epoch, in the current attempts, that are not seen any more and of which no end is known."""
+    """Yield the pods of this epoch, in the current attempts, that are no longer seen and whose end is unknown."""
     tally, epoch = context.tally, context.record.epoch
     for pod in context.view.engine.vanished.values():
         current = pod.epoch == epoch and pod.attempt == tally.attempts.get(pod.rank, 0)
@@ -76,7 +76,7 @@ def _vanished(context: Context) -> Iterator[Pod]:
 
 
 def gone(context: Context) -> set[int]:
-    """Where members run again one by one: the ranks whose pod is gone, as far as this process can know it.
+    """Return the ranks whose pod is gone, as far as this process can know it, if members run again one by one.
 
     Complete groups cost nothing.
     """

@@ -1,6 +1,6 @@
-"""Sentences for people: what a pod waits for, and what ended an epoch.
+"""Sentences for people about waiting pods, and about the end of an epoch.
 
-They name the rank, the pod and the reason, in that order, because that is what the reader will type next.
+They name the rank, the pod and the reason, in that order, because the reader types these next.
 """
 
 import signal
@@ -23,26 +23,26 @@ from muster.state.vocabulary.record import Cause, attempts_of
 
 
 def sentence(cause: Cause) -> str:
-    """``rank 2 (gpu-1, run-gpu-0-1-x7k2p) ended with exit code 137 (SIGKILL), OOMKilled on node a``.
+    """Return ``rank 2 (gpu-1, run-gpu-0-1-x7k2p) ended with exit code 137 (SIGKILL), OOMKilled on node a``.
 
-    Of a member that did not fail: ``rank 1 (POD) blocked the gang (Unschedulable: no node fits); then rank 0 …``.
+    For a member that did not fail: ``rank 1 (POD) blocked the gang (Unschedulable: no node fits); then rank 0 …``.
     """
     who = _who(cause)
     if cause.evidence:
         return f"{blocking(cause)}; then {cause.evidence}"
     why = f": {cause.message}" if cause.message else ""
-    if not cause.pod and cause.reason:  # it is not known to have ended, or no rank is
+    if not cause.pod and cause.reason:  # no end is known, or no rank
         return f"{who}: {cause.reason}{why}" if cause.rank >= 0 else f"{cause.reason}{why}"
     return f"{who} {_ended(cause, cause.reason)}{_where(cause)}{why}{_last_line(cause)}{of_device(cause.device)}"
 
 
 def of_device(device: str) -> str:
-    """``; its device nvidia.com/gpu GPU-8f2a was reported as Unhealthy``; empty without one."""
+    """Return ``; its device nvidia.com/gpu GPU-8f2a was reported as Unhealthy``; empty without one."""
     return f"; its device {device} was reported as Unhealthy" if device else ""
 
 
 def _ended(cause: Cause, reason: str) -> str:
-    """How the pod ended: ``ended with exit code 137 (SIGKILL), OOMKilled``, ``ended (PodDeleted)``."""
+    """Return how the pod ended: ``ended with exit code 137 (SIGKILL), OOMKilled``, ``ended (PodDeleted)``."""
     if cause.exit_code:
         label = f", {reason}" if reason not in ("Error", "ContainerFailed", "") else ""
         return f"ended with {of_exit(cause.exit_code, cause.signal)}{label}"
@@ -52,12 +52,12 @@ def _ended(cause: Cause, reason: str) -> str:
 
 
 def of_failure(status: ExperimentStatus) -> str:
-    """The sentence of the last failure, and how often in a row it was the same; empty where nothing has failed."""
+    """Return the sentence of the last failure, and how often in a row it was the same; empty without a failure."""
     return f"{sentence(status.cause)}{repeated(status)}" if status.cause is not None else ""
 
 
 def repeated(status: ExperimentStatus) -> str:
-    """``; the same failure 3 times``; empty where the last failure is not that of the one before."""
+    """Return ``; the same failure 3 times``; empty if the last failure is not that of the one before."""
     row, cause = status.same_failure, status.cause
     if row is None or cause is None or row.count < 2 or cause.disruption:
         return ""
@@ -65,7 +65,7 @@ def repeated(status: ExperimentStatus) -> str:
 
 
 def blocking(cause: Cause) -> str:
-    """``rank 1 (POD) blocked the gang for 4m (Unschedulable: no node fits)``: what a gang that has ended waited for."""
+    """Return ``rank 1 (POD) blocked the gang for 4m (Unschedulable: no node fits)``, for a gang that has ended."""
     blocked = f"{_who(cause)} blocked the gang" if cause.rank >= 0 else "the gang was blocked"
     known = f" for {age(cause.known_for)}" if cause.known_for else ""
     return f"{blocked}{known} ({cause.reason}: {cause.message})"
@@ -87,7 +87,7 @@ def _last_line(cause: Cause) -> str:
 
 
 def of_exit(code: int, number: int = 0) -> str:
-    """``exit code 137 (SIGKILL)``: with the signal that was reported, else the one that the code stands for.
+    """Return ``exit code 137 (SIGKILL)``: with the reported signal, else that of the code.
 
     Few runtimes report the signal, and a program may return such a code by itself.
     """
@@ -104,20 +104,20 @@ def _signal_name(number: int) -> str:
 
 
 def how_ended(end: Exit) -> str:
-    """``ray-worker ended with exit code 137 (SIGKILL), OOMKilled``."""
+    """Return ``ray-worker ended with exit code 137 (SIGKILL), OOMKilled``."""
     label = f", {end.reason}" if end.reason not in ("", "Error") else ""
     return f"{end.container} ended with {of_exit(end.code, end.signal)}{label}"
 
 
 def often(times: int) -> str:
-    """``once``, ``2 times``."""
+    """Return ``once``, ``2 times``."""
     return "once" if times == 1 else f"{times} times"
 
 
 def of_last_failure(status: ExperimentStatus) -> str:
-    """What the last failure was and what followed: ``epoch 0 ended because rank 2 …``, or that the epoch went on.
+    """Return the last failure and its consequence: ``epoch 0 ended because rank 2 …``, or that the epoch continued.
 
-    Empty where nothing has failed.
+    It is empty without a failure.
     """
     cause = status.cause
     if cause is None:
@@ -140,7 +140,7 @@ EXACT = 16
 
 
 def share(here: int, size: int) -> str:
-    """``3/4``; of a large gang the half: ``256 to 511 of 512``, which stays true while the count moves on."""
+    """Return ``3/4``; for a large gang the half: ``256 to 511 of 512``, which stays true while the count moves on."""
     half = (size + 1) // 2
     if size <= EXACT or here >= size:
         return f"{here}/{size}"
@@ -148,24 +148,24 @@ def share(here: int, size: int) -> str:
 
 
 def all_succeeded(size: int) -> str:
-    """``all 3 members have succeeded``."""
+    """Return ``all 3 members have succeeded``."""
     return "its only member has succeeded" if size == 1 else f"all {size} members have succeeded"
 
 
 def with_message(said: str, message: str) -> str:
-    """What is said, and then the message that was reported, where there is one."""
+    """Return the words, and then the reported message, if any."""
     return f"{said}: {message}" if message else said
 
 
 def why_idle(pod: Pod) -> str:
-    """Why a pod's program does not run yet: ``Pending: Unschedulable, 0/8 nodes have nvidia.com/gpu``."""
+    """Return why a pod's program does not run yet: ``Pending: Unschedulable, 0/8 nodes have nvidia.com/gpu``."""
     reason = pod.waiting_reason or ("ContainerCreating" if pod.scheduled else "not scheduled yet")
     detail = f", {pod.waiting_message}" if pod.waiting_message else ""
     return f"{pod.phase}: {reason}{detail}"
 
 
 def of_idle(context: Context) -> str:
-    """``rank 2 (run-worker-0-2-x7k2p, Pending: ContainerCreating) and 3 more``."""
+    """Return ``rank 2 (run-worker-0-2-x7k2p, Pending: ContainerCreating) and 3 more``."""
     idle = context.tally.idle
     pod = next(iter(idle.values()), None)
     if pod is None:
@@ -175,9 +175,9 @@ def of_idle(context: Context) -> str:
 
 
 def of_ends(context: Context) -> str:
-    """``rank 1 ended with exit code 0, rank 0 (run-worker-0-0-x7k2p, Running) did not``; empty where none has ended.
+    """Return ``rank 1 ended with exit code 0, rank 0 (run-worker-0-0-x7k2p, Running) did not``; empty if none ended.
 
-    A rank that ended while others run on is most often what these wait for.
+    A rank that ended while others run on is most often the one that these wait for.
     """
     done, size = context.tally.done, context.plan.size
     if not done or len(done) >= size:
@@ -195,7 +195,7 @@ def _with_state(context: Context, rank: int) -> str:
 
 
 def of_lingering(context: Context) -> str:
-    """``2 pods of older epochs (first: run-worker-0-1-x7k2p on node a)``."""
+    """Return ``2 pods of older epochs (first: run-worker-0-1-x7k2p on node a)``."""
     pods = context.lingering
     if not pods:
         return "pods of older epochs"
@@ -206,7 +206,7 @@ def of_lingering(context: Context) -> str:
 
 
 def still_running(pods: Sequence[Pod]) -> str:
-    """``3 pods still run (first: run-0), and what they hold is not free``; empty without any."""
+    """Return ``3 pods still run (first: run-0), and what they hold is not free``; empty without any."""
     if not pods:
         return ""
     first = min(pod.name for pod in pods)
@@ -216,18 +216,18 @@ def still_running(pods: Sequence[Pod]) -> str:
 
 
 def placed(context: Context, rank: int, pod: str) -> str:
-    """``gpu-1, run-gpu-0-1-x7k2p``: the pod, after the member's place where there are several groups."""
+    """Return ``gpu-1, run-gpu-0-1-x7k2p``: the pod, after the member's place if the plan has several groups."""
     place = context.plan.place(rank)
     return f"{place}, {pod}" if place else pod
 
 
 def expected_name(context: Context, member: Member | None) -> str:
-    """The pod a member will have, for messages about pods that are not there."""
+    """Return the name that a member's pod will have, for messages about pods that do not exist."""
     return context.plan.pod_name(member, context.record.epoch) if member else "no such member"
 
 
 def quoted(remark: Remark, now: float) -> str:
-    """``FailedCreate of Job llm-w-0 (job-controller, 40s ago): "exceeded quota"``."""
+    """Return ``FailedCreate of Job llm-w-0 (job-controller, 40s ago): "exceeded quota"``."""
     about = f" of {remark.about}" if remark.about else ""
     ago = f"{age(max(0.0, now - remark.at))} ago" if remark.at else ""
     where = ", ".join(filter(None, (remark.source, ago)))

@@ -1,4 +1,4 @@
-"""What is said differently of a run by who makes its pods."""
+"""Words that differ by the creator of a run's pods."""
 
 from typing import Final, NamedTuple
 
@@ -12,9 +12,9 @@ class Words(NamedTuple):
     restarting: tuple[str, str]
     """Reason and sentence."""
     not_created: str
-    """Why a member has no pod, where nothing else is known."""
+    """The reason why a member has no pod, if nothing else is known."""
     beside: bool
-    """Pods that are wanted are made beside those that are not wanted any more, and both are said."""
+    """True if wanted pods are created beside those no longer wanted, and the words name both."""
 
 
 WORDS: Final = {

@@ -21,15 +21,15 @@ class ConfirmLaunch:
     One GET of the owner and one consistent LIST of its pods: a cache may be late, and a launch on late facts runs
     two epochs at once. The engine leaves out what a status write of the same step has shown already.
 
-    With ``attempts`` (rank, attempt) it is asked in the same way before these members run again in their epoch.
+    With ``attempts`` (rank, attempt) the same is asked before these members run again in their epoch.
     """
 
     epoch: int
     attempts: tuple[tuple[int, int], ...] = ()
     vanished: tuple[Pod, ...] = ()
-    """Pods that vanished, and may run: they are asked for by name. Those of other epochs and attempts prevent it."""
+    """Vanished pods that may run: they are asked for by name. Those of other epochs and attempts prevent the launch."""
     search: bool = False
-    """What vanished before is not known: the namespace is searched for the names of members."""
+    """True if earlier vanished pods are unknown: the namespace is searched for the names of members."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,20 +43,20 @@ class ConfirmLoss:
     ranks: tuple[int, ...] = ()
     """The ranks whose pods seem to be gone; empty: any of a gang whose members all run together."""
     attempts: tuple[tuple[int, int], ...] = ()
-    """Instead of ``ranks``, where members run again one by one: (rank, attempt) of the pods that seem to be gone."""
+    """(rank, attempt) of the pods that seem to be gone: in place of ``ranks`` if members run again one by one."""
     vanished: tuple[Pod, ...] = ()
     """Pods of the epoch that vanished, as they were seen last."""
 
 
 @dataclass(frozen=True, slots=True)
 class ConfirmEnd:
-    """Ask the live API whether pods that vanished have ended: what they hold is given back only then."""
+    """Ask the live API whether vanished pods have ended: what they hold is released only then."""
 
     epoch: int
     vanished: tuple[Pod, ...] = ()
     """Pods of every epoch that vanished, as they were seen last."""
     search: bool = False
-    """What vanished before is not known: the namespace is searched for the names of members."""
+    """True if earlier vanished pods are unknown: the namespace is searched for the names of members."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,14 +73,14 @@ class EnsureClaims:
 
 @dataclass(frozen=True, slots=True)
 class CreatePods:
-    """Create these members' pods for that epoch. A pod that is there already is success."""
+    """Create these members' pods for that epoch. A pod that exists already is success."""
 
     epoch: int
     members: tuple[Member, ...]
     placement: tuple[PodSetPlacement, ...] = ()
-    """What the flavors of a queue ask of the pods of each group."""
+    """Node selectors and tolerations of each group's pods, from the flavors of a queue."""
     attempts: tuple[tuple[int, int], ...] = ()
-    """(rank, attempt) of those whose attempt is not 0."""
+    """(rank, attempt) of the members whose attempt is not 0."""
     avoid: tuple[str, ...] = ()
     """Nodes that these pods are kept off."""
 
@@ -106,7 +106,7 @@ class StopPods:
 
 @dataclass(frozen=True, slots=True)
 class DeleteSubject:
-    """Delete the object of the plan: it has finished, and its time is over. What it owns goes with it."""
+    """Delete the object of the plan with all that it owns: it has finished, and its time is over."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +149,7 @@ class DeleteWorkload:
 
 @dataclass(frozen=True, slots=True)
 class ReleaseWorkload:
-    """Remove Muster's finalizer from the Workload: no pod of the experiment runs any more."""
+    """Remove Muster's finalizer from the Workload: no pod of the experiment runs now."""
 
     workload: Workload
 
@@ -167,16 +167,16 @@ class EndRun:
 
 
 QueueAction = EnsureWorkload | ReadAdmission | PatchWorkloadStatus | MoveWorkload | DeleteWorkload | ReleaseWorkload
-"""What follows for the Workload of an experiment that has a queue."""
+"""Actions on the Workload of an experiment that has a queue."""
 MemberAction = (
     ConfirmLaunch | ConfirmLoss | ConfirmEnd | EnsureService | EnsureClaims | CreatePods | DeletePods | StopPods
 )
-"""What follows for the members."""
+"""Actions on the members."""
 Action = MemberAction | DeleteSubject | QueueAction | EndRun
 
 
 class ProbeTarget(msgspec.Struct, frozen=True):
-    """The coordinator to ask, by pod IP. A changed target is a new coordinator, of which nothing is known yet."""
+    """The coordinator to ask, by pod IP. A changed target is a new coordinator, about which nothing is known."""
 
     epoch: int
     uid: str
@@ -186,19 +186,19 @@ class ProbeTarget(msgspec.Struct, frozen=True):
     ports: tuple[Port, ...] = ()
     """Further ports of the coordinator, by name."""
     job: str = ""
-    """Name under which the submitter hands the program to the coordinator, where the plan has a submitter."""
+    """Name under which the submitter hands the program to the coordinator, if the plan has a submitter."""
     submitter: int = -1
     """The submitter's rank: it has arrived once the coordinator knows that job."""
     token: str = ""
-    """What the coordinator wants to be shown."""
+    """The token that the coordinator requires."""
     path: str = ""
-    """What an HTTP probe asks for."""
+    """The path of an HTTP probe."""
     suspects: tuple[str, ...] = ()
-    """IPs of members whose processes run and which the coordinator does not know: a probe that can asks them whether
-    they belong to an earlier life of it."""
+    """IPs of members that run and that the coordinator does not know. A probe that can do so asks them whether
+    they belong to an earlier life of the coordinator."""
     ras: tuple[str, ...] = ()
-    """Addresses ("ip:port") at which members can be asked for NCCL's RAS; empty where none can."""
+    """Addresses ("ip:port") of members that answer for NCCL's RAS; empty if none does."""
 
     def same_coordinator(self, other: "ProbeTarget") -> bool:
-        """Whether the other target differs in nothing but the members that are asked besides."""
+        """Return True if the targets differ at most in the members that are asked besides the coordinator."""
         return msgspec.structs.replace(other, suspects=self.suspects, ras=self.ras) == self

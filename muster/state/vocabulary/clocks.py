@@ -8,7 +8,7 @@ clock                   runs from                                until
 ``starting``            every member has a node                  the first process of the epoch runs
 ``assembly``            the first process of the epoch runs      the roll is complete
 ``run``                 the roll is complete                     the experiment finished, or the epoch ended
-``progress``            the last sign of progress of the epoch   the same; each sign begins it anew
+``progress``            the last sign of progress of the epoch   the same; each sign restarts it
 ``terminating``         pods that must go are asked to           they are gone
 ======================  =======================================  ==========================================
 

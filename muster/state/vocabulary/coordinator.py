@@ -1,4 +1,4 @@
-"""The coordinator of a plan: the member at which the others meet, and how it is asked who has arrived."""
+"""The coordinator of a plan: the member at which the others meet, and the probe for who has arrived."""
 
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -13,7 +13,7 @@ AGENT: Final = "agent"
 
 
 class ProbeKind(StrEnum):
-    """How the coordinator is asked who has arrived."""
+    """The probe that asks the coordinator who has arrived."""
 
     NONE = "none"
     JAX = "jax"
@@ -25,33 +25,33 @@ class ProbeKind(StrEnum):
 
     @property
     def stated(self) -> bool:
-        """It says of the coordinator that it serves, and of no member that it has arrived."""
+        """Return True if the probe shows that the coordinator serves, and of no member that it has arrived."""
         return self in (ProbeKind.TCP, ProbeKind.HTTP, ProbeKind.GRPC)
 
     @property
     def passive(self) -> bool:
-        """The probe does not say who has arrived: readiness of the pods must do."""
+        """Return True if the probe does not show who has arrived: the pods' readiness counts."""
         return self is ProbeKind.NONE
 
 
 class Completeness(StrEnum):
-    """When the roll of a coordinator is complete."""
+    """The condition for a complete roll of a coordinator."""
 
     PASSED = "passed"
     """The rendezvous has passed: the coordinator lets all members through together (JAX)."""
     ARRIVED = "arrived"
-    """Every member has arrived: members go on one by one."""
+    """Every member has arrived: members continue one by one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Coordinator:
-    """The member the others meet at, and how patient Muster is with it."""
+    """The member at which the others meet, and Muster's patience with it."""
 
     rank: int
     port: int
     probe: ProbeKind
     quiet: float = 6.0
-    """Seconds without a change of the roll, or without an answer, after which the gang is called stuck."""
+    """Seconds without a change of the roll, or without an answer, after which the gang counts as stuck."""
     first_serve: float = 240.0
     """Seconds the coordinator's program may run before its port opens (imports, data, compilation caches): less than
     the 300 s for which JAX's other members wait for it."""
@@ -59,17 +59,17 @@ class Coordinator:
     arrivals: float | None = None
     """Seconds without an arrival after which missing ranks count as stuck; None: ``quiet``."""
     ports: tuple[Port, ...] = ()
-    """Further ports of the coordinator, which its probe asks: ``dashboard`` is that of its web page."""
+    """Further ports of the coordinator for its probe: ``dashboard`` is that of its web page."""
     path: str = ""
-    """What an HTTP probe asks for."""
+    """The path of an HTTP probe."""
     token: str = field(default="", repr=False)
-    """What its probe must show; empty: nothing."""
+    """The token that the probe must show; empty: none."""
     opened_by: str = ""
-    """What a program does to open the port, for people whose gang waits for it."""
+    """The way in which a program opens the port, for people whose gang waits for it."""
     may_close: bool = False
-    """Its port may close before its program ends: once the rendezvous has passed, a refused port is no alarm."""
+    """True if the port may close before the program ends: after the rendezvous a refused port is no alarm."""
 
     @property
     def opening(self) -> str:
-        """``; rank 0 opens it in ...``, to end a sentence with; empty where the operator says nothing."""
+        """Return ``; rank 0 opens it in ...``, as the end of a sentence; empty if the operator has no such text."""
         return f"; {self.opened_by}" if self.opened_by else ""

@@ -14,15 +14,15 @@ from muster.state.vocabulary.rules import Gate
 
 
 class Role(StrEnum):
-    """What a group is to the experiment; the label ``muster.dev/role`` of its pods."""
+    """The part of a group in the experiment; the label ``muster.dev/role`` of its pods."""
 
     WORKER = "worker"
     COORDINATOR = "coordinator"
     """A group of its own for the member at which the others meet."""
     HEAD = "head"
-    """The same, where it also serves requests from outside (Ray)."""
+    """A coordinator's group that also serves requests from outside (Ray)."""
     INITIALIZER = "initializer"
-    """A group that prepares what the others need, and ends before they begin."""
+    """A group that prepares the work of the others, and ends before they begin."""
     SUBMITTER = "submitter"
     """A group of one member that hands the program to the others, and ends as the program does."""
 
@@ -52,7 +52,7 @@ class Group:
     template: Mapping[str, Any] = field(default_factory=dict)
     """core/v1 PodTemplateSpec merged over the rendered pod: already checked, immutable by convention."""
     whole: bool = False
-    """``template`` is the whole pod: nothing of ``pod`` but its grace is used, and ``env`` goes to all containers."""
+    """True if ``template`` is the whole pod: of ``pod`` only the grace is used, and all containers get ``env``."""
     labels: tuple[Env, ...] = ()
     """Labels of each pod beside Muster's own; only with ``whole``."""
     annotations: tuple[Env, ...] = ()
@@ -62,43 +62,43 @@ class Group:
     role: Role = Role.WORKER
     ports: tuple[Port, ...] = ()
     gates: tuple[Gate, ...] = ()
-    """All of them must be open before a pod of the group is created."""
+    """Gates that must all be open before a pod of the group is created."""
     first_of_label: int = 0
-    """Index of its first job among the jobs of the groups that share a JobSet's ``groupName``."""
+    """Index of the group's first job among the jobs of the groups that share a JobSet's ``groupName``."""
     exclusive: str = ""
-    """Node label: each value (a rack, a node pool) belongs to one job alone."""
+    """The node label of exclusive jobs: each value (a rack, a node pool) belongs to one job alone."""
     sparse: bool = False
-    """Its jobs are replicas that keep their indices when others go, so that an index may be ``replicas`` or more."""
+    """True if jobs keep their indices when others are removed, so that an index may be ``replicas`` or more."""
     named: bool = False
-    """Sentences name the job of a member, though it is the only group: the names of its pods do not tell all."""
+    """True if sentences name a member's job even in a plan of one group: its pods' names do not show the job."""
     leader_first: bool = False
-    """The first member of each job has a pod, and is ready, before the others get theirs."""
+    """True if the first member of each job must have a ready pod before the others get theirs."""
     labelled_nodes: bool = False
-    """The nodes of each job carry its name as a label already."""
+    """True if the nodes of each job have its name as a label already."""
 
     @property
     def size(self) -> int:
-        """How many members the group has."""
+        """Return the number of members."""
         return self.replicas * self.completions
 
     @property
     def at_a_time(self) -> int:
-        """How many members of the group run together."""
+        """Return the number of members that run together."""
         return self.replicas * min(self.parallelism or self.completions, self.completions)
 
     def ranks_of(self, job: int) -> range:
-        """The ranks of the members of that job."""
+        """Return the ranks of the members of that job."""
         first = self.first_rank + job * self.completions
         return range(first, first + self.completions)
 
     def member(self, offset: int) -> Member:
-        """The member at ``offset`` within the group (0 <= offset < size)."""
+        """Return the member at ``offset`` within the group (0 <= offset < size)."""
         job, pod = divmod(offset, self.completions)
         return Member(self.name, job, pod, self.first_rank + offset)
 
 
 def devices_of_member(group: Group) -> Devices:
-    """What one pod of the group asks for: its own container's resources, with its template merged over them."""
+    """Return the devices of one pod's requests: its container's resources, with the template merged over them."""
     stated = group.template.get("spec")
     spec = stated if isinstance(stated, Mapping) else {}
     containers = spec.get("containers")

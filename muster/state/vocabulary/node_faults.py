@@ -1,7 +1,7 @@
-"""What container runtime and kubelet say of a node's own fault, read from the messages in the status of its pods.
+"""Faults of a node that container runtime and kubelet report, read from the messages in the status of its pods.
 
-A message of the runtime may quote what the owner of the container writes: its command, its directory. Runtimes put
-that between quotation marks, so what is quoted is never read.
+A message of the runtime may quote text of the container's owner: its command, its directory. Runtimes put such text
+between quotation marks, so quoted text is never read.
 """
 
 import re
@@ -22,8 +22,8 @@ _DRIVER: Final = re.compile(
     r"(?:driver/library version mismatch|driver not loaded|gpu is lost|gpu requires reset|timed out"
     r"|failed to process request|rm has detected an nvml/rm version mismatch|unknown error)"
 )
-"""Faults of the driver (NVIDIA/libnvidia-container). What a tenant brings about is none of them: a requirement that an
-image states (``requirement error``), or a device that it asks for by name (``device error``)."""
+"""Faults of the driver (NVIDIA/libnvidia-container). Those that a tenant can cause are left out: a requirement that an
+image has (``requirement error``), or a device that it asks for by name (``device error``)."""
 _PRESSURE: Final = re.compile(r"\AThe node was low on resource: (ephemeral-storage|inodes|pids)\b")
 """kubernetes: pkg/kubelet/eviction/helpers.go, nodeLowMessageFmt."""
 _DISK: Final = re.compile(r"/(?:var/lib|run)/[-\w./:@]{1,512}'?: no space left on device")
@@ -31,25 +31,25 @@ _DISK: Final = re.compile(r"/(?:var/lib|run)/[-\w./:@]{1,512}'?: no space left o
 
 
 def driver_fault(message: str) -> str:
-    """``nvidia-container-cli: initialization error: nvml error: driver/library version mismatch``, or empty."""
+    """Return ``nvidia-container-cli: initialization error: nvml error: driver/library version mismatch``, or empty."""
     found = _DRIVER.search(_own(message))
     return found[0] if found else ""
 
 
 def pressure(message: str) -> str:
-    """The resource that the node was low on, where the kubelet evicted a pod for that; else empty.
+    """Return the resource that the node was low on, if the kubelet evicted a pod because of that; else empty.
 
-    Not memory: a pod that uses more than it has asked for may be the reason.
+    Memory is left out: a pod that uses more than its request may be the reason.
     """
     found = _PRESSURE.match(message[:LONGEST])
     return found[1] if found else ""
 
 
 def disk_is_full(message: str) -> bool:
-    """The runtime could not write to the disk of the node."""
+    """Return True if the runtime could not write to the disk of the node."""
     return _DISK.search(_own(message)) is not None
 
 
 def _own(message: str) -> str:
-    """What the runtime says itself."""
+    """Return the runtime's own text, without what it quotes."""
     return _QUOTED.sub('""', message[:LONGEST])

@@ -1,4 +1,4 @@
-"""The parts of a plan: what a failure means, how often it is restarted, what its object asks for, how it is named."""
+"""The parts of a plan: the rules of failures and restarts, the life and edits of its object, and its names."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,17 +14,17 @@ LONGEST_GRACE: Final = 600.0
 
 @dataclass(frozen=True, slots=True)
 class Failures:
-    """What the end of a member means."""
+    """The rules for the end of a member."""
 
     rules: tuple[FailureRule, ...] = GANG_FAILURE_RULES
     by_rule: bool = False
-    """Of failures that are seen together the one that the earliest rule matches ends the epoch; else the first one."""
+    """True if, among failures seen together, the one that the earliest rule matches ends the epoch; else the first."""
     survivor_exits: frozenset[int] = frozenset()
-    """Exit codes with which members end because another member was lost: a consequence and not a cause."""
+    """Exit codes of members that end because another member was lost: a consequence and not a cause."""
     survivor_text: str = ""
     """Regular expression of the last words of such members; empty: only the exit code is known."""
     culprits: tuple[CulpritRule, ...] = ()
-    """How they, or the coordinator, name the member that was lost."""
+    """Patterns by which survivors, or the coordinator, name the lost member."""
     _by_group: Mapping[str, tuple[FailureRule, ...]] = field(init=False, repr=False, compare=False)
     _places: Mapping[int, int] = field(init=False, repr=False, compare=False)
 
@@ -42,34 +42,34 @@ class Failures:
         object.__setattr__(self, "_places", {id(rule): place for place, rule in enumerate(self.rules)})
 
     def of_group(self, name: str) -> tuple[FailureRule, ...]:
-        """The rules that may match a failure of a member of that group, in order: a JobSet may have thousands."""
+        """Return the rules that may match a failure in that group, in order: a JobSet may have thousands."""
         return self._by_group.get(name, self._by_group[""])
 
     def place(self, rule: FailureRule) -> int:
-        """How many rules come before that one."""
+        """Return the number of rules before that one."""
         return self._places.get(id(rule), len(self.rules))
 
 
 @dataclass(frozen=True, slots=True)
 class RestartPolicy:
-    """How often, when and where the gang is run again. ``limit`` counts gang restarts."""
+    """The number, time and place of restarts of the gang. ``limit`` counts gang restarts."""
 
     limit: int = 3
     max_disruptions: int | None = None
     """Disruptions in a row, without progress between them, that the experiment survives; None: any number."""
     same_failure_limit: int = 0
-    """Failures in a row that are the same, without an advance, from which it is called SameFailureAgain; 0: never."""
+    """Equal failures in a row, without an advance, from which the reason is SameFailureAgain; 0: never."""
     same_failure_ends: bool = False
-    """That ends the experiment; else it is only said."""
+    """True if SameFailureAgain ends the experiment; else it is only reported."""
     renews: bool = False
-    """Restarts count no more against ``limit`` once the gang has made progress since."""
+    """True if restarts no longer count against ``limit`` once the gang has made progress since."""
     backoff: Backoff = DEFAULT_BACKOFF
     jitter: float = 0.0
-    """Up to which share of itself a wait is shortened (0 to 1), so that not all gangs of a broken node come at once."""
+    """Largest share (0 to 1) by which a wait is shortened, so that not all gangs of a broken node restart at once."""
     avoid_nodes_after: int | None = None
     """Failures on a node after which later pods are kept off it; None: no node is avoided."""
     most_avoided: int = 16
-    """Nodes that are avoided at most: those that failed last."""
+    """The most nodes that are avoided: those that failed last."""
     grace: int | None = None
     """Seconds of grace for the pods of a broken gang; None: the grace of each pod."""
     longest_grace: float = LONGEST_GRACE
@@ -78,79 +78,79 @@ class RestartPolicy:
 
 @dataclass(frozen=True, slots=True)
 class Lifecycle:
-    """What the object asks for besides running, and what remains of it."""
+    """Requests of the object besides running, and what is kept after its end."""
 
     suspend: bool = False
     cancel: bool = False
     cancelled_by: str = ""
-    """Who cancelled it, and when, as far as that is said."""
+    """The person who cancelled it, and the time, as far as that is known."""
     restart_request: str = ""
-    """Who asked last for a restart of the gang, and when; each other text is another request."""
+    """The person who last asked for a restart of the gang, and the time; each new text is another request."""
     deleting: bool = False
-    """A deletionTimestamp is set: the object is gone as soon as its last finalizer is."""
+    """True if a deletionTimestamp is set: the object is gone as soon as its last finalizer is."""
     orphans: bool = False
-    """It was deleted and its pods are to stay (``kubectl delete --cascade=orphan``)."""
+    """True if the object was deleted and its pods are to stay (``kubectl delete --cascade=orphan``)."""
     foreground: bool = False
-    """The object stays until the last of its pods is gone (``kubectl delete --cascade=foreground``)."""
+    """True if the object stays until its last pod is gone (``kubectl delete --cascade=foreground``)."""
     ttl: float | None = None
-    """Seconds after its end for which the object stays, as it says itself; None: until it is deleted."""
+    """Seconds after its end for which the object stays, from its own spec; None: the spec sets none."""
     retention: int | None = None
-    """Seconds for which the installation keeps a finished object that does not say so; None: until it is deleted."""
+    """Seconds for which the installation keeps a finished object without a ``ttl``; None: until it is deleted."""
     keep_ended: bool = True
-    """Pods that have ended stay, for their logs, when the experiment is over; else they are all deleted then."""
+    """True if ended pods stay, for their logs, after the experiment; else they are all deleted then."""
 
     @property
     def stays(self) -> float | None:
-        """Seconds after its end for which the object stays; None: until it is deleted."""
+        """Return the seconds after its end for which the object stays; None: until it is deleted."""
         return self.retention if self.ttl is None else self.ttl
 
 
 @dataclass(frozen=True, slots=True)
 class Edits:
-    """What an edit of the spec may change, and which edit is not followed."""
+    """The changes that an edit of the spec may make, and the edit that is not followed."""
 
     shape: str = ""
-    """Digests of what cannot change (``muster.api.manifest.edits``); empty: they are not compared."""
+    """Digests of the fields that cannot change (``muster.api.manifest.edits``); empty: they are not compared."""
     sizes: tuple[GroupSize, ...] = ()
-    """Of an object of another kind, which can be edited while it runs: how many pods each group has."""
+    """The number of pods of each group, for an object of another kind, which can be edited while it runs."""
     problem: str = ""
-    """What is wrong with the latest spec, which is not followed: the plan is of the one before. Empty: nothing."""
+    """The error in the latest spec, which is not followed: the plan is of the one before. Empty: none."""
     waits: str = ""
-    """Field of the spec whose edit waits until the object was suspended; empty: the plan is that of the spec."""
+    """Field of the spec whose edit waits for a suspension of the object; empty: the plan is that of the spec."""
     remark: str = ""
-    """What else is said of an edit that is not followed."""
+    """A further remark about an edit that is not followed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Naming:
-    """How pods, hosts and the submission are called, and whether the cluster's DNS knows the hosts."""
+    """The names of pods, hosts and the submission, and whether the cluster's DNS has the hosts."""
 
     names: Names = Names.MUSTER
     subdomain: str = ""
     """Name of the headless Service; empty: that of the object."""
     service: bool = True
-    """The pods have host names, and so a headless Service."""
+    """True if the pods have host names, and so a headless Service."""
     publish_not_ready: bool = True
-    """Pods that are not ready have an address too: a member needs the coordinator's to become ready."""
+    """True if pods that are not ready have an address too: a member needs the coordinator's to become ready."""
     submits_as: str = ""
-    """Name under which the program is handed to the coordinator, where another controller names it."""
+    """Name under which the program is handed to the coordinator, if another controller names it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Watching:
-    """What an object says that another controller runs, or might run."""
+    """The fields of an object that another controller runs, or might run."""
 
     rivals: str = ""
-    """Label selector by which pods that another controller makes for this object are found; empty: none can be."""
+    """Label selector of the pods that another controller makes for this object; empty: none can be found."""
     unrun: str = ""
-    """What a person does about an object that no controller of this cluster runs; empty where one may."""
+    """The step of a person for an object that no controller of this cluster runs; empty if one may."""
     local_queue: str = ""
-    """The LocalQueue that the label of the object names: Kueue itself suspends and resumes it."""
+    """The LocalQueue in the object's label: Kueue itself suspends and resumes the object."""
     on_deadline: str = ""
-    """``suspend`` or ``delete`` when a clock with the action Fail runs out."""
+    """``suspend`` or ``delete``, for a clock with the action Fail that runs out."""
     deleted_at: float | None = None
-    """When the deletion of the object was asked for."""
+    """The time at which the deletion of the object was asked for."""
     finalizers: tuple[str, ...] = ()
-    """What holds its deletion."""
+    """The finalizers that block its deletion."""
     chosen: bool = False
-    """It has no object and no name: a person's selector chose its pods."""
+    """True if the run has no object and no name: a person's selector chose its pods."""

@@ -29,11 +29,11 @@ SCHEDULING_GATED = "SchedulingGated"
 """Reason of a false PodScheduled condition while ``spec.schedulingGates`` is not empty (core/v1)."""
 
 _ENDED = _SUCCEEDED, _FAILED = PodPhase.SUCCEEDED, PodPhase.FAILED
-"""(Asked of each pod that changes: an attribute of an enumeration costs Python 3.11 as much as a call.)"""
+"""Constants, because each pod that changes needs them: in Python 3.11 an attribute of an enumeration costs a call."""
 
 
 class Exit(msgspec.Struct, frozen=True, gc=False):
-    """How a member ended: its container ``main``, else the one that decides (core/v1 ContainerStateTerminated)."""
+    """The end of a member: its container ``main``, else the one that decides (core/v1 ContainerStateTerminated)."""
 
     container: str
     code: int
@@ -41,31 +41,31 @@ class Exit(msgspec.Struct, frozen=True, gc=False):
     reason: str
     message: str
     finished_at: float
-    """Wall seconds, or 0 where the kubelet did not say."""
+    """Wall seconds, or 0 if the kubelet reported none."""
     explains: bool = True
-    """The message is the exception or the status that ended the program; else it is the end of its log."""
+    """True if the message is the exception or the status that ended the program; else it is the end of its log."""
     last_line: str = ""
     raised_at: str = ""
-    """Where the exception was raised: ``train.py:41 in next``; empty where no traceback says it."""
+    """The place that raised the exception: ``train.py:41 in next``; empty if no traceback has it."""
     child: Child = NONE
-    """How the process ended that a launcher had started, by its word."""
+    """The end of the process that a launcher had started, by the launcher's report."""
 
     @property
     def own_code(self) -> int:
-        """The exit code of the program: that of a launcher's process where it is known, else the container's."""
+        """Return the exit code of the program: that of a launcher's process if it is known, else the container's."""
         code = self.child.code
         return SIGNALLED - code if code < 0 else code or self.code
 
 
 class Pod(msgspec.Struct, frozen=True, gc=False):
-    """A pod of some experiment. Times are wall seconds since 1970; empty strings and 0 mean "not said"."""
+    """A pod of some experiment. Times are wall seconds since 1970; empty strings and 0 mean "not reported"."""
 
     uid: str
     name: str
     namespace: str
     resource_version: int
     owner: str
-    """uid of the experiment that controls it; empty for a pod that only looks like ours."""
+    """The uid of the experiment that controls it; empty for a pod that only looks like one of Muster's."""
     group: str
     job: int
     index: int
@@ -76,16 +76,16 @@ class Pod(msgspec.Struct, frozen=True, gc=False):
     terminating: bool
     """A deletionTimestamp is set."""
     delete_by: float
-    """When the grace period of a terminating pod ends."""
+    """The end of a terminating pod's grace period."""
     scheduled: bool
     node: str
     ip: str
     started: bool
     """The main container runs or ran."""
     waiting_reason: str
-    """Why it does not run: Unschedulable, ImagePullBackOff, ContainerCreating, CreateContainerConfigError ..."""
+    """The reason why it waits: Unschedulable, ImagePullBackOff, ContainerCreating, CreateContainerConfigError ..."""
     waiting_message: str
-    """Of a pod with scheduling gates, their names."""
+    """The message of that reason; of a pod with scheduling gates, their names."""
     exit: Exit | None
     disruption: str
     """Reason of a true DisruptionTarget condition (TerminationTarget is Kueue's), or of a pod failure that the node
@@ -93,57 +93,57 @@ class Pod(msgspec.Struct, frozen=True, gc=False):
     attempt: int = 0
     """The life of its job within the epoch; -1 for nonsense."""
     stopped_at: float = 0.0
-    """When it was first asked to end, by a deletion or a disruption; 0 where it was not, or the time is unknown."""
+    """The first request to end, by a deletion or a disruption; 0 if there was none, or its time is unknown."""
     restarts: int = 0
     """Restarts of its containers in place, where they count (pods of Jobs)."""
     last_exit: Exit | None = None
-    """How the last of its containers that was started again had ended."""
+    """The end of the last container that was then started again."""
     cut_off: bool = False
-    """Its node is NotReady: it was marked not ready while its containers say that they are."""
+    """True if its node is NotReady: the pod was marked not ready while its containers report ready."""
     holder: str = ""
     """The container that keeps the member and is not its own: ``init container fetch``, ``sidecar proxy``."""
     outlived_by: str = ""
-    """The container that runs on after the program has ended with 0, where the pod's phase alone says how it ends."""
+    """The container that runs on after the program has ended with 0, if the pod's phase alone decides its end."""
     started_at: float = 0.0
-    """When its running program was started, by the clock of its node; 0 where that is unknown, or it does not run."""
+    """The start of its running program, by the clock of its node; 0 if that is unknown, or it does not run."""
     sandboxed: bool = True
-    """Not so while the kubelet says that its volumes are not mounted or its network is not set up."""
+    """False while the kubelet reports that its volumes are not mounted or its network is not set up."""
     unhealthy: str = ""
-    """A device of it that its plugin reports as Unhealthy: resource and id, and how many more."""
+    """A device of the pod that its plugin reports as Unhealthy: resource and id, and the number of others."""
     created: float = 0.0
-    """Of a watched pod: when it was created."""
+    """The creation of a watched pod."""
     parent: str = ""
-    """Of a watched pod: uid of the object it belongs to, where its labels say it. ``owner`` is the owner key.
-    Of a pod of Muster: the label with its owner's uid, where that does not say what its owner reference says."""
+    """For a watched pod: uid of its object, if its labels name it. ``owner`` is the owner key.
+    For a pod of Muster: the label with its owner's uid, if that differs from its owner reference."""
     devices: Devices = ()
-    """Of an observed pod: what it asks for. Of a pod of Muster the plan says it."""
+    """The devices of a watched pod's requests. For a pod of Muster the plan has them."""
     asks: str = ""
-    """Of a watched pod: what its annotations ask of Muster, as JSON."""
+    """The requests to Muster in a watched pod's annotations, as JSON."""
 
     @property
     def live(self) -> bool:
-        """Some container of it may still run, if only a sidecar."""
+        """Return True if some container of it may still run, if only a sidecar."""
         return self.phase not in _ENDED
 
     @property
     def succeeded(self) -> bool:
-        """The member is done: its main container has ended with 0, whatever runs or fails beside it.
+        """Return True if the member is done: its main container has ended with 0, whatever runs or fails beside it.
 
-        Not so a program that was asked to end and obeys with 0: its work is not done.
+        A program that was asked to end and obeys with 0 has not succeeded: its work is not done.
         """
         done = self.phase is _SUCCEEDED or (self.exit is not None and self.exit.code == 0)
         return done and not self.interrupted
 
     @property
     def interrupted(self) -> bool:
-        """The main container ended after it was asked to. Times are whole seconds: the same second counts as after."""
+        """Return True if the main container ended after a request. Times are whole seconds; equal counts as after."""
         return self.exit is not None and 0.0 < self.stopped_at <= self.exit.finished_at
 
     @property
     def failed(self) -> bool:
-        """The member ended with an error, or its pod failed before it had ended. Does not wait for the pod's phase."""
+        """Return True if the member ended with an error, whatever the pod's phase, or its pod failed before its end."""
         return not self.succeeded and (self.phase is _FAILED or self.exit is not None)
 
     def same_content(self, newer: "Pod") -> bool:
-        """Whether a newer record of the pod differs in no tracked field."""
+        """Return True if a newer record of the pod differs in no tracked field."""
         return msgspec.structs.replace(newer, resource_version=self.resource_version) == self

@@ -1,4 +1,4 @@
-"""What the pods of one group run and ask of their node: data that the renderer turns into a core/v1 Pod.
+"""The program of one group's pods and their requests to the node: data that the renderer turns into a core/v1 Pod.
 
 Nothing here belongs to one framework. Quantities are canonical Kubernetes strings, sizes are bytes, spans are seconds.
 """
@@ -10,7 +10,7 @@ from typing import Any
 
 
 class Source(StrEnum):
-    """Where the value of an injected environment variable comes from."""
+    """The source of the value of an injected environment variable."""
 
     LITERAL = "literal"
     RANK = "rank"
@@ -26,9 +26,9 @@ class Source(StrEnum):
     JOB_KEY = "job-key"
     """SHA-1 of ``<namespace>/<job name>``, in hexadecimal digits (jobset: pkg/controllers, jobHashKey)."""
     RESTARTS = "restarts"
-    """How often the gang was restarted."""
+    """The number of restarts of the gang."""
     JOB_RESTARTS = "job-restarts"
-    """How often the job was restarted alone."""
+    """The number of restarts of the job alone."""
     COORDINATOR_HOST = "coordinator-host"
     MEMBER_HOSTS = "member-hosts"
     """``<hostname>.<subdomain>`` of all members in rank order, separated by commas."""
@@ -63,7 +63,7 @@ class Volume:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A PersistentVolumeClaim that is made before the first pod."""
+    """A PersistentVolumeClaim that is created before the first pod."""
 
     name: str
     spec: Mapping[str, Any]
@@ -71,9 +71,9 @@ class Claim:
     labels: Mapping[str, str] = field(default_factory=dict)
     annotations: Mapping[str, str] = field(default_factory=dict)
     owned: bool = True
-    """It is deleted with the object of the plan."""
+    """True if it is deleted with the object of the plan."""
     exclusive: bool = False
-    """One of that name is used only if the object of the plan controls it."""
+    """True if an existing claim of that name is used only if the object of the plan controls it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ class PodSpec:
     command: str = ""
     """One line for ``/bin/sh -c``."""
     argv: tuple[str, ...] = ()
-    """The program and its arguments, which no shell reads; used in place of ``command`` where it is not empty."""
+    """The program and its arguments, which no shell reads; unless empty, it is used in place of ``command``."""
     requests: Mapping[str, str] = field(default_factory=dict)
     limits: Mapping[str, str] = field(default_factory=dict)
     shm_bytes: int = 0
@@ -112,8 +112,8 @@ class PodSpec:
     pre_stop: tuple[str, ...] = ()
     ptrace: bool = False
     assist: bool = False
-    """The code of ``muster.assist`` is mounted, and Python finds it."""
+    """True if the code of ``muster.assist`` is mounted, and Python finds it."""
     progress_endpoint: bool = False
-    """Members are given the address of musterd's progress endpoint."""
+    """True if members get the address of musterd's progress endpoint."""
     quotes_log: bool = True
-    """The kubelet copies the last lines of a container that fails into the status; not where they hold a secret."""
+    """True if the kubelet copies the last lines of a failed container into the status; False if they hold a secret."""

@@ -1,6 +1,6 @@
 """The record: the status of an Experiment as the daemon decides with it, as it is written and read.
 
-Every field is declared in ``muster.api.status``; here is what decisions ask of them. Reading gives exactly the record
+``muster.api.status`` declares every field; here is what decisions read of them. Reading gives exactly the record
 that was written, to the microsecond. An empty status is no record; one that cannot be read is an error for people and
 never a fresh start: forgetting an epoch would run two of them at once.
 """
@@ -59,7 +59,7 @@ _facts = facts_of(ExperimentStatus)
 
 @lru_cache(maxsize=64)
 def attempts_of(attempts: tuple[Attempts, ...]) -> Mapping[int, int]:
-    """The attempt of each rank that has one other than 0."""
+    """Return the attempt of each rank whose attempt is not 0."""
     return {rank: each.attempt for each in attempts for rank in from_ranges(each.ranks, MAX_MEMBERS)}
 
 
@@ -68,12 +68,12 @@ NO_RESTARTS: Final = JobRestarts("")
 
 @lru_cache(maxsize=64)
 def restarts_of(rows: tuple[JobRestarts, ...]) -> Mapping[int, JobRestarts]:
-    """The counts of each job, by its index among the jobs of all groups."""
+    """Return the counts of each job, by its index among the jobs of all groups."""
     return {job: row for row in rows for job in from_ranges(row.jobs, MAX_MEMBERS)}
 
 
 def rows_of(counts: Mapping[int, JobRestarts]) -> tuple[JobRestarts, ...]:
-    """The rows that hold these counts: jobs with equal counts share one, and a job without any is in none."""
+    """Return the rows that hold these counts: jobs with equal counts share one, and a job without any is in none."""
     equal: dict[tuple[int, int, int], list[int]] = {}
     for job in sorted(counts):
         row = counts[job]
@@ -88,41 +88,41 @@ class Record(ExperimentStatus, frozen=True, gc=False, kw_only=True):
 
     @property
     def finished(self) -> bool:
-        """Succeeded or failed: nothing follows but cleaning up."""
+        """Return True if the experiment has succeeded or failed: only the clean-up follows."""
         return self.phase in FINISHED
 
     @property
     def gathering(self) -> bool:
-        """The gang is wanted now: its members start, gather or work."""
+        """Return True if the gang is wanted now: its members start, gather or work."""
         return self.phase in _GATHERING
 
     @property
     def known(self) -> Stuck | None:
-        """Which members keep the gang; None where it is not stuck, or by no member."""
+        """Return the members that block the gang; None if it is not stuck, or no member blocks it."""
         return self.stuck if self.stuck is not None and self.stuck.cause else None
 
     @property
     def called_stuck(self) -> Condition | None:
-        """The condition Stuck where it is true, else None."""
+        """Return the condition Stuck if it is true, else None."""
         stuck = self.condition(ConditionType.STUCK)
         return stuck if stuck is not None and stuck.status else None
 
     @property
     def stuck_reason(self) -> str:
-        """The reason for which the gang is called stuck; empty where it is not."""
+        """Return the reason of the condition Stuck; empty if the gang is not stuck."""
         return stuck.reason if (stuck := self.called_stuck) is not None else ""
 
     def attempt_of(self, rank: int) -> int:
-        """The current attempt of that rank in this epoch."""
+        """Return the current attempt of that rank in this epoch."""
         return attempts_of(self.attempts).get(rank, 0) if self.attempts else 0
 
     def condition(self, kind: ConditionType) -> Condition | None:
-        """The condition of that type, or None while it was never set."""
+        """Return the condition of that type, or None while it was never set."""
         return next((each for each in self.conditions if each.type is kind), None)
 
     @property
     def facts(self) -> tuple[object, ...]:
-        """What must be persisted at once when it changes."""
+        """Return the fields whose changes must be persisted at once."""
         return _facts(self)
 
 
@@ -134,12 +134,12 @@ class StatusError(MusterError):
 
 
 def to_status(record: Record) -> dict[str, Any]:
-    """The status that holds this record."""
+    """Return the status that holds this record."""
     return record.to_object()
 
 
 def from_status(raw: object) -> Record | None:
-    """The record that a status holds; None for an empty one. Raises ``StatusError``.
+    """Return the record that a status holds; None for an empty one. Raises ``StatusError``.
 
     Conditions of types that Muster does not have are left out: others added them, and decisions do not read them.
     """

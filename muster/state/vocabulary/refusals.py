@@ -1,7 +1,7 @@
 """Reasons why the API server, or Muster itself, does not create or delete what an experiment needs: a closed list.
 
-``muster.reconcilers.requests.refusals`` finds the reason of an answer. Whatever else has to know such reasons is
-derived from this list: who can mend one, labels of metrics, the alert, and how a client reads a status that has one.
+``muster.reconcilers.requests.refusals`` finds the reason of an answer. All else that depends on such reasons is
+derived from this list: who can fix one, labels of metrics, the alert, and how a client reads a status that has one.
 
 A reason is one of `NAMED`, or it is made of the kind of the object and of an ending: ``PodRejected``,
 ``WorkloadsForbidden``.
@@ -12,14 +12,14 @@ from typing import Final, NamedTuple
 
 
 class RefusalReason(NamedTuple):
-    """One row. ``platform``: those who run the cluster can mend it, otherwise the owner of the run can."""
+    """One row. ``platform``: those who run the cluster can fix it, otherwise the owner of the run can."""
 
     name: str
     platform: bool = False
     itself: bool = False
-    """It is the state of the API server, whatever was asked."""
+    """True if the reason is the state of the API server, whatever the request."""
     ours: bool = False
-    """Muster refuses: the API server would carry the request out."""
+    """True if Muster refuses: the API server would carry the request out."""
 
 
 NAMED: Final = (
@@ -66,6 +66,6 @@ def of_made(*endings: RefusalReason) -> Iterator[str]:
 
 
 def refusal_reason(reason: str) -> RefusalReason | None:
-    """Return the row of a reason; None where it is no refusal."""
+    """Return the row of a reason; None if it is no refusal."""
     ending = (row for row in ENDINGS if reason.endswith(row.name) and reason != row.name)
     return _BY_NAME.get(reason) or next(ending, None)

@@ -1,6 +1,6 @@
-"""The rules of a plan: what a group waits for, what success is, what follows a failure, and which deadlines run.
+"""The rules of a plan: gates of groups, success, actions after failures, and deadlines.
 
-Rules are data. An operator states them (``muster.kinds``), the policies apply them (``state.policies``), and no
+Rules are data. An operator has them (``muster.kinds``), the policies apply them (``state.policies``), and no
 policy asks which operator a rule came from.
 """
 
@@ -11,7 +11,7 @@ from muster.api.values.patterns import found_in
 
 
 class GateCondition(StrEnum):
-    """How far the awaited pods must have come (JobSet v1alpha2: ``dependsOn.status``; Serving is Muster's)."""
+    """The state that the awaited pods must reach (JobSet v1alpha2: ``dependsOn.status``; Serving is Muster's)."""
 
     CREATED = "Created"
     """Every awaited pod exists."""
@@ -20,14 +20,14 @@ class GateCondition(StrEnum):
     COMPLETE = "Complete"
     """Every awaited pod has succeeded."""
     SERVING = "Serving"
-    """The coordinator has served in this epoch, with all that belongs to it."""
+    """The coordinator has served in this epoch, with all its parts."""
     ARRIVED = "Arrived"
     """Every member that does not wait for such a gate itself has arrived in the coordinator's roll."""
 
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """What a group waits for before its pods are created. The coordinator never waits for itself."""
+    """A condition that a group awaits before its pods are created. The coordinator never waits for itself."""
 
     condition: GateCondition
     group: str = ""
@@ -35,7 +35,7 @@ class Gate:
 
 
 class Quantifier(StrEnum):
-    """How many of the target jobs must succeed (JobSet v1alpha2: ``successPolicy.operator``)."""
+    """The number of target jobs that must succeed (JobSet v1alpha2: ``successPolicy.operator``)."""
 
     ALL = "All"
     ANY = "Any"
@@ -43,12 +43,12 @@ class Quantifier(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SuccessRule:
-    """When the experiment has succeeded: all jobs, or any job, of the target groups. No target means every group."""
+    """The condition of success: all jobs, or any job, of the target groups. No target means every group."""
 
     quantifier: Quantifier = Quantifier.ALL
     groups: tuple[str, ...] = ()
     after_failures: bool = False
-    """Of a failure and a success that are seen together the failure counts; else the success."""
+    """True if, of a failure and a success seen together, the failure counts; else the success."""
 
 
 EVERY_JOB = SuccessRule()
@@ -56,7 +56,7 @@ EVERY_JOB = SuccessRule()
 
 
 class FailureAction(StrEnum):
-    """What follows a failure.
+    """The action after a failure.
 
     In JobSet v1alpha2 an action that ends in ``AndIgnoreMaxRestarts`` is one whose rule is not ``counted``.
     """
@@ -74,18 +74,18 @@ class FailureAction(StrEnum):
 
     @property
     def partial(self) -> bool:
-        """The epoch goes on: the action concerns a member or a job."""
+        """Return True if the epoch continues: the action concerns a member or a job."""
         return self in (FailureAction.RESTART_JOB, FailureAction.RESTART_MEMBER, FailureAction.IGNORE)
 
     @property
     def of_member(self) -> bool:
-        """The action concerns one member."""
+        """Return True if the action concerns one member."""
         return self in (FailureAction.RESTART_MEMBER, FailureAction.IGNORE)
 
 
 @dataclass(frozen=True, slots=True)
 class Escalation:
-    """As what a failure counts for the rules that follow one that is used up, which are about more than a member.
+    """The new reason of a failure for the rules after one that is used up; these are about more than a member.
 
     ``message`` may name ``{pod}``, ``{namespace}``, ``{container}``, ``{exit_code}`` and ``{message}`` of the failure.
     """
@@ -109,18 +109,18 @@ class FailureRule:
     """Match only failures of that container."""
     reasons: tuple[str, ...] = ()
     counted: bool = True
-    """A restart uses one unit of the restart budget."""
+    """True if a restart uses one unit of the restart budget."""
     name: str = ""
     messages: tuple[str, ...] = ()
     """Regular expressions (RE2); one of them must be found in the failure's message."""
     limit: int | None = None
-    """How often the rule may apply in the life of the experiment. Then the experiment fails, and names the rule."""
+    """Uses of the rule in the life of the experiment. After them the experiment fails, and names the rule."""
     per_job: int | None = None
-    """How often the rule may apply to members of one job in one life of that job (batch/v1 Job: ``backoffLimit``).
-    Then the rule is passed over, and the failure counts as ``becomes`` for the rules after it."""
+    """Uses of the rule for members of one job in one life of that job (batch/v1 Job: ``backoffLimit``).
+    After them the rule is skipped, and the failure counts as ``becomes`` for the rules after it."""
     becomes: Escalation | None = None
     backoff: "Backoff | None" = None
-    """What each member waits for, by the failures in this life of its job (``per_job``); None: as the gang does."""
+    """The wait of each member, by the failures in this life of its job (``per_job``); None: that of the gang."""
 
     def matches(
         self,
@@ -132,7 +132,7 @@ class FailureRule:
         message: str = "",
         container: str = "",
     ) -> bool:
-        """Whether every stated matcher holds."""
+        """Return True if every matcher that is set holds."""
         return (
             (self.disruption is None or self.disruption == disruption)
             and (not self.groups or group in self.groups)
@@ -146,20 +146,20 @@ class FailureRule:
 
 @dataclass(frozen=True, slots=True)
 class CulpritRule:
-    """How members that lost another one, or their coordinator, name it."""
+    """A pattern by which survivors, or their coordinator, name the lost member."""
 
     pattern: str
     """Regular expression of the text; its first group is the rank."""
     sentence: str
-    """What the text says of that rank."""
+    """Muster's words about that rank."""
 
 
 GANG_FAILURE_RULES = (
     FailureRule(FailureAction.RESTART_GANG, disruption=True, counted=False),
     FailureRule(FailureAction.RESTART_GANG),
 )
-"""The rules of a gang whose members cannot be replaced one by one: every failure restarts all of them, and what was
-done to a member (preemption, eviction, node loss) costs nothing of the budget."""
+"""The rules of a gang whose members cannot be replaced one by one: every failure restarts all of them, and a
+disruption of a member (preemption, eviction, node loss) costs nothing of the budget."""
 
 
 class ClockName(StrEnum):
@@ -175,7 +175,7 @@ class ClockName(StrEnum):
 
 
 class ClockAction(StrEnum):
-    """What happens when a clock has run out."""
+    """The action when a clock has run out."""
 
     FAIL = "Fail"
     RESTART = "Restart"
@@ -199,22 +199,22 @@ class Moment(StrEnum):
 class ClockRule:
     """One deadline: it runs from ``begins`` until ``ends`` and acts ``after`` seconds.
 
-    ``sentence`` says what has not happened. It may hold the placeholders of ``state.policies.deadline``, such as
+    ``sentence`` describes the missed event. It may hold the placeholders of ``state.policies.deadline``, such as
     ``{scheduled}``, which are filled in when the clock runs out.
     """
 
     name: ClockName
     begins: Moment
     ends: Moment | None
-    """None: the record clears ``begins`` itself when the clock must stop."""
+    """The moment that stops the clock; None: the record clears ``begins`` itself when the clock must stop."""
     reason: str
     sentence: str
     after: float = 0.0
     action: ClockAction = ClockAction.ALERT
     while_idle: bool = False
-    """The clock also runs while the experiment is suspended or finished."""
+    """True if the clock also runs while the experiment is suspended or finished."""
     groups: frozenset[str] = frozenset()
-    """What it is over: it stops when every member of these groups has succeeded, and what follows is of their jobs.
+    """The groups that the clock is for: it stops when every member of them has succeeded, and acts on their jobs.
     Empty: the gang."""
 
 
@@ -227,7 +227,7 @@ class Backoff:
     factor: float = 2.0
 
     def delay(self, restart: int) -> float:
-        """The wait before the ``restart``-th restart (counted from 1)."""
+        """Return the wait before the ``restart``-th restart (counted from 1)."""
         exponent = min(max(restart - 1, 0), 64)  # factor 2 to the 64 exceeds every maximum; the cap keeps it finite
         return float(min(self.maximum, self.initial * self.factor**exponent))
 

@@ -75,37 +75,37 @@ LAST_LINES = 8
 class IllegalTransition(MusterError):
     """A decision asks for a change of phase that the table does not have: a bug of Muster.
 
-    It carries what a report of it needs: the ``uid`` of the experiment, its ``epoch``, the two phases and the last
+    It has the parts of a bug report: the ``uid`` of the experiment, its ``epoch``, the two phases and the last
     lines of its ``story``, oldest first.
     """
 
     def __init__(self, record: Record, phase: Phase, uid: str = "") -> None:
-        """``record`` is as it was when ``phase`` was asked for; ``decide`` adds the uid."""
+        """Keep ``record`` as it was at the request for ``phase``; ``decide`` adds the uid."""
         self.record, self.phase, self.uid = record, phase, uid
         whose = f" (experiment {uid}, epoch {record.epoch})" if uid else ""
         super().__init__(f"phase {phase} cannot follow phase {record.phase}{whose}; please report this as a bug")
 
     @property
     def story(self) -> tuple[StoryLine, ...]:
-        """The last lines of the story."""
+        """Return the last lines of the story."""
         return self.record.story[-LAST_LINES:]
 
     def of(self, uid: str) -> "IllegalTransition":
-        """The same, of the experiment with that uid."""
+        """Return this error with the uid of its experiment."""
         return IllegalTransition(self.record, self.phase, uid)
 
 
 def enter(record: Record, phase: Phase, now: float, **changes: Any) -> Record:
-    """The record at the beginning of ``phase``, with these other changes. Raises ``IllegalTransition``."""
+    """Return the record at the beginning of ``phase``, with these other changes. Raises ``IllegalTransition``."""
     if phase not in TRANSITIONS[record.phase]:
         raise IllegalTransition(record, phase)
     return replace(_reset(record, Life.PHASE), phase=phase, phase_at=now, **changes)
 
 
 def next_epoch(record: Record, phase: Phase, now: float, epoch: int | None = None) -> Record:
-    """The record at the start of the next epoch (or of ``epoch``), without what holds for the old one only.
+    """Return the record at the start of the next epoch (or of ``epoch``), without what holds for the old one only.
 
-    A suspension also resets what holds since the start.
+    A suspension also resets the fields that hold since the start.
     """
     entered = enter(record, phase, now, epoch=record.epoch + 1 if epoch is None else epoch)
     after = _reset(entered, Life.START if phase is Phase.SUSPENDED else Life.EPOCH)
@@ -114,12 +114,12 @@ def next_epoch(record: Record, phase: Phase, now: float, epoch: int | None = Non
 
 @lru_cache
 def _defaults(struct: type[Struct], life: Life) -> dict[str, object]:
-    """The fields that hold no longer than ``life``, with their defaults."""
+    """Return the fields that hold no longer than ``life``, with their defaults."""
     return {field.name: field.default for field in shape_of(struct).fields if field.wire.life <= life}
 
 
 def _reset(record: Record, life: Life) -> Record:
-    """The record with its fields that hold no longer than ``life`` at their defaults, and those of its rows."""
+    """Return the record with its fields that hold no longer than ``life`` at their defaults, and those of its rows."""
     changes = dict(_defaults(ExperimentStatus, life))
     for field in shape_of(ExperimentStatus).fields:
         if field.name not in changes and field.wire.most and field.items and (over := _defaults(field.items, life)):

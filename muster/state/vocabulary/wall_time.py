@@ -1,11 +1,11 @@
 """Times under a wall clock that is set: by NTP, by a person, or because another daemon's clock differs.
 
-Clocks and back-offs are persisted times plus constants, so they move with the wall clock. Which times do is declared
-with each: ``Wire(moves=True)`` in the status, ``WallTime`` in the view. Two corrections keep them:
+Clocks and back-offs are persisted times plus constants, so they move with the wall clock. Each such time is declared
+so: ``Wire(moves=True)`` in the status, ``WallTime`` in the view. Two corrections keep them:
 
 - Within the life of one daemon a step is measured (``daemon.clocks``), and the times of what still runs are moved
   by it: a step ends nothing early and delays nothing.
-- Across daemons wall time is all there is. A persisted time that lies in the future is taken for now, so a back-off
+- Across daemons only wall time exists. A persisted time in the future is taken for now, so a back-off
   never lasts longer than it was to last from now on, and a clock at most its whole length.
 """
 
@@ -33,7 +33,7 @@ WallTime = Annotated[float, _MOVES]
 
 
 def moving(kind: type) -> tuple[str, ...]:
-    """The fields of a struct or a dataclass that a step of the wall clock moves, or that hold such fields."""
+    """Return the fields of a struct or a dataclass that a step of the wall clock moves, or that hold such fields."""
     return _moving(kind)
 
 
@@ -53,12 +53,12 @@ def _moves(hint: Any) -> bool:
 
 
 def _is_value(kind: type) -> bool:
-    """A dataclass that is replaced and not changed."""
+    """Return True if the class is a frozen dataclass: its objects are replaced and not changed."""
     return is_dataclass(kind) and bool(vars(kind)["__dataclass_params__"].frozen)
 
 
 _AHEAD: Final = ("resume_at", "delete_at", "attempts")
-"""Times that may lie in the future: how far, the plan says."""
+"""Times that may be in the future, as far as the plan allows."""
 _RUNNING: Final = moving(ExperimentStatus)
 _AFTER_THE_END: Final = tuple(field.name for field in shape_of(ExperimentStatus).fields if field.wire.after_end)
 _PAST: Final = tuple(name for name in _RUNNING if name not in _AHEAD)
@@ -66,7 +66,7 @@ _PAST_AFTER_THE_END: Final = tuple(name for name in _AFTER_THE_END if name not i
 
 
 def moved(record: Record, seconds: float) -> Record:
-    """The record after a step of the wall clock: its running times lie as far back as before."""
+    """Return the record after a step of the wall clock: its running times are as far back as before."""
     if not seconds:
         return record
     names = _AFTER_THE_END if record.finished else _RUNNING
@@ -74,7 +74,7 @@ def moved(record: Record, seconds: float) -> Record:
 
 
 def stepped(value: Any, seconds: float) -> Any:
-    """A time, or what holds times, after a step of the wall clock."""
+    """Return a time, or a value that holds times, after a step of the wall clock."""
     return _with_times(value, lambda at: at + seconds)
 
 
@@ -85,7 +85,7 @@ def step(holder: object, seconds: float) -> None:
 
 
 def not_in_the_future(plan: Plan, record: Record, now: float) -> Record:
-    """The record without times in the future; the end of a back-off is as far from now as it may be."""
+    """Return the record without times in the future; the end of a back-off is as far from now as it may be."""
     limit = now + TOLERANCE
     changes: dict[str, object] = {}
     names = _PAST_AFTER_THE_END if record.finished else _PAST
@@ -107,7 +107,7 @@ def not_in_the_future(plan: Plan, record: Record, now: float) -> Record:
 
 
 def _latest(value: Any) -> float:
-    """The latest of the moving times in a value; 0 where it has none."""
+    """Return the latest of the moving times in a value; 0 if it has none."""
     if not value:
         return 0.0
     if isinstance(value, float | int):
@@ -117,7 +117,7 @@ def _latest(value: Any) -> float:
 
 
 def _with_times(value: Any, change: Callable[[float], float]) -> Any:
-    """The value with each of its moving times changed so."""
+    """Return the value with ``change`` applied to each of its moving times."""
     if not value:
         return value
     if isinstance(value, float | int):

@@ -25,7 +25,7 @@ class WorkloadCondition(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def true(self) -> bool:
-        """The status is True."""
+        """Return True if the status is True."""
         return self.status == "True"
 
 
@@ -53,40 +53,40 @@ class Workload(msgspec.Struct, frozen=True, gc=False):
     conditions: tuple[WorkloadCondition, ...] = ()
     assignments: tuple[Assignment, ...] = ()
     created: float = 0.0
-    """Wall second of its creation, 0 where it is unknown."""
+    """Wall second of its creation, 0 if it is unknown."""
     kueue_wrote: float = 0.0
-    """Wall second of the last write by Kueue to its status, as managedFields have it; 0 where it is unknown."""
+    """Wall second of the last write by Kueue to its status, as managedFields have it; 0 if it is unknown."""
     ours: bool = True
-    """Muster made it. Else Kueue did, for an object of a kind that it suspends and resumes itself."""
+    """True if Muster created it. Else Kueue did, for an object of a kind that it suspends and resumes itself."""
 
     @property
     def held(self) -> bool:
-        """Muster's finalizer is on it: it keeps its quota until that is removed."""
+        """Return True if it has Muster's finalizer: it keeps its quota until that is removed."""
         return FINALIZER_QUOTA in self.finalizers
 
     def condition(self, kind: str) -> WorkloadCondition | None:
-        """The condition of that type, or None."""
+        """Return the condition of that type, or None."""
         return next((each for each in self.conditions if each.type == kind), None)
 
     def has(self, kind: str) -> bool:
-        """The condition of that type is True."""
+        """Return True if the condition of that type is True."""
         condition = self.condition(kind)
         return condition is not None and condition.true
 
     @property
     def reserved(self) -> bool:
-        """Kueue holds quota for it."""
+        """Return True if Kueue holds quota for it."""
         return self.has(QUOTA_RESERVED)
 
     @property
     def admitted(self) -> bool:
-        """Its pods may run: admitted, not evicted, active, not finished, and not being deleted."""
+        """Return True if its pods may run: admitted, not evicted, active, not finished, and not being deleted."""
         usable = self.active and not self.deleting
         return usable and self.has(ADMITTED) and not self.has(EVICTED) and not self.has(FINISHED)
 
     @property
     def eviction(self) -> WorkloadCondition | None:
-        """The true condition Evicted, or None."""
+        """Return the true condition Evicted, or None."""
         return next((each for each in self.conditions if each.type == EVICTED and each.true), None)
 
 
@@ -101,7 +101,7 @@ class Toleration(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
 
 
 class PodSetPlacement(msgspec.Struct, frozen=True):
-    """What the pods of one group get because of the flavors that were assigned."""
+    """Node selectors and tolerations of one group's pods, from the assigned flavors."""
 
     group: str
     node_selector: tuple[tuple[str, str], ...] = ()
@@ -109,9 +109,9 @@ class PodSetPlacement(msgspec.Struct, frozen=True):
 
 
 class Placement(msgspec.Struct, frozen=True):
-    """Where the pods of one epoch go, by the admission that the live API showed before its launch."""
+    """The placement of one epoch's pods, by the admission that the live API showed before its launch."""
 
     epoch: int
     workload: str
-    """uid of the Workload."""
+    """The uid of the Workload."""
     groups: tuple[PodSetPlacement, ...] = ()

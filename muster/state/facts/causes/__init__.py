@@ -1,1 +1,1 @@
-"""Causes: why a member is not there or not at work, one row each, with all that follows from it."""
+"""Causes of members that are missing or not at work: one row each, with all its consequences."""

@@ -48,7 +48,7 @@ def _unheard(context: Context, _: Pod) -> str:
 
 
 class AtWork:
-    """What hangs, and what has not come to where the others are."""
+    """Causes of members that hang, or have not arrived where the others are."""
 
     COLLECTIVE_BEHIND = MissingCause(
         "CollectiveBehind",

@@ -1,4 +1,4 @@
-"""Causes that keep a member from starting until somebody does something, and a node that is away."""
+"""Causes that keep a member from starting until a person acts, and a node that is not ready."""
 
 import re
 from typing import Final
@@ -19,7 +19,7 @@ _NAMED_IMAGE: Final = re.compile(r'image "([^"\s]{1,200})"')
 
 
 def _image(context: Context, pod: Pod) -> str:
-    """The image that the kubelet names; kubelets alternate between messages that do and that do not."""
+    """Return the words about the image that the kubelet names, as only some of its messages do, else of the group's."""
     if found := _NAMED_IMAGE.search(pod.waiting_message):
         image = f"the image {found[1]}"
     else:
@@ -29,17 +29,17 @@ def _image(context: Context, pod: Pod) -> str:
 
 
 def is_kept(_: Context, pod: Pod) -> bool:
-    """Another container than the member's own keeps it."""
+    """Return True if another container than the member's own keeps it."""
     return bool(pod.holder)
 
 
 def holder_fails(_: Context, pod: Pod) -> str:
-    """What is said of that container."""
+    """Return the words about that container."""
     return f"{pod.holder} cannot start: {pod.waiting_reason}"
 
 
 class CannotStart:
-    """The most definite ones: they come first in a sentence."""
+    """The most definite causes: they come first in a sentence."""
 
     REFUSED = MissingCause(
         "Refused",

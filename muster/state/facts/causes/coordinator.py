@@ -1,4 +1,4 @@
-"""Causes of a coordinator that cannot be asked, and what a coordinator says of members."""
+"""Causes of a coordinator that cannot be asked, and causes that a coordinator reports of members."""
 
 from muster.state.facts.causes.cause import MissingCause, by_platform, by_user
 from muster.state.facts.causes.heard import uncalled
@@ -6,7 +6,7 @@ from muster.state.view.roll import CoordinatorState
 
 
 class OfCoordinator:
-    """They are read from its port or its answer (``diagnosis.coordinator``), while its program runs."""
+    """Causes read from a coordinator's port or answer (``diagnosis.coordinator``), while its program runs."""
 
     PROCESS_COUNT = MissingCause(
         "ProcessCount",

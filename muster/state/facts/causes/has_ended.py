@@ -18,7 +18,7 @@ RESTART_PATIENCE: Final = 120.0
 
 
 def _end(context: Context, pod: Pod) -> str:
-    """What is known of the end goes first: the line that a program printed last explains it less often."""
+    """Return the known facts of the end, then the program's last printed line, which explains it less often."""
     if pod.exit is None:
         return with_message("", pod.waiting_message)
     message, last_line = last_words(context, pod, pod.exit)
@@ -33,7 +33,7 @@ def _exited(_: Context, pod: Pod) -> str:
 
 
 def _ended(_: Context, pod: Pod) -> str:
-    """``failed, Error 1``."""
+    """Return ``failed, Error 1``."""
     if not pod.failed:
         return "being deleted"
     return f"failed, {pod.exit.reason or 'exit'} {pod.exit.code}" if pod.exit else "failed"
@@ -56,7 +56,7 @@ def _restarts(_: Context, pod: Pod) -> str:
 
 
 class HasEnded:
-    """They come after those that keep a member from starting."""
+    """Causes that come after those that keep a member from starting."""
 
     OOM_KILLED = MissingCause(
         "OOMKilled",

@@ -1,4 +1,4 @@
-"""Causes that are a moment of a start or of an end, or follow from another one: they come last in a sentence."""
+"""Causes that are a step of a start or of an end, or follow from another one: they come last in a sentence."""
 
 import re
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ from muster.state.view.stage import RUNS, Stage
 from muster.state.vocabulary.pod import Pod
 
 SANDBOX_PATIENCE = 60.0
-"""Seconds after ``policies.obstacles`` has begun to call it an obstacle."""
+"""Seconds after ``policies.obstacles`` has first counted it as an obstacle."""
 
 _RESTORE: Final = "correct the queue label, or create the LocalQueue or the ClusterQueue that the message names"
 
@@ -28,18 +28,18 @@ STEPS: Final[Mapping[str, str]] = {
     admission.SILENT: "see whether Kueue's controller runs, and read its log",
     admission.UNAVAILABLE: "add what the message names: Kueue, the flag --kueue of musterd, or a right",
 }
-"""What a person does about a queue that never admits by itself, by the reason of Stuck.
+"""The step of a person for a queue that never admits by itself, by the reason of Stuck.
 
 A reason that ends in its cause (DeactivatedDueTo…) has the step of its beginning."""
 
 
 def step_of(reason: str) -> str:
-    """The next step; empty where Kueue itself goes on."""
+    """Return the next step; empty if Kueue continues by itself."""
     return STEPS.get(reason.partition("DueTo")[0], "")
 
 
 def _of_queue(context: Context) -> str:
-    """The next step about the queue of an experiment that is stuck in it; empty for any other."""
+    """Return the next step about the queue of an experiment that is stuck in it; empty for any other."""
     return step_of(context.record.stuck_reason)
 
 
@@ -58,11 +58,11 @@ _VOLUME: Final = frozenset({"FailedMount", "FailedAttachVolume", "FailedMapVolum
 _OWNERS: Final = re.compile(
     r"(?:secret|configmap) \"[^\"]{1,253}\" not found|references non-existent (?:secret|config) key"
 )
-"""What the owner of the pod has left out."""
+"""Messages about objects that the owner of the pod has left out."""
 
 
 def _event(context: Context, pod: Pod) -> Remark | None:
-    """The Event in which the kubelet says why that pod has no volumes or no network, where it was read."""
+    """Return the kubelet's Event about why that pod has no volumes or no network, if it was read."""
     found = context.view.remark
     return found if found is not None and found.about == f"Pod {pod.name}" and not pod.sandboxed else None
 
@@ -83,7 +83,7 @@ def _as_quoted(context: Context, pod: Pod) -> str:
 
 
 class OnItsWay:
-    """Nothing is wrong with these members, for a while."""
+    """Causes with which nothing is wrong for a while."""
 
     TERMINATING = MissingCause(
         "Terminating",

@@ -1,6 +1,6 @@
-"""The table of causes: why a member that is missing is not there or not at work. The list is closed.
+"""The table of causes of members that are missing or not at work. The list is closed.
 
-The order is that of a sentence: what is most definite and needs a person first comes first, and what is only a
+The order is that of a sentence: the most definite cause, which needs a person first, comes first; one that is only a
 consequence of another cause, or a normal step of a start, comes last.
 """
 
@@ -21,7 +21,7 @@ from muster.state.vocabulary.pod import Pod
 
 
 class Causes(CannotStart, HasEnded, OfCoordinator, AtWork, OnItsWay):
-    """All of them, by name."""
+    """All causes, by name."""
 
 
 CAUSES: Final = tuple(
@@ -38,16 +38,16 @@ ORDER: Final[Mapping[MissingCause, int]] = {cause: place for place, cause in enu
 BY_NAME: Final[Mapping[str, MissingCause]] = {cause.value: cause for cause in CAUSES}
 
 REFUSED_BY: Final[Mapping[str, MissingCause]] = {reason: cause for cause in CAUSES for reason in cause.refusals}
-"""Reasons of refusals that are a cause of their own."""
+"""Causes by the reasons of refusals that have a cause of their own."""
 
 BY_PORT: Final[Mapping[CoordinatorState, MissingCause]] = {state: cause for cause in CAUSES for state in cause.ports}
-"""What a coordinator's port shows."""
+"""Causes by the state of a coordinator's port."""
 
 COUNTED: Final = tuple(cause for cause in CAUSES if not cause.counted_as and not cause.in_roll)
 """The causes of the metric of missing ranks."""
 
 LOOKS_WELL: Final = frozenset(cause.value for cause in CAUSES if cause.looks_well)
-"""The names of causes of members whose pods are ready all the same."""
+"""The names of causes of members whose pods are ready in spite of them."""
 
 _BY_REASON: Final = {Shown(at, reason): cause for cause in CAUSES for at in cause.stages for reason in cause.reasons}
 _OTHERWISE: Final = {at: cause for cause in CAUSES for at in cause.stages if not cause.reasons and not cause.when}
@@ -57,12 +57,12 @@ _WHEN: Final[Mapping[Stage, tuple[MissingCause, ...]]] = {
 
 
 def of_pod(context: Context, pod: Pod) -> MissingCause:
-    """The cause that a pod shows, by the first row that holds (``causes.cause``)."""
+    """Return the cause that a pod shows, by the first row that holds (``causes.cause``)."""
     return of_what_shows(context, pod, shown(pod, pod.rank in context.tally.done))
 
 
 def of_what_shows(context: Context, pod: Pod, shows: Shown) -> MissingCause:
-    """The same of a pod that ``shows`` this."""
+    """Return the cause of a pod that ``shows`` this."""
     if (found := _BY_REASON.get(shows)) is not None:
         return found
     finer = (cause for cause in _WHEN[shows.stage] if cause.when is not None and cause.when(context, pod))
@@ -70,38 +70,38 @@ def of_what_shows(context: Context, pod: Pod, shows: Shown) -> MissingCause:
 
 
 def of_shown(shows: Shown) -> MissingCause:
-    """The same of pods that are only counted: a row that is read from more is not found."""
+    """Return the cause of pods that are only counted: rows with a ``when`` are not found."""
     return _BY_REASON.get(shows) or _OTHERWISE[shows.stage]
 
 
 def names(shows: Shown) -> bool:
-    """A row names that reason of a pod in that stage."""
+    """Return True if a row names that reason for a pod in that stage."""
     return shows in _BY_REASON
 
 
 def otherwise(stage: Stage) -> MissingCause:
-    """The row of pods in that stage of which no other one holds."""
+    """Return the row for pods in that stage to which no other row applies."""
     return _OTHERWISE[stage]
 
 
 def of_refusal(reason: str) -> MissingCause:
-    """The cause that a refusal with that reason is."""
+    """Return the cause of a refusal with that reason."""
     return REFUSED_BY.get(reason, Causes.REFUSED)
 
 
 def counted(cause: MissingCause) -> MissingCause:
-    """The cause that the metric counts it as."""
+    """Return the cause as which the metric counts it."""
     return BY_NAME[cause.counted_as] if cause.counted_as else cause
 
 
 def patience(shows: Shown) -> float:
-    """Seconds after which a pod that shows this is called Stuck."""
+    """Return the seconds after which a pod that shows this is called Stuck."""
     own, stage = of_shown(shows).patience, otherwise(shows.stage).patience
     return own if own is not None else stage or 0.0
 
 
 def _check() -> None:
-    """What the rows promise each other; a row that breaks it ends the import."""
+    """Check the rules among the rows; a row that breaks one ends the import with ``ValueError``."""
     for stage in Stage:
         rows = [cause for cause in CAUSES if stage in cause.stages]
         if sum(not cause.reasons and not cause.when for cause in rows) != 1:

@@ -1,6 +1,6 @@
 """The one classifier: the cause of a member, with its evidence, from its pod, its coordinator and what was refused.
 
-The table (``causes.table``) has what follows from a cause. ``why_missing`` is the sentence about one member; findings
+The table (``causes.table``) has the consequences of a cause. ``why_missing`` is the sentence about one member; findings
 group many (``diagnosis.grouping``).
 """
 
@@ -20,17 +20,17 @@ from muster.state.vocabulary.record import Phase
 from muster.state.vocabulary.refusals import refusal_reason
 
 _SAID = (Causes.INIT_CONTAINER, Causes.NETWORK_FAILS, Causes.VOLUME_FAILS)
-"""Causes of pods that wait whose own words say more than the reason for which the container waits."""
+"""Causes of waiting pods whose own words explain more than the reason for which the container waits."""
 
 
 def of_member(context: Context, rank: int) -> Diagnosis:
-    """Why a member is not there."""
+    """Return why a member is missing or not at work."""
     pod = context.tally.members.get(rank)
     return without_pod(context, rank) if pod is None else of_pod(context, pod)
 
 
 def of_pod(context: Context, pod: Pod) -> Diagnosis:
-    """Why a member with a pod has not arrived."""
+    """Return why a member with a pod has not arrived."""
     cause = table.of_pod(context, pod)
     if (wrong := _as_coordinator(context, pod, cause)) is not None:
         return wrong
@@ -43,7 +43,7 @@ def of_pod(context: Context, pod: Pod) -> Diagnosis:
 
 
 def _as_coordinator(context: Context, pod: Pod, cause: MissingCause) -> Diagnosis | None:
-    """What is wrong with the coordinator, where that is the member, and its pod shows nothing wrong."""
+    """Return the coordinator's fault, if the member is the coordinator and its pod shows no fault."""
     coordinator = context.plan.asked
     if cause not in (Causes.GHOST, Causes.NOT_ARRIVED) or coordinator is None or coordinator.rank != pod.rank:
         return None
@@ -51,7 +51,7 @@ def _as_coordinator(context: Context, pod: Pod, cause: MissingCause) -> Diagnosi
 
 
 def of_absent(context: Context) -> MissingCause | None:
-    """The cause of every member without a pod; None where it is not the same for all."""
+    """Return the cause of every member without a pod; None if it is not the same for all."""
     record = context.record
     refusal = context.view.engine.refusal
     if refusal is not None and refusal_reason(refusal.reason) is not None:
@@ -63,7 +63,7 @@ def of_absent(context: Context) -> MissingCause | None:
 
 
 def without_pod(context: Context, rank: int) -> Diagnosis:
-    """Why a member has no pod."""
+    """Return why a member has no pod."""
     plan, tally = context.plan, context.tally
     if rank in tally.done:
         return Diagnosis(Causes.ENDED, "ended with exit code 0", "its pod is gone, and it was recorded as succeeded")
@@ -93,7 +93,7 @@ def without_pod(context: Context, rank: int) -> Diagnosis:
 
 
 def why_missing(context: Context, rank: int) -> str:
-    """``rank 2 (run-worker-0-2-x7k2p, running, but it has not called the coordinator)``."""
+    """Return ``rank 2 (run-worker-0-2-x7k2p, running, but it has not called the coordinator)``."""
     pod = context.tally.members.get(rank)
     if pod is None:
         name = expected_name(context, context.plan.member(rank))
@@ -102,7 +102,7 @@ def why_missing(context: Context, rank: int) -> str:
     cause, stage = table.of_what_shows(context, pod, now_shown), now_shown.stage
     if (wrong := _as_coordinator(context, pod, cause)) is not None:
         cause = wrong.cause
-    waits = stage in WAITS or (stage in RUNS and pod.waiting_reason)  # to be started again: nothing of it runs
+    waits = stage in WAITS or (stage in RUNS and pod.waiting_reason)  # to be started again: its program does not run
     shows = waits and cause not in _SAID
     why = why_idle(pod) if shows else say(cause.words or cause.what, context, pod)
     return f"rank {rank} ({placed(context, rank, pod.name)}, {why})"

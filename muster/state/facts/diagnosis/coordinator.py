@@ -1,4 +1,4 @@
-"""The cause of a coordinator that cannot be asked, and what a coordinator, or the record, says of members."""
+"""The cause of a coordinator that cannot be asked, and reports of a coordinator, or of the record, about members."""
 
 from muster.state.facts.causes.cause import MissingCause
 from muster.state.facts.causes.heard import needs_no_port, serves
@@ -18,11 +18,11 @@ _OF_RECORD = {
 }
 """Reasons of Stuck that are about the coordinator's port (``policies.rendezvous``)."""
 _OF_PORT = frozenset(BY_PORT.values())
-"""What can be wrong with that port."""
+"""Causes that the port can show."""
 
 
 def of_coordinator(context: Context, coordinator: Coordinator) -> Diagnosis | None:
-    """What is wrong with a coordinator whose program runs; None if nothing is."""
+    """Return the fault of a coordinator whose program runs; None if it has none."""
     probe, pod = context.probe, context.tally.members.get(coordinator.rank)
     if pod is None or not pod.live or not pod.started or pod.terminating or pod.cut_off:
         return None
@@ -49,7 +49,7 @@ def of_coordinator(context: Context, coordinator: Coordinator) -> Diagnosis | No
 
 
 def _as_recorded(context: Context) -> Diagnosis | None:
-    """What the record says of the coordinator, for a reader that has not asked it: a new daemon, or a client."""
+    """Return the record's cause for a reader that has not asked the coordinator: a new daemon, or a client."""
     stuck = context.record.called_stuck
     if stuck is None or (cause := _OF_RECORD.get(stuck.reason)) is None:
         return None
@@ -60,18 +60,18 @@ def _as_recorded(context: Context) -> Diagnosis | None:
 
 
 def _said(cause: MissingCause, evidence: str) -> Diagnosis:
-    """That cause in the words of its row."""
+    """Return the diagnosis of that cause in the words of its row."""
     return Diagnosis(cause, str(cause.what), evidence)
 
 
 def given_up(context: Context, probe: ProbeResult) -> dict[int, Diagnosis]:
-    """The members that the coordinator gave up, or that have left it while others have not."""
+    """Return the members that the coordinator gave up, or that have left it while others have not."""
     found: dict[int, Diagnosis] = {}
     members = context.tally.members
     for error in probe.answer.errors:
         pod = members.get(error.rank)
         if pod is None or not pod.live or pod.terminating or pod.cut_off or pod.failed:
-            continue  # what became of its pod says more
+            continue  # the state of its pod explains more
         said = f"pod {pod.name} runs; the coordinator reports: {error.text}"
         if error.code == HEARTBEAT or probe.answer.protocol == "ray":
             found[error.rank] = _said(Causes.HEARTBEAT_LOST, said)

@@ -1,10 +1,10 @@
-"""What keeps the missing ranks of a gang: each has one cause of a closed list, and the counts add up.
+"""Counts of a gang's missing ranks by cause: each rank has one cause of a closed list, and the counts add up.
 
 The causes are those of counts that the view keeps (``view.tally``), so they cost the same for 8 members as for 10,000.
-A rank without a pod has the cause for which its pod is not there.
+A rank without a pod has the cause for which its pod is missing.
 
-Without an answer of the coordinator in this epoch (a daemon that has just started) it is not known which ranks have
-arrived, but only how many. Then those that have come furthest count as arrived.
+Without an answer of the coordinator in this epoch (a daemon that has just started), the number of arrived ranks is
+known, but not which they are. Then those that have come furthest count as arrived.
 """
 
 from collections import Counter
@@ -23,7 +23,7 @@ from muster.state.vocabulary.record import Record
 
 
 def by_cause(plan: Plan, record: Record, view: ReadOnlyView, missing: int) -> Mapping[MissingCause, int]:
-    """How many of the ``missing`` ranks there are for each cause that there is; they add up to ``missing``."""
+    """Return the number of ``missing`` ranks for each cause that some have; they add up to ``missing``."""
     counts = view.of(record.epoch).missing
     here = (Stage.READY, Stage.ENDED) if plan.asked is None else ()
     found: Counter[MissingCause] = Counter()

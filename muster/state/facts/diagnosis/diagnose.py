@@ -1,8 +1,8 @@
-"""Diagnose an experiment: every member that is not there, or not at work, with one cause, grouped.
+"""Diagnose an experiment: every member that is missing, or not at work, with one cause, grouped.
 
-It looks at the members that are notable (missing from the roll, not started, failed, on a node that is not ready …) and
-never at those that are there. The page, ``muster explain`` and the tests ask for all of them; the decision about a gang
-that is stuck looks at a few (``failures.known``). The sentence of the status is bounded (``diagnosis.grouping``).
+It reads the notable members (missing from the roll, not started, failed, on a node that is not ready …) and never
+the others. The page, ``muster explain`` and the tests ask for all of them; the decision about a gang
+that is stuck reads a few (``failures.known``). The sentence of the status is bounded (``diagnosis.grouping``).
 """
 
 from collections.abc import Collection, Iterable, Iterator
@@ -24,10 +24,10 @@ from muster.state.vocabulary.record import RANKS_ENDED, Phase
 
 
 def diagnose(context: Context, most: int | None = None) -> tuple[Finding, ...]:
-    """The findings, the most decisive first; none for an experiment whose members are all there, or not wanted.
+    """Return the findings, the most decisive first; none if all members are at work, or not wanted.
 
-    Members with one cause, and one node or image or reason of it, are one finding. ``most``: members that are looked
-    at, in a decision, which costs the same for any number of them.
+    Members with one cause, and one node or image or reason of it, are one finding. ``most``: members that are read
+    in a decision, which costs the same for any number of them.
     """
     record = context.record
     if record.finished or record.phase is Phase.SUSPENDED:
@@ -46,7 +46,7 @@ def diagnose(context: Context, most: int | None = None) -> tuple[Finding, ...]:
 
 
 def _notable(context: Context) -> Iterator[int]:
-    """The ranks to be looked at, each once."""
+    """Yield the ranks to read, each once."""
     seen: set[int] = set()
     for rank in chain(_away(context), _from_roll(context)):
         if rank not in seen:
@@ -55,7 +55,7 @@ def _notable(context: Context) -> Iterator[int]:
 
 
 def _away(context: Context) -> Iterator[int]:
-    """Ranks whose pod shows that they are not at work, and ranks without a pod."""
+    """Yield ranks whose pod shows that they are not at work, and ranks without a pod."""
     tally, record = context.tally, context.record
     waiting = (tally.cut_off, tally.failed, tally.idle, tally.leaving)
     yield from (pod.rank for held in waiting for pod in held.values())  # the tally holds no rank that is given up there
@@ -70,7 +70,7 @@ def _away(context: Context) -> Iterator[int]:
 
 
 def _from_roll(context: Context) -> Iterator[int]:
-    """Ranks that the roll does not have, or, where no coordinator can be asked, whose pod is not ready."""
+    """Yield ranks missing from the roll, or, if no coordinator can be asked, ranks whose pod is not ready."""
     tally = context.tally
     if context.plan.asked is None:
         if tally.ready + tally.succeeded < tally.started:
@@ -88,9 +88,9 @@ def _unready(pod: Pod, done: bool) -> bool:
 
 
 def _of_count(context: Context, found: Collection[int]) -> Finding | None:
-    """How many have not arrived without a cause of their own, where the coordinator counts members and names none.
+    """Return a finding of members without a cause of their own, if the coordinator counts arrivals and names none.
 
-    Members that something else keeps are taken off first. Of the rest any one that runs may be missing.
+    Members with another cause are taken off first. Any one of the rest that runs may be missing.
 
     ``found`` are the ranks with a cause. A candidate has a pod that runs; the coordinator has arrived.
     """

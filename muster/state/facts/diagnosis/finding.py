@@ -1,4 +1,4 @@
-"""A finding: members that share one cause, with what shows it and what to do next."""
+"""A finding: members that share one cause, with its evidence and the next step."""
 
 from typing import NamedTuple
 
@@ -12,7 +12,7 @@ NAMED_RANGES = 100
 
 
 class Diagnosis(NamedTuple):
-    """Why one member is missing. Members with equal ``cause``, ``what`` and ``node`` are one finding."""
+    """The cause of one missing member. Members with equal ``cause``, ``what`` and ``node`` are one finding."""
 
     cause: MissingCause
     what: str
@@ -25,22 +25,22 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
 
     cause: MissingCause
     ranks: tuple[int, ...]
-    """Ascending; empty where it is known how many there are, and not which."""
+    """The ranks, ascending; empty if only their number is known."""
     count: int
-    """How many members have it: more than ``ranks`` where it is not known which."""
+    """The number of members with the cause: more than ``ranks`` if it is not known which they are."""
     what: str
     """The cause in a few words: ``node n7 is not ready``."""
     evidence: str
-    """What shows it: the pod, and what kubelet, scheduler, API server or coordinator say."""
+    """The proof: the pod, and the words of kubelet, scheduler, API server or coordinator."""
     next_step: str
     group: str = ""
-    """The group of all these members; empty where they are of several."""
+    """The group of all these members; empty if they have several groups."""
     node: str = ""
-    """Their node, where the node is the cause."""
+    """Their node, if the node is the cause."""
 
     @property
     def who(self) -> str:
-        """``rank 3``, ``ranks 8-15``, ``ranks 0, 2, 4 and 936 more`` of a long list, ``2 ranks``."""
+        """Return ``rank 3``, ``ranks 8-15``, ``ranks 0, 2, 4 and 936 more`` of a long list, ``2 ranks``."""
         if not self.ranks:
             return "1 rank" if self.count == 1 else f"{self.count} ranks"
         shown = to_ranges(self.ranks, NAMED_RANGES).replace(",", ", ")
@@ -50,19 +50,19 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def sentence(self) -> str:
-        """``ranks 8-15: node n7 is not ready``."""
+        """Return ``ranks 8-15: node n7 is not ready``."""
         return f"{self.who}: {self.what}"
 
 
 def sentence(findings: tuple[Finding, ...], shown: int = 4) -> str:
-    """All findings in one sentence, the most decisive first; the order depends on causes and ranks alone."""
+    """Return all findings in one sentence, the most decisive first; the order depends on causes and ranks alone."""
     rest = sum(each.count for each in findings[shown:])
     more = [f"{rest} more"] if rest else []
     return "; ".join([each.sentence for each in findings[:shown]] + more)
 
 
 def _numbers(ranges: str) -> int:
-    """How many numbers ``0-3, 7`` stands for."""
+    """Return how many numbers ``0-3, 7`` has: 5."""
     count = 0
     for part in ranges.split(", "):
         first, _, last = part.partition("-")

@@ -1,9 +1,9 @@
-"""Members grouped by what they share: one finding for all members with one cause, and its sentence in the status.
+"""Groups of members with the same diagnosis: one finding for each, and its sentence in the status.
 
-The status has one sentence per experiment. Where it names one member, it is that member with its pod. Where it names
+The status has one sentence per experiment. If it names one member, it is that member with its pod. If it names
 several, they are grouped as on the page and in ``muster explain``: ``ranks 8-15: node n7 is not ready (first: POD)``.
 The order depends on causes and ranks alone, so the same state has the same sentence in every daemon. At most ``MOST``
-members are looked at, so a step costs the same for any number of missing members.
+members are read, so a step costs the same for any number of missing members.
 """
 
 from collections.abc import Iterable, Iterator
@@ -22,9 +22,9 @@ from muster.state.view.stage import stage_of
 from muster.state.vocabulary.pod import Pod
 
 MOST = 64
-"""Members that a sentence of the status looks at."""
+"""Members that a sentence of the status is made from."""
 SHOWN = 3
-"""Findings that it names."""
+"""Findings that such a sentence names."""
 
 
 class Listed(NamedTuple):
@@ -32,16 +32,16 @@ class Listed(NamedTuple):
 
     sentence: str
     ranks: frozenset[int]
-    """Those that it names with their pods."""
+    """The ranks that it names with their pods."""
 
 
 def named(context: Context, ranks: Iterable[int], total: int) -> str:
-    """These ranks, ``total`` in all: ``rank 2 (POD, why)``, or ``ranks 8-15: node n7 is not ready (first: POD)``."""
+    """Name ranks, ``total`` in all: ``rank 2 (POD, why)``, or ``ranks 8-15: node n7 is not ready (first: POD)``."""
     return listed(context, ranks, total).sentence
 
 
 def listed(context: Context, ranks: Iterable[int], total: int) -> Listed:
-    """The sentence of ``named``, and the ranks that it names."""
+    """Return the sentence of ``named``, and the ranks that it names."""
     looked_at = list(islice(ranks, MOST))
     if total == 1 and len(looked_at) == 1:
         return Listed(why_missing(context, looked_at[0]), frozenset(looked_at))
@@ -49,7 +49,7 @@ def listed(context: Context, ranks: Iterable[int], total: int) -> Listed:
 
 
 def as_findings(context: Context, ranks: Iterable[int], total: int) -> str:
-    """The same, by cause also where it is one: ``rank 3: node n7 is not ready (POD)``."""
+    """Return the sentence by cause, also for one member: ``rank 3: node n7 is not ready (POD)``."""
     return _listed(context, ranks, total).sentence
 
 
@@ -62,7 +62,7 @@ def _listed(context: Context, ranks: Iterable[int], total: int) -> Listed:
 
 
 def _first(context: Context, finding: Finding) -> str:
-    """The pod to look at, with the reason for which it waits."""
+    """Return the pod to read first, with the reason for which it waits."""
     rank = finding.ranks[0]
     pod = context.tally.members.get(rank)
     name = placed(context, rank, pod.name if pod else expected_name(context, context.plan.member(rank)))
@@ -72,7 +72,7 @@ def _first(context: Context, finding: Finding) -> str:
 
 
 def diagnoses(context: Context, ranks: Iterable[int]) -> dict[int, Diagnosis]:
-    """The cause of each of these members. Members that look alike are diagnosed once."""
+    """Return the cause of each of these members. Members that look alike are diagnosed once."""
     found: dict[int, Diagnosis] = {}
     alike: dict[tuple[object, ...], Diagnosis] = {}
     for rank in ranks:
@@ -85,7 +85,7 @@ def diagnoses(context: Context, ranks: Iterable[int]) -> dict[int, Diagnosis]:
 
 
 def _looks(context: Context, rank: int, pod: Pod | None) -> tuple[object, ...]:
-    """What the diagnosis of a member depends on, but for its evidence: members that share it are one finding."""
+    """Return the input of a member's diagnosis without its evidence: members with equal input are one finding."""
     tally, coordinator = context.tally, context.plan.coordinator
     group, done = context.plan.group_of(rank), rank in tally.done
     name = group.name if group else ""
@@ -107,14 +107,14 @@ def _looks(context: Context, rank: int, pod: Pod | None) -> tuple[object, ...]:
 
 
 def _with_device(context: Context, rank: int, found: Diagnosis) -> Diagnosis:
-    """The diagnosis with the device of the member that is reported as Unhealthy: evidence for any cause."""
+    """Return the diagnosis with the member's device that is reported as Unhealthy: evidence for any cause."""
     pod = context.tally.members.get(rank)
     said = of_device(pod.unhealthy) if pod is not None else ""
     return found._replace(what=f"{found.what}{said}", evidence=f"{found.evidence}{said}") if said else found
 
 
 def grouped(context: Context, found: dict[int, Diagnosis]) -> Iterator[Finding]:
-    """The findings in their order: by cause, and then by the first rank."""
+    """Yield the findings in their order: by cause, and then by the first rank."""
     found = {rank: _with_device(context, rank, each) for rank, each in found.items()}
     shared: dict[tuple[MissingCause, str, str], list[int]] = {}
     for rank in sorted(found):

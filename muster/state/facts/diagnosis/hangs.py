@@ -23,15 +23,15 @@ from muster.state.view.recorder.arrivals import Arrivals
 from muster.state.view.recorder.collectives import Behind, Collectives, Late
 
 SHOWN: Final = 3
-"""Collectives, places and groups that a sentence names, and ways in which ranks are not in one of them."""
+"""Collectives, places and groups that a sentence names, and ways in which ranks are missing from a collective."""
 CALLS: Final = 6
-"""Calls of a stack that the evidence has."""
+"""Calls of a stack in the evidence."""
 _AT_PLACES, _IN_COLLECTIVES = 60, 80
 """Characters of the ranks in a sentence."""
 
 
 def sentence(context: Context, found: Hang) -> str:
-    """Write since when there is no progress, and who is behind, or where the ranks are."""
+    """Write the time of the last progress, and the ranks that are behind, or where the ranks are."""
     match found.evidence:
         case Collectives() as seen:
             return of_collectives(seen)
@@ -44,9 +44,9 @@ def sentence(context: Context, found: Hang) -> str:
 
 
 def diagnoses(context: Context, most: int) -> dict[int, Diagnosis]:
-    """The members that keep a gang that hangs, at most ``most``: those that are behind or elsewhere, else all.
+    """Return the members that keep a gang that hangs, at most ``most``: those that are behind or elsewhere, else all.
 
-    None where the gang makes progress.
+    None if the gang makes progress.
     """
     found = hang.of(context)
     if found is not None and isinstance(found.evidence, Collectives):
@@ -69,9 +69,9 @@ def diagnoses(context: Context, most: int) -> dict[int, Diagnosis]:
 
 
 def as_recorded(context: Context, *reasons: str) -> dict[int, Diagnosis]:
-    """The rank that keeps the gang as the record has it: this daemon has taken over, and has no evidence yet.
+    """Return the rank that blocks the gang as the record has it: this daemon has taken over, and has no evidence yet.
 
-    In a gang that is Hung the leader stands for all where the record names none.
+    In a gang that is Hung the leader represents all ranks if the record names none.
     """
     stuck, known = context.record.called_stuck, context.record.known
     if stuck is None or not hang.awaits_evidence(context, *reasons):
@@ -90,7 +90,7 @@ def as_recorded(context: Context, *reasons: str) -> dict[int, Diagnosis]:
 
 
 def last_step(progress: Progress) -> str:
-    """``last step 1841, rank 37 at 1839``."""
+    """Return ``last step 1841, rank 37 at 1839``."""
     if progress.slowest is not None:
         return f"last step {progress.step}, rank {progress.slowest} at {progress.slowest_step}"
     if progress.sent:
@@ -121,13 +121,13 @@ def _without_step(
 
 
 def where(context: Context) -> str:
-    """Where the ranks of a gang that hangs are: ``rank 37 is in next (data.py:41); the other 511 …``; or empty."""
+    """Return the places of a hung gang's ranks: ``rank 37 is in next (data.py:41); the other 511 …``; or empty."""
     stand = hang.places(context)
     return of_places(stand) if stand is not None and stand.size > 1 else ""
 
 
 def of_places(places: Places) -> str:
-    """``rank 37 is in next (data.py:41); the other 511 are in all_reduce (train.py:88)``."""
+    """Return ``rank 37 is in next (data.py:41); the other 511 are in all_reduce (train.py:88)``."""
     if len(places.groups) == 1:
         equal = ", with equal stacks: the cause is below Python, or the same in all" if places.equal else ""
         return f"all {places.size} ranks {_activity(places.groups[0])}{equal}"
@@ -145,7 +145,7 @@ def of_places(places: Places) -> str:
 
 
 def of_numbers(places: Places, size: int) -> str:
-    """``rank 1 joined with 3 processes; the coordinator has 4``; empty where all numbers are equal."""
+    """Return ``rank 1 joined with 3 processes; the coordinator has 4``; empty if all numbers are equal."""
     named = [f"{_counted(ranks)} joined with {number} processes" for number, ranks in places.numbers[:SHOWN]]
     rest = sum(len(ranks) for _, ranks in places.numbers[SHOWN:])
     more = [f"{rest} {'rank' if rest == 1 else 'ranks'} with other numbers"] if rest else []
@@ -153,12 +153,12 @@ def of_numbers(places: Places, size: int) -> str:
 
 
 def group_at(group: PlaceGroup) -> str:
-    """``in next (data.py:41)``, ``no response (last seen in next (data.py:41))``."""
+    """Return ``in next (data.py:41)``, ``no response (last seen in next (data.py:41))``."""
     return group.place if group.answers else f"no response (last seen {group.place})"
 
 
 def _activity(group: PlaceGroup) -> str:
-    """``is in next (data.py:41)``, ``does not respond (last seen in next (data.py:41))``."""
+    """Return ``is in next (data.py:41)``, ``does not respond (last seen in next (data.py:41))``."""
     one = len(group.ranks) == 1
     if group.answers:
         return f"{'is' if one else 'are'} {group.place}"
@@ -166,13 +166,13 @@ def _activity(group: PlaceGroup) -> str:
 
 
 def _standstill(stand: Places) -> str:
-    """Since when no rank makes progress, or all others wait for ranks at work, and where they are."""
+    """Return since when no rank makes progress, or all others wait for ranks at work, and the places of the ranks."""
     what = "ranks at work have kept the others waiting" if stand.awaited else "no progress"
     return f"{what} since {clock_time(stand.still_since or 0.0)}: {of_places(stand)}"
 
 
 def _groups(places: Places) -> dict[int, PlaceGroup]:
-    """The group of each rank that is not where most of them are."""
+    """Return the group of each rank that is not at the place of most ranks."""
     return {rank: group for group in places.outliers for rank in group.ranks}
 
 
@@ -181,7 +181,7 @@ def _counted(ranks: tuple[int, ...]) -> str:
 
 
 def _calls(group: PlaceGroup, stacks: Mapping[int, tuple[str, ...]]) -> str:
-    """The stack of the first rank of the group, where it was read."""
+    """Return the stack of the first rank of the group, if it was read."""
     calls = stacks.get(group.ranks[0], ())
     return f"; rank {group.ranks[0]}, the innermost call first: {', '.join(calls[:CALLS])}" if calls else ""
 
@@ -190,7 +190,7 @@ def _calls(group: PlaceGroup, stacks: Mapping[int, tuple[str, ...]]) -> str:
 
 
 def of_collectives(seen: Collectives) -> str:
-    """Since when, and who has not entered what."""
+    """Return since when no collective moves, and which ranks have not entered which collective."""
     said = "; ".join(_of_one(each, seen) for each in seen.behind[:SHOWN])
     rest = len(seen.behind) - SHOWN
     more = f"; and {rest} more collectives" if rest > 0 else ""
@@ -198,7 +198,7 @@ def of_collectives(seen: Collectives) -> str:
 
 
 def _late(context: Context, seen: Collectives) -> dict[int, Diagnosis]:
-    """The members that others wait for in a collective."""
+    """Return the members that others wait for in a collective."""
     found: dict[int, Diagnosis] = {}
     for each in seen.behind:
         waits = _of_one(each, seen) if each.callers else _waiting(each)
@@ -212,14 +212,14 @@ def _late(context: Context, seen: Collectives) -> dict[int, Diagnosis]:
 
 
 def _since(seen: Collectives) -> str:
-    """``no collective has started or finished since 21:30:13Z``; NCCL counts not all of them, and not which ended."""
+    """Return ``no collective has started or finished since 21:30:13Z``; NCCL counts only some, and no ends."""
     asked = any(each.asked for each in seen.behind)
     nothing = "NCCL has counted no collective" if asked else "no collective has started or finished"
     return f"{nothing} since {clock_time(seen.moved_at)}"
 
 
 def _of_one(each: Behind, seen: Collectives) -> str:
-    """``3 of 4 ranks wait in all_reduce #6 (default_pg); rank 2 has entered only 5``."""
+    """Return ``3 of 4 ranks wait in all_reduce #6 (default_pg); rank 2 has entered only 5``."""
     ways: dict[tuple[int, bool, str, str], list[Late]] = {}
     for late in each.late:
         ways.setdefault((late.entered, late.silent, late.waits, late.called), []).append(late)
@@ -233,7 +233,7 @@ def _of_one(each: Behind, seen: Collectives) -> str:
 
 
 def _waiting(each: Behind) -> str:
-    """``3 of 4 ranks wait in all_reduce #6 (default_pg)``; where NCCL says so, they have entered it."""
+    """Return ``3 of 4 ranks wait in all_reduce #6 (default_pg)``, or, from NCCL, how many GPUs have entered it."""
     if each.asked:
         return f"{each.waiting} of {each.size} GPUs have entered {each.words}"
     parts = "ranks" if all(late.member == late.rank for late in each.late) else "processes"
@@ -241,7 +241,7 @@ def _waiting(each: Behind) -> str:
 
 
 def _way(each: Behind, lates: list[Late], seen: Collectives) -> str:
-    """How these are late: ``has entered only 5 and is in evaluate (train.py:40)``."""
+    """Return how these ranks are late: ``has entered only 5 and is in evaluate (train.py:40)``."""
     late, many = lates[0], len(lates) > 1
     places = {_place_of(each, seen) for each in lates}
     place = places.pop() if len(places) == 1 else ""
@@ -258,7 +258,7 @@ def _way(each: Behind, lates: list[Late], seen: Collectives) -> str:
 
 
 def _not_in(each: Behind, late: Late) -> str:
-    """``entered only 5, not all_reduce #6 (default_pg)``, ``called all_gather #12 (default_pg)``."""
+    """Return ``entered only 5, not all_reduce #6 (default_pg)``, ``called all_gather #12 (default_pg)``."""
     if late.called:
         return f"called {late.called} #{late.entered} ({each.group})"
     if late.silent:
@@ -272,7 +272,7 @@ def _elsewhere(each: Behind, late: Late) -> str:
 
 
 def _place_of(late: Late, seen: Collectives) -> str:
-    """Where that process is, as it has published; empty while it is at work, since that changes at each look."""
+    """Return the place that the process has published; empty while it is at work, since that changes at each look."""
     process = seen.processes.get((late.member, late.rank))
     if process is None or (process.report.doing.works and not late.silent):
         return ""
@@ -280,16 +280,16 @@ def _place_of(late: Late, seen: Collectives) -> str:
 
 
 def _part(each: Behind, late: Late) -> str:
-    """``process 3`` or ``GPU 3``: which part of its pod is late; empty where that has one."""
+    """Return ``process 3`` or ``GPU 3``: the part of its pod that is late; empty if the pod has one part."""
     if each.asked:
         return f"GPU {late.device}" if late.device >= 0 else ""
     return "" if late.member == late.rank else f"process {late.rank}"
 
 
 def _who(lates: list[Late], asked: bool) -> str:
-    """Ranks of the gang are its pods; parts of a pod are named by their own number.
+    """Name the late ranks. Ranks of the gang are its pods; parts of a pod have their own number.
 
-    That is a process's number among all. NCCL's ranks are GPUs, which are numbered by node: so only those of one pod.
+    A process has a number among all processes. NCCL's ranks are GPUs, numbered by node: so only those of one pod.
     """
     members = sorted({late.member for late in lates})
     ranks = _ranks(members, _IN_COLLECTIVES)
@@ -310,7 +310,7 @@ def _who(lates: list[Late], asked: bool) -> str:
 
 
 def of_work(context: Context) -> str:
-    """``rank 0 is computing in evaluate (train.py:40); 2 ranks wait for it``; empty where none is awaited."""
+    """Return ``rank 0 is computing in evaluate (train.py:40); 2 ranks wait for it``; empty if none is awaited."""
     found = hang.awaited(context)
     return _of_awaited(found) if found is not None else ""
 
@@ -336,13 +336,13 @@ def _does(how: str, place: str, many: bool) -> str:
 
 
 def of_slow(context: Context) -> str:
-    """Name the ranks that come last, for the status, which changes only with them; empty where none does."""
+    """Return name the ranks that come last, for the status, which changes only with them; empty if none does."""
     seen = hang.slow(context)
     return f"{of_last(seen)}; the others wait for {'it' if len(seen.last) == 1 else 'them'}" if seen else ""
 
 
 def of_last(arrivals: Arrivals) -> str:
-    """``rank 1 comes last to the collectives of default_pg``; empty where none does."""
+    """Return ``rank 1 comes last to the collectives of default_pg``; empty if none does."""
     last = arrivals.last
     if not last:
         return ""

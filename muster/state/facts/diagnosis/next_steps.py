@@ -1,4 +1,4 @@
-"""What a person does next about a cause: the words of its row, with the names of the member's objects."""
+"""The next step of a person for a cause: the words of its row, with the names of the member's objects."""
 
 import re
 from typing import Final
@@ -11,16 +11,16 @@ from muster.state.vocabulary.plan import Engine
 STACKS: Final = "muster stacks NAME -n NAMESPACE"
 LOGS: Final = "muster logs NAME -n NAMESPACE --rank RANK"
 OF_PODS: Final = {LOGS: "kubectl logs POD -n NAMESPACE", STACKS: "kubectl exec POD -n NAMESPACE -- py-spy dump --pid 1"}
-"""The same for pods that a selector chose: no command of Muster finds them by a name."""
+"""Commands for pods that a selector chose: no command of Muster finds them by a name."""
 WITHOUT_HELP: Final = " (for stacks it needs spec.assist, or py-spy in the image)"
-"""What follows the command where nothing that Muster knows of answers for the stacks of a process."""
+"""The words after the command if no known part of Muster in the process answers for its stacks."""
 RESTART: Final = " (muster restart NAME -n NAMESPACE)"
-"""Left out of kinds that the command does not restart."""
+"""The words that are left out for kinds that the command does not restart."""
 _WORDS = re.compile(r"\b(NAME|NAMESPACE|POD|CONTAINER|RANK|NODE)\b")
 
 
 def next_step(context: Context, cause: MissingCause, rank: int, node: str) -> str:
-    """What to do next about that member, with the names of its objects: a command can be copied as it stands."""
+    """Return the next step for that member, with the names of its objects: a command can be copied unchanged."""
     plan, pod = context.plan, context.tally.members.get(rank)
     names = {
         "NAME": plan.title,
@@ -43,7 +43,7 @@ def next_step(context: Context, cause: MissingCause, rank: int, node: str) -> st
 
 
 def _answers_for_stacks(context: Context) -> bool:
-    """The members have ``spec.assist``, or have reported steps: then ``muster`` is in them, which answers, too."""
+    """Return True if members have ``spec.assist``, or have reported steps: then ``muster`` in them answers."""
     record = context.record
     reports = context.view.progress_of(record.epoch) is not None or record.steps is not None
     return reports or any(group.pod.assist for group in context.plan.groups)

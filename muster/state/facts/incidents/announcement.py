@@ -1,8 +1,8 @@
-"""What the Event of a run says of the incident that explains it, in words and for programs.
+"""The Event of a run about the incident that explains it, in words and for programs.
 
 The words hold nothing that differs between two daemons which see the same incident, or that changes while it lasts,
 such as its cause and how many runs there are: an Event that another leader has written is not written again
-(``render.event`` makes its name of its words). What the incident is about is a field of the Event.
+(``render.event`` makes its name from its words). The subject of the incident is a field of the Event.
 """
 
 from typing import Final
@@ -13,22 +13,22 @@ from muster.state.vocabulary.record import StoryLine
 
 REASON: Final = "Incident"
 _TOGETHER: Final = "that failed together"
-"""Stands for the name of several nodes, which is that of one of those that are left."""
+"""The words in place of the name of several nodes, which is that of one of the nodes left."""
 _BETWEEN: Final = "="
 
 
 def announcement(key: Key) -> str:
-    """``part of an incident: node n7``: what the run shows of itself, and nothing of other namespaces."""
+    """Return ``part of an incident: node n7``: facts of the run itself, and none of other namespaces."""
     return f"part of an incident: {key.kind} {_subject(key)}"
 
 
 def line(key: Key, at: float, epoch: int) -> StoryLine:
-    """The line of the story of a run that became a part of the incident at that time."""
+    """Return the line of the story of a run that became a part of the incident at that time."""
     return StoryLine(at, epoch, REASON, announcement(key), warning=True, about=f"{key.kind}{_BETWEEN}{_subject(key)}")
 
 
 def announced(about: str) -> Key | None:
-    """The subject that an Event is about; None where it names none."""
+    """Return the subject that an Event is about; None if it names none."""
     kind, _, subject = about.partition(_BETWEEN)
     return Key(kind, subject) if kind in KINDS and subject else None
 

@@ -1,13 +1,13 @@
-"""Whether runs that share a subject are enough to name it.
+"""The rules for when runs that share a subject are enough to name it.
 
-Most subjects are named by what the API server, the scheduler or the registry says of them. Three kinds of evidence need
+Most subjects are named from reports of the API server, the scheduler or the registry. Three kinds of evidence need
 more:
 
-- **A tenant can bring it about, or write it.** A tenant decides what its own pods answer, and often where they run. So
-  a node is a subject only where runs of two namespaces say so, or where Kubernetes says it of the node (``OF_NODE``).
+- **A tenant can cause it, or write it.** A tenant decides what its own pods answer, and often where they run. So
+  a node is a subject only if runs of two namespaces show it, or if Kubernetes reports it of the node (``OF_NODE``).
 - **Three nodes may have the same trouble by chance.** A driver, a network plugin or a storage that fails shows on many
   nodes within minutes, and in two namespaces.
-- **The program may be the reason as well** (``Sign.weak``): a crash, a hang. Such signs are one subject's where several
+- **The program may be the reason as well** (``Sign.weak``): a crash, a hang. Such signs are one subject's if several
   namespaces have them together: four runs on one node, five gangs that hang over one storage, five images that a
   registry refuses. They prove nothing of a node on which as many runs are well (``faulty_nodes``): on the only node of
   a cluster every failure is on that node.
@@ -30,13 +30,13 @@ OF_NODE: Final = frozenset(
         Causes.NODE_PRESSURE,
     )
 )
-"""Causes that the node's own condition, its kubelet, or the control plane says."""
+"""Causes that the node's own condition, its kubelet, or the control plane reports."""
 OF_NODES: Final = frozenset({NODE, NODES, *LABELS})
 """Kinds that are one node or several."""
 
 
 class Asked(NamedTuple):
-    """How many runs, of how many namespaces, whose signs follow each other within so many seconds."""
+    """The least number of runs, and of their namespaces, whose signs follow each other within so many seconds."""
 
     runs: int
     namespaces: int
@@ -52,21 +52,21 @@ WEAK: Final[Mapping[str, Asked]] = {
     "file server": Asked(5, 2, 120.0),
     "registry": Asked(5, 3, 120.0, images=5),
 }
-"""Of signs of which the programs may be the reason."""
+"""The least numbers for signs whose reason may be the programs."""
 REFUSED: Final = Asked(3, 3, 600.0, images=3)
-"""Of a registry that refuses credentials which were sent."""
+"""The least numbers for a registry that refuses the credentials sent to it."""
 SILENT: Final = 3
-"""Runs that a registry does not answer, where it refuses others."""
+"""Runs that a registry does not answer, if it refuses others."""
 FIRM: Final = 3
 """Runs with signs that are not weak, beside which weak ones of a node count too."""
 TENANTS: Final = 2
-"""Namespaces that say it of a node, where Kubernetes does not."""
+"""Namespaces whose runs show a node's fault, if Kubernetes does not report it."""
 _MASSES: Final = frozenset({"device driver", "network plugin", "volume driver", "file server"})
 _BY_EVENT: Final = frozenset({Causes.VOLUME_FAILS.value})
 
 
 def believed(key: tuple[str, str], runs: Mapping[Run, list[Sign]]) -> bool:
-    """The runs are enough to name that kind of subject."""
+    """Return True if the runs are enough to name that kind of subject."""
     kind = key[0]
     signs = [sign for some in runs.values() for sign in some]
     if kind == "registry":
@@ -91,7 +91,7 @@ def faulty_nodes(signs: Iterable[Sign]) -> Counter[str]:
 
 
 def _of_registry(signs: list[Sign]) -> bool:
-    """A registry that does not answer, or one that refuses what many ask for."""
+    """Return True if the registry does not answer, or refuses the requests of many runs."""
     refused = [sign for sign in signs if sign.image]
     silent = {sign.run for sign in signs if not sign.image}
     if not refused or len(silent) >= SILENT:
@@ -101,7 +101,7 @@ def _of_registry(signs: list[Sign]) -> bool:
 
 
 def _together(signs: Iterable[Sign], asked: Asked) -> bool:
-    """Some of the signs follow each other closely enough, and are many enough."""
+    """Return True if enough of the signs follow each other closely enough."""
     some: list[Sign] = []
     for sign in sorted(signs, key=lambda each: each.since):
         if some and sign.since - some[-1].since > asked.within:

@@ -1,15 +1,15 @@
-"""Signs grouped: which runs share a subject, and for which subject each run counts.
+"""Groups of signs: the runs that share a subject, and the one subject for which each run counts.
 
-A run counts for one subject: that which explains most. A cause is no part of it: a node that dies shows as
-``NodeNotReady``, then ``NodeLost``, and is one subject. What a subject explains is counted in runs, and for nodes in
-nodes of runs: three gangs of which each has lost twenty nodes have lost a rack, and not its first node. Nodes have more
+A run counts for the subject that explains most. The cause is no part of the subject: a node that dies shows as
+``NodeNotReady``, then ``NodeLost``, and is one subject. The size of a subject is counted in runs, and for nodes in
+nodes of runs: three gangs that have each lost twenty nodes have lost a rack, and not its first node. Nodes have more
 than one reading:
 
-- a *node*, where it holds all members of a run that have the cause;
-- a *rack*, *pool* or *zone*, by the labels of nodes where they are known: at least half of the nodes with that label,
+- a *node*, if it holds all members of a run that have the cause;
+- a *rack*, *pool* or *zone*, by the labels of nodes if they are known: at least half of the nodes with that label,
   and three, are in trouble; or nearly all nodes that failed together are of at most ``MOST_PLACES`` of them, which
-  chance does not bring about. A few nodes of many are no rack;
-- *nodes*: at least three that failed within ``TOGETHER`` seconds of each other, where no label covers them.
+  chance does not cause. A few nodes of many are no rack;
+- *nodes*: at least three that failed within ``TOGETHER`` seconds of each other, if no label covers them.
 
 Whether the runs of a group are enough to name its subject is a rule of its own (``belief``).
 """
@@ -26,13 +26,13 @@ from muster.state.facts.incidents.signs import Run, Sign
 from muster.state.facts.incidents.subjects import LABELS, NODES
 
 RUNS: Final = 3
-"""Runs that an incident has at least."""
+"""The fewest runs of an incident."""
 TOGETHER: Final = 120.0
 """Seconds: nodes whose failures follow each other within it failed together."""
 LEAST_NODES: Final = 3
-"""Nodes that share a label, or a moment."""
+"""The fewest nodes that share a label, or a moment."""
 MOST_PLACES: Final = 3
-"""Places that nodes which failed together are named by."""
+"""The most places by which nodes that failed together are named."""
 COVERED: Final = 0.75
 """The share of these nodes that the places must cover."""
 CHANCE: Final = 0.01
@@ -46,9 +46,9 @@ WIDTHS: Final[Mapping[str, float]] = {
     "pool": 1.4,
     "zone": 1.6,
 }
-"""How many times as much a wider subject must explain as a narrower one."""
+"""Factors by which a wider subject must explain more than a narrower one."""
 STEADY: Final = 1.6
-"""How many times as much a group counts while it is an incident: its name does not change with each run."""
+"""The factor by which a group counts more while it is an incident: its name does not change with each run."""
 
 
 FAULTS: Final = frozenset(
@@ -58,11 +58,11 @@ FAULTS: Final = frozenset(
         *(Causes.NODE_PRESSURE, Causes.NODE_DISK_FULL, Causes.IMAGE_PULL),
     )
 )
-"""Causes of nodes that are there and have a fault."""
+"""Causes of nodes that are ready and have a fault."""
 
 
 class Key(NamedTuple):
-    """What runs share. The subject of ``NODES`` is the moment, which is matched by runs (``incidents.tracking``)."""
+    """A subject that runs share. That of ``NODES`` is the moment, matched by runs (``incidents.tracking``)."""
 
     kind: str
     subject: str
@@ -72,7 +72,7 @@ Groups = dict[Key, dict[Run, list[Sign]]]
 
 
 def groups(signs: Iterable[Sign], places: Places, believed: Collection[Key] = ()) -> Groups:
-    """Every reading of the signs, whatever its size. ``believed`` are subjects that need no second namespace."""
+    """Return every reading of the signs, whatever its size. ``believed`` are subjects that need no second namespace."""
     found: dict[tuple[str, str], dict[Run, list[Sign]]] = defaultdict(lambda: defaultdict(list))
     on_nodes: list[Sign] = []
     for sign in signs:
@@ -88,7 +88,7 @@ def groups(signs: Iterable[Sign], places: Places, believed: Collection[Key] = ()
 
 
 def _places(signs: list[Sign], places: Places) -> Iterator[tuple[Place, list[Sign]]]:
-    """Each place with the signs on its nodes: those of which half is in trouble, and those of a moment."""
+    """Yield each place with the signs on its nodes: half of its nodes are in trouble, or its nodes failed together."""
     by_place = _by_place(signs, places)
     dense = {place for place, some in by_place.items() if _half(place, some, places)}
     named = set(dense)
@@ -115,9 +115,9 @@ def _half(place: Place, signs: list[Sign], places: Places) -> bool:
 
 
 def _covering(moment: list[Sign], places: Places, dense: Collection[Place]) -> set[Place]:
-    """The narrowest places, at most ``MOST_PLACES``, that nearly all nodes of the moment are of.
+    """Return the narrowest places, at most ``MOST_PLACES``, that have nearly all nodes of the moment.
 
-    Places that have most nodes of the fleet, such as two of three zones, say nothing of them.
+    Places that have most nodes of the fleet, such as two of three zones, prove nothing about them.
     """
     nodes = {sign.subject for sign in moment}
     for kind in LABELS:
@@ -134,9 +134,9 @@ def _covering(moment: list[Sign], places: Places, dense: Collection[Place]) -> s
 
 
 def _moments(signs: list[Sign]) -> Iterator[tuple[list[Sign], bool]]:
-    """Signs that follow each other, of nodes that are away, and of those that have a fault.
+    """Yield signs that follow each other: of nodes that are away (True), and of nodes that have a fault (False).
 
-    Nodes that have one share a driver or a plugin, if anything, which has a name of its own.
+    Nodes that have a fault share a driver or a plugin, if anything, which has a name of its own.
     """
     away = [sign for sign in signs if sign.cause not in FAULTS]
     yield from ((some, True) for some in _following(away))
@@ -156,9 +156,9 @@ def _following(signs: list[Sign]) -> Iterator[list[Sign]]:
 
 
 def assigned(found: Groups, active: Collection[Key]) -> Generator[None, None, Groups]:
-    """Each run in one group, in two steps: that which explains most comes first.
+    """Return the groups with each run in one of them, in two steps: the group that explains most comes first.
 
-    A group of an incident that is ``active`` is preferred, and goes on with fewer runs.
+    A group of an ``active`` incident is preferred, and continues with fewer runs.
     """
     of_run: dict[Run, list[Key]] = defaultdict(list)
     sizes: dict[Key, int] = {}
@@ -188,7 +188,7 @@ def assigned(found: Groups, active: Collection[Key]) -> Generator[None, None, Gr
 
 
 def beside(found: Groups, chosen: Groups) -> dict[Key, tuple[str, ...]]:
-    """Of each chosen place the others of its kind under the same runs, such as a second rack, whose signs it gets."""
+    """Return, for each chosen place, others of its kind with the same runs (a second rack); it gets their signs."""
     names: dict[Key, list[str]] = defaultdict(list)
     others = sorted(key for key in found if key.kind in LABELS and key not in chosen)
     home = {run: key for key, runs in chosen.items() if others and key.kind in LABELS for run in runs}
@@ -202,7 +202,7 @@ def beside(found: Groups, chosen: Groups) -> dict[Key, tuple[str, ...]]:
 
 
 def _size(signs: list[Sign]) -> int:
-    """What one run adds: its nodes, or one."""
+    """Return the size that one run adds: the number of its nodes, or one."""
     return 1 if len(signs) == 1 else len({sign.subject if sign.node else sign.where for sign in signs} - {""}) or 1
 
 

@@ -1,4 +1,4 @@
-"""How a subject is read from what was said of a finding, or of an end.
+"""Functions that read a subject from the texts about a finding, or about an end.
 
 The texts may be a stranger's: they are searched with bounded expressions, and a name is cut (``subjects.NAME``).
 """
@@ -16,14 +16,14 @@ from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.refusals import refusal_reason
 
 MOST_CLAIMS: Final = 16
-"""Claims of a run that are looked at."""
+"""Claims of a run that are read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
     """One finding of one run, or its end: then ``finding`` is None.
 
-    ``text`` is what was said; ``nodes`` counts the members by their node.
+    ``text`` has the words about it; ``nodes`` counts the members by their node.
     """
 
     context: Context
@@ -33,13 +33,13 @@ class Evidence:
 
     @property
     def pulled(self) -> str:
-        """The image that the kubelet names, else that of the members."""
+        """Return the image that the kubelet names, else that of the members."""
         match = _IMAGE.search(self.text)
         return match[1] if match else self.image
 
     @property
     def image(self) -> str:
-        """The image of the first of these members; empty where the pod template alone says it."""
+        """Return the image of the first of these members; empty if only the pod template has it."""
         ranks = self.finding.ranks if self.finding is not None else ()
         group = self.context.plan.group_of(ranks[0]) if ranks else None
         return group.pod.image if group is not None else ""
@@ -51,32 +51,32 @@ def searched(pattern: str) -> Callable[[Evidence], str]:
 
 
 def first(pattern: re.Pattern[str], seen: Evidence) -> str:
-    """The first group of the pattern in what was said; empty where it is not there."""
+    """Return the first group of the pattern in the text; empty if it does not match."""
     match = pattern.search(seen.text)
     return match[1] if match else ""
 
 
 def within(seen: Evidence, name: str) -> str:
-    """A name that holds within a namespace only."""
+    """Return a name that holds within a namespace only."""
     return f"{seen.context.plan.namespace}/{name}" if name else ""
 
 
 _OWNERS = ("CreateContainerConfigError", 'exec: "', "executable file not found")
-"""What the owner has left out, or a command that the image does not have."""
+"""Texts about an object that the owner has left out, or a command that the image does not have."""
 
 
 def node_unless_config(seen: Evidence) -> str:
-    """The same, where no object of the owner is said to be missing or wrong."""
+    """Return the node, unless the text reports an object of the owner as missing or wrong."""
     return "" if any(each in seen.text for each in _OWNERS) else node(seen)
 
 
 def node_whose_disk_is_full(seen: Evidence) -> str:
-    """The node, where the container runtime says that its disk is full."""
+    """Return the node, if the container runtime reports that its disk is full."""
     return node(seen) if disk_is_full(seen.text) else ""
 
 
 def node(seen: Evidence) -> str:
-    """The node of all these members: one of many is not it."""
+    """Return the node that all these members share; empty if they have several."""
     if seen.finding is not None and seen.finding.node:
         return seen.finding.node
     return next(iter(seen.nodes)) if len(seen.nodes) == 1 else ""
@@ -86,7 +86,7 @@ _DNS = re.compile(r"lookup [^\s:]{1,253} on ([^\s,]{1,60}):53|(no such host|Temp
 
 
 def dns(seen: Evidence) -> str:
-    """The name server that a lookup failed at."""
+    """Return the name server at which a lookup failed."""
     match = _DNS.search(seen.text)
     return (match[1] or "cluster DNS") if match else ""
 
@@ -99,36 +99,36 @@ _TRANSPORT = re.compile(
 
 
 def pulled(seen: Evidence) -> str:
-    """The image; empty where it is not the image that is wrong, but the disk."""
+    """Return the image; empty if the fault is the disk and not the image."""
     return "" if disk_is_full(seen.text) else seen.pulled
 
 
 def registry(seen: Evidence) -> str:
-    """The host, where the registry itself does not answer. An image that it does not have is the image's matter."""
+    """Return the host, if the registry itself does not answer. A missing image is a fault of the image."""
     image = pulled(seen)
     return host_of(image) if image and _TRANSPORT.search(seen.text) else ""
 
 
 def host_of(image: str) -> str:
-    """The host of the registry that an image names."""
+    """Return the host of the registry that an image names."""
     host = image.partition("/")[0]
     return host if "/" in image and ("." in host or ":" in host or host == "localhost") else "docker.io"
 
 
 _DENIED = re.compile(r"\b(?:401|403)\b|no basic auth credentials|authorization token has expired")
 _SENT = re.compile(r"fetch oauth token|authorization token has expired|incorrect username or password")
-"""The credentials themselves are refused."""
+"""Texts of a registry that refuses the credentials themselves."""
 _ANONYMOUS = re.compile(r"fetch anonymous token|repository does not exist|insufficient_scope")
-"""Said of an image that is not there, or that nobody may pull without credentials: its owner's matter."""
+"""Texts about an image that does not exist, or needs credentials: its owner can fix it."""
 
 
 def denying(seen: Evidence) -> str:
-    """The host, where the registry refuses credentials that were sent."""
+    """Return the host, if the registry refuses the credentials sent to it."""
     return host_of(pulled(seen)) if _SENT.search(seen.text) and _refuses(seen) else ""
 
 
 def denying_perhaps(seen: Evidence) -> str:
-    """The same, where it does not say whether any were sent."""
+    """Return the host, if the registry refuses and its text does not show whether credentials were sent."""
     return host_of(pulled(seen)) if not _SENT.search(seen.text) and _refuses(seen) else ""
 
 
@@ -138,11 +138,11 @@ def _refuses(seen: Evidence) -> bool:
 
 
 _DRIVER_OF_ALL = re.compile(r"version mismatch|driver not loaded")
-"""Faults that an update of drivers brings about. A GPU that is lost is that of one node."""
+"""Faults that an update of drivers causes. A lost GPU is a fault of one node."""
 
 
 def device_driver(seen: Evidence) -> str:
-    """The driver of accelerators, with what it says."""
+    """Return the driver of accelerators, with its message."""
     fault = driver_fault(seen.text)
     return f"nvidia, {fault.rpartition(': ')[2]}" if _DRIVER_OF_ALL.search(fault) else ""
 
@@ -158,19 +158,19 @@ SERVER = re.compile(
 
 
 def csi_driver(seen: Evidence) -> str:
-    """The CSI driver that the attach/detach controller or the kubelet names."""
+    """Return the CSI driver that the attach/detach controller or the kubelet names."""
     match = _CSI.search(seen.text)
     return (match[1] or match[2]) if match else ""
 
 
 def class_of_claims(seen: Evidence) -> str:
-    """The StorageClass that all claims of the run have."""
+    """Return the StorageClass that all claims of the run have."""
     plan = seen.context.plan
     return next(iter(found), "") if len(found := classes_of(plan)) == 1 else ""
 
 
 def classes_of(plan: Plan) -> set[str]:
-    """The StorageClasses of its claims."""
+    """Return the StorageClasses of its claims."""
     names = (claim.spec.get("storageClassName") for claim in plan.claims[:MOST_CLAIMS])
     return {name for name in names if isinstance(name, str) and name}
 
@@ -196,7 +196,7 @@ def servers_of(plan: Plan) -> set[str]:
 
 
 def api_server(seen: Evidence) -> str:
-    """How the API server answers, where it refuses for its own state."""
+    """Return the reason of the API server's refusal, if that is its own state."""
     refusal = seen.context.view.engine.refusal
     row = refusal_reason(refusal.reason) if refusal is not None else None
     return row.name if row is not None and row.itself else ""
@@ -209,7 +209,7 @@ _STORAGE = re.compile(r'storageclass(?:\.storage\.k8s\.io)? "([^"\s]{1,253})" no
 
 
 def storage(seen: Evidence) -> str:
-    """The StorageClass that is missing, or that of claims which are not bound."""
+    """Return the missing StorageClass, or that of unbound claims."""
     if match := _STORAGE.search(seen.text):
         return match[1]
     if "PersistentVolumeClaim" not in seen.text and "persistentvolumeclaim" not in seen.text:
@@ -218,7 +218,7 @@ def storage(seen: Evidence) -> str:
 
 
 def queue(seen: Evidence) -> str:
-    """The queue that does not admit."""
+    """Return the queue that does not admit."""
     if match := re.search(r"ClusterQueue ([a-z0-9][-a-z0-9.]{0,252})", seen.text):
         return match[1]
     queue = seen.context.plan.queue

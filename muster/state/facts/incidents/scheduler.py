@@ -1,8 +1,8 @@
-"""The sentence in which the scheduler says why no node fits a pod, read as a whole.
+"""The scheduler's sentence about why no node fits a pod, read as a whole.
 
 ``0/9 nodes are available: 1 node(s) had untolerated taint {node-role.kubernetes.io/control-plane: }, 8 Insufficient
-nvidia.com/gpu. preemption: ...``: each reason has the number of nodes that it keeps out. A reason is the subject only
-where it keeps out most of the nodes that are meant for the pod, and no other reason keeps out more.
+nvidia.com/gpu. preemption: ...``: each reason has the number of nodes that it excludes. A reason is the subject only
+if it excludes most of the nodes that are meant for the pod, and no other reason excludes more.
 
 Three kinds of nodes are not meant for a pod: those of the control plane, those that it does not select itself, and, for
 a pod that asks for no accelerator, those whose taint keeps accelerators free.
@@ -26,26 +26,26 @@ CONTROL_PLANE: Final = frozenset({"node-role.kubernetes.io/control-plane", "node
 
 
 class Reason(NamedTuple):
-    """Why so many nodes do not fit, in the scheduler's words."""
+    """The reason why so many nodes do not fit, in the scheduler's words."""
 
     nodes: int
     words: str
 
 
 class Unfit(NamedTuple):
-    """A whole sentence: how many nodes there are, and the reasons."""
+    """A whole sentence: the number of nodes, and the reasons."""
 
     nodes: int
     reasons: tuple[Reason, ...]
 
     @property
     def taint(self) -> str:
-        """The taint that keeps out most nodes that are meant for the pod; empty where another reason does."""
+        """Return the taint that excludes most nodes that are meant for the pod; empty if another reason does."""
         return self._decides(_TAINT)
 
     @property
     def device(self) -> str:
-        """The extended resource that most nodes that are meant for the pod lack; empty where another reason decides."""
+        """Return the extended resource that most nodes meant for the pod lack; empty if another reason decides."""
         return self._decides(_DEVICE)
 
     def _decides(self, pattern: re.Pattern[str]) -> str:
@@ -65,7 +65,7 @@ def _not_meant(reason: Reason) -> bool:
 
 
 def unfit(text: str) -> Unfit | None:
-    """The sentence in ``text``; None where there is none."""
+    """Return the sentence in ``text``; None without one."""
     text = text[:LONGEST]
     opening = _NODES.search(text)
     if opening is None:

@@ -1,8 +1,8 @@
-"""What one run shows of an incident: signs of what keeps it, and of what its last epoch has ended of.
+"""The signs that one run shows of an incident: of the fault that keeps it, and of the end of its last epoch.
 
 A run that is Stuck shows a sign for each of its findings that has a subject. One that fails and is started again is
 seldom Stuck: it shows the cause of its last end for ``RECENT`` seconds, until its gang runs again, and on a node where
-it has failed more than once also then.
+it has failed more than once also after that.
 """
 
 from collections import Counter
@@ -25,7 +25,7 @@ from muster.state.vocabulary.pod import Pod
 from muster.state.vocabulary.record import Cause, Phase, Record
 
 MOST_MEMBERS: Final = 64
-"""Members of a run that are looked at."""
+"""Members of a run that are read."""
 MOST_SIGNS: Final = 8
 """Findings of a run whose signs are kept."""
 RECENT: Final = 600.0
@@ -33,14 +33,14 @@ RECENT: Final = 600.0
 AHEAD: Final = 60.0
 """Seconds by which the clock of a node may be ahead."""
 AGAIN: Final = 2
-"""Failures on one node from which they are shown while the gang runs."""
+"""The number of failures on one node from which they are shown while the gang runs."""
 _RUNS: Final = frozenset({Phase.RUNNING, Phase.SUCCEEDED, Phase.SUSPENDED})
 _OWN: Final = frozenset({Causes.OOM_KILLED.value, "Evicted", "PodDeleted", "PodAltered"})
 """Reasons of ends that are no node's (``nodes.evidence``)."""
 
 
 class Run(NamedTuple):
-    """A run, by what it is called everywhere."""
+    """A run, by its namespace and its name for people."""
 
     namespace: str
     name: str
@@ -61,23 +61,23 @@ class Sign(NamedTuple):
     devices: Devices = ()
     node: bool = False
     weak: bool = False
-    """The program may be the reason as well (``belief``)."""
+    """True if the program may be the reason as well (``belief``)."""
     where: str = ""
-    """The node of these members, where the subject is none."""
+    """The node of these members, if the subject is no node."""
     image: str = ""
-    """Of a registry that refuses: the image."""
+    """The image that a registry refuses."""
     ended: bool = False
-    """It is the cause of an end: the run is not kept."""
+    """True if it is the cause of an end: the run is not kept."""
 
 
 def signs_of(context: Context) -> tuple[Sign, ...]:
-    """The signs of a run."""
+    """Return the signs of a run."""
     found = tuple(_of_findings(context))
     return found if any(sign.node or sign.kind for sign in found) else (*found, *_of_ends(context))
 
 
 def shows(record: Record, view: ReadOnlyView, now: float) -> bool:
-    """The run may show signs. It is asked of every run at each look."""
+    """Return True if the run may show signs. It is called for every run at each look."""
     if not record.finished and (view.remark is not None or is_stuck(record)):
         return True
     again = record.in_place.cause if record.in_place is not None else None
@@ -85,7 +85,7 @@ def shows(record: Record, view: ReadOnlyView, now: float) -> bool:
 
 
 def is_stuck(record: Record) -> bool:
-    """Its condition Stuck is true."""
+    """Return True if the condition Stuck of a run in progress is true."""
     return not record.finished and record.called_stuck is not None
 
 
@@ -94,7 +94,7 @@ def _is_recent(cause: Cause, now: float) -> bool:
 
 
 def _of_findings(context: Context) -> Iterator[Sign]:
-    """Signs of what keeps it now. Before it is Stuck, what a kubelet says of volumes and network is enough."""
+    """Yield signs of present faults. Before the run is Stuck, a kubelet's report on volumes or network is enough."""
     record, stuck = context.record, context.record.called_stuck
     if record.finished or (stuck is None and context.view.remark is None):
         return
@@ -119,7 +119,7 @@ def _of_findings(context: Context) -> Iterator[Sign]:
 
 
 def _of_ends(context: Context) -> Iterator[Sign]:
-    """Signs of the cause for which its last epoch, or a container in its pod, has ended."""
+    """Yield signs of the cause for which its last epoch, or a container in its pod, has ended."""
     record, plan = context.record, context.plan
     run, devices = Run(plan.namespace, plan.title), held(plan, context.view)
     ends = [(record.cause, _times(record))]
@@ -139,13 +139,13 @@ def _of_ends(context: Context) -> Iterator[Sign]:
 
 
 def _times(record: Record) -> int:
-    """How often the run has failed on the node of its last failure."""
+    """Return how often the run has failed on the node of its last failure."""
     node = record.cause.node if record.cause is not None else ""
     return next((each.failures for each in record.node_failures if each.name == node), 0)
 
 
 def _of_end(cause: Cause) -> MissingCause | None:
-    """The row of the table of causes that an end may be a sign of."""
+    """Return the cause, from the table of causes, that an end may show."""
     if cause.reason == DRIVER_FAILED or driver_fault(cause.message):
         return Causes.DRIVER_FAILED
     if cause.disruption:
@@ -156,7 +156,7 @@ def _of_end(cause: Cause) -> MissingCause | None:
 def _named(
     run: Run, cause: MissingCause, seen: Evidence, ranks: int, since: float, devices: Devices, *, sick: bool
 ) -> Iterator[Sign]:
-    """``sick``: a device of these members is reported as Unhealthy, so that the programs are not the reason."""
+    """Yield a sign for each subject. ``sick``: a device is reported as Unhealthy, so programs are not the reason."""
     for row, name in subjects_of(cause, seen):
         where = "" if row.placed or len(seen.nodes) != 1 else next(iter(seen.nodes))
         sign = Sign(run, cause.value, row.kind, name, ranks, since, devices, row.placed, row.weak and not sick, where)
@@ -167,7 +167,7 @@ def _pods(context: Context, finding: Finding) -> list[Pod]:
     members, known = context.tally.members, context.record.known
     ranks: Iterable[int] = finding.ranks[:MOST_MEMBERS]
     if finding.cause is Causes.HUNG and not (known is not None and known.ranks):
-        ranks = range(min(context.plan.size, MOST_MEMBERS))  # one rank stands for all, and its node for none
+        ranks = range(min(context.plan.size, MOST_MEMBERS))  # one rank represents all, and its node none
     return [pod for rank in ranks if (pod := members.get(rank)) is not None]
 
 
@@ -178,7 +178,7 @@ def _evidence(context: Context, finding: Finding) -> Evidence:
 
 
 def _quotes(context: Context, pod: Pod | None) -> Iterator[str]:
-    """What the kubelet, the scheduler, the API server and Kueue say, in their own words."""
+    """Yield the messages of the kubelet, the scheduler, the API server and Kueue, in their own words."""
     if pod is not None:
         yield from (pod.waiting_reason, pod.waiting_message)
         if pod.exit is not None:

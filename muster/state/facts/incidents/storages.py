@@ -1,7 +1,7 @@
-"""Whether gangs that hang together hang over a storage that they share.
+"""The proof that gangs which hang together hang over a storage that they share.
 
-That they share one proves little: most runs of a fleet may use it. So other runs are asked. A storage is the subject
-only where few runs that use it are well, a run without it is well, and most gangs that hang use such a storage.
+That they share one proves little: most runs of a fleet may use it. So other runs are compared. A storage is the subject
+only if few runs that use it are well, a run without it is well, and most gangs that hang use such a storage.
 """
 
 from collections import Counter

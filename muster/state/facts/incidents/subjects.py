@@ -1,8 +1,8 @@
-"""The table of subjects: what several runs may share that keeps all of them, and how it is read from a finding.
+"""The table of subjects: things that several runs may share and that keep all of them, and their readings.
 
 A row names its subject from evidence that Muster has: the nodes of pods, the image, what kubelet, scheduler, API server
-or queue say. Of one cause the first row that finds a name holds, so the rows go from what is most definite to what is
-least (``readings`` has how). A row that stands ``beside`` the others gives a further reading.
+or queue report. For a cause the first row that finds a name holds, so the rows go from the most definite to the
+least definite (see ``readings``). A row ``beside`` the others gives a further reading.
 """
 
 import shlex
@@ -17,44 +17,44 @@ from muster.state.facts.incidents import readings
 from muster.state.facts.incidents.scheduler import unfit
 
 LASTING: Final = 600.0
-"""Seconds: what waits for room, or for an owner's correction, wakes no person. An autoscaler brings nodes within it."""
+"""Seconds: a lack of room, or an owner's error, wakes no person before that. An autoscaler brings nodes within it."""
 NAME: Final = 120
 """Characters of the name of a subject."""
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """A kind of subject. ``name`` gives that of a finding; empty where it has none of this kind."""
+    """A kind of subject. ``name`` returns the subject of a finding; empty if it has none of this kind."""
 
     kind: str
     meaning: str
     causes: tuple[MissingCause, ...]
     name: Callable[[readings.Evidence], str]
     remedy: str
-    """What to do. ``{}`` is the subject, quoted for a shell."""
+    """The step of a person. ``{}`` is the subject, quoted for a shell."""
     placed: bool = False
-    """It is a node: nodes that fail together are one incident (``grouping``)."""
+    """True if it is a node: nodes that fail together are one incident (``grouping``)."""
     owned: bool = False
-    """The owner of the runs can mend it, where all of them are of one namespace."""
+    """True if the owner of the runs can fix it when all of them are of one namespace."""
     beside: bool = False
-    """A further reading of a finding that another row names too: of both that counts which explains more."""
+    """True for a further reading of a finding that another row names too: the one that explains more counts."""
     weak: bool = False
-    """The programs may be the reason as well: such signs count only together (``belief``)."""
+    """True if the programs may be the reason as well: such signs count only together (``belief``)."""
     patience: float = 0.0
-    """Seconds that it must last before it is alerted about, and then as a warning. 0: at once, and as critical."""
+    """Seconds that it must last before an alert, which is then a warning. 0: an alert at once, and critical."""
 
 
 _REFUSED = (Causes.ADMISSION_DENIED, Causes.REFUSED, Causes.RIGHTS_MISSING, Causes.QUOTA_EXCEEDED)
 _NODE_AWAY = (Causes.NODE_NOT_READY, Causes.NODE_LOST, Causes.UNKNOWN, Causes.COORDINATOR_UNREACHABLE)
 _ON_NODE = (Causes.HEARTBEAT_LOST, Causes.COORDINATOR_FROZEN, Causes.SANDBOX)
-"""A process may be the reason as well: such members on several nodes share nothing."""
+"""Causes whose reason may be a process as well: such members on several nodes share nothing."""
 _BY_NODE = (Causes.DRIVER_FAILS, Causes.DRIVER_FAILED, Causes.NETWORK_FAILS)
 _SHORT = (Causes.NODE_PRESSURE, Causes.NODE_DISK_FULL)
 _SYMPTOMS = (
     *(Causes.CRASHED, Causes.CONTAINER_CANNOT_START, Causes.STARTING, Causes.RESTARTED_IN_PLACE),
     *(Causes.HUNG, Causes.COLLECTIVE_BEHIND, Causes.NOT_ARRIVED),
 )
-"""What a sick node shows in programs, and what programs show by themselves."""
+"""Causes that a sick node shows in programs, and that programs show by themselves."""
 _HANGS = (Causes.HUNG, Causes.COLLECTIVE_BEHIND)
 
 FOLLOWS: Final = frozenset(
@@ -79,7 +79,7 @@ FOLLOWS: Final = frozenset(
 STORAGE_CLASS: Final = "storage class"
 FILE_SERVER: Final = "file server"
 DEVICE: Final = "device"
-"""The kind of an extended resource. Where runs that are well hold it, the cluster is full."""
+"""The kind of an extended resource. If runs that are well hold it, the cluster is full."""
 
 _NODE: Final = "see why it is not well, and drain or delete it if it does not come back: kubectl describe node {}"
 _NODES: Final = "see what these nodes share, such as a switch, a power supply or an update: kubectl get nodes -o wide"
@@ -278,7 +278,7 @@ SUBJECTS: Final = (
         weak=True,
     ),
 )
-"""What is read from a finding alone."""
+"""Subjects that are read from a finding alone."""
 
 LABELS: Final[Mapping[str, tuple[str, ...]]] = {
     "rack": (
@@ -294,15 +294,15 @@ LABELS: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "zone": ("topology.kubernetes.io/zone",),
 }
-"""Kinds of subjects that are labels of nodes, from the narrowest, each with the labels that say it."""
+"""Kinds of subjects that are labels of nodes, from the narrowest, each with its labels."""
 
 NODE: Final = "node"
 """The kind of one node."""
 NODES: Final = "nodes"
-"""The kind of several nodes that failed at the same time, where no label says what they share."""
+"""The kind of several nodes that failed at the same time, if no label shows what they share."""
 
 OWNED: Final = frozenset(row.kind for row in SUBJECTS if row.owned)
-"""Kinds that the owner of the runs can mend."""
+"""Kinds that the owner of the runs can fix."""
 
 PATIENT: Final = tuple(dict.fromkeys(row.kind for row in SUBJECTS if row.patience))
 """Kinds whose incidents are alerted about as a warning, once they have lasted ``LASTING`` seconds."""
@@ -318,12 +318,12 @@ _BY_CAUSE: Final = {
 
 
 def remedy(kind: str, subject: str) -> str:
-    """What to do about that subject; empty for a kind that is not one of these."""
+    """Return the remedy for that subject; empty for a kind that is not one of these."""
     return _REMEDIES.get(kind, "").replace("{}", shlex.quote(subject))
 
 
 def subjects_of(cause: MissingCause, seen: readings.Evidence) -> Iterator[tuple[Subject, str]]:
-    """The first row that finds a subject, with its name, and those that name another one beside it."""
+    """Yield the first row that finds a subject, with its name, and those that name another one beside it."""
     named = False
     for row in _BY_CAUSE.get(cause, ()):
         if (row.beside or not named) and (name := row.name(seen)):

@@ -1,4 +1,4 @@
-"""Incidents over time: when one begins and ends, what it goes through, and which runs it explains.
+"""Incidents over time: their beginning and end, their past, and the runs that they explain.
 
 One begins when ``RUNS`` runs have shared a subject for ``BEGINS`` seconds, and ends when fewer than ``STAYS`` have for
 ``ENDS`` seconds, so that a run, or a node, that comes and goes does not make two of it. One that returns ``FLAPS``
@@ -6,12 +6,12 @@ times within ``WINDOW`` flaps, and ends after ``WINDOW`` seconds of calm.
 
 **What follows.** A run whose node is lost has no pods after that, or pods that no node fits: with one of ``FOLLOWS`` it
 stays in the incident of nodes that it was in, for at most ``REJOINS`` seconds after a node of it was last seen away. An
-incident of nodes gives its past to that which takes most of its runs, such as the rack of a node.
+incident of nodes gives its past to the incident that takes most of its runs, such as that of the node's rack.
 
-A node in trouble keeps the places that it had when that began: to move the label of a dead node blames no other rack.
+A node in trouble keeps the places that it had at the beginning: to move the label of a dead node blames no other rack.
 
-**Whom it explains.** The alerts of a run that is explained are kept back, so a tenant must not be able to hide the run
-of another one behind runs of its own. A run counts as explained where Kubernetes says of its node what it has, as of
+**Explained runs.** The alerts of an explained run are suppressed, so a tenant must not be able to hide the run
+of another one behind runs of its own. A run counts as explained if Kubernetes reports its cause of its node, and of
 the nodes of two other runs, or if the incident would still be one without any single *other* namespace (ADR 67). Runs
 of one namespace explain each other. An incident that is not shown explains nothing: ``MOST`` are shown, those of
 several namespaces first, and at most ``MOST_OF_ONE`` of a single namespace.
@@ -38,18 +38,18 @@ MOST: Final = 32
 MOST_OF_ONE: Final = 4
 """Incidents of one namespace alone that are shown."""
 MOST_OVER: Final = 1000
-"""Incidents that are over and remembered."""
+"""Past incidents that are remembered."""
 MANY: Final = 500
-"""Runs of an incident that are a step of their own."""
+"""Runs of an incident above which it is a step of its own."""
 SEVERAL: Final = "SeveralCauses"
-"""The cause of a sick node under several runs, of which each shows another one."""
+"""The cause of a sick node under several runs that each show another cause."""
 MOST_PHASES: Final = 4
 """Causes of an incident that are kept, the last ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """``seen`` is when it was first a group, ``short`` since when it has too few runs, and ``over`` when it ended."""
+    """A known incident: it was first a group at ``seen``, has too few runs since ``short``, and ended at ``over``."""
 
     seen: float
     began: float = 0.0
@@ -59,27 +59,27 @@ class _Known:
     returns: tuple[float, ...] = ()
     phases: tuple[str, ...] = ()
     runs: frozenset[Run] = frozenset()
-    """Those of the last look that had some."""
+    """The runs of the last look that had some."""
     last: Mapping[Run, float] = field(default_factory=dict)
-    """When each run last showed the loss of a node itself."""
+    """The time at which each run last showed the loss of a node itself."""
     explained: frozenset[Run] = frozenset()
     touched: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
 class Tracking:
-    """What is known at one moment. ``shown`` are the incidents, the largest first; ``hidden`` counts the others."""
+    """The known incidents at one moment. ``shown`` has them, the largest first; ``hidden`` counts the others."""
 
     shown: tuple[Incident, ...] = ()
     hidden: int = 0
     looked: bool = False
-    """There was a look; without one, that nothing is shown says nothing."""
+    """True after a look; before the first one, an empty ``shown`` proves nothing."""
     known: Mapping[Key, _Known] = field(default_factory=dict)
     held: Mapping[str, tuple[Place, ...]] = field(default_factory=dict)
     """The places of each node in trouble, as they were when that began."""
 
     def explaining(self, run: Run) -> Incident | None:
-        """The incident that explains that run."""
+        """Return the incident that explains that run."""
         return next((each for each in self.shown if run in each.explains), None)
 
 
@@ -90,10 +90,10 @@ def follow(
     places: Places | None = None,
     in_use: Collection[tuple[str, str]] = (),
 ) -> Tracking:
-    """The incidents at ``now``, from the signs of all runs at that moment.
+    """Return the incidents at ``now``, from the signs of all runs at that moment.
 
-    ``places`` are those of nodes. ``in_use`` are kinds and names of what runs use that are well. Where that is a
-    device, the cluster is full, and that is no incident. Where it is a storage, other runs hang for another reason.
+    ``places`` are those of nodes. ``in_use`` has kinds and names of subjects that well runs use. If that is a
+    device, the cluster is full, and that is no incident. If it is a storage, other runs hang for another reason.
     """
     steps = following(before, list(signs), now, Places() if places is None else places, in_use)
     while True:
@@ -106,7 +106,7 @@ def follow(
 def following(
     before: Tracking, signs: Sequence[Sign], now: float, places: Places, in_use: Collection[tuple[str, str]]
 ) -> Generator[None, None, Tracking]:
-    """The same in steps, between which a loop can do other things: 20,000 stuck runs take a quarter of a second."""
+    """Follow the incidents in steps, so that a loop can do other work: 20,000 stuck runs take a quarter of a second."""
     active = {key for key, each in before.known.items() if each.active}
     meant = list(_at_home(signs, before.known, now, in_use))
     held = {each.subject: before.held.get(each.subject) or places.of(each.subject) for each in signs if each.node}
@@ -144,9 +144,9 @@ def following(
 def _at_home(
     signs: Sequence[Sign], known: Mapping[Key, _Known], now: float, in_use: Collection[tuple[str, str]]
 ) -> Iterator[Sign]:
-    """The signs; those that follow the loss of a node count for the incident that its run was in.
+    """Yield the signs; those that follow the loss of a node count for the incident that their run was in.
 
-    They count for nothing while the run still shows that loss itself.
+    Such signs do not count while the run still shows that loss itself.
     """
     there = {sign.run for sign in signs if sign.node}
     home = {
@@ -165,7 +165,7 @@ def _at_home(
 
 
 def _renamed(found: Groups, known: Mapping[Key, _Known]) -> Groups:
-    """Nodes that failed together keep their name while some of their runs are the same."""
+    """Rename groups: nodes that failed together keep their name while some of their runs are the same."""
     named: Groups = {}
     order: dict[Key, int] = {}
     of_run: dict[Run, Key] = {}
@@ -186,7 +186,7 @@ def _renamed(found: Groups, known: Mapping[Key, _Known]) -> Groups:
 
 
 def _inherited(known: Mapping[Key, _Known], chosen: Groups) -> dict[Key, _Known]:
-    """What is known, after each incident of nodes that has lost most of its runs to another group has become that."""
+    """Return the known incidents; one of nodes that lost most of its runs to another group becomes that group."""
     past = dict(known)
     left = [
         (old, each)
@@ -240,7 +240,7 @@ def _begun(each: _Known, key: Key, runs: Mapping[Run, list[Sign]], now: float) -
 
 
 def _with_runs(each: _Known, key: Key, runs: Mapping[Run, list[Sign]], now: float) -> _Known:
-    """It with what its runs show now."""
+    """Return the incident with the causes that its runs show now."""
     ranks: Counter[str] = Counter()
     for some in runs.values():
         for sign in some:
@@ -248,7 +248,7 @@ def _with_runs(each: _Known, key: Key, runs: Mapping[Run, list[Sign]], now: floa
     last = each.phases[-1] if each.phases else ""
     cause = max(ranks, key=lambda name: (ranks[name], name == last, name))
     if 2 * ranks[cause] <= ranks.total() and any(sign.weak for some in runs.values() for sign in some):
-        cause = SEVERAL  # no single one of them is what the node has
+        cause = SEVERAL  # none of them alone is the node's cause
     phases = each.phases if cause == last else (*each.phases, cause)[-MOST_PHASES:]
     seen: dict[Run, float] = {}
     if key.kind in OF_NODES:
@@ -283,19 +283,19 @@ def _incident(key: Key, each: _Known, runs: Mapping[Run, list[Sign]], now: float
 
 
 def _one(signs: list[Sign]) -> Sign:
-    """The first of them, with the ranks of all."""
+    """Return the first sign, with the ranks of all."""
     return signs[0] if len(signs) == 1 else signs[0]._replace(ranks=sum(sign.ranks for sign in signs))
 
 
 def _certain(run: Run, signs: list[Sign], explained: Collection[Run]) -> bool:
-    """Kubernetes says it of its node, or has said it, and the run has what follows from that."""
+    """Return True if Kubernetes reports the node's fault now, or did so and the run shows a consequence of it."""
     return any(sign.cause in OF_NODE for sign in signs) or (
         run in explained and any(sign.cause in FOLLOWS for sign in signs)
     )
 
 
 def _without_another(counts: Counter[str]) -> dict[str, int]:
-    """By namespace, the runs that are left without whichever other one has most: the incident would still be one."""
+    """Return, for each namespace, the number of runs without the *other* namespace that has most."""
     (largest, most), (_, second) = (*counts.most_common(2), ("", 0), ("", 0))[:2]
     return {namespace: counts.total() - (second if namespace == largest else most) for namespace in counts}
 

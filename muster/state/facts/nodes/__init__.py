@@ -1,1 +1,1 @@
-"""What nodes have failed over hours and days, and which of them is suspect."""
+"""Failures of nodes over hours and days, and the suspect nodes."""

@@ -1,14 +1,14 @@
-"""What a change of a run's record means for nodes: which life failed on which node, and which work nodes have borne.
+"""Evidence about nodes from a change of a run's record: the life that failed on a node, and the work of nodes.
 
-A failure is read from the cause of an end, from a container that was started again, and from what a Stuck run waits
-for. Two kinds may be the node's:
+A failure is read from the cause of an end, from a container that was started again, and from the cause of a Stuck
+run. Two kinds may be the node's:
 
 - **sure**: Kubernetes reports it of the node itself. These are the rows of the table of causes that name the node.
 - any other failure of a member, such as an exception, a hang or a container that cannot be made. The program, or its
   owner, may be the reason as well, so it counts only beside such a failure of a run of another namespace (``counted``).
 
-Never the node's are: a preemption, an eviction by the API, a deletion, a planned shutdown, memory beyond the pod's own
-limit, and what a program alone decides, such as another protocol or an end with exit code 0.
+Never the node's: a preemption, an eviction by the API, a deletion, a planned shutdown, memory beyond the pod's own
+limit, and causes of the program alone, such as another protocol or an end with exit code 0.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -51,15 +51,15 @@ _OWN_REASONS: Final = frozenset(
 _PLATFORM_REASONS: Final = frozenset(
     {"UnexpectedAdmissionError", "Evicted"} | _charged(each for each in CAUSES if each.charge and each.charge.platform)
 )
-"""Reasons of disruptions that may be the node's, where they have one: a device that is lost, a disk that is full."""
+"""Reasons of disruptions that may be the node's, if they have one: a device that is lost, a disk that is full."""
 MOST_NODES: Final = 8
-"""Nodes that one run's trouble is counted for."""
+"""Nodes for which one run's trouble is counted."""
 LOOKED_AT: Final = 64
-"""Ranks that are looked at for it."""
+"""Ranks that are read for it."""
 
 
 def observe(history: History, plan: Plan, old: Record | None, new: Record, view: ReadOnlyView, now: float) -> None:
-    """A record was persisted in the place of ``old``: take in what it means for nodes.
+    """Add the failures and the work of nodes from a record that was persisted in the place of ``old``.
 
     A life that fails where its run has failed before is no more work for the node: else a program that is started again
     and again would make its node look busy.
@@ -76,7 +76,7 @@ def observe(history: History, plan: Plan, old: Record | None, new: Record, view:
 
 
 def went_on(history: History, plan: Plan, record: Record, view: ReadOnlyView, now: float) -> int:
-    """A run has gone on for an hour, if it is at work: count it. Returns how many members were looked at."""
+    """Count an hour of a run that is at work. Return the number of members that were read."""
     if record.phase is not Phase.RUNNING or record.known is not None or record.blocked is not None:
         return 0
     members = view.of(record.epoch).members
@@ -85,9 +85,9 @@ def went_on(history: History, plan: Plan, record: Record, view: ReadOnlyView, no
 
 
 def counted(failures: Sequence[Failure]) -> list[Failure]:
-    """Those of one node that may be the node's.
+    """Return the failures on one node that may be the node's.
 
-    One that is not sure counts beside such a failure of another namespace, on the same node and within a day of it.
+    An unsure failure counts beside such a failure of another namespace, on the same node and within a day of it.
     """
     unsure = [each for each in failures if not each.sure]
     if len({each.namespace for each in unsure}) < 2:
@@ -113,7 +113,7 @@ def _failures(
 
 
 def of_node(cause: Cause) -> bool:
-    """Kubernetes, or the container runtime, reports the end of the node itself, or a device of it as Unhealthy."""
+    """Return True if Kubernetes or the runtime reports the end of the node itself, or a device as Unhealthy."""
     return cause.reason in SURE or (bool(cause.device) and not cause.disruption)
 
 
@@ -130,7 +130,7 @@ def _of_end(plan: Plan, cause: Cause, now: float) -> Iterator[tuple[str, Failure
 def _of_stuck(
     plan: Plan, epoch: int, known: Stuck, members: Mapping[int, Pod], now: float
 ) -> Iterator[tuple[str, Failure]]:
-    """What a Stuck run waits for. What is not sure must have one node: what is on several is hardly one node's."""
+    """Yield the failures of a Stuck run. One that is not sure must have one node: on several it is hardly a node's."""
     cause = BY_NAME.get(known.cause)
     if cause is None or cause in _OF_PROGRAM:
         return

@@ -1,13 +1,13 @@
-"""The history of nodes: which runs failed on which node, of what, and how much work each node has borne meanwhile.
+"""The history of nodes: the runs that failed on each node, with their causes, and the work of each node meanwhile.
 
-It outlives runs: a run that is deleted leaves its failures. Every bound is stated here. ``DAYS`` days of failures are
+The history outlives runs: a run that is deleted leaves its failures. Every bound is here. ``DAYS`` days of failures are
 kept, ``FAILURES`` runs that failed on a node, ``ALL_FAILURES`` on all, and ``NODES`` nodes. As many of these are stored
-as ``MOST_BYTES`` hold. Of a node the oldest failure goes first, and of all nodes the failures of that whose last one is
-the oldest. Of the nodes those go first that have no failure and bore the least work. Failures that go for want of room
-are counted (``dropped``).
+as ``MOST_BYTES`` hold. On a node the oldest failure is dropped first; among all nodes, the failures of the node whose
+last one is the oldest. Nodes without a failure and with the least work are dropped first. Dropped failures are
+counted (``dropped``).
 
-Work borne is counted in *lives*: an epoch that ended counts 1, and so does each hour of one that goes on, shared out
-over the nodes of its members. It is kept by namespace, for each node and for all of them, for the present period of
+Work borne is counted in *lives*: an epoch that ended counts 1, and so does each hour of one that continues, shared
+out over the nodes of its members. It is kept by namespace, for each node and for all of them, for the present period of
 ``PERIOD`` seconds and the one before.
 """
 
@@ -28,9 +28,9 @@ NAMESPACES: Final = 32
 """Namespaces of one node whose work is kept."""
 ALL_NAMESPACES: Final = 500
 KEY: Final = "nodes.json"
-"""The key of the ConfigMap that holds it."""
+"""The key of the ConfigMap that holds the history."""
 MOST_BYTES: Final = 240_000
-"""Of all of it as it is stored: an object of the API server may have a little more than 1 MB."""
+"""Bytes of the stored history: an object of the API server may have a little more than 1 MB."""
 DAY: Final = 86_400
 PERIOD: Final = DAY / 2
 LATE: Final = 60.0
@@ -38,59 +38,59 @@ LATE: Final = 60.0
 _LEAST: Final = 0.01
 """Lives below which the work of a namespace on a node is not stored."""
 _MOST: Final = 10**6
-"""Of any number that is read from what is stored."""
+"""The limit of any number that is read from the stored history."""
 
 
 class Failure(msgspec.Struct, frozen=True, gc=False, array_like=True, order=True):
-    """A run that failed on a node: how often, first and last. All else is of the last time."""
+    """A run that failed on a node: the count, the first and the last time. All other fields are of the last time."""
 
     at: int
     """The last time, in wall seconds."""
     namespace: str
     run: str
     life: str
-    """Which life of which object of that name: the beginning of its uid, and the epoch."""
+    """The life, and the object among those of that name: the beginning of its uid, and the epoch."""
     cause: str
     sure: bool
-    """Kubernetes reports it of the node itself. Else the program may be the reason as well."""
+    """True if Kubernetes reports the failure of the node itself. Else the program may be the reason as well."""
     first: int
     times: int = 1
-    """Lives of it that failed there."""
+    """Lives of the run that failed on the node."""
 
 
 def life_of(uid: str, epoch: int) -> str:
-    """The name of one life of an object."""
+    """Return the name of one life of an object."""
     return f"{uid[:8]}.{epoch}"
 
 
 Lives = dict[str, tuple[float, float]]
-"""By namespace, those of the period before and of this one."""
+"""Lives by namespace, of the period before and of this one."""
 
 
 class _Node(msgspec.Struct):
-    """Failures in the order of their times, and the lives."""
+    """A node's failures in the order of their times, and its lives."""
 
     failures: list[Failure] = []
     lives: Lives = {}
 
 
 class _Stored(msgspec.Struct, omit_defaults=True):
-    """The form in which it is stored."""
+    """The stored form of the history."""
 
     period: int
     nodes: dict[str, _Node]
     lives: Lives = {}
-    """Of all nodes."""
+    """The lives on all nodes."""
     dropped: int = 0
 
 
 class History:
-    """The history of all nodes. ``changed`` is set with each change, for the one who stores it."""
+    """The history of all nodes. ``changed`` is set with each change, for the code that stores it."""
 
     def __init__(self) -> None:
         self.changed = False
         self.dropped = 0
-        """Failures that went for want of room."""
+        """Failures that were dropped to keep the bounds."""
         self._nodes: defaultdict[str, _Node] = defaultdict(_Node)
         self._lives: Lives = {}
         self._count = 0
@@ -98,7 +98,7 @@ class History:
         self._period = 0
 
     def failed(self, node: str, failure: Failure, now: float) -> None:
-        """A run failed on a node. A life that is Stuck and then ends has failed once, and the end is what is shown."""
+        """Add the failure of a run on a node. A life that is Stuck and then ends has failed once: by its end."""
         self._turn(now)
         at = max(0, min(failure.at, int(now + LATE)))
         failure = replace(failure, at=at, first=max(0, min(failure.first, at)), times=max(1, min(failure.times, _MOST)))
@@ -119,12 +119,12 @@ class History:
         self.changed = True
 
     def times(self, node: str, namespace: str, run: str) -> int:
-        """How often that run failed on that node."""
+        """Return how often that run failed on that node."""
         found = self._of(node, namespace, run) if node in self._nodes else None
         return 0 if found is None else found.times
 
     def served(self, namespace: str, shares: Mapping[str, float], now: float) -> None:
-        """A life of a run of that namespace ended, or went on for an hour, and so much of it was on each node."""
+        """Add each node's share of one life that ended, or of an hour of one that continues, in that namespace."""
         self._turn(now)
         for node, share in shares.items():
             _add(self._nodes[node].lives, namespace, (0.0, share), NAMESPACES)
@@ -133,26 +133,26 @@ class History:
         self.changed = self.changed or bool(shares)
 
     def failures(self) -> Mapping[str, list[Failure]]:
-        """Those of each node that has any, in the order of their times."""
+        """Return the failures of each node that has any, in the order of their times."""
         return {name: each.failures for name, each in self._nodes.items() if each.failures}
 
     def lives(self, node: str | None = None) -> Mapping[str, float]:
-        """By namespace, the lives since ``since`` on that node; on all nodes without one."""
+        """Return, by namespace, the lives since ``since`` on that node; on all nodes without one."""
         lives = self._lives if node is None else self._nodes[node].lives if node in self._nodes else {}
         return {namespace: sum(two) for namespace, two in lives.items()}
 
     @property
     def nodes(self) -> int:
-        """How many nodes are known."""
+        """Return the number of known nodes."""
         return len(self._nodes)
 
     def since(self, now: float) -> float:
-        """The beginning of the period before the present one: 12 to 24 hours ago."""
+        """Return the beginning of the period before the present one: 12 to 24 hours ago."""
         self._turn(now)
         return (self._period - 1) * PERIOD
 
     def stored(self) -> bytes:
-        """As much of it as ``MOST_BYTES`` hold, as JSON; of what does not fit, those go first that matter least."""
+        """Return as much of the history as ``MOST_BYTES`` hold, as JSON: nodes that matter least are left out."""
         kept: dict[str, _Node] = {}
         stored = _Stored(self._period, kept, _rounded(self._lives), self.dropped)
         room = MOST_BYTES - len(msgspec.json.encode(stored))
@@ -166,7 +166,7 @@ class History:
         return msgspec.json.encode(stored)
 
     def take_in(self, text: bytes, now: float) -> None:
-        """Add what an earlier leader has stored. Raises ``ValueError`` where that is no history."""
+        """Add the history that an earlier leader has stored. Raises ``ValueError`` if the text is no history."""
         try:
             stored = msgspec.json.decode(text, type=_Stored)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
@@ -190,7 +190,7 @@ class History:
         return next((each for each in failures if each.namespace == namespace and each.run == run), None)
 
     def _turn(self, now: float) -> None:
-        """Begin the period of now, and forget what is too old."""
+        """Begin the period of ``now``, and forget failures and lives that are too old."""
         period = int(now // PERIOD)
         if period <= self._period:
             return
@@ -228,19 +228,19 @@ def _add(lives: Lives, namespace: str, more: tuple[float, float], most: int) -> 
 
 
 def _take(lives: Lives, stored: Lives, late: int, most: int) -> None:
-    """Add what was stored, where it is of the present period or of the one before, and can be true."""
+    """Add stored lives of the present period and of the one before, if their numbers can be true."""
     known = {clean(name): two for name, two in stored.items() if 0 <= two[0] <= _MOST and 0 <= two[1] <= _MOST}
     for namespace, two in (_later(known, late) if late else known).items():
         _add(lives, namespace, two, most)
 
 
 def _later(lives: Lives, periods: int) -> Lives:
-    """The same after so many periods."""
+    """Return the lives after so many periods."""
     return {namespace: (this, 0.0) for namespace, (_, this) in lives.items() if this} if periods == 1 else {}
 
 
 def _joined(before: Failure, new: Failure) -> Failure:
-    """Both of one run. Of the same life they are one failure."""
+    """Return two failures of one run as one row. Failures of the same life count as one."""
     return replace(
         max(new, before, key=lambda each: each.at),
         first=min(before.first, new.first),
@@ -259,7 +259,7 @@ def _rounded(lives: Mapping[str, tuple[float, float]]) -> dict[str, tuple[float,
 
 
 def shares_of(nodes: Iterable[str]) -> dict[str, float]:
-    """How much of a gang is on each node, from the node of each member."""
+    """Return the share of a gang on each node, from the node of each member."""
     counts: defaultdict[str, int] = defaultdict(int)
     for node in nodes:
         counts[node] += bool(node)

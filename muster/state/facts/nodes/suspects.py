@@ -1,11 +1,11 @@
-"""Which nodes are suspect: a proposal to a person, with proof. Nothing is ever done because of it.
+"""Suspect nodes: a proposal to a person, with proof. Nothing is ever done because of it.
 
-**The rule.** A node is suspect where, since the beginning of the period before the present one (12 to 24 hours ago),
+**The rule.** A node is suspect if, since the beginning of the period before the present one (12 to 24 hours ago),
 
 1. failures that may be the node's (``evidence.counted``) hit at least ``RUNS`` runs;
 2. they are of at least two namespaces, or Kubernetes reports each of them of the node itself;
 3. they began at ``MOMENTS`` moments at least, ``APART`` seconds from each other: what happened once is an incident;
-4. the last one is less than ``RECENT`` seconds old, so that a node that was mended ceases to be suspect;
+4. the last one is less than ``RECENT`` seconds old, so that a node that was fixed ceases to be suspect;
 5. they are ``OFTEN`` times as many as were to be expected, and so many that the chance to see as many on any node is
    below ``CHANCE``.
 
@@ -13,7 +13,7 @@ For 5 each namespace is compared with itself. The lives that its runs spent on t
 that failed elsewhere, are the failures to be expected here. A namespace with little work elsewhere is taken to
 be like all others, with the weight of ``LIKE_OTHERS`` lives. So a node that bears more work, or work of namespaces
 whose programs fail everywhere, has more failures to be expected, and is not suspect because of them. The rule cannot
-tell a sick node from one on which several namespaces try out programs, while those that work run elsewhere.
+distinguish a sick node from one on which several namespaces try out programs, while those that work run elsewhere.
 """
 
 from collections import Counter
@@ -38,7 +38,7 @@ MOST: Final = 20
 
 @dataclass(frozen=True, slots=True)
 class Suspect:
-    """A node, and what speaks against it. ``since`` is when the first of these failures was, in wall seconds."""
+    """A node, and the proof against it. ``since`` is the first of these failures, in wall seconds."""
 
     node: str
     runs: int
@@ -49,7 +49,7 @@ class Suspect:
 
 
 def suspects(history: History, now: float) -> tuple[Suspect, ...]:
-    """The suspect nodes, those with most runs first. What Kubernetes reports of nodes is compared by itself, too."""
+    """Return the suspect nodes, most runs first. Failures that Kubernetes reports of nodes are also compared alone."""
     since = history.since(now)
     recent = {name: [each for each in some if each.at >= since] for name, some in history.failures().items()}
     certain = {name: [each for each in some if each.sure] for name, some in recent.items()}
@@ -78,7 +78,7 @@ def _found(history: History, failures: Mapping[str, list[Failure]], since: float
 def _expected(
     lived: Mapping[str, float], failed: Counter[str], all_lived: Mapping[str, float], all_failed: Counter[str]
 ) -> float:
-    """How many runs would have failed here, as those of the same namespaces did elsewhere."""
+    """Return how many runs would have failed here at the rate of the same namespaces elsewhere."""
     failures = float(all_failed.total() - failed.total())
     others = max(0.0, sum(all_lived.values()) - sum(lived.values()))
     everywhere = (failures + 1) / (max(others, failures) + 2)
@@ -100,7 +100,7 @@ def _moments(failures: Iterable[Failure], since: float) -> int:
 
 
 def _by_chance(number: int, expected: float) -> float:
-    """How likely so many are, or more, where so many are to be expected (Poisson)."""
+    """Return the chance of at least ``number`` failures if ``expected`` are to be expected (Poisson)."""
     term = below = exp(-expected)
     for k in range(1, number):
         term *= expected / k
