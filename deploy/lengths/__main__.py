@@ -56,7 +56,7 @@ LIMITS: Final[dict[str, int]] = {
     "researcher.md": 1260,
     "restore.md": 350,
     "runbooks/README.md": 1030,
-    "upgrading.md": 490,
+    "upgrading.md": 360,
     "watched-runs.md": 1220,
     "why.md": 670,
 }
