@@ -31,7 +31,6 @@ NOT_RUN: Final[dict[tuple[str, str], str]] = {
         "dashboards.md",
         "kubectl create configmap",
     ): "needs a Grafana; the chart's ConfigMaps of the same files are tested",
-    ("platform.md", "- job_name: musterd"): "a short form of deploy/prometheus/prometheus.yaml, which promtool checks",
     ("development.md", "make real"): "20 minutes; it is the proof itself",
     ("runbooks/README.md", "amtool"): "needs an Alertmanager",
 }
