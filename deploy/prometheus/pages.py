@@ -39,10 +39,11 @@ experiment continues for a minute after its cause (Prometheus 2.42), and for 15 
 
 ## To silence an alert
 
-Silence one subject, not the name of an alert, by the labels that are stated below:
+Silence an alert for one subject only: its name, with the labels that are stated below.
 
 ```console
-amtool silence add --duration=2h --comment="why, and who looks at it" alertname=NAME namespace=NAMESPACE experiment=NAME
+amtool --alertmanager.url=http://localhost:9093 silence add --duration=2h --comment="why, and who looks at it" \\
+  alertname=NAME namespace=NAMESPACE experiment=NAME
 ```
 
 ## The alerts

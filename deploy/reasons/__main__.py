@@ -49,8 +49,9 @@ _CAUSES = """
 ## Causes
 
 Why a rank is missing or not at work, the most decisive cause first. In parentheses is the wider cause under which
-`muster_experiment_ranks_missing_by_cause` counts it. Charged are payer and reason of the restart, where the gang
-[gave up waiting](policies.md#a-gang-that-gives-up) for that rank.
+`muster_experiment_ranks_missing_by_cause` counts it. **Charged** is for a gang that
+[gave up waiting](policies.md#a-gang-that-gives-up) for that rank: who pays for the restart (`user` one of
+`backoffLimit`, `platform` nothing), and its reason.
 
 """
 

@@ -66,8 +66,8 @@ STUCK: Final = (
     row(
         "RanksMissing",
         "A rank is late: its program has run for twice as long as the coordinator's took to open its port, and no rank "
-        "arrived for 6 s or for one and a half times the longest pause.",
-        "`muster logs NAME --rank N`: does it reach `initialize`, with its own process id?",
+        "arrived for 6 s, nor for one and a half times the longest pause between two arrivals.",
+        "`muster logs NAME --rank N`: does it call `initialize`, with `JAXOPERATOR_PROCESS_ID` as its process id?",
     ),
     row(
         "RankFailed",

@@ -2,6 +2,7 @@
 
 import json
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from deploy.prometheus.text import plain
 from deploy.prometheus.values import defaults
 from tests.deploy.chart.conftest import Object, Rendered, one
 from tests.deploy.chart.shapes import problems
+from tests.docs.pages import blocks
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
 MONITORING = ("--api-versions", "monitoring.coreos.com/v1")
@@ -147,3 +149,13 @@ def test_a_cluster_of_the_list_is_missed_though_it_was_never_scraped(rendered: R
     one_of, *others = first.split(" or ")
     assert one_of == 'absent(muster_build_info{job="musterd"})'
     assert others == [f'absent(muster_build_info{{job="musterd",cluster="{each}"}})' for each in ("eu", "us")]
+
+
+def test_the_values_for_production_render(rendered: Rendered, tmp_path: Path) -> None:
+    (shown,) = (each for each in blocks(ROOT / "docs/platform.md") if "production.yaml" in each.first)
+    values = tmp_path / "production.yaml"
+    values.write_text(shown.body, encoding="utf-8")
+    objects = rendered(*MONITORING, "--values", str(values))
+    assert not [problem for each in objects for problem in problems(each)]
+    assert {"ServiceMonitor", "PrometheusRule", "Ingress", "NetworkPolicy"} <= {each["kind"] for each in objects}
+    assert "--owner-labels=team" in one(objects, "Deployment")["spec"]["template"]["spec"]["containers"][0]["args"]
