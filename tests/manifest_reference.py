@@ -12,12 +12,12 @@ from pydantic import BaseModel
 
 from muster.api.gang import MAX_MEMBERS
 from muster.api.manifest.aichor import NEAREST, AIchorManifest
+from muster.api.manifest.depends_on import DependsOn
 from muster.api.manifest.edits import EDITS
 from muster.api.manifest.experiment import ExperimentSpec
 from muster.api.manifest.load import ManifestMetadata
 from muster.api.manifest.naming import MAX_POD_NAME
 from muster.api.manifest.operators import joined, operators
-from muster.api.manifest.policies.gates import DependsOn
 from muster.api.manifest.resources import Resources
 from muster.api.manifest.yaml import reader as text
 from muster.api.names import API_VERSION, KIND

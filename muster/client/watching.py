@@ -176,7 +176,7 @@ def _judged(seen: Snapshot, events: Sequence[EventSummary]) -> Snapshot | None:
 async def _made(
     resources: ResourceClient, namespace: str | None, kind: WatchedKind, unknown: MutableMapping[str, str]
 ) -> dict[str, Json]:
-    """What controllers have made of the objects of that kind, by their uids; empty where it cannot be read."""
+    """Return the objects made by controllers for those of that kind, by their uids; empty if none can be read."""
     if kind.made is None:
         return {}
     try:
@@ -224,7 +224,7 @@ async def _remark(resources: ResourceClient, obj: Json, seen: WatchedSnapshot) -
 async def _admission(
     resources: ResourceClient, namespace: str, obj: Json, unknown: MutableMapping[str, str]
 ) -> Workload | None:
-    """The Workload that Kueue has made for an object with a queue label; None where it cannot be read."""
+    """Return the Workload that Kueue has made for an object with a queue label; None where it cannot be read."""
     meta = mapping(obj.get("metadata"))
     if not local_queue_of(meta.get("labels")):
         return None

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from muster.api.manifest.depends_on import DependsOn
 from muster.api.manifest.experiment import parse_experiment
 from muster.api.manifest.operators import injected_env
-from muster.api.manifest.policies.gates import DependsOn
 from muster.api.names import ENV_PREFIX
 from muster.kinds.experiments import planning
 from muster.kinds.experiments.planning import REGISTRY, plan_of

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 if TYPE_CHECKING:
-    from muster.api.manifest.policies.gates import DependsOn
+    from muster.api.manifest.depends_on import DependsOn
     from muster.api.manifest.resources import Resources
 
 MAX_GROUPS: Final = 32

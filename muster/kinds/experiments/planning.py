@@ -5,9 +5,9 @@ from dataclasses import replace
 from typing import Any
 
 from muster.api.declared import declared
+from muster.api.manifest.depends_on import DependsOn
 from muster.api.manifest.edits import shape_of
 from muster.api.manifest.experiment import Experiment, ExperimentSpec
-from muster.api.manifest.policies.gates import DependsOn
 from muster.api.manifest.policies.restart_policy import AvoidNodes
 from muster.api.names import (
     ANNOTATION_CANCELLED,

@@ -4,9 +4,8 @@ from collections.abc import Mapping
 
 from muster.state.facts import admission, older_pods, presence
 from muster.state.facts.context import Context
-from muster.state.policies import barrier, startup
+from muster.state.policies import barrier, lost_coordinator, startup
 from muster.state.policies.ending import retention
-from muster.state.policies.failures import coordinator
 from muster.state.policies.queueing import quota
 from muster.state.vocabulary.actions import Action, ConfirmLoss
 from muster.state.vocabulary.pod import Pod
@@ -29,7 +28,7 @@ def act(context: Context) -> tuple[Action, ...]:
         return (*swept, *quota.ask(context), *quota.confirm(context))
     if at_rest or not older_pods.clear(context):
         return (*swept, *quota.report(context))
-    leader = coordinator.lost(context)
+    leader = lost_coordinator.lost(context)
     if context.plan.piecewise:
         started = startup.launch(context) if leader is None and admission.admits(context) else ()
         return (*swept, *_confirm_losses(context, leader), *started, *quota.report(context))

@@ -5,28 +5,17 @@ an experiment that waits forever looks like one that is slow.
 """
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Annotated, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
+from muster.api.manifest.depends_on import MAX_GATES
 from muster.api.manifest.operators import operators
 from muster.api.manifest.problems import Refused, nearest
 from muster.api.values.fields import GroupName, Shape, listed
 
 if TYPE_CHECKING:
     from muster.api.manifest.groups import Group
-
-MAX_GATES: Final = 32
-
-
-class DependsOn(Shape):
-    """Another type that must have come so far before pods of this one are created."""
-
-    group: GroupName = Field(description="The awaited type.")
-    status: Literal["Created", "Ready", "Complete", "Serving"] = Field(
-        description="Created: all its pods exist. Ready: all are ready, or have succeeded. Complete (jobset only): all "
-        "have succeeded. Serving: its rank 0 answers as the coordinator."
-    )
 
 
 class SuccessPolicy(Shape):

@@ -5,8 +5,8 @@ from typing import Annotated
 
 from pydantic import Field
 
+from muster.api.manifest.depends_on import MAX_GATES, DependsOn
 from muster.api.manifest.groups import Group, one_job
-from muster.api.manifest.policies.gates import MAX_GATES, DependsOn
 from muster.api.manifest.resources import Resources
 from muster.api.manifest.template.field import Template
 from muster.api.values.fields import Count, Shape, listed

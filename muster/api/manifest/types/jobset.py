@@ -5,8 +5,8 @@ from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field, RootModel
 
+from muster.api.manifest.depends_on import MAX_GATES, DependsOn
 from muster.api.manifest.groups import MAX_GROUPS, Group
-from muster.api.manifest.policies.gates import MAX_GATES, DependsOn
 from muster.api.manifest.resources import Resources
 from muster.api.manifest.template.field import Template
 from muster.api.values.fields import Count, GroupName, Shape, listed

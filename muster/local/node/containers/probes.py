@@ -7,14 +7,31 @@ readiness probe only sets its readiness.
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Protocol, Self
 
 import aiohttp
 
 from muster.local.node.objects import Object
 
-if TYPE_CHECKING:
-    from muster.local.node.containers.runner import ContainerRunner
+
+class Runner(Protocol):
+    """The runner of a container, as its probes use it."""
+
+    async def execute(self, command: list[str], timeout: float) -> int:
+        """Run a command in the container and return its exit code. Raises TimeoutError."""
+        ...
+
+    def on_ready(self, ready: bool) -> None:
+        """Take a new result of the readiness probe."""
+        ...
+
+    def on_started(self) -> None:
+        """Take the success of the startup probe."""
+        ...
+
+    def on_failed(self, kind: str) -> None:
+        """End the container, whose startup or liveness probe has reached its failure threshold."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +56,7 @@ class ProbeTiming:
         )
 
 
-async def watch_container(container: Object, address: str, runner: "ContainerRunner") -> None:
+async def watch_container(container: Object, address: str, runner: Runner) -> None:
     """Run the probes until cancelled, or until one has ended the container."""
     startup = container.get("startupProbe")
     if startup and not await _until_settled(startup, _make_probe(startup, container, address, runner)):
@@ -85,7 +102,7 @@ async def _repeat(probe: Object, run_probe: Callable[[], Awaitable[bool]], repor
         await asyncio.sleep(timing.period)
 
 
-async def _liveness(probe: Object, run_probe: Callable[[], Awaitable[bool]], runner: "ContainerRunner") -> None:
+async def _liveness(probe: Object, run_probe: Callable[[], Awaitable[bool]], runner: Runner) -> None:
     dead = asyncio.Event()
 
     def report(alive: bool) -> None:
@@ -101,9 +118,7 @@ async def _liveness(probe: Object, run_probe: Callable[[], Awaitable[bool]], run
     runner.on_failed("Liveness")
 
 
-def _make_probe(
-    probe: Object, container: Object, address: str, runner: "ContainerRunner"
-) -> Callable[[], Awaitable[bool]]:
+def _make_probe(probe: Object, container: Object, address: str, runner: Runner) -> Callable[[], Awaitable[bool]]:
     timeout = ProbeTiming.of(probe).timeout
 
     async def run_probe() -> bool:
