@@ -1,7 +1,7 @@
 """The time of an obstacle: it is called Stuck once it has lasted its patience, and no longer when it is gone.
 
 ``track`` keeps the reason and the beginning of an obstacle (``policies.obstacles``) in the record, so that its time
-runs on when another daemon takes over.
+continues when another daemon takes over.
 
 An obstacle is an alert and no verdict: the clocks decide. While a gate is on a pod no clock runs: the times from which
 clocks count are moved by the time in the queue when the gates are gone.

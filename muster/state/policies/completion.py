@@ -4,11 +4,11 @@ A finished pod is collected by others: its node is scaled down, the pod garbage 
 manager ``--terminated-pod-gc-threshold``, 12,500 finished pods), or ``kubectl delete`` does. So the record lists the
 done ranks of its epoch (``Record.completed``), and the view still counts a done rank without a pod.
 
-The record is not written for each rank that ends. Every write of the status takes the ranks along. Where nothing else
-is written, they are written ``SAVE_PAUSE`` after the first of them ended, and those that end later ``LATER_PAUSE``
-after the first of these: a gang of 512 that ends over ten minutes costs one write. They are written at once when the
-pod that shows it is gone or being deleted, because after a restart of the daemon only the record would know. That
-write comes before every action of the step. No finalizer holds the pods meanwhile (ADR 34).
+The record is not written for each rank that ends. Every write of the status takes the ranks along. If nothing else is
+written, they are written ``SAVE_PAUSE`` after the first of them ended, and those that end later ``LATER_PAUSE`` after
+the first of these: a gang of 512 that ends over ten minutes costs one write. They are written at once when the pod that
+shows it is gone or being deleted, because after a restart of the daemon only the record would know. That write comes
+before every action of the step. No finalizer holds the pods meanwhile (ADR 34).
 """
 
 from muster.api.values.rank_ranges import to_ranges

@@ -25,7 +25,7 @@ LOOKED_AT: Final = 64
 """Members that are looked at, those whose pods have changed last."""
 COMPLETED: Final = "Completed"
 NOT_REPORTED: Final = "EndNotReported"
-"""Reason where the status of the pod has no end of a container that was started again."""
+"""Reason if the status of the pod has no end of a container that was started again."""
 NONE: Final = ContainerRestarts()
 
 

@@ -1,4 +1,4 @@
-"""Opt-in deadlines: a clock of a watched run that has run out ends it, where its own annotation asks for that.
+"""Opt-in deadlines: a clock of a watched run that has run out ends it, if its own annotation asks for that.
 
 This is the only thing that Muster ever does to a watched run. It uses the object's own way: its field ``suspend``, or
 its deletion. The run has ended when its object reports that, and not when it was asked to.

@@ -46,7 +46,7 @@ def late_at(context: Context, coordinator: Coordinator, probe: ProbeResult, quie
 
 
 def late_by_count_at(context: Context, coordinator: Coordinator, probe: ProbeResult, quiet_at: float) -> float:
-    """Return that second where the coordinator counts its members and does not name them."""
+    """Return that second if the coordinator counts its members and does not name them."""
     tally = context.tally
     if tally.idle and probe.arrived >= tally.started:
         return quiet_at + STARTING

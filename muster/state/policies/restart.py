@@ -2,15 +2,15 @@
 
 1. **The cause** (``first_cause``). The first failing container is the cause, and the burst that follows it is one
    restart, because a failure counts only in its own epoch. What was done to a member (preemption, eviction, node loss,
-   a deleted pod) is a disruption. Where both are seen, the disruption came first: the processes of a drained node crash
-   because of it. Survivors (``culprit``) are a consequence: they come after every other failure. Where only they are
-   seen while a pod is deleted or missing, the missing pod is the cause: a daemon that was away while a member was
-   preempted finds its pod gone, and with it the condition that it was a disruption. Else the cause is what the gang was
-   known to wait for (``known``), or the rank that they or the coordinator name, if they name one within seconds.
+   a deleted pod) is a disruption. If both are seen, the disruption came first: the processes of a drained node crash
+   because of it. Survivors (``culprit``) are a consequence: they come after every other failure. If only they are seen
+   while a pod is deleted or missing, the missing pod is the cause: a daemon that was away while a member was preempted
+   finds its pod gone, and with it the condition that it was a disruption. Else the cause is what the gang was known to
+   wait for (``known``), or the rank that they or the coordinator name, if they name one within seconds.
 2. **Is it sure** (``unsure``). A failure is monotone: a late cache cannot invent one. But it can hide what came before
    it, above all the disruption, so a failure is charged only on what the live API reports since. That a pod is *gone*
    is not monotone; it counts only after the live API has confirmed it (``engine.lost``).
-3. **Which rule** (``rule_for``): the first that matches the cause. Where that concerns a member or a job, each of the
+3. **Which rule** (``rule_for``): the first that matches the cause. If that concerns a member or a job, each of the
    other failures is judged in the same decision, and one that concerns the gang goes first.
 4. **What it costs** (``spend``). A counted restart, of the gang or of a part of it, uses one unit of
    ``restartPolicy.backoffLimit``; with ``renewOnProgress`` only the restarts since the gang made progress count
@@ -151,7 +151,7 @@ def _others(context: Context, first: Cause) -> Iterator[Cause]:
 def unsure(context: Context, cause: Cause) -> bool:
     """Return True if the failure would be charged, and the pods were not read past the cache since it was first seen.
 
-    A late cache may hide what refutes a known cause: so it is read, too, where the platform is charged.
+    A late cache may hide what refutes a known cause: so it is read, too, if the platform is charged.
     """
     if cause.disruption and not cause.evidence:
         return False
@@ -165,7 +165,7 @@ def unsure(context: Context, cause: Cause) -> bool:
 
 
 def rule_for(context: Context, cause: Cause, jobs: Mapping[int, JobRestarts], *, of_job: bool = False) -> FailureRule:
-    """Return the rule for that failure, with the last words of the member where nothing else explains it.
+    """Return the rule for that failure, with the last words of the member if nothing else explains it.
 
     ``jobs`` has what each job has used up of a rule.
     """

@@ -4,8 +4,8 @@ A member is created when every gate of its group is open (``state.facts.gates``)
 waits for a gate on the coordinator. ``CoordinatorFirst`` is such a gate: no rank then uses up its registration timeout
 on a closed port.
 
-Where members run again one by one (``failures.repair``), a member that is missing after the launch is created in
-its current attempt: when no older pod of its rank may run, its back-off is over, and the live API has confirmed that.
+If members run again one by one (``failures.repair``), a member that is missing after the launch is created in its
+current attempt: when no older pod of its rank may run, its back-off is over, and the live API has confirmed that.
 
 Before the first create of an epoch the live API is asked once (``ConfirmLaunch``). Pods are created in waves, so that
 Muster acts on a failure in the middle of a very large gang before the rest of it exists. (A cancellation, a suspension

@@ -30,7 +30,7 @@ from muster.state.vocabulary.record import ConditionType, Phase
 CUT_OFF: Final = (
     "; a closed port would refuse: look for a NetworkPolicy, at network and node, then at a process that hangs"
 )
-"""The addition where no answer comes in time (``CoordinatorState.TIMEOUT``). None of these is known to be the case."""
+"""The addition if no answer comes in time (``CoordinatorState.TIMEOUT``). None of these is known to be the case."""
 _PORT: Final = {
     CoordinatorState.REFUSED: "its port refuses connections",
     CoordinatorState.TIMEOUT: "its port does not answer in time",
@@ -39,7 +39,7 @@ _PORT: Final = {
     CoordinatorState.OTHER_PROTOCOL: "its port speaks another protocol",
     CoordinatorState.UNHEALTHY: "it reports that it does not serve",
 }
-"""The state of its port, where the probe has nothing more exact."""
+"""The state of its port, if the probe has nothing more exact."""
 
 
 class Gathering(NamedTuple):

@@ -9,8 +9,8 @@ persisted as they change. What is known only later is taken back from the produc
 - *program_startup*, *checkpoint_save*, *checkpoint_restore*, *other*: by the program's own clock, which its reports
   carry. So they cost no write when they begin or end, and no daemon has to run. Those that are first read while the
   gang is Stuck count as far as the hang, whose length the program knows, leaves time for them.
-- *recovery*: a failure began when its container ended, where that was seen more than a second later.
-- *other*: a success was over when its last pod ended, where that was seen more than five seconds later.
+- *recovery*: a failure began when its container ended, if that was seen more than a second later.
+- *other*: a success was over when its last pod ended, if that was seen more than five seconds later.
 
 All but these two are claims of the program, and none takes more than the productive time of its epoch.
 """

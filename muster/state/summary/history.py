@@ -219,7 +219,7 @@ def of_edits(record: Record, remark: str = "") -> str:
 
 
 def of_volume(record: Record) -> str:
-    """Return the sentence on a volume that was lost; empty where none was."""
+    """Return the sentence on a volume that was lost; empty if none was."""
     if record.volume_lost_at is None:
         return ""
     return "the shared volume was deleted, not by Muster, and is created again: its data is lost"

@@ -1,7 +1,7 @@
 """The records of experiments that cannot be planned.
 
 One whose spec cannot be planned is Failed at once, with the reason InvalidSpec. One that has begun, and whose spec was
-edited while no daemon ran, is Stuck with that reason: its pods run on. One whose status cannot be read is left as it
+edited while no daemon ran, is Stuck with that reason: its pods still run. One whose status cannot be read is left as it
 is, so it has no record; people are shown that it is stuck.
 """
 

@@ -1,6 +1,6 @@
 """Resumption: the cost of a restart, once the first step of the new epoch is known.
 
-``resumed at step 40: 16 steps (8 s) lost, 22 s to recover``, or ``at least 16 steps`` where the last step was read some
+``resumed at step 40: 16 steps (8 s) lost, 22 s to recover``, or ``at least 16 steps`` if the last step was read some
 time before the end. The lost time is that of the account (``state.summary.goodput``); the way back lasts from the end
 of the last epoch that took steps to the first step of this one.
 """

@@ -10,7 +10,7 @@ The rule. A status holds five kinds of things, and each has its own time:
 - *counts* (ready, roll) that no sentence shows: with the next write.
 
 The budget (``state.view.write_budget``) is six writes in a row and one more every 12 s. So a sentence that is no longer
-true is shown for 4 s at most while there is budget, and for 12 s at most where it has changed faster than five times a
+true is shown for 4 s at most while there is budget, and for 12 s at most if it has changed faster than five times a
 minute for a while; an experiment makes at most 11 such writes in its worst minute and five in each one after that, and
 each writes the Events of its turns only. Two rules keep the budget for what is new: what flaps is damped where it is
 judged (a coordinator is lost after 4 s of silence, and comes back for good only after a time that doubles), and the
@@ -280,7 +280,7 @@ def shown_rate(rate: float) -> str:
 
 
 def of_arrivals(arrivals: Arrivals) -> str:
-    """Return who comes last to which collectives, by how much, for pages; empty where none does."""
+    """Return who comes last to which collectives, by how much, for pages; empty if none does."""
     last = arrivals.last
     if not last:
         return ""

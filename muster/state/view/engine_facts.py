@@ -92,7 +92,7 @@ class EngineFacts:
     altered: set[str] = field(default_factory=set)
     """Those vanished pods that may run: a label or their ownerReference was changed."""
     ended_vanished: set[str] = field(default_factory=set)
-    """Pods (by uid) of the epoch ``lost`` that were altered, where the live API reports only that they ended."""
+    """Pods (by uid) of the epoch ``lost`` that were altered, and known by the live API only as ended."""
     searched: bool = False
     """True if the namespace was searched for pods that vanished before this process saw the experiment."""
     claims: int = -1

@@ -5,20 +5,19 @@ A program that calls ``muster.report`` has, per rank, a step and the number of i
 - The *step* of the gang is the highest one that at least half of the reporting ranks have reached.
 - *Steps per second* is the median of the ranks' own rates over their last 30 to 60 s, each by its own clock. While no
   report comes for longer than the longest interval so far, the time since then counts, too, so the rate goes down.
-- A rank is a *straggler* if it was behind the step of the gang by more than ``LAG_STEPS`` steps, and by more than
-  two values of one rank are apart twice (20 s of work; 40 s in the largest gangs), in each of the last
-  ``LAG_LOOKS`` looks. Ranks that wait for each other in every step are never far apart: there, it names a rank only
-  where the others run on without it.
+- A rank is a *straggler* if it was behind the step of the gang by more than ``LAG_STEPS`` steps, and by more than two
+  values of one rank are apart twice (20 s of work; 40 s in the largest gangs), in each of the last ``LAG_LOOKS`` looks.
+  Ranks that wait for each other in every step are never far apart: there, it names a rank only if the others continue
+  without it.
 - The *slowest* rank is the one furthest behind, if it is as far behind as that, too; once nothing moves, one step is
   enough.
 - The gang *hangs* if no rank has reported anything for ``HANG_SECONDS``, or for ``HANG_INTERVALS`` times the longest
-  time between two reports of a rank in this epoch, whichever is longer. Where the store shows one rank a step behind,
-  the others wait for it, and ``BEHIND_SECONDS`` are enough: a pause of all ranks leaves none behind. The longest time
-  is by the clock of the program and so outlives the daemon. Checkpoints and evaluations are such intervals: a pause
-  that takes as long as one before it, or less than a minute, is no hang. The first pause that is longer can be
-  announced (``muster.pause``): it is awaited for its announced time, and is no interval. Or it is bridged with further
-  reports of the same step. Silence of the coordinator does not count: a hang is what was read, and not what could not
-  be.
+  time between two reports of a rank in this epoch, whichever is longer. If the store shows one rank a step behind, the
+  others wait for it, and ``BEHIND_SECONDS`` are enough: a pause of all ranks leaves none behind. The longest time is by
+  the clock of the program and so outlives the daemon. Checkpoints and evaluations are such intervals: a pause that
+  takes as long as one before it, or less than a minute, is no hang. The first pause that is longer can be announced
+  (``muster.pause``): it is awaited for its announced time, and is no interval. Or it is bridged with further reports of
+  the same step. Silence of the coordinator does not count: a hang is what was read, and not what could not be.
 
 Programs that do not report are not judged, nor is a gang before a rank has reported twice: the first step compiles.
 

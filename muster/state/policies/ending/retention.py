@@ -4,7 +4,7 @@ The time is persisted with the end itself (``Record.delete_at``), so every daemo
 of the wall clock moves it with the clocks (``state.vocabulary.wall_time``). An edit of the ttl computes it again from
 the end.
 
-Where the spec has no ttl, the setting ``retention`` of musterd holds. The seconds that it had are persisted, too
+If the spec has no ttl, the setting ``retention`` of musterd holds. The seconds that it had are persisted, too
 (``Record.retention``): they show by which of both the object is deleted, and a setting that was changed is seen. An
 experiment that had ended before the setting reached it is given notice (``NOTICE``), so that nothing is deleted right
 behind a typing error.
@@ -35,7 +35,7 @@ def schedule(context: Context) -> Record:
 
 
 def _scheduled(context: Context) -> tuple[float | None, int | None]:
-    """Return the time set at the end, and computed again if the spec was edited or the installation changed."""
+    """Return the time and the retention: set at the end, and again if the spec or the installation was changed."""
     record, ttl, retention = context.record, context.plan.lifecycle.ttl, context.plan.lifecycle.retention
     if record.finished_at is None or not record.finished:
         return None, None

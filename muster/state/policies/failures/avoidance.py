@@ -2,7 +2,7 @@
 
 Counted are the restarts, of the gang or of a part of it, and the end, whose first failure was on the node: failures of
 the program, which a broken accelerator looks like, and what nodes do to pods. Preemption, eviction through the API and
-deletion are no fault of a node. The record names the nodes. Where the spec asks for it, pods that are created later are
+deletion are no fault of a node. The record names the nodes. If the spec asks for it, pods that are created later are
 kept off those that were failed on again and again, by node anti-affinity (``muster.reconcilers.render.placement``).
 Pods that run are left alone.
 """

@@ -1,4 +1,4 @@
-"""Culprit: the member that the others were lost to, where only survivors are seen to fail.
+"""Culprit: the member that the others were lost to, if only survivors are seen to fail.
 
 A collective program cannot continue without a member, so its other members end as well, and within the second in which
 Kubernetes reports times. The plan states how survivors end: by exit code (``survivor_exits``; JAX's abort) and by their
@@ -10,7 +10,7 @@ words name the rank (``culprits``): the one that was alone at JAX's shutdown bar
 those of the others, or the one whose heartbeats stopped. What the gang was known to wait for goes before that
 (``known``).
 
-Where neither is known yet a step waits for it: the report of the culprit's own end, which another kubelet sends, or the
+If neither is known yet, a step waits for it: the report of the culprit's own end, which another kubelet sends, or the
 coordinator's error. It waits ``WAIT`` seconds from when the daemon first saw a member fail, so clocks of nodes do not
 matter.
 """

@@ -5,9 +5,9 @@ gang gets anywhere (a node that kills its pods, a controller that deletes them) 
 So the gang waits from the second disruption in a row, as long as for counted restarts, is called stuck from the third,
 and fails after ``maxDisruptions`` of them if the spec asks for that.
 
-Progress ends the row: the gang was assembled and then ran for ``PROGRESS`` seconds. Where the coordinator was never
-heard in this epoch (it cannot be reached, or the program has none), it is unknown whether the gang is assembled. Then
-it is progress that all programs run ``UNSEEN_PROGRESS`` seconds after the first one began.
+Progress ends the row: the gang was assembled and then ran for ``PROGRESS`` seconds. If the coordinator was never heard
+in this epoch (it cannot be reached, or the program has none), it is unknown whether the gang is assembled. Then it is
+progress that all programs run ``UNSEEN_PROGRESS`` seconds after the first one began.
 """
 
 from muster.state.facts.context import Context
@@ -18,7 +18,7 @@ PROGRESS = 300.0
 """Seconds of an assembled gang that count as progress: as long as the longest default back-off, so that a gang in a
 loop spends less time at work than it may have to wait."""
 UNSEEN_PROGRESS = 2 * PROGRESS
-"""Seconds where no roll can be seen: longer, because the last program may have begun long after the first."""
+"""Seconds if no roll can be seen: longer, because the last program may have begun long after the first."""
 LOOP = 3
 """Disruptions in a row from which the gang is called stuck."""
 REASON = "DisruptionLoop"

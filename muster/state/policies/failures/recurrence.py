@@ -1,24 +1,24 @@
 """Recurrence: one more restart does not help a gang that fails in the same way and gets no further.
 
-A failure is known again by its *fingerprint*: exit code and signal (of the process that a launcher had started, where
-the launcher reports them), reason, the last line of the exception, or a last line that is a reason (``_FAULT``),
-without numbers and addresses, the file, line and function that raised it, the container, and the group. Not by rank,
-pod or node: one failure may strike any of them. Some failures cannot be known again, and end the row: an exit code 1, a
+A failure is known again by its *fingerprint*: exit code and signal (of the process that a launcher had started, if the
+launcher reports them), reason, the last line of the exception, or a last line that is a reason (``_FAULT``), without
+numbers and addresses, the file, line and function that raised it, the container, and the group. Not by rank, pod or
+node: one failure may strike any of them. Some failures cannot be known again, and end the row: an exit code 1, a
 SIGKILL or a SIGTERM without last words, and members that were only lost to the others. What the platform does, and
 restarts that people ask for, neither count nor end the row.
 
 The gang *advanced* between two failures if its best step rose by more than it makes while a rank writes two values (20
-s of work): a step is read some seconds late, and checkpoints are further apart. Where no steps are known, or where they
-were read more than ``STALE`` seconds before the end, 5 minutes of work are an advance (``disruptions``). The first
-steps that are read are one, too: the epochs before may have come as far or not. What may be an advance counts as one: a
-false verdict is worse than none.
+s of work): a step is read some seconds late, and checkpoints are further apart. If no steps are known, or if they were
+read more than ``STALE`` seconds before the end, 5 minutes of work are an advance (``disruptions``). The first steps
+that are read are one, too: the epochs before may have come as far or not. What may be an advance counts as one: a false
+verdict is worse than none.
 
 From ``sameFailureLimit`` of them on, the gang is ``Stuck`` with ``SameFailureAgain``, until it advances. That is
 reported and changes nothing, unless the spec lets it end the experiment. The record holds the row, so daemons that take
 over continue it.
 
-The opposite is for gangs that move: where the spec has ``renewOnProgress``, restarts count no more against the budget
-once the gang has worked for 5 minutes and, where it reports steps, has reached a new highest one.
+The opposite is for gangs that move: if the spec has ``renewOnProgress``, restarts count no more against the budget once
+the gang has worked for 5 minutes and, if it reports steps, has reached a new highest one.
 """
 
 import re
@@ -143,7 +143,7 @@ def recurs(context: Context) -> bool:
 
 
 def _counted(context: Context, cause: Cause, row: SameFailure | None) -> SameFailure | None:
-    """Return the row after one more failure; None if too little is known of it to know it again."""
+    """Return the row after one more failure; None if too little is known to know it again."""
     limit = context.plan.restarts.same_failure_limit
     mark = _mark(context, cause)
     if mark is None:
@@ -165,7 +165,7 @@ def _counted(context: Context, cause: Cause, row: SameFailure | None) -> SameFai
 
 
 def _mark(context: Context, cause: Cause) -> _Mark | None:
-    """Return the mark of that failure; None if too little is known of it."""
+    """Return the mark of that failure; None if too little is known."""
     pod = context.tally.failed.get(cause.uid)
     if not cause.exit_code or cause.evidence or cause.reason == RANK_FAILED:
         return None

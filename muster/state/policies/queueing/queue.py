@@ -7,8 +7,7 @@ Workload's conditions whether its pods may run (``state.vocabulary.workload``):
 - admitted: the gang is launched. A gang restart inside an admitted Workload keeps quota and place;
 - evicted (preempted, deactivated, PodsReady timeout, queue stopped): the epoch is over. That is a disruption: it is
   charged neither to the restart budget nor to ``maxDisruptions``, because the queue itself paces what follows;
-- the Workload is gone, inactive or no longer admitted while pods live: the quota is lost already, with the same
-  verdict.
+- the Workload is gone, inactive or no longer admitted while pods live: the quota is lost, with the same verdict.
 
 A problem that a person must fix is Stuck: a request that no quota of the queue can ever hold, a queue that does not
 exist, a Workload that was deactivated, a Workload that Kueue does not take up, an API of Kueue that does not exist.

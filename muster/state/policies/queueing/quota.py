@@ -14,8 +14,8 @@ Kueue acts for its own integrations by the same conditions (kueue: pkg/workload,
 Workload of another controller it waits, forever if need be, until that controller has released the quota.
 
 A pod that still runs uses the quota. So nothing gives it back before the last pod has ended, and the finalizer holds it
-where the Workload is deleted by others. A pod that vanished from the watch without a last state may run: it is asked
-for by name first (``ConfirmEnd``).
+if the Workload is deleted by others. A pod that vanished from the watch without a last state may run: it is asked for
+by name first (``ConfirmEnd``).
 """
 
 from collections.abc import Iterator

@@ -3,8 +3,7 @@
 It has ended when its object reports that, at the time that the object has: a daemon that starts finds runs that ended
 long before. A run whose object is being deleted has ended when no pod of it still runs, if the object is held then.
 
-The pods of some kinds still run after the end (a RayJob's cluster, by default). They hold their nodes, so that is
-reported.
+The pods of some kinds still run after the end (by default a RayJob's cluster). That is reported: they hold nodes.
 """
 
 from collections.abc import Iterator
@@ -22,7 +21,7 @@ from muster.state.vocabulary.record import Phase
 SETTLED_WITHIN = 10.0
 """Seconds after the end within which a controller deletes the pods that it does not keep."""
 HELD_AFTER = 60.0
-"""Seconds after which a deletion is blocked: the usual grace of pods is 30."""
+"""Seconds after which a deletion counts as blocked: the usual grace of pods is 30."""
 DELETED = "Deleted"
 NAMED = 3
 """Finalizers that a sentence names."""

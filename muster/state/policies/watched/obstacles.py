@@ -1,7 +1,7 @@
 """Obstacles of a watched run that its own controller does not remove: failed members, and pods not made.
 
 Muster can neither restart nor create anything there. So both are reported at once, and called Stuck when the controller
-has had the time in which it would have acted.
+has had the time to act.
 """
 
 from typing import Final

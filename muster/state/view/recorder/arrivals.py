@@ -6,8 +6,8 @@ the one that is seen in it less often has come later. Each process looks by its 
 that of another node. Words:
 
 - A *window* is ``WINDOW`` seconds of looks of this daemon, longer in large gangs, and until every member of the group
-  has entered ``FEWEST`` more collectives. It counts only where every member of the group has looked ``SAMPLES`` times
-  or more, and all have entered about as many collectives: who is last is not known where one of them is not.
+  has entered ``FEWEST`` more collectives. It counts only if every member of the group has looked ``SAMPLES`` times or
+  more, and all have entered about as many collectives: who is last is not known if one of them is not.
 - A process comes *late* in a window if it was in the collectives of the group for at least ``SHARE`` of the time less
   than half of the members, half of that at most, and not for more than ``NEAR`` longer than the one that waited least.
   What it costs is then a fifth of the gang's time or more. A process that waits in another group's collective is not

@@ -14,8 +14,8 @@ not counted, and count as a move. Words:
 - A process is *silent* if it has published before, and its value has stayed the same for ``LOOKS`` looks and
   ``SILENT_SECONDS`` while others publish: it is stopped, or its C code keeps the interpreter's lock. In a group that
   has it as a member, and in which others wait, it is named with its last published count, if any.
-- A process that is behind, and is in a call of torch.distributed itself, waits for others: it is named only where no
-  other one is late, and where each member of all groups that any process waits in has published what it has entered.
+- A process that is behind, and is in a call of torch.distributed itself, waits for others: it is named only if no other
+  one is late, and if each member of all groups that any process waits in has published what it has entered.
 
 All of it are claims of programs. A false claim harms its own run, and costs a bounded time: more than ``MOST_STATES``
 different claims are not judged, and each look names about ``MOST_LATE`` processes at most.

@@ -7,13 +7,12 @@ is that of its pod, and by the number of its GPU. Words:
   and another has started more. Processes start collectives ahead of their devices, so one that has started more than
   the late one, and fewer than others, waits as they do.
 - A rank *keeps up* in an operation if it was where the foremost of them is in one of the last ``KEEPS_UP`` looks after
-  which its communicator moved, or if all were at their first collectives then. Of any other the count may not be of
-  the same kind: NCCL counts collectives of captured graphs only where a profiler asks for it, and that may be on one
-  rank.
+  which its communicator moved, or if all were at their first collectives then. Of any other the count may not be of the
+  same kind: NCCL counts collectives of captured graphs only if a profiler asks for it, and that may be on one rank.
 - An answer names ranks only if all is known of all: each communicator has an answer of each of its ranks, none of them
   begins or ends, each rank is found, each that is late keeps up otherwise, and fewer than half of all are late and do
   not wait themselves. Any other answer shows who moves, and never who is late: a rank that seems late may wait for one
-  that does not show, and where most seem late, it is the others that count more.
+  that does not show, and if most seem late, it is the others that count more.
 """
 
 from collections import Counter, defaultdict

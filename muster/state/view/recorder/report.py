@@ -15,7 +15,7 @@ class GroupCount(msgspec.Struct, frozen=True, cache_hash=True, gc=False):
     backend: str
     size: int
     ranks: str
-    """The ranks as ``0-3,8``; a check sum of it, after ``#``, where it is long."""
+    """The ranks as ``0-3,8``; if that is long, its check sum after ``#``."""
     entered: int
     """Collectives entered; -1 if that is not known."""
     operation: str
