@@ -119,7 +119,7 @@ def _gone(context: Context) -> Cause | None:
 
 
 def _lost(context: Context) -> Iterator[Cause]:
-    """Yield each member whose pod is gone for sure, of a gang whose members run again one by one."""
+    """Yield the loss of each member whose pod is gone for sure, of a gang whose members run again one by one."""
     tally, record = context.tally, context.record
     for epoch, rank, attempt in sorted(context.view.engine.lost_attempts):
         member = context.plan.member(rank)

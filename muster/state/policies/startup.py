@@ -76,7 +76,7 @@ def _confirmation(context: Context, attempts: tuple[tuple[int, int], ...] = ()) 
 
 
 def prepare(context: Context) -> list[Action]:
-    """Return the claims of a suspended object that others may use, too, as JobSet makes them."""
+    """Return the creation of claims of a suspended object that others may use, too, as JobSet makes them."""
     shared = any(not each.exclusive for each in context.plan.claims)
     lifecycle = context.plan.lifecycle
     due = shared and lifecycle.suspend and not lifecycle.deleting and _claims_due(context)

@@ -1,4 +1,4 @@
-"""Goodput: the time is counted into buckets whenever the status is written; it asks for no write itself.
+"""Goodput: counts the time into buckets whenever the status is written, and asks for no write itself.
 
 The bucket of a second follows from the record at that second. The phase and the condition Stuck carry it, and both are
 persisted as they change. What is known only later is taken back from the productive time (``muster.api.goodput``):

@@ -72,7 +72,7 @@ def track(context: Context, reason: str, evidence: str) -> Stuck | None:
 
 
 def _keeping(context: Context, *, stuck: bool) -> Stuck | None:
-    """Return the members that block the gang, until they have arrived."""
+    """Return the cause that blocks the gang, until its members have arrived."""
     before = context.record.known
     if not context.record.gathering:
         return None

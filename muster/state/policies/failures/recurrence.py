@@ -50,7 +50,7 @@ MOST_A_SECOND: Final = 1e6
 WORDS: Final = 200
 """Characters of a failure that are shown."""
 _ANY_EXIT: Final = frozenset({1, *KILLED})
-"""Exit codes that show nothing by themselves: of each exception of Python, and of signals that others send."""
+"""Exit codes that prove nothing by themselves: of each exception of Python, and of signals that others send."""
 _PLAIN: Final = frozenset({"", "Error", "ContainerFailed"})
 _VALUES: Final = re.compile(r"0x[0-9a-fA-F]+|\b(?=[a-f]*\d)[0-9a-f]{8,}\b|\d+(\.\d+)*")
 
@@ -212,7 +212,7 @@ def _came_further(context: Context, cause: Cause, work: int) -> bool:
 
 
 def _advanced(context: Context) -> bool | None:
-    """Return True if the epoch has come further than those before; None if no steps show that."""
+    """Return True if the epoch has come further than those before; None if the steps of either are unknown."""
     best, reached = context.record.best_step, _reached(context)
     if best is None or reached is None:
         return None

@@ -54,7 +54,7 @@ Row = tuple[str, bool, str, str]
 
 
 def ask(context: Context) -> Iterator[QueueAction]:
-    """While queued: yield what brings the Workload to its admission."""
+    """Yield the actions that bring a queued Workload to its admission."""
     workload = workload_of(context.plan, context.view)
     if not _working(context):
         yield from _outlived(context)
@@ -70,7 +70,7 @@ def ask(context: Context) -> Iterator[QueueAction]:
 
 
 def report(context: Context) -> Iterator[QueueAction]:
-    """While at work: report whether all members are ready.
+    """Report to Kueue, while the gang is at work, whether all members are ready.
 
     It is reported once per epoch. A member that is not ready for a moment is no recovery that Kueue should time.
     """
@@ -90,13 +90,13 @@ def report(context: Context) -> Iterator[QueueAction]:
 
 
 def close(context: Context) -> Iterator[QueueAction]:
-    """Finished or suspended: give the quota back once no pod runs."""
+    """Give the quota of a finished or suspended experiment back once no pod runs."""
     if not _working(context):
         yield from _outlived(context)
 
 
 def leave(context: Context) -> Iterator[QueueAction]:
-    """Being deleted: give the quota back once no pod runs. If the pods are to stay, Kueue is left to itself."""
+    """Give the quota of a deleted experiment back once no pod runs. If pods are to stay, Kueue is left to itself."""
     if context.plan.lifecycle.orphans or not _working(context):
         yield from _outlived(context)
 
