@@ -13,7 +13,7 @@ from muster.state.vocabulary.record import Phase
 
 
 def act(context: Context) -> tuple[Action, ...]:
-    """The actions of this step, in order, for a run of our own."""
+    """Return the actions of this step, in order, for a run of our own."""
     record = context.record
     at_rest = not record.gathering
     if at_rest and record.finished:
@@ -44,21 +44,21 @@ def act(context: Context) -> tuple[Action, ...]:
 
 
 def _missing(context: Context, leader: int | None, vanished: Mapping[int, Pod]) -> tuple[int, ...] | None:
-    """The ranks whose pods seem to be lost; empty: any of a complete gang; None: nothing seems to be lost.
+    """Return the ranks whose pods seem lost; empty: any of a complete gang; None: no pod seems lost.
 
     Before the gang is complete, those are pods that vanished and that of a coordinator that has served.
     """
     gone = sorted(context.tally.gone.keys() | vanished.keys()) if context.plan.sequential else ()
     if context.launched and (gone or context.tally.pods < context.plan.together):
-        return tuple(gone)  # of members that run all at once no rank is made again: any of them
+        return tuple(gone)  # the members run all at once, and no rank is made again: any of them
     ranks = vanished.keys() if leader is None else {leader, *vanished}
     return tuple(sorted(ranks)) or None
 
 
 def _confirm_losses(context: Context, leader: int | None) -> tuple[Action, ...]:
-    """Ask for the pods that are missing of a gang whose members run again one by one.
+    """Confirm the pods that are missing from a gang whose members run again one by one.
 
-    Those are pods that were seen to go, and pods that this process has never seen though they were there
+    Those are pods that were seen to go, and pods that existed though this process has never seen them
     (``facts.presence``), such as that of a coordinator that has served (``leader``). Others are created: a pod of
     their name does not exist.
     """
@@ -72,5 +72,5 @@ def _confirm_losses(context: Context, leader: int | None) -> tuple[Action, ...]:
 
 
 def _vanished(context: Context) -> tuple[Pod, ...]:
-    """The pods of the epoch that are not seen any more and may run."""
+    """Return the pods of the epoch that are no longer seen and may run."""
     return tuple(pod for pod in context.view.engine.vanished.values() if pod.epoch == context.record.epoch)

@@ -1,4 +1,4 @@
-"""The verdict over a run of our own: the policies in their order, and the record that follows from what they say."""
+"""The verdict over a run of our own: the policies in their order, and the record that follows from their verdict."""
 
 from collections.abc import Sequence
 
@@ -40,12 +40,12 @@ def judge(context: Context, passed: Sequence[ClockRule]) -> Verdict | None:
 
 
 def _broken(context: Context) -> Verdict | None:
-    """What follows a failure of the epoch that runs."""
+    """Return the verdict on a failure of the epoch that runs."""
     return restart.judge(context) if context.record.gathering else None
 
 
 def apply(context: Context, verdict: Succeed | Fail | Restart | Repair | Requeue | Suspend | Resume) -> Record:
-    """The record after a verdict."""
+    """Return the record after a verdict."""
     record, now = context.record, context.now
     match verdict:
         case Succeed(message, reason):
@@ -64,7 +64,7 @@ def apply(context: Context, verdict: Succeed | Fail | Restart | Repair | Requeue
             cause, message = final(end.cause) or record.cause, end.message
             record = avoidance.failed_on(context.plan, record, end.cause) if end.cause is not None else record
             same = record.same_failure
-            if verdict.cause is not None and same is not None and not same.again:  # else SameFailureAgain says it
+            if verdict.cause is not None and same is not None and not same.again:  # else SameFailureAgain reports it
                 message += repeated(replace(record, cause=verdict.cause))
             return enter(record, Phase.FAILED, now, finished_at=now, reason=end.reason, message=message, cause=cause)
         case Repair(repaired):
@@ -78,7 +78,7 @@ def apply(context: Context, verdict: Succeed | Fail | Restart | Repair | Requeue
         case Resume():
             if admission.applies(context):
                 return enter(record, Phase.QUEUED, now, started_at=now)
-            # Until the barrier is clear nothing can start: the clock over nodes waits for it.
+            # Until the barrier is clear no pod can start: the clock over nodes waits for it.
             return enter(
                 record, Phase.PENDING, now, started_at=now, epoch_at=now if older_pods.clear(context) else None
             )

@@ -33,8 +33,8 @@ Invariants
     I4  One epoch ends at most once, so one failure, however many pods it takes down, is one restart.
     I5  Succeeded and Failed are forever. After them pods are only deleted, never created.
     I6  A clock is a persisted time plus a constant of the plan. No clock lives in a timer.
-    I7  Whatever costs a restart of the budget, or the experiment, is decided on what the live API has said since there
-        was a reason for it: a late cache may hide that what a clock waits for has come, or what a failure came of.
+    I7  A restart that costs budget, and the end of the experiment, are decided on what the live API has reported since
+        there was a reason for it: a late cache may hide that what a clock waits for has come, or what led to a failure.
     I8  A phase is followed only by the phases that ``state.vocabulary.transitions`` lists for it.
 
 Policies are asked in one fixed order (``state.decide.judge``), and the first verdict wins: success, cancel and suspend,
@@ -66,7 +66,7 @@ from muster.state.vocabulary.wall_time import moved, not_in_the_future
 
 
 class Decision(msgspec.Struct, frozen=True):
-    """What follows. ``story`` holds the new lines only."""
+    """The decision of one step. ``story`` holds the new lines only."""
 
     record: Record
     write: bool
@@ -75,17 +75,17 @@ class Decision(msgspec.Struct, frozen=True):
     story: tuple[StoryLine, ...] = ()
     probe: ProbeTarget | None = None
     read_first: bool = False
-    """Nothing follows before the view holds the pods as the live API has them now."""
+    """The view must hold the pods as the live API has them now, before anything else follows."""
     paid: bool = False
-    """The write costs one of the experiment's budget (``View.writes``)."""
+    """The write is charged to the experiment's budget (``View.writes``)."""
     held: bool = False
-    """Actions wait until what the API server refused is tried again."""
+    """Actions wait until the one that the API server refused is tried again."""
     moved: float = 0.0
     """Seconds by which the persisted times were moved because the wall clock was set."""
 
     @property
     def deletes_newer_pods(self) -> bool:
-        """Whether pods of a newer epoch or attempt than the record's are deleted.
+        """True if pods of a newer epoch or attempt than the record's are deleted.
 
         Such a record may be stale. Writing it under its resourceVersion first shows that it is not, because a stale one
         conflicts.
@@ -141,7 +141,7 @@ def _decide(
 
 
 def _first(plan: Plan, _: ReadOnlyView, now: float) -> Record:
-    """The record of an experiment that has none yet."""
+    """Return the first record of an experiment."""
     base = Record(
         generation=plan.generation, phase=Phase.PENDING, phase_at=now, restart_request=plan.lifecycle.restart_request
     )
@@ -153,19 +153,19 @@ def _first(plan: Plan, _: ReadOnlyView, now: float) -> Record:
 
 
 def _clear_away(context: Context) -> tuple[Action, ...]:
-    """What is done while the object is being deleted: nothing else is decided about it any more."""
+    """Return the actions while the object is being deleted: nothing else is decided about it."""
     return (*deletion.clear_away(context), *quota.leave(context), *quota.confirm(context))
 
 
 class Course(NamedTuple):
-    """How a run is decided upon, by who makes its pods."""
+    """The way to decide on a run, by who makes its pods."""
 
     first: Callable[[Plan, ReadOnlyView, float], Record]
     """The record of a run that has none."""
     steps: tuple[Step, ...]
     act: Callable[[Context], tuple[Action, ...]]
     clear_away: Callable[[Context], tuple[Action, ...]] | None = None
-    """All that is done while it is being deleted; None: it is observed as before."""
+    """All actions while it is being deleted; None: it is observed as before."""
 
 
 COURSES: Final = {

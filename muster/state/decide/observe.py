@@ -1,6 +1,6 @@
-"""The first half of a decision: what is true of the experiment now, and what has been decided about it.
+"""The first half of a decision: the facts of the experiment now, and the verdict that follows from them.
 
-``observe`` takes the experiment through named steps, each of which knows what those before it have found: they move the
+``observe`` takes the experiment through named steps, and each knows what those before it have found: they move the
 record forward, ask the policies for a verdict, and compute what people see. Runs of our own and runs that another
 controller carries out have each their tuple of steps, in the order that counts. No step asks for a change of the world,
 so this is the whole decision for a watched run, but for the end that it asks for itself.
@@ -50,12 +50,12 @@ _AWAITED: Final = frozenset({Phase.RESTARTING, Phase.QUEUED})
 
 
 class Read(Enum):
-    """How a verdict waits that depends on what a late cache may hide: the live API must be read before it."""
+    """The wait of a verdict on a fact that a late cache may hide: the live API must be read before it."""
 
     FIRST = "first"
-    """Nothing follows before the view holds the pods as the live API has them."""
+    """The view must hold the pods as the live API has them, before anything else follows."""
     REFUSED = "refused"
-    """The API server refuses the read, and that is said: the verdict waits, and all else goes on."""
+    """The API server refuses the read, and that is reported: the verdict waits, and all else continues."""
 
 
 class Observation(Context, frozen=True):
@@ -68,16 +68,16 @@ class Observation(Context, frozen=True):
     status: Record
     assembly: Assembly = NOT_GATHERED
     clocks: Mapping[ClockName, float] = {}
-    """When each running clock runs out, in wall seconds."""
+    """The wall second at which each running clock runs out."""
     read: Read | None = None
-    """None: no verdict waits for that."""
+    """None: no verdict waits for a read."""
     write: bool = False
     paid: bool = False
-    """The write costs one of the experiment's budget."""
+    """The write is charged to the experiment's budget."""
     story: tuple[StoryLine, ...] = ()
     """The new lines."""
     due_at: tuple[float | None, ...] = ()
-    """When a step has something else to say, by the passing of time."""
+    """The wall seconds at which a step reports something else because time has passed."""
     wake_at: float | None = None
     target: ProbeTarget | None = None
     """The coordinator to ask."""
@@ -89,7 +89,7 @@ Step = Callable[[Observation], Observation]
 def observe(context: Context, before: Record | None, steps: tuple[Step, ...]) -> Observation:
     """Observe the experiment; ``before`` is the record as persisted.
 
-    Where the pods must be read first, nothing that a step has found counts.
+    If the pods must be read first, nothing that a step has found counts.
     """
     record, now = context.record, context.now
     begun = Observation(
@@ -104,7 +104,7 @@ def observe(context: Context, before: Record | None, steps: tuple[Step, ...]) ->
 
 
 def follow_object(seen: Observation) -> Observation:
-    """Follow what the object of a watched run says."""
+    """Follow what the object of a watched run reports."""
     followed = following.follow(seen)
     return replace(seen.with_record(followed.record), due_at=(*seen.due_at, followed.wake_at))
 
@@ -115,7 +115,7 @@ def follow_request(seen: Observation) -> Observation:
 
 
 def await_ends(seen: Observation) -> Observation:
-    """Start the terminating clock where pods that must go are there, and stop it where they are gone.
+    """Start the terminating clock while pods that must go exist, and stop it when they are gone.
 
     It comes first, so that the clock does not run out over pods that ended unseen, and again after a verdict.
     """
@@ -128,13 +128,13 @@ def await_ends(seen: Observation) -> Observation:
 
 
 def await_other_ends(seen: Observation) -> Observation:
-    """The same once the record has moved forward."""
+    """Set the terminating clock again once the record has moved forward."""
     after = await_ends(seen)
     return seen if after is seen else gather(after)
 
 
 def gather(seen: Observation) -> Observation:
-    """See how far the gang has come together, where it is wanted at all, and which clocks have run out."""
+    """Assess how far the gang has gathered, if it is wanted at all, and which clocks have run out."""
     clocks = deadline.ends(seen.plan, seen.record)
     passed = deadline.passed(seen, clocks)
     assembly = rendezvous.assess(seen, passed) if seen.record.gathering else rendezvous.at_rest(seen, passed)
@@ -147,7 +147,7 @@ def advance(seen: Observation) -> Observation:
 
 
 def advance_watched(seen: Observation) -> Observation:
-    """Move the record forward. Another controller begins the epochs, so their pods say when."""
+    """Move the record forward. Another controller begins the epochs, so their pods show the time."""
     return _advanced(seen, _progress(seen, following.begins, begins_at=lambda: times.epoch_at(seen)))
 
 
@@ -170,12 +170,12 @@ def schedule_deletion(seen: Observation) -> Observation:
 
 
 def track_edits(seen: Observation) -> Observation:
-    """Keep what its pods are made of, and which edits they do not follow."""
+    """Keep the shape of the pods in the record, and the edits that they do not follow."""
     return seen.with_record(edits.track(seen))
 
 
 def track_volume(seen: Observation) -> Observation:
-    """Keep whether the shared volume is there."""
+    """Keep in the record whether the shared volume exists."""
     return seen.with_record(volume.track(seen))
 
 
@@ -185,7 +185,7 @@ def sum_up(seen: Observation) -> Observation:
 
 
 def persist(seen: Observation) -> Observation:
-    """Decide whether the status is written now, and what it says of ranks that are done."""
+    """Decide whether the status is written now, and which ranks it lists as done."""
     before, status = seen.before, seen.status
     write, refresh_at, paid = due(before, status, seen.view.writes, seen.now)
     save_at = completion.save_at(seen)
@@ -197,12 +197,12 @@ def persist(seen: Observation) -> Observation:
 
 
 def count_time(seen: Observation) -> Observation:
-    """Count where the time went until now, where the status is written anyway."""
+    """Count where the time went until now, if the status is written anyway."""
     return replace(seen, status=goodput.account(seen, seen.before, seen.status)) if seen.write else seen
 
 
 def tell(seen: Observation) -> Observation:
-    """Add to the story what is persisted now, and was not before."""
+    """Add to the story what is persisted now and was not before."""
     return _told(seen, partial(history.turns, seen.plan))
 
 
@@ -230,7 +230,7 @@ def wake(seen: Observation) -> Observation:
 
 
 def aim(seen: Observation) -> Observation:
-    """Name the coordinator to ask, while it has a process that can be asked."""
+    """Name the coordinator to ask, if it has a process that can be asked."""
     return replace(seen, target=_target(seen))
 
 
@@ -264,7 +264,7 @@ WATCHED: Final[tuple[Step, ...]] = (
     wake,
     aim,
 )
-"""The steps over a run whose pods another controller makes: the verdict is what its object says."""
+"""The steps over a run whose pods another controller makes: the verdict is that of its object."""
 
 
 def _advanced(seen: Observation, record: Record) -> Observation:
@@ -272,18 +272,18 @@ def _advanced(seen: Observation, record: Record) -> Observation:
 
 
 def _begins(seen: Observation) -> bool:
-    """An epoch of our own may begin: its back-off is over, no older pod may run, and it is admitted."""
+    """Return True if an epoch of our own may begin: its back-off is over, no older pod may run, and it is admitted."""
     return seen.now >= (seen.record.resume_at or 0.0) and older_pods.clear(seen) and admission.admits(seen)
 
 
 def _progress(seen: Observation, begins: Callable[[Observation], bool], begins_at: Callable[[], float]) -> Record:
-    """The record moved forward: scheduled, assembling, running, or pending again where an epoch begins."""
+    """Return the record moved forward: scheduled, assembling, running, or pending again if an epoch begins."""
     record, tally, now = seen.record, seen.tally, seen.now
     if not record.gathering:
         if record.phase in _AWAITED and begins(seen):
             return enter(record, Phase.PENDING, now, epoch_at=begins_at(), resume_at=None)
         return record
-    if record.epoch_at is None and older_pods.clear(seen):  # it was resumed while old pods were ending
+    if record.epoch_at is None and older_pods.clear(seen):  # it was resumed while old pods ended
         record = replace(record, epoch_at=begins_at())
     if record.scheduled_at is None and tally.scheduled >= seen.plan.together:
         record = replace(record, scheduled_at=now)
@@ -307,7 +307,7 @@ def _told(seen: Observation, turns: history.Turns) -> Observation:
 
 
 def _target(context: Context) -> ProbeTarget | None:
-    """The coordinator to ask, while it has a process that can be asked."""
+    """Return the coordinator to ask, if it has a process that can be asked."""
     coordinator = context.plan.asked
     if coordinator is None or not context.record.gathering or context.plan.lifecycle.deleting:
         return None
@@ -333,7 +333,7 @@ def _target(context: Context) -> ProbeTarget | None:
 
 
 def _ras(context: Context) -> tuple[str, ...]:
-    """Where some members that run can be asked for NCCL's RAS: any one of them answers for all."""
+    """Return the addresses of some running members to ask for NCCL's RAS: any one of them answers for all."""
     plan, members = context.plan, context.tally.members
     if not plan.ras:
         return ()
@@ -344,7 +344,7 @@ def _ras(context: Context) -> tuple[str, ...]:
 
 
 def _answers(pod: Pod) -> bool:
-    """Its processes run."""
+    """Return True if its processes run."""
     return pod.live and pod.started and bool(pod.ip) and not pod.terminating
 
 
@@ -353,7 +353,7 @@ def _host(ip: str) -> str:
 
 
 def _suspects(context: Context) -> tuple[str, ...]:
-    """IPs of members whose processes run and which the coordinator does not know: of those that a sentence may name."""
+    """Return the IPs of members that run and that the coordinator does not know, of the ranks that may be named."""
     members, probe = context.tally.members, context.probe
     missing = probe.missing if probe is not None and probe.serving else ()
     found = (members.get(rank) for rank in missing)

@@ -50,8 +50,8 @@ def sweep(context: Context) -> list[DeletePods]:
 def end(context: Context) -> list[StopPods | DeletePods]:
     """End every pod that still runs: the experiment is over or suspended. Ended pods stay for their logs.
 
-    At the end of an experiment a program of its last epoch is stopped and its pod kept, for the log of a rank that
-    hung says why. Deleted are pods without a program, pods that do not stop in time, and all pods of a suspension.
+    At the end of an experiment a program of its last epoch is stopped and its pod kept, because the log of a rank that
+    hung shows why. Pods without a program, pods that do not stop in time, and all pods of a suspension are deleted.
     """
     if context.record.finished and not context.plan.lifecycle.keep_ended:
         everything = [pod for tally in context.view.epochs.values() for pod in tally.members.values()]
@@ -71,7 +71,7 @@ def end(context: Context) -> list[StopPods | DeletePods]:
 
 
 def give_up_at(context: Context) -> float | None:
-    """When pods that were to stop at the end of the experiment are deleted: their kubelet does not answer."""
+    """Return when pods that were to stop at the end of the experiment are deleted: their kubelet does not answer."""
     since = context.record.ending_at
     if since is None or not context.record.finished:
         return None
@@ -79,7 +79,7 @@ def give_up_at(context: Context) -> float | None:
 
 
 def _to_keep(context: Context, pod: Pod) -> bool:
-    """A program of the last epoch and attempt: its log says how the experiment has ended."""
+    """Return True for a program of the last epoch and attempt: its log shows how the experiment has ended."""
     record = context.record
     if not record.finished or not pod.started or pod.epoch != record.epoch:
         return False
@@ -87,7 +87,7 @@ def _to_keep(context: Context, pod: Pod) -> bool:
 
 
 def cut_at(context: Context) -> float | None:
-    """When the grace of pods of older epochs is cut."""
+    """Return when the grace of pods of older epochs is cut."""
     since = context.record.ending_at
     if since is None or context.record.finished or context.record.phase is Phase.SUSPENDED:
         return None
@@ -95,7 +95,7 @@ def cut_at(context: Context) -> float | None:
 
 
 def _overdue(context: Context) -> tuple[Pod, ...]:
-    """Pods of older epochs that have some of a grace left that is over for a restart."""
+    """Return the pods of older epochs whose grace period goes beyond the time for which a restart waits."""
     at = cut_at(context)
     if at is None or context.now < at:
         return ()
@@ -103,7 +103,7 @@ def _overdue(context: Context) -> tuple[Pod, ...]:
 
 
 def _superseded(context: Context) -> Iterator[Pod]:
-    """The pods of other epochs, and of other attempts of this one."""
+    """Yield the pods of other epochs, and of other attempts of this one."""
     for tally in context.view.others(context.record.epoch):
         yield from tally.members.values()
         yield from tally.older.values()
@@ -113,16 +113,16 @@ def _superseded(context: Context) -> Iterator[Pod]:
 def _delete(
     context: Context, pods: tuple[Pod, ...], grace: int | None, why: str, *, unless_ended: bool = False
 ) -> list[DeletePods]:
-    """Delete those of the pods whose deletion within that grace the API server has not accepted already."""
+    """Delete the pods whose deletion within that grace the API server has not accepted already."""
     asked = tuple(pod for pod in pods if not context.view.engine.delete_accepted(pod, grace))
     return [DeletePods(asked, grace, why, unless_ended)] if asked else []
 
 
 def _forced(context: Context) -> tuple[Pod, ...]:
-    """Pods to delete by force, because the spec says so for pods that take too long to end.
+    """Return the pods to delete by force, if the spec asks for that when pods take too long to end.
 
     A pod deleted by force may still run on a node that is cut off. Its address is of an older epoch, so it cannot reach
-    the new coordinator, but it may hold accelerators and write to shared volumes: hence never by default.
+    the new coordinator, but it may hold accelerators and write to shared volumes: so never by default.
     """
     since = context.record.ending_at
     clock = context.plan.clock(ClockName.TERMINATING) if since is not None else None

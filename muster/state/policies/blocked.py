@@ -1,7 +1,7 @@
-"""How long an obstacle lasts: it is called Stuck once it has lasted its patience, and not any more when it is gone.
+"""The time of an obstacle: it is called Stuck once it has lasted its patience, and no longer when it is gone.
 
 ``track`` keeps the reason and the beginning of an obstacle (``policies.obstacles``) in the record, so that its time
-runs on when another daemon takes over.
+continues when another daemon takes over.
 
 An obstacle is an alert and no verdict: the clocks decide. While a gate is on a pod no clock runs: the times from which
 clocks count are moved by the time in the queue when the gates are gone.
@@ -12,8 +12,8 @@ not started. And a rank that could start at last arrives a moment later: it does
 before ``LINGER`` seconds have passed.
 
 Kubelets alternate between reasons while they retry (ErrImagePull, ImagePullBackOff), and members may be held by
-different ones: another reason of the same kind does not start the patience anew, and so cannot flap Stuck. Nor does a
-coordinator that leaves one question unanswered, as on a busy machine, where it said what the program asks for in vain.
+different ones: another reason of the same kind does not restart the patience, and so cannot flap Stuck. Nor does a
+coordinator that leaves one question unanswered, as on a busy machine, after it reported a request that is unmet.
 """
 
 from math import inf
@@ -70,12 +70,12 @@ _PAUSED = (Moment.STARTED, Moment.EPOCH_STARTED, Moment.SCHEDULED, Moment.ASSEMB
 
 
 def queued(record: Record) -> bool:
-    """Scheduling gates are on pods of this epoch: no clock runs."""
+    """Return True if scheduling gates are on pods of this epoch: no clock runs."""
     return record.blocked is not None and _kind(record.blocked.reason) == "queue"
 
 
 def track(context: Context, obstacle: Obstacle | None) -> Record:
-    """The record with the obstacle's reason and the time since when one of its kind is there."""
+    """Return the record with the obstacle's reason and the time since when one of its kind exists."""
     record, before, now = context.record, context.record.blocked, context.now
     if obstacle and obstacle.begins > now:
         obstacle = None
@@ -92,7 +92,7 @@ def track(context: Context, obstacle: Obstacle | None) -> Record:
 
 
 def _lingering(context: Context, before: Blocked) -> Blocked | None:
-    """The obstacle that is not seen now, as long as it may come back or its rank may arrive."""
+    """Return the obstacle that is not seen now, as long as it may come back or its rank may arrive."""
     said = before.gone_at is not None or called_stuck(context.record, before)
     awaited = may_come_back(context) or (said and _roll_is_called(context)) or _is_unheard(context, before)
     if not context.record.gathering or not awaited:
@@ -103,7 +103,7 @@ def _lingering(context: Context, before: Blocked) -> Blocked | None:
 
 
 def may_come_back(context: Context) -> bool:
-    """The obstacle was a container's, called Stuck, and its program has not started since."""
+    """Return True if the obstacle was a container's, called Stuck, and its program has not started since."""
     before = context.record.blocked
     if before is None or _kind(before.reason) != "container" or not context.tally.idle:
         return False
@@ -111,23 +111,23 @@ def may_come_back(context: Context) -> bool:
 
 
 def _is_unheard(context: Context, before: Blocked) -> bool:
-    """The coordinator said what the program asks for in vain, and does not answer now."""
+    """Return True if the coordinator reported an unmet request of the program, and does not answer now."""
     return before.reason == REQUEST_UNMET and context.probe is not None and not context.probe.serving
 
 
 def _roll_is_called(context: Context) -> bool:
-    """The coordinator has answered, and not every rank has arrived."""
+    """Return True if the coordinator has answered, and not every rank has arrived."""
     probe = context.probe
     return probe is not None and probe.served and probe.arrived < context.plan.expected
 
 
 def lingers_until(record: Record) -> float | None:
-    """When an obstacle that is not seen now is over."""
+    """Return when an obstacle that is not seen now is over."""
     return record.blocked.gone_at + LINGER if record.blocked and record.blocked.gone_at is not None else None
 
 
 def due(record: Record, obstacle: Obstacle | None) -> float | None:
-    """When the obstacle counts as stuck, or as one at all."""
+    """Return when the obstacle counts as stuck, or as an obstacle at all."""
     if obstacle is None:
         return None
     if record.blocked is None or _kind(record.blocked.reason) != _kind(obstacle.reason):
@@ -136,7 +136,7 @@ def due(record: Record, obstacle: Obstacle | None) -> float | None:
 
 
 def _out_of_the_queue(record: Record, now: float) -> Record:
-    """The record with the times of its clocks moved by the time in the queue."""
+    """Return the record with the times of its clocks moved by the time in the queue."""
     since = record.blocked.since if record.blocked else now
     if record.finished or record.phase is Phase.SUSPENDED:
         return record
@@ -149,7 +149,7 @@ def _moved(at: float, since: float, now: float) -> float:
 
 
 def _kind(reason: str) -> str:
-    """What the obstacle is about; a reason that is neither ours nor the scheduler's is a container's."""
+    """Return the subject of the obstacle; a reason that is neither ours nor the scheduler's is a container's."""
     if reason in _SCHEDULERS or table.names(Shown(Stage.UNSCHEDULABLE, reason)):
         return "scheduler"
     return _KINDS.get(reason, "container")

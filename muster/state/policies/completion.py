@@ -1,14 +1,14 @@
 """Completion: a rank that has succeeded stays done, whatever becomes of its pod.
 
 A finished pod is collected by others: its node is scaled down, the pod garbage collector removes it (kube-controller-
-manager ``--terminated-pod-gc-threshold``, 12,500 finished pods), or ``kubectl delete`` does. So the record says which
-ranks of its epoch are done (``Record.completed``), and the view goes on counting a done rank without a pod.
+manager ``--terminated-pod-gc-threshold``, 12,500 finished pods), or ``kubectl delete`` does. So the record lists the
+done ranks of its epoch (``Record.completed``), and the view still counts a done rank without a pod.
 
-The record is not written for each rank that ends. Every write of the status takes the ranks along. Where nothing else
-is written, they are written ``SAVE_PAUSE`` after the first of them ended, and those that end later ``LATER_PAUSE``
-after the first of these: a gang of 512 that ends over ten minutes costs one write. They are written at once when the
-pod that shows it is gone or being deleted, because after a restart of the daemon only the record would know. That
-write comes before every action of the step. No finalizer holds the pods meanwhile (ADR 34).
+The record is not written for each rank that ends. Every write of the status takes the ranks along. If nothing else is
+written, they are written ``SAVE_PAUSE`` after the first of them ended, and those that end later ``LATER_PAUSE`` after
+the first of these: a gang of 512 that ends over ten minutes costs one write. They are written at once when the pod that
+shows it is gone or being deleted, because after a restart of the daemon only the record would know. That write comes
+before every action of the step. No finalizer holds the pods meanwhile (ADR 34).
 """
 
 from muster.api.values.rank_ranges import to_ranges
@@ -23,11 +23,11 @@ Meanwhile its pod shows it; it would take a crash of the daemon and a collector 
 """
 
 LATER_PAUSE = 720.0
-"""The same for ranks that succeed after others were saved."""
+"""Seconds before that write for ranks that succeed after others were saved."""
 
 
 def save_at(context: Context) -> float | None:
-    """When the record must say which ranks are done, in wall seconds; None where it says so already."""
+    """Return when the record must list the ranks that are done, in wall seconds; None if it lists them already."""
     if context.record.finished or not context.tally.unsaved:
         return None
     since = context.view.unsaved_since
@@ -37,7 +37,7 @@ def save_at(context: Context) -> float | None:
 
 
 def completed(context: Context) -> str:
-    """The ranks of the record's epoch that are done, as the record holds them."""
+    """Return the done ranks of the record's epoch, as the record holds them."""
     tally, record = context.tally, context.record
     if not tally.unsaved:
         return record.completed

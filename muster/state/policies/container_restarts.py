@@ -25,12 +25,12 @@ LOOKED_AT: Final = 64
 """Members that are looked at, those whose pods have changed last."""
 COMPLETED: Final = "Completed"
 NOT_REPORTED: Final = "EndNotReported"
-"""Reason where the status of the pod has no end of a container that was started again."""
+"""Reason if the status of the pod has no end of a container that was started again."""
 NONE: Final = ContainerRestarts()
 
 
 def track(context: Context) -> ContainerRestarts | None:
-    """The restarts of the record with those that the pods show now."""
+    """Return the restarts of the record with those that the pods show now."""
     record, shown = context.record, context.tally.restarts
     before = record.in_place or NONE
     if record.finished or shown == before.shown:
@@ -56,7 +56,7 @@ def _looked_at(context: Context) -> Iterable[Pod]:
 
 
 def _begun(context: Context, restarts: ContainerRestarts) -> ContainerRestarts:
-    """The restarts with the first end of the last row of ends as their cause."""
+    """Return the restarts with the first end of the last row of ends as their cause."""
     ends = sorted(_looked_at(context), key=lambda pod: (_ended_at(pod), pod.rank))
     since = restarts.latest_at if restarts.cause is not None and restarts.cause.epoch == context.record.epoch else -1.0
     row: list[Pod] = []
@@ -75,7 +75,7 @@ def _of(context: Context, pod: Pod, restarts: ContainerRestarts) -> ContainerRes
 
 
 def _cause(context: Context, pod: Pod) -> Cause:
-    """What the last container of the pod that was started again had died of."""
+    """Return the cause of the last end of a container that was started again in the pod."""
     ended = replace(pod, exit=pod.last_exit, disruption="", terminating=False)
     cause = replace(cause_of(context, ended), at=_ended_at(pod), disruption=False)
     if pod.last_exit is None:

@@ -1,11 +1,11 @@
 """Deadlines: what happens when a clock of the plan has run out. ``state.vocabulary.clocks`` has the table of clocks.
 
 Each deadline is computed from a persisted time and never from a timer's memory. A suspended or finished experiment has
-no running clock, nor has one whose pods are queued by scheduling gates, except those whose row says ``while_idle``. An
+no running clock, nor has one whose pods are queued by scheduling gates, except those whose row has ``while_idle``. An
 experiment in the phase Queued has the total clock, too.
 
 A clock ends something because something has *not* happened, and a late cache looks just like that: it may hide the last
-node, or the success. So a clock that has run out acts only on what the live API has said since.
+node, or the success. So a clock that has run out acts only on what the live API has reported since.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -29,7 +29,7 @@ from muster.state.vocabulary.rules import ClockAction, ClockName, ClockRule
 
 
 def ends(plan: Plan, record: Record) -> dict[ClockName, float]:
-    """When each running clock runs out, in wall seconds."""
+    """Return when each running clock runs out, in wall seconds."""
     at_rest = not record.gathering
     idle = (at_rest and (record.finished or record.phase is Phase.SUSPENDED)) or blocked.queued(record)
     queued = at_rest and record.phase is Phase.QUEUED
@@ -45,7 +45,7 @@ def ends(plan: Plan, record: Record) -> dict[ClockName, float]:
 
 
 def _completed(plan: Plan, record: Record, clock: ClockRule) -> bool:
-    """Whether the record says that all which the clock is over have succeeded."""
+    """Return True if, by the record, all ranks of the clock's groups have succeeded."""
     done = _ranks(record.completed)
     groups = (group for group in plan.groups if group.name in clock.groups)
     return all(group.first_rank + place in done for group in groups for place in range(group.size))
@@ -57,7 +57,7 @@ def _ranks(ranges: str) -> frozenset[int]:
 
 
 def passed(context: Context, running: Mapping[ClockName, float]) -> list[ClockRule]:
-    """The clocks that have run out, in the order of the table, of those that are ``running`` (``ends``)."""
+    """Return the clocks that have run out, in the order of the table, among those that are ``running`` (``ends``)."""
     if not running or min(running.values()) > context.now:
         return []
     over = (clock for clock in context.plan.clocks if running.get(clock.name, inf) <= context.now)
@@ -65,7 +65,7 @@ def passed(context: Context, running: Mapping[ClockName, float]) -> list[ClockRu
 
 
 def judge(context: Context, passed: Sequence[ClockRule]) -> Restart | Repair | Fail | ReadFirst | None:
-    """Do what the first passed clock asks. Clocks that only alert are shown by the rendezvous policy."""
+    """Apply the action of the first passed clock. Clocks that only alert are shown by the rendezvous policy."""
     clock = next((clock for clock in passed if not _alerts_only(clock)), None) if passed else None
     if clock is None:
         return None
@@ -82,14 +82,14 @@ def judge(context: Context, passed: Sequence[ClockRule]) -> Restart | Repair | F
 
 
 def _missing(context: Context, clock: ClockRule) -> frozenset[int]:
-    """The ranks that the sentence of the clock names: those that the roll misses."""
+    """Return the ranks that the sentence of the clock names: those that the roll misses."""
     probe = context.probe
     served = clock.name is ClockName.ASSEMBLY and probe is not None and probe.served
     return frozenset(probe.missing) if served and probe is not None else frozenset()
 
 
 def _late(context: Context, clock: ClockRule) -> Member | None:
-    """The first member of the first job that the clock is over and that has not succeeded."""
+    """Return the first member of the first job of the clock that has not succeeded."""
     for group in context.plan.groups:
         if group.name in clock.groups and context.tally.of_group(group.name).succeeded < group.size:
             done = (context.tally.of_job(group.name, job).succeeded for job in range(group.replicas))
@@ -99,25 +99,25 @@ def _late(context: Context, clock: ClockRule) -> Member | None:
 
 
 def unsure(context: Context, name: ClockName) -> bool:
-    """The pods have not been read past the cache since that clock ran out."""
+    """Return True if the pods have not been read past the cache since that clock ran out."""
     read = context.view.engine.live_read
     return read is None or read.at < ends(context.plan, context.record)[name]
 
 
 def alerting(context: Context, passed: Iterable[ClockRule]) -> ClockRule | None:
-    """The first passed clock that ends nothing, or asks another controller to end the run."""
+    """Return the first passed clock that ends nothing, or asks another controller to end the run."""
     asks = bool(context.plan.watching.on_deadline)
     return next((clock for clock in passed if asks or _alerts_only(clock)), None)
 
 
 def _alerts_only(clock: ClockRule) -> bool:
-    """A clock over pods that do not end cannot end them: its Restart is a deletion by force, done by the barrier."""
+    """Return True for a clock that ends nothing: Restart after Terminating is a deletion by force, by the barrier."""
     forces = clock.name is ClockName.TERMINATING and clock.action is ClockAction.RESTART
     return clock.action is ClockAction.ALERT or forces
 
 
 def sentence(context: Context, clock: ClockRule) -> str:
-    """What has not happened, and within which time."""
+    """Return the sentence on what has not happened, and within which time."""
     within = f"within {clock.after:g} s"
     roll = _roll(context, within) if clock.name is ClockName.ASSEMBLY else ""
     text = clock.sentence.format_map(_Placeholders(context, within=within, roll=roll))
@@ -129,7 +129,7 @@ def sentence(context: Context, clock: ClockRule) -> str:
 
 
 def _names_ends(context: Context, clock: ClockRule) -> bool:
-    """Whether ended ranks belong into the sentence: a roll call names those that it misses itself."""
+    """Return True if the sentence names ended ranks: a roll call names those that it misses itself."""
     served = context.probe is not None and context.probe.served
     return clock.name is ClockName.TOTAL or (clock.name is ClockName.ASSEMBLY and not served)
 
@@ -161,4 +161,4 @@ PLACEHOLDERS: dict[str, Callable[[Context], object]] = {
     "idle": of_idle,
     "lingering": of_lingering,
 }
-"""What the sentence of a clock may name."""
+"""The values that the sentence of a clock may name."""

@@ -1,7 +1,7 @@
-"""Opt-in deadlines: a clock of a watched run that has run out ends it, where its own annotation asks for that.
+"""Opt-in deadlines: a clock of a watched run that has run out ends it, if its own annotation asks for that.
 
 This is the only thing that Muster ever does to a watched run. It uses the object's own way: its field ``suspend``, or
-its deletion. The run has ended when the object says so, and not when it was asked to.
+its deletion. The run has ended when its object reports that, and not when it was asked to.
 """
 
 from typing import Final
@@ -16,7 +16,7 @@ ASKS: Final = "muster.dev/on-deadline"
 
 
 def end(context: Context) -> tuple[EndRun, ...]:
-    """The end of a run whose first passed clock asks for it."""
+    """Return the end of a run whose first passed clock asks for it."""
     plan, record = context.plan, context.record
     if record.finished or record.phase is Phase.SUSPENDED or not plan.watching.on_deadline or plan.lifecycle.deleting:
         return ()

@@ -2,12 +2,12 @@
 
 The CRD refuses them (``manifest.policies.edits``). The kind of an older release does not know every rule. Pods that
 run are never restarted for an edit: those that are created from then on follow it, at the latest those of the next
-epoch, and until then the status and an Event say which fields they are. The record holds digests of the fields with
-which its epoch was begun; while the epoch has no pod they follow the spec. So an edit that comes in one patch with the
+epoch, and until then the status and an Event name the fields. The record holds digests of the fields with which its
+epoch was begun; while the epoch has no pod they follow the spec. So an edit that comes in one patch with the
 resumption, as Kueue's node selectors do, is simply the spec.
 
-An edit that cannot be run, as one whose failure rule names no type, is not followed at all: the run goes on as before
-it, and the status and an Event say what is wrong with it.
+An edit that cannot be run, as one whose failure rule names no type, is not followed at all: the run continues as before
+it, and the status and an Event name the problem.
 """
 
 from msgspec.structs import replace
@@ -17,12 +17,12 @@ from muster.state.facts.context import Context
 from muster.state.vocabulary.record import Phase, Record
 
 LONGEST = 500
-"""Characters that are kept of what is wrong with an edit: it begins with the field."""
+"""Characters that are kept of the problem of an edit: it begins with the field."""
 _WITHOUT_PODS = (Phase.SUSPENDED, Phase.QUEUED, Phase.RESTARTING)
 
 
 def track(context: Context) -> Record:
-    """The record with the shape of its epoch, and the fields that were edited since."""
+    """Return the record with the shape of its epoch, and the fields that were edited since."""
     plan, record, shape = context.plan, context.record, context.plan.edits.shape
     if record.finished or not shape:
         return record

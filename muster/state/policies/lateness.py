@@ -18,15 +18,15 @@ from muster.state.vocabulary.pod import Pod
 STARTING = 600.0
 """Seconds that a pod may need to start its program without a reason for waiting: an image of 20 GB takes minutes."""
 SLOWEST = 2.0
-"""How much longer than the coordinator's another member's imports may take."""
+"""Factor by which another member's imports may take longer than the coordinator's."""
 QUICK = 8.0
 """Seconds that every start may take: nodes report whole seconds, and a complete roll is asked for every 3 s."""
 LONGEST = 300.0
-"""Seconds: what took longer than JAX waits for its members says nothing."""
+"""Most seconds of a coordinator's start that count: JAX waits no longer for its members."""
 
 
 def late_at(context: Context, coordinator: Coordinator, probe: ProbeResult, quiet_at: float) -> float:
-    """The wall second from which the missing ranks count as stuck: the first of them that is late."""
+    """Return the wall second from which the missing ranks count as stuck: the first of them is late then."""
     if not probe.missing:
         return quiet_at
     first, began = inf, inf
@@ -46,7 +46,7 @@ def late_at(context: Context, coordinator: Coordinator, probe: ProbeResult, quie
 
 
 def late_by_count_at(context: Context, coordinator: Coordinator, probe: ProbeResult, quiet_at: float) -> float:
-    """The same where the coordinator counts its members and does not name them."""
+    """Return that second if the coordinator counts its members and does not name them."""
     tally = context.tally
     if tally.idle and probe.arrived >= tally.started:
         return quiet_at + STARTING
@@ -55,7 +55,7 @@ def late_by_count_at(context: Context, coordinator: Coordinator, probe: ProbeRes
 
 
 def serves_since(context: Context, coordinator: Coordinator) -> float | None:
-    """From when on the coordinator's program had time to open its port."""
+    """Return the wall second since which the coordinator's program had time to open its port."""
     since, pod = context.record.assembling_at, context.tally.members.get(coordinator.rank)
     if since is None or pod is None:
         return since
@@ -69,11 +69,11 @@ def _without_pod_late_at(context: Context, rank: int, quiet_at: float) -> float:
 
 
 def _pace(context: Context, coordinator: Coordinator, probe: ProbeResult) -> float:
-    """Seconds from the start of the coordinator's program to its open port, as far as they were seen."""
+    """Return the seconds from the start of the coordinator's program to its open port, as far as they were seen."""
     began = serves_since(context, coordinator)
     return 0.0 if began is None else min(max(0.0, probe.served_at - began), LONGEST)
 
 
 def _started_at(context: Context, pod: Pod) -> float:
-    """When its program started; 0 where that is unknown, or the clock of its node is ahead."""
+    """Return when its program started; 0 if that is unknown, or the clock of its node is ahead."""
     return pod.started_at if pod.started_at <= context.now else 0.0

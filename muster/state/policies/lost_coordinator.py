@@ -1,11 +1,11 @@
-"""Lost coordinator: a coordinator that has served in this epoch and has no pod any more was lost, not pending.
+"""Lost coordinator: a coordinator that has served in this epoch and has no pod was lost, not pending.
 
 The other members met at it, so its loss is theirs, however few of them there were: a Ray head keeps its jobs and actors
-in memory, and the JAX coordinator its registrations. Its pod is not created again in the epoch, also where not all
-members had a node yet. The record says that it served (``CoordinatorReady``, or a roll with an arrival), so a daemon
-that was away while the pod was taken decides as one that saw it go. The live API is asked before (``ConfirmLoss``).
+in memory, and the JAX coordinator its registrations. Its pod is not created again in the epoch, also if not all members
+had a node yet. The record shows that it served (``CoordinatorReady``, or a roll with an arrival), so a daemon that was
+away while the pod was taken decides as one that saw it go. The live API is asked before (``ConfirmLoss``).
 
-A coordinator that may run again alone, because a failure rule says so, is created in its current attempt.
+A coordinator that may run again alone, because a failure rule allows it, is created in its current attempt.
 """
 
 from muster.state.facts import presence
@@ -15,7 +15,7 @@ from muster.state.vocabulary.record import ConditionType
 
 
 def lost(context: Context) -> int | None:
-    """The rank of the coordinator that has served and has no pod; None where there is none."""
+    """Return the rank of the coordinator that has served and has no pod; None if there is none."""
     coordinator = context.plan.asked
     if coordinator is None:
         return None

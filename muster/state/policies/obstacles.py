@@ -1,4 +1,4 @@
-"""What keeps a member from starting or working, from its first moment, and for how long before it is called Stuck.
+"""Obstacles: they keep a member from starting or working, and are called Stuck after their patience.
 
 ``current`` names the most definite obstacle now; ``policies.blocked`` keeps its time.
 
@@ -20,13 +20,13 @@ the scheduler's own  no node fits a member (``Unschedulable``)                  
 ``PodsMissing``      the controller of a watched run has not made all of its pods       60 s; 0 where there is none
 ``CoordinatorGone``  the pod of a watched run's coordinator is gone or not at work      60 s
 ``RestartedInPlace`` a member of a watched run was started again, and is not ready      120 s
-``FailureReported``  its controller reports a failure of a watched run that goes on     60 s
+``FailureReported``  its controller reports a failure of a watched run that continues   60 s
 ``StatusIsFalse``    10 s after the program, or all members, ended the object does not    20 s
-                     say so
+                     show it
 ===================  ===================================================================  ========
 
-A submitter ends when its program has: that is wanted, and no ``RanksEnded``, though head and workers run on.
-A further end begins the 300 s of ``RanksEnded`` anew, for ``ENDS_FOR`` seconds after the first, and never once Stuck is
+A submitter ends when its program has: that is wanted, and no ``RanksEnded``, though head and workers still run.
+A further end restarts the 300 s of ``RanksEnded``, for ``ENDS_FOR`` seconds after the first, and never once Stuck is
 true: it is no evidence that the others work.
 """
 
@@ -55,11 +55,11 @@ OUTLIVED_PATIENCE = 30.0
 ENDED_PATIENCE = 300.0
 """Seconds: rank 0 may write results for minutes when the others have ended."""
 ENDS_FOR = 900.0
-"""Seconds for which further ends put Stuck off: a gang whose members end one after another is at work, so far."""
+"""Seconds for which further ends postpone Stuck: a gang whose members end one after another is at work, so far."""
 ENDS_TOGETHER = 10.0
-"""Seconds between ends that are no news: members of a gang never end in the same instant."""
+"""Seconds within which further ends are no news: members of a gang never end in the same instant."""
 LOOKED_AT = 8
-"""How many members that start slowly are looked at."""
+"""Most members that start slowly and are looked at."""
 
 QUEUED, NODE_NOT_READY = Causes.QUEUED.stuck_as, Causes.NODE_NOT_READY.stuck_as
 SANDBOX, INIT_RUNS = Causes.SANDBOX.stuck_as, Causes.INIT_CONTAINER.stuck_as
@@ -70,7 +70,7 @@ KUEUE_GATE = "kueue.x-k8s.io/admission"
 
 
 def current(context: Context) -> Obstacle | None:
-    """The most definite obstacle of this epoch, where the gang is wanted. Ask ``begins`` whether it counts already."""
+    """Return the most definite obstacle of this epoch, if the gang is wanted. ``begins``: when it counts."""
     if not context.record.gathering:
         return None
     tally, size = context.tally, context.plan.size  # members that ended in a sequential group are counted, too
@@ -95,21 +95,21 @@ def current(context: Context) -> Obstacle | None:
 
 
 def ends_count_at(context: Context) -> float:
-    """The wall second from which it counts that members have ended while others run on."""
+    """Return the wall second from which it counts that members have ended while others still run."""
     at = context.tally.ended_at
     return (at if at <= context.now else 0.0) + ENDS_TOGETHER  # a kubelet's clock may be ahead
 
 
 def ended_early(context: Context) -> int:
-    """How many members have ended with 0 although others may need them."""
+    """Return the number of members that have ended with 0 although others may need them."""
     return context.tally.succeeded - (context.plan.submitter in context.tally.done)
 
 
 def _slow_start(context: Context) -> Obstacle | None:
-    """Volumes or the network of members are not there, or an init container of theirs has not ended.
+    """Return the obstacle of members without volumes or network, or with an init container that has not ended.
 
-    A kubelet tries volumes and network again and again, and says why in Events only; an init container may work for
-    hours. Both show in no waiting reason but ContainerCreating and PodInitializing, so they count after a minute.
+    A kubelet tries volumes and network again and again, and gives the reason in Events only; an init container may work
+    for hours. Both show in no waiting reason but ContainerCreating and PodInitializing, so they count after a minute.
     """
     scheduled_at, idle = context.record.scheduled_at, context.tally.idle
     if scheduled_at is None:
@@ -124,7 +124,7 @@ def _slow_start(context: Context) -> Obstacle | None:
 
 
 def _unmet(context: Context) -> Obstacle | None:
-    """The program waits for resources that no member has: the gang is complete, and nothing goes on."""
+    """Return the obstacle of a program that waits for resources that no member has, though the gang is complete."""
     probe = context.probe
     if probe is None or not probe.answer.unmet or not probe.answer.coordinator.serving:
         return None
@@ -132,7 +132,7 @@ def _unmet(context: Context) -> Obstacle | None:
 
 
 def _watched(context: Context) -> Obstacle | None:
-    """What only the controller of a watched run can mend."""
+    """Return the obstacle that only the controller of a watched run can remove."""
     if context.plan.watching.unrun and not context.tally.pods:
         return Obstacle(Kind.UNRUN, of_watched.PODS_MISSING, 0.0)
     since = {uid: of_watched.counts_from(context, pod) for uid, pod in context.tally.failed.items()}
@@ -149,18 +149,18 @@ def _watched(context: Context) -> Obstacle | None:
 
 
 def called_stuck(record: Record, obstacle: Blocked) -> bool:
-    """The record calls the gang stuck for that obstacle."""
+    """Return True if the record calls the gang stuck for that obstacle."""
     return record.called_stuck is not None and record.stuck_reason == obstacle.reason
 
 
 def _idle(kind: Kind, pods: Mapping[str, Pod]) -> Obstacle:
-    """Members that do not start."""
+    """Return the obstacle of members that do not start."""
     pod = next(iter(pods.values()))
     return Obstacle(kind, pod.waiting_reason, patience_of(pod), pod.rank)
 
 
 def patience_of(pod: Pod) -> float:
-    """Seconds after which a member that waits like this is called Stuck, by the row of its cause."""
+    """Return the seconds after which a member that waits like this is called Stuck, by the row of its cause."""
     return table.patience(shown(pod, done=False))
 
 
@@ -175,7 +175,7 @@ def _queued(context: Context) -> Obstacle:
 
 
 def running_beside(context: Context) -> int:
-    """How many members run while others are queued. Those that have ended in a sequential group are not half a gang."""
+    """Return the number of members that run while others are queued; ended ones of a sequential group do not count."""
     return context.tally.working - len(context.tally.idle)
 
 
@@ -189,13 +189,13 @@ def _outlived(pods: Mapping[str, Pod]) -> Obstacle:
 
 
 def ended(context: Context) -> list[int]:
-    """Some of the ranks that have ended with 0 although others may need them."""
+    """Return some of the ranks that have ended with 0 although others may need them."""
     return list(islice((rank for rank in context.tally.done if rank != context.plan.submitter), LOOKED_AT))
 
 
 def _ended(context: Context) -> Obstacle:
     first, counts_at, standing = next(iter(ended(context)), -1), ends_count_at(context), context.record.blocked
-    if standing and standing.reason == RANKS_ENDED:  # another end begins the patience anew, not the obstacle
+    if standing and standing.reason == RANKS_ENDED:  # another end restarts the patience, not the obstacle
         put_off = min(max(0.0, counts_at - standing.since), ENDS_FOR)
         patience = ENDED_PATIENCE if called_stuck(context.record, standing) else ENDED_PATIENCE + put_off
         return Obstacle(Kind.ENDED, RANKS_ENDED, patience, first)

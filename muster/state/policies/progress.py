@@ -1,9 +1,9 @@
-"""Progress: the last sign that a gang gets on, for the clock ``progress``.
+"""Progress: the last sign that a gang makes progress, for the clock ``progress``.
 
 Signs that Muster sees without help of the program: the gang was assembled, and a member ended with exit code 0. A
-program that works for hours between two ends shows none of them, so the clock runs only where the spec asks for it
-(ADR 0047). Where the program reports steps (``muster.report``), each report is a sign, too.
-The time is kept in the record where that clock runs, and is written along with other news: a gang whose members end or
+program that works for hours between two ends shows none of them, so the clock runs only if the spec asks for it
+(ADR 0047). If the program reports steps (``muster.report``), each report is a sign, too.
+The time is kept in the record if that clock runs, and is written along with other news: a gang whose members end or
 step one after another costs no write of its own. It is the instant at which Muster saw the sign: clocks of nodes may be
 set otherwise.
 """
@@ -16,7 +16,7 @@ from muster.state.vocabulary.rules import ClockName
 
 
 def note(context: Context) -> Record:
-    """The record with the last sign of progress of an assembled gang."""
+    """Return the record with the last sign of progress of an assembled gang."""
     record = context.record
     if record.phase is not Phase.RUNNING or context.plan.clock(ClockName.PROGRESS) is None:
         return record

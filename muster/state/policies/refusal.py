@@ -1,10 +1,10 @@
-"""Refusal: what the API server does not let Muster do keeps the experiment waiting, or ends it.
+"""Refusal: an action that the API server does not allow keeps the experiment waiting, or ends it.
 
 A final refusal (the pod itself is not valid, the namespace is going) fails the experiment. Every other one makes it
 Stuck with the refusal's reason and is tried again after a pause that doubles from 5 s to 30 s, because quota,
-admission and rights change without a word to Muster. Refusals that often pass within a second (5xx, 429, no answer in
-time) are said once they have stood for 2 s. Until the pause is over, the refused action and those that build on it are
-held back; everything else goes on, so a suspension or a deadline never waits for a quota.
+admission and rights change without notice to Muster. Refusals that often pass within a second (5xx, 429, no answer in
+time) are reported once they have lasted for 2 s. Until the pause is over, the refused action and those that build on it
+are held back; everything else continues, so a suspension or a deadline never waits for a quota.
 """
 
 from muster.state.facts.context import Context
@@ -12,7 +12,7 @@ from muster.state.policies.verdicts import Fail
 from muster.state.vocabulary.actions import Action
 
 READ_PODS = "ReadPods"
-"""Stands for the live read of the pods, which is no action of a decision."""
+"""The name for the live read of the pods, which is no action of a decision."""
 
 
 def judge(context: Context) -> Fail | None:
@@ -22,7 +22,7 @@ def judge(context: Context) -> Fail | None:
 
 
 def hold(context: Context, actions: tuple[Action, ...]) -> tuple[tuple[Action, ...], bool]:
-    """The actions that may be carried out now, and whether others are held back until the refusal's pause is over."""
+    """Return the actions that may be carried out now, and whether others wait until the refusal's pause is over."""
     refused = context.view.engine.refused
     if refused is None or context.now >= refused.retry_at:
         return actions, False
@@ -33,12 +33,12 @@ def hold(context: Context, actions: tuple[Action, ...]) -> tuple[tuple[Action, .
 
 
 def reading_refused(context: Context) -> bool:
-    """The pods cannot be read past the cache, and that is said."""
+    """Return True if the pods cannot be read past the cache, and that is reported."""
     refused = context.view.engine.refused
     return refused is not None and refused.action == READ_PODS and refused.said
 
 
 def retry_at(context: Context) -> float | None:
-    """When the refused action is tried again."""
+    """Return when the refused action is tried again."""
     refused = context.view.engine.refused
     return refused.retry_at if refused else None

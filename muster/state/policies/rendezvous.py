@@ -57,7 +57,7 @@ ROLL_SAYS: Final = frozenset({RANKS_MISSING, NOT_SERVING})
 
 
 class Roll(Enum):
-    """What the roll is taken from, and so which sentence it has (``summary.gathering``)."""
+    """The source of the roll, which gives the sentence (``summary.gathering``)."""
 
     NONE = "none"
     """The gang is not wanted."""
@@ -71,11 +71,11 @@ class Roll(Enum):
     """The coordinator's answer about itself, and the readiness of the others."""
     COUNT = "count"
     RECORD = "record"
-    """What an earlier daemon has heard."""
+    """The roll that an earlier daemon has heard."""
 
 
 class Assembly(msgspec.Struct, frozen=True):
-    """How far the gang has come together."""
+    """The state of the gathering of a gang."""
 
     complete: bool
     coordinator_ready: bool
@@ -83,17 +83,17 @@ class Assembly(msgspec.Struct, frozen=True):
     missing: tuple[int, ...]
     roll: Roll = Roll.NONE
     stuck: str = ""
-    """The reason of Stuck; empty where the gang is not."""
+    """The reason of Stuck; empty if the gang is not stuck."""
     look_again: float | None = None
-    """When the answer may change by the mere passing of time, in wall seconds."""
+    """The wall second at which the answer may change by the mere passing of time."""
     obstacle: Obstacle | None = None
-    """What keeps a member from going on, from its first moment."""
+    """The obstacle that keeps a member from starting or working, from its first moment."""
     passed: Sequence[ClockRule] = ()
     """The clocks that have run out."""
     recorded: bool = False
-    """That reason is the one that an earlier daemon has written."""
+    """True if that reason is the one that an earlier daemon has written."""
     quiet: bool = False
-    """Nobody has arrived for longer than usual."""
+    """True if no rank has arrived for longer than usual."""
 
 
 NOT_GATHERED: Final = Assembly(False, False, 0, ())
@@ -122,7 +122,7 @@ def assess(context: Context, passed: Sequence[ClockRule] = ()) -> Assembly:
 
 
 def at_rest(context: Context, passed: Sequence[ClockRule] = ()) -> Assembly:
-    """The gang is not wanted now: its pods end, or are gone. Only a clock or a refusal can make it stuck."""
+    """Judge a gang that is not wanted now: its pods end, or are gone. Only a clock or a refusal can make it stuck."""
     gathered = NOT_GATHERED
     said = admission.waiting(context) if context.record.phase is Phase.QUEUED else admission.held(context)
     if said is not None:
@@ -137,10 +137,10 @@ def _by_readiness(context: Context) -> Assembly:
 
 
 def _as_persisted(context: Context, coordinator: Coordinator) -> Assembly | None:
-    """What the record says of a coordinator that served, while this daemon has not heard it serve.
+    """Return the recorded assembly of a coordinator that served, while this daemon has not heard it serve.
 
     A daemon that has just started has no answer yet. It keeps what an earlier one wrote, instead of reporting every
-    rank as missing and as arrived a moment later. Where the coordinator does not answer it either, it is silent as it
+    rank as missing and as arrived a moment later. If the coordinator does not answer it either, it is silent as it
     would be for the earlier daemon: it served once in this epoch.
     """
     record, probe = context.record, context.probe
@@ -169,7 +169,7 @@ def _as_persisted(context: Context, coordinator: Coordinator) -> Assembly | None
 
 
 def _before_serving(context: Context, coordinator: Coordinator) -> Assembly:
-    """The coordinator has not answered in this epoch yet."""
+    """Return the assembly while the coordinator has not answered in this epoch yet."""
     pod = context.tally.members.get(coordinator.rank)
     since = lateness.serves_since(context, coordinator)
     stuck, look_again = "", None
@@ -206,7 +206,7 @@ def _by_roll(context: Context, coordinator: Coordinator, probe: ProbeResult) -> 
 
 
 def given_up(context: Context, probe: ProbeResult) -> Sequence[RankError]:
-    """The members that the coordinator gave up. One that runs again alone is awaited, and not stuck."""
+    """Return the members that the coordinator gave up. One that runs again alone is awaited, and not stuck."""
     if not context.plan.piecewise:
         return probe.answer.errors
     members = context.tally.members
@@ -215,7 +215,7 @@ def given_up(context: Context, probe: ProbeResult) -> Sequence[RankError]:
 
 
 def _by_partial_roll(context: Context, coordinator: Coordinator, probe: ProbeResult) -> Assembly:
-    """The coordinator reports only itself: the other members have arrived when their pods are ready."""
+    """Return the assembly of a coordinator that reports only itself: the others arrive when their pods are ready."""
     if probe.answer.joined is not None:
         return _by_count(context, coordinator, probe)
     others = _by_readiness(context)
@@ -236,13 +236,13 @@ def _by_partial_roll(context: Context, coordinator: Coordinator, probe: ProbeRes
 
 
 def _quiet_at(coordinator: Coordinator, probe: ProbeResult) -> float:
-    """When the roll has been quiet for too long. Ranks that come slowly are not stuck at each pause."""
+    """Return when the roll has been quiet for too long. Ranks that come slowly are not stuck at each pause."""
     patience = coordinator.quiet if coordinator.arrivals is None else coordinator.arrivals
     return probe.since + max(patience, 1.5 * probe.gap)
 
 
 def _by_count(context: Context, coordinator: Coordinator, probe: ProbeResult) -> Assembly:
-    """The coordinator counts the members and does not name them."""
+    """Return the assembly of a coordinator that counts the members and does not name them."""
     size, arrived = context.plan.expected, probe.arrived
     complete, present = arrived >= size, probe.present(context.now)
     due = lateness.late_by_count_at(context, coordinator, probe, _quiet_at(coordinator, probe))
@@ -256,13 +256,13 @@ def _by_count(context: Context, coordinator: Coordinator, probe: ProbeResult) ->
 
 
 def _silence(context: Context, coordinator: Coordinator, probe: ProbeResult) -> tuple[str, float | None]:
-    """The reason of Stuck of a coordinator that is silent, and when that may change."""
+    """Return the reason of Stuck of a coordinator that is silent, and when that may change."""
     state, look_again = silence.of(context, coordinator, probe)
     return silence.UNREACHABLE if state is not None else "", look_again
 
 
 def _with_alerts(context: Context, gathered: Assembly, passed: Sequence[ClockRule]) -> Assembly:
-    """A refusal, a passed clock or a lasting obstacle is as stuck as a missing rank, and more definite."""
+    """Replace the reason of Stuck by a refusal, a passed clock or a lasting obstacle: these are more definite."""
     obstacle = obstacles.current(context)
     due = blocked.due(context.record, obstacle)
     if obstacle:
@@ -295,7 +295,7 @@ def _with_alerts(context: Context, gathered: Assembly, passed: Sequence[ClockRul
 
 
 def _until_evidence(context: Context, gathered: Assembly) -> Assembly:
-    """Stuck as the record has it, until this daemon has the evidence to say otherwise.
+    """Keep Stuck as recorded, until this daemon has the evidence to decide otherwise.
 
     A daemon that takes over has been refused nothing yet, and has not heard how long the roll has been quiet.
     """
@@ -309,12 +309,12 @@ def _until_evidence(context: Context, gathered: Assembly) -> Assembly:
 
 
 def _roll_unmoved(context: Context) -> bool:
-    """The coordinator reports the roll that the record has."""
+    """Return True if the coordinator reports the roll that the record has."""
     probe, roll = context.probe, context.record.roll
     return probe is not None and roll is not None and (probe.arrived, probe.missing) == (roll.arrived, roll.missing)
 
 
 def _recorded_reason(context: Context) -> str:
-    """The reason of Stuck as an earlier daemon, or this one, has written it; empty where there is none."""
+    """Return the reason of Stuck as an earlier daemon, or this one, has written it; empty if there is none."""
     reason = context.record.stuck_reason
     return "" if reason == recurrence.REASON else reason  # that one is in the record itself

@@ -3,7 +3,7 @@
 A request is a text: who asks, and when. The record holds the last one that was followed, and another text is another
 request, so that each is followed once, whichever daemon leads. Such a restart is charged to no budget and waits for no
 back-off. While no gang is at work there is nothing to restart: a request ends the back-off, and that is all. One that
-was there when the experiment was created is none.
+existed when the experiment was created is none.
 """
 
 from msgspec.structs import replace
@@ -24,7 +24,7 @@ def judge(context: Context) -> Restart | None:
 
 
 def track(context: Context) -> Record:
-    """The record of an experiment without a gang at work, whose next epoch follows the request."""
+    """Return the record of an experiment without a gang at work, whose next epoch follows the request."""
     record = context.record
     if not _asked(context) or record.gathering:
         return record

@@ -2,15 +2,15 @@
 
 1. **The cause** (``first_cause``). The first failing container is the cause, and the burst that follows it is one
    restart, because a failure counts only in its own epoch. What was done to a member (preemption, eviction, node loss,
-   a deleted pod) is a disruption. Where both are seen, the disruption came first: the processes of a drained node crash
-   because of it. Survivors (``culprit``) are a consequence: they come after every other failure. Where only they are
-   seen while a pod is deleted or missing, the missing pod is the cause: a daemon that was away while a member was
-   preempted finds its pod gone, and with it the condition that it was a disruption. Else the cause is what the gang was
-   known to wait for (``known``), or the rank that they or the coordinator name, if they name one within seconds.
+   a deleted pod) is a disruption. If both are seen, the disruption came first: the processes of a drained node crash
+   because of it. Survivors (``culprit``) are a consequence: they come after every other failure. If only they are seen
+   while a pod is deleted or missing, the missing pod is the cause: a daemon that was away while a member was preempted
+   finds its pod gone, and with it the condition that it was a disruption. Else the cause is what the gang was known to
+   wait for (``known``), or the rank that they or the coordinator name, if they name one within seconds.
 2. **Is it sure** (``unsure``). A failure is monotone: a late cache cannot invent one. But it can hide what came before
    it, above all the disruption, so a failure is charged only on what the live API reports since. That a pod is *gone*
    is not monotone; it counts only after the live API has confirmed it (``engine.lost``).
-3. **Which rule** (``rule_for``): the first that matches the cause. Where that concerns a member or a job, each of the
+3. **Which rule** (``rule_for``): the first that matches the cause. If that concerns a member or a job, each of the
    other failures is judged in the same decision, and one that concerns the gang goes first.
 4. **What it costs** (``spend``). A counted restart, of the gang or of a part of it, uses one unit of
    ``restartPolicy.backoffLimit``; with ``renewOnProgress`` only the restarts since the gang made progress count
@@ -53,7 +53,7 @@ BY_RULE: Final = "FailureRule"
 EXHAUSTED: Final = "BackoffLimitExceeded"
 DISRUPTED: Final = "MaxDisruptionsExceeded"
 GIVEN_UP: Final = "IgnoredMembersFailed"
-"""Reasons of ends."""
+"""The reasons of ends."""
 
 
 def judge(context: Context) -> Restart | Repair | Fail | ReadFirst | Wait | None:
@@ -93,7 +93,7 @@ def first_cause(context: Context) -> Cause | None:
 
 
 def _of_survivors(context: Context) -> Cause | None:
-    """What the members that gave up waited for, or whom they name. Known ranks go before a name, and it before none."""
+    """Return the cause with the ranks that survivors waited for, else with the rank that they name, else without."""
     waited_for = known.cause(context)
     if waited_for is not None and waited_for.rank >= 0:
         return waited_for
@@ -101,12 +101,12 @@ def _of_survivors(context: Context) -> Cause | None:
 
 
 def _incomplete(context: Context) -> bool:
-    """A pod of a gang whose members all run together is missing, and nothing brings it back in this epoch."""
+    """Return True if a pod of a gang whose members all run together is missing, and nothing brings it back."""
     return not context.plan.piecewise and context.launched and context.tally.pods < context.plan.together
 
 
 def _gone(context: Context) -> Cause | None:
-    """A member's pod that is gone, once the live API has confirmed it (see ``ConfirmLoss``)."""
+    """Return the cause of a member's pod that is gone, once the live API has confirmed it (see ``ConfirmLoss``)."""
     if context.plan.piecewise:
         return next(_lost(context), None)
     if context.view.engine.lost != context.record.epoch:
@@ -119,7 +119,7 @@ def _gone(context: Context) -> Cause | None:
 
 
 def _lost(context: Context) -> Iterator[Cause]:
-    """Of a gang whose members run again one by one: each member whose pod is gone for sure."""
+    """Yield the loss of each member whose pod is gone for sure, of a gang whose members run again one by one."""
     tally, record = context.tally, context.record
     for epoch, rank, attempt in sorted(context.view.engine.lost_attempts):
         member = context.plan.member(rank)
@@ -130,7 +130,7 @@ def _lost(context: Context) -> Iterator[Cause]:
 
 
 def _others(context: Context, first: Cause) -> Iterator[Cause]:
-    """Every other failure of the epoch that may be charged now."""
+    """Yield every other failure of the epoch that may be charged now."""
     tally, read = context.tally, context.view.engine.live_read
     version = read.version if read else 0
     seen = {first.uid}
@@ -149,9 +149,9 @@ def _others(context: Context, first: Cause) -> Iterator[Cause]:
 
 
 def unsure(context: Context, cause: Cause) -> bool:
-    """The failure would be charged, and the pods have not been read past the cache since it was first seen.
+    """Return True if the failure would be charged, and the pods were not read past the cache since it was first seen.
 
-    What was known may be refuted by what a late cache hides: so it is read, too, where the platform is charged.
+    A late cache may hide what refutes a known cause: so it is read, too, if the platform is charged.
     """
     if cause.disruption and not cause.evidence:
         return False
@@ -165,7 +165,7 @@ def unsure(context: Context, cause: Cause) -> bool:
 
 
 def rule_for(context: Context, cause: Cause, jobs: Mapping[int, JobRestarts], *, of_job: bool = False) -> FailureRule:
-    """Return the rule for that failure, with the last words of the member where nothing else explains it.
+    """Return the rule for that failure, with the last words of the member if nothing else explains it.
 
     ``jobs`` has what each job has used up of a rule.
     """
@@ -178,7 +178,7 @@ def rule_for(context: Context, cause: Cause, jobs: Mapping[int, JobRestarts], *,
 
 
 def mends(context: Context, group: Group) -> bool:
-    """Whether a member of that group whose pod is lost concerns only itself or its job."""
+    """Return True if a member of that group whose pod is lost concerns only itself or its job."""
     lost = gone_cause(context, group.first_rank, group.name)
     return rule_for(context, lost, restarts_of(context.record.job_restarts)).action.partial
 
@@ -213,7 +213,7 @@ def spend(context: Context, cause: Cause, *, of_job: bool = False) -> Restart | 
 
 
 def _charged_for_part(plan: Plan, record: Record, rule: FailureRule, cause: Cause) -> Record | Fail:
-    """The record after a member, or its job, runs again or is given up; the end where that is not allowed."""
+    """Return the record after a member, or its job, runs again or is given up; the end if that is not allowed."""
     if refused := used_up(plan, record, rule, cause):
         return refused
     if rule.action is FailureAction.IGNORE:
@@ -224,7 +224,7 @@ def _charged_for_part(plan: Plan, record: Record, rule: FailureRule, cause: Caus
 
 
 def _end_epoch(context: Context, rule: FailureRule, cause: Cause) -> Restart | Fail:
-    """A restart of the gang, if it is allowed, else the end of the experiment."""
+    """Return a restart of the gang, if it is allowed, else the end of the experiment."""
     plan, record = context.plan, context.record
     if refused := used_up(plan, record, rule, cause):
         return refused
@@ -241,24 +241,24 @@ def _end_epoch(context: Context, rule: FailureRule, cause: Cause) -> Restart | F
 
 
 def used_up(plan: Plan, record: Record, rule: FailureRule, cause: Cause) -> Fail | None:
-    """The end of the experiment where the rule has applied as often as its limit allows."""
+    """Return the end of the experiment if the rule has applied as often as its limit allows."""
     if rule.limit is None or _uses(record, limited(plan, rule)) < rule.limit:
         return None
     return Fail(RULE_USED_UP, cause=cause, rule=rule)
 
 
 def exhausted(plan: Plan, record: Record, cause: Cause) -> Fail | None:
-    """The end of the experiment where no counted restart is left."""
+    """Return the end of the experiment if no counted restart is left."""
     return None if used(record) < plan.restarts.limit else Fail(EXHAUSTED, cause=cause)
 
 
 def used(record: Record) -> int:
-    """The counted restarts that count now."""
+    """Return the number of counted restarts that count now."""
     return record.restarts - record.renewed
 
 
 def charged(plan: Plan, record: Record, cause: Cause, *, counted: bool, rule: str = "") -> Record:
-    """The record after one more restart, of the gang or of a part of it. ``rule`` names one that has a limit."""
+    """Return the record after one more restart, of the gang or of a part of it. ``rule`` names one that has a limit."""
     record = avoidance.failed_on(plan, _with_use(record, rule), cause)
     return replace(
         record,
@@ -269,7 +269,7 @@ def charged(plan: Plan, record: Record, cause: Cause, *, counted: bool, rule: st
 
 
 def limited(plan: Plan, rule: FailureRule) -> str:
-    """The name under which the uses of a rule with a limit are counted; empty for one without."""
+    """Return the name under which the uses of a rule with a limit are counted; empty for one without."""
     if rule.limit is None:
         return ""
     return rule.name or f"{plan.failures.rules.index(rule) + 1}"
@@ -280,7 +280,7 @@ def _uses(record: Record, name: str) -> int:
 
 
 def _with_use(record: Record, name: str) -> Record:
-    """The record after one more use of the rule of that name, if that has a limit."""
+    """Return the record after one more use of the rule of that name, if that has a limit."""
     if not name:
         return record
     rest = tuple(each for each in record.rule_uses if each.name != name)
@@ -288,10 +288,10 @@ def _with_use(record: Record, name: str) -> Record:
 
 
 def _all_given_up(context: Context) -> Fail | None:
-    """Fail where every target has ended, some by the action Ignore, and the success rule, asked first, does not hold.
+    """Fail if every target has ended, some by the action Ignore, and the success rule, asked first, does not hold.
 
-    A member that is given up counts as ended, and never as succeeded. The others go on, so that nothing of their work
-    is lost before. With the success rule All, the experiment can no longer succeed where the member's group is a
+    A member that is given up counts as ended, and never as succeeded. The others still run, so that nothing of their
+    work is lost before. With the success rule All, the experiment can no longer succeed if the member's group is a
     target; with Any, it can while another job may still succeed.
     """
     tally, targets = context.tally, _targets(context.plan)
@@ -305,7 +305,7 @@ def _all_given_up(context: Context) -> Fail | None:
 
 
 def given_up(context: Context) -> list[int]:
-    """The ranks that the success rule asks for and that are given up."""
+    """Return the ranks that the success rule asks for and that are given up."""
     targets = _targets(context.plan)
     return sorted(rank for rank in context.tally.ignored if context.plan.group_of(rank) in targets)
 

@@ -1,8 +1,8 @@
-"""The silence of a coordinator that served: it is stuck when that lasts, and when it comes and goes.
+"""The silence of a coordinator that served: it is stuck when that lasts, or is repeated.
 
 One that had been back for a while is stuck for the reason of its present silence, however often it was lost before. Any
-other comes and goes, until it has been silent for as long as it should have answered: the sentence does not change with
-each of its turns.
+other counts as flapping, until it has been silent for as long as it should have answered: the sentence does not change
+with each of its turns.
 """
 
 from enum import Enum
@@ -18,17 +18,17 @@ UNREACHABLE: Final = Causes.COORDINATOR_UNREACHABLE.stuck_as
 
 
 class Silence(Enum):
-    """How a coordinator that served in this epoch is silent."""
+    """The kinds of silence of a coordinator that served in this epoch."""
 
     LASTING = "lasting"
     RESTARTED = "restarted"
-    """Its program is a later one than that which served."""
+    """The program is a later one than that which served."""
     FLAPPING = "flapping"
-    """It comes and goes."""
+    """The coordinator comes and goes."""
 
 
 def of(context: Context, coordinator: Coordinator, probe: ProbeResult) -> tuple[Silence | None, float | None]:
-    """What is stuck about a coordinator that does not answer, or not for long, and when that may change."""
+    """Return the silence of a coordinator that does not answer, or not for long, and when that may change."""
     turns_at = probe.turns_at(context.now)
     if needs_no_port(coordinator, probe):
         return None, turns_at
@@ -46,21 +46,21 @@ def of(context: Context, coordinator: Coordinator, probe: ProbeResult) -> tuple[
 
 
 def known(coordinator: Coordinator, probe: ProbeResult, now: float) -> bool:
-    """Who has arrived is known now: the coordinator answers, or needs not to.
+    """Return True if the arrived ranks are known now: the coordinator answers, or its port is no longer needed.
 
-    One lost answer changes nothing. After that what it said last is of the past, unless the rendezvous needs its port
+    One lost answer changes nothing. After that its last answer is of the past, unless the rendezvous needs its port
     no more, or the run is ending.
     """
     return probe.silent_at is None or now < probe.silent_at + LOST_AFTER or needs_no_port(coordinator, probe)
 
 
 def known_in(context: Context) -> bool:
-    """The same of the present epoch; True where there is no coordinator that was asked."""
+    """Return True if that is known in the present epoch, or no coordinator was asked."""
     coordinator, probe = context.plan.coordinator, context.probe
     return coordinator is None or probe is None or known(coordinator, probe, context.now)
 
 
 def _started_again(context: Context, coordinator: Coordinator, probe: ProbeResult) -> bool:
-    """The program behind the port is a later one than that which served: its container or its pod is new."""
+    """Return True if the program behind the port is a later one than that which served, by a new container or pod."""
     pod = context.tally.members.get(coordinator.rank)
     return pod is not None and probe.last_served_at < pod.started_at <= context.now

@@ -4,11 +4,11 @@ A member is created when every gate of its group is open (``state.facts.gates``)
 waits for a gate on the coordinator. ``CoordinatorFirst`` is such a gate: no rank then uses up its registration timeout
 on a closed port.
 
-Where members run again one by one (``failures.repair``), a member that is missing after the launch is created in
-its current attempt: when no older pod of its rank may run, its back-off is over, and the live API has confirmed that.
+If members run again one by one (``failures.repair``), a member that is missing after the launch is created in its
+current attempt: when no older pod of its rank may run, its back-off is over, and the live API has confirmed that.
 
 Before the first create of an epoch the live API is asked once (``ConfirmLaunch``). Pods are created in waves, so that
-a failure in the middle of a very large gang is acted upon before the rest of it exists. (A cancellation, a suspension
+Muster acts on a failure in the middle of a very large gang before the rest of it exists. (A cancellation, a suspension
 and a deletion stop a wave.)
 """
 
@@ -28,7 +28,7 @@ WAVE = 1024
 
 
 def launch(context: Context) -> list[Action]:
-    """What must be created, or confirmed before anything is."""
+    """Return what to create, or to confirm before anything is created."""
     plan, epoch, facts = context.plan, context.record.epoch, context.view.engine
     actions: list[Action] = [EnsureService()] if plan.naming.service and not facts.service else []
     together = not (plan.sequential or plan.piecewise)
@@ -65,7 +65,7 @@ def launch(context: Context) -> list[Action]:
 
 
 def _confirmation(context: Context, attempts: tuple[tuple[int, int], ...] = ()) -> ConfirmLaunch:
-    """The question whether these members, or the first of the epoch, may be created.
+    """Return the question whether these members, or the first of the epoch, may be created.
 
     Pods that vanished are asked for by name. A process that has never seen a gang of the experiment complete does not
     know them: another one has launched the epochs before, and each of those only beside no pod of an older one.
@@ -76,7 +76,7 @@ def _confirmation(context: Context, attempts: tuple[tuple[int, int], ...] = ()) 
 
 
 def prepare(context: Context) -> list[Action]:
-    """What is made for an object that is suspended: claims that others may use, too, as JobSet makes them."""
+    """Return the creation of claims of a suspended object that others may use, too, as JobSet makes them."""
     shared = any(not each.exclusive for each in context.plan.claims)
     lifecycle = context.plan.lifecycle
     due = shared and lifecycle.suspend and not lifecycle.deleting and _claims_due(context)
@@ -84,13 +84,13 @@ def prepare(context: Context) -> list[Action]:
 
 
 def _claims_due(context: Context) -> bool:
-    """Claims must be found before pods: by each leadership, and exclusive ones for each epoch."""
+    """Return True if claims must be found before pods: by each leadership, and exclusive ones for each epoch."""
     claims, known = context.plan.claims, context.view.engine.claims
     return bool(claims) and (known < 0 or (known != context.record.epoch and any(each.exclusive for each in claims)))
 
 
 def _without_pod(context: Context) -> Iterator[Member]:
-    """The members without a pod, in rank order. A rank that is done needs none, though its pod may be gone.
+    """Yield the members without a pod, in rank order. A rank that is done needs none, though its pod may be gone.
 
     This is the only loop over every rank in a decision. It builds a member only for the ranks it finds: 10,000 ranks
     are then passed over in a fraction of a millisecond.
@@ -103,7 +103,7 @@ def _without_pod(context: Context) -> Iterator[Member]:
 
 
 def _startable(context: Context, missing: Iterator[Member]) -> Iterator[Member]:
-    """Of the members without a pod those whose group's gates are open."""
+    """Yield the members without a pod whose group's gates are open."""
     coordinator = context.plan.coordinator.rank if context.plan.coordinator else None
     waiting = {group.name: gates.closed(context, group) for group in context.plan.groups if group.gates}
     for member in missing:
@@ -113,7 +113,7 @@ def _startable(context: Context, missing: Iterator[Member]) -> Iterator[Member]:
 
 
 def _living(context: Context, missing: Iterator[Member]) -> Iterator[Member]:
-    """Of the members without a pod those that may be created in their current attempt."""
+    """Yield the members without a pod that may be created in their current attempt."""
     waiting = repair.held_back(context) | presence.gone(context)  # whether one of these is lost is asked first
     for member in missing:
         if member.rank not in waiting:
@@ -121,7 +121,7 @@ def _living(context: Context, missing: Iterator[Member]) -> Iterator[Member]:
 
 
 def _in_turn(context: Context, missing: Iterator[Member]) -> Iterator[Member]:
-    """Of the members without a pod those whose job has a free place (JobSet's ``parallelism``)."""
+    """Yield the members without a pod whose job has a free place (JobSet's ``parallelism``)."""
     places = {group.name: group.parallelism or group.completions for group in context.plan.groups}
     taken: Counter[tuple[str, int]] = Counter()
     for member in missing:

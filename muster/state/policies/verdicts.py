@@ -1,4 +1,4 @@
-"""Verdicts: what a policy may answer. It is a function from a context to one of these, or to None."""
+"""Verdicts: the answers of a policy, which is a function from a context to one of these, or to None."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from muster.state.vocabulary.rules import FailureRule
 
 @dataclass(frozen=True, slots=True)
 class Succeed:
-    """The success rule holds."""
+    """Success: the success rule holds."""
 
     message: str
     reason: str = "AllMembersSucceeded"
@@ -16,21 +16,21 @@ class Succeed:
 
 @dataclass(frozen=True, slots=True)
 class Fail:
-    """The experiment ends without success. ``cause`` is the failure behind it, where there is one."""
+    """The end without success. ``cause`` is the failure behind it, if there is one."""
 
     reason: str
     message: str = ""
-    """Empty where it follows from the reason (``summary.ends``)."""
+    """The text; empty if it follows from the reason (``summary.ends``)."""
     cause: Cause | None = None
     named: frozenset[int] = frozenset()
-    """The ranks that the message names, with why they are missing."""
+    """The ranks that the message names, with the reason why they are missing."""
     rule: FailureRule | None = None
     """The failure rule that ends it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Restart:
-    """This epoch is over; the gang starts again. ``counted`` restarts use the restart budget.
+    """The end of this epoch: the gang starts again. ``counted`` restarts use the restart budget.
 
     ``rule`` names the failure rule if it has a limit. One that was ``requested`` follows at once, and is no part of the
     row of disruptions.
@@ -44,36 +44,36 @@ class Restart:
 
 @dataclass(frozen=True, slots=True)
 class Repair:
-    """Members or jobs run again, or are given up, and the epoch goes on: ``record`` says which."""
+    """A new attempt of members or jobs, or their end, while the epoch continues: ``record`` shows which."""
 
     record: Record
 
 
 @dataclass(frozen=True, slots=True)
 class Requeue:
-    """The queue has taken the quota back: this epoch is over, and the next one waits for its admission."""
+    """The end of this epoch because the queue has taken the quota back: the next one waits for its admission."""
 
     cause: Cause
 
 
 @dataclass(frozen=True, slots=True)
 class Suspend:
-    """Delete the gang and keep the experiment."""
+    """The deletion of the gang; the experiment is kept."""
 
 
 @dataclass(frozen=True, slots=True)
 class Resume:
-    """Start a suspended experiment anew."""
+    """The new start of a suspended experiment."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReadFirst:
-    """A late cache could show the same: read the pods from the live API before a verdict."""
+    """A read of the pods from the live API before a verdict, because a late cache could show the same."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """A failure is seen whose cause may come to be known until then: decide it at that wall second."""
+    """A delay: the cause of a failure may become known until that wall second, and it is decided then."""
 
     until: float
 

@@ -1,1 +1,1 @@
-"""What people see of an experiment: conditions, the sentence, the story."""
+"""The view of people on an experiment: conditions, the sentence, the story."""

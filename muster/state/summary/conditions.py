@@ -1,4 +1,4 @@
-"""Conditions: what is true of an experiment, each with a reason and a message, as ``kubectl wait`` reads them.
+"""Conditions: the facts of an experiment, each with a reason and a message, as ``kubectl wait`` reads them.
 
 They are computed whole from the record, the assembly and the plan at every step, and keep the time of their last flip.
 A reason that changes while the status stays has a time of its own. The reasons of a hang share one: they are evidence.
@@ -29,7 +29,7 @@ Row = tuple[bool, str, str]
 
 
 def renew(context: Context, assembly: Assembly, said: Gathering, coordinator: str) -> tuple[Condition, ...]:
-    """All conditions as they are now; ``since`` moves only where the status flipped, ``reason_at`` with the reason.
+    """Return all conditions as they are now; ``since`` moves only if the status flipped, ``reason_at`` with the reason.
 
     ``coordinator`` is its address. In most decisions they are as they were.
     """
@@ -45,7 +45,7 @@ def renew(context: Context, assembly: Assembly, said: Gathering, coordinator: st
 
 
 def _are(conditions: tuple[Condition, ...], rows: tuple[Row, ...], generation: int) -> bool:
-    """Whether the conditions say all that the rows say."""
+    """Return True if the conditions have all that the rows have."""
     for kind, old, (status, reason, message) in zip(TYPES, conditions, rows, strict=False):
         if old.status != status or old.reason != reason or old.message != message:
             return False
@@ -55,7 +55,7 @@ def _are(conditions: tuple[Condition, ...], rows: tuple[Row, ...], generation: i
 
 
 def _times(old: Condition | None, status: bool, reason: str, now: float) -> tuple[float, float | None]:
-    """When the status last changed, and when the reason did since."""
+    """Return when the status last changed, and when the reason did since."""
     if old is None or old.status != status:
         return now, None
     same = old.reason == reason or (old.reason in HANGS and reason in HANGS)
@@ -63,7 +63,7 @@ def _times(old: Condition | None, status: bool, reason: str, now: float) -> tupl
 
 
 def roll_never_seen(context: Context) -> bool:
-    """All members succeeded before their roll was seen complete: nothing says that a rank was missing.
+    """Return True if all members succeeded before their roll was seen complete: nothing shows that a rank was missing.
 
     A program that lives for a second may end before its coordinator is asked for the first time.
     """
@@ -75,7 +75,7 @@ def roll_never_seen(context: Context) -> bool:
 
 
 def _rows(context: Context, assembly: Assembly, said: Gathering, coordinator: str) -> tuple[Row, ...]:
-    """What is true of each of ``TYPES``, in that order."""
+    """Return the row of each of ``TYPES``, in that order."""
     record, phase, over = context.record, context.record.phase, context.record.finished
     at_rest = not over and not record.gathering
     suspended, restarting = at_rest and phase is Phase.SUSPENDED, at_rest and phase is Phase.RESTARTING
@@ -111,7 +111,7 @@ def _coordinator(context: Context, assembly: Assembly, address: str) -> Row:
 
 
 def _scheduled(context: Context) -> Row:
-    """Every member had a node in this epoch."""
+    """Return the row of Scheduled: true once every member had a node in this epoch."""
     if context.complete:
         size = context.plan.together
         return True, "AllScheduled", "its only member has a node" if size == 1 else f"all {size} members have a node"

@@ -27,7 +27,7 @@ def worded(context: Context, end: Fail) -> Fail:
 
 
 def _why(context: Context, end: Fail) -> str:
-    """Why the failure ends the experiment."""
+    """Return why the failure ends the experiment."""
     plan, rule, limit = context.plan, end.rule, context.plan.restarts.limit
     match end.reason:
         case restart.RULE_USED_UP if rule is not None:
@@ -51,13 +51,13 @@ def _given_up(ranks: list[int]) -> str:
 
 
 def share(plan: Plan, record: Record) -> str:
-    """``4 of 6``, ``1 of 3 since its last progress``: the counted restarts that count now, of those allowed."""
+    """Return ``4 of 6``, ``1 of 3 since its last progress``: the counted restarts that count now, of those allowed."""
     limit = f" of {plan.restarts.limit}" if plan.restarts.limit < MAX_EPOCH else ""
     return f"{restart.used(record)}{limit}{_span(plan)}"
 
 
 def recurring(record: Record) -> str:
-    """``the last 3 failures are the same, with at most 12s of work in between: exit code 1: ...``; their places."""
+    """Return ``the last 3 failures are the same, with at most 12s of work in between: exit code 1: ...``; places."""
     row = record.same_failure
     assert row is not None
     best = f" (best step {record.best_step:,})" if record.best_step is not None else ""
@@ -67,7 +67,7 @@ def recurring(record: Record) -> str:
 
 
 def _places(row: SameFailure) -> str:
-    """What the places of the failures point to; empty where they point to nothing."""
+    """Return what the places of the failures point to; empty if they point to nothing."""
     if len(row.nodes) > 1:
         more = " and others" if len(row.nodes) == MAX_PLACES else ""
         return f"they were on different nodes ({', '.join(row.nodes)}{more}), which points to the program"

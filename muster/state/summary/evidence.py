@@ -1,4 +1,4 @@
-"""The evidence of an epoch: what was known of it when a verdict ended it without success.
+"""The evidence of an epoch: what was known about it when a verdict ended it without success.
 
 It is taken from the view that the verdict was reached from, before the first pod is stopped, and is persisted with the
 verdict in one write. A successful end needs none.
@@ -27,7 +27,7 @@ from muster.state.vocabulary.record import Phase, Record
 
 
 def kept(seen: Context, assembly: Assembly, after: Record) -> Record:
-    """``after``, the record after a verdict, with the evidence of the epoch that it ends, if it ends one.
+    """Return ``after``, the record after a verdict, with the evidence of the epoch that it ends, if it ends one.
 
     ``seen`` is the context before the verdict. An epoch that has not begun has no evidence.
     """
@@ -38,7 +38,7 @@ def kept(seen: Context, assembly: Assembly, after: Record) -> Record:
 
 
 def taken(seen: Context, assembly: Assembly, after: Record) -> EpochEvidence:
-    """What is known of the epoch of ``seen``."""
+    """Return what is known about the epoch of ``seen``."""
     before, view = seen.record, seen.view
     now = summarize(seen, assembly)
     stuck = now.called_stuck or before.called_stuck
@@ -70,9 +70,9 @@ def taken(seen: Context, assembly: Assembly, after: Record) -> EpochEvidence:
 
 
 def stacks_of(seats: Places, size: int) -> Iterator[StackThen]:
-    """What each of ``size`` ranks did, by equal stacks: those of the rarest place first, and of it the rarest.
+    """Return what each of ``size`` ranks did, by equal stacks: those of the rarest place first, and there the rarest.
 
-    Of more than ``MAX_STACKS`` those before the last share a row. A rank without a stack has a row that says why.
+    Beyond ``MAX_STACKS`` those before the last share a row. A rank without a stack has a row with the reason.
     """
     reports = {rank: heard.report for rank, heard in seats.ranks.items()}
     read = {(reports[rank].place, reports[rank].stack): calls for rank, calls in seats.stacks.items()}
@@ -93,12 +93,12 @@ def stacks_of(seats: Places, size: int) -> Iterator[StackThen]:
 
 
 def _stack_of(report: PlaceReport) -> str | None:
-    """What is equal for equal stacks; None where the rank has not stood for long enough to write one."""
+    """Return a key that is equal for equal stacks; None if the rank was in its place too briefly to write one."""
     return report.stack if report.stood >= NOTICE else None
 
 
 def _calls(group: PlaceGroup, stack: str | None, read: Mapping[tuple[str, str], Sequence[str]]) -> str:
-    """The stack of ranks of this group, as one of them wrote it, else why there is none."""
+    """Return the stack of ranks of this group, as one of them wrote it, else why there is none."""
     if not group.answers:
         return hangs.group_at(group)
     if stack is None:

@@ -1,6 +1,6 @@
-"""What a sentence says of the gathering of a gang: its roll, what is in the way, and why it is stuck.
+"""Sentences on the gathering of a gang: its roll, its obstacle, and why it is stuck.
 
-``policies.rendezvous`` has the facts. Parts of a sentence that would say the same are left out by these facts: an
+``policies.rendezvous`` has the facts. Parts of a sentence that would repeat another are left out by these facts: an
 obstacle of the member that the roll names, or a roll that is the reason of Stuck.
 """
 
@@ -30,7 +30,7 @@ from muster.state.vocabulary.record import ConditionType, Phase
 CUT_OFF: Final = (
     "; a closed port would refuse: look for a NetworkPolicy, at network and node, then at a process that hangs"
 )
-"""What is added where no answer comes in time (``CoordinatorState.TIMEOUT``). None of these is known to be the case."""
+"""The addition if no answer comes in time (``CoordinatorState.TIMEOUT``). None of these is known to be the case."""
 _PORT: Final = {
     CoordinatorState.REFUSED: "its port refuses connections",
     CoordinatorState.TIMEOUT: "its port does not answer in time",
@@ -39,14 +39,14 @@ _PORT: Final = {
     CoordinatorState.OTHER_PROTOCOL: "its port speaks another protocol",
     CoordinatorState.UNHEALTHY: "it reports that it does not serve",
 }
-"""What its port shows, where the probe has nothing more exact."""
+"""The state of its port, if the probe has nothing more exact."""
 
 
 class Gathering(NamedTuple):
-    """The sentences about a gang that gathers; empty where there is nothing to say."""
+    """The sentences about a gang that gathers; empty if there is nothing to report."""
 
     roll: str
-    """Who has arrived; where the obstacle names the same member, that."""
+    """The arrived ranks; if the obstacle names the same member, the obstacle."""
     obstacle: str = ""
     stuck: str = ""
     whole: str = ""
@@ -55,11 +55,11 @@ class Gathering(NamedTuple):
 class _Part(NamedTuple):
     text: str
     ranks: frozenset[int] = frozenset()
-    """The members that it names."""
+    """The members that the part names."""
 
 
 def gathering(context: Context, assembly: Assembly) -> Gathering:
-    """The sentences of that assembly."""
+    """Return the sentences of that assembly."""
     reason, obstacle, roll = assembly.stuck, assembly.obstacle, _ROLLS[assembly.roll](context, assembly)
     hindrance = of_obstacles.sentence(context, obstacle) if obstacle is not None else ""
     own = _own_reason(context, assembly) if reason else ""
@@ -74,13 +74,13 @@ def gathering(context: Context, assembly: Assembly) -> Gathering:
 
 
 def joined(*parts: str) -> str:
-    """The parts that there are as one sentence; messages of refusals end in a full stop of their own."""
+    """Join the parts that are not empty into one sentence; messages of refusals end in a full stop of their own."""
     shown = list(filter(None, parts))
     return "; ".join([*(each.removesuffix(".") for each in shown[:-1]), *shown[-1:]])
 
 
 def _names_the_same(assembly: Assembly, obstacle: Obstacle, roll: _Part) -> bool:
-    """The sentence of the obstacle has what the roll has: the same member, or that all have succeeded.
+    """Return True if the obstacle's sentence has what the roll has: the same member, or that all have succeeded.
 
     The roll that an earlier daemon has written may be that sentence.
     """
@@ -88,7 +88,7 @@ def _names_the_same(assembly: Assembly, obstacle: Obstacle, roll: _Part) -> bool
 
 
 def _own_reason(context: Context, assembly: Assembly) -> str:
-    """Why the gang is stuck, where neither the roll nor the obstacle says it."""
+    """Return why the gang is stuck, if neither the roll nor the obstacle shows it."""
     if assembly.recorded:
         stuck = context.record.condition(ConditionType.STUCK)
         return stuck.message if stuck is not None else ""
@@ -112,7 +112,7 @@ def _ready(context: Context, assembly: Assembly) -> _Part:
         message = f"{share(here, size)} members {'are ready, or have ended with exit code 0' if apart else 'are ready'}"
     if here >= size or size > EXACT:
         return _Part(message)
-    over = len(tally.outlived) + tally.succeeded >= context.plan.size  # an obstacle says it of all of them
+    over = len(tally.outlived) + tally.succeeded >= context.plan.size  # an obstacle reports it for all of them
     absent = [
         rank
         for rank, pod in sorted(tally.members.items())
@@ -122,13 +122,13 @@ def _ready(context: Context, assembly: Assembly) -> _Part:
 
 
 def _with(context: Context, message: str, joint: str, ranks: Iterable[int], total: int) -> _Part:
-    """The message and these members, with why they are missing."""
+    """Return the message and these members, with why they are missing."""
     named = grouping.listed(context, ranks, total)
     return _Part(f"{message}{joint}{named.sentence}", named.ranks)
 
 
 def _ended_apart(context: Context, here: int) -> bool:
-    """Some of these have ended, and not all together. A gang that only ends costs no write for that."""
+    """Return True if some of these have ended, and not all together. A gang that only ends costs no write for that."""
     meets = context.plan.coordinator is not None or context.plan.engine is Engine.WATCH
     return meets and here > context.tally.ready and context.now >= obstacles.ends_count_at(context)
 
@@ -187,7 +187,7 @@ def _counted(context: Context, assembly: Assembly) -> _Part:
 
 
 def _arrived(coordinator: Coordinator, probe: ProbeResult, present: bool) -> str:
-    """The word does not change with each answer of a coordinator that comes and goes."""
+    """Return a word that does not change with each answer of a coordinator that comes and goes."""
     return "arrived" if present or needs_no_port(coordinator, probe) else "had arrived"
 
 
@@ -257,4 +257,4 @@ _REASONS: Final[Mapping[str, Callable[[Context], str]]] = {
     disruptions.REASON: _disruptions,
     recurrence.REASON: lambda context: ends.recurring(context.record),
 }
-"""By the reason of Stuck."""
+"""The sentence for each reason of Stuck."""

@@ -1,16 +1,16 @@
-"""Where the time went: counts it into buckets whenever the status is written, and asks for no write itself.
+"""Goodput: counts the time into buckets whenever the status is written, and asks for no write itself.
 
-The bucket of a second is what the record said then. The phase and the condition Stuck carry it, and both are persisted
-as they change. What is known only later is taken back from the productive time (``muster.api.goodput``):
+The bucket of a second follows from the record at that second. The phase and the condition Stuck carry it, and both are
+persisted as they change. What is known only later is taken back from the productive time (``muster.api.goodput``):
 
 - *lost*: the time between the step from which an epoch resumed and the end of the epoch before. The step is the first
   one that the new epoch reports; its place in the productive time is kept as a mark.
-- *stuck*: a hang began with the last report, or when the last process came to where it stands, and is seen later.
+- *stuck*: a hang began with the last report, or when the last process came to its place, and is seen later.
 - *program_startup*, *checkpoint_save*, *checkpoint_restore*, *other*: by the program's own clock, which its reports
-  carry. So they cost no write when they begin or end, and no daemon has to be there. Those that are first read while
-  the gang is Stuck count as far as the hang, whose length the program knows, leaves time for them.
-- *recovery*: a failure began when its container ended, where that was seen more than a second later.
-- *other*: a success was over when its last pod ended, where that was seen more than five seconds later.
+  carry. So they cost no write when they begin or end, and no daemon has to run. Those that are first read while the
+  gang is Stuck count as far as the hang, whose length the program knows, leaves time for them.
+- *recovery*: a failure began when its container ended, if that was seen more than a second later.
+- *other*: a success was over when its last pod ended, if that was seen more than five seconds later.
 
 All but these two are claims of the program, and none takes more than the productive time of its epoch.
 """
@@ -38,7 +38,7 @@ PAUSES: Final = {each.value: each for each in (Bucket.CHECKPOINT_SAVE, Bucket.CH
 
 
 def bucket_of(record: Record) -> Bucket | None:
-    """What time counts as while the record is so; None: it is suspended, or over."""
+    """Return the bucket of the time while the record is so; None: it is suspended, or over."""
     if record.finished or record.phase is Phase.SUSPENDED:
         return None
     if record.phase is Phase.QUEUED or blocked.queued(record):
@@ -55,7 +55,7 @@ def bucket_of(record: Record) -> Bucket | None:
 
 
 def account(context: Context, before: Record | None, after: Record) -> Record:
-    """The record ``after``, which is written now, with the time until now counted as ``before`` says."""
+    """Return the record ``after``, which is written now, with the time until now counted by the state of ``before``."""
     now, bucket = context.now, bucket_of(after)
     sums = after.goodput or _begun(before, after, now)
     until = min(now, after.finished_at) if after.finished and after.finished_at is not None else now
@@ -91,7 +91,7 @@ def account(context: Context, before: Record | None, after: Record) -> Record:
 
 
 def _over(context: Context, after: Record, until: float) -> float:
-    """When a success that was seen late was over: its last pod had ended, and its coordinator answered no more."""
+    """Return when a success that was seen late was over: its last pod had ended, its coordinator answered no more."""
     if after.phase is not Phase.SUCCEEDED or not context.tally.ended_at:
         return until
     ended = max(context.tally.ended_at + ROUNDED, context.probe.last_served_at if context.probe else 0.0)
@@ -99,23 +99,23 @@ def _over(context: Context, after: Record, until: float) -> float:
 
 
 def _never_answered(context: Context, epoch: int) -> bool:
-    """The coordinator of that epoch has never answered this daemon, so what its programs did is not known."""
+    """Return True if that epoch's coordinator never answered this daemon: what its programs did is unknown."""
     probe = context.view.probe_result_of(epoch)
     return context.plan.asked is not None and not (probe is not None and probe.served)
 
 
 def _since(before: Record, sums: Goodput) -> float:
-    """When the roll was complete, by the wall clock of now: ``before`` has the times as they were persisted."""
+    """Return when the roll was complete, by the present wall clock: ``before`` has the times as they were persisted."""
     if before.assembled_at is None:
         return sums.counted_at
     return before.assembled_at + (sums.counted_at - before.goodput.counted_at if before.goodput else 0.0)
 
 
 def _dated(lead: Lead, sums: Goodput, since: float) -> Lead:
-    """The lead with the time of its last report as the daemon before knew it.
+    """Return the lead with the time of its last report as the daemon before knew it.
 
     A daemon that takes over while nothing is reported reads an old report as if it were new. When the first step began
-    is persisted, and the program has both by one clock, unless it has worked for less than its marks say: it was
+    is persisted, and the program has both by one clock, unless it has worked for less than its marks show: it was
     started again since.
     """
     steps = sums.steps
@@ -127,14 +127,14 @@ def _dated(lead: Lead, sums: Goodput, since: float) -> Lead:
 
 
 def _begun(before: Record | None, after: Record, now: float) -> Goodput:
-    """The sums of a record that has none: it is new, or an older Muster wrote it."""
+    """Return the sums of a record that has none: it is new, or an older Muster wrote it."""
     if before is None:
         return Goodput(counted_at=now, bucket=bucket_of(after) or "")
     return Goodput(counted_at=min(before.phase_at, now), bucket=bucket_of(before) or "")
 
 
 def _turned(sums: Goodput, bucket: Bucket | None, until: float, *, ran: bool) -> Goodput:
-    """The sums with the time until then counted; from then on it goes into another bucket."""
+    """Return the sums with the time until then counted; from then on it goes into another bucket."""
     if not sums.bucket:
         return replace(sums, counted_at=until, bucket=bucket or "")
     counted = replace(sums.at(until), bucket=bucket or "")
@@ -145,7 +145,7 @@ def _turned(sums: Goodput, bucket: Bucket | None, until: float, *, ran: bool) ->
 
 
 def _hung(sums: Goodput, context: Context, lead: Lead | None, reason: str) -> Goodput:
-    """The sums with a hang counted from the last report on, else from when the processes have stood."""
+    """Return the sums with a hang counted from the last report on, else from when the gang was still."""
     if lead is not None and reason == HUNG:
         return _stuck(sums, _ms(context.now - lead.reported_at), HELD)
     found = hangs.by_collectives(context) or hangs.by_places(context)
@@ -153,7 +153,7 @@ def _hung(sums: Goodput, context: Context, lead: Lead | None, reason: str) -> Go
 
 
 def _stuck(sums: Goodput, ms: int, held: int) -> Goodput:
-    """The sums with that time of a hang counted as such, but for ``held``, which is counted when it is over."""
+    """Return the sums with that time of a hang counted as such, but for ``held``, which is counted when it is over."""
     assert sums.steps is not None
     steps, ms = sums.steps, max(0, min(ms, sums.net - sums.steps.base))
     held = min(ms, held)
@@ -162,20 +162,20 @@ def _stuck(sums: Goodput, ms: int, held: int) -> Goodput:
 
 
 class _Hang(NamedTuple):
-    """Milliseconds of a hang that is over. All are 0 where it was not productive for another reason."""
+    """Milliseconds of a hang that is over. All are 0 if it was not productive for another reason."""
 
     stuck: int = 0
-    """What is counted of it, from the last report before it on."""
+    """The time that is counted of it, from the last report before it on."""
     after: int = 0
-    """What is productive of the time from that report until now."""
+    """The productive part of the time from that report until now."""
 
     def apart(self, pause: int) -> int:
-        """What is not Stuck of a pause that was seen with its end. One that is as long contains it."""
+        """Return the part of a pause, seen with its end, that is not Stuck. One that is as long contains it."""
         return min(self.after, pause - self.stuck if pause >= self.stuck else pause)
 
 
 def _unstuck(sums: Goodput, until: float, lead: Lead | None, *, over: bool) -> tuple[Goodput, _Hang]:
-    """The sums with the rest of a hang that is over, and that hang.
+    """Return the sums with the rest of a hang that is over, and that hang.
 
     A look sees the first report some seconds after it was made, and a counter does not fall. So those seconds were held
     back. The hang was the longest time between two reports of the epoch, which the program knows exactly.
@@ -193,7 +193,7 @@ def _unstuck(sums: Goodput, until: float, lead: Lead | None, *, over: bool) -> t
 
 
 def _unwatched(sums: Goodput, ms: int, until: float) -> Goodput:
-    """The sums with a hang of that length counted whole, which began before this daemon looked and is over."""
+    """Return the sums with a hang of that length counted whole, which began before this daemon looked and is over."""
     steps = sums.steps
     if steps is None or ms <= steps.stuck or sums.bucket == Bucket.STUCK:
         return sums
@@ -203,14 +203,14 @@ def _unwatched(sums: Goodput, ms: int, until: float) -> Goodput:
 
 
 def _of_epoch(sums: Goodput, epoch: int) -> Goodput:
-    """The sums with an account of that epoch, whose roll is complete."""
+    """Return the sums with an account of that epoch, whose roll is complete."""
     if sums.steps is not None and sums.steps.epoch == epoch:
         return sums
     return replace(sums, steps=EpochSteps(epoch=epoch, base=max(0, sums.net)))
 
 
 def _reported(sums: Goodput, lead: Lead, since: float, until: float, hang: _Hang | None, *, dated: bool) -> Goodput:
-    """The sums with what the lead reports of its time. ``since``: when the roll was complete.
+    """Return the sums with what the lead reports about its time. ``since``: when the roll was complete.
 
     Its pauses while the gang is Stuck are split between the buckets when that is over, with ``hang``. Its startup is
     counted once its clock is ``dated``: the only report that a daemon has read may be an old one.
@@ -228,15 +228,15 @@ def _reported(sums: Goodput, lead: Lead, since: float, until: float, hang: _Hang
         more = figure - getattr(steps, bucket.value)
         if more > 0:
             apart = more if hang is None or bucket is Bucket.PROGRAM_STARTUP else hang.apart(more)
-            sums = sums.at(until)  # what is taken back must have been counted
+            sums = sums.at(until)  # time that is taken back must have been counted
             sums = sums.taken(bucket, min(apart, sums.net - steps.base))
-            stuck = max(0, steps.stuck - (more - apart))  # the program's clock of work stands in a pause that hangs
+            stuck = max(0, steps.stuck - (more - apart))  # the program's clock of work stops in a pause that hangs
             steps = replace(steps, stuck=stuck, **{bucket.value: figure})
     return replace(sums, steps=steps)
 
 
 def _marked(sums: Goodput, lead: Lead, since: float, until: float) -> Goodput:
-    """The sums with the places of the steps that the lead has reached."""
+    """Return the sums with the places of the steps that the lead has reached."""
     steps = sums.steps
     assert steps is not None
     origin = max(lead.begun, since - lead.offset - steps.skipped / 1000)
@@ -251,7 +251,7 @@ def _marked(sums: Goodput, lead: Lead, since: float, until: float) -> Goodput:
 
 
 def _resumed(sums: Goodput, steps: EpochSteps, first: int) -> Goodput:
-    """The sums when the first step of the epoch is known: what the one before did after it is lost."""
+    """Return the sums when the first step of the epoch is known: what the one before did after it is lost."""
     lost = min(steps.base, max(0, steps.base - _place(sums.marks, first, steps.base)))
     steps = replace(steps, first=first, base=steps.base - lost)
     marks = (*(mark for mark in sums.marks if mark.step < first), StepMark(first, steps.base))
@@ -259,7 +259,7 @@ def _resumed(sums: Goodput, steps: EpochSteps, first: int) -> Goodput:
 
 
 def _place(marks: tuple[StepMark, ...], step: int, most: int) -> int:
-    """Where a step stands in the productive time; ``most`` where nothing is known of it."""
+    """Return the place of a step in the productive time; ``most`` if nothing is known about it."""
     if not marks:
         return most
     if step <= marks[0].step:
@@ -272,7 +272,7 @@ def _place(marks: tuple[StepMark, ...], step: int, most: int) -> int:
 
 
 def _before_it(steps: EpochSteps, lead: Lead) -> EpochSteps:
-    """The account with the pauses of the lead so far as counted: they were before its time was."""
+    """Return the account with the pauses of the lead so far as counted: they were before its time was."""
     done = {bucket.value: figure for bucket, figure in _pauses(lead).items()}
     return replace(steps, skipped=_ms(lead.spent.paused), **done)
 
@@ -287,7 +287,7 @@ def _pauses(lead: Lead) -> dict[Bucket, int]:
 
 
 def _left(sums: Goodput, context: Context, lead: Lead | None, before: Record, after: Record, until: float) -> Goodput:
-    """The sums when the gang does not run any more: what of its last time was not productive."""
+    """Return the sums when the gang no longer runs: the part of its last time that was not productive is taken back."""
     steps, cause = sums.steps, after.cause
     assert steps is not None
     if cause is not None and cause.epoch == before.epoch and cause.at and after.phase is not Phase.SUCCEEDED:
@@ -313,7 +313,7 @@ def _left(sums: Goodput, context: Context, lead: Lead | None, before: Record, af
 
 
 def _net(sums: Goodput, until: float) -> int:
-    """Productive milliseconds at that second that are not taken back."""
+    """Return the productive milliseconds at that second that are not taken back."""
     return sums.at(until).net
 
 

@@ -19,15 +19,15 @@ from muster.state.vocabulary.record import STORY_LINES, Cause, ConditionType, Ph
 
 STUCK: Final = "Stuck"
 KEPT_FIRST = 8
-"""Lines of the beginning that are never dropped: how a run started explains how it ends."""
+"""Lines of the beginning that are never dropped: the start of a run explains its end."""
 
 
 Turns = Callable[[Record | None, Record], Iterator[tuple[str, str, bool]]]
-"""What happened between two records: reason, sentence, and whether it needs attention."""
+"""A function that yields what happened between two records: reason, sentence, and whether it needs attention."""
 
 
 def new_lines(before: Record | None, after: Record, now: float, turns: Turns) -> tuple[StoryLine, ...]:
-    """The lines that lead from one record to the next."""
+    """Return the lines that lead from one record to the next."""
     return tuple(
         StoryLine(now, after.epoch, reason, message, warning, _about(reason, after))
         for reason, message, warning in turns(before, after)
@@ -35,13 +35,13 @@ def new_lines(before: Record | None, after: Record, now: float, turns: Turns) ->
 
 
 def _about(reason: str, after: Record) -> str:
-    """The reason of Stuck, for programs: the sentence has it for people."""
+    """Return the reason of Stuck, for programs: the sentence has it for people."""
     stuck = after.condition(ConditionType.STUCK) if reason == STUCK else None
     return stuck.reason if stuck is not None else ""
 
 
 def append(story: tuple[StoryLine, ...], lines: tuple[StoryLine, ...]) -> tuple[StoryLine, ...]:
-    """The bounded story with the new lines at its end."""
+    """Return the bounded story with the new lines at its end."""
     lengthened = story + lines
     if len(lengthened) <= STORY_LINES:
         return lengthened
@@ -49,7 +49,7 @@ def append(story: tuple[StoryLine, ...], lines: tuple[StoryLine, ...]) -> tuple[
 
 
 def turns(plan: Plan, before: Record | None, after: Record) -> Iterator[tuple[str, str, bool]]:
-    """What happened to a run of our own."""
+    """Yield what happened to a run of our own."""
     if before is None:
         if after.phase is Phase.SUSPENDED:
             yield "Suspended", "created suspended", False
@@ -81,13 +81,13 @@ def turns(plan: Plan, before: Record | None, after: Record) -> Iterator[tuple[st
 
 
 def _kind(before: Record, after: Record, share: str, *, disruption: bool) -> str:
-    """What a gang restart was, and whether it took one of the budget: failure rules may decide that otherwise."""
+    """Return the kind of a gang restart, and whether it was charged to the budget: failure rules may change that."""
     counted = f"restart {share}" if after.restarts > before.restarts else "not counted"
     return f"disruption, {counted}" if disruption else counted
 
 
 def turns_of_watched(before: Record | None, after: Record) -> Iterator[tuple[str, str, bool]]:
-    """What the controller of a watched run did."""
+    """Yield what the controller of a watched run did."""
     if before is None:
         suspended = ", which is suspended" if after.phase is Phase.SUSPENDED else ""
         yield "Watching", f"watching over {members(after.size)}{suspended}", False
@@ -136,7 +136,7 @@ def _phase(before: Record, after: Record) -> Iterator[tuple[str, str, bool]]:
 
 
 def _repairs(before: Record, after: Record) -> Iterator[tuple[str, str, bool]]:
-    """Members that run again, or are given up, while the epoch goes on."""
+    """Yield members that run again, or are given up, while the epoch continues."""
     if after.cause is None or (before.attempts, before.ignored) == (after.attempts, after.ignored):
         return
     old, new = attempts_of(before.attempts), attempts_of(after.attempts)
@@ -201,7 +201,7 @@ def _flips(before: Record | None, after: Record) -> Iterator[tuple[str, str, boo
 
 
 def _over(reason: str) -> str:
-    """``progress resumed (was: Hung)``; of what was no hang ``resolved: ImagePullBackOff``."""
+    """Return ``progress resumed (was: Hung)``; if it was no hang ``resolved: ImagePullBackOff``."""
     return f"progress resumed (was: {reason})" if reason in HANGS else f"resolved: {reason}"
 
 
@@ -219,7 +219,7 @@ def of_edits(record: Record, remark: str = "") -> str:
 
 
 def of_volume(record: Record) -> str:
-    """Return the sentence on a volume that was lost; empty where none was."""
+    """Return the sentence on a volume that was lost; empty if none was."""
     if record.volume_lost_at is None:
         return ""
     return "the shared volume was deleted, not by Muster, and is created again: its data is lost"

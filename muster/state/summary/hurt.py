@@ -1,4 +1,4 @@
-"""What hurts an experiment: the order in which people look at many of them.
+"""Problems of experiments: the order in which people look at many of them.
 
 ``muster top`` has nothing but the status. The page of the daemon sees pods and clocks, too (``rollcall.make``).
 """
@@ -11,7 +11,7 @@ from muster.api.status import ExperimentStatus, Phase
 from muster.state.facts.hang import HANGS
 
 RECENT: Final = 24 * 3600.0
-"""Seconds for which a failed experiment stands among those that need a look."""
+"""Seconds for which a failed experiment is among those that need a look."""
 NEAR: Final = 600.0
 """Seconds before the end of a clock at which a deadline is near, if its share is so small, too."""
 NEAR_SHARE: Final = 0.1
@@ -22,26 +22,26 @@ ENDED: Final = (Phase.SUCCEEDED, Phase.FAILED)
 
 
 class Hurt(StrEnum):
-    """What hurts, the worst first."""
+    """The problems, the worst first."""
 
     HUNG = "hung"
-    """Its programs run, and make no step."""
+    """The programs run, and make no step."""
     STUCK = "stuck"
-    """Its condition Stuck is true."""
+    """The condition Stuck is true."""
     MISSING = "missing"
-    """Its programs run, and ranks are missing from the roll."""
+    """The programs run, and ranks are missing from the roll."""
     RESTARTING = "restarting"
-    """Its gang is taken down and started again."""
+    """The gang is taken down and started again."""
     DEADLINE = "deadline"
-    """One of its clocks runs out soon, or has run out."""
+    """A clock of the experiment runs out soon, or has run out."""
     FAILED = "failed"
-    """It has failed."""
+    """The experiment has failed."""
     QUEUED = "queued"
-    """It waits for the admission of a queue."""
+    """The experiment waits for the admission of a queue."""
 
 
 IDLE: Final = frozenset({Hurt.HUNG, Hurt.STUCK, Hurt.MISSING})
-"""What leaves the accelerators idle that a run holds."""
+"""Problems that leave the accelerators of a run idle."""
 
 TITLES: Final = {
     Hurt.HUNG: "hung",
@@ -56,13 +56,13 @@ TITLES: Final = {
 
 _PLACES: Final = {hurt: place for place, hurt in enumerate(Hurt)}
 NOTHING: Final = len(Hurt)
-"""The place of an experiment that nothing hurts."""
+"""The place of an experiment without a problem."""
 OVER: Final = NOTHING + 1
 """The place of one that is over."""
 
 
 def hurts(status: ExperimentStatus, *, missing: bool, deadline_near: bool) -> tuple[Hurt, ...]:
-    """What hurts an experiment, in the order of ``Hurt``. ``missing``: ranks are missing from the roll."""
+    """Return the problems of an experiment, in the order of ``Hurt``. ``missing``: ranks are missing from the roll."""
     if status.phase in ENDED:
         return (Hurt.FAILED,) if status.phase == Phase.FAILED else ()
     found = []
@@ -81,13 +81,13 @@ def hurts(status: ExperimentStatus, *, missing: bool, deadline_near: bool) -> tu
 
 
 def seen_in(status: ExperimentStatus, now: float) -> tuple[Hurt, ...]:
-    """What hurts, as far as the status alone shows it."""
+    """Return the problems, as far as the status alone shows them."""
     missing = status.roll is not None and bool(status.roll.missing)
     return hurts(status, missing=missing, deadline_near=_deadline_near(status, now))
 
 
 def near(limit: float) -> float:
-    """How many seconds before its end a clock of that many seconds is near it."""
+    """Return how many seconds before its end a clock of that many seconds is near it."""
     return min(NEAR, NEAR_SHARE * limit)
 
 
@@ -99,7 +99,7 @@ def _deadline_near(status: ExperimentStatus, now: float) -> bool:
 
 
 def place(status: ExperimentStatus, found: tuple[Hurt, ...], now: float) -> int:
-    """The place among many: the lower, the earlier. One that failed long ago is over."""
+    """Return the place among many: the lower, the earlier. One that failed long ago is over."""
     if status.phase in ENDED:
         recent = found and now - (status.finished_at or status.phase_at) < RECENT
         return _PLACES[Hurt.FAILED] if recent else OVER

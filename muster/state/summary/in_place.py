@@ -1,4 +1,4 @@
-"""What is written of containers that the kubelet has started again in their pods.
+"""Sentences on containers that the kubelet has started again in their pods.
 
 ``rank 1 (run-1) ended with exit code 137 (SIGKILL), OOMKilled in container train on node n1; started again in its pod
 8 times (last end at 2026-11-28T10:00:00Z)``.
@@ -18,7 +18,7 @@ NAMED_BY = (REASON, STALE_MEMBERS)
 
 
 def said(restarts: ContainerRestarts | None, epoch: int) -> str:
-    """What is said of the last restarts in that epoch; empty without any."""
+    """Return the sentence on the last restarts in that epoch; empty without any."""
     if restarts is None or restarts.cause is None or restarts.cause.epoch != epoch:
         return ""
     cause = restarts.cause
@@ -29,7 +29,7 @@ def said(restarts: ContainerRestarts | None, epoch: int) -> str:
 
 
 def turns(before: Record | None, after: Record) -> Iterator[tuple[str, str, bool]]:
-    """The line of the story that says it."""
+    """Yield the line of the story that reports it."""
     if before is None or after.in_place is None:
         return
     if after.in_place.count > (before.in_place.count if before.in_place is not None else 0):

@@ -1,7 +1,7 @@
 """The records of experiments that cannot be planned.
 
 One whose spec cannot be planned is Failed at once, with the reason InvalidSpec. One that has begun, and whose spec was
-edited while no daemon ran, is Stuck with that reason: its pods run on. One whose status cannot be read is left as it
+edited while no daemon ran, is Stuck with that reason: its pods still run. One whose status cannot be read is left as it
 is, so it has no record; people are shown that it is stuck.
 """
 
@@ -14,11 +14,11 @@ from muster.state.vocabulary.record import Condition, ConditionType, Phase, Reco
 
 REASON = "InvalidSpec"
 UNREADABLE = "StatusUnreadable"
-"""Reason of what people are shown of an experiment whose status cannot be read."""
+"""Reason that is shown for an experiment whose status cannot be read."""
 
 
 def refuse(generation: int, problem: str, now: float) -> Record:
-    """The first and last record of an experiment that cannot be planned."""
+    """Return the first and last record of an experiment that cannot be planned."""
     line = StoryLine(now, 0, REASON, problem, warning=True)
     over = (ConditionType.FAILED, ConditionType.FINISHED)
     return Record(
@@ -35,7 +35,7 @@ def refuse(generation: int, problem: str, now: float) -> Record:
 
 
 def halt(record: Record, generation: int, problem: str, now: float) -> Record | None:
-    """The record of a run that cannot be planned any more; None where it says so already, or has ended."""
+    """Return the record of a run that can no longer be planned; None if it has that already, or has ended."""
     known = record.condition(ConditionType.STUCK)
     if record.finished or (known and known.status and (known.reason, known.generation) == (REASON, generation)):
         return None
@@ -54,7 +54,7 @@ def halt(record: Record, generation: int, problem: str, now: float) -> Record | 
 
 
 def unreadable(problem: str) -> Record:
-    """What is shown of an experiment whose status cannot be read; it is never written. Since when is not known."""
+    """Return what is shown if a status cannot be read; it is never written. Since when is not known."""
     message = f"{problem}; Muster does nothing with it until its status can be read"
     stuck = Condition(ConditionType.STUCK, True, UNREADABLE, message, 0, -inf)
     return Record(phase=Phase.PENDING, phase_at=-inf, reason=UNREADABLE, message=message, conditions=(stuck,))

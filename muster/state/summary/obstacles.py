@@ -1,4 +1,4 @@
-"""What a sentence says of an obstacle: what keeps a member from starting or working (``policies.obstacles``)."""
+"""Sentences on an obstacle, which keeps a member from starting or working (``policies.obstacles``)."""
 
 from collections.abc import Callable, Mapping
 from typing import Final
@@ -25,11 +25,11 @@ CURE: Final = (
     "list Experiment.v1alpha1.muster.dev in integrations.externalFrameworks of its configuration, and give the "
     f"experiment the label {QUEUE_LABEL}"
 )
-"""Then Kueue leaves pods alone whose controller is an Experiment."""
+"""The setting with which Kueue leaves pods alone whose controller is an Experiment."""
 
 
 def sentence(context: Context, obstacle: Obstacle) -> str:
-    """What is in the way, and of whom."""
+    """Return the obstacle and its member, in words."""
     return _SENTENCES[obstacle.kind](context, obstacle)
 
 
@@ -48,7 +48,7 @@ def _unplaced(context: Context, _: Obstacle) -> str:
 
 
 def _idle(context: Context, pods: Mapping[str, Pod]) -> str:
-    """Members that do not start, by cause. Of many it names the first until they are Stuck: till then they change."""
+    """Return members that do not start, by cause; only the first of many until they are Stuck: they change before."""
     blocked = context.record.blocked
     if len(pods) <= EXACT or (blocked is not None and called_stuck(context.record, blocked)):
         return grouping.named(context, (each.rank for each in pods.values()), len(pods))

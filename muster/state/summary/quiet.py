@@ -1,4 +1,4 @@
-"""Quiet gangs: for how long no rank of a running gang has made a step, where that is longer than usual.
+"""Quiet gangs: the time for which no rank of a running gang has made a step, if it is longer than usual.
 
 It is a hint and no verdict: programs that report rarely are silent while they work.
 """
@@ -14,15 +14,15 @@ if TYPE_CHECKING:  # commands import this, and not what decisions are made of
     from muster.state.facts.context import Context
 
 LEAST: Final = 45.0
-"""Seconds of silence of which nothing is said."""
+"""Seconds of silence that are not reported."""
 LONGER: Final = 5
-"""How many times longer than usual a silence is that is said."""
+"""Factor by which a silence that is reported is longer than usual."""
 LATE: Final = 60.0
 """Seconds by which the status may be late with a step."""
 
 
 def of_steps(status: ExperimentStatus, now: float) -> str:
-    """``no rank has made a step for 12m (usual: 4 s)``; empty where steps come as usual, or are not reported."""
+    """Return ``no rank has made a step for 12m (usual: 4 s)``; empty if steps come as usual, or are not reported."""
     steps = status.steps
     if status.phase != Phase.RUNNING or steps is None or steps.epoch != status.epoch or not steps.at:
         return ""
@@ -31,7 +31,7 @@ def of_steps(status: ExperimentStatus, now: float) -> str:
 
 
 def seen(context: Context) -> str:
-    """The same of what this daemon has read, which is not late; empty while the gang is in a pause, or ends."""
+    """Return that sentence by this daemon's reads, which are not late; empty while the gang is in a pause, or ends."""
     record, progress = context.record, context.view.progress_of(context.record.epoch)
     if record.phase is not Phase.RUNNING or progress is None or context.tally.succeeded:
         return ""
@@ -40,7 +40,7 @@ def seen(context: Context) -> str:
 
 
 def hint(what: str, silent: float, usual: float | None, least: float) -> str:
-    """The sentence; empty where the silence is shorter than that, or not much longer than usual."""
+    """Return the sentence; empty if the silence is shorter than that, or not much longer than usual."""
     if silent < max(least, LONGER * (usual or 0.0)):
         return ""
     known = "" if usual is None else f" (usual: {usual:.2g} s)" if usual < 100 else f" (usual: {age(usual)})"

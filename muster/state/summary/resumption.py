@@ -1,6 +1,6 @@
-"""Resumption: what a restart cost, once the first step of the new epoch is known.
+"""Resumption: the cost of a restart, once the first step of the new epoch is known.
 
-``resumed at step 40: 16 steps (8 s) lost, 22 s to recover``, or ``at least 16 steps`` where the last step was read some
+``resumed at step 40: 16 steps (8 s) lost, 22 s to recover``, or ``at least 16 steps`` if the last step was read some
 time before the end. The lost time is that of the account (``state.summary.goodput``); the way back lasts from the end
 of the last epoch that took steps to the first step of this one.
 """
@@ -17,7 +17,7 @@ LEAST: Final = 1_000
 
 
 def turns(before: Record | None, after: Record) -> Iterator[tuple[str, str, bool]]:
-    """The line of the story that says it, in the write that has the first step."""
+    """Yield the line of the story that reports it, in the write that has the first step."""
     if before is None or before.goodput is None or after.goodput is None:
         return
     steps, marks = after.goodput.steps, before.goodput.marks
@@ -32,19 +32,19 @@ def turns(before: Record | None, after: Record) -> Iterator[tuple[str, str, bool
 
 
 def _unread(marks: Sequence[StepMark], end: int) -> bool:
-    """At its pace the last epoch took further steps after the last one that was read. ``end`` is in the marks' time."""
+    """Return True if at its pace the last epoch took steps after the last one read. ``end`` is in the marks' time."""
     taken = marks[-1].step - marks[0].step
     pace = (marks[-1].ms - marks[0].ms) / taken if taken else 0.0
     return end - marks[-1].ms >= max(pace, LEAST)
 
 
 def _begun(before: EpochSteps | None, steps: EpochSteps) -> bool:
-    """The first step of the epoch was known before, or it is the first epoch that takes steps."""
+    """Return True if the first step of the epoch was known before, or it is the first epoch that takes steps."""
     return before is not None and before.epoch == steps.epoch and before.first >= 0
 
 
 def _way(record: Record, steps: EpochSteps) -> float | None:
-    """Milliseconds from the end of the last epoch with steps to the first step of this one."""
+    """Return the milliseconds from the end of the last epoch with steps to the first step of this one."""
     ends = [each for each in record.evidence if each.epoch < steps.epoch]
     end = next((each for each in reversed(ends) if each.steps), next(reversed(ends), None))
     if end is None or record.assembled_at is None:

@@ -9,11 +9,11 @@ The rule. A status holds five kinds of things, and each has its own time:
   first ones after a restart, which show what it cost: as words.
 - *counts* (ready, roll) that no sentence shows: with the next write.
 
-The budget (``state.view.write_budget``) is six writes in a row and one more every 12 s. So a sentence that is not true
-any more stands for 4 s at most while there is budget, and for 12 s at most where it has changed faster than five times
-a minute for a while; an experiment makes at most 11 such writes in its worst minute and five in each one after that,
-and each writes the Events of its turns only. Two rules keep the budget for what is new: what flaps is damped where it
-is judged (a coordinator is lost after 4 s of silence, and comes back for good only after a time that doubles), and the
+The budget (``state.view.write_budget``) is six writes in a row and one more every 12 s. So a sentence that is no longer
+true is shown for 4 s at most while there is budget, and for 12 s at most if it has changed faster than five times a
+minute for a while; an experiment makes at most 11 such writes in its worst minute and five in each one after that, and
+each writes the Events of its turns only. Two rules keep the budget for what is new: what flaps is damped where it is
+judged (a coordinator is lost after 4 s of silence, and comes back for good only after a time that doubles), and the
 sentence of a gang of more than ``EXACT`` members names the half that its count is in, which stays true while the count
 moves: the start of 512 members costs 6 status writes and not 512.
 
@@ -22,7 +22,7 @@ The daemon's page and metrics have every count as it changes, at no cost to the 
 The steps in the status: how far the programs have come that report them, for people who read the API server only.
 
 They move all the time, and a write for each would be a write a second. So they are written with whatever else is, and
-by themselves once a minute at most, from the budget of words; ``Steps.at`` says how old they are. A gang that reports
+by themselves once a minute at most, from the budget of words; ``Steps.at`` shows how old they are. A gang that reports
 nothing, or makes no progress, costs no write.
 """
 
@@ -65,7 +65,7 @@ WORDS_AFTER = 4.0
 
 
 class Due(NamedTuple):
-    """Whether the record is written now, when it may be if not, and whether that costs a write of the budget."""
+    """The decision on a write: whether now, when at the earliest if not, and whether it costs a write of the budget."""
 
     write: bool
     at: float | None = None
@@ -73,7 +73,7 @@ class Due(NamedTuple):
 
 
 def summarize(context: Context, assembly: Assembly) -> Record:
-    """The record with its summary computed anew."""
+    """Return the record with its summary computed again."""
     plan, record = context.plan, context.record
     ready, roll = context.tally.ready + context.tally.succeeded, record.roll
     if record.finished:  # the count at the end stays when the pods are deleted
@@ -118,7 +118,7 @@ def summarize(context: Context, assembly: Assembly) -> Record:
 
 
 def _deadline(context: Context) -> float | None:
-    """When the total clock passes; after the end, when it would have."""
+    """Return when the total clock passes; after the end, when it would have."""
     total, started = context.plan.clock(ClockName.TOTAL), context.record.started_at
     if context.record.finished:
         return context.record.deadline
@@ -130,7 +130,7 @@ def _deadline(context: Context) -> float | None:
 def _waiting_for(
     context: Context, assembly: Assembly, said: Gathering, conditions: tuple[Condition, ...]
 ) -> tuple[str, str]:
-    """One line: what it is waiting for."""
+    """Return the reason and one line: what it is waiting for."""
     record, tally, size = context.record, context.tally, context.plan.size
     words = WORDS[context.plan.engine]
     if context.plan.lifecycle.deleting:
@@ -179,12 +179,12 @@ def _waiting_for(
 
 
 def _goes_on_beside(context: Context) -> bool:
-    """Its pods are made beside those of an older epoch: another controller makes them."""
+    """Return True if its pods are made beside those of an older epoch: another controller makes them."""
     return WORDS[context.plan.engine].beside and context.record.gathering
 
 
 def _still_running(context: Context) -> str:
-    """Which pods run that are not wanted any more: their resources are not free."""
+    """Return which unwanted pods still run: their resources are not free."""
     older = [pod for tally in context.view.others(context.record.epoch) for pod in tally.alive.values()]
     stopped = [] if context.record.gathering else list(context.tally.alive.values())
     return still_running([*stopped, *older])
@@ -195,7 +195,7 @@ def _after(record: Record) -> str:
 
 
 def due(before: Record | None, after: Record, budget: ReadOnlyBudget, now: float) -> Due:
-    """When ``after`` is written; ``before`` is the record as persisted."""
+    """Return when ``after`` is written; ``before`` is the record as persisted."""
     if before == after:
         return Due(False)
     if before is None or before.facts != _as_obstacle_of(before, after).facts:
@@ -213,9 +213,9 @@ def due(before: Record | None, after: Record, budget: ReadOnlyBudget, now: float
 
 
 def _as_obstacle_of(before: Record, after: Record) -> Record:
-    """``after`` with the reason of its obstacle as it was: a kubelet alternates between reasons while it retries.
+    """Return ``after`` with the former reason of its obstacle: a kubelet alternates between reasons while it retries.
 
-    What counts is since when an obstacle is there. Its reason is in the words, and is written with them.
+    What counts is since when an obstacle exists. Its reason is in the words, and is written with them.
     """
     was, now = before.blocked, after.blocked
     same = was is not None and now is not None and (was.since, was.gone_at) == (now.since, now.gone_at)
@@ -223,7 +223,7 @@ def _as_obstacle_of(before: Record, after: Record) -> Record:
 
 
 def _same_words(before: Record, after: Record) -> bool:
-    """The conditions say the same."""
+    """Return True if the conditions have the same words."""
     return before.conditions == after.conditions or _words(before) == _words(after)
 
 
@@ -240,18 +240,18 @@ STEPS_AFTER = 60.0
 
 
 def read(context: Context) -> Steps | None:
-    """The steps as they were read last. Those of the epoch before stay until the next one reports."""
+    """Return the steps as they were read last. Those of the epoch before stay until the next one reports."""
     kept, epoch = context.record.steps, context.record.epoch
     seen = context.view.progress_of(epoch) or (context.view.progress_of(epoch - 1) if epoch else None)
     if seen is None or (kept is not None and kept.epoch > seen.epoch) or not seen.ranks:
-        return kept  # what is only resumed from the record is no news
+        return kept  # steps that are only resumed from the record are no news
     rate = "" if seen.rate is None else shown_rate(seen.rate).replace(",", "")
     patience = min(ceil(seen.lasting_patience), MAX_COUNTER) if seen.sent else 0
     return Steps(seen.epoch, seen.step, rate, seen.reporting, patience, seen.moved_at if seen.sent else seen.read_at)
 
 
 def write_at(before: Record, after: Record, now: float) -> float | None:
-    """When ``after`` is written for its steps alone; None where the programs have come no further."""
+    """Return when ``after`` is written for its steps alone; None if the programs have come no further."""
     if after.finished or after.steps is None:
         return None
     if before.steps is not None and (before.steps.epoch, before.steps.step) == (after.steps.epoch, after.steps.step):
@@ -280,7 +280,7 @@ def shown_rate(rate: float) -> str:
 
 
 def of_arrivals(arrivals: Arrivals) -> str:
-    """Return who comes last to which collectives, by how much, for pages; empty where none does."""
+    """Return who comes last to which collectives, by how much, for pages; empty if none does."""
     last = arrivals.last
     if not last:
         return ""

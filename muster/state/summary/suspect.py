@@ -1,4 +1,4 @@
-"""What is proposed about a suspect node, in a sentence."""
+"""Sentences that propose an action about a suspect node."""
 
 import shlex
 
@@ -7,7 +7,7 @@ from muster.state.facts.nodes.suspects import Suspect
 
 
 def suspicion(suspect: Suspect, now: float) -> str:
-    """``node gpu-017 failed 7 runs of 4 namespaces in 6h (expected: 0.4)``."""
+    """Return ``node gpu-017 failed 7 runs of 4 namespaces in 6h (expected: 0.4)``."""
     of = "1 namespace" if suspect.namespaces == 1 else f"{suspect.namespaces} namespaces"
     span = age(max(60.0, (now - suspect.since) // 60 * 60))
     usual = f"{suspect.expected:.1f}" if suspect.expected >= 0.1 else "fewer than 0.1"
@@ -15,7 +15,7 @@ def suspicion(suspect: Suspect, now: float) -> str:
 
 
 def advice(node: str, *, control_plane: bool | None) -> str:
-    """What to do. ``control_plane`` is None where it is not known whether the node is one of the control plane."""
+    """Return what to do. ``control_plane`` is None if it is unknown whether the node is one of the control plane."""
     name = shlex.quote(node)
     if control_plane:
         return f"do not drain it: it belongs to the control plane; see why it fails: kubectl describe node {name}"

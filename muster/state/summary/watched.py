@@ -1,4 +1,4 @@
-"""What a sentence says of a watched run that does not go on, and whose own controller does not mend that."""
+"""Sentences on a watched run with a problem that its own controller does not fix."""
 
 from itertools import islice
 from typing import Final
@@ -23,11 +23,11 @@ from muster.state.vocabulary.pod import Pod
 NAMED: Final = 8
 """Ranks without a pod that a sentence names."""
 AGAIN: Final = 3
-"""Members that were started again that it names."""
+"""Members that were started again and that a sentence names."""
 
 
 def failed(context: Context) -> str:
-    """What is said of members that have failed; empty without any."""
+    """Return the sentence on members that have failed; empty without any."""
     if not context.tally.failed:
         return ""
     cause = context.record.cause
@@ -37,14 +37,14 @@ def failed(context: Context) -> str:
 
 
 def without_pods(context: Context) -> str:
-    """What is said of members that have no pod, and why, as their controller says it; empty where all have one."""
+    """Return the sentence on members without a pod, with the reason of their controller; empty if all have one."""
     if not obstacles.without_pod(context):
         return ""
     return "; ".join(filter(None, (_how_many(context), _why_absent(context))))
 
 
 def _how_many(context: Context) -> str:
-    """What is said of members that have no pod."""
+    """Return the sentence on members that have no pod."""
     plan, tally = context.plan, context.tally
     if plan.sequential:
         return f"{share(tally.working, tally.working + obstacles.without_pod(context))} pods of this turn exist"
@@ -62,9 +62,9 @@ def _how_many(context: Context) -> str:
 
 
 def _why_absent(context: Context) -> str:
-    """The last reason that a controller gave for pods that it does not make, as a quotation with its age."""
+    """Return the last reason that a controller gave for pods that it does not make, as a quotation with its age."""
     own, event = context.view.own, context.view.remark
-    event = None if event is not None and event.about.startswith("Pod ") else event  # it was about a pod that is there
+    event = None if event is not None and event.about.startswith("Pod ") else event  # it was about a pod that exists
     found = [each for each in (event, own.remark if own is not None else None) if each is not None]
     if found:
         return quoted(max(found, key=lambda each: each.at), context.now)
@@ -72,27 +72,27 @@ def _why_absent(context: Context) -> str:
 
 
 def all_done(context: Context) -> str:
-    """All members have succeeded, and the object does not say so."""
+    """Return the sentence for members that all have succeeded, while the object does not show it."""
     done, kind = all_succeeded(context.plan.size), context.plan.subject.kind
     return f"{done}; the status of the {kind} does not show it, so its controller may not run"
 
 
 def program_done(context: Context) -> str:
-    """The coordinator says that the program has ended, and the object does not."""
+    """Return the sentence for a program that has ended by its coordinator, while the object does not show it."""
     work, own = context.probe.answer.work if context.probe is not None else None, context.view.own
     word = own.word if own is not None else ""
     return f"{work.sentence if work else ''}; the {context.plan.subject.kind} still reports {word or 'nothing'}"
 
 
 def reported(context: Context) -> str:
-    """The controller reports a failure, and has drawn no conclusion."""
+    """Return the sentence for a failure that the controller reports, without a conclusion."""
     own = context.view.own
     what = ": ".join(filter(None, (own.reason, own.message))) if own is not None else ""
     return f"the {context.plan.subject.kind} reports {what}"
 
 
 def coordinator_gone(context: Context) -> str:
-    """The coordinator served, and its pod is gone, going, or new."""
+    """Return the sentence for a coordinator that served, and whose pod is gone, going, or new."""
     rank = context.plan.coordinator.rank if context.plan.coordinator is not None else 0
     pod = context.tally.members.get(rank)
     if pod is None:
@@ -107,7 +107,7 @@ def coordinator_gone(context: Context) -> str:
 
 
 def restarted(context: Context) -> str:
-    """Containers were started again in their pods, and the members are not ready since."""
+    """Return the sentence for containers started again in their pods whose members are not ready since."""
     found = stale_status.restarted(context)
     named = "; ".join(f"rank {pod.rank} ({pod.name}): {_again(pod)}" for pod in found[:AGAIN])
     return f"{named}; and {len(found) - AGAIN} more" if len(found) > AGAIN else named

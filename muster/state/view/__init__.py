@@ -1,1 +1,1 @@
-"""What is seen of one experiment now: pods counted, the last probe result, what only the engine learns."""
+"""The view of one experiment now: pods counted, the last probe result, answers that only the engine learns."""

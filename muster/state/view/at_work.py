@@ -18,27 +18,27 @@ OWN_SECONDS = 600.0
 
 
 class Doing(NamedTuple):
-    """What one process does. It is a claim of the program."""
+    """The work of one process. It is a claim of the program."""
 
     place: str = ""
     """``in evaluate (train.py:40)``."""
     quiet: float = inf
     """Seconds since it was last seen at work, as of its report."""
     how: str = ""
-    """What it did then: one of the words of ``muster.api.places``."""
+    """The last work: one of the words of ``muster.api.places``."""
     alone: bool = False
-    """It waits, and for no other rank."""
+    """True if it waits, and for no other rank."""
     meets: bool = False
-    """It is in a call of torch.distributed, in which a program waits for other ranks."""
+    """True if it is in a call of torch.distributed, in which a program waits for other ranks."""
 
     @property
     def works(self) -> bool:
-        """It is at work."""
+        """True if it is at work."""
         return self.quiet < WORKS
 
 
 class Awaited(NamedTuple):
-    """Ranks at work, each with what it does, and how many others wait for them."""
+    """Ranks at work, each with its work, and the number of others that wait for them."""
 
     workers: tuple[tuple[int, Doing], ...]
     waiting: int
@@ -50,16 +50,16 @@ class Awaited(NamedTuple):
 
     @property
     def for_input(self) -> bool:
-        """All of them wait for a person."""
+        """True if all of them wait for a person."""
         return all(doing.how == INPUT for _, doing in self.workers)
 
     def outlasts(self, seconds: float, patience: float) -> bool:
-        """It has lasted for longer than a pause may; ``patience`` is five times the longest before."""
+        """Return True if it has lasted longer than a pause may; ``patience`` is five times the longest before."""
         return not self.for_input and seconds >= max(OWN_SECONDS, patience)
 
 
 def awaited(workers: Iterable[tuple[int, Doing]], waiting: int, before: Awaited | None) -> Awaited | None:
-    """The same ranks as ``before`` keep their places, so that a sentence does not change with each line they run."""
+    """Return the ranks at work; the same as ``before`` keep their places, so that the sentence stays the same."""
     found = Awaited(tuple(sorted(workers)), waiting)
     if not found.workers or not waiting:
         return None

@@ -1,4 +1,4 @@
-"""What only the engine learns: the live API's answers to this process, which no watch brings."""
+"""Facts that only the engine learns: the live API's answers to this process, which no watch brings."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -11,28 +11,28 @@ from muster.state.vocabulary.workload import Placement
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """The API server refused what a decision asked for. A ``final`` refusal is not worth repeating."""
+    """A refusal by the API server of what a decision asked for. A ``final`` one is not worth repeating."""
 
     reason: str
     message: str
     final: bool
     passing: bool = False
-    """It is often over within a second (5xx, 429, a timeout): it counts only once it has lasted ``SAID_AFTER``."""
+    """True if it is often over within a second (5xx, 429, a timeout): it counts only after ``SAID_AFTER``."""
     retry_after: float = 0.0
     """Seconds that the API server asked to wait."""
 
 
 SAID_AFTER = 2.0
-"""Seconds after which a passing refusal is said on the experiment."""
+"""Seconds after which a passing refusal is reported on the experiment."""
 FIRST_RETRY, LAST_RETRY = 5.0, 30.0
 """Seconds before a refused request is repeated; they double."""
 QUICK_RETRY, LAST_QUICK_RETRY = 0.1, 1.0
-"""The same for a passing refusal that is not said yet."""
+"""Seconds for a passing refusal that is not reported yet."""
 
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A standing refusal: the action of that name, and those after it, wait until ``retry_at``."""
+    """A refusal that lasts: the action of that name, and those after it, wait until ``retry_at``."""
 
     refusal: Refusal
     action: str
@@ -44,7 +44,7 @@ class Refused:
 
 
 def refused(before: Refused | None, refusal: Refusal, action: str, began: float, now: float) -> Refused:
-    """The standing refusal after one more, of an attempt that began at ``began``."""
+    """Return the lasting refusal after one more, of an attempt that began at ``began``."""
     again = before is not None and before.action == action
     since = before.since if before and again else began
     said = not refusal.passing or now - since >= SAID_AFTER
@@ -55,7 +55,7 @@ def refused(before: Refused | None, refusal: Refusal, action: str, began: float,
 
 @dataclass(frozen=True, slots=True)
 class LiveRead:
-    """The live API was asked for the experiment's pods; the view holds them as they were then, or newer."""
+    """A read of the experiment's pods from the live API; the view holds them as they were then, or newer."""
 
     at: float
     """The wall second at which it was asked."""
@@ -72,11 +72,11 @@ class EngineFacts:
     launched: int = -1
     """The epoch whose pods all existed at once: a pod that is missing afterwards was lost."""
     lost: int = -1
-    """The epoch of which the live API has confirmed that a member's pod is gone."""
+    """The epoch for which the live API has confirmed that a member's pod is gone."""
     confirmed_attempts: set[tuple[int, int, int]] = field(default_factory=set)
     """(epoch, rank, attempt) of the members whose next life the live API has confirmed."""
     lost_attempts: set[tuple[int, int, int]] = field(default_factory=set)
-    """The same of the members whose pod the live API has confirmed to be gone."""
+    """(epoch, rank, attempt) of the members whose pod the live API has confirmed to be gone."""
     live_read: LiveRead | None = None
     """The last read past the cache."""
     deleting: dict[str, float] = field(default_factory=dict)
@@ -88,43 +88,43 @@ class EngineFacts:
     lost_ranks: tuple[int, ...] = ()
     """The first ranks of the epoch ``lost`` whose pods are gone."""
     vanished: dict[str, Pod] = field(default_factory=dict)
-    """Pods (by uid) that are not seen any more, as they were seen last: until the live API says what became of them."""
+    """Pods (by uid) that are no longer seen, as they were seen last: until the live API reports what became of them."""
     altered: set[str] = field(default_factory=set)
-    """Of those, pods that may run: a label or their ownerReference was changed."""
+    """Those vanished pods that may run: a label or their ownerReference was changed."""
     ended_vanished: set[str] = field(default_factory=set)
-    """Pods (by uid) of the epoch ``lost`` that were altered, where the live API says only that they ended."""
+    """Pods (by uid) of the epoch ``lost`` that were altered, and known by the live API only as ended."""
     searched: bool = False
-    """The namespace was searched for pods that vanished before this process saw the experiment."""
+    """True if the namespace was searched for pods that vanished before this process saw the experiment."""
     claims: int = -1
     """The epoch for which the claims were found, or made, by this leadership."""
     volume_gone: int = -1
-    """The epoch in which the claim of the shared volume was not there, though the record says that it was."""
+    """The epoch in which the claim of the shared volume did not exist, though by the record it did."""
     service: bool = False
-    """The headless Service exists."""
+    """True if the headless Service exists."""
     removed: bool = False
-    """The API server has accepted the deletion of the object of the plan; for good."""
+    """True if the API server has accepted the deletion of the object of the plan; for good."""
     refusal: Refusal | None = None
-    """What the API server refuses, once it counts."""
+    """The refusal of the API server, once it counts."""
     refused: Refused | None = None
-    """The same with its times, from the first attempt on."""
+    """That refusal with its times, from the first attempt on."""
 
     placement: Placement | None = None
-    """Where the pods of an epoch go, by the admission of the queue."""
+    """The placement of the pods of an epoch, by the admission of the queue."""
     answered: bool = False
-    """The API server has accepted, or refused, what this leadership asked for: no refusal of before is open."""
+    """True if the API server has accepted, or refused, an action of this leadership: no earlier refusal is open."""
 
     def refuse(self, refusal: Refusal, action: str, began: float, now: float) -> None:
-        """The API server refused that action."""
+        """Note that the API server refused that action."""
         self.refused = refused(self.refused, refusal, action, began, now)
         if self.refused.said:
             self.refusal = refusal
 
     def accept(self) -> None:
-        """What was refused has been done, or is not wanted any more."""
+        """Forget the refusal: its action has been done, or is no longer wanted."""
         self.refused = self.refusal = None
 
     def reset(self) -> None:
-        """Forget what the live API said to an earlier leadership: it must be asked again.
+        """Forget what the live API reported to an earlier leadership: it must be asked again.
 
         ``launched`` and ``deleting`` hold for every leader, and ``service`` is kept by a watch.
         """
@@ -136,13 +136,13 @@ class EngineFacts:
         self.accept()
 
     def vanish(self, pod: Pod) -> None:
-        """The pod is not seen any more. Its last state may say that it ended, or that it never had a node."""
+        """Keep a pod that is no longer seen, unless its last state shows that it ended, or that it never had a node."""
         unplaced = not pod.scheduled and (pod.terminating or pod.uid in self.deleting)
         if pod.live and not unplaced:
             self.vanished[pod.uid] = pod
 
     def found(self, gone: Iterable[Pod], altered: Iterable[Pod]) -> None:
-        """The live API was asked for pods that had vanished."""
+        """Take in the live API's answer about pods that had vanished."""
         for pod in gone:
             self.seen(pod)
             self.deleting.pop(pod.uid, None)
@@ -151,16 +151,16 @@ class EngineFacts:
             self.altered.add(pod.uid)
 
     def seen(self, pod: Pod) -> None:
-        """The pod is seen again, or is known to be gone."""
+        """Forget a vanished pod: it is seen again, or is known to be gone."""
         self.vanished.pop(pod.uid, None)
         self.altered.discard(pod.uid)
 
     def delete_accepted(self, pod: Pod, grace: int | None) -> bool:
-        """The API server has accepted the deletion of that pod within that grace (None: the pod's own) already."""
+        """Return True if the API server has accepted that pod's deletion within that grace (None: its own) already."""
         accepted = self.deleting.get(pod.uid)
         return accepted is not None and accepted <= (inf if grace is None else grace)
 
     def accept_delete(self, pods: Iterable[Pod], grace: int | None) -> None:
-        """The API server has accepted the deletion of these pods."""
+        """Note that the API server has accepted the deletion of these pods."""
         for pod in pods:
             self.deleting[pod.uid] = inf if grace is None else grace

@@ -1,4 +1,4 @@
-"""The lead: the reporting rank with the lowest number, whose reports say where the time of the programs went.
+"""The lead: the reporting rank with the lowest number, whose reports show where the time of the programs went.
 
 Its times are by the clock of its program. ``offset`` takes them to wall time: the smallest difference between a look
 and the report that it read, so it is late by the shortest way of a report only. *Work* is that clock without announced
@@ -17,12 +17,12 @@ LONGEST = 10**8
 
 
 class Spent(NamedTuple):
-    """What a program says of its time, in seconds by its own clock. It is a claim."""
+    """The claims of a program about its time, in seconds by its own clock."""
 
     first: int = -1
-    """The first step that it reported; -1 where it does not say."""
+    """The first step that it reported; -1 if it does not report that."""
     begun: float = -1.0
-    """Its work when its first step began; -1 where it does not say."""
+    """The work when its first step began; -1 if it does not report that."""
     saved: float = 0.0
     """Pauses for saving checkpoints that are over."""
     restored: float = 0.0
@@ -41,15 +41,15 @@ class Point(NamedTuple):
 
 
 class Lead(msgspec.Struct, frozen=True):
-    """How far the lead has come."""
+    """The progress of the lead."""
 
     rank: int
     offset: WallTime
     at: float
-    """When it reported last, by its own clock."""
+    """The time of its last report, by its own clock."""
     first: int
     begun: float
-    """Its work when its first step began."""
+    """The work when its first step began."""
     spent: Spent
     longest: float
     """The longest time between two of its reports, in seconds."""
@@ -60,14 +60,14 @@ class Lead(msgspec.Struct, frozen=True):
 
     @property
     def reported_at(self) -> float:
-        """When it reported last, in wall seconds."""
+        """The time of its last report, in wall seconds."""
         return self.offset + self.at
 
 
 def followed(
     rank: int, step: int, at: float, longest: float, pause: float, spent: Spent, read_at: float, before: Lead | None
 ) -> Lead:
-    """The lead after a look that read this report of it, given how it was before."""
+    """Return the lead after a look that read this report of it, given how it was before."""
     if at <= 0:  # a feeder without a clock of the program: a step was made when it was read
         same = before is not None and before.rank == rank and before.points[-1].step == step
         at = before.at if before is not None and same else read_at - (before.offset if before is not None else 0.0)
@@ -97,7 +97,7 @@ P = TypeVar("P", bound=tuple[int, float])
 
 
 def thinned(points: tuple[P, ...], most: int) -> tuple[P, ...]:
-    """At most so many points of a rising line: those are left out without which it changes least."""
+    """Return at most so many points of a rising line: those are left out without which it changes least."""
     kept = list(points)
     while len(kept) > most:
         del kept[min(range(1, len(kept) - 1), key=lambda place: _off(*kept[place - 1 : place + 2]))]
@@ -105,12 +105,12 @@ def thinned(points: tuple[P, ...], most: int) -> tuple[P, ...]:
 
 
 def _off(before: tuple[int, float], here: tuple[int, float], after: tuple[int, float]) -> float:
-    """How far a point is from the line between its neighbours."""
+    """Return how far a point is from the line between its neighbours."""
     return abs(here[1] - between(before, after, here[0]))
 
 
 def between(before: tuple[int, float], after: tuple[int, float], step: int) -> float:
-    """The measure at a step on the line through two points."""
+    """Return the measure at a step on the line through two points."""
     if after[0] == before[0]:
         return before[1]
     return before[1] + (after[1] - before[1]) * (step - before[0]) / (after[0] - before[0])

@@ -1,4 +1,4 @@
-"""Which pods are members of an experiment.
+"""Membership: which pods are members of an experiment.
 
 Users who may create pods in any namespace write their labels and owner references as they like: the API server does not
 check that an owner exists in the pod's namespace, and the uid of an Experiment is no secret. So a pod counts only if it
@@ -6,8 +6,8 @@ is what the plan makes of that member: its namespace is the experiment's and its
 keyed by both), rank, group, job and index are those of one member, and its name is the one of that member in that
 epoch and attempt. A namespace holds one pod of a name, so each rank has one pod in an attempt.
 
-A pod that was a member and is not seen as one any more (its label or its controller was changed) leaves the view as one
-that was deleted does. ``EngineFacts.vanished`` holds both until the live API says which of them may still run.
+A pod that was a member and is no longer seen as one (its label or its controller was changed) leaves the view like a
+deleted one. ``EngineFacts.vanished`` holds both until the live API shows which of them may still run.
 
 Pods that are not members are held apart: they are never counted, probed, awaited or deleted. Pods that arrive before
 their Experiment are held in the same way until there is a plan to judge them by.
@@ -22,7 +22,7 @@ from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Pod
 
 Shape = tuple[str, str, tuple[tuple[str, int, int, int], ...]]
-"""What decides which pods are members: uid, name, and of each group name, jobs, pods per job and first rank."""
+"""Facts that decide which pods are members: uid, name, and for each group name, jobs, pods per job and first rank."""
 
 
 @dataclass(slots=True)
@@ -41,22 +41,22 @@ class Membership:
 
     @property
     def empty(self) -> bool:
-        """Nothing of that owner exists."""
+        """True if nothing of that owner exists."""
         return not (self.others or self.services or self.view.workloads or any(True for _ in self.view.pods()))
 
     @property
     def working(self) -> bool:
-        """A pod that names the owner may still run, member or not."""
+        """True if a pod that names the owner may still run, member or not."""
         seen = any(pod.live for pod in self.others.values()) or any(pod.live for pod in self.view.pods())
         return seen or bool(self.view.engine.vanished)
 
     @property
     def foreign(self) -> int:
-        """How many pods name the experiment as their owner and are not its members; 0 while there is no plan."""
+        """The number of pods that name the experiment as their owner and are not members; 0 while there is no plan."""
         return len(self.others) if self._plan is not None else 0
 
     def change(self, old: Pod | None, new: Pod | None) -> bool:
-        """Replace one pod's record (None: was not there, or is gone). True if a tracked field of a member changed."""
+        """Replace one pod's record (None: did not exist, or is gone). True if a tracked field of a member changed."""
         if old is not None and self.others.pop(old.uid, None) is not None:
             old = None
         if old is not None:
@@ -65,7 +65,7 @@ class Membership:
                 self.others[new.uid] = new
                 new = None
             if new is not None and _place(new) != _place(old):
-                # The name says which member a pod is and cannot change, whatever becomes of the labels.
+                # The name shows which member a pod is and cannot change, whatever becomes of the labels.
                 new = self.edited[new.uid] = _in_place_of(old, new)
         elif new is None:
             return False
@@ -110,6 +110,6 @@ def _place(pod: Pod) -> tuple[int, int, int, str, int, int]:
 
 
 def _in_place_of(old: Pod, new: Pod) -> Pod:
-    """The newer record with the older one's place."""
+    """Return the newer record with the older one's place."""
     place = {"rank": old.rank, "epoch": old.epoch, "attempt": old.attempt}
     return replace(new, **place, group=old.group, job=old.job, index=old.index)

@@ -1,9 +1,9 @@
-"""What an epoch's coordinator said last, reduced once per answer so that a decision need not walk the ranks.
+"""The last answer of an epoch's coordinator, reduced once per answer so that a decision need not walk the ranks.
 
-One lost probe says nothing: a coordinator is *absent* once it has been silent for ``LOST_AFTER``, and every answer
+One lost probe proves nothing: a coordinator is *absent* once it has been silent for ``LOST_AFTER``, and every answer
 before that ends the silence as if it had not been. One that is lost again and again is *unsteady*: from the third
 time on it counts as present only after it has answered for a time that doubles with each loss, so that a coordinator
-that comes and goes is said to do just that, and costs no status write each time.
+that comes and goes is reported as that, and costs no status write each time.
 """
 
 from collections.abc import Mapping
@@ -15,13 +15,13 @@ from muster.state.view.roll import RollAnswer, joined
 from muster.state.vocabulary.wall_time import WallTime
 
 SHOWN_RANKS = 64
-"""How many missing ranks are named."""
+"""Most missing ranks that are named."""
 LOST_AFTER = 4.0
 """Seconds of silence after which a coordinator is absent: two lost probes and more (``daemon.prober_pool``)."""
 STEADY_LOSSES = 2
 """Losses in one epoch after which the coordinator is present again at its first answer."""
 LONGEST_GAP = 15.0
-"""Seconds: a longer time between two arrivals says nothing about the next one (or the clock was set)."""
+"""Seconds: a longer time between two arrivals proves nothing about the next one (or the clock was set)."""
 FIRST_HOLD, LAST_HOLD = 5.0, 60.0
 """Seconds for which it must answer after more losses than that."""
 
@@ -32,41 +32,41 @@ class ProbeResult(msgspec.Struct, frozen=True):
     epoch: int
     answer: RollAnswer
     since: WallTime
-    """When the coordinator's state or the set of ranks last changed."""
+    """The time of the last change of the coordinator's state or the set of ranks."""
     served: bool
-    """It has served at least once in this epoch."""
+    """True if it has served at least once in this epoch."""
     arrived: int
     missing: tuple[int, ...]
     """The first ``SHOWN_RANKS`` missing ranks."""
     passed: bool
     leaving: bool
-    """Some rank left in good order: the run is ending, and a closed port is no alarm."""
+    """True if some rank left in good order: the run is ending, and a closed port is no alarm."""
     silent_at: WallTime | None = None
-    """Since when the coordinator that served has not answered; None while it does."""
+    """The time since which the coordinator that served has not answered; None while it does."""
     losses: int = 0
-    """How often it has come back in this epoch after it was absent."""
+    """The number of its returns in this epoch after it was absent."""
     back_at: WallTime = 0.0
-    """When it came back last."""
+    """The time of its last return."""
     gap: float = 0.0
     """The longest time between two arrivals in this epoch."""
     served_at: WallTime = 0.0
-    """When its present life was first heard to serve in this epoch; 0 before that."""
+    """The time at which its present life was first heard to serve in this epoch; 0 before that."""
     last_served_at: WallTime = 0.0
-    """When it was last heard to serve with all that belongs to it (``RollAnswer.lacks``) in this epoch; 0: never."""
+    """The time at which it last served with all its parts (``RollAnswer.lacks``) in this epoch; 0: never."""
 
     @property
     def serving(self) -> bool:
-        """The coordinator answers now."""
+        """True if the coordinator answers now."""
         return self.answer.coordinator.serving
 
     @property
     def hold(self) -> float:
-        """For how many seconds it must answer after its last loss before it is present again."""
+        """The seconds for which it must answer after its last loss before it is present again."""
         late = self.losses - STEADY_LOSSES
         return min(LAST_HOLD, FIRST_HOLD * 2.0 ** min(late - 1, 8)) if late > 0 else 0.0
 
     def present(self, now: float) -> bool:
-        """Whether the coordinator counts as serving."""
+        """Return True if the coordinator counts as serving."""
         if not self.served:
             return False
         if self.silent_at is None:
@@ -75,11 +75,11 @@ class ProbeResult(msgspec.Struct, frozen=True):
 
     @property
     def was_steady(self) -> bool:
-        """It does not answer, and had counted as serving for a minute when that began."""
+        """True if it does not answer, and had counted as serving for a minute when that began."""
         return self.silent_at is not None and self.silent_at >= self.back_at + self.hold + LAST_HOLD
 
     def turns_at(self, now: float) -> float | None:
-        """When ``present`` turns by the mere passing of time."""
+        """Return when ``present`` turns by the mere passing of time."""
         at = self.back_at + self.hold if self.silent_at is None else self.silent_at + LOST_AFTER
         return at if at > now and self.present(at) != self.present(now) else None
 
@@ -87,7 +87,7 @@ class ProbeResult(msgspec.Struct, frozen=True):
 def probe_result(
     answer: RollAnswer, epoch: int, before: ProbeResult | None, rank_of: Mapping[str, int] | None = None
 ) -> ProbeResult:
-    """The result after an answer, given the one before it (of any epoch).
+    """Return the result after an answer, given the one before it (of any epoch).
 
     ``rank_of`` gives the rank behind each pod IP, for coordinators that know their members by address.
     """
@@ -124,14 +124,14 @@ def probe_result(
 
 
 def _served_at(answer: RollAnswer, earlier: ProbeResult | None) -> float:
-    """When this life of the coordinator was first heard to serve."""
+    """Return when this life of the coordinator was first heard to serve."""
     if earlier is not None and earlier.served:
         return earlier.served_at
     return answer.at if answer.coordinator.serving else 0.0
 
 
 def _steadiness(answer: RollAnswer, earlier: ProbeResult | None) -> tuple[float | None, int, float]:
-    """``silent_at``, ``losses`` and ``back_at`` after an answer."""
+    """Return ``silent_at``, ``losses`` and ``back_at`` after an answer."""
     if earlier is None or not earlier.served:
         return None, 0, 0.0
     if not answer.coordinator.serving:
@@ -148,7 +148,7 @@ def _roll_of(answer: RollAnswer) -> tuple[object, ...]:
 
 
 def _with_silence(heard: RollAnswer, silence: RollAnswer) -> RollAnswer:
-    """What the coordinator said before it fell silent, with the present state of its port."""
+    """Return the last answer before the coordinator fell silent, with the present state of its port."""
     return replace(
         heard, at=silence.at, coordinator=silence.coordinator, latency=silence.latency, detail=silence.detail
     )

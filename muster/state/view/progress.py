@@ -1,26 +1,25 @@
-"""Progress: how far the ranks of an epoch have come, by what their programs report.
+"""Progress: how far the ranks of an epoch have come, by the reports of their programs.
 
 A program that calls ``muster.report`` has, per rank, a step and the number of its reports. Words:
 
 - The *step* of the gang is the highest one that at least half of the reporting ranks have reached.
 - *Steps per second* is the median of the ranks' own rates over their last 30 to 60 s, each by its own clock. While no
   report comes for longer than the longest interval so far, the time since then counts, too, so the rate goes down.
-- A rank is a *straggler* if it was behind the step of the gang by more than ``LAG_STEPS`` steps, and by more than
-  two values of one rank are apart twice (20 s of work; 40 s in the largest gangs), in each of the last
-  ``LAG_LOOKS`` looks. Ranks that wait for each other in every step are never far apart: there, it names a rank only
-  where the others run on without it.
-- The *slowest* rank is the one furthest behind, if it is as far behind as that, too; once
-  nothing moves any more, one step is enough.
+- A rank is a *straggler* if it was behind the step of the gang by more than ``LAG_STEPS`` steps, and by more than two
+  values of one rank are apart twice (20 s of work; 40 s in the largest gangs), in each of the last ``LAG_LOOKS`` looks.
+  Ranks that wait for each other in every step are never far apart: there, it names a rank only if the others continue
+  without it.
+- The *slowest* rank is the one furthest behind, if it is as far behind as that, too; once nothing moves, one step is
+  enough.
 - The gang *hangs* if no rank has reported anything for ``HANG_SECONDS``, or for ``HANG_INTERVALS`` times the longest
-  time between two reports of a rank in this epoch, whichever is longer. Where the store shows one rank a step behind,
-  the others wait for it, and ``BEHIND_SECONDS`` are enough: a pause of all ranks leaves none behind. The longest time
-  is by the clock of the program and so outlives the daemon. Checkpoints and evaluations are such intervals: a pause
-  that takes as long as one before it, or less than a minute, is no hang. The first pause that is longer can be
-  announced (``muster.pause``): it is waited for as long as it says, and is no interval. Or it is bridged with further
-  reports of the same step. Silence of the coordinator does not count: a hang is what was read, and not what could not
-  be.
+  time between two reports of a rank in this epoch, whichever is longer. If the store shows one rank a step behind, the
+  others wait for it, and ``BEHIND_SECONDS`` are enough: a pause of all ranks leaves none behind. The longest time is by
+  the clock of the program and so outlives the daemon. Checkpoints and evaluations are such intervals: a pause that
+  takes as long as one before it, or less than a minute, is no hang. The first pause that is longer can be announced
+  (``muster.pause``): it is awaited for its announced time, and is no interval. Or it is bridged with further reports of
+  the same step. Silence of the coordinator does not count: a hang is what was read, and not what could not be.
 
-Nothing is said of programs that do not report, and nothing before a rank has reported twice: the first step compiles.
+Programs that do not report are not judged, nor is a gang before a rank has reported twice: the first step compiles.
 
 Reports are *read* from the store of the gang, or *sent* to this daemon (Kubeflow's progress endpoint, and the status of
 a TrainJob). What was sent to another daemon, or while this one could not hear, is lost. So silence of sent reports is
@@ -51,18 +50,18 @@ SENT_AGAIN = 120.0
 LONGEST_INTERVAL = 6 * 3600.0
 """Seconds: the longest time between two reports that is believed."""
 SHOWN_STRAGGLERS = 64
-"""How many stragglers are named."""
+"""Most stragglers that are named."""
 
 
 class StepReport(NamedTuple):
-    """What one rank has reported last. It is a claim of the program."""
+    """The last report of one rank. It is a claim of the program."""
 
     rank: int
     step: int
     calls: int
-    """How often it has reported."""
+    """The number of its reports."""
     at: float = 0.0
-    """When, by the monotonic clock of the program."""
+    """The time by the monotonic clock of the program."""
     longest: float = 0.0
     """The longest time between two of its reports, in seconds."""
     scalars: tuple[tuple[str, float], ...] = ()
@@ -74,7 +73,7 @@ class StepReport(NamedTuple):
 
 
 class _Rank(NamedTuple):
-    """One rank: its last report, where its rate counts from, and in how many looks in a row it was behind."""
+    """One rank: its last report, the steps from which its rate counts, and in how many looks in a row it was behind."""
 
     report: StepReport
     older: tuple[int, float]
@@ -83,42 +82,42 @@ class _Rank(NamedTuple):
 
 
 class Progress(msgspec.Struct, frozen=True):
-    """How far the gang has come, as of the last look that read reports."""
+    """The progress of the gang, as of the last look that read reports."""
 
     epoch: int
     read_at: WallTime
-    """When the reports were read last, in wall seconds."""
+    """The time of the last read of the reports, in wall seconds."""
     moved_at: WallTime
-    """When a report was seen that was not there before. At the first look, its time."""
+    """The time at which a new report was seen. At the first look, the time of that look."""
     step: int = 0
     rate: float | None = None
     """Steps per second; None before a rank has reported two steps."""
     slowest: int | None = None
-    """The rank furthest behind, where one is."""
+    """The rank furthest behind, if one is."""
     slowest_step: int = 0
     stragglers: tuple[int, ...] = ()
     """The first ``SHOWN_STRAGGLERS`` of them, ascending."""
     straggling: int = 0
-    """How many stragglers there are."""
+    """The number of stragglers."""
     reporting: int = 0
-    """How many ranks report."""
+    """The number of ranks that report."""
     longest: float = 0.0
     """The longest time between two reports of one rank in this epoch, in seconds."""
     pause: float = 0.0
     """The longest pause that a rank has announced with its last report, in seconds."""
     repeated: bool = False
-    """A rank has reported at least twice."""
+    """True if a rank has reported at least twice."""
     moved: bool = False
-    """This daemon has seen a report follow another: ``moved_at`` is the time of it."""
+    """True if this daemon has seen a report follow another: ``moved_at`` is the time of it."""
     unwatched: float = 0.0
     """Seconds of the hang during which this daemon took over, by the first report that it saw to follow another."""
     scalars: tuple[tuple[str, float], ...] = ()
-    """What the lowest reporting rank has reported beside its step."""
+    """The values that the lowest reporting rank has reported beside its step."""
     lead: Lead | None = None
     """The lowest reporting rank, by whose reports time is counted."""
     ranks: Mapping[int, _Rank] = {}
     sent: bool = False
-    """The reports were sent to this daemon, and not read by it."""
+    """True if the reports were sent to this daemon, and not read by it."""
     workers: frozenset[int] = frozenset()
     """Ranks that are at work now, by what they have sent."""
 
@@ -131,12 +130,12 @@ class Progress(msgspec.Struct, frozen=True):
 
     @property
     def lasting_patience(self) -> float:
-        """The same for the next hang: without a pause that is announced for now, and a rank that is behind now."""
+        """Seconds for the next hang: without a pause that is announced for now, and a rank that is behind now."""
         return max(HANG_SECONDS, HANG_INTERVALS * self.longest)
 
     @property
     def hangs_at(self) -> float | None:
-        """When the gang hangs if nothing more is sent; None where that shows at the next look, or is not known."""
+        """The time at which the gang hangs if no more is sent; None if that shows at the next look, or is not known."""
         return self.moved_at + self.patience if self.sent and self.repeated else None
 
     @property
@@ -147,14 +146,14 @@ class Progress(msgspec.Struct, frozen=True):
 
     @property
     def hung(self) -> bool:
-        """No rank makes progress."""
+        """True if no rank makes progress."""
         return self.repeated and self.read_at - self.moved_at >= self.patience
 
 
 def progress_in_turns(
     reports: Iterable[StepReport], epoch: int, now: float, before: Progress | None, *, sent: bool = False
 ) -> Turns[Progress | None]:
-    """The progress after a look that read these reports, given the one before it (of any epoch).
+    """Return the progress after a look that read these reports, given the one before it (of any epoch).
 
     With ``sent`` they were sent, and are the last of each rank.
     """
@@ -216,7 +215,7 @@ steps_progress = at_once(progress_in_turns)
 
 
 def resumed(epoch: int, now: float, *, step: int, reporting: int, patience: float) -> Progress:
-    """What a daemon that takes over knows of a gang that sent its reports to the one before, from the record."""
+    """Return the progress, by the record, of a gang that sent its reports to the daemon before this one."""
     return Progress(
         epoch=epoch,
         read_at=now,
@@ -231,7 +230,7 @@ def resumed(epoch: int, now: float, *, step: int, reporting: int, patience: floa
 
 
 def _unwatched(longest: float, before: Progress | None, moved: bool) -> float:
-    """What the first movement shows of the silence before it, of which this daemon has not seen the beginning."""
+    """Return the seconds of the silence before the first movement, if this daemon has not seen its beginning."""
     if before is None:
         return 0.0
     watched = before.moved or before.hung or before.sent or not before.repeated
@@ -239,12 +238,12 @@ def _unwatched(longest: float, before: Progress | None, moved: bool) -> float:
 
 
 def _same(last: StepReport, report: StepReport) -> bool:
-    """The program has reported nothing since; it may have been at work."""
+    """Return True if the program has reported nothing since; it may have been at work."""
     return last == report or (bool(last.works or report.works) and last == report._replace(works=last.works))
 
 
 def _moved(report: StepReport, last: _Rank | None) -> _Rank:
-    """The rank after a new report. A program that starts over, or whose clock does, has no rate for a moment."""
+    """Return the rank after a new report. A program that starts over, or whose clock does, has no rate for a moment."""
     here = (report.step, report.at)
     if last is None or report.at < last.report.at or report.step < last.report.step:
         return _Rank(report, here, here)
@@ -260,7 +259,7 @@ def _rate(ranks: Iterable[_Rank], waited: float) -> float | None:
 
 
 def _behind(ranks: dict[int, _Rank], step: int, rate: float) -> tuple[dict[int, _Rank], list[int]]:
-    """The ranks with their looks behind counted, and the stragglers among them."""
+    """Return the ranks with their looks behind counted, and the stragglers among them."""
     allowed = max(LAG_STEPS, rate * 2 * report_interval(len(ranks)))
     late = []
     for number, rank in ranks.items():

@@ -1,4 +1,4 @@
-"""What a decision may read of the view: protocols without a method that changes anything.
+"""The part of the view that a decision may read: protocols without a method that changes anything.
 
 ``View`` and ``EngineFacts`` document each member.
 """

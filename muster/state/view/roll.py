@@ -1,8 +1,8 @@
 """The roll: what one look at a coordinator showed.
 
-A probe produces one `RollAnswer` per look; policies read it and nothing else of the probe. The answer says two
-independent things: what is behind the coordinator's port (`CoordinatorState`), and, when a coordinator serves there,
-where each rank stands (`RankState`). Every text in an answer comes from a program of the experiment; the probe has
+A probe produces one `RollAnswer` per look; policies read it and nothing else of the probe. The answer has two
+independent parts: what is behind the coordinator's port (`CoordinatorState`), and, when a coordinator serves there,
+the state of each rank (`RankState`). Every text in an answer comes from a program of the experiment; the probe has
 made it printable and short, but it stays a claim, not a fact.
 """
 
@@ -20,54 +20,54 @@ from muster.state.vocabulary.wall_time import WallTime
 
 
 class CoordinatorState(StrEnum):
-    """What is behind the coordinator's port."""
+    """The state of the coordinator's port."""
 
     REFUSED = "refused"
     """Nothing listens: the program has not come as far as opening the port, or it has ended."""
     TIMEOUT = "timeout"
     """No connection, or no answer to a call, within the deadline: network, overload, or a service that hangs."""
     SILENT = "silent"
-    """Nothing follows a connection, or its dashboard reports so: a stopped process, or not a coordinator."""
+    """Nothing follows a connection, or its dashboard reports that: a stopped process, or not a coordinator."""
     TLS = "tls"
     """The port wants TLS, which the probe does not have."""
     OTHER_PROTOCOL = "other-protocol"
     """Something answers, but not a coordinator (HTTP/1, another gRPC service), or its answer cannot be read."""
     UNHEALTHY = "unhealthy"
-    """It answers, and says of itself that it does not serve."""
+    """The program answers, and reports that it does not serve."""
     SERVING = "serving"
     """The coordinator answered."""
 
     @property
     def serving(self) -> bool:
-        """Whether the coordinator answered."""
+        """True if the coordinator answered."""
         return self is CoordinatorState.SERVING
 
     @property
     def refused(self) -> bool:
-        """Whether nothing listens at the port."""
+        """True if nothing listens at the port."""
         return self is CoordinatorState.REFUSED
 
 
 class RankState(StrEnum):
-    """Where one rank stands, as the coordinator sees it."""
+    """The state of one rank, as the coordinator sees it."""
 
     MISSING = "missing"
     """Never registered in this life of the coordinator."""
     ARRIVED = "arrived"
     """Registered, and waiting for the others: the rendezvous has not passed."""
     CONNECTED = "connected"
-    """Past the rendezvous and sending heartbeats. It may be stuck all the same: heartbeats do not show progress."""
+    """Past the rendezvous and sending heartbeats. It may be stuck nevertheless: heartbeats do not show progress."""
     FAILED = "failed"
     """The coordinator gave it up; `RollAnswer.errors` has the text."""
     LEFT = "left"
     """Was connected and left in good order."""
     STALE = "stale"
-    """Its process runs and belongs to an earlier life of the coordinator, which is gone. It has not arrived in this
-    one, and what it shows of itself (a ready pod) does not say so."""
+    """A process that runs and belongs to an earlier life of the coordinator, which is gone. It has not arrived in this
+    one, though its pod may be ready."""
 
     @property
     def arrived(self) -> bool:
-        """It is known to have arrived in this life of the coordinator."""
+        """True if it is known to have arrived in this life of the coordinator."""
         return self is not RankState.MISSING and self is not RankState.STALE
 
 
@@ -75,11 +75,11 @@ _PAST_RENDEZVOUS = frozenset({RankState.CONNECTED, RankState.FAILED, RankState.L
 
 
 class Work(NamedTuple):
-    """The program, where the coordinator itself runs it and reports on it (Ray's jobs)."""
+    """The program, if the coordinator itself runs it and reports on it (Ray's jobs)."""
 
     name: str
     status: str
-    """In the coordinator's own word: PENDING, RUNNING, SUCCEEDED."""
+    """The coordinator's own word: PENDING, RUNNING, SUCCEEDED."""
     message: str
     ended: bool
     succeeded: bool
@@ -91,7 +91,7 @@ class Work(NamedTuple):
 
 
 class RankError(NamedTuple):
-    """Why the coordinator gave a rank up."""
+    """The reason why the coordinator gave a rank up."""
 
     rank: int
     code: int
@@ -104,34 +104,34 @@ class RollAnswer:
     """One look at a coordinator."""
 
     at: WallTime
-    """When the answer was had."""
+    """The time of the answer."""
     coordinator: CoordinatorState
     latency: float = 0.0
     """Seconds the answering call (or, without an answer, the whole look) took; 0 for a change that was waited for."""
     detail: str = ""
     """One printable line of at most 1,000 characters, for people."""
     expected: int | None = None
-    """The number of processes the coordinator waits for; None when it does not say."""
+    """The number of processes the coordinator waits for; None when it does not report it."""
     states: tuple[RankState, ...] = ()
-    """The state of each member that the coordinator knows: of ``identities[i]``, or where there are no identities of
-    rank i. Empty when no coordinator serves."""
+    """The state of each member that the coordinator knows: of ``identities[i]``, or without identities of rank i. Empty
+    when no coordinator serves."""
     identities: tuple[str, ...] = ()
-    """Of each entry of ``states`` the pod IP, or ``of_rank``, where the coordinator does not know its members by rank.
+    """The pod IP, or ``of_rank``, for each entry of ``states``, if the coordinator does not know its members by rank.
 
     The ranks of ``errors`` are then places in this list.
     """
     partial: str = ""
-    """Why ``states`` covers the coordinator only, in words for a person; empty when it covers every member."""
+    """The reason why ``states`` covers the coordinator only, in words; empty when it covers every member."""
     lacks: str = ""
-    """What belongs to a coordinator that serves, and does not serve itself, with the evidence; empty: nothing."""
+    """The part of a serving coordinator that does not serve itself, with the evidence; empty: none."""
     joined: int | None = None
-    """How many members have registered, where the coordinator counts them without naming them."""
+    """The number of members that have registered, if the coordinator counts them without naming them."""
     errors: tuple[RankError, ...] = ()
     """The failed ranks' errors, different texts first, capped; `failed` is complete."""
     work: Work | None = None
-    """What the coordinator says of the program; None where it does not run it, or does not know it."""
+    """The coordinator's report on the program; None if it does not run it, or does not know it."""
     unmet: str = ""
-    """What the program asks the coordinator for and no member has, in words; empty where nothing is known of it."""
+    """The request of the program that no member can meet, in words; empty if none is known."""
     incarnation: int | None = None
     """Identity of this life of the coordinator. Protocols before jaxlib 0.10 have none."""
     protocol: str = ""
@@ -140,15 +140,15 @@ class RollAnswer:
     preempted: bool = False
     """A member received a preemption notice in this life of the coordinator, as far as the probe was asked to look."""
     reports: tuple[StepReport, ...] | None = None
-    """What each rank that reports has reported last; None where this look did not read it."""
+    """The last report of each rank that reports; None if this look did not read it."""
     collectives: tuple[CollectiveReport, ...] | None = None
-    """Which collectives each process that says so has entered; None where this look did not read it."""
+    """The collectives that each reporting process has entered; None if this look did not read them."""
     ras: RasAnswer | None = None
-    """What NCCL says of the same; None where this look has no answer of it."""
+    """NCCL's report of the same; None if this look has no answer of it."""
     places: tuple[PlaceReport, ...] | None = None
-    """Where each rank that says so stands; None where this look did not read it."""
+    """The place of each rank that reports it; None if this look did not read it."""
     stacks: tuple[tuple[int, tuple[str, ...]], ...] = ()
-    """With ``places``: ranks that stand, one for each kind of stack, with their stacks."""
+    """The stacks of ranks in one call, with ``places``: of one rank for each kind of stack."""
 
     @property
     def arrived(self) -> frozenset[int]:
@@ -172,7 +172,7 @@ class RollAnswer:
 
     @property
     def passed(self) -> bool:
-        """Whether the rendezvous has passed.
+        """True if the rendezvous has passed.
 
         One rank beyond it proves it for all, because the coordinator lets them through together. A ``partial`` answer
         never proves it: in jax 0.4.35 a connected rank 0 has only registered itself.
@@ -184,12 +184,12 @@ class RollAnswer:
 
 
 def of_rank(rank: int) -> str:
-    """The identity of a member that is known by its rank among others that are known by address."""
+    """Return the identity of a member that is known by its rank among others that are known by address."""
     return f"#{rank}"
 
 
 def joined(answer: RollAnswer, rank_of: Mapping[str, int]) -> RollAnswer:
-    """An answer by address as an answer by rank. ``rank_of`` gives the rank behind each pod IP."""
+    """Return an answer by address as an answer by rank. ``rank_of`` gives the rank behind each pod IP."""
     errors = tuple(
         error._replace(rank=rank)
         for error in answer.errors
@@ -199,7 +199,7 @@ def joined(answer: RollAnswer, rank_of: Mapping[str, int]) -> RollAnswer:
 
 
 def by_rank(answer: RollAnswer, rank_of: Mapping[str, int]) -> tuple[RankState, ...]:
-    """The states of an answer by address, joined to ranks. ``rank_of`` gives the rank behind each pod IP.
+    """Return the states of an answer by address, joined to ranks. ``rank_of`` gives the rank behind each pod IP.
 
     A rank without an entry is missing; an address without a rank (a pod that is not a member) is left out.
     """

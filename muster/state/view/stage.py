@@ -1,8 +1,8 @@
 """The stage of a member: how far its pod has come, as the pod alone shows it.
 
 The tally counts the members that the coordinator does not know by stage and by what their pods show
-(``view.tally``), so that it is known at no cost what keeps the missing ranks. ``state.facts.causes`` has the cause that
-each stands for.
+(``view.tally``), so that it is known at no cost what keeps the missing ranks. ``state.facts.causes`` has the cause of
+each.
 """
 
 from enum import IntEnum
@@ -17,7 +17,7 @@ class Stage(IntEnum):
     QUEUED = 0
     """Scheduling gates are on the pod."""
     UNSCHEDULABLE = 1
-    """No node, and the scheduler says why."""
+    """No node, and the scheduler gives the reason."""
     SCHEDULING = 2
     """No node yet."""
     CANNOT_START = 3
@@ -41,13 +41,13 @@ class Stage(IntEnum):
 
 
 WAITS: Final = (Stage.QUEUED, Stage.UNSCHEDULABLE, Stage.SCHEDULING, Stage.CANNOT_START, Stage.STARTING)
-"""The program has not started."""
+"""Stages before the start of the program."""
 RUNS: Final = (Stage.RUNNING, Stage.READY)
-"""The program runs."""
+"""Stages in which the program runs."""
 
 
 class Shown(NamedTuple):
-    """What a pod shows: its stage, and the reason that kubelet, scheduler or platform tell of it; often empty."""
+    """The stage of a pod, and the reason that kubelet, scheduler or platform report; often empty."""
 
     stage: Stage
     reason: str = ""
@@ -57,7 +57,7 @@ _PLAIN: Final = tuple(Shown(stage) for stage in Stage)
 
 
 def shown(pod: Pod, done: bool) -> Shown:
-    """What a pod shows; ``done``: its member has succeeded, whatever the pod shows."""
+    """Return what a pod shows; ``done``: its member has succeeded, whatever the pod shows."""
     stage = stage_of(pod, done)
     if stage in WAITS:
         reason = pod.waiting_reason
@@ -69,7 +69,7 @@ def shown(pod: Pod, done: bool) -> Shown:
 
 
 def stage_of(pod: Pod, done: bool) -> Stage:
-    """The stage of a pod; ``done`` as above."""
+    """Return the stage of a pod; ``done`` as above."""
     if done:
         return Stage.ENDED
     if pod.failed:

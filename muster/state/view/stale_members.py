@@ -1,9 +1,9 @@
 """Members of an earlier life of the coordinator.
 
 When a coordinator begins a new life in one epoch (a Ray head whose container or pod is replaced), the members that were
-connected to the life before run on, ready, in pods that no controller restarts, and the new one does not know them.
-Until they give up and are started again, or join, they are stale. The coordinator's word on its own life
-(``incarnation``) and the pods show that; a probe may learn it of a member itself besides.
+connected to the life before still run, ready, in pods that no controller restarts, and the new one does not know them.
+Until they give up and are started again, or join, they are stale. The coordinator's report of its own life
+(``incarnation``) and the pods show that; a probe may learn it from a member itself, too.
 """
 
 from collections.abc import Mapping
@@ -15,24 +15,24 @@ from muster.state.vocabulary.pod import Pod
 STALE_MEMBERS = "StaleMembers"
 """Reason of the status while there are some."""
 Life = tuple[str, int]
-"""Of a member: the uid of its pod, and how often its containers were started again."""
+"""The life of a member: the uid of its pod, and how often its containers were started again."""
 
 
 @dataclass(slots=True)
 class StaleMembers:
-    """What was connected to the life of the coordinator before the present one."""
+    """The members that were connected to the life of the coordinator before the present one."""
 
     _epoch: int = -1
     _incarnation: int | None = None
     _connected: tuple[RankState, ...] = ()
     """The roll at which the next was noted."""
     _lives: dict[int, Life] = field(default_factory=dict)
-    """Of members that are connected to the present life."""
+    """The lives of members that are connected to the present life."""
     _before: dict[int, Life] = field(default_factory=dict)
-    """Of members that were connected to the life before, and have not been seen otherwise since."""
+    """The lives of members that were connected to the life before, and have not been seen otherwise since."""
 
     def mark(self, answer: RollAnswer, epoch: int, members: Mapping[int, Pod]) -> RollAnswer:
-        """The answer with the stale among the ranks that are missing. Looks at the pods only when the roll changes."""
+        """Return the answer with the stale among the missing ranks. It looks at the pods only when the roll changes."""
         if not answer.coordinator.serving or answer.incarnation is None:
             return answer
         if epoch != self._epoch:
@@ -55,7 +55,7 @@ class StaleMembers:
 
 
 def _life(pod: Pod | None) -> Life | None:
-    """None where no process of it runs."""
+    """Return the life of a member; None if no process of it runs."""
     if pod is None or not pod.live or not pod.started or pod.terminating or pod.waiting_reason:
         return None
     return pod.uid, pod.restarts

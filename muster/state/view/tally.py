@@ -15,11 +15,11 @@ from muster.state.vocabulary.record import Attempts
 
 @dataclass(slots=True)
 class Counts:
-    """How many pods there are, and how far they have come."""
+    """The number of pods, by how far they have come."""
 
     pods: int = 0
     working: int = 0
-    """Live, and the member is not done: a sidecar that runs on after ``main`` takes no place of another member."""
+    """Live, and the member is not done: a sidecar that still runs after ``main`` takes no place of another member."""
     scheduled: int = 0
     started: int = 0
     ready: int = 0
@@ -51,8 +51,8 @@ class Tally(Counts):
 
     A rank has one pod, that of its current attempt: another one of its name cannot exist beside it. Pods of other
     attempts are held in ``older``, and in ``alive`` while they may run, and are not counted.
-    A rank that is done stays done, whatever becomes of its pod. Once the pod is removed, the counts go on as if a pod
-    that has succeeded were there. A rank that is given up counts in the same way, but not as succeeded.
+    A rank that is done stays done, whatever becomes of its pod. Once the pod is removed, the rank is counted as if a
+    pod that has succeeded existed. A rank that is given up counts in the same way, but not as succeeded.
     """
 
     members: dict[int, Pod] = field(default_factory=dict)
@@ -76,46 +76,46 @@ class Tally(Counts):
     outlived: dict[str, Pod] = field(default_factory=dict)
     """Live, and only a container beside the program keeps the pod: the program has ended with 0."""
     restarts: int = 0
-    """How often containers of its members were started again in their pods."""
+    """The number of restarts of containers of its members in their pods."""
     ended_at: float = 0.0
-    """When the last member that is done ended, in wall seconds of its node."""
+    """The time at which the last member that is done ended, in wall seconds of its node."""
     last_start: float = 0.0
-    """When the last program was started, in wall seconds of its node."""
+    """The time at which the last program was started, in wall seconds of its node."""
     groups: dict[str, Counts] = field(default_factory=dict)
     jobs: dict[tuple[str, int], Counts] = field(default_factory=dict)
     """Keyed by group and job index."""
     done: set[int] = field(default_factory=set)
-    """Ranks that are done: a pod has shown it, or the record says so."""
+    """Ranks that are done: a pod has shown it, or the record has it."""
     collected: dict[int, tuple[str, int]] = field(default_factory=dict)
-    """Group and job of each rank that is done and has no pod any more."""
+    """Group and job of each rank that is done and has no pod."""
     unsaved: set[int] = field(default_factory=set)
-    """Ranks that are done, which the record does not say yet."""
+    """Ranks that are done, and not yet in the record."""
     unsaved_gone: set[int] = field(default_factory=set)
-    """Of those, ranks whose pod is gone or going, so that only this process knows."""
+    """Those unsaved ranks whose pod is gone or going, so that only this process knows."""
     gone: dict[int, Pod] = field(default_factory=dict)
-    """Of each rank that is not done, whose pod had a node and was removed, that pod as it was seen last. A pod that
-    never had a node has run nothing."""
+    """The last pod of each rank that is not done, whose pod had a node and was removed. A pod that never had a node has
+    run nothing."""
     older: dict[str, Pod] = field(default_factory=dict)
     """Pods of other attempts than the current one of their rank."""
     lives: tuple[tuple[Attempts, ...], str] = ((), "")
-    """What the record says of attempts, and of ranks that are given up; the next two are made from it."""
+    """The record's attempts, and ranks that are given up; the next two are made from it."""
     attempts: Mapping[int, int] = field(default_factory=dict)
     """The current attempt of each rank that has one other than 0."""
     ignored: frozenset[int] = frozenset()
     """Ranks that have failed and are given up."""
     roll: tuple[RankState, ...] = ()
-    """Where each rank stands, as the coordinator said last."""
+    """The state of each rank in the coordinator's last answer."""
     devices: dict[Devices, int] = field(default_factory=dict)
-    """Of watched pods: what those ask for that are on a node and have not ended, and how many ask for the same."""
+    """The device requests of watched pods that are on a node and have not ended, with the number of such pods."""
     missing: dict[Shown, int] = field(default_factory=dict)
-    """By what their pods show: the members that have a pod, or are done, and have not arrived in ``roll``."""
+    """Members that have a pod, or are done, and have not arrived in ``roll``, by what their pods show."""
 
     def of_group(self, name: str) -> Counts:
-        """The counts of that group."""
+        """Return the counts of that group."""
         return self.groups.get(name, NO_PODS)
 
     def of_job(self, group: str, job: int) -> Counts:
-        """The counts of that job."""
+        """Return the counts of that job."""
         return self.jobs.get((group, job), NO_PODS)
 
     def add(self, pod: Pod) -> None:
@@ -161,13 +161,13 @@ class Tally(Counts):
             held.pop(pod.uid, None)
 
     def begin_again(self, pod: Pod) -> None:
-        """A member that is done runs again, in another pod than this one, which is counted now."""
+        """Count a done member out: it runs again, in another pod than this one, which is counted now."""
         self.remove(pod)
         for known in (self.done, self.unsaved, self.unsaved_gone):
             known.discard(pod.rank)
 
     def call(self, roll: tuple[RankState, ...]) -> None:
-        """The coordinator has said where each rank stands. Cheap while that is unchanged."""
+        """Take in the coordinator's state of each rank. Cheap while that is unchanged."""
         before = self.roll
         if roll == before:
             return
@@ -186,7 +186,7 @@ class Tally(Counts):
         return rank < len(self.roll) and self.roll[rank].arrived
 
     def collect(self, pod: Pod) -> None:
-        """The pod, which was counted out, is gone for good: if its rank is done, go on counting the rank."""
+        """Take in that the pod, which was counted out, is gone for good: if its rank is done, still count the rank."""
         rank = pod.rank
         if rank in self.members or rank in self.collected or pod.attempt != self.attempts.get(rank, 0):
             return
@@ -196,7 +196,7 @@ class Tally(Counts):
             self.gone[rank] = pod
 
     def live_again(self, attempts: Mapping[int, int]) -> None:
-        """The record says which attempt each rank is in: what was known of its earlier ones does not count any more."""
+        """Take in the record's attempt of each rank: facts of its earlier ones no longer count."""
         before, self.attempts = self.attempts, attempts
         changed = {rank for rank in attempts.keys() | before.keys() if attempts.get(rank, 0) != before.get(rank, 0)}
         aside = [pod for pod in self.older.values() if pod.rank in changed]
@@ -214,7 +214,7 @@ class Tally(Counts):
             self.add(pod)
 
     def give_up(self, places: Mapping[int, tuple[str, int]]) -> None:
-        """The record says that these ranks, each with its group and job, have failed and are not run again."""
+        """Take in the ranks, each with its group and job, that by the record have failed and are not run again."""
         changed = self.ignored ^ places.keys()
         members = [self.members[rank] for rank in changed if rank in self.members]
         collected = [rank for rank in changed if rank in self.collected]
@@ -232,7 +232,7 @@ class Tally(Counts):
                 self._collect(rank, *places[rank])
 
     def remember(self, saved: Mapping[int, tuple[str, int]]) -> None:
-        """The record says that these ranks are done; each with its group and job."""
+        """Take in the ranks that by the record are done; each with its group and job."""
         self.finish(saved)
         self.unsaved = self.done - saved.keys()
         self.unsaved_gone = {
@@ -240,13 +240,13 @@ class Tally(Counts):
         }
 
     def succeeded_unseen(self, pods: Iterable[Pod]) -> None:
-        """The live API says that these pods, which are not seen any more, have ended with success."""
+        """Take in that by the live API these pods, which are no longer seen, have ended with success."""
         news = {pod.rank: (pod.group, pod.job) for pod in pods if pod.attempt == self.attempts.get(pod.rank, 0)}
         self.unsaved |= news.keys() - self.done
         self.finish({rank: place for rank, place in news.items() if rank not in self.done})
 
     def finish(self, ranks: Mapping[int, tuple[str, int]]) -> None:
-        """These ranks are done; each with its group and job."""
+        """Count these ranks as done; each with its group and job."""
         for rank, (group, job) in ranks.items():
             if rank in self.done:
                 continue
@@ -260,7 +260,7 @@ class Tally(Counts):
                 self._collect(rank, group, job)
 
     def forget_collected(self) -> None:
-        """Count no rank any more whose pod is gone."""
+        """Count no rank whose pod is gone."""
         for rank in list(self.collected):
             self._count_collected(rank, -1)
 
@@ -292,7 +292,7 @@ class Tally(Counts):
         return Shown(Stage.ENDED if rank in self.done else Stage.CRASHED)
 
     def _miss(self, shows: Shown, step: int) -> None:
-        """Count a member that has not arrived. Nothing is kept of what no pod shows any more."""
+        """Count a member that has not arrived. A reason that no pod shows is not kept."""
         if count := self.missing.get(shows, 0) + step:
             self.missing[shows] = count
         else:
@@ -328,7 +328,7 @@ class Tally(Counts):
             del self.devices[devices]
 
     def _notable(self, pod: Pod, done: bool) -> list[dict[str, Pod]]:
-        """Where the pod is held besides ``members``. It runs twice per watch event, so it asks the pod once."""
+        """Return where the pod is held besides ``members``. It runs twice per watch event, so it asks the pod once."""
         held = [self.alive] if pod.live else []
         if pod.rank in self.ignored:
             return held

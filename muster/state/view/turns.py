@@ -1,7 +1,7 @@
 """Work on what tenants wrote, in turns: between two of them the event loop does what else is due.
 
 A function that does such work is a generator. It yields about every ``A_TURN`` items, which take a few milliseconds,
-and returns its result. Who has no event loop to share calls it by ``at_once``.
+and returns its result. A caller without an event loop to share uses ``at_once``.
 """
 
 from collections.abc import Callable, Generator, Iterable, Iterator
@@ -17,14 +17,14 @@ A_TURN: Final = 512
 
 
 def batches(items: Iterable[T]) -> Iterator[tuple[T, ...]]:
-    """The items in their order, as many at a time as one turn has."""
+    """Yield the items in their order, as many at a time as one turn has."""
     left = iter(items)
     while batch := tuple(islice(left, A_TURN)):
         yield batch
 
 
 def finished(work: Turns[T]) -> T:
-    """The result of the work, without a pause."""
+    """Return the result of the work, without a pause."""
     while True:
         try:
             next(work)
@@ -34,7 +34,7 @@ def finished(work: Turns[T]) -> T:
 
 
 def at_once(work: Callable[P, Turns[T]]) -> Callable[P, T]:
-    """The function that does that work without a pause."""
+    """Return the function that does that work without a pause."""
 
     def whole(*args: P.args, **kwargs: P.kwargs) -> T:
         return finished(work(*args, **kwargs))

@@ -1,4 +1,4 @@
-"""The view: what is seen of one experiment right now, kept incrementally.
+"""The view: the present state of one experiment, as the watches show it, kept incrementally.
 
 The view belongs to the event loop of the daemon, which changes it as events arrive. A decision reads it through
 ``ReadOnlyView`` (``state.view.read_only``). Nothing in it needs to survive the daemon: it is rebuilt from the first
@@ -41,7 +41,7 @@ LAST_STATE_PATIENCE = 10.0
 
 @dataclass(slots=True)
 class View:
-    """What is seen of one experiment."""
+    """The view of one experiment."""
 
     epochs: dict[int, Tally] = field(default_factory=dict)
     engine: EngineFacts = field(default_factory=EngineFacts)
@@ -56,29 +56,29 @@ class View:
     oldest: int = 0
     """The oldest epoch whose ranks stay done when their pods are gone."""
     unsaved_since: WallTime | None = None
-    """Since when a rank of the record's epoch is done and the record does not say so, in wall seconds."""
+    """The wall second since which a rank of the record's epoch is done and the record does not have it."""
     done_at: WallTime | None = None
-    """When a further rank of the record's epoch was seen to be done, in wall seconds; None where none was yet."""
+    """The wall second at which a further rank of the record's epoch was seen to be done; None if none was yet."""
     failed_at: WallTime | None = None
-    """When a failed member of the record's epoch was first seen, in wall seconds; None while there is none."""
+    """The wall second at which a failed member of the record's epoch was first seen; None while there is none."""
     _done: tuple[int, int] = (-1, 0)
-    """The epoch that these two are of, and how many ranks were done then."""
+    """The epoch of these two, and how many ranks were done then."""
     workloads: dict[str, Workload] = field(default_factory=dict)
     """The Workloads of Kueue that the experiment controls, by uid."""
     queue_problem: str = ""
-    """Why no Workload can be seen or made now; empty while they can."""
+    """The reason why no Workload can be seen or made now; empty while they can."""
     admission: Workload | None = None
     """The Workload that Kueue has made for an object that it suspends and resumes itself."""
     own: OwnState | None = None
-    """Of a watched object: what its own controller says of it."""
+    """The report of a watched object's own controller."""
     remark: Remark | None = None
     remark_problem: str = ""
-    """Of a watched object whose pods are missing: the newest Event that says why, and why none can be read."""
+    """The newest Event with a reason why pods of a watched object are missing, and why none can be read."""
     _remembered: tuple[object, ...] | None = None
     _stale: StaleMembers = field(default_factory=StaleMembers)
 
     def change(self, old: Pod | None, new: Pod | None) -> bool:
-        """Replace one pod's record (None: was not there, or is gone). True if a tracked field changed."""
+        """Replace one pod's record (None: did not exist, or is gone). True if a tracked field changed."""
         if old is not None and (tally := self.epochs.get(old.epoch)) is not None:
             if new is not None and old.same_content(new):
                 tally.exchange(new)
@@ -108,14 +108,14 @@ class View:
         """Take in the persisted record: which ranks are done, which attempts count, whether its epoch is launched.
 
         Ranks of older epochs, and of a finished experiment, are forgotten when their pods are gone. ``now`` is in wall
-        seconds. It is cheap while the record says the same, and a second call changes nothing.
+        seconds. It is cheap while the record is unchanged, and a second call changes nothing.
         """
         self._take_in(plan, record)
         self._note_ends(record, now)
         self.mark_created(record.epoch, (), plan.together)
 
     def _take_in(self, plan: Plan, record: Record) -> None:
-        """Hold what the record says of ranks and attempts, where that is new."""
+        """Hold the record's ranks and attempts, if they are new."""
         facts = record.epoch, record.completed, record.finished, record.attempts, record.ignored
         if facts != self._remembered:
             self._remembered = facts
@@ -144,7 +144,7 @@ class View:
         elif self.unsaved_since is None or self.unsaved_since > now:
             self.unsaved_since = now
         epoch, known = self._done
-        if epoch != record.epoch:  # what the record holds is no news
+        if epoch != record.epoch:  # facts that the record holds are no news
             known, self.done_at, self.failed_at = len(tally.done) - len(tally.unsaved), None, None
         if not tally.failed:
             self.failed_at = None
@@ -155,7 +155,7 @@ class View:
         self._done = record.epoch, len(tally.done)
 
     def mark_created(self, epoch: int, ranks: Iterable[int], together: int) -> None:
-        """Pods of these ranks exist beside those that are seen: with ``together`` of them the epoch is launched."""
+        """Note that pods of these ranks exist beside those seen: with ``together`` of them the epoch is launched."""
         if self.engine.launched == epoch:
             return
         tally = self.of(epoch)
@@ -164,17 +164,17 @@ class View:
             self.engine.launched = epoch
 
     def mark_stopping(self, pods: Iterable[Pod]) -> None:
-        """The API server has accepted that these pods are stopped."""
+        """Note that the API server has accepted to stop these pods."""
         self.engine.stopping.update(pod.uid for pod in pods if self._holds(pod))
 
     def mark_deleting(self, pods: Iterable[Pod], grace: int | None) -> None:
-        """The API server has accepted the deletion of these pods, with that grace in seconds (None: their own)."""
+        """Note that the API server has accepted the deletion of these pods, with that grace in seconds (None: own)."""
         self.engine.accept_delete((pod for pod in pods if self._holds(pod)), grace)
 
     def mark_not_found(self, pod: Pod, now: float) -> bool:
-        """A live read did not find that pod. Returns whether the watch is given time to bring its last state first.
+        """Note that a live read did not find that pod; True if the watch is given time to bring its last state first.
 
-        A live list may be ahead of the watch, and says only that the pod is gone: not that it succeeded, nor that it
+        A live list may be ahead of the watch, and shows only that the pod is gone: not that it succeeded, nor that it
         was evicted. ``now`` is in monotonic seconds.
         """
         tally = self.of(pod.epoch)
@@ -185,7 +185,7 @@ class View:
         return now - self.engine.not_found.setdefault(pod.uid, now) < LAST_STATE_PATIENCE
 
     def look_for_vanished(self, gone: Iterable[Pod], altered: Iterable[Pod], succeeded: Iterable[Pod]) -> None:
-        """The live API was asked for pods that are not seen any more; ``succeeded`` are some of ``gone``."""
+        """Take in the live API's answer on pods that are no longer seen; ``succeeded`` are some of ``gone``."""
         self.engine.found(gone, altered)
         by_epoch: dict[int, list[Pod]] = {}
         for pod in succeeded:
@@ -195,7 +195,7 @@ class View:
                 self._tally(epoch).succeeded_unseen(pods)
 
     def pods(self) -> Iterator[Pod]:
-        """The pods of all epochs and attempts."""
+        """Yield the pods of all epochs and attempts."""
         for tally in self.epochs.values():
             yield from tally.members.values()
             yield from tally.older.values()
@@ -209,11 +209,11 @@ class View:
         return tally
 
     def of(self, epoch: int) -> Tally:
-        """The pods of that epoch (an empty tally where there are none)."""
+        """Return the pods of that epoch (an empty tally if there are none)."""
         return self.epochs.get(epoch, NO_TALLY)
 
     def others(self, epoch: int) -> list[Tally]:
-        """The tallies of every other epoch: pods that must not run beside it."""
+        """Return the tallies of every other epoch: pods that must not run beside it."""
         return [tally for number, tally in self.epochs.items() if number != epoch]
 
     def observe_probe(self, answer: RollAnswer, epoch: int) -> bool:
@@ -221,7 +221,7 @@ class View:
         return finished(self.observe_in_turns(answer, epoch))
 
     def observe_in_turns(self, answer: RollAnswer, epoch: int) -> Turns[bool]:
-        """The same. Each thing that is seen changes at once, at the end of its turns."""
+        """Take in that answer in turns. Each thing that is seen changes at once, at the end of its turns."""
         hang_changed = yield from self._observe_progress(answer, epoch)
         hang_changed = (yield from self._observe_collectives(answer, epoch)) or hang_changed
         hang_changed = (yield from self._observe_ras(answer, epoch)) or hang_changed
@@ -241,9 +241,9 @@ class View:
         return before is None or before.epoch != epoch or before.since != self.probe.since or hang_changed
 
     def _observe_progress(self, answer: RollAnswer, epoch: int) -> Turns[bool]:
-        """Take in what the ranks have reported; True if the gang hangs now, or does not any more.
+        """Take in what the ranks have reported; True if the gang hangs now, or no longer does.
 
-        The first step that this daemon sees is evidence, too: the record may say that the gang hangs.
+        The first step that this daemon sees is evidence, too: the record may have a hang.
         """
         before = self.progress_of(epoch)
         if answer.reports or (answer.reports is not None and not (before is not None and before.sent)):
@@ -259,10 +259,10 @@ class View:
         self.sent.add(report, epoch, now)
 
     def hear(self, record: Record, now: float, since: float) -> None:
-        """Count what was sent since the last call, and the silence since then.
+        """Count the reports that were sent since the last call, and the silence since then.
 
-        This daemon could hear reports since ``since``, in wall seconds. What is read from the gang's own store is
-        better: it is of all ranks, and outlives the daemon.
+        This daemon could hear reports since ``since``, in wall seconds. Reports from the gang's own store are better:
+        they are of all ranks, and outlive the daemon.
         """
         known = self.progress_of(record.epoch)
         if known is not None and not known.sent:
@@ -278,13 +278,13 @@ class View:
         if (reports := self.sent.taken(record.epoch)) is not None:
             known = steps_progress(reports, record.epoch, now, known, sent=True)
         if known is not None:
-            # A gang that hangs goes on until a report comes: that none could be heard is no sign of life.
+            # A hang lasts until a report comes: that none could be heard is no sign of life.
             moved_at = known.moved_at if hung else min(max(known.moved_at, since), now)
             workers = self.sent.workers(now) if self.sent.epoch == record.epoch else frozenset()
             self.progress = structs.replace(known, read_at=now, moved_at=moved_at, workers=workers)
 
     def take_over(self) -> None:
-        """This daemon leads from now on: forget answers and reports of an earlier leadership."""
+        """Forget answers and reports of an earlier leadership: this daemon leads from now on."""
         self.probe, self.collectives, self.arrivals, self.places, self.sent = None, None, None, None, SentReports()
         self.ras = None
         if self.progress is not None and self.progress.sent:
@@ -300,7 +300,7 @@ class View:
         return (yield from self._count_collectives(answer.collectives, epoch, answer.at)) or turned
 
     def _observe_ras(self, answer: RollAnswer, epoch: int) -> Turns[bool]:
-        """Take in what NCCL says of collectives; True if that is news for a decision."""
+        """Take in what NCCL reports about collectives; True if that is news for a decision."""
         if answer.ras is None:
             return False
         ranks = defaultdict[str, list[int]](list)
@@ -310,7 +310,7 @@ class View:
         self.ras = seen = yield from ras_in_turns(answer.ras, epoch, answer.at, rank_of, self.ras)
         if seen.reports:
             return (yield from self._count_collectives(seen.reports, epoch, answer.at))
-        before = self.collectives_of(epoch)  # what was known of it is known no more
+        before = self.collectives_of(epoch)  # the former knowledge is void
         self.collectives = Collectives(epoch, answer.at, answer.at, looks=0, longest=0.0, moved=True)
         return before is None or bool(before.behind)
 
@@ -327,7 +327,7 @@ class View:
         return (before.behind, before.unsure, before.awaited) != (after.behind, after.unsure, after.awaited)
 
     def _observe_places(self, answer: RollAnswer, epoch: int) -> Turns[bool]:
-        """Take in where the ranks stand; True if that is news for a decision."""
+        """Take in the places of the ranks; True if that is news for a decision."""
         if answer.places is None:
             return False
         before, size, stacks = self.places_of(epoch), len(answer.states), dict(answer.stacks)
@@ -336,40 +336,40 @@ class View:
         return (before.news if before else ()) != (after.news if after else ())
 
     def forget_coordinator(self) -> None:
-        """Its pods are stopped: what the coordinator said is of a life that is over, within the same epoch."""
+        """Forget the coordinator's answers: its pods are stopped, and its life is over, within the same epoch."""
         self.probe, self._stale = None, StaleMembers()
         for tally in self.epochs.values():
             tally.call(())
 
     def clock_stepped(self, seconds: float) -> None:
-        """The wall clock was set: times of this view are of the clock as it was."""
+        """Move the times of this view: the wall clock was set, and they are of the clock as it was."""
         self.engine.live_read = None  # one of before cannot be compared with times of now
         self.arrivals = None
         for holder in (self, self.engine, self.writes):
             step(holder, seconds)
 
     def probe_result_of(self, epoch: int) -> ProbeResult | None:
-        """The latest probe result if it is that epoch's, else None."""
+        """Return the latest probe result if it is that epoch's, else None."""
         return self.probe if self.probe and self.probe.epoch == epoch else None
 
     def progress_of(self, epoch: int) -> Progress | None:
-        """The progress if it is that epoch's, else None: also where no program reports."""
+        """Return the progress if it is that epoch's, else None: also if no program reports."""
         return self.progress if self.progress and self.progress.epoch == epoch else None
 
     def collectives_of(self, epoch: int) -> Collectives | None:
-        """Where the processes of that epoch stand in their collectives; None where they do not say."""
+        """Return the state of that epoch's processes in their collectives; None if they do not report it."""
         return self.collectives if self.collectives and self.collectives.epoch == epoch else None
 
     def arrivals_of(self, epoch: int) -> Arrivals | None:
-        """Which processes of that epoch come last to their collectives; None where that is not known."""
+        """Return which processes of that epoch come last to their collectives; None if that is not known."""
         return self.arrivals if self.arrivals and self.arrivals.epoch == epoch else None
 
     def places_of(self, epoch: int) -> Places | None:
-        """Where the ranks of that epoch stand; None where they do not say."""
+        """Return the places of the ranks of that epoch; None if they do not report them."""
         return self.places if self.places and self.places.epoch == epoch else None
 
     def _holds(self, pod: Pod) -> bool:
-        """The pod has not been seen to go."""
+        """Return True if the pod has not been seen to go."""
         tally = self.of(pod.epoch)
         held = tally.members.get(pod.rank)
         if pod.uid in self.engine.vanished:
@@ -377,11 +377,11 @@ class View:
         return (held is not None and held.uid == pod.uid) or pod.uid in tally.older
 
     def _empty(self, epoch: int, tally: Tally) -> bool:
-        """Nothing is there to be counted, nor is it the record's epoch and holds what the record says."""
+        """Return True if no pod is counted, and the tally holds no attempts or given-up ranks of the record's epoch."""
         return not (tally.pods or tally.older or (epoch >= self.oldest and any(tally.lives)))
 
 
 def _places(plan: Plan, ranges: str) -> dict[int, tuple[str, int]]:
-    """Group and job of each of these ranks."""
+    """Return group and job of each of these ranks."""
     members = map(plan.member, from_ranges(ranges, plan.size)) if ranges else ()
     return {member.rank: (member.group, member.job) for member in members if member}

@@ -1,4 +1,4 @@
-"""How often words of one experiment may still be written: a token bucket, in the memory of the daemon.
+"""The budget of writes for words of one experiment: a token bucket, in the memory of the daemon.
 
 ``state.summary.status`` has the rule that it serves. A daemon that takes over starts with a full bucket.
 """
@@ -15,7 +15,7 @@ REFILL = 12.0
 
 @dataclass(slots=True)
 class WriteBudget:
-    """``spent`` is the wall second at which the bucket would have been full after the last write: one number is enough.
+    """A bucket. ``spent`` is the wall second at which it would be full after the last write: one number is enough.
 
     Each write moves it ``REFILL`` seconds on; the bucket is empty while it is ``BURST`` refills ahead of now.
     """
@@ -23,13 +23,13 @@ class WriteBudget:
     spent: WallTime = 0.0
 
     def free_at(self, now: float) -> float:
-        """When the next write may be made: now, or later."""
+        """Return when the next write may be made: now, or later."""
         return max(now, self._spent(now) - (BURST - 1) * REFILL)
 
     def spend(self, now: float) -> None:
-        """A write is made."""
+        """Charge one write."""
         self.spent = self._spent(now) + REFILL
 
     def _spent(self, now: float) -> float:
-        """A bucket that is emptier than empty is of a wall clock that was set back since: it is full."""
+        """Return ``spent``. A bucket emptier than empty is of a wall clock that was set back since: it is full."""
         return self.spent if now <= self.spent <= now + BURST * REFILL else now

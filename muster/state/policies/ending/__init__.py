@@ -1,1 +1,1 @@
-"""How an experiment ends, is suspended or deleted, and what becomes of its pods and its object."""
+"""The end, the suspension or the deletion of an experiment, and what becomes of its pods and its object."""

@@ -1,10 +1,10 @@
 """Deletion: the pods of an Experiment that is being deleted are deleted at once.
 
-The gang ends also where a finalizer of others holds the object: nothing would restart it, and no clock runs any
-more. The garbage collector deletes the same pods, but a default one needs 50 s for 1,000 of them.
+The gang ends also if a finalizer of others holds the object: nothing would restart it, and no clock runs. The garbage
+collector deletes the same pods, but a default one needs 50 s for 1,000 of them.
 
-Ended pods stay while the object does, for their logs. Where the object waits for its pods to go (foreground deletion)
-they are deleted too. Where its pods are to stay (orphan), none is deleted.
+Ended pods stay while the object does, for their logs. If the object waits for its pods to go (foreground deletion) they
+are deleted too. If its pods are to stay (orphan), none is deleted.
 """
 
 from muster.state.facts.context import Context

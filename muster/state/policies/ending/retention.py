@@ -1,11 +1,11 @@
-"""Retention: an experiment that has finished is deleted after ``spec.ttlAfterFinished``, or as its installation says.
+"""Retention: an experiment that has finished is deleted after ``spec.ttlAfterFinished``, or as its installation asks.
 
 The time is persisted with the end itself (``Record.delete_at``), so every daemon acts at the same instant, and a step
-of the wall clock moves it with the clocks (``state.vocabulary.wall_time``). An edit of the ttl computes it anew from
+of the wall clock moves it with the clocks (``state.vocabulary.wall_time``). An edit of the ttl computes it again from
 the end.
 
-Where the spec has no ttl, the setting ``retention`` of musterd holds. The seconds that it had are persisted, too
-(``Record.retention``): they say by which of both the object is deleted, and a setting that was changed is seen. An
+If the spec has no ttl, the setting ``retention`` of musterd holds. The seconds that it had are persisted, too
+(``Record.retention``): they show by which of both the object is deleted, and a setting that was changed is seen. An
 experiment that had ended before the setting reached it is given notice (``NOTICE``), so that nothing is deleted right
 behind a typing error.
 
@@ -22,11 +22,11 @@ from muster.state.vocabulary.actions import DeleteSubject
 from muster.state.vocabulary.record import Record
 
 NOTICE = 3600.0
-"""Seconds for which a finished experiment stays at least once a changed setting holds for it; or all that it says."""
+"""Seconds for which a finished experiment stays at least after a setting was changed, or all of a shorter setting."""
 
 
 def schedule(context: Context) -> Record:
-    """The record with the time of the deletion, and the retention of the installation if that is what sets it."""
+    """Return the record with the time of the deletion, and the retention of the installation if that sets it."""
     at, kept = _scheduled(context)
     record = context.record
     return (
@@ -35,7 +35,7 @@ def schedule(context: Context) -> Record:
 
 
 def _scheduled(context: Context) -> tuple[float | None, int | None]:
-    """Set at the end, and computed anew where the spec was edited or the installation set anew."""
+    """Return the time and the retention: set at the end, and again if the spec or the installation was changed."""
     record, ttl, retention = context.record, context.plan.lifecycle.ttl, context.plan.lifecycle.retention
     if record.finished_at is None or not record.finished:
         return None, None
@@ -56,7 +56,7 @@ def expire(context: Context) -> tuple[DeleteSubject, ...]:
 
 
 def wake_at(context: Context) -> float | None:
-    """When the object is deleted, if nothing changes before."""
+    """Return when the object is deleted, if nothing changes before."""
     return _due(context)
 
 

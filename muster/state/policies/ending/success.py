@@ -36,9 +36,9 @@ def judge(context: Context) -> Succeed | None:
 
 
 def _completed_job(context: Context, group: Group) -> str | None:
-    """The first job of the group whose members have all succeeded.
+    """Return the first job of the group whose members have all succeeded.
 
-    It reads one count per job, only for ``Any`` and only where enough members for a job have succeeded.
+    It reads one count per job, only for ``Any`` and only if enough members for a job have succeeded.
     """
     if context.tally.of_group(group.name).succeeded < group.completions:
         return None

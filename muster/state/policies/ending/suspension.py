@@ -1,6 +1,6 @@
 """Suspension: ``spec.suspend`` deletes the gang and keeps the experiment; ``spec.cancel`` ends it.
 
-A suspended experiment starts anew when it is resumed: a new epoch, a new total clock, no restart counted.
+A resumed experiment starts again: a new epoch, a new total clock, no restart counted.
 """
 
 from muster.state.facts.context import Context
@@ -25,7 +25,7 @@ def judge(context: Context) -> Suspend | Resume | Fail | None:
 
 
 def _too_early(record: Record) -> str:
-    """`` before epoch 1 began; rank 2 …``: the restart that was announced did not begin, and why it was."""
+    """Return `` before epoch 1 began; rank 2 …``: the announced restart did not begin, and its cause."""
     if record.phase is not Phase.RESTARTING or record.cause is None:
         return ""
     return f" before epoch {record.epoch} began; {sentence(record.cause)}"

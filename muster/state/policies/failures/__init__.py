@@ -1,1 +1,1 @@
-"""Failures: what follows when a member fails or is lost: which rule applies, what it costs, what runs again."""
+"""Failures of members: which rule applies, what it costs, what runs again."""

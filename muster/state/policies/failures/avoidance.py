@@ -2,7 +2,7 @@
 
 Counted are the restarts, of the gang or of a part of it, and the end, whose first failure was on the node: failures of
 the program, which a broken accelerator looks like, and what nodes do to pods. Preemption, eviction through the API and
-deletion are no fault of a node. The record names the nodes. Where the spec asks for it, pods that are created later are
+deletion are no fault of a node. The record names the nodes. If the spec asks for it, pods that are created later are
 kept off those that were failed on again and again, by node anti-affinity (``muster.reconcilers.render.placement``).
 Pods that run are left alone.
 """
@@ -40,7 +40,7 @@ OF_THE_NODE: Final = frozenset(
 
 
 def failed_on(plan: Plan, record: Record, cause: Cause) -> Record:
-    """The record after a restart, or the end, for that cause."""
+    """Return the record after a restart, or the end, for that cause."""
     if not cause.node or cause.exit_code == 0 or (cause.disruption and not _of_the_node(cause.reason)):
         return record
     after, of_node = plan.restarts.avoid_nodes_after, evidence.of_node(cause)
@@ -53,7 +53,7 @@ def failed_on(plan: Plan, record: Record, cause: Cause) -> Record:
 
 
 def avoided(record: Record) -> tuple[str, ...]:
-    """The nodes that pods are kept off."""
+    """Return the nodes that pods are kept off."""
     return tuple(each.name for each in record.node_failures if each.avoided)
 
 

@@ -11,12 +11,12 @@ from muster.state.vocabulary.plan import Plan
 
 
 def counted(plan: Plan, number: int, epoch: int, attempt: int = 0) -> float:
-    """Seconds before restart ``number`` (from 1), which begins that epoch or attempt."""
+    """Return the seconds before restart ``number`` (from 1), which begins that epoch or attempt."""
     return _shortened(plan, plan.restarts.backoff.delay(number), epoch, attempt)
 
 
 def disrupted(plan: Plan, row: int, epoch: int, attempt: int = 0) -> float:
-    """Seconds after the ``row``-th disruption in a row: none after the first, then as for counted restarts."""
+    """Return the seconds after the ``row``-th disruption in a row: none after the first, then as if counted."""
     return counted(plan, row - 1, epoch, attempt) if row > 1 else 0.0
 
 

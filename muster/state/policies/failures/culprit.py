@@ -1,8 +1,8 @@
-"""Culprit: the member that the others were lost to, where only survivors are seen to fail.
+"""Culprit: the member that the others were lost to, if only survivors are seen to fail.
 
-A collective program cannot go on without a member, so its other members end as well, and within the second in which
-Kubernetes reports times. The plan says how survivors end: by exit code (``survivor_exits``; JAX's abort) and by their
-last words (``survivor_text``). What a survivor says last goes before its exit code: an abort with other last words is
+A collective program cannot continue without a member, so its other members end as well, and within the second in which
+Kubernetes reports times. The plan states how survivors end: by exit code (``survivor_exits``; JAX's abort) and by their
+last words (``survivor_text``). The last words of a survivor go before its exit code: an abort with other last words is
 one of the program's own.
 
 Survivors may also know whom they lost. The coordinator's error, which a parked probe sees, and the survivors' last
@@ -10,7 +10,7 @@ words name the rank (``culprits``): the one that was alone at JAX's shutdown bar
 those of the others, or the one whose heartbeats stopped. What the gang was known to wait for goes before that
 (``known``).
 
-Where neither is known yet a step waits for it: the report of the culprit's own end, which another kubelet sends, or the
+If neither is known yet, a step waits for it: the report of the culprit's own end, which another kubelet sends, or the
 coordinator's error. It waits ``WAIT`` seconds from when the daemon first saw a member fail, so clocks of nodes do not
 matter.
 """
@@ -37,14 +37,14 @@ REASON: Final = RANK_FAILED
 
 
 class Named(NamedTuple):
-    """A rank that the others were lost to, and what they say of it."""
+    """A rank that the others were lost to, and the sentence on it."""
 
     rank: int
     sentence: str
 
 
 def is_survivor(plan: Plan, pod: Pod) -> bool:
-    """The pod ended as members do that lost another member."""
+    """Return True if the pod ended as members do that lost another member."""
     if pod.exit is None:
         return False
     code, words = pod.exit.own_code, pod.exit.message
@@ -54,7 +54,7 @@ def is_survivor(plan: Plan, pod: Pod) -> bool:
 
 
 def named(context: Context) -> Named | None:
-    """The rank that coordinator or survivors name."""
+    """Return the rank that the coordinator or survivors name."""
     rules = context.plan.failures.culprits
     for text in _texts(context) if rules else ():
         for rule in rules:
@@ -65,7 +65,7 @@ def named(context: Context) -> Named | None:
 
 
 def cause(context: Context) -> Cause | None:
-    """The failure of the rank that is named."""
+    """Return the failure of the rank that is named."""
     found = named(context)
     pod = context.tally.members.get(found.rank) if found else None
     if found is None or pod is None:
@@ -77,7 +77,7 @@ def cause(context: Context) -> Cause | None:
 
 
 def awaited_until(context: Context, found: Cause) -> float | None:
-    """Until when a better cause than that one may come; None where it is as good as any."""
+    """Return until when a better cause than that one may come; None if it is as good as any."""
     tally = context.tally
     if not tally.working or (found.disruption and not found.evidence):
         return None

@@ -5,7 +5,7 @@ without a peer. The rank that gives up first has done nothing wrong. So what blo
 (``Record.stuck``) while it is Stuck: ranks, cause and since when. It outlives the answers of a coordinator whose
 process ends because of it, and the daemon.
 
-Whoever ends the gang, what was known is not forgotten:
+The known cause is kept, whatever ends the gang:
 
 - Members that gave up, timed out or were killed from outside (``gave_up``): what was known is the cause (``cause``);
   their ends are its evidence. ``charged`` has who pays for it.
@@ -14,7 +14,7 @@ Whoever ends the gang, what was known is not forgotten:
 - Another failure of a member (an exception of the program, out of memory): it keeps its own cause, and the message of
   the experiment's end has what was known beside it (``remembered``).
 
-Where the gang was not called Stuck yet, what can be seen now counts only for ends that say they are time-outs.
+If the gang was not called Stuck yet, what can be seen now counts only for ends that are time-outs by their own words.
 """
 
 import re
@@ -60,7 +60,7 @@ _HANGS: Final = frozenset((Causes.HUNG, Causes.COLLECTIVE_BEHIND))
 
 
 def track(context: Context, reason: str, evidence: str) -> Stuck | None:
-    """Why the gang is stuck, for the record; ``reason`` and ``evidence`` are those of the condition, or empty."""
+    """Return why the gang is stuck, for the record; ``reason`` and ``evidence`` are the condition's, or empty."""
     found = _keeping(context, stuck=reason not in ("", recurrence.REASON))
     if not reason:
         return found
@@ -72,7 +72,7 @@ def track(context: Context, reason: str, evidence: str) -> Stuck | None:
 
 
 def _keeping(context: Context, *, stuck: bool) -> Stuck | None:
-    """The members that keep the gang, until they have arrived."""
+    """Return the cause that blocks the gang, until its members have arrived."""
     before = context.record.known
     if not context.record.gathering:
         return None
@@ -82,19 +82,19 @@ def _keeping(context: Context, *, stuck: bool) -> Stuck | None:
         return _mended(context, before)
     found = _seen(context)
     if found is None or before is None or before.cause != found.cause:
-        return found or before  # a daemon that has just started has not heard what the record says
+        return found or before  # a daemon that has just started has not heard what the record has
     if before.ranks and not found.ranks:
         return before  # nor has it heard which rank it was
     return before if before.until is None and before.ranks == found.ranks else replace(found, since=before.since)
 
 
 def gave_up(plan: Plan, pod: Pod) -> bool:
-    """Whether the member ended as one that waited for another for too long, has lost it, or was killed from outside."""
+    """Return True if the member waited for another for too long, has lost it, or was killed from outside."""
     return is_survivor(plan, pod) or _timed_out(pod) or was_killed(pod)
 
 
 def cause(context: Context) -> Cause | None:
-    """Return the cause of an epoch whose members gave up, where it is known what they waited for."""
+    """Return the cause of an epoch whose members gave up, if it is known what they waited for."""
     gone = [pod for pod in context.tally.failed.values() if not pod.terminating and gave_up(context.plan, pod)]
     known = context.record.known
     if known is None and any(_timed_out(pod) for pod in gone):
@@ -113,7 +113,7 @@ def cause(context: Context) -> Cause | None:
 
 
 def remembered(context: Context, end: Fail) -> Fail:
-    """Return that end of the experiment with what blocked the gang until now, unless its cause says it already."""
+    """Return that end of the experiment with what blocked the gang until now, unless its cause names it already."""
     if end.cause is not None and end.cause.evidence:
         return end
     blocked = _blocked(context)
@@ -127,7 +127,7 @@ def remembered(context: Context, end: Fail) -> Fail:
 
 
 def _blocked(context: Context) -> Cause | None:
-    """What blocks the gang at this moment: what is known, else what the condition Stuck has."""
+    """Return the cause that blocks the gang at this moment: the known one, else that of the condition Stuck."""
     if not context.record.gathering:
         return None
     known = context.record.known
@@ -143,7 +143,7 @@ def _blocked(context: Context) -> Cause | None:
 
 
 def _of(context: Context, known: Stuck, charge: Charge) -> Cause:
-    """The cause that is known, without what ended the gang."""
+    """Return the known cause, without what ended the gang."""
     rank = min(from_ranges(known.ranks, context.plan.size), default=-1)
     pod = context.tally.members.get(rank)
     group = context.plan.group_of(rank) if rank >= 0 else None
@@ -169,7 +169,7 @@ def _queue(context: Context) -> str:
 
 
 def _charge(context: Context, known: Stuck) -> Charge | None:
-    """Who pays. A coordinator that has never served was not lost."""
+    """Return the charge for a known cause. A coordinator that has never served was not lost."""
     cause = BY_NAME.get(known.cause)
     if cause in _OF_COORDINATOR and not serves(context):
         cause = Causes.COORDINATOR_NOT_SERVING
@@ -177,13 +177,13 @@ def _charge(context: Context, known: Stuck) -> Charge | None:
 
 
 def _of_leader(context: Context, ranks: Container[int]) -> bool:
-    """Members that run again one by one wait for their coordinator, and for no other member."""
+    """Return True if the ranks have the coordinator: members that run again one by one wait for no other member."""
     coordinator = context.plan.coordinator
     return coordinator is not None and coordinator.rank in ranks
 
 
 def _silenced(context: Context) -> bool:
-    """The coordinator has served, and does not answer this daemon."""
+    """Return True if the coordinator has served, and does not answer this daemon."""
     probe = context.probe
     if context.plan.asked is None or not serves(context):
         return False
@@ -191,7 +191,7 @@ def _silenced(context: Context) -> bool:
 
 
 def _mended(context: Context, before: Stuck | None) -> Stuck | None:
-    """What kept the gang until a moment ago, as long as its ranks have not arrived: they may come too late."""
+    """Return the former cause as long as its ranks have not arrived: they may come too late."""
     if before is None or context.record.assembled_at is not None or context.probe is None:
         return None
     late = frozenset(from_ranges(before.ranks, context.plan.size)) & frozenset(context.probe.missing)
@@ -201,13 +201,13 @@ def _mended(context: Context, before: Stuck | None) -> Stuck | None:
 
 
 def _seen(context: Context) -> Stuck | None:
-    """The most decisive cause that somebody is charged for, as this daemon sees it now."""
+    """Return the most decisive cause with a charge, as this daemon sees it now."""
     found = next((each for each in diagnose(context, most=MOST) if each.cause.charge), None)
     if found is None:
         return None
     hangs = hang.of(context)
     together = found.cause is Causes.HUNG and (hangs is None or not hangs.ranks)
-    ranks = () if together else found.ranks  # one rank stands for all
+    ranks = () if together else found.ranks  # one rank represents all
     message = "; ".join(dict.fromkeys(filter(None, _said(context, found, ranks))))
     pod = context.tally.members.get(ranks[0]) if ranks else None
     subject = found.node or (pod.name if pod is not None else "")
@@ -223,7 +223,7 @@ def _said(context: Context, found: Finding, ranks: tuple[int, ...]) -> Iterator[
 
 
 def _since(context: Context, cause: MissingCause) -> float:
-    """Since when it is known."""
+    """Return since when the cause is known."""
     probe = context.probe
     if cause in _OF_COORDINATOR and probe is not None:
         return probe.silent_at or probe.since

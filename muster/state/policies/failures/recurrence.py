@@ -1,24 +1,24 @@
-"""The same failure again: a gang that fails in the same way, and gets no further, is not mended by one more restart.
+"""Recurrence: one more restart does not help a gang that fails in the same way and gets no further.
 
-A failure is known again by its *fingerprint*: exit code and signal (of the process that a launcher had started, where
-the launcher reports them), reason, the last line of the exception, or a last line that is a reason (``_FAULT``),
-without numbers and addresses, the file, line and function that raised it, the container, and the group. Not by rank,
-pod or node: one failure may strike any of them. Some failures cannot be known again, and end the row: an exit code 1, a
-SIGKILL or a SIGTERM without a word, and members that were only lost to the others. What the platform does, and restarts
-that people ask for, neither count nor end the row.
+A failure is known again by its *fingerprint*: exit code and signal (of the process that a launcher had started, if the
+launcher reports them), reason, the last line of the exception, or a last line that is a reason (``_FAULT``), without
+numbers and addresses, the file, line and function that raised it, the container, and the group. Not by rank, pod or
+node: one failure may strike any of them. Some failures cannot be known again, and end the row: an exit code 1, a
+SIGKILL or a SIGTERM without last words, and members that were only lost to the others. What the platform does, and
+restarts that people ask for, neither count nor end the row.
 
 The gang *advanced* between two failures if its best step rose by more than it makes while a rank writes two values (20
-s of work): a step is read some seconds late, and checkpoints are further apart. Where no steps are known, or where they
-were read more than ``STALE`` seconds before the end, 5 minutes of work are an advance (``disruptions``). The first
-steps that are read are one, too: the epochs before may have come as far or not. What may be an advance counts as one: a
-false verdict is worse than none.
+s of work): a step is read some seconds late, and checkpoints are further apart. If no steps are known, or if they were
+read more than ``STALE`` seconds before the end, 5 minutes of work are an advance (``disruptions``). The first steps
+that are read are one, too: the epochs before may have come as far or not. What may be an advance counts as one: a false
+verdict is worse than none.
 
-From ``sameFailureLimit`` of them on, the gang is ``Stuck`` with ``SameFailureAgain``, until it advances. That is said
-and changes nothing, unless the spec says that it ends the experiment. The record holds the row, so daemons that take
-over go on with it.
+From ``sameFailureLimit`` of them on, the gang is ``Stuck`` with ``SameFailureAgain``, until it advances. That is
+reported and changes nothing, unless the spec lets it end the experiment. The record holds the row, so daemons that take
+over continue it.
 
-The opposite is for gangs that move: where the spec says ``renewOnProgress``, restarts count no more against the
-budget once the gang has worked for 5 minutes and, where it reports steps, has reached a new highest one.
+The opposite is for gangs that move: if the spec has ``renewOnProgress``, restarts count no more against the budget once
+the gang has worked for 5 minutes and, if it reports steps, has reached a new highest one.
 """
 
 import re
@@ -44,13 +44,13 @@ T = TypeVar("T")
 
 REASON: Final = "SameFailureAgain"
 STALE: Final = 30.0
-"""Seconds before the end of an epoch: steps that were read earlier do not say how far it came."""
+"""Seconds before the end of an epoch: steps that were read earlier do not show how far it came."""
 MOST_A_SECOND: Final = 1e6
 """Steps per second that are believed: what a program reports is a claim."""
 WORDS: Final = 200
 """Characters of a failure that are shown."""
 _ANY_EXIT: Final = frozenset({1, *KILLED})
-"""Exit codes that say nothing by themselves: of each exception of Python, and of signals that others send."""
+"""Exit codes that prove nothing by themselves: of each exception of Python, and of signals that others send."""
 _PLAIN: Final = frozenset({"", "Error", "ContainerFailed"})
 _VALUES: Final = re.compile(r"0x[0-9a-fA-F]+|\b(?=[a-f]*\d)[0-9a-f]{8,}\b|\d+(\.\d+)*")
 
@@ -59,18 +59,18 @@ _FAULT: Final = re.compile(
     r"(?i)\b(?:error|fail(?:ed|ure)|fatal|exception|abort|cannot|can't|could not|unable to|refused|denied|"
     r"not found|no such|unknown|invalid|unreachable)\b"
 )
-"""What a last line that is no exception has where it is a reason, and not the last of what went well."""
+"""Words of a last line that is no exception but a reason, and not the last of what went well."""
 
 
 class _Mark(NamedTuple):
-    """What a failure is known again by, and how it is shown."""
+    """The mark by which a failure is known again, and its text."""
 
     fingerprint: str
     failure: str
 
 
 class _Reached(NamedTuple):
-    """How far the epoch has come by its reports, as read at ``at``. ``noise`` steps more are no advance."""
+    """The progress of the epoch by its reports, as read at ``at``. ``noise`` steps more are no advance."""
 
     step: int
     noise: int
@@ -78,7 +78,7 @@ class _Reached(NamedTuple):
 
 
 def ended(context: Context, cause: Cause | None) -> Record:
-    """The record of an epoch that ends for that cause, with its best step and the failures that are the same."""
+    """Return the record of an epoch that ends for that cause, with its best step and the same failures."""
     record, reached = _tracked(context, context.now if cause is None else cause.at), _reached(context)
     row = record.same_failure
     if cause is not None and not cause.disruption:
@@ -89,7 +89,7 @@ def ended(context: Context, cause: Cause | None) -> Record:
 
 
 def ends(context: Context, cause: Cause) -> Fail | None:
-    """The end of the experiment, where the spec asks for it and the failure is the same again."""
+    """Return the end of the experiment, if the spec asks for it and the failure is the same again."""
     if not context.plan.restarts.same_failure_ends:
         return None
     after = ended(context, cause)
@@ -99,7 +99,7 @@ def ends(context: Context, cause: Cause) -> Fail | None:
 
 
 def met(context: Context, cause: Cause) -> Record:
-    """The record of a watched run with one more failure. What it did in between is not counted, nor an advance."""
+    """Return the record of a watched run with one more failure. Its work in between is not counted, nor an advance."""
     mark, row = _mark(context, cause), context.record.same_failure
     if mark is None:
         return replace(context.record, same_failure=None)
@@ -108,7 +108,7 @@ def met(context: Context, cause: Cause) -> Record:
 
 
 def track(context: Context) -> Record:
-    """The record of a gang that goes on: an advance ends the row, and renews the budget where the spec says so."""
+    """Return the record of a gang that still runs: an advance ends the row, and renews the budget if the spec asks."""
     failing = context.tally.failed and not context.plan.piecewise  # (``ended`` follows, with the time of its end)
     return context.record if failing else _tracked(context, context.now)
 
@@ -127,14 +127,14 @@ def _tracked(context: Context, until: float) -> Record:
 
 
 def wake_at(context: Context) -> float | None:
-    """When work alone will have been an advance."""
+    """Return when work alone will have been an advance."""
     if context.record.same_failure is None and not _renewable(context):
         return None
     return disruptions.worked_at(context)
 
 
 def recurs(context: Context) -> bool:
-    """Whether the gang fails in the same way and has not advanced since, and so is stuck."""
+    """Return True if the gang fails in the same way and has not advanced since, and so is stuck."""
     record = context.record
     row = record.same_failure
     if row is None or not row.again or not context.plan.restarts.same_failure_limit:
@@ -143,7 +143,7 @@ def recurs(context: Context) -> bool:
 
 
 def _counted(context: Context, cause: Cause, row: SameFailure | None) -> SameFailure | None:
-    """The row after one more failure; None where too little is known of it to know it again."""
+    """Return the row after one more failure; None if too little is known to know it again."""
     limit = context.plan.restarts.same_failure_limit
     mark = _mark(context, cause)
     if mark is None:
@@ -165,7 +165,7 @@ def _counted(context: Context, cause: Cause, row: SameFailure | None) -> SameFai
 
 
 def _mark(context: Context, cause: Cause) -> _Mark | None:
-    """What that failure is known again by; None where too little is known of it."""
+    """Return the mark of that failure; None if too little is known."""
     pod = context.tally.failed.get(cause.uid)
     if not cause.exit_code or cause.evidence or cause.reason == RANK_FAILED:
         return None
@@ -194,17 +194,17 @@ def _mark(context: Context, cause: Cause) -> _Mark | None:
 
 
 def _work(context: Context, cause: Cause) -> int:
-    """Seconds for which the gang of the epoch was at work when that failed."""
+    """Return the seconds for which the gang of the epoch was at work when that failed."""
     record = context.record
     began = record.assembled_at if record.assembled_at is not None else record.assembling_at
     return max(0, ceil(cause.at - began)) if began is not None else 0
 
 
 def _came_further(context: Context, cause: Cause, work: int) -> bool:
-    """The epoch may have advanced beyond the ones before."""
+    """Return True if the epoch may have advanced beyond the ones before."""
     reached, advanced = _reached(context), _advanced(context)
     if context.record.best_step is None and reached is not None:
-        return True  # no step of the epochs before was read: nothing says that it came no further
+        return True  # no step of the epochs before was read: nothing shows that it came no further
     if advanced is None or (not advanced and reached is not None and cause.at - reached.at > STALE):
         unseen = context.record.assembled_at is None
         return work >= (disruptions.UNSEEN_PROGRESS if unseen else disruptions.PROGRESS)
@@ -212,7 +212,7 @@ def _came_further(context: Context, cause: Cause, work: int) -> bool:
 
 
 def _advanced(context: Context) -> bool | None:
-    """The epoch has come further than those before; None where no steps say whether it has."""
+    """Return True if the epoch has come further than those before; None if the steps of either are unknown."""
     best, reached = context.record.best_step, _reached(context)
     if best is None or reached is None:
         return None
@@ -220,7 +220,7 @@ def _advanced(context: Context) -> bool | None:
 
 
 def _reached(context: Context) -> _Reached | None:
-    """The steps of the epoch: as this daemon has read them, else as the record has them."""
+    """Return the steps of the epoch: as this daemon has read them, else as the record has them."""
     epoch, kept = context.record.epoch, context.record.steps
     seen = context.view.progress_of(epoch)
     if seen is not None and seen.ranks:

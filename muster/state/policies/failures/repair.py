@@ -1,9 +1,9 @@
-"""Repair: a member, or a job, runs again while the epoch goes on, or is given up.
+"""Repair: a member, or a job, runs again while the epoch continues, or is given up.
 
-Where a failure rule says RestartMember, the member's rank begins its next attempt; RestartJob does so for every rank of
-its job, those that have succeeded too; Ignore gives the rank up for the rest of the epoch. The record holds the attempt
-of each rank, and it is persisted before a pod of the older attempt is deleted. The next pod is created when no pod of
-an older attempt of its rank may run any more, when its back-off is over, and when the live API has confirmed that
+If a failure rule asks for RestartMember, the member's rank begins its next attempt; RestartJob does so for every rank
+of its job, those that have succeeded too; Ignore gives the rank up for the rest of the epoch. The record holds the
+attempt of each rank, and it is persisted before a pod of the older attempt is deleted. The next pod is created when no
+pod of an older attempt of its rank may still run, when its back-off is over, and when the live API has confirmed that
 (``state.policies.startup``). A burst of failures is one write of the status.
 
 A failure that takes the whole gang down goes before all that concern a part of it. A member waits for its next attempt
@@ -51,7 +51,7 @@ class Repairs:
         self.jobs: dict[int, JobRestarts] = dict(self._before)
 
     def __contains__(self, rank: int) -> bool:
-        """Whether what follows the failure of that rank is decided: its job may run again because of another."""
+        """Return True if the failure of that rank is decided: its job may run again because of another."""
         return rank in self._begun or rank in self._ignored
 
     def begin(self, rule: FailureRule, cause: Cause) -> None:
@@ -75,14 +75,14 @@ class Repairs:
             self.jobs[job] = replace(counts, restarts=counts.restarts + 1, counted=charged, failures=0)
 
     def record(self, totals: Record, cause: Cause) -> Record | None:
-        """The record ``totals``, which has what these repairs cost, after them; None where it cannot hold them.
+        """Return the record ``totals``, which has the cost of these repairs, after them; None if it cannot hold them.
 
         ``cause`` is that of the first of them.
         """
         before = self._context.record
         lives = {**self._lives, **self._begun}
         attempts, jobs = _attempts(lives), rows_of(self.jobs)
-        if not fits(attempts, jobs):  # what lies in the past shows only how long a member has worked
+        if not fits(attempts, jobs):  # a time in the past shows only how long a member has worked
             now = self._context.now
             lives = {rank: (attempt, at if at and at > now else None) for rank, (attempt, at) in lives.items()}
             attempts = _attempts(lives)
@@ -100,7 +100,7 @@ class Repairs:
         )
 
     def _wait(self, rule: FailureRule, job: int) -> float | None:
-        """Seconds that the rule lets a member of that job wait, by the failures before this decision."""
+        """Return the seconds that the rule lets a member of that job wait, by the failures before this decision."""
         failures = self._before.get(job, NO_RESTARTS).failures
         return None if rule.backoff is None else rule.backoff.delay(failures + 1)
 
@@ -117,13 +117,13 @@ class Repairs:
 
 
 def fits(attempts: tuple[Attempts, ...], jobs: tuple[JobRestarts, ...]) -> bool:
-    """Whether a status can hold these rows."""
+    """Return True if a status can hold these rows."""
     held = sum(len(each.ranks) + ROW for each in attempts) + sum(len(each.jobs) + ROW for each in jobs)
     return len(attempts) <= MAX_ATTEMPTS and len(jobs) <= MAX_JOB_COUNTS and held <= MOST_HELD
 
 
 def resume_at(context: Context) -> float | None:
-    """When the next of the members that wait for their back-off may run again."""
+    """Return when the next of the members that wait for their back-off may run again."""
     attempts = context.record.attempts
     if not attempts:
         return None
@@ -132,9 +132,9 @@ def resume_at(context: Context) -> float | None:
 
 
 def held_back(context: Context) -> frozenset[int]:
-    """The ranks whose next pod may not be created yet: of their back-off, or because an older pod may still run.
+    """Return the ranks whose next pod may not be created yet: for their back-off, or as an older pod may still run.
 
-    Where jobs run again as a whole, no member of a job starts beside one of its earlier life.
+    If jobs run again as a whole, no member of a job starts beside one of its earlier life.
     """
     waiting = {
         rank

@@ -23,7 +23,7 @@ from muster.state.vocabulary.rules import ClockName
 
 OTHER: Final = "Other"
 ALTERED: Final = "PodAltered"
-"""Of a pod that ended after its label or owner reference was changed."""
+"""Reason of a pod that ended after its label or owner reference was changed."""
 
 COORDINATOR_LOST: Final = "CoordinatorLost"
 NODE_NOT_READY: Final = "NodeNotReady"
@@ -55,7 +55,7 @@ CLOCKED: Final = tuple(clock.reason for clock in CLOCKS if clock.name is not Clo
 """Reasons of the clocks that can restart a gang. (The clock over pods that end never does.)"""
 
 KNOWN: Final = tuple(dict.fromkeys((*TO_THE_PLATFORM, *TO_THE_USER)))
-"""What gangs were known to wait for when they ended."""
+"""The causes that gangs were known to wait for when they ended."""
 
 REASONS: Final = tuple(
     dict.fromkeys((*CRASHED, RANK_FAILED, *DISRUPTED, *CLOCKED, *KNOWN, REQUESTED, *queue.LOST, OTHER))
@@ -63,14 +63,14 @@ REASONS: Final = tuple(
 
 _RARE: Final = (ALTERED, *KNOWN, *queue.LOST, REQUESTED)
 EXPORTED: Final = tuple(reason for reason in REASONS if reason not in _RARE or reason in CLOCKED)
-"""Those that every experiment has a series of, at 0 before the first. Those of queues, people, and gangs that
-gave up begin when they are met."""
+"""Reasons that have a series in every experiment, at 0 before the first. Series of queues, people, and gangs that
+gave up begin when the reason is met."""
 
 _KNOWN: Final = frozenset(REASONS)
 
 
 def known(reason: str) -> str:
-    """The reason of the closed set under which that one is counted."""
+    """Return the reason of the closed set under which that one is counted."""
     evicted = reason.partition("DueTo")[0]
     if evicted in queue.EVICTED_FOR:
         return evicted
@@ -78,7 +78,7 @@ def known(reason: str) -> str:
 
 
 def counted(counts: tuple[RestartReason, ...], reason: str) -> tuple[RestartReason, ...]:
-    """The counts after one more restart for that reason, in the order in which the reasons were met."""
+    """Return the counts after one more restart for that reason, in the order in which the reasons were met."""
     name = known(reason)
     found = {each.reason: each.count for each in counts}
     found[name] = found.get(name, 0) + 1
@@ -87,7 +87,7 @@ def counted(counts: tuple[RestartReason, ...], reason: str) -> tuple[RestartReas
 
 
 def by_reason(record: Record) -> dict[str, int]:
-    """The restarts of the record by each exported reason, and those that were met; empty if there were none.
+    """Return the restarts of the record by each exported reason, and those that were met; empty if there were none.
 
     Reasons that this version does not know, and restarts from before the status counted by reason, are ``Other``.
     """

@@ -1,1 +1,1 @@
-"""Queues: what a Kueue Workload admits, and what is asked of the queue."""
+"""Queues: the admission of a Kueue Workload, and what is asked of the queue."""

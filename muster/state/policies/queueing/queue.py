@@ -1,16 +1,16 @@
 """Queue: pods only while Kueue has admitted the experiment's Workload.
 
-An Experiment with the label ``kueue.x-k8s.io/queue-name`` has one Workload for all its epochs. Kueue says by the
+An Experiment with the label ``kueue.x-k8s.io/queue-name`` has one Workload for all its epochs. Kueue shows by the
 Workload's conditions whether its pods may run (``state.vocabulary.workload``):
 
-- not admitted: phase Queued, no pod, no clock but the total, and Kueue's own words in the message;
+- not admitted: phase Queued, no pod, no clock but the total, and Kueue's own text in the message;
 - admitted: the gang is launched. A gang restart inside an admitted Workload keeps quota and place;
 - evicted (preempted, deactivated, PodsReady timeout, queue stopped): the epoch is over. That is a disruption: it is
   charged neither to the restart budget nor to ``maxDisruptions``, because the queue itself paces what follows;
-- the Workload is gone, inactive or not admitted any more while pods live: the quota is lost already. The same verdict.
+- the Workload is gone, inactive or no longer admitted while pods live: the quota is lost, with the same verdict.
 
-What a person must mend is Stuck: a request that no quota of the queue can ever hold, a queue that does not exist, a
-Workload that was deactivated, a Workload that Kueue does not take up, an API of Kueue that is not there.
+A problem that a person must fix is Stuck: a request that no quota of the queue can ever hold, a queue that does not
+exist, a Workload that was deactivated, a Workload that Kueue does not take up, an API of Kueue that does not exist.
 
 The label is followed while the experiment has no Workload. One that has a Workload stays queued until that is gone:
 removing the label must not be a way around the quota. So an experiment leaves its queue through a suspension, which
@@ -55,9 +55,9 @@ LOST: Final = (
 
 
 def judge(context: Context) -> Requeue | None:
-    """End the epoch where the quota is lost.
+    """End the epoch if the quota is lost.
 
-    A gang at work goes on while Kueue's API cannot be seen: nothing says that its quota was taken back.
+    A gang at work continues while Kueue's API cannot be seen: nothing shows that its quota was taken back.
     """
     if context.record.phase is Phase.QUEUED or admits(context):
         return None
@@ -68,7 +68,7 @@ def judge(context: Context) -> Requeue | None:
 
 
 def read_admission(context: Context) -> ReadAdmission | None:
-    """What must be asked before the first pod of this epoch is created."""
+    """Return the read that is due before the first pod of this epoch is created."""
     workload = workload_of(context.plan, context.view) if applies(context) else None
     if workload is None:
         return None
@@ -79,7 +79,7 @@ def read_admission(context: Context) -> ReadAdmission | None:
 
 
 def _lost(context: Context) -> tuple[str, str]:
-    """Why the Workload gives no quota any more."""
+    """Return the reason why the Workload no longer gives quota."""
     if context.view.queue_problem:
         return UNAVAILABLE, context.view.queue_problem
     workload = workload_of(context.plan, context.view)

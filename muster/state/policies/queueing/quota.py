@@ -5,7 +5,7 @@ while               the Workload
 ==================  ====================================================================================
 queued              is made; one for other podSets is deleted first; it follows the label to another queue
 evicted             gives its quota back once no pod of the experiment runs (``_released``)
-at work             says by PodsReady whether all members are ready: without it Kueue evicts the gang
+at work             shows by PodsReady whether all members are ready: without it Kueue evicts the gang
 finished            gets Finished once no pod runs, then loses Muster's finalizer
 suspended, deleted  is deleted once no pod runs, then loses Muster's finalizer
 ==================  ====================================================================================
@@ -13,9 +13,9 @@ suspended, deleted  is deleted once no pod runs, then loses Muster's finalizer
 Kueue acts for its own integrations by the same conditions (kueue: pkg/workload, pkg/controller/jobframework); for a
 Workload of another controller it waits, forever if need be, until that controller has released the quota.
 
-A pod that still runs uses what the quota stands for. So nothing gives it back before the last pod has ended, and the
-finalizer holds it where the Workload is deleted by others. A pod that vanished from the watch without a last state may
-run: it is asked for by name first (``ConfirmEnd``).
+A pod that still runs uses the quota. So nothing gives it back before the last pod has ended, and the finalizer holds it
+if the Workload is deleted by others. A pod that vanished from the watch without a last state may run: it is asked for
+by name first (``ConfirmEnd``).
 """
 
 from collections.abc import Iterator
@@ -45,16 +45,16 @@ from muster.state.vocabulary.workload import (
 )
 
 REQUEUED_AT_ONCE = frozenset(("Preempted", "NodeFailures"))
-"""Evictions after which the Workload queues again at once. After all others Kueue, or a person, says when
+"""Evictions after which the Workload queues again at once. After all others Kueue, or a person, decides when
 (kueue: pkg/controller/jobframework, reconciler.go)."""
 NO_RESERVATION = "The workload has no reservation"
-"""As Kueue words it."""
+"""The words of Kueue."""
 
 Row = tuple[str, bool, str, str]
 
 
 def ask(context: Context) -> Iterator[QueueAction]:
-    """Queued: what brings the Workload to its admission."""
+    """Yield the actions that bring a queued Workload to its admission."""
     workload = workload_of(context.plan, context.view)
     if not _working(context):
         yield from _outlived(context)
@@ -70,9 +70,9 @@ def ask(context: Context) -> Iterator[QueueAction]:
 
 
 def report(context: Context) -> Iterator[QueueAction]:
-    """At work: whether all members are ready.
+    """Report to Kueue, while the gang is at work, whether all members are ready.
 
-    It is said once per epoch. A member that is not ready for a moment is no recovery that Kueue should time.
+    It is reported once per epoch. A member that is not ready for a moment is no recovery that Kueue should time.
     """
     workload = workload_of(context.plan, context.view) if context.view.workloads else None
     if workload is None or not workload.admitted:
@@ -90,19 +90,19 @@ def report(context: Context) -> Iterator[QueueAction]:
 
 
 def close(context: Context) -> Iterator[QueueAction]:
-    """Finished or suspended: give the quota back once no pod runs."""
+    """Give the quota of a finished or suspended experiment back once no pod runs."""
     if not _working(context):
         yield from _outlived(context)
 
 
 def leave(context: Context) -> Iterator[QueueAction]:
-    """Being deleted: give the quota back once no pod runs. Where the pods are to stay, Kueue is left to itself."""
+    """Give the quota of a deleted experiment back once no pod runs. If pods are to stay, Kueue is left to itself."""
     if context.plan.lifecycle.orphans or not _working(context):
         yield from _outlived(context)
 
 
 def confirm(context: Context) -> Iterator[ConfirmEnd]:
-    """Ask for pods that are not seen any more, where only they keep the quota from being given back.
+    """Ask for pods that are no longer seen, if only they keep the quota from being given back.
 
     It is the last action of a step: while the answer is that they run, nothing else waits for it.
     """
@@ -114,7 +114,7 @@ def confirm(context: Context) -> Iterator[ConfirmEnd]:
 
 
 def _outlived(context: Context) -> Iterator[QueueAction]:
-    """What gives quota back that no pod needs any more."""
+    """Yield the actions that give back quota that no pod needs."""
     record = context.record
     decides = workload_of(context.plan, context.view) if record.phase is Phase.QUEUED else None
     for workload in context.view.workloads.values():
@@ -136,7 +136,7 @@ def _outlived(context: Context) -> Iterator[QueueAction]:
 
 
 def _used(workload: Workload) -> bool:
-    """The Workload cannot be admitted before it was given back."""
+    """Return True if the Workload cannot be admitted before it was given back."""
     return workload.deleting or workload.has(FINISHED) or bool(workload.eviction and workload.reserved)
 
 
@@ -148,7 +148,7 @@ def _emptied(context: Context, workload: Workload) -> Iterator[QueueAction]:
 
 
 def _working(context: Context) -> bool:
-    """A pod of the experiment may still run."""
+    """Return True if a pod of the experiment may still run."""
     return _seen_at_work(context) or bool(context.view.engine.vanished) or _search_due(context)
 
 
@@ -157,7 +157,7 @@ def _seen_at_work(context: Context) -> bool:
 
 
 def _search_due(context: Context) -> bool:
-    """Pods may have been launched, and what vanished of them before this process came is not known."""
+    """Return True if pods may have been launched and vanished before this process came."""
     begun = context.record.epoch > 0 or context.record.epoch_at is not None
     return begun and older_pods.unknown(context)
 
@@ -171,7 +171,7 @@ def _discard(workload: Workload) -> Iterator[QueueAction]:
 
 
 def _released(context: Context, workload: Workload, eviction: WorkloadCondition) -> PatchWorkloadStatus:
-    """The quota is given back: what Kueue's reconciler of its own jobs writes."""
+    """Return the patch that gives the quota back: what Kueue's reconciler of its own jobs writes."""
     gone = f"no pod of epoch {max(context.record.epoch - 1, 0)} runs"
     rows: list[Row] = [
         (QUOTA_RESERVED, False, "PendingEvaluation", gone),
@@ -189,7 +189,7 @@ def _patched(context: Context, workload: Workload, row: Row) -> PatchWorkloadSta
 def replace_conditions(
     context: Context, workload: Workload, rows: list[Row], *, release: bool = False
 ) -> PatchWorkloadStatus:
-    """The Workload's conditions with these rows; all others stay, and a time moves only with its status."""
+    """Return the Workload's conditions with these rows; all others stay, and a time moves only with its status."""
     found = {each.type: each for each in workload.conditions}
     now = whole_time(context.now)
     for kind, true, reason, message in rows:

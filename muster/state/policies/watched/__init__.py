@@ -1,1 +1,1 @@
-"""Rules of runs that other controllers own: what their status and their pods say."""
+"""Rules of runs that other controllers own, by their status and their pods."""

@@ -1,9 +1,9 @@
-"""How a watched run ends, and what is left of it.
+"""The end of a watched run, and what is left of it.
 
-It has ended when its object says so, at the time that the object says: a daemon that starts finds runs that ended long
-before. A run whose object is being deleted has ended when no pod of it runs any more, if the object is held then.
+It has ended when its object reports that, at the time that the object has: a daemon that starts finds runs that ended
+long before. A run whose object is being deleted has ended when no pod of it still runs, if the object is held then.
 
-Of some kinds the pods run on after the end (a RayJob's cluster, by default). They hold their nodes, so that is said.
+The pods of some kinds still run after the end (by default a RayJob's cluster). That is reported: they hold nodes.
 """
 
 from collections.abc import Iterator
@@ -21,14 +21,14 @@ from muster.state.vocabulary.record import Phase
 SETTLED_WITHIN = 10.0
 """Seconds after the end within which a controller deletes the pods that it does not keep."""
 HELD_AFTER = 60.0
-"""Seconds after which a deletion is held up: the usual grace of pods is 30."""
+"""Seconds after which a deletion counts as blocked: the usual grace of pods is 30."""
 DELETED = "Deleted"
 NAMED = 3
 """Finalizers that a sentence names."""
 
 
 class End(NamedTuple):
-    """How the run has ended."""
+    """The end of a run."""
 
     phase: Phase
     reason: str
@@ -38,7 +38,7 @@ class End(NamedTuple):
 
 
 def by_its_object(context: Context, own: OwnState) -> End | None:
-    """The verdict of its own controller."""
+    """Return the verdict of its own controller."""
     if not own.said.over:
         return None
     phase, what = (Phase.SUCCEEDED, "succeeded") if own.said is Said.SUCCEEDED else (Phase.FAILED, "failed")
@@ -47,7 +47,7 @@ def by_its_object(context: Context, own: OwnState) -> End | None:
 
 
 def by_deletion(context: Context) -> End | None:
-    """Its object is being deleted, and held, and no pod runs."""
+    """Return the end of a run whose object is being deleted, and held, and which has no running pod."""
     deleted = context.plan.watching.deleted_at
     if deleted is None or context.now < deleted + HELD_AFTER or any(_running(context)):
         return None
@@ -55,19 +55,19 @@ def by_deletion(context: Context) -> End | None:
 
 
 def held_at(context: Context) -> float | None:
-    """When a deletion counts as held up."""
+    """Return when a deletion counts as blocked."""
     deleted = context.plan.watching.deleted_at
     return None if deleted is None or any(_running(context)) else deleted + HELD_AFTER
 
 
 def ended_at(context: Context, at: float | None) -> float:
-    """The time of an end, as far as it can be one."""
+    """Return the time of an end, as far as it can be one."""
     started = context.record.started_at
     return context.now if not at else min(context.now, at if started is None else max(at, started))
 
 
 def left(context: Context, own: OwnState) -> str:
-    """What is said of a run that has ended, beside how it has."""
+    """Return the sentence on the rest of a run that has ended."""
     settled = context.now >= (context.record.finished_at or 0.0) + SETTLED_WITHIN
     running = (
         [pod for pod in _running(context) if not pod.terminating]
@@ -79,13 +79,13 @@ def left(context: Context, own: OwnState) -> str:
 
 
 def settles_at(context: Context) -> float | None:
-    """When the pods that run on are said; None where that is over."""
+    """Return when the pods that still run are reported; None if that is over."""
     at = (context.record.finished_at or 0.0) + SETTLED_WITHIN
     return at if at > context.now and any(_running(context)) else None
 
 
 def deletion(context: Context) -> str:
-    """What is said while the object is being deleted; empty where it is not."""
+    """Return the sentence while the object is being deleted; empty if it is not."""
     if not context.plan.lifecycle.deleting:
         return ""
     running = still_running(list(_running(context))) or "no pod runs"
@@ -93,7 +93,7 @@ def deletion(context: Context) -> str:
 
 
 def held(plan: Plan) -> str:
-    """``being deleted; held by the finalizer foregroundDeletion``."""
+    """Return ``being deleted; held by the finalizer foregroundDeletion``."""
     names = ", ".join(map(word, plan.watching.finalizers[:NAMED]))
     more = f" and {len(plan.watching.finalizers) - NAMED} more" if len(plan.watching.finalizers) > NAMED else ""
     finalizers = "finalizer" if len(plan.watching.finalizers) == 1 else "finalizers"
@@ -101,5 +101,5 @@ def held(plan: Plan) -> str:
 
 
 def _running(context: Context) -> Iterator[Pod]:
-    """The pods of every epoch that may still run."""
+    """Yield the pods of every epoch that may still run."""
     return chain.from_iterable(tally.alive.values() for tally in context.view.epochs.values())

@@ -1,7 +1,7 @@
-"""The verdicts over a watched run: they follow what its own controller says, and never Muster's failure rules.
+"""The verdicts over a watched run: they follow the report of its own controller, and never Muster's failure rules.
 
-A restart by that controller (``OwnState.epoch`` grows) is a new epoch. A member that fails is said as the cause, and
-changes nothing else; the end of one that was deleted waits for what the object says of it. Labelled pods have no
+A restart by that controller (``OwnState.epoch`` grows) is a new epoch. A member that fails is reported as the cause,
+and changes nothing else; the end of one that was deleted waits for the report of the object. Labelled pods have no
 controller in common, so their own ends decide: they have succeeded when all have, and failed when all have ended, some
 with an error, and nothing replaced those for ``REPLACED_WITHIN`` seconds. Pods that come after such an end are another
 run.
@@ -41,7 +41,7 @@ class Followed(NamedTuple):
 
 
 def first(plan: Plan, view: ReadOnlyView, now: float) -> Record:
-    """The record of a watched run that has none: it is new, or this daemon is."""
+    """Return the record of a watched run that has none: it is new, or this daemon is."""
     own = view.own or NOTHING
     epoch = max(0, own.epoch)
     base = Record(
@@ -55,11 +55,11 @@ def first(plan: Plan, view: ReadOnlyView, now: float) -> Record:
     if own.said is Said.SUSPENDED:
         return replace(base, phase=Phase.SUSPENDED)
     started = min(own.started_at or own.finished_at or now, now)
-    return replace(base, started_at=started, epoch_at=None if epoch else started)  # of later ones the pods say it
+    return replace(base, started_at=started, epoch_at=None if epoch else started)  # for later ones the pods show it
 
 
 def follow(context: Context) -> Followed:
-    """The record after what the object says now."""
+    """Return the record that follows the object's present report."""
     record, own = context.record, context.view.own or NOTHING
     if record.finished:
         return _after_the_end(context, own)
@@ -85,7 +85,7 @@ def follow(context: Context) -> Followed:
 
 
 def begins(context: Context) -> bool:
-    """A restart by the object's controller has begun: the old pods are gone, or new ones are there."""
+    """Return True if a restart by the object's controller has begun: the old pods are gone, or new ones exist."""
     return older_pods.clear(context) or context.tally.pods > 0
 
 
@@ -114,7 +114,7 @@ def _restarted(context: Context, epoch: int) -> Record:
 
 
 def _with_cause(context: Context) -> Followed:
-    """The record with the first failure of its epoch as the cause: what the controller reports, or a member's."""
+    """Return the record with the first failure of its epoch as the cause, by the controller's report or a member's."""
     record, own = context.record, context.view.own
     if not record.gathering or context.plan.lifecycle.deleting:
         return Followed(record)
@@ -129,7 +129,7 @@ def _with_cause(context: Context) -> Followed:
 
 
 def _first_failure(context: Context) -> tuple[Cause | None, float | None]:
-    """The first failure of a member, or when a deleted member's end is one, where nothing is said of it until then."""
+    """Return the first failure of a member, or when a deleted member's end is one if nothing explains it before."""
     tally = context.tally
     if tally.failed or tally.disrupted:
         cause = restart.first_cause(context)
@@ -155,7 +155,7 @@ def _ended(context: Context, end: End) -> Followed:
 
 
 def _after_the_end(context: Context, own: OwnState) -> Followed:
-    """The record of a run that has ended, with what is left of it."""
+    """Return the record of a run that has ended, with what is left of it."""
     record = _revived(context, own)
     if not record.finished or (end := ends.by_its_object(context, own) or ends.by_deletion(context)) is None:
         return Followed(record)
@@ -168,7 +168,7 @@ def _after_the_end(context: Context, own: OwnState) -> Followed:
 
 
 def _of_pods(context: Context) -> Followed:
-    """Labelled pods decide for themselves."""
+    """Return the record of labelled pods, which decide for themselves."""
     record, tally, now = context.record, context.tally, context.now
     if done := success.judge(context):
         at = ends.ended_at(context, tally.ended_at)
@@ -185,9 +185,9 @@ def _of_pods(context: Context) -> Followed:
 
 
 def _revived(context: Context, own: OwnState) -> Record:
-    """Pods that run after the end of a set of pods are its next run."""
+    """Return a new record if pods run after the end of a set of pods: they are its next run."""
     if own.said is not Said.ASK_PODS or not any(not pod.terminating for pod in context.tally.alive.values()):
         return context.record
     if any(rank in context.tally.done for rank in context.tally.members) and context.record.phase is Phase.SUCCEEDED:
-        return context.record  # sidecars run on
+        return context.record  # sidecars still run
     return replace(first(context.plan, context.view, context.now), started_at=context.now, epoch_at=context.now)

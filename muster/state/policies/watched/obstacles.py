@@ -1,7 +1,7 @@
-"""What keeps a watched run from going on that its own controller does not mend: failed members, and pods not made.
+"""Obstacles of a watched run that its own controller does not remove: failed members, and pods not made.
 
-Muster can neither restart nor create anything there. So both are said at once, and called Stuck when the controller has
-had the time in which it would have acted.
+Muster can neither restart nor create anything there. So both are reported at once, and called Stuck when the controller
+has had the time to act.
 """
 
 from typing import Final
@@ -18,16 +18,16 @@ PODS_MISSING: Final = "PodsMissing"
 PATIENCE: Final = 60.0
 """Seconds: a Job waits 10 s before its first new pod, and JobSet until all pods of a failed Job have ended."""
 SAID_WITHIN: Final = 5.0
-"""Seconds within which the object says why its controller deletes pods: its watch may bring that after theirs."""
+"""Seconds within which the object gives the reason for deleted pods: its watch may bring that after theirs."""
 NAMED: Final = 8
 """Ranks that a sentence names."""
 
 
 def counts_from(context: Context, pod: Pod) -> float:
-    """The wall second from which a member's end is one; 0 where that needs no waiting.
+    """Return the wall second from which a member's end is an obstacle; 0 if that needs no waiting.
 
     A pod that was deleted may go with a scale-down, a suspension, a restart or the end of its object. Labelled pods
-    have no object that could say so.
+    have no object that could show that.
     """
     own, at = context.view.own, pod.stopped_at or (pod.exit.finished_at if pod.exit else 0.0)
     if pod.disruption or not was_deleted(pod) or (own is not None and own.said is Said.ASK_PODS):
@@ -36,15 +36,16 @@ def counts_from(context: Context, pod: Pod) -> float:
 
 
 def without_pod(context: Context) -> int:
-    """How many members have no pod, without those that wait for their turn."""
+    """Return the number of members that have no pod, without those that wait for their turn."""
     plan = context.plan
     return max(0, plan.size - context.tally.pods - gates.held_back(context))
 
 
 def never_made(context: Context) -> float:
-    """Since when no pod has been made of a run that is looked at for the first time; 0 where some may have been.
+    """Return since when no pod was made of a run that is seen for the first time; 0 if some may have been.
 
-    A daemon that takes over has not seen how long that lasts, but the object says when its controller was to begin.
+    A daemon that takes over has not seen how long that lasts, but the object has the time at which its controller was
+    to begin.
     """
     record, tally = context.record, context.tally
     new = record.phase is Phase.PENDING and record.phase_at == context.now and not record.epoch

@@ -1,13 +1,13 @@
-"""What the controller of a watched run does not say, or says wrongly, while it goes on.
+"""Facts that the controller of a watched run does not report, or reports wrongly, while the run continues.
 
-- The coordinator served, and its pod is gone, going, or new: what had joined it has to join anew.
+- The coordinator served, and its pod is gone, going, or new: what had joined it has to join again.
 - A container was started again in its pod, and the member is not ready since.
 - The controller reports a failure and has drawn no conclusion yet.
-- The coordinator says that the program has ended, and the controller does not follow. It asks every few seconds and
+- The coordinator reports that the program has ended, and the controller does not follow. It asks every few seconds and
   may wait for a submitter; longer than that it never does.
-- All members have succeeded, and the object does not say so: its controller is away.
+- All members have succeeded, and the object does not show it: its controller is away.
 
-Each is said at once, and called Stuck when it lasts longer than a controller takes.
+Each is reported at once, and called Stuck when it lasts longer than a controller takes.
 """
 
 from itertools import islice
@@ -26,15 +26,15 @@ STATUS_IS_FALSE: Final = "StatusIsFalse"
 REPLACED_WITHIN: Final = 60.0
 """Seconds: a controller makes a pod within milliseconds, and its image is mostly there."""
 FOLLOWED_WITHIN: Final = 10.0
-"""Seconds: KubeRay follows Ray's word within 3 s, or when the submitter has noticed, 6 s (measured)."""
+"""Seconds: KubeRay follows Ray's report within 3 s, or when the submitter has noticed, 6 s (measured)."""
 FALSE_AFTER: Final = 20.0
 """Seconds after these, in which even a controller that is behind follows."""
 LOOKED_AT: Final = 64
-"""Members with restarts that are looked at."""
+"""Most members with restarts that are looked at."""
 
 
 def unsaid(context: Context) -> Obstacle | None:
-    """The most definite of these."""
+    """Return the most definite of these obstacles."""
     found = _all_done(context) or _coordinator_gone(context) or _reported(context)
     return found or _ended(context) or _restarted(context)
 
@@ -51,7 +51,7 @@ def _coordinator_gone(context: Context) -> Obstacle | None:
 
 
 def _all_done(context: Context) -> Obstacle | None:
-    """Every member has succeeded, by its pod."""
+    """Return the obstacle if every member has succeeded, by its pod."""
     own, tally, size = context.view.own, context.tally, context.plan.size
     if own is None or own.said is not Said.NOTHING or own.reason or not 0 < size <= tally.succeeded:
         return None
@@ -60,7 +60,7 @@ def _all_done(context: Context) -> Obstacle | None:
 
 
 def _ended(context: Context) -> Obstacle | None:
-    """The program has ended, by the coordinator's word."""
+    """Return the obstacle if the program has ended, by the coordinator's report."""
     probe, own = context.probe, context.view.own
     work = probe.answer.work if probe is not None else None
     if probe is None or work is None or not work.ended or own is None or own.said is not Said.NOTHING:
@@ -81,6 +81,6 @@ def _restarted(context: Context) -> Obstacle | None:
 
 
 def restarted(context: Context) -> list[Pod]:
-    """The members that were started again in their pods and are not ready, by rank."""
+    """Return the members that were started again in their pods and are not ready, by rank."""
     looked_at = islice(context.tally.restarted.values(), LOOKED_AT)
     return sorted((pod for pod in looked_at if not pod.ready and not pod.terminating), key=lambda pod: pod.rank)

@@ -1,1 +1,1 @@
-"""What the controller of a watched object says of it."""
+"""The reports of the controller of a watched object."""

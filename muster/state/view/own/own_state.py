@@ -1,4 +1,4 @@
-"""What the controller of a watched object says of it."""
+"""The report of the controller of a watched object."""
 
 from enum import StrEnum
 
@@ -12,43 +12,43 @@ class Said(StrEnum):
     """The verdict of an object's own controller."""
 
     NOTHING = "Nothing"
-    """It runs, or is about to."""
+    """The object runs, or is about to."""
     SUCCEEDED = "Succeeded"
     FAILED = "Failed"
     SUSPENDED = "Suspended"
     ASK_PODS = "AskPods"
-    """It has no status of its own: it has succeeded when all pods have, and failed when all ended and some failed."""
+    """No status of its own: it has succeeded when all pods have, and failed when all ended and some failed."""
 
     @property
     def over(self) -> bool:
-        """The object has ended."""
+        """True if the object has ended."""
         return self is Said.SUCCEEDED or self is Said.FAILED
 
 
 class OwnState(msgspec.Struct, frozen=True, gc=False):
-    """What an object's own controller says of it. Times are wall seconds, None where it does not say."""
+    """The report of an object's own controller. Times are wall seconds, None if it does not report them."""
 
     said: Said = Said.NOTHING
     reason: str = ""
     message: str = ""
     word: str = ""
-    """In its own word, what it is at while it runs: Initializing."""
+    """The controller's own word for the state while it runs: Initializing."""
     queued: str = ""
-    """Where it is suspended by the queue of its own scheduler, which makes no pods: the sentence that says so."""
+    """The sentence on its suspension, if the queue of its own scheduler, which makes no pods, suspends it."""
     epoch: int = 0
-    """Of its own counting: JobSet's restarts, a RayJob's attempts. A higher one is a restart by its controller.
-    -1: it does not count, and the newest of its pods say the epoch."""
+    """The epoch by its own count: JobSet's restarts, a RayJob's attempts. A higher one is a restart by its controller.
+    -1: it does not count, and the newest of its pods show the epoch."""
     attempt: str = ""
-    """Name of the present attempt, where its controller names attempts and does not count them: another name than the
+    """Name of the present attempt, if its controller names attempts and does not count them: another name than the
     last one is the next epoch (``kinds.places.attempts``). Empty between two of them."""
     started_at: float | None = None
     finished_at: float | None = None
-    """When the object ended."""
+    """The time at which the object ended."""
     report: StepReport | None = None
-    """What its program has reported to its controller last."""
+    """The last report of its program to its controller."""
     reported: str = ""
-    """When, in the program's words: another one is another report."""
+    """The time of that report, in the program's words: another one is another report."""
     clearing: str = ""
-    """What becomes of its pods after its end, where its controller does not delete them at once."""
+    """The fate of its pods after its end, if its controller does not delete them at once."""
     remark: Remark | None = None
-    """What a condition complains of, where that is no verdict."""
+    """The complaint of a condition that is no verdict."""

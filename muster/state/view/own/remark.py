@@ -9,8 +9,8 @@ class Remark(msgspec.Struct, frozen=True, gc=False):
     reason: str
     message: str = ""
     at: float = 0.0
-    """When it was recorded last, in wall seconds by the clock of the controller; 0 where that is not known."""
+    """The time of its last record, in wall seconds by the clock of the controller; 0 if that is not known."""
     source: str = ""
-    """The controller: ``job-controller``; of a condition empty."""
+    """The controller: ``job-controller``; empty for a condition."""
     about: str = ""
     """The part of the run that it is about: ``Job llm-w-0``; empty for the watched object itself."""

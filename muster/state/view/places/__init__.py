@@ -1,1 +1,1 @@
-"""Where the programs of an epoch's ranks stand: what each says, when a gang is still, and the sentence about it."""
+"""Places of the programs of an epoch's ranks: the report of each, when a gang is still, and the sentence about it."""

@@ -1,4 +1,4 @@
-"""What one rank says of where it stands (``muster.api.places``), and ranks that stand at one place."""
+"""The report of one rank about its place (``muster.api.places``), and ranks at one place."""
 
 from math import inf
 from typing import NamedTuple
@@ -8,11 +8,11 @@ from muster.state.view.at_work import Doing
 
 
 class PlaceReport(NamedTuple):
-    """Where one rank stands. It is a claim of the program."""
+    """The place of one rank. It is a claim of the program."""
 
     rank: int
     at: float
-    """By the monotonic clock of the program, as ``since``."""
+    """The time by the monotonic clock of the program, as ``since``."""
     since: float
     longest: float = 0.0
     returns: int = RETURNS
@@ -25,15 +25,15 @@ class PlaceReport(NamedTuple):
     """Seconds since the process was last seen at work, as of this report."""
     how: str = ""
     alone: bool = False
-    """It waits, and for no other rank."""
+    """True if it waits, and for no other rank."""
     pause: float = 0.0
     """Seconds of a pause that the program has announced, and that is not over."""
     processes: int = 0
-    """The number of processes that it has joined with; 0 where that is not known."""
+    """The number of processes that it has joined with; 0 if that is not known."""
 
     @property
     def doing(self) -> Doing:
-        """What it does."""
+        """The work of the rank."""
         return Doing(self.place, self.quiet, self.how, self.alone)
 
     @property

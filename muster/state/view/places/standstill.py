@@ -1,16 +1,16 @@
-"""Places: where the programs of an epoch's ranks stand, as their processes say (``muster.api.places``).
+"""Places: where in their programs an epoch's ranks are, by the reports of their processes (``muster.api.places``).
 
-A rank *stands* while its program is in one and the same call. It gives *no answer* once its value has been the same for
-``SILENT`` seconds, or three times the pace at which it writes: its process is stopped, or C code keeps the lock of the
-interpreter. Ranks at one line of the program, in one function that it called there, are one group.
+A rank is *standing* while its program is in one and the same call. It gives *no answer* once its value has been the
+same for ``SILENT`` seconds, or three times the pace at which it writes: its process is stopped, or C code keeps the
+lock of the interpreter. Ranks at one line of the program, in one function that it called there, are one group.
 
-The gang is *still* when every rank stands, for ``STANDS`` seconds or five times the longest time that any of them has
-stood before, or gives no answer, and they do not all stand at one place: a program of one long call stands, too, and so
-does one that is compiled. It is never still before each rank has been seen to come back to places: a start is no loop,
-nor while no rank waits for others: a notebook that idles.
+The gang is *still* when every rank is standing, for ``STANDS`` seconds or five times the longest time that any of them
+was standing before, or gives no answer, and they are not all at one place: a program of one long call is standing, too,
+and so is one that is compiled. It is never still before each rank has been seen to come back to places: a start is no
+loop, nor while no rank waits for others: a notebook that idles.
 
-Ranks *at work* (``state.view.at_work``) do not stand, whatever they are in. While all others do, the gang is *awaited*:
-it is still once that has lasted for longer than such a pause may.
+Ranks *at work* (``state.view.at_work``) are not standing, whatever they are in. While all others are, the gang is
+*awaited*: it is still once that has lasted for longer than such a pause may.
 
 The largest group is where the others wait, if it has more than half of all ranks; then the *outliers* are the rest.
 """
@@ -34,31 +34,31 @@ QUIET = 2
 """Intervals of its reports for which a rank that makes progress is believed to be where it was."""
 INTERVALS = 5
 LONGEST = 6 * 3600.0
-"""Seconds: the longest standing that is believed."""
+"""Seconds: the longest time in one call that is believed."""
 
 
 class Places(msgspec.Struct, frozen=True):
-    """Where the ranks stand, as of the last look that read their reports."""
+    """The places of the ranks, as of the last look that read their reports."""
 
     epoch: int
     began_at: WallTime
-    """When the first reports of the epoch were read."""
+    """The time at which the first reports of the epoch were read."""
     groups: tuple[PlaceGroup, ...] = ()
     """The largest first, then by rank; those that give no answer after those that do."""
     still_since: WallTime | None = None
-    """Since when the gang is still; None where it is not."""
+    """The time since which the gang is still; None if it is not."""
     awaited: Awaited | None = None
-    """The ranks at work that all others wait for, where they are known to stand; with ``still_since`` for too long."""
+    """The ranks at work that all others wait for, if those are in one call; with ``still_since`` for too long."""
     workers: frozenset[int] = frozenset()
     """All ranks at work."""
     idle: bool = False
-    """Every rank waits, and for no other rank."""
+    """True if every rank waits, and for no other rank."""
     equal: bool = False
-    """All ranks stand, with equal stacks."""
+    """True if all ranks are in one call, with equal stacks."""
     moving: bool = True
-    """A rank is known to make progress."""
+    """True if a rank is known to make progress."""
     holds_until: WallTime | None = None
-    """Until when the places may be said; None: for as long as they are known.
+    """The time until which the places may be reported; None: for as long as they are known.
 
     A rank that made progress when it was heard last, and is quiet since, may have been stopped somewhere else.
     """
@@ -70,18 +70,18 @@ class Places(msgspec.Struct, frozen=True):
 
     @property
     def size(self) -> int:
-        """How many ranks have said where they are."""
+        """The number of ranks that have reported their place."""
         return len(self.ranks)
 
     @property
     def outliers(self) -> tuple[PlaceGroup, ...]:
-        """The groups beside the one with more than half of all ranks; none where no group has so many."""
+        """The groups beside the one with more than half of all ranks; none if no group has so many."""
         majority = bool(self.groups) and self.groups[0].answers and 2 * len(self.groups[0].ranks) > self.size
         return self.groups[1:] if majority else ()
 
     @property
     def news(self) -> tuple[object, ...]:
-        """What a decision depends on."""
+        """The facts that a decision depends on."""
         if self.still_since or not self.moving:
             return self.still_since, self.groups, self.equal, self.stacks, self.awaited, self.numbers
         return tuple(filter(None, (self.awaited, self.numbers)))
@@ -96,7 +96,7 @@ def places_in_turns(
     size: int,
     progress: Progress | None = None,
 ) -> Turns[Places | None]:
-    """The places after a look that read these reports, given those before it; ``size`` is that of the gang."""
+    """Return the places after a look that read these reports, given those before it; ``size`` is that of the gang."""
     earlier = before if before is not None and before.epoch == epoch else None
     began = earlier.began_at if earlier else now
     known = earlier.ranks if earlier else {}
@@ -144,7 +144,7 @@ places_seen = at_once(places_in_turns)
 
 
 def makes_no_step(progress: Progress | None) -> bool:
-    """What the program reports of its steps, where it does, agrees: none for so long, and no announced pause."""
+    """Return True if the reported steps, if any, agree: none for so long, and no announced pause."""
     if progress is None:
         return True
     patience = max(STANDS, INTERVALS * progress.longest, progress.pause)
@@ -169,7 +169,7 @@ def _groups(ranks: Mapping[int, Heard], silent: set[int]) -> tuple[PlaceGroup, .
 def _still_since(
     ranks: Mapping[int, Heard], answering: list[PlaceReport], now: float, before: Awaited | None
 ) -> tuple[float | None, Awaited | None]:
-    """Since when every rank stands or gives no answer, where that is long enough to say it; or who is awaited."""
+    """Return since when every rank is in one call or gives no answer, if that is long enough; or who is awaited."""
     said = [heard.report for heard in ranks.values()]
     if 2 * len(answering) < len(ranks) or any(report.returns < RETURNS for report in said):
         return None, None

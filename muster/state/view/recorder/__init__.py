@@ -1,1 +1,1 @@
-"""What is known of a gang by the flight recorder of its processes."""
+"""The knowledge about a gang by the flight recorder of its processes."""

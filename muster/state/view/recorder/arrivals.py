@@ -1,4 +1,4 @@
-"""Which processes of a synchronous gang come last to its collectives, by how long each of them waits there.
+"""Arrivals: which processes of a synchronous gang come last to its collectives, by how long each waits there.
 
 A process with ``spec.assist`` looks at random moments whether it is in a collective of a group that it has entered and
 that is not over (``muster.api.collectives``). All members leave an all_reduce at about the same time, so of two members
@@ -6,17 +6,17 @@ the one that is seen in it less often has come later. Each process looks by its 
 that of another node. Words:
 
 - A *window* is ``WINDOW`` seconds of looks of this daemon, longer in large gangs, and until every member of the group
-  has entered ``FEWEST`` more collectives. It counts only where every member of the group has looked ``SAMPLES`` times
-  or more, and all have entered about as many collectives: who is last is not known where one of them is not.
+  has entered ``FEWEST`` more collectives. It counts only if every member of the group has looked ``SAMPLES`` times or
+  more, and all have entered about as many collectives: who is last is not known if one of them is not.
 - A process comes *late* in a window if it was in the collectives of the group for at least ``SHARE`` of the time less
   than half of the members, half of that at most, and not for more than ``NEAR`` longer than the one that waited least.
   What it costs is then a fifth of the gang's time or more. A process that waits in another group's collective is not
   late itself.
 - A process is *last* once it came late in ``WINDOWS`` windows in a row, and until it came late in as many fewer than it
   did not. One pause can lie in two windows, and a checkpoint beside it in two more. A window that does not count ends
-  that: nothing is known any more.
+  that: nothing is known then.
 
-Only all_reduce, all_gather, reduce_scatter and barrier say something: a root of a broadcast leaves at once. A process
+Only all_reduce, all_gather, reduce_scatter and barrier show something: a root of a broadcast leaves at once. A process
 publishes no samples of a group with another operation.
 """
 
@@ -46,7 +46,7 @@ SHOWN = 64
 JUDGED = 4096
 """Processes of windows that are judged in one look, about: groups have their turn at one of the next looks."""
 HOLDS = 120.0
-"""Seconds after the last look for which it is still said who comes last."""
+"""Seconds after the last look for which the last processes are still reported."""
 
 _Group = tuple[int, str, str, int, str]
 """Life, name, backend, size and ranks."""
@@ -61,13 +61,13 @@ class Last(NamedTuple):
     waits: float
     """The share of its time for which it was in them."""
     others: float
-    """The same of half of the members, or more."""
+    """The share of half of the members, or more."""
     seconds: float
-    """By how much it comes later than they do, for each collective."""
+    """Seconds by which it comes later than they do, for each collective."""
 
 
 class _Span(NamedTuple):
-    """What one process has added to its share since the window began."""
+    """The counts that one process has added to its share since the window began."""
 
     entered: int
     samples: int
@@ -76,7 +76,7 @@ class _Span(NamedTuple):
 
 
 class _Window(NamedTuple):
-    """What each process of a group had said when the window began, and in how many windows it came late."""
+    """The shares of each process of a group when the window began, and in how many windows it came late."""
 
     began: WallTime
     shares: Mapping[int, Share]
@@ -85,14 +85,14 @@ class _Window(NamedTuple):
 
 
 class Arrivals(msgspec.Struct, frozen=True):
-    """Who comes last, as of the last look that read what processes publish."""
+    """The processes that come last, as of the last look that read what processes publish."""
 
     epoch: int
     read_at: WallTime
     windows: Mapping[_Group, _Window]
 
     def hold(self, now: float) -> bool:
-        """They are of now: an older look says nothing of a gang whose store does not answer any more."""
+        """Return True if they are of now: an older look proves nothing about a gang whose store no longer answers."""
         return now < self.read_at + HOLDS
 
     @property
@@ -103,7 +103,7 @@ class Arrivals(msgspec.Struct, frozen=True):
 
     @property
     def news(self) -> tuple[object, ...]:
-        """What a decision depends on: who comes last to the collectives of which groups."""
+        """The facts that a decision depends on: who comes last, and to the collectives of what groups."""
         return tuple((each.rank, each.group) for each in self.last)
 
     @property
@@ -115,7 +115,7 @@ class Arrivals(msgspec.Struct, frozen=True):
 def arrivals_in_turns(
     reports: Iterable[CollectiveReport], epoch: int, now: float, before: Arrivals | None
 ) -> Turns[Arrivals | None]:
-    """The state after a look that read these reports, given the one before it (of any epoch)."""
+    """Return the state after a look that read these reports, given the one before it (of any epoch)."""
     known = before.windows if before is not None and before.epoch == epoch else {}
     groups: dict[_Group, dict[int, tuple[int, Share]]] = defaultdict(dict)
     processes = 0
@@ -163,7 +163,7 @@ def _seen(here: Mapping[int, tuple[int, Share]], now: float, window: _Window | N
     size = next(share.size for _, share in here.values())
     entered = [each.entered for each in spans.values()]
     if len(spans) == size and 0 <= min(entered) < FEWEST and seconds < LONGEST_WINDOW * least:
-        return window  # slow steps: it goes on
+        return window  # slow steps: it continues
     counts = len(spans) == size > 1 and min(entered) >= max(FEWEST, SAME * max(entered))
     if not counts or not all(_sound(each) for each in spans.values()):
         return fresh

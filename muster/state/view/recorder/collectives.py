@@ -1,24 +1,24 @@
-"""Collectives: which process has not entered what the others wait in, by the counts that processes publish.
+"""Collectives: which process has not entered the one that others wait in, by the counts that processes publish.
 
-Every process of a PyTorch gang with ``spec.assist`` says, for each process group that it is in, how many
+Every process of a PyTorch gang with ``spec.assist`` publishes, for each process group that it is in, how many
 collectives it has entered and whether the last one is over (``muster.api.collectives``). Point-to-point operations are
 not counted, and count as a move. Words:
 
 - The gang is *still* if no process has moved, in any group, for three looks and for ``patience``: ``STILL_SECONDS``, or
   ``LONGER`` times the longest time for which a process did not move before. A checkpoint of one rank that takes as long
-  as one before it is not said. Until a group has come to its ``WARM``-th collective, ``FIRST_SECONDS``: one rank
+  as one before it is not reported. Until a group has come to its ``WARM``-th collective, ``FIRST_SECONDS``: one rank
   prepares data or compiles while the others wait.
 - A process is *behind* in a group if it has entered fewer collectives of it than another one that waits in the last.
   Equal counts prove nothing, and neither does a count that nothing waits at. A process that is in no such group, or
   whose count is not known, is not behind.
 - A process is *silent* if it has published before, and its value has stayed the same for ``LOOKS`` looks and
-  ``SILENT_SECONDS`` while others publish: it is stopped, or its C code keeps the interpreter's lock. In a group of
-  which it is a member, and in which others wait, it is named with the count that it said last, if any.
-- A process that is behind, and is in a call of torch.distributed itself, waits for others: it is named only where no
-  other one is late, and where each member of all groups that any process waits in has published what it has entered.
+  ``SILENT_SECONDS`` while others publish: it is stopped, or its C code keeps the interpreter's lock. In a group that
+  has it as a member, and in which others wait, it is named with its last published count, if any.
+- A process that is behind, and is in a call of torch.distributed itself, waits for others: it is named only if no other
+  one is late, and if each member of all groups that any process waits in has published what it has entered.
 
-All of it are claims of programs. A program that lies harms its own run, and costs a bounded time: nothing is said of
-more than ``MOST_STATES`` different claims, and each look names about ``MOST_LATE`` processes at most.
+All of it are claims of programs. A false claim harms its own run, and costs a bounded time: more than ``MOST_STATES``
+different claims are not judged, and each look names about ``MOST_LATE`` processes at most.
 """
 
 from bisect import bisect_left, bisect_right
@@ -37,7 +37,7 @@ from muster.state.view.turns import A_TURN, Turns, at_once, batches
 from muster.state.vocabulary.wall_time import WallTime
 
 LOOKS = 3
-"""Looks without a move, and looks at an unchanged value, that say something."""
+"""Looks without a move, and looks at an unchanged value, after which a process counts as still or silent."""
 STILL_SECONDS = 45.0
 LONGER = 5
 FIRST_SECONDS = 600.0
@@ -50,7 +50,7 @@ MOST_STATES = 8192
 MOST_LATE = 4096
 """Processes that one look names, once for each collective. The collective with most that wait is complete."""
 MOST_PAIRS = 4 * MOST_LATE
-"""Processes and collectives that they have not entered. Nothing is said where there are more."""
+"""Processes and collectives that they have not entered. If there are more, none is reported."""
 MOST_SPANS = 16_384
 """Spans of ranks that one look reads to find the groups of silent processes."""
 
@@ -69,15 +69,15 @@ class Late(NamedTuple):
     member: int
     rank: int
     entered: int
-    """Collectives of that group that it has entered; -1 where that is not known."""
+    """Collectives of that group that it has entered; -1 if that is not known."""
     silent: bool
-    """It says nothing any more."""
+    """True if it no longer publishes."""
     waits: str
     """The collective of another group that it waits in itself; or empty."""
     device: int = -1
-    """Of several GPUs of its pod, the number of its own; else -1."""
+    """The number of its own GPU, if its pod has several; else -1."""
     called: str = ""
-    """It has called this operation where others have called that one, at the same number: neither is ever over."""
+    """The operation that it has called where others have called that one, at the same number: neither is ever over."""
 
 
 class Behind(NamedTuple):
@@ -88,13 +88,13 @@ class Behind(NamedTuple):
     operation: str
     entered: int
     waiting: int
-    """How many wait in it."""
+    """The number of processes that wait in it."""
     size: int
     late: tuple[Late, ...]
     asked: bool = False
-    """NCCL says so: ``waiting`` have entered it, and whether it is over for them is not known."""
+    """True if NCCL reports it: ``waiting`` have entered it, and whether it is over for them is not known."""
     callers: tuple[int, ...] = ()
-    """The ranks that have called it, where ``late`` have called others at its number (``recorder.judgement``)."""
+    """The ranks that have called it, if ``late`` have called others at its number (``recorder.judgement``)."""
 
     @property
     def words(self) -> str:
@@ -103,24 +103,24 @@ class Behind(NamedTuple):
 
     @property
     def group(self) -> str:
-        """The group, by its description where it has one."""
+        """The group, by its description if it has one."""
         return group_words(self.name, self.described)
 
 
 class Collectives(msgspec.Struct, frozen=True):
-    """Where the processes of a gang stand, as of the last look that read what they publish."""
+    """The state of the processes of a gang, as of the last look that read what they publish."""
 
     epoch: int
     read_at: WallTime
     moved_at: WallTime
-    """When a process was seen to have moved; at the first look, since when none had by what they say."""
+    """The time of the last move that was seen; at the first look, of the last one by their own claims."""
     looks: int
     """Looks since then."""
     longest: float
     moved: bool
-    """This daemon has seen a process move."""
+    """True if this daemon has seen a process move."""
     judged: bool = True
-    """Processes say since when they do not move, or where they stand."""
+    """True if processes report since when they do not move, or their state in groups."""
     behind: tuple[Behind, ...] = ()
     """The collectives that processes wait in while the gang is still, the one that most wait in first."""
     awaited: Awaited | None = None
@@ -128,19 +128,19 @@ class Collectives(msgspec.Struct, frozen=True):
     workers: frozenset[int] = frozenset()
     """All ranks at work that are not in a collective."""
     idle: bool = False
-    """Every process waits, for no other one and in no collective."""
+    """True if every process waits, for no other one and in no collective."""
     processes: Mapping[tuple[int, int], _Process] = {}
 
     @property
     def unsure(self) -> bool:
-        """This daemon has not seen enough to say that no process moves, nor who is behind."""
+        """True if this daemon has not seen enough to know that no process moves, and who is behind."""
         return not self.moved and (self.looks < LOOKS or not self.judged)
 
 
 def collectives_in_turns(
     reports: Iterable[CollectiveReport], epoch: int, now: float, before: Collectives | None, *, pause: float = 0.0
 ) -> Turns[Collectives | None]:
-    """The state after a look that read these reports, given the one before it (of any epoch).
+    """Return the state after a look that read these reports, given the one before it (of any epoch).
 
     ``pause``: seconds that the program has announced to make no step.
     """
@@ -192,7 +192,7 @@ collectives_seen = at_once(collectives_in_turns)
 
 
 def _who_is_behind(processes: Mapping[tuple[int, int], _Process]) -> Turns[tuple[Behind, ...]]:
-    """The collectives that processes wait in, with those that have not entered them."""
+    """Return the collectives that processes wait in, with those that have not entered them."""
     quiet = max(SILENT_SECONDS, 3 * beat_interval(len(processes)))
     silent = _Silent([each for each in processes.values() if each.same >= LOOKS and each.quiet >= quiet])
     lives: dict[int, list[CollectiveReport]] = defaultdict(list)
@@ -226,9 +226,9 @@ class _Wait:
     at: GroupCount
     waiting: int
     silent: list[slice]
-    """Which of the silent processes are members."""
+    """The silent processes that are members."""
     alone: list[tuple[CollectiveReport, GroupCount]] = field(default_factory=list)
-    """Those that wait in no collective themselves."""
+    """The processes that wait in no collective themselves."""
     others: list[tuple[CollectiveReport, GroupCount]] = field(default_factory=list)
 
 
@@ -241,7 +241,7 @@ class _Silent:
         self._left = MOST_SPANS
 
     def members(self, ranks: str) -> list[slice]:
-        """Where those are that a group has; none where only the check sum of its ranks is known."""
+        """Return the places of a group's silent members; none if only the check sum of its ranks is known."""
         self._left -= ranks.count(",") + 1
         if not self._ranks or ranks.startswith("#") or self._left < 0:
             return []
@@ -249,12 +249,12 @@ class _Silent:
         return [slice(first, last) for first, last in bounds if first < last]
 
     def at(self, slices: list[slice]) -> Iterator[_Process]:
-        """The processes there."""
+        """Return the processes there."""
         return (self.of_rank[rank] for each in slices for rank in self._ranks[each])
 
 
 def _waits(counted: Mapping[GroupCount, int], silent: _Silent) -> dict[GroupCount, _Wait]:
-    """The collectives that members of one life wait for others in, by the states of those who have not entered them.
+    """Return the collectives that members of one life wait in, by the states of those who have not entered them.
 
     One that only silent processes have not entered is found by the state of those that wait.
     """
@@ -275,7 +275,7 @@ def _waits(counted: Mapping[GroupCount, int], silent: _Silent) -> dict[GroupCoun
 
 
 def _whole(counted: Mapping[GroupCount, int]) -> bool:
-    """All members of each group that any process waits in have published what they have entered."""
+    """Return True if all members of each group that any process waits in have published what they have entered."""
     missing: dict[tuple[object, ...], int] = {}
     for each, count in counted.items():
         known = count if each.entered >= 0 else 0
@@ -298,7 +298,7 @@ def _find_late(report: CollectiveReport, waits: Mapping[GroupCount, _Wait]) -> i
 
 
 def _named(found: Iterable[_Wait], silent: _Silent, *, alone: bool) -> Iterator[Behind]:
-    """The collectives with those who are late; ``alone``: without the late ones that wait for others themselves."""
+    """Yield the collectives with those who are late; ``alone``: without late ones that wait for others themselves."""
     left = MOST_LATE
     for wait in found:
         one = wait.at
@@ -327,7 +327,7 @@ def _silenced(process: _Process, wanted: GroupCount, top: int) -> Late:
 
 
 def _waits_in(report: CollectiveReport) -> str:
-    """What it waits in itself: NCCL's ranks may wait in two operations of one communicator, so its name is said."""
+    """Return its own wait: NCCL's ranks may wait in two operations of one communicator, so its name is shown."""
     one = next((each for each in report.groups or () if each.waits), None)
     if one is None:
         return ""

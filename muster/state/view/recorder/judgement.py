@@ -1,4 +1,4 @@
-"""What a gang that waits in collectives is judged by beside its counts: ranks at work, and calls that do not match.
+"""The judgement of a gang that waits in collectives, beside its counts: ranks at work, and calls that do not match.
 
 - A rank that has not entered a collective may be at work (``state.view.at_work``): then the others wait for it, and
   nothing is stuck before that has lasted for longer than such a pause may.
@@ -35,7 +35,7 @@ MOST_NAMED = 4
 
 
 def judged_in_turns(seen: Collectives, before: Collectives | None) -> Turns[Collectives]:
-    """What was seen at a look, with ranks at work and calls that do not match; ``before`` is the look before it."""
+    """Return a look with its ranks at work and the calls that do not match; ``before`` is the look before it."""
     still = seen.read_at - seen.moved_at
     if seen.looks >= LOOKS and still >= STILL_SECONDS and (wrong := (yield from _mismatches(seen.processes))):
         return replace(seen, behind=wrong)
@@ -52,7 +52,7 @@ judged = at_once(judged_in_turns)
 
 
 def _works(process: _Process) -> bool:
-    """It is at work. One that waits in a collective may spin, and is not; nor is one that publishes nothing now."""
+    """Return True if it is at work. One that waits in a collective may spin, and is not; nor is a silent one."""
     report = process.report
     return report.doing.works and process.same < LOOKS and not any(each.waits for each in report.groups or ())
 
@@ -64,7 +64,7 @@ def _idles(process: _Process) -> bool:
 
 
 def _late_at_work(seen: Collectives, before: Awaited | None) -> Awaited | None:
-    """Who of those that are late is at work; None where none is."""
+    """Return the late processes that are at work; None if none is."""
     workers: dict[int, Doing] = {}
     for each in seen.behind:
         for late in each.late:
@@ -75,7 +75,7 @@ def _late_at_work(seen: Collectives, before: Awaited | None) -> Awaited | None:
 
 
 def _mismatches(processes: Mapping[tuple[int, int], _Process]) -> Turns[tuple[Behind, ...]]:
-    """The collectives of one number that processes have called by different names, and wait in."""
+    """Return the collectives of one number that processes have called by different names, and wait in."""
     reports = [each.report for each in processes.values() if each.report.groups]
     states: set[GroupCount] = set()
     for batch in batches(reports):

@@ -7,13 +7,12 @@ is that of its pod, and by the number of its GPU. Words:
   and another has started more. Processes start collectives ahead of their devices, so one that has started more than
   the late one, and fewer than others, waits as they do.
 - A rank *keeps up* in an operation if it was where the foremost of them is in one of the last ``KEEPS_UP`` looks after
-  which its communicator moved, or if all were at their first collectives then. Of any other the count may not be of
-  the same kind: NCCL counts collectives of captured graphs only where a profiler asks for it, and that may be on one
-  rank.
+  which its communicator moved, or if all were at their first collectives then. Of any other the count may not be of the
+  same kind: NCCL counts collectives of captured graphs only if a profiler asks for it, and that may be on one rank.
 - An answer names ranks only if all is known of all: each communicator has an answer of each of its ranks, none of them
   begins or ends, each rank is found, each that is late keeps up otherwise, and fewer than half of all are late and do
   not wait themselves. Any other answer shows who moves, and never who is late: a rank that seems late may wait for one
-  that does not show, and where most seem late, it is the others that count more.
+  that does not show, and if most seem late, it is the others that count more.
 """
 
 from collections import Counter, defaultdict
@@ -32,7 +31,7 @@ WARM: Final = 16
 """Collectives of one rank after which ``longest`` begins: before that programs prepare data and compile, for any
 time."""
 KEEPS_UP: Final = 10
-"""Looks, of a minute or more. Where a rank is always less far ahead than others, nothing is said of it."""
+"""Looks, of a minute or more. If a rank is always less far ahead than others, it is not judged."""
 BETWEEN: Final = 10.0
 """Seconds between two looks that are counted as a pause without a move, at most."""
 _SPAN: Final = 128
@@ -42,18 +41,18 @@ _Counts = tuple[int, ...]
 
 
 class _Known(NamedTuple):
-    """What is known of one communicator."""
+    """The knowledge about one communicator."""
 
     counts: Mapping[int, _Counts]
-    """What each of its ranks has said last."""
+    """The last counts of each of its ranks."""
     clear: bool
-    """All of them have."""
+    """True if all of them have reported."""
     keep_up: Mapping[tuple[int, int], int]
-    """Operations and ranks that keep up in them, and before how many moves they were seen where the foremost was."""
+    """Operations and ranks that keep up in them, and before how many moves they were seen at the foremost place."""
 
 
 class RasSeen(msgspec.Struct, frozen=True):
-    """What RAS has said, as of its last answer."""
+    """The findings of RAS, as of its last answer."""
 
     epoch: int
     read_at: WallTime
@@ -68,15 +67,15 @@ class RasSeen(msgspec.Struct, frozen=True):
 
 
 class _Place(NamedTuple):
-    """Which process of the gang it is."""
+    """The process of the gang."""
 
     member: int
     device: int
-    """Of several GPUs of its pod, the number of its own; -1 where it has one."""
+    """The number of its own GPU, if its pod has several; -1 if it has one."""
 
     @property
     def number(self) -> int:
-        """Its own among all processes."""
+        """The number of the process among all processes."""
         return self.member * _SPAN + max(self.device, 0)
 
 
@@ -86,7 +85,7 @@ _Places = Mapping[tuple[str, int], _Place]
 def ras_in_turns(
     answer: RasAnswer, epoch: int, now: float, rank_of: Mapping[str, int], before: RasSeen | None
 ) -> Turns[RasSeen]:
-    """The state after an answer, given the one before it (of any epoch).
+    """Return the state after an answer, given the one before it (of any epoch).
 
     ``rank_of`` gives the rank behind each pod IP, of those IPs that one pod alone has.
     """
@@ -118,7 +117,7 @@ def _moved(each: Communicator, last: _Known | None) -> bool:
 
 
 def _followed(each: Communicator, last: _Known | None) -> _Known:
-    """What is known of a communicator after an answer."""
+    """Return what is known about a communicator after an answer."""
     counts = {rank.rank: rank.counts for rank in each.ranks}
     keep_up = last.keep_up if last else {}
     if each.clear and all(of[-1] < WARM for of in counts.values()):
@@ -130,14 +129,14 @@ def _followed(each: Communicator, last: _Known | None) -> _Known:
 
 
 def _foremost(counts: Mapping[int, _Counts]) -> Iterator[tuple[int, int]]:
-    """Operations and ranks of which none has started more of them."""
+    """Yield the operations, each with the ranks that no other rank is ahead of."""
     for operation in range(len(OPERATIONS)):
         top = max(of[operation] for of in counts.values())
         yield from ((operation, rank) for rank, of in counts.items() if of[operation] == top)
 
 
 def _places(answer: RasAnswer, rank_of: Mapping[str, int]) -> _Places:
-    """Of each address and GPU the process; without those that several processes share."""
+    """Return the process of each address and GPU; without those that several processes share."""
     pids: dict[tuple[str, int], set[int]] = {}
     for each in answer.communicators:
         for rank in each.ranks:
@@ -152,7 +151,7 @@ def _places(answer: RasAnswer, rank_of: Mapping[str, int]) -> _Places:
 
 
 def _reports(answer: RasAnswer, seen: RasSeen, places: _Places) -> Iterator[CollectiveReport]:
-    """What each process would publish of itself."""
+    """Yield what each process would publish about itself."""
     still = seen.read_at - seen.moved_at if seen.moves > 1 else -1.0
     groups = _groups(answer, seen, places)
     for place in places.values():
@@ -163,7 +162,7 @@ def _reports(answer: RasAnswer, seen: RasSeen, places: _Places) -> Iterator[Coll
 
 
 def _groups(answer: RasAnswer, seen: RasSeen, places: _Places) -> Mapping[_Place, Iterable[GroupCount]] | None:
-    """Where each process stands in those operations in which any is late; None where not all is known."""
+    """Return the counts of each process in the operations in which any is late; None if not all is known."""
     found: dict[_Place, list[GroupCount]] = defaultdict(list)
     for each in answer.communicators:
         at = [place for rank in each.ranks if (place := places.get((rank.host, rank.device))) is not None]

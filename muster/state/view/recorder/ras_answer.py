@@ -2,23 +2,23 @@
 
 RAS (reliability, availability, serviceability) is a thread of each process that uses NCCL 2.24 or later. Any one of
 them answers for all. The counts are of collectives that were started, not of those that are over, and a sentence from
-it says no more (NVIDIA/nccl: docs/userguide/source/troubleshooting/ras.rst; src/plugin/profiler.cc,
+it claims no more (NVIDIA/nccl: docs/userguide/source/troubleshooting/ras.rst; src/plugin/profiler.cc,
 ncclProfilerStartTaskEvents, counts them).
 """
 
 from typing import Final, NamedTuple
 
 OPERATIONS: Final = ("AllReduce", "AllGather", "ReduceScatter")
-"""Those that are over for no rank before all have started them. A root may leave a Broadcast or a Reduce alone."""
+"""Operations that are over for no rank before all have started them. A root may leave a Broadcast or a Reduce alone."""
 
 
 class RasRank(NamedTuple):
     """One rank of a communicator that has answered."""
 
     rank: int
-    """Its own in that communicator."""
+    """The rank in that communicator."""
     host: str
-    """The IP address at which its process meets the others; empty where it is not known."""
+    """The IP address at which its process meets the others; empty if it is not known."""
     pid: int
     device: int
     """Number of its GPU on its node, as NVML counts."""
@@ -31,14 +31,14 @@ class Communicator(NamedTuple):
 
     identity: str
     hash: str
-    """What NCCL's own log calls it by."""
+    """The name in NCCL's own log."""
     ranks: tuple[RasRank, ...]
-    """Those that have answered, in their order."""
+    """The ranks that have answered, in their order."""
     clear: bool
-    """Each of its ranks has answered, and none begins, ends or has an error."""
+    """True if each of its ranks has answered, and none begins, ends or has an error."""
 
 
 class RasAnswer(NamedTuple):
-    """All communicators of a gang; none where RAS does not answer any more."""
+    """All communicators of a gang; none if RAS no longer answers."""
 
     communicators: tuple[Communicator, ...] = ()
