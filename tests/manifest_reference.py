@@ -85,10 +85,11 @@ _INTRODUCTION: Final = f"""\
 <!-- Made by `python -m tests.manifest_reference` from the models in muster/api. Do not edit. -->
 # Manifest reference
 
-Muster reads two kinds of manifest, with the same fields unless marked.
+Muster reads two kinds of manifest, with the same fields unless marked. `muster run` and `muster submit` take both,
+`kubectl` only the second.
 
-- `kind: AIchorManifest`, `apiVersion` 0.2.1, 0.2.2 or 0.2.3: a file for `muster run` and `muster submit`.
-- `kind: {KIND}`, `apiVersion: {API_VERSION}`: the Kubernetes object.
+- `kind: AIchorManifest`, `apiVersion` 0.2.1, 0.2.2 or 0.2.3.
+- `kind: {KIND}`, `apiVersion: {API_VERSION}`.
 
 Every other field is an error; inside `accelerators.gpu` it is a warning. A file has at most
 {text.MAX_BYTES // 1024} KiB, {text.MAX_NODES:,} values and {text.MAX_DEPTH} levels. Aliases, anchors, merge keys, tags,
@@ -214,10 +215,9 @@ def _edits() -> str:
         "|---|---|---|",
         *(f"| {edit} | {', '.join(names)} | {about} |" for (edit, about), names in alike.items()),
         "",
-        "A refused edit is an error of `kubectl apply`. If the kind of an older release lets one through, running pods",
-        "keep what they were made of, and the next epoch follows it; status and Event show `EditPending`. An edit that",
-        "cannot be run and that the API server cannot check, as a failure rule for an unknown type, is not followed",
-        "(`EditRefused`).",
+        "A refused edit is an error of `kubectl apply`. One that the kind of an older release lets through waits for",
+        "the next epoch (`EditPending`). One that cannot be run, as a failure rule for an unknown type, is not",
+        "followed (`EditRefused`).",
     ]
     return "\n".join(lines)
 

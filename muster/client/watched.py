@@ -1,8 +1,8 @@
-"""Runs of other controllers: what their object and their pods say at one moment.
+"""Runs of other controllers, as their object and their pods show them at one moment.
 
-musterd keeps the record of a watched run in memory, and writes nothing to the object. So it is made here anew, by the
+musterd keeps the record of a watched run in memory, and writes nothing to the object. So it is made here again, by the
 part of musterd that watches runs (``muster.tracking``), and without the coordinator, which only musterd and
-`muster diagnose` ask: a member has arrived when its pod is ready. What musterd has said of the run is in its Events.
+`muster diagnose` ask: a member has arrived when its pod is ready. What musterd has reported of the run is in its Events.
 """
 
 from collections.abc import Iterable, Sequence
@@ -56,7 +56,7 @@ class WatchedSnapshot:
     view: View
     members: tuple[Member, ...] = ()
     all_members: tuple[Member, ...] = ()
-    """Of every epoch."""
+    """Members of every epoch."""
     pods: tuple[Json, ...] = ()
     unreadable: tuple[str, ...] = ()
     roll: bool = False
@@ -64,13 +64,13 @@ class WatchedSnapshot:
     wanted: bool = True
     """musterd would watch over it, where its kind is one of ``--watch-kinds``."""
     absent: tuple[Part, ...] = ()
-    """What Events may be about that say why its controller has not made all pods, where it waits for them."""
+    """Objects whose Events may have the reason why its controller has not made all pods, while it waits for them."""
     news_at: float = 0.0
-    """When something last changed in its pods, in wall seconds, as far as pods say."""
+    """The last change in its pods, in wall seconds, as far as pods show it."""
 
 
 def kind_of(obj: Json, kind: str) -> WatchedKind | None:
-    """The kind, if another controller than Muster runs the object."""
+    """Return the kind, if another controller than Muster runs the object."""
     found = next((each for each in WATCHED_KINDS.values() if each.subject.word == kind), None)
     run = kinds.RUN_KINDS.get(kind)
     return None if found is None or (run is not None and run.ours(obj)) else found
@@ -100,7 +100,7 @@ def read(kind: WatchedKind, number: int, found: Iterable[Json]) -> list[ReadPod]
 
 
 def sets_of(pods: Iterable[ReadPod]) -> list[Json]:
-    """The objects that sets of labelled pods stand for, as musterd makes them."""
+    """Return the objects that sets of labelled pods are taken for, as musterd makes them."""
     sets, held, found = LabelledSets(), dict[Key, dict[str, Pod]](), dict[Key, ExperimentRecord]()
     for pod in sorted((each.record for each in pods), key=lambda each: (each.created, each.uid)):
         key = pod.namespace, pod.owner
@@ -121,7 +121,7 @@ def look(
     remark: Remark | None = None,
     remark_problem: str = "",
 ) -> tuple[ExperimentStatus, WatchedSnapshot]:
-    """What can be said of one object and its pods; ``pods`` is None where they may not be read.
+    """Return what one object and its pods show; ``pods`` is None if they may not be read.
 
     ``admission`` is the Workload that Kueue has made for the object, and ``made`` what its controller has made of it;
     None where none was read. ``remark`` is the reason that a controller gives for pods that it does not make.
@@ -175,14 +175,14 @@ def _of_one_moment(condition: Condition, record: Record) -> Condition:
 
 
 def seated(raw: Json, seat: Pod) -> Member:
-    """The member as its place says; a watched pod bears no labels of Muster."""
+    """Return the member of that place; a watched pod has no labels of Muster."""
     return replace(
         member_of(raw), rank=seat.rank, group=seat.group, job=seat.job, index=max(0, seat.index), epoch=seat.epoch
     )
 
 
 def _news(raw: Json, now: float) -> float:
-    """When something last changed in a pod."""
+    """Return the time of the last change in a pod, in wall seconds."""
     meta, status = mapping(raw.get("metadata")), mapping(raw.get("status"))
     times: list[Any] = [meta.get("creationTimestamp")]
     times += [each.get("lastTransitionTime") for each in items(status.get("conditions"))]

@@ -21,6 +21,7 @@ RUN_BY: Final[dict[tuple[str, str], str]] = {
     ("guide.md", "muster logs train"): "tests/cli/test_verbs_on_a_cluster.py",
     ("other-kinds.md", "note: spec.types"): LOCAL,
     ("pod-template.md", "apiVersion: muster.dev/v1alpha1"): MANIFESTS,
+    ("operators/pytorch.md", "apiVersion: muster.dev/v1alpha1"): MANIFESTS,
     ("policies.md", "apiVersion: muster.dev/v1alpha1"): MANIFESTS,
     ("policies.md", "kind: AIchorManifest"): MANIFESTS,
 }

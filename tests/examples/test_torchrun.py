@@ -1,14 +1,18 @@
-"""``torchrun`` takes the variables of the pytorch operator for its options."""
+"""``torchrun`` takes the variables of the pytorch operator for its options, and the page's program runs under it."""
 
 import json
 import os
+import socket
 import subprocess
+from pathlib import Path
 
 import pytest
 
 from muster.api.manifest.experiment import parse_experiment
 from muster.kinds.experiments.planning import plan_of
 from muster.reconcilers.render.pod import render_pod
+from tests.docs.commands import ROOT
+from tests.docs.pages import blocks
 from tests.examples.table import BY_NAME
 from tests.frameworks.interpreters import python_of, reason_without
 
@@ -41,3 +45,36 @@ def test_torchrun_reads_the_variables_of_a_pod() -> None:
     host = variables["MASTER_ADDR"]
     read = json.loads(done.stdout.splitlines()[-1])
     assert read == [3, 3, 4, "static", f"{host}:23456", 2]
+
+
+def run_page(program: Path) -> list[str]:
+    """Run the program as two processes of one pod, with torchrun's variables, and return what each has printed."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    shared = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "WORLD_SIZE": "2", "LOCAL_WORLD_SIZE": "2"}
+    own = {"MUSTER_EXPERIMENT": "ddp", "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
+    processes = [
+        subprocess.Popen(
+            [str(python_of("torch")), str(program)],
+            env={**os.environ, **shared, **own, "RANK": rank, "LOCAL_RANK": rank},
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for rank in "01"
+    ]
+    printed = [each.communicate()[0] for each in processes]
+    assert [each.returncode for each in processes] == [0, 0]
+    return printed
+
+
+@pytest.mark.cluster
+@pytest.mark.timeout(120)
+@pytest.mark.skipif(python_of("torch") is None, reason=reason_without("torch"))
+def test_the_program_of_the_page_trains_and_resumes(tmp_path: Path) -> None:
+    (code,) = (each.body for each in blocks(ROOT / "docs/operators/pytorch.md") if each.kind == "python")
+    assert code.count("/mnt/checkpoints") == 1
+    program = tmp_path / "train.py"
+    program.write_text(code.replace("/mnt/checkpoints", str(tmp_path)))
+    assert run_page(program) == ["from step 0\n"] * 2
+    assert (tmp_path / "ddp" / "newest.pt").exists()
+    assert run_page(program) == ["from step 1000\n"] * 2

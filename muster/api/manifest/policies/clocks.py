@@ -37,7 +37,8 @@ class Clocks(Shape):
     run: Clock | None = Field(None, description="From the moment no rank is missing until the epoch ends.")
     progress: Clock | None = Field(
         None,
-        description="From one sign of progress to the next: the gang is assembled, a member ends with exit code 0.",
+        description="From one sign of progress to the next: the gang is assembled, a member ends with exit code 0, a "
+        "program reports. An announced pause does not hold it.",
     )
     terminating: Clock | None = Field(
         None,

@@ -1,4 +1,4 @@
-"""Prints the answer of a diagnosis: the roll call, what each rank does, and what musterd says of the run."""
+"""Prints the answer of a diagnosis: the roll call, what each rank does, and what musterd knows of the run."""
 
 from collections.abc import Coroutine, Mapping, MutableMapping, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""What ``muster diagnose`` prints: who is missing and why, and what is not known."""
+"""The lines that ``muster diagnose`` prints: who is missing and why, and what is not known."""
 
 from collections.abc import Iterator, Mapping
 

@@ -50,7 +50,7 @@ async def of_page(client: Client, name: str, namespace: str, roll: Detail, outpu
 async def of_record(
     client: Client, name: str, namespace: str, unknown: dict[str, str], output: str | None, *, stacks: bool
 ) -> bool:
-    """Print what the status and the pods of a run of Muster's say; True where that is trouble."""
+    """Print what status and pods of a run of Muster's show; True if that is trouble."""
     now = time.time()
     found = await patient(client.explain(name, namespace=namespace), f"reading {name}")
     roll = found.roll_call(now)
