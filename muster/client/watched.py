@@ -2,7 +2,7 @@
 
 musterd keeps the record of a watched run in memory, and writes nothing to the object. So it is made here again, by the
 part of musterd that watches runs (``muster.tracking``), and without the coordinator, which only musterd and
-`muster diagnose` ask: a member has arrived when its pod is ready. What musterd has reported of the run is in its Events.
+`muster diagnose` ask: a member has arrived when its pod is ready. Events have what musterd reported.
 """
 
 from collections.abc import Iterable, Sequence

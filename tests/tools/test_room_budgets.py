@@ -21,11 +21,11 @@ class Budget(NamedTuple):
 
 
 BUDGETS: Final = (
-    Budget("state", 18_032, 160, 12_800),
-    Budget("local", 9_791, 86, 8_600),
-    Budget("daemon", 9_044, 56, 6_900),
+    Budget("state", 18_038, 160, 12_800),
+    Budget("local", 9_805, 86, 8_600),
+    Budget("daemon", 9_052, 56, 6_900),
     Budget("kinds", 7_956, 87, 7_600),
-    Budget("api", 8_051, 81, 7_400),
+    Budget("api", 8_060, 82, 7_400),
     Budget("cli", 8_509, 99, 6_800),
     Budget("watchers", 5_665, 39, 5_400),
     Budget("client", 4_481, 37, 3_900),
@@ -37,7 +37,7 @@ BUDGETS: Final = (
     Budget("tracking", 766, 10, 766),
     Budget(REST, 901, 12, 900),
 )
-PRODUCT_FILES: Final = 757
+PRODUCT_FILES: Final = 758
 MEDIAN: Final = 94
 """Lines of the file in the middle: it says how many files a reader opens for one idea."""
 
