@@ -36,6 +36,8 @@ class Operator(InMembers):
     """Regular expression of the last words of such members."""
     culprits: tuple[CulpritRule, ...] = ()
     """Rules by which such members, or the coordinator, name the one that was lost."""
+    launcher: float = 0.0
+    """Seconds that its launcher needs to see that a process of its pod has ended."""
     finish: Callable[[Experiment, Plan], Plan] | None = None
     """Function that adds to the plan of the manifest's types: groups of the framework's own, gates, programs."""
     finished_env: Callable[[], tuple[Env, ...]] = tuple

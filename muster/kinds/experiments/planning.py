@@ -76,6 +76,7 @@ def plan_of(experiment: Experiment) -> Plan:
             survivor_exits=operator.survivor_exits,
             survivor_text=operator.survivor_text,
             culprits=operator.culprits,
+            launcher=operator.launcher,
         ),
         restarts=RestartPolicy(
             limit=spec.restart_policy.backoff_limit,

@@ -31,6 +31,9 @@ SURVIVOR_TEXT = (
     r"|DistStoreError|DistNetworkError|store.based.barrier|RuntimeError: Socket Timeout"
     r"|RendezvousTimeoutError|RendezvousConnectionError|monitoredBarrier))"
 )
+LAUNCHER = 5.0
+"""Seconds between two looks of torchrun at its processes in PyTorch 1.13 (``--monitor_interval``; later releases look
+every 0.1 s): the pod whose process was killed may end that much later than survivors in other pods."""
 OPENED_BY = "rank 0 opens its store in torch.distributed.init_process_group(), or torchrun does as it starts"
 RESTART_GRACE = 2
 
@@ -65,6 +68,7 @@ PYTORCH = Operator(
     _coordinator,
     survivor_exits=frozenset({SIGABRT_EXIT}),
     survivor_text=SURVIVOR_TEXT,
+    launcher=LAUNCHER,
     restart_grace=RESTART_GRACE,
 )
 DECLARED = (PYTORCH,)

@@ -25,6 +25,8 @@ class Failures:
     """Regular expression of the last words of such members; empty: only the exit code is known."""
     culprits: tuple[CulpritRule, ...] = ()
     """Patterns by which survivors, or the coordinator, name the lost member."""
+    launcher: float = 0.0
+    """Seconds that a launcher in a pod needs to see that a process of it has ended."""
     _by_group: Mapping[str, tuple[FailureRule, ...]] = field(init=False, repr=False, compare=False)
     _places: Mapping[int, int] = field(init=False, repr=False, compare=False)
 

@@ -12,7 +12,8 @@ those of the others, or the one whose heartbeats stopped. What the gang was know
 
 If neither is known yet, a step waits for it: the report of the culprit's own end, which another kubelet sends, or the
 coordinator's error. It waits ``WAIT`` seconds from when the daemon first saw a member fail, so clocks of nodes do not
-matter.
+matter; if nothing is known, longer by what the launcher in the culprit's pod needs to see its end
+(``Failures.launcher``).
 """
 
 import re
@@ -86,8 +87,8 @@ def awaited_until(context: Context, found: Cause) -> float | None:
         return None
     if pod is None and found.reason != REASON and not found.evidence:
         return None
-    seen = context.view.failed_at
-    return seen + WAIT if seen is not None and context.now < seen + WAIT else None
+    seen, wait = context.view.failed_at, WAIT + (0.0 if found.evidence else context.plan.failures.launcher)
+    return seen + wait if seen is not None and context.now < seen + wait else None
 
 
 def _texts(context: Context) -> Iterator[str]:

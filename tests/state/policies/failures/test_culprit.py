@@ -147,6 +147,13 @@ def test_a_step_waits_for_what_a_lone_abort_is_a_consequence_of() -> None:
     assert cause(case(ended(0), now=NOW - 1 + culprit.WAIT)).rank == 0
 
 
+def test_a_step_waits_longer_where_a_launcher_sees_the_end_of_its_process_late() -> None:
+    assert restart.judge(case(ended(0), launcher=5.0)) == Wait(NOW - 1 + culprit.WAIT + 5)
+    killed = ended(1, 1, "rank 2 of the node was ended by signal 9")
+    late = case(ended(0), killed, now=NOW - 1 + culprit.WAIT + 4, launcher=5.0)
+    assert cause(late).rank == 1
+
+
 def test_a_step_waits_for_the_end_of_the_rank_that_is_named() -> None:
     assert isinstance(restart.judge(case(ended(0, says=ALONE))), Wait)
     assert not isinstance(restart.judge(case(ended(0, says=ALONE), ended(1))), Wait)
