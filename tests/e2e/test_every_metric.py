@@ -39,7 +39,7 @@ pytestmark = [pytest.mark.cluster, pytest.mark.timeout(500)]
 SIZE = 2
 TEAM, RUN = "default", "run"
 FAST = ("--lease-duration", "3", "--renew-deadline", "2", "--retry-period", "0.3")
-SETTINGS = ("--kueue", "--leader-elect", "--node-history", *FAST)
+SETTINGS = ("--kueue", "--leader-elect", "--node-history", "--owner-labels", "team", *FAST)
 HOST = "127.83.7.19"
 Scrape = dict[tuple[str, frozenset[tuple[str, str]]], float]
 
@@ -88,9 +88,8 @@ class Life:
         worker = {"count": SIZE, "resources": {"cpus": 1, "ramRatio": 2, "accelerators": gpus}}
         usual = {"operator": "jax", "image": "x", "command": "train", "types": {"worker": worker}, "timeout": "1h"}
         usual["restartPolicy"] = {"backoffLimit": 3, "backoff": {"initial": "1s"}}
-        body = {"apiVersion": API_VERSION, "kind": KIND, "metadata": {"name": name}, "spec": {**usual, **spec}}
-        if queue:
-            body["metadata"] = {"name": name, "labels": {QUEUE_LABEL: queue}}
+        meta = {"name": name, "labels": {"team": "vision", **({QUEUE_LABEL: queue} if queue else {})}}
+        body = {"apiVersion": API_VERSION, "kind": KIND, "metadata": meta, "spec": {**usual, **spec}}
         self.api.store.create(self.api.store.resource(API_VERSION, PLURAL), TEAM, body)
 
     def pods(self, epoch: int) -> dict[int, dict[str, Any]]:
