@@ -22,7 +22,7 @@ pytestmark = pytest.mark.usefixtures("diagnosable")
 
 
 def reply(*, restarts: int = 3) -> str:
-    """The document of a run of four, two of which have not arrived."""
+    """The document of a run of four, with two that have not arrived."""
     seen = view(*(pod(rank) for rank in range(4)))
     known = record(phase=Phase.ASSEMBLING, restarts=restarts, roll=RollCall(4, 2, (1, 3)))
     return msgspec.json.encode(detail(Context.at(plan(), known, seen, NOW))).decode()

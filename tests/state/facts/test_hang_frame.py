@@ -13,7 +13,7 @@ LATE = Late(2, 2, 5, silent=False, waits="")
 
 
 def gang(*, phase: Phase = Phase.RUNNING, steps: bool = True, collectives: bool = True) -> Context:
-    """A gang of which rank 2 is late to a collective, and which has made no step for long enough."""
+    """A gang whose rank 2 is late to a collective and which has made no step for long enough."""
     seen = view(*(pod(rank) for rank in range(4)))
     context = Context.at(plan(), record(phase=phase, scheduled_at=NOW, assembled_at=NOW), seen, NOW + HANG_SECONDS)
     if steps:

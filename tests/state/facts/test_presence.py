@@ -10,7 +10,7 @@ ENDED = Exit("main", 0, 0, "Completed", "", NOW)
 
 
 def gang(*ranks: int, scheduled_at: float | None = None) -> Context:
-    """A gang of four with pods of these ranks, of which rank 1 has succeeded."""
+    """A gang of four with pods of these ranks; rank 1 has succeeded."""
     pods = {rank: pod(rank, **({"phase": PodPhase.SUCCEEDED, "exit": ENDED} if rank == 1 else {})) for rank in ranks}
     seen = view(*pods.values())
     for rank in (1, 2):

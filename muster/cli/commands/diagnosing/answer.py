@@ -41,22 +41,22 @@ def print_answer(
     *,
     bad: bool,
     ranks: Sequence[RankStacks] | None = None,
-    said: EventSummary | None = None,
+    event: EventSummary | None = None,
 ) -> None:
     """Print the roll call for people or as data, with the stacks that were asked for and a musterd's last Event."""
     if output is not None:
         found = msgspec.to_builtins(roll)
         for each, report in zip(found["findings"], roll.findings, strict=True):
             each["ranks"] = ranks_of(report, roll.size)
-        note = None if said is None else {"reason": printable(said.reason), "message": printable(said.message)}
+        note = None if event is None else {"reason": printable(event.reason), "message": printable(event.message)}
         more = {} if ranks is None else {"stacks": document(ranks)}
         show({**found, "unknown": dict(unknown), "trouble": bad, "musterd": note, **more}, output)
         return
     for line in lines(roll, unknown, TERMINAL):
         data(line)
-    if said is not None:
+    if event is not None:
         data("")
-        data(printable(f"A musterd watches over it, too. Its last Event: {said.reason}: {said.message}"))
+        data(printable(f"A musterd watches over it, too. Its last Event: {event.reason}: {event.message}"))
     if ranks:
         for line in ("", *stack_lines(ranks), *(printable(each.sentence) for each in unread(ranks))):
             data(line)

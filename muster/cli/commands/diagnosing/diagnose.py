@@ -181,9 +181,9 @@ class Diagnosis:
                 data(f"{self._namespace}/{self._name}  {entry.plan.size} ranks are wanted{verdict}")
             raise MusterError("; ".join(self._run.unknown.values()) or self._nothing())
         ranks = await read_stacks(self._ranks(), self._run.unknown) if stacks else None
-        said = await self._musterd()
-        bad = self._trouble(roll) or (said is not None and said.reason == "Stuck")
-        print_answer(roll, self._run.unknown, self._output, bad=bad, ranks=ranks, said=said)
+        event = await self._musterd()
+        bad = self._trouble(roll) or (event is not None and event.reason == "Stuck")
+        print_answer(roll, self._run.unknown, self._output, bad=bad, ranks=ranks, event=event)
         return bad
 
     def _selectors(self, obj: Object) -> Sequence[str]:

@@ -37,8 +37,8 @@ def sentence(context: Context, found: Hang) -> str:
             return of_collectives(seen)
         case Progress() as progress:
             what = "no report" if progress.sent else "no step"
-            said = f"{what} since {clock_time(progress.moved_at)} ({last_step(progress)})"
-            return ": ".join(filter(None, (said, where(context))))
+            phrase = f"{what} since {clock_time(progress.moved_at)} ({last_step(progress)})"
+            return ": ".join(filter(None, (phrase, where(context))))
         case Places() as stand:
             return _standstill(stand)
 
@@ -55,13 +55,13 @@ def diagnoses(context: Context, most: int) -> dict[int, Diagnosis]:
         return recorded
     if found is None or context.probe is None:
         return {}
-    stands = hang.places(context)
-    apart = _groups(stands) if stands is not None else {}
-    stacks = stands.stacks if stands is not None else {}
+    stand = hang.places(context)
+    apart = _groups(stand) if stand is not None else {}
+    stacks = stand.stacks if stand is not None else {}
     if isinstance(found.evidence, Places):
-        said = _standstill(found.evidence)
+        phrase = _standstill(found.evidence)
         return {
-            rank: Diagnosis(Causes.HUNG, group_at(apart[rank]), said + _calls(apart[rank], stacks))
+            rank: Diagnosis(Causes.HUNG, group_at(apart[rank]), phrase + _calls(apart[rank], stacks))
             for rank in islice(apart, most)
         }
     assert isinstance(found.evidence, Progress)
@@ -107,13 +107,13 @@ def _without_step(
 ) -> dict[int, Diagnosis]:
     steps = {rank: each.report.step for rank, each in progress.ranks.items()}
     behind = [rank for rank, step in steps.items() if step < progress.step]
-    said = f"no step since {clock_time(progress.moved_at)} (last step {progress.step})"
-    said = ": ".join(filter(None, (said, where(context))))
+    phrase = f"no step since {clock_time(progress.moved_at)} (last step {progress.step})"
+    phrase = ": ".join(filter(None, (phrase, where(context))))
     found = {}
     for rank in islice(behind or [rank for rank in apart if rank in steps] or steps, most):
         place = f", {group_at(apart[rank])}" if rank in apart else ""
         calls = _calls(apart[rank], stacks) if rank in apart else ""
-        found[rank] = Diagnosis(Causes.HUNG, f"stopped at step {steps[rank]}{place}", said + calls)
+        found[rank] = Diagnosis(Causes.HUNG, f"stopped at step {steps[rank]}{place}", phrase + calls)
     return found
 
 
@@ -134,10 +134,10 @@ def of_places(places: Places) -> str:
     outliers = places.outliers
     named = outliers[:SHOWN] or places.groups[: SHOWN + 1]
     rest = sum(len(group.ranks) for group in (outliers or places.groups)[len(named) :])
-    said = [f"{_counted(group.ranks)} {_activity(group)}" for group in named]
+    phrase = [f"{_counted(group.ranks)} {_activity(group)}" for group in named]
     if rest:
-        said.append(f"{rest} {'is' if rest == 1 else 'are'} elsewhere")
-    apart = ", ".join(said)
+        phrase.append(f"{rest} {'is' if rest == 1 else 'are'} elsewhere")
+    apart = ", ".join(phrase)
     if not outliers:
         return apart
     count = len(places.groups[0].ranks)
@@ -191,10 +191,10 @@ def _calls(group: PlaceGroup, stacks: Mapping[int, tuple[str, ...]]) -> str:
 
 def of_collectives(seen: Collectives) -> str:
     """Return since when no collective moves, and which ranks have not entered which collective."""
-    said = "; ".join(_of_one(each, seen) for each in seen.behind[:SHOWN])
+    phrase = "; ".join(_of_one(each, seen) for each in seen.behind[:SHOWN])
     rest = len(seen.behind) - SHOWN
     more = f"; and {rest} more collectives" if rest > 0 else ""
-    return f"{_since(seen)}: {said}{more}"
+    return f"{_since(seen)}: {phrase}{more}"
 
 
 def _late(context: Context, seen: Collectives) -> dict[int, Diagnosis]:
@@ -206,8 +206,8 @@ def _late(context: Context, seen: Collectives) -> dict[int, Diagnosis]:
             part = f"its {its} " if (its := _part(each, late)) else ""
             pod, place = context.tally.members.get(late.member), _place_of(late, seen)
             at = f"pod {pod.name}" + (f" on node {pod.node}" if pod.node else "") if pod else "its pod"
-            said = f"{at}{f', {place}' if place else ''}; {_since(seen)}; {waits}"
-            found.setdefault(late.member, Diagnosis(Causes.COLLECTIVE_BEHIND, f"{part}{_not_in(each, late)}", said))
+            phrase = f"{at}{f', {place}' if place else ''}; {_since(seen)}; {waits}"
+            found.setdefault(late.member, Diagnosis(Causes.COLLECTIVE_BEHIND, f"{part}{_not_in(each, late)}", phrase))
     return found
 
 
@@ -319,12 +319,12 @@ def _of_awaited(found: Awaited) -> str:
     at: dict[tuple[str, str], list[int]] = {}
     for rank, doing in found.workers:
         at.setdefault((doing.how, doing.place), []).append(rank)
-    said = [f"{_ranks(ranks, _AT_PLACES)} {_does(*what, len(ranks) > 1)}" for what, ranks in list(at.items())[:SHOWN]]
+    phrase = [f"{_ranks(ranks, _AT_PLACES)} {_does(*what, len(ranks) > 1)}" for what, ranks in list(at.items())[:SHOWN]]
     if (rest := sum(map(len, list(at.values())[SHOWN:]))) > 0:
-        said.append(f"{rest} more are at work")
+        phrase.append(f"{rest} more are at work")
     whom = "it" if len(found.workers) == 1 else "them"
     others = "1 rank waits" if found.waiting == 1 else f"{found.waiting} ranks wait"
-    return f"{', '.join(said)}; {others} for {whom}"
+    return f"{', '.join(phrase)}; {others} for {whom}"
 
 
 def _does(how: str, place: str, many: bool) -> str:
