@@ -38,7 +38,9 @@ class Ports:
         """The reason why the last connection could not be tried; empty if it was tried."""
 
     async def dial(self, address: Address) -> Streams:
-        """Connect to a port of the pod at that address. Raises OSError."""
+        """Connect to a port of the pod at that address. Raises OSError, at once after the right was refused."""
+        if self.forbidden:
+            raise OSError(errno.EACCES, self.problem)
         self.problem = "its port was not forwarded in time"
         pod = self._pod_at(address.host)
         if not pod:
@@ -62,11 +64,13 @@ class Ports:
 
     def failed(self, error: ApiError) -> None:
         """Keep the reason why a connection was not opened."""
-        self.forbidden = isinstance(error, Forbidden)
-        refused = error.reason == NOT_FORWARDED and REFUSED in error.message
-        self.problem = ONLY_LOOPBACK if refused else _not_forwarded(error)
-        if self.forbidden:
+        if isinstance(error, Forbidden):
+            self.forbidden = True
             self.problem = lacks(error, "get and create of pods/portforward")
+        elif error.reason == NOT_FORWARDED and REFUSED in error.message:
+            self.problem = ONLY_LOOPBACK
+        else:
+            self.problem = _not_forwarded(error)
 
     def _failed_late(self, error: ApiError) -> None:
         """Keep the error of a connection that counted as open: the probe's answer from its end is then ignored."""

@@ -279,7 +279,10 @@ class OneRun:
 
     def _settle(self, entry: Entry) -> None:
         assert entry.plan is not None
-        if self.ports.forbidden or self._waits >= ASKED:
+        if self.ports.forbidden:  # ends the probe, whose answer is then never heard
+            self._waits = ASKED
+            self._lacks_roll()
+        if self._waits >= ASKED:
             entry.plan = unasked(entry.plan)
         view = entry.view
         view.admission = self._admission
@@ -297,14 +300,17 @@ class OneRun:
         if entry is None:
             return
         if self.ports.problem and not answer.coordinator.serving:
-            self._waits = ASKED if self.ports.forbidden else self._waits + 1
-            self.unknown["roll"] = f"{self.ports.problem}: who has arrived is not known; pods and causes are"
+            self._waits += 1
+            self._lacks_roll()
         else:
             self._waits = 0
             self.unknown.pop("roll", None)
             self._answers = [*self._answers[-ASKED:], answer]
             await in_turns(entry.view.observe_in_turns(private(answer, entry.plan), epoch))
         self._changed.set()
+
+    def _lacks_roll(self) -> None:
+        self.unknown["roll"] = f"{self.ports.problem}: who has arrived is not known; pods and causes are"
 
     def _again(self, _uid: str, wait: float) -> None:
         self._remarked = True

@@ -22,6 +22,7 @@ from muster.rollcall.document import Detail
 from muster.rollcall.make import detail
 from muster.state.facts.context import Context
 from muster.state.view.roll import CoordinatorState, RollAnswer
+from muster.state.vocabulary.actions import ProbeTarget
 from tests.cli.test_watched_kinds import name_of
 from tests.daemon.virtual_daemon import Cluster, Prober
 from tests.daemon.watched.world import World, virtually
@@ -189,26 +190,29 @@ async def test_it_goes_on_where_it_is_asked_to_and_follows_pods_and_object(world
 
 
 class NotForwarded(Prober):
-    """A prober that cannot reach the port; ``dial`` has the reason."""
+    """A prober that cannot reach the port, and whose answer takes ``seconds`` after that; ``dial`` has the reason."""
 
-    def __init__(self, cluster: Cluster, fail: Callable[[], None]) -> None:
+    def __init__(self, cluster: Cluster, fail: Callable[[], None], seconds: float) -> None:
         super().__init__(cluster)
-        self._fail = fail
+        self._fail, self._seconds = fail, seconds
 
     async def snapshot(self) -> RollAnswer:
         self._fail()
-        await asyncio.sleep(0)
+        await asyncio.sleep(self._seconds)
         return RollAnswer(at=0.0, coordinator=CoordinatorState.TIMEOUT, detail="no connection")
 
 
 @pytest.mark.parametrize(
-    ("error", "said"),
+    ("error", "seconds", "said"),
     [
-        (Forbidden("no", status=403), "without get and create of pods/portforward"),
-        (ApiError("the node does not answer", status=502), "its port cannot be forwarded: the node does not answer"),
+        (Forbidden("no", status=403), 0, "without get and create of pods/portforward"),
+        (Forbidden("no", status=403), 15, "without get and create of pods/portforward"),
+        (ApiError("the node does not answer", status=502), 0, "its port cannot be forwarded: the node does not answer"),
     ],
 )
-def test_a_port_that_cannot_be_forwarded_is_no_fault_of_the_coordinator(error: ApiError, said: str) -> None:
+def test_a_port_that_cannot_be_forwarded_is_no_fault_of_the_coordinator(
+    error: ApiError, seconds: float, said: str
+) -> None:
     @virtually
     async def story(world: World) -> None:
         notes = {"muster.dev/operator": "jax", "muster.dev/observe": "train"}
@@ -219,9 +223,10 @@ def test_a_port_that_cannot_be_forwarded_is_no_fault_of_the_coordinator(error: A
         def fail() -> None:
             one.ports.failed(error)
 
-        one = one_run(
-            world, "pods/train", Reader(world.cluster), make=lambda _target: NotForwarded(world.cluster, fail)
-        )
+        def make(_target: ProbeTarget) -> NotForwarded:
+            return NotForwarded(world.cluster, fail, seconds)
+
+        one = one_run(world, "pods/train", Reader(world.cluster), make=make)
         roll = await diagnosed(one)
         assert one.unknown == {"roll": f"{said}: who has arrived is not known; pods and causes are"}
         assert roll.findings == []
