@@ -11,7 +11,6 @@ from muster.kinds.jax.operator import JAX
 from muster.state.facts.context import Context
 from muster.state.view.roll import CoordinatorState, RankState, RollAnswer
 from muster.state.view.view import View
-from muster.state.vocabulary.clocks import CLOCKS
 from muster.state.vocabulary.coordinator import Coordinator, ProbeKind
 from muster.state.vocabulary.group import Group
 from muster.state.vocabulary.plan import Plan
@@ -19,7 +18,7 @@ from muster.state.vocabulary.plan_parts import Edits, Failures, Lifecycle, Namin
 from muster.state.vocabulary.pod import Pod, PodPhase
 from muster.state.vocabulary.pod_spec import PodSpec
 from muster.state.vocabulary.record import Phase, Record
-from muster.state.vocabulary.rules import ClockAction, ClockName, ClockRule, Gate
+from muster.state.vocabulary.rules import CLOCKS, ClockAction, ClockName, ClockRule, Gate
 
 NOW = 1_000_000.0
 

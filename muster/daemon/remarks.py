@@ -16,7 +16,7 @@ from muster.api.errors import ApiError, Forbidden
 from muster.api.values.secrets.environment import Secrets, secrets_of
 from muster.kinds.planning.parts import Part
 from muster.kube.transport import Transport
-from muster.state.policies.obstacles import SLOW_AFTER
+from muster.state.policies.gathering.obstacles import SLOW_AFTER
 from muster.state.policies.watched.obstacles import PODS_MISSING
 from muster.state.view.own.remark import Remark
 from muster.state.vocabulary.plan import Plan

@@ -13,10 +13,10 @@ from muster.state.facts.causes.table import Causes
 from muster.state.policies.failures.restart_reasons import CRASHED, DISRUPTED, EXPORTED
 from muster.state.summary.invalid_spec import REASON as INVALID_SPEC
 from muster.state.view.roll import CoordinatorState
-from muster.state.vocabulary.clocks import CLOCKS
 from muster.state.vocabulary.coordinator import ProbeKind
 from muster.state.vocabulary.record import FINISHED, Phase
 from muster.state.vocabulary.refusals import ENDINGS, NAMED, of_made
+from muster.state.vocabulary.rules import CLOCKS
 
 OPERATORS = tuple(REGISTRY)
 """The operators that can be planned."""

@@ -42,8 +42,8 @@ from muster.state.facts.nodes.evidence import counted
 from muster.state.facts.nodes.history import Failure
 from muster.state.facts.nodes.suspects import Suspect
 from muster.state.facts.sentences import sentence
-from muster.state.policies import silence
 from muster.state.policies.deadline import ends
+from muster.state.policies.gathering import silence
 from muster.state.summary import quiet
 from muster.state.summary.hurt import NEAR, Hurt, near
 from muster.state.summary.hurt import hurts as with_facts

@@ -12,8 +12,8 @@ from typing import NamedTuple
 from muster.api.values.printable import printable
 from muster.state.facts.causes.table import Causes, of_shown
 from muster.state.facts.context import Context
-from muster.state.policies import silence
-from muster.state.policies.silence import known
+from muster.state.policies.gathering import silence
+from muster.state.policies.gathering.silence import known
 from muster.state.view.read_only import ReadOnlyView
 from muster.state.view.roll import RankState
 from muster.state.view.stage import RUNS, Stage, shown

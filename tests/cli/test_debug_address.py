@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from muster.api.errors import Forbidden
-from muster.cli.debug_address import debug_addresses
+from muster.cli.commands.get import debug_addresses
 from muster.client import Client
 from tests.client.localserver import MANIFEST, LocalServer, labels, running
 

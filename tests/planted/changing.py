@@ -9,7 +9,8 @@ from muster.daemon.experiments.index import ExperimentIndex
 from muster.kube.workqueue import WorkQueue
 from muster.state.facts.context import Context
 from muster.state.facts.failure_cause import cause_of
-from muster.state.policies import obstacles, restart
+from muster.state.policies import restart
+from muster.state.policies.gathering import obstacles
 from muster.state.view.tally import Tally
 from muster.state.vocabulary.pod import Pod
 from muster.state.vocabulary.record import Cause

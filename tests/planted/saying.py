@@ -5,8 +5,8 @@ from typing import Any
 
 from muster.state.facts import sentences
 from muster.state.facts.diagnosis import classifier, grouping, hangs
-from muster.state.policies import blocked, obstacles
 from muster.state.policies.failures import culprit, known
+from muster.state.policies.gathering import blocked, obstacles
 from muster.state.summary import conditions, gathering
 from muster.state.summary import obstacles as in_words
 from muster.state.view.at_work import Doing

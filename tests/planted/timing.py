@@ -5,9 +5,10 @@ from typing import Any
 from muster.daemon.clocks import WallClock
 from muster.state.facts import older_pods
 from muster.state.facts.context import Context
-from muster.state.policies import blocked, deadline
+from muster.state.policies import deadline
 from muster.state.policies.ending import deletion
 from muster.state.policies.failures import backoff
+from muster.state.policies.gathering import blocked
 from muster.state.vocabulary.group import Group
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.record import Record

@@ -69,11 +69,10 @@ BELOW: Final[dict[str, tuple[int, str]]] = {
     "view/recorder/ras.py": (2, ERROR),
     "view/recorder/report.py": (2, ERROR),
     "view/roll.py": (2, TABLE),
-    "vocabulary/clocks.py": (6, ENDS),
     "vocabulary/coordinator.py": (1, TABLE),
     "vocabulary/plan.py": (1, "the address of a coordinator that has no name"),
     "vocabulary/record.py": (1, ERROR),
-    "vocabulary/rules.py": (1, TABLE),
+    "vocabulary/rules.py": (7, TABLE),
     "vocabulary/transitions.py": (27, "the labels of the diagram of phases"),
 }
 """By module below ``summary``: how many sentences it has."""
@@ -108,7 +107,7 @@ READ: Final[dict[str, tuple[int, str]]] = {
     "client/stacks/reading.py": (1, OTHERS),
     "client/waiting.py": (2, "an argument of the command"),
     "cli/commands/files/convert.py": (2, "the text of a file; a prefix of the problems of one kind"),
-    "cli/debug_address.py": (1, OTHERS),
+    "cli/commands/get.py": (1, OTHERS),
     "cli/options.py": (2, "the text of a file"),
     "cli/processes/futile.py": (1, OTHERS),
     "cli/terminal/colours.py": (2, OTHERS),

@@ -21,12 +21,12 @@ class Budget(NamedTuple):
 
 
 BUDGETS: Final = (
-    Budget("state", 18_041, 160, 12_800),
+    Budget("state", 18_034, 160, 12_800),
     Budget("local", 9_805, 86, 8_600),
-    Budget("daemon", 9_052, 56, 6_900),
-    Budget("kinds", 7_963, 87, 7_600),
+    Budget("daemon", 9_062, 56, 6_900),
+    Budget("kinds", 7_962, 87, 7_600),
     Budget("api", 8_060, 82, 7_400),
-    Budget("cli", 8_509, 99, 6_800),
+    Budget("cli", 8_505, 98, 6_800),
     Budget("watchers", 5_665, 39, 5_400),
     Budget("client", 4_481, 37, 3_900),
     Budget("kube", 3_803, 32, 3_500),
@@ -37,7 +37,7 @@ BUDGETS: Final = (
     Budget("tracking", 766, 10, 766),
     Budget(REST, 901, 12, 900),
 )
-PRODUCT_FILES: Final = 758
+PRODUCT_FILES: Final = 757
 MEDIAN: Final = 94
 """Lines of the file in the middle: it says how many files a reader opens for one idea."""
 

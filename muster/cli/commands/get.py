@@ -1,24 +1,45 @@
 """``muster get``: one experiment as a tree, or all in a table."""
 
 import asyncio
+import re
 import time
 from collections.abc import Collection
+from typing import Final
 
 import click
 
+from muster.api.errors import Forbidden, MusterError
 from muster.api.values.printable import printable
 from muster.cli.commands.several.listing import listing_options, run_list, watch_experiments
 from muster.cli.completion import experiment_names
-from muster.cli.debug_address import debug_addresses
 from muster.cli.doctor.attention import unattended
 from muster.cli.options import ClusterChoice, cluster_options, output_option, show
 from muster.cli.terminal.colours import data, say
 from muster.cli.terminal.patience import patient
 from muster.cli.terminal.style import TERMINAL
 from muster.client import Client
+from muster.client.errors import LogsGone, NoSuchRank
 from muster.client.explaining.style import BAD
 from muster.client.explaining.tree import tree
 from muster.client.logs.silence import of_gang
+from muster.client.snapshot import Snapshot
+from muster.kube.unstructured import mapping
+
+LINES: Final = 400
+"""Lines of each log that are searched for the address of a debug server."""
+_PRINTED: Final = (
+    re.compile(r"https?://127\.0\.0\.1:[0-9]{1,5}/[!-~]{0,512}token=[0-9A-Za-z]{1,256}"),
+    re.compile(
+        r"https://(?:github\.com|(?:www\.|login\.)?microsoft\.com|login\.microsoftonline\.com)"
+        r"/[0-9A-Za-z/._-]{1,128} and use code [0-9A-Za-z-]{1,32}"
+    ),
+    re.compile(r"https://vscode\.dev/tunnel/[!-~]{1,512}"),
+)
+"""Addresses of a debug server, as it prints them: Jupyter's with its token; those of ``code tunnel``, where to sign in
+with a code, and then where it is.
+
+A program writes its log itself: what leads to another host, or is not ASCII, is not shown as an address.
+"""
 
 
 @click.command(
@@ -82,3 +103,23 @@ async def _one(client: Client, chosen: ClusterChoice, name: str, output: str | N
         data(printable(seen.name))
     else:
         show(seen.raw, output)
+
+
+async def debug_addresses(client: Client, seen: Snapshot) -> list[str]:
+    """Return ``rank 0: https://vscode.dev/tunnel/…``, the latest of each rank; empty if none is printed or readable.
+
+    No object holds them (ADR 52): they are read from the log, with the right of the reader to read it.
+    """
+    if not mapping(mapping(seen.raw.get("spec")).get("debug")) or seen.finished or not seen.phase:
+        return []
+    found: dict[int, str] = {}
+    try:
+        async for line in client.logs(seen.name, tail=LINES, namespace=seen.namespace):
+            for pattern in _PRINTED:
+                if match := pattern.search(line.text):
+                    found[line.rank] = match[0]
+    except (Forbidden, NoSuchRank, LogsGone):  # the message names the command that shows it, and that one the reason
+        pass
+    except MusterError as error:
+        return [f"some rank: its log cannot be read now: {error}"]
+    return [f"rank {rank}: {address}" for rank, address in sorted(found.items())]

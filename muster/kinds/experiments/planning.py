@@ -25,13 +25,13 @@ from muster.kinds.declaration.plan_error import PlanError
 from muster.kinds.experiments.debug import debugged, with_notice
 from muster.kinds.planning.metadata import FOREGROUND, ORPHAN
 from muster.kinds.planning.pod_specs import pod_spec_of
-from muster.state.vocabulary.clocks import CLOCKS
 from muster.state.vocabulary.coordinator import Coordinator
 from muster.state.vocabulary.group import Group, Role
 from muster.state.vocabulary.plan import MAX_POD_SETS, Plan, Queue
 from muster.state.vocabulary.plan_parts import LONGEST_GRACE, Edits, Failures, Lifecycle, RestartPolicy
 from muster.state.vocabulary.pod_spec import Claim, Env, Port, Source, Volume
 from muster.state.vocabulary.rules import (
+    CLOCKS,
     Backoff,
     ClockAction,
     ClockName,

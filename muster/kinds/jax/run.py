@@ -25,7 +25,6 @@ from muster.kinds.jax.operator import CULPRITS, RESTART_GRACE, SIGABRT_EXIT, SUR
 from muster.kinds.planning.metadata import local_queue_of
 from muster.kinds.planning.run_object import digest
 from muster.state.view.read_only import ReadOnlyView
-from muster.state.vocabulary.clocks import CLOCKS
 from muster.state.vocabulary.coordinator import Coordinator, ProbeKind
 from muster.state.vocabulary.group import Group
 from muster.state.vocabulary.plan import MAX_EPOCH, Plan
@@ -33,6 +32,7 @@ from muster.state.vocabulary.plan_parts import Edits, Failures, Naming, RestartP
 from muster.state.vocabulary.pod_spec import Env, PodSpec, Source
 from muster.state.vocabulary.record import Phase, Record
 from muster.state.vocabulary.rules import (
+    CLOCKS,
     GANG_FAILURE_RULES,
     ClockAction,
     ClockName,

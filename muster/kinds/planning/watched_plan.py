@@ -24,12 +24,11 @@ from muster.api.values.printable import word
 from muster.api.values.timestamps import seconds_of
 from muster.kinds.declaration.plan_error import PlanError
 from muster.kinds.planning.metadata import local_queue_of
-from muster.state.vocabulary.clocks import CLOCKS
 from muster.state.vocabulary.coordinator import Coordinator, ProbeKind
 from muster.state.vocabulary.group import Group
 from muster.state.vocabulary.plan import Engine, Plan
 from muster.state.vocabulary.plan_parts import Failures, Lifecycle, Naming, Watching
-from muster.state.vocabulary.rules import ClockAction, ClockName, ClockRule
+from muster.state.vocabulary.rules import CLOCKS, ClockAction, ClockName, ClockRule
 from muster.state.vocabulary.subject import Names, Subject
 
 PREFIX: Final = "muster.dev/"

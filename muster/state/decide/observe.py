@@ -17,20 +17,10 @@ from msgspec.structs import replace
 from muster.state.decide.judge import apply, judge
 from muster.state.facts import admission, older_pods
 from muster.state.facts.context import Context
-from muster.state.policies import (
-    barrier,
-    blocked,
-    completion,
-    deadline,
-    edits,
-    obstacles,
-    progress,
-    refusal,
-    rendezvous,
-    request,
-)
+from muster.state.policies import barrier, completion, deadline, edits, progress, refusal, rendezvous, request
 from muster.state.policies.ending import retention
 from muster.state.policies.failures import disruptions, recurrence, repair, volume
+from muster.state.policies.gathering import blocked, obstacles
 from muster.state.policies.rendezvous import NOT_GATHERED, Assembly
 from muster.state.policies.verdicts import ReadFirst, Wait
 from muster.state.policies.watched import following, times

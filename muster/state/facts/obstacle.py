@@ -1,4 +1,4 @@
-"""An obstacle: a fact that keeps a member from starting or working (``policies.obstacles``)."""
+"""An obstacle: a fact that keeps a member from starting or working (``gathering.obstacles``)."""
 
 from enum import Enum
 

@@ -1,4 +1,4 @@
-"""Deadlines: what happens when a clock of the plan has run out. ``state.vocabulary.clocks`` has the table of clocks.
+"""Deadlines: what happens when a clock of the plan has run out. ``state.vocabulary.rules`` has the table of clocks.
 
 Each deadline is computed from a persisted time and never from a timer's memory. A suspended or finished experiment has
 no running clock, nor has one whose pods are queued by scheduling gates, except those whose row has ``while_idle``. An
@@ -19,7 +19,7 @@ from muster.api.values.rank_ranges import from_ranges
 from muster.state.facts.context import Context
 from muster.state.facts.diagnosis import grouping, hangs
 from muster.state.facts.sentences import of_ends, of_idle, of_lingering
-from muster.state.policies import blocked
+from muster.state.policies.gathering import blocked
 from muster.state.policies.restart import spend
 from muster.state.policies.verdicts import Fail, ReadFirst, Repair, Restart
 from muster.state.vocabulary.group import Member

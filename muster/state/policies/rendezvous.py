@@ -7,7 +7,7 @@ Stuck means: nothing moves, and by experience nothing will. It is an alert with 
 one kind of evidence alone. The plan's coordinator states how patient Muster is (``quiet``, ``arrivals``,
 ``first_serve``). Reasons:
 
-- ``RanksMissing``: some ranks arrived, others did not, the roll was quiet, and one is late (``policies.lateness``);
+- ``RanksMissing``: some ranks arrived, others did not, the roll was quiet, and one is late (``gathering.lateness``);
 - ``CoordinatorNotServing``: the coordinator's program has run for ``first_serve`` without ever opening its port, or
   without a connection to it;
 - ``CoordinatorUnreachable``: it served and stopped responding, though its pod runs and no rank has left in good order;
@@ -15,7 +15,7 @@ one kind of evidence alone. The plan's coordinator states how patient Muster is 
 - ``ProcessCountMismatch``: the coordinator waits for another number of processes than the gang has;
 - ``RankFailed``: the coordinator gave up a rank whose pod still runs;
 - ``CollectiveStuck``, ``Hung``: ranks run and make no progress (``facts.hang``);
-- the reason of an obstacle that lasts: no node, no image, no container (``policies.obstacles``);
+- the reason of an obstacle that lasts: no node, no image, no container (``gathering.obstacles``);
 - ``DisruptionLoop``: the platform ends epoch after epoch before the gang moves (``failures.disruptions``);
 - ``SameFailureAgain``: the gang fails in the same way and gets no further (``failures.recurrence``), and nothing else
   keeps it;
@@ -38,8 +38,9 @@ from muster.state.facts.causes.table import Causes
 from muster.state.facts.context import Context
 from muster.state.facts.failure_cause import RANK_FAILED
 from muster.state.facts.obstacle import Obstacle
-from muster.state.policies import blocked, deadline, lateness, obstacles, silence
+from muster.state.policies import deadline
 from muster.state.policies.failures import disruptions, recurrence
+from muster.state.policies.gathering import blocked, lateness, obstacles, silence
 from muster.state.view.probe_result import LOST_AFTER, ProbeResult
 from muster.state.view.roll import RankError
 from muster.state.vocabulary.coordinator import Completeness, Coordinator

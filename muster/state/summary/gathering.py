@@ -15,10 +15,11 @@ from muster.state.facts.diagnosis import grouping, hangs
 from muster.state.facts.failure_cause import RANK_FAILED
 from muster.state.facts.obstacle import Kind, Obstacle
 from muster.state.facts.sentences import EXACT, all_succeeded, sentence, share, why_idle
-from muster.state.policies import deadline, obstacles, rendezvous, silence
+from muster.state.policies import deadline, rendezvous
 from muster.state.policies.failures import culprit, disruptions, recurrence
+from muster.state.policies.gathering import obstacles, silence
+from muster.state.policies.gathering.silence import Silence
 from muster.state.policies.rendezvous import Assembly, Roll
-from muster.state.policies.silence import Silence
 from muster.state.summary import ends
 from muster.state.summary import obstacles as of_obstacles
 from muster.state.view.probe_result import ProbeResult

@@ -23,8 +23,8 @@ from muster.api.goodput import MAX_MARKS, Bucket, EpochSteps, Goodput, StepMark,
 from muster.state.facts import hang as hangs
 from muster.state.facts.context import Context
 from muster.state.facts.hang import HANGS, HUNG
-from muster.state.policies import blocked
 from muster.state.policies.failures import recurrence
+from muster.state.policies.gathering import blocked
 from muster.state.view.lead import Lead, Point, between, thinned
 from muster.state.vocabulary.record import Phase, Record
 

@@ -1,4 +1,4 @@
-"""Sentences on an obstacle, which keeps a member from starting or working (``policies.obstacles``)."""
+"""Sentences on an obstacle, which keeps a member from starting or working (``gathering.obstacles``)."""
 
 from collections.abc import Callable, Mapping
 from typing import Final
@@ -9,7 +9,7 @@ from muster.state.facts.diagnosis import grouping
 from muster.state.facts.obstacle import Kind, Obstacle
 from muster.state.facts.sentences import EXACT, placed, share, why_idle
 from muster.state.policies.failures.avoidance import avoided
-from muster.state.policies.obstacles import (
+from muster.state.policies.gathering.obstacles import (
     KUEUE_GATE,
     PARTLY_QUEUED,
     called_stuck,

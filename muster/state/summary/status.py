@@ -40,8 +40,9 @@ from muster.state.facts.context import Context
 from muster.state.facts.diagnosis import hangs
 from muster.state.facts.sentences import of_lingering, sentence, share, still_running
 from muster.state.facts.words import WORDS
-from muster.state.policies import blocked, container_restarts, silence
+from muster.state.policies import container_restarts
 from muster.state.policies.failures import known, recurrence
+from muster.state.policies.gathering import blocked, silence
 from muster.state.policies.rendezvous import Assembly
 from muster.state.policies.watched import ends
 from muster.state.policies.watched.stale_status import RESTARTED_IN_PLACE

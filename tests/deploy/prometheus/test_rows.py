@@ -13,8 +13,7 @@ from deploy.prometheus.row import GIVEN, Alert, Recording
 from deploy.prometheus.text import chart, plain
 from deploy.prometheus.values import defaults, schema
 from deploy.reasons.rows import STUCK
-from muster.state.vocabulary.clocks import CLOCKS
-from muster.state.vocabulary.rules import ClockRule
+from muster.state.vocabulary.rules import CLOCKS, ClockRule
 
 PER_ALERT = pytest.mark.parametrize("alert", ALERTS, ids=lambda alert: alert.name)
 

@@ -11,7 +11,7 @@ from tests.real.site import Site
 pytestmark = pytest.mark.timeout(400)
 FETCH = {"spec": {"initContainers": [{"name": "fetch", "image": "registry.example/fetch:1"}]}}
 PATIENCE = 300
-"""Seconds after which ranks that ended are called Stuck (``muster.state.policies.blocked``)."""
+"""Seconds after which ranks that ended are called Stuck (``muster.state.policies.gathering.blocked``)."""
 
 
 async def test_the_image_of_an_init_container_that_cannot_be_pulled_is_stuck(here: Site) -> None:

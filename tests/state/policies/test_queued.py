@@ -2,7 +2,8 @@
 
 from dataclasses import replace
 
-from muster.state.policies import deadline, obstacles
+from muster.state.policies import deadline
+from muster.state.policies.gathering import obstacles
 from muster.state.vocabulary.group import Group
 from muster.state.vocabulary.pod_spec import PodSpec
 from muster.state.vocabulary.record import ConditionType, Phase

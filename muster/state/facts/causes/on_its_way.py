@@ -16,7 +16,7 @@ from muster.state.view.stage import RUNS, Stage
 from muster.state.vocabulary.pod import Pod
 
 SANDBOX_PATIENCE = 60.0
-"""Seconds after ``policies.obstacles`` has first counted it as an obstacle."""
+"""Seconds after ``gathering.obstacles`` has first counted it as an obstacle."""
 
 _RESTORE: Final = "correct the queue label, or create the LocalQueue or the ClusterQueue that the message names"
 

@@ -17,9 +17,8 @@ from muster.state.facts.causes.table import CAUSES
 from muster.state.facts.failure_cause import RANK_FAILED
 from muster.state.policies.queueing import queue
 from muster.state.policies.request import REASON as REQUESTED
-from muster.state.vocabulary.clocks import CLOCKS
 from muster.state.vocabulary.record import Record
-from muster.state.vocabulary.rules import ClockName
+from muster.state.vocabulary.rules import CLOCKS, ClockName
 
 OTHER: Final = "Other"
 ALTERED: Final = "PodAltered"

@@ -21,10 +21,10 @@ from muster.state.policies.verdicts import Fail
 from muster.state.view.engine_facts import Refusal
 from muster.state.view.progress import StepReport
 from muster.state.view.roll import CoordinatorState
-from muster.state.vocabulary.clocks import CLOCKS
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Exit, PodPhase
 from muster.state.vocabulary.record import Cause, Condition, ConditionType, Phase, Stuck
+from muster.state.vocabulary.rules import CLOCKS
 from tests.builders import NOW, edited, plan, record, view
 from tests.state.story import Story
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from muster.state.facts.causes.cannot_start import CONTAINER_PATIENCE, UNSCHEDULABLE_PATIENCE
-from muster.state.policies import blocked, lateness
+from muster.state.policies.gathering import blocked, lateness
 from muster.state.vocabulary.group import Group
 from muster.state.vocabulary.pod import PodPhase
 from muster.state.vocabulary.pod_spec import PodSpec

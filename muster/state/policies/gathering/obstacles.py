@@ -1,6 +1,6 @@
 """Obstacles: they keep a member from starting or working, and are called Stuck after their patience.
 
-``current`` names the most definite obstacle now; ``policies.blocked`` keeps its time.
+``current`` names the most definite obstacle now; ``gathering.blocked`` keeps its time.
 
 ===================  ===================================================================  ========
 reason               obstacle                                                             patience

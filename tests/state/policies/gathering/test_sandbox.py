@@ -1,6 +1,6 @@
 """Members that have a node, and no volumes, no network, or an init container that goes on: what counts in time only."""
 
-from muster.state.policies import blocked, obstacles
+from muster.state.policies.gathering import blocked, obstacles
 from muster.state.vocabulary.record import ConditionType, Phase
 from tests.builders import plan
 from tests.state.story import Story

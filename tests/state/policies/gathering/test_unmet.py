@@ -1,6 +1,6 @@
 """A program that asks Ray for what none of its nodes has is said at once, and is Stuck after a minute."""
 
-from muster.state.policies import obstacles
+from muster.state.policies.gathering import obstacles
 from muster.state.vocabulary.coordinator import ProbeKind
 from muster.state.vocabulary.record import ConditionType, Phase
 from tests.builders import plan

@@ -5,7 +5,7 @@ from typing import Any
 from muster.state.facts.causes.cannot_start import NODE_PATIENCE
 from muster.state.facts.context import Context
 from muster.state.facts.diagnosis.diagnose import diagnose
-from muster.state.policies import obstacles
+from muster.state.policies.gathering import obstacles
 from muster.state.vocabulary.coordinator import ProbeKind
 from muster.state.vocabulary.group import Group, Role
 from muster.state.vocabulary.pod_spec import PodSpec

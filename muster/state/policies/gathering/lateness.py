@@ -3,7 +3,7 @@
 A roll that is quiet is no evidence while ranks are on their way. How long a start takes differs by minutes between
 images, and hardly between the members of a gang: so a rank whose program runs is late once it has run for twice as
 long as the coordinator's took to open its port. One whose program does not run yet is not late: what keeps it is an
-obstacle with a patience of its own (``policies.obstacles``), or the pull of a large image, and that may take
+obstacle with a patience of its own (``gathering.obstacles``), or the pull of a large image, and that may take
 ``STARTING``.
 """
 

@@ -1,6 +1,6 @@
 """The time of an obstacle: it is called Stuck once it has lasted its patience, and no longer when it is gone.
 
-``track`` keeps the reason and the beginning of an obstacle (``policies.obstacles``) in the record, so that its time
+``track`` keeps the reason and the beginning of an obstacle (``gathering.obstacles``) in the record, so that its time
 continues when another daemon takes over.
 
 An obstacle is an alert and no verdict: the clocks decide. While a gate is on a pod no clock runs: the times from which
@@ -23,7 +23,7 @@ from msgspec.structs import replace
 from muster.state.facts.causes import table
 from muster.state.facts.context import Context
 from muster.state.facts.obstacle import Obstacle
-from muster.state.policies.obstacles import (
+from muster.state.policies.gathering.obstacles import (
     INIT_RUNS,
     NODE_NOT_READY,
     PARTLY_QUEUED,

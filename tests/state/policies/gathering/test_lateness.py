@@ -1,7 +1,7 @@
 """From when on a missing rank is later than a start takes."""
 
 from muster.state.facts.context import Context
-from muster.state.policies import lateness
+from muster.state.policies.gathering import lateness
 from muster.state.view.roll import CoordinatorState, RankState, RollAnswer
 from muster.state.view.view import View
 from muster.state.vocabulary.pod import Pod

@@ -1,0 +1,1 @@
+"""The obstacles of a gang that is not complete: blocked, late and silent members."""
