@@ -38,7 +38,7 @@ CLUSTERS := --numprocesses auto --maxprocesses 4 --dist loadgroup --durations 15
 COMPUTING := --numprocesses $(shell nproc 2>/dev/null || echo 2) --maxprocesses 8
 
 .DEFAULT_GOAL := help
-.PHONY: help setup frameworks demo test test-all test-clusters test-slow flakes coverage test-newer-python check tools drift lint packages simulate simulate-all proof-all real fleet planted-bugs mutants fuzz bench real-node real-bench image docs site pictures clean
+.PHONY: help setup frameworks demo test test-all test-clusters test-slow flakes coverage test-newer-python check tools drift lint packages simulate simulate-all goodput proof-all real fleet planted-bugs mutants fuzz bench real-node real-bench image docs site pictures clean
 
 help: ## Show what can be made
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 26
@@ -112,8 +112,12 @@ simulate: $(READY) ## Prove decisions under faults: each fault in each phase of 
 simulate-all: $(READY) ## Prove the same in full: each fault at each boundary with each gang, 100,000 random plans; FULL=1: at each step
 	@$(BIN)/python -m tests.simulation --all --runs 100000 --soak 10000 $(if $(FULL),--everywhere)
 	@$(BIN)/python -m tests.faults --runs 212
+	@$(BIN)/python -m tests.recorder --virtual 1000
 
-proof-all: real real-node fleet simulate planted-bugs fuzz mutants ## Play all of which CI plays a part: some hours
+goodput: $(READY) ## Compare the seconds of each bucket with the log of a real gang that is killed, frozen and suspended: five minutes
+	@$(BIN)/python -m tests.goodput
+
+proof-all: real real-node fleet simulate planted-bugs fuzz mutants goodput ## Play all of which CI plays a part: some hours
 
 real: $(READY) ## Run Muster on a real control plane (Go builds it once, 5 to 20 minutes), or on the cluster of KUBECONFIG
 	@$(BIN)/python -m tests.real $(REAL)
