@@ -63,7 +63,7 @@ def list_ours() -> float:
     async def work(connection: Connection) -> None:
         store: Store[Any] = Store()
         listed = await list_all(connection, pods.PATH, {}, pods.DECODER, page_size=500, timeout=60, on_page=_nothing)
-        store.replace(listed.objects.values(), listed.version)
+        store.replace(listed.objects, listed.version)
         assert len(store) == LISTED
 
     return _over_http(work, LISTED)

@@ -123,7 +123,7 @@ class World:
     def relist(self, kind: str, body: bytes) -> None:
         """Apply a page that is a whole list. Raises ``ApiError`` for a malformed one."""
         page = self.decode(kind, body)
-        self.stores[kind].replace(page.objects, page.version)
+        self.stores[kind].replace({each.uid: each for each in page.objects}, page.version)
 
     # Output
 

@@ -93,6 +93,13 @@ def shaped(**resources: Any) -> PodSpec:
 # --- the frameworks ----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("operator", ["jax", "pytorch", "xgboost", "jobset"])
+def test_equal_variables_of_two_plans_are_one_object(operator: str) -> None:
+    """Those of a gang of jax took 0.7 KB, and a fleet has 20,000 gangs."""
+    one, other = (planned(operator, image=f"example.org/train:{tag}").groups[0].env for tag in (1, 2))
+    assert [id(each) for each in one] == [id(each) for each in other]
+
+
 def test_jax_ranks_find_rank_zero_by_address() -> None:
     run = planned()
     (group,) = run.groups

@@ -1,7 +1,7 @@
 """Bugs in what the daemon sees: caches that are late, mixed up, or out of order."""
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Mapping
 from typing import Any
 
 from muster.api.names import KIND
@@ -123,7 +123,7 @@ def cache_by_name() -> Swaps:
 
     replace, put, drop = Store.replace, Store.put, Store.drop
 
-    def replacing(self: Store[Any], objects: Iterable[Any], version: int) -> None:
+    def replacing(self: Store[Any], objects: Mapping[str, Any], version: int) -> None:
         graves(self).clear()
         replace(self, objects, version)
 

@@ -105,9 +105,9 @@ class Story:
         match action:
             case ConfirmLaunch(epoch, attempts):
                 self.view.engine.confirmed = epoch
-                self.view.engine.confirmed_attempts.update((epoch, *each) for each in attempts)
+                self.view.engine.confirmed_attempts |= {(epoch, *each) for each in attempts}
             case ConfirmLoss(epoch, _, attempts) if attempts:
-                self.view.engine.lost_attempts.update((epoch, *each) for each in attempts)
+                self.view.engine.lost_attempts.update(((epoch, *each), None) for each in attempts)
             case ConfirmLoss(epoch):
                 self.view.engine.lost = epoch
             case ConfirmEnd(_, unseen, search):

@@ -221,7 +221,7 @@ class ExperimentIndex:
             entry = self.entries.get(uid)
             if entry is not None and entry.seen.namespace == namespace:
                 altered = members.view.engine.altered
-                found["identity"] += members.foreign - len(altered & members.others.keys())
+                found["identity"] += members.foreign - len(altered.keys() & members.others.keys())
                 found["altered"] += len(altered)
             elif entry is not None:
                 found["namespace"] += len(members.others)

@@ -215,7 +215,7 @@ class OneRun:
             return
         await asyncio.gather(*self._end(), return_exceptions=True)
         for store in self._stores:
-            store.replace((), store.version)
+            store.replace({}, store.version)
         self.chosen, self._stores = chosen, []
         for source, selector in zip(self._kind.pods, chosen, strict=True):
             store = Store[Pod](self._index.pod_changed, lambda _version: self._changed.set())

@@ -64,13 +64,13 @@ class Outcomes:
                 view.engine.launched = epoch
             if outcome.confirmed and outcome.owner <= entry.freshness.version:
                 view.engine.confirmed = epoch
-                view.engine.confirmed_attempts.update((epoch, *each) for each in outcome.attempts)
+                view.engine.confirmed_attempts |= {(epoch, *each) for each in outcome.attempts}
                 self._queue.add(uid)
             else:
                 self._queue.add_in(uid, 1.0)
         view.look_for_vanished(outcome.gone, outcome.altered, outcome.succeeded)
         if outcome.ended:
-            view.engine.ended_vanished = {pod.uid for pod in outcome.ended}
+            view.engine.ended_vanished = frozenset(pod.uid for pod in outcome.ended)
         if outcome.searched:
             view.engine.searched = True
         if outcome.gone or outcome.searched:
@@ -81,7 +81,7 @@ class Outcomes:
         if outcome.removed:
             view.engine.removed = True
         if outcome.lost_attempts:
-            view.engine.lost_attempts.update((epoch, *each) for each in outcome.lost_attempts)
+            view.engine.lost_attempts.update(((epoch, *each), None) for each in outcome.lost_attempts)
             self._queue.add(uid)
         if outcome.claims is not None:
             view.engine.claims, view.engine.volume_gone = outcome.claims, -1

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 from muster.api.declared import declared
@@ -131,6 +132,12 @@ def _identity(experiment: Experiment) -> tuple[Env, ...]:
     )
 
 
+@lru_cache(maxsize=512)
+def _shared(variable: Env) -> Env:
+    """Return the equal variable of an earlier plan: most are those of the operator, and equal in its experiments."""
+    return variable
+
+
 def _groups(experiment: Experiment, operator: Operator, coordinator: Coordinator | None) -> Iterator[Group]:
     spec = experiment.spec
     rank = job = 0
@@ -143,7 +150,7 @@ def _groups(experiment: Experiment, operator: Operator, coordinator: Coordinator
             pod=pod_spec_of(spec, group.resources),
             first_rank=rank,
             first_job=job,
-            env=(*_identity(experiment), *operator.env(group, spec.groups)),
+            env=tuple(map(_shared, (*_identity(experiment), *operator.env(group, spec.groups)))),
             parallelism=group.parallelism,
             template=spec.template_of(group),
             role=Role.COORDINATOR if meets_here and group.name == MASTER else Role.WORKER,

@@ -1,6 +1,6 @@
 """The decoded content of a watch line or of a page of a list, and the sink of a reflector's objects."""
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import Generic, Protocol, TypeVar
 
@@ -33,8 +33,8 @@ class Sink(Protocol[T_contra]):
     ``version`` is always the newest resourceVersion known to be contained in what was received so far.
     """
 
-    def replace(self, objects: Iterable[T_contra], version: int) -> None:
-        """Take ``objects`` as all that exist at ``version``; any other object no longer exists."""
+    def replace(self, objects: Mapping[str, T_contra], version: int) -> None:
+        """Take ``objects``, by uid, as all that exist at ``version``; any other object no longer exists."""
         ...
 
     def put(self, obj: T_contra, version: int) -> None:

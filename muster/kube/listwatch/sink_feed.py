@@ -37,7 +37,7 @@ class SinkFeed(Generic[T]):
         self._tombstones.clear(version)
         self.version = version
         self.relists += self.synced
-        self._sink.replace(objects.values(), version)
+        self._sink.replace(objects, version)
         self.synced = True
         self._sink.reached(version)
 

@@ -4,8 +4,11 @@ A pod that was deleted and created again under its name is another pod. A cache 
 miss the deletion of the first.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Generic, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import force_setattr
 
 from muster.kube.listwatch.events import Tracked
 
@@ -53,29 +56,32 @@ class Store(Generic[T]):
         """Return the object of that uid, if it exists."""
         return self.objects.get(uid)
 
-    def replace(self, objects: Iterable[T], version: int) -> None:
-        """Make ``objects`` everything that exists; an object that was not listed counts as deleted.
+    def replace(self, objects: Mapping[str, T], version: int) -> None:
+        """Make ``objects``, by uid, everything that exists; an object that was not listed counts as deleted.
 
         A list is applied even if it has an older resourceVersion than the store: after a restored etcd backup the
         versions start again from an earlier number, and the list is what exists now. If they were moved ahead
         (``etcdutl snapshot restore --bump-revision``), the list is newer, and its objects reveal the backup: one is
         older than in the store, or lacks a write that was answered before.
         """
-        listed = {obj.uid: obj for obj in objects}
-        back = self.synced and (version < self.version or any(self._older(obj, version) for obj in listed.values()))
+        back = self.synced and (version < self.version or any(self._older(obj, version) for obj in objects.values()))
         if back:
             self._on_back(version if version >= self.version else 0)
         before = dict(self.objects)
         self.objects.clear()  # in place: others hold the same dictionary
-        self.objects.update((uid, self._keep(obj)) for uid, obj in listed.items())
+        for uid, obj in objects.items():
+            kept = before.get(uid)
+            if back or kept is None or kept.resource_version != obj.resource_version:
+                kept = self._keep(_renewed(kept, obj))
+            self.objects[kept.uid] = kept  # an unchanged one is the record that views hold: one record for each object
         self.synced = True
         if self._on_change is not None:
             for uid, gone in before.items():
-                if uid not in listed:
+                if uid not in objects:
                     self._on_change(gone, None)
-            for uid, obj in listed.items():
+            for uid, obj in objects.items():
                 old = before.get(uid)
-                if back or old is None or old.resource_version != obj.resource_version:
+                if old is not self.objects[uid]:
                     self._on_change(old, obj)
         self.version = version
         if self._on_version is not None:
@@ -90,7 +96,7 @@ class Store(Generic[T]):
         """Keep ``obj``, unless the stored state is as new or newer."""
         old = self.objects.get(obj.uid)
         if old is None or old.resource_version < obj.resource_version:
-            self.objects[obj.uid] = self._keep(obj)
+            self.objects[obj.uid] = self._keep(_renewed(old, obj))
             if self._on_change is not None:
                 self._on_change(old, obj)
         self.reached(version)
@@ -117,3 +123,10 @@ class Store(Generic[T]):
             self.version = version
             if self._on_version is not None:
                 self._on_version(version)
+
+
+def _renewed(old: T | None, new: T) -> T:
+    """Return the newer object with the uid of the older: that string is its key here and in views, and has 85 bytes."""
+    if old is not None and isinstance(new, Struct):
+        force_setattr(new, "uid", old.uid)
+    return new

@@ -65,7 +65,11 @@ class LiveRead:
 
 @dataclass(slots=True)
 class EngineFacts:
-    """The facts of one experiment. Epochs are -1 while the fact holds for none."""
+    """The facts of one experiment. Epochs are -1 while the fact holds for none.
+
+    Most gangs have nothing in these collections. An empty set takes 216 bytes and an empty dict 64, so a collection
+    that changes by single items is a dict, even if only its keys count.
+    """
 
     confirmed: int = -1
     """The epoch whose launch the live API has confirmed."""
@@ -73,15 +77,15 @@ class EngineFacts:
     """The epoch whose pods all existed at once: a pod that is missing afterwards was lost."""
     lost: int = -1
     """The epoch for which the live API has confirmed that a member's pod is gone."""
-    confirmed_attempts: set[tuple[int, int, int]] = field(default_factory=set)
+    confirmed_attempts: frozenset[tuple[int, int, int]] = frozenset()
     """(epoch, rank, attempt) of the members whose next life the live API has confirmed."""
-    lost_attempts: set[tuple[int, int, int]] = field(default_factory=set)
+    lost_attempts: dict[tuple[int, int, int], None] = field(default_factory=dict)
     """(epoch, rank, attempt) of the members whose pod the live API has confirmed to be gone."""
     live_read: LiveRead | None = None
     """The last read past the cache."""
     deleting: dict[str, float] = field(default_factory=dict)
     """Pods (by uid) whose deletion was accepted, with the seconds of grace; until they are known to be gone."""
-    stopping: set[str] = field(default_factory=set)
+    stopping: dict[str, None] = field(default_factory=dict)
     """Pods (by uid) that the API server has been asked to stop; until they are gone."""
     not_found: dict[str, float] = field(default_factory=dict)
     """Pods (by uid) that a live read did not find, with the monotonic second of the first; until they are gone."""
@@ -89,9 +93,9 @@ class EngineFacts:
     """The first ranks of the epoch ``lost`` whose pods are gone."""
     vanished: dict[str, Pod] = field(default_factory=dict)
     """Pods (by uid) that are no longer seen, as they were seen last: until the live API reports what became of them."""
-    altered: set[str] = field(default_factory=set)
+    altered: dict[str, None] = field(default_factory=dict)
     """Those vanished pods that may run: a label or their ownerReference was changed."""
-    ended_vanished: set[str] = field(default_factory=set)
+    ended_vanished: frozenset[str] = frozenset()
     """Pods (by uid) of the epoch ``lost`` that were altered, and known by the live API only as ended."""
     searched: bool = False
     """True if the namespace was searched for pods that vanished before this process saw the experiment."""
@@ -130,7 +134,7 @@ class EngineFacts:
         """
         self.confirmed = self.lost = self.claims = self.volume_gone = -1
         self.live_read = self.placement = None
-        self.confirmed_attempts.clear()
+        self.confirmed_attempts = frozenset()
         self.lost_attempts.clear()
         self.answered = False
         self.accept()
@@ -148,12 +152,12 @@ class EngineFacts:
             self.deleting.pop(pod.uid, None)
         for pod in altered:
             self.vanished.setdefault(pod.uid, pod)
-            self.altered.add(pod.uid)
+            self.altered[pod.uid] = None
 
     def seen(self, pod: Pod) -> None:
         """Forget a vanished pod: it is seen again, or is known to be gone."""
         self.vanished.pop(pod.uid, None)
-        self.altered.discard(pod.uid)
+        self.altered.pop(pod.uid, None)
 
     def delete_accepted(self, pod: Pod, grace: int | None) -> bool:
         """Return True if the API server has accepted that pod's deletion within that grace (None: its own) already."""

@@ -23,8 +23,8 @@ class SentReports:
     """The time of the last report of each rank, in wall seconds."""
     ranks: dict[str, int] = field(default_factory=dict)
     """By uid of a pod: the rank for which it was last found to report."""
-    addresses: set[str] = field(default_factory=set)
-    """The addresses from which its reports have come."""
+    addresses: dict[str, None] = field(default_factory=dict)
+    """The addresses from which its reports have come, as keys: an empty set is larger than an empty dict."""
     reported: str = ""
     """The time in the last report of a TrainJob's controller."""
     fresh: bool = False
@@ -33,7 +33,7 @@ class SentReports:
     def add(self, report: StepReport, epoch: int, now: float) -> None:
         """Keep that report. One with ``calls`` 0 is counted here, and came ``now``, in wall seconds."""
         if epoch != self.epoch:
-            self.epoch, self.last, self.came_at, self.addresses = epoch, {}, {}, set()
+            self.epoch, self.last, self.came_at, self.addresses = epoch, {}, {}, {}
         before = self.last.get(report.rank)
         if report.step == SAME_STEP:
             if before is None:
@@ -57,7 +57,7 @@ class SentReports:
         """Keep the address of a report. If addresses are more than reports, it is unknown which are current."""
         if len(self.addresses) > 2 * len(self.last):
             self.addresses.clear()
-        self.addresses.add(address)
+        self.addresses[address] = None
 
     def taken(self, epoch: int) -> Collection[StepReport] | None:
         """Return the last report of each rank of that epoch; None if none has come since the last call."""

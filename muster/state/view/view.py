@@ -87,7 +87,7 @@ class View:
             if new is None:
                 if old.uid not in self.engine.vanished:  # else it may run still, and its deletion stays accepted
                     self.engine.deleting.pop(old.uid, None)
-                self.engine.stopping.discard(old.uid)
+                self.engine.stopping.pop(old.uid, None)
                 self.engine.not_found.pop(old.uid, None)
                 if old.epoch >= self.oldest:
                     tally.collect(old)
@@ -96,7 +96,7 @@ class View:
         if new is not None:
             self._tally(new.epoch).add(new)
             if self.engine.lost_attempts:
-                self.engine.lost_attempts.discard((new.epoch, new.rank, new.attempt))
+                self.engine.lost_attempts.pop((new.epoch, new.rank, new.attempt), None)
         return True
 
     def clear(self) -> None:
@@ -165,7 +165,7 @@ class View:
 
     def mark_stopping(self, pods: Iterable[Pod]) -> None:
         """Note that the API server has accepted to stop these pods."""
-        self.engine.stopping.update(pod.uid for pod in pods if self._holds(pod))
+        self.engine.stopping.update((pod.uid, None) for pod in pods if self._holds(pod))
 
     def mark_deleting(self, pods: Iterable[Pod], grace: int | None) -> None:
         """Note that the API server has accepted the deletion of these pods, with that grace in seconds (None: own)."""

@@ -31,8 +31,8 @@ class Caches:
             self.index.experiment_changed, keep=stripped, on_back=self.index.experiments_went_back
         )
         self.pods = Store[Pod](self.index.pod_changed, on_back=self.index.pods_went_back)
-        self.experiments.replace([run(900, to_status(OLD))], 1000)
-        self.pods.replace([pod(0, owner=UID, epoch=1, resource_version=950)], 1000)
+        self.experiments.replace({UID: run(900, to_status(OLD))}, 1000)
+        self.pods.replace({"pod-0-1": pod(0, owner=UID, epoch=1, resource_version=950)}, 1000)
         entry = self.entry
         entry.record, entry.freshness.version = NEW, 1200  # our own write, which the watch has not delivered yet
         entry.freshness.pods_due = 1300
@@ -64,8 +64,8 @@ def test_a_restored_backup_is_followed_at_once(caches: Caches, version: int, sta
     """Before, steps waited until the versions had come up to those of our lost writes."""
     assert caches.ready() is Readiness.WAIT
     restored: list[Callable[[], None]] = [
-        lambda: caches.experiments.replace([run(version, to_status(status))], max(version, BACKUP)),
-        lambda: caches.pods.replace([pod(0, owner=UID, resource_version=300)], BACKUP),
+        lambda: caches.experiments.replace({UID: run(version, to_status(status))}, max(version, BACKUP)),
+        lambda: caches.pods.replace({"pod-0-0": pod(0, owner=UID, resource_version=300)}, BACKUP),
     ]
     for relist in reversed(restored) if pods_first else restored:
         relist()
@@ -82,13 +82,13 @@ def test_a_restored_backup_is_followed_at_once(caches: Caches, version: int, sta
 
 
 def test_an_experiment_that_the_backup_does_not_have_is_gone(caches: Caches) -> None:
-    caches.experiments.replace([], BACKUP)
+    caches.experiments.replace({}, BACKUP)
     assert len(caches.index) == 0
 
 
 def test_a_list_that_is_not_older_forgets_nothing(caches: Caches) -> None:
-    caches.experiments.replace([run(900, to_status(OLD))], 1000)
-    caches.pods.replace([pod(0, owner=UID, epoch=1, resource_version=950)], 1000)
+    caches.experiments.replace({UID: run(900, to_status(OLD))}, 1000)
+    caches.pods.replace({"pod-0-1": pod(0, owner=UID, epoch=1, resource_version=950)}, 1000)
     assert (caches.entry.record, caches.entry.freshness.version) == (NEW, 1200)
     assert caches.entry.freshness.pods_due == 1300
     assert caches.ready() is Readiness.WAIT

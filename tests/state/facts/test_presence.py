@@ -18,7 +18,7 @@ def gang(*ranks: int, scheduled_at: float | None = None) -> Context:
             seen.change(pods[rank], None)
     late = pod(3, scheduled=False)
     seen.engine.vanish(late)
-    seen.engine.altered.add(late.uid)
+    seen.engine.altered[late.uid] = None
     return Context.at(plan(), record(scheduled_at=scheduled_at), seen, NOW)
 
 

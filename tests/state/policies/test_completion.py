@@ -146,7 +146,7 @@ def test_a_restart_of_the_gang_makes_every_rank_run_again() -> None:
     story.launch()
     assert sorted(rank for epoch, rank in story.pods if epoch == 1) == [0, 1, 2, 3]
     story.look(1)
-    assert story.view.of(1).done == set()
+    assert story.view.of(1).done == {}
 
 
 def sequential(size: int = 4, at_a_time: int = 1) -> Plan:

@@ -1,6 +1,6 @@
 """The view counts pods as they change, and keeps what a coordinator said last."""
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 import msgspec
@@ -27,6 +27,13 @@ def counts(tally: Tally) -> tuple[int, int, int, int, int]:
 def notable(tally: Tally) -> dict[str, list[str]]:
     names = ("alive", "failed", "idle", "leaving", "disrupted")
     return {name: sorted(held) for name in names if (held := getattr(tally, name))}
+
+
+def test_a_gang_without_trouble_has_no_empty_set() -> None:
+    """An empty set takes 216 bytes, an empty dict 64; a fleet has 20,000 gangs."""
+    seen = view(pod(0), pod(1))
+    parts = seen, seen.engine, seen.sent, seen.of(0)
+    assert [each.name for part in parts for each in fields(part) if isinstance(getattr(part, each.name), set)] == []
 
 
 @pytest.mark.parametrize(
@@ -106,7 +113,7 @@ def test_step_by_step_it_comes_to_the_same_counts_as_all_at_once(steps: list[tup
         assert (tally.groups, tally.jobs) == (fresh.of(epoch).groups, fresh.of(epoch).jobs)
         assert (tally.done, tally.collected) == (fresh.of(epoch).done, fresh.of(epoch).collected)
         assert tally.unsaved == tally.done
-        assert tally.unsaved_gone == {
+        assert tally.unsaved_gone.keys() == {
             rank for rank in tally.done if rank in tally.collected or tally.members[rank].terminating
         }
         for count in ("pods", "working", "scheduled", "started", "ready", "succeeded"):
@@ -335,5 +342,5 @@ def test_a_success_that_only_the_live_api_knows_counts_while_its_epoch_lasts() -
         seen.change(None, each)
     seen.remember(plan(), record(epoch=1), NOW)
     seen.look_for_vanished((first, old), (), (first, old))
-    assert seen.of(1).done == {0}
-    assert seen.of(0).done == set()
+    assert list(seen.of(1).done) == [0]
+    assert seen.of(0).done == {}

@@ -197,9 +197,9 @@ class Cluster:
         match action:
             case ConfirmLaunch(epoch=epoch, attempts=attempts):
                 self.view.engine.confirmed = epoch
-                self.view.engine.confirmed_attempts.update((epoch, *each) for each in attempts)
+                self.view.engine.confirmed_attempts |= {(epoch, *each) for each in attempts}
             case ConfirmLoss(epoch=epoch, attempts=attempts):
-                self.view.engine.lost_attempts.update((epoch, *each) for each in attempts)
+                self.view.engine.lost_attempts.update(((epoch, *each), None) for each in attempts)
             case EnsureService():
                 self.view.engine.service = True
             case EnsureClaims(epoch):

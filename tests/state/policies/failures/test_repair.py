@@ -244,7 +244,7 @@ def test_a_rank_that_is_done_is_done_no_more_when_its_job_runs_again() -> None:
     assert life.kept.completed == "3"
     life.end(2, 3)
     settle(life)
-    assert (life.kept.completed, life.view.of(0).done) == ("", set())
+    assert (life.kept.completed, life.view.of(0).done) == ("", {})
     life.start(2, 3)
     for rank in range(4):
         life.end(rank)
