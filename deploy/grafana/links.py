@@ -5,6 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from muster.metrics.runbooks import PLACES
+
 _PROJECT = Path(__file__).parents[2] / "pyproject.toml"
 DOCUMENTATION = str(tomllib.loads(_PROJECT.read_text(encoding="utf-8"))["project"]["urls"]["Documentation"])
 
@@ -44,7 +46,7 @@ PAGES: Mapping[str, Link] = {
 def links_of(names: str) -> Iterator[Link]:
     """Yield the links of names that are separated by spaces: keys of ``PAGES``, and alerts, for their runbooks."""
     for name in names.split():
-        yield _page(f"Runbook: {name}", f"runbooks/{name}.md") if name.startswith("Muster") else PAGES[name]
+        yield _page(f"Runbook: {name}", f"runbooks/{PLACES[name]}") if name in PLACES else PAGES[name]
 
 
 FROM_CELLS: Mapping[str, Sequence[Link]] = {

@@ -12,17 +12,18 @@ from deploy.prometheus.recordings import OWNERS, RECORDINGS
 from deploy.prometheus.slo import SLO, SLO_RECORDINGS
 from deploy.prometheus.text import GENERATED_BY
 from deploy.prometheus.watched import WATCHED
+from muster.metrics.runbooks import PLACES
 
 _HEAD = f"""\
 <!-- {GENERATED_BY} -->
 # Alerts and their runbooks
 
-`runbook_url` of each alert leads to its runbook: musterd serves this folder at `/runbooks/`, without a token. The
-address is the chart's `externalUrl` or `ingress.host`, else its Service within the cluster
-([other ways](../chart.md#the-page-from-outside)).
+`runbook_url` of each alert leads to its heading on one of these pages, which musterd serves at `/runbooks/` without a
+token ([at which address](../chart.md#the-page-from-outside)): what it means, what to look at, what to do. What the
+alerts of a page share is at its top.
 
 `critical` needs a person now, `warning` in working hours, `info` only the owner. The audience is who can fix it:
-`researcher`, the owner of the run, or `platform`. "by reason" is the audience of the [reason](../reasons.md#stuck).
+`researcher`, the owner of the run; `platform`; or `reason`, that of the [reason](../reasons.md#stuck).
 
 ## How to install them
 
@@ -39,7 +40,7 @@ experiment continues for a minute after its cause (Prometheus 2.42), and for 15 
 
 ## To silence an alert
 
-Silence an alert for one subject only: its name, with the labels that are stated below.
+Silence an alert for one subject only: its name, with the labels below.
 
 ```console
 amtool --alertmanager.url=http://localhost:9093 silence add --duration=2h --comment="why, and who looks at it" \\
@@ -48,7 +49,7 @@ amtool --alertmanager.url=http://localhost:9093 silence add --duration=2h --comm
 
 ## The alerts
 
-Each with severity, audience, and the time for which its cause must last.
+Each with severity, audience, and the time for which its cause must last; in parentheses what else to silence it by.
 """
 
 _SET = """
@@ -98,12 +99,12 @@ def _alerts() -> Iterator[str]:
     )
     for title, alerts in parts:
         usual, _ = Counter(SILENCED.get(alert.name, RUN) for alert in alerts).most_common(1)[0]
-        yield from (f"{title}; silence by {' and '.join(usual)} unless stated:", "")
+        yield from (f"{title}; silence by {' and '.join(usual)}:", "")
         for alert in alerts:
-            who = alert.audience or "by reason"
+            who = alert.audience or "reason"
             labels = SILENCED.get(alert.name, RUN)
-            other = "" if labels == usual else f" (silence by {' and '.join(labels)})"
-            yield f"- [{alert.name}]({alert.name}.md){other}: {alert.severity}, {who}, {alert.hold}"
+            other = "" if labels == usual else f" ({' and '.join(labels)})"
+            yield f"- [{alert.name}]({PLACES[alert.name]}){other}: {alert.severity}, {who}, {alert.hold}"
         yield ""
 
 

@@ -28,7 +28,7 @@ from deploy.prometheus.row import (
     fill,
 )
 from deploy.prometheus.values import INTERVAL
-from muster.metrics.runbooks import PUBLISHED
+from muster.metrics.runbooks import PLACES, PUBLISHED
 
 _TEMPLATE = re.compile(r"\{\{.*?\}\}")
 _AT = re.compile(r"@\w+")
@@ -242,7 +242,7 @@ def _fields(alert: Alert, keep: str, target: Target) -> dict[str, object]:
         "annotations": {
             "summary": filled(_WHERE + alert.summary),
             "description": filled(alert.description),
-            "runbook_url": f"{target.runbooks}/{alert.name}.md",
+            "runbook_url": f"{target.runbooks}/{PLACES[alert.name]}",
         },
     }
 

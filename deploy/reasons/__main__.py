@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from deploy.reasons.rows import CAUSE, ENDED, STUCK, WAITING, Row
-from muster.metrics.runbooks import of_reason
+from muster.metrics.runbooks import PLACES, of_reason
 from muster.state.facts.audience import of_reason as audience
 from muster.state.facts.causes.cause import MissingCause
 from muster.state.facts.causes.table import CAUSES
@@ -86,7 +86,7 @@ def _charged(rows: Iterable[Row]) -> Iterator[str]:
 def _stuck(rows: Iterable[Row]) -> Iterator[str]:
     for row in rows:
         alert = of_reason(row.reasons[0])
-        book = f"[{alert.removeprefix('Muster')}](runbooks/{alert}.md)"
+        book = f"[{alert.removeprefix('Muster')}](runbooks/{PLACES[alert]})"
         yield f"- {_names(row)} ({audience(row.reasons[0])}, {book}): {row.meaning} **Do:** {row.remedy}\n"
 
 

@@ -1,8 +1,8 @@
 """The runbook of each reason of the condition Stuck, and of each cause of the diagnosis.
 
-A runbook has the name of its alert and is a file of docs/runbooks. The alerts take their reasons from here. The reasons
-of containers are the kubelet's (kubernetes: pkg/kubelet/images, pkg/kubelet/kuberuntime), those of the scheduler are in
-the condition PodScheduled; all others are Muster's own.
+A runbook has the name of its alert and is a heading of a page of docs/runbooks. The alerts take their page and their
+reasons from here. The reasons of containers are the kubelet's (kubernetes: pkg/kubelet/images,
+pkg/kubelet/kuberuntime), those of the scheduler are in the condition PodScheduled; all others are Muster's own.
 """
 
 import re
@@ -23,6 +23,26 @@ PUBLISHED: Final = f"http://musterd.muster-system.svc:8080{SERVED}"
 
 SITE: Final = r"https?://[^\s\"'<>]+"
 """The form of another place."""
+
+PAGES: Final[Mapping[str, tuple[str, ...]]] = {
+    "ranks": ("MusterRankMissing", "MusterAssemblyOverdue", "MusterHung", "MusterExperimentStuck"),
+    "coordinator": ("MusterCoordinatorStuck", "MusterCoordinatorNotServing"),
+    "refusals": ("MusterImageNotPulled", "MusterUnschedulable", "MusterCreateRefused"),
+    "restarts": ("MusterRestartStorm", "MusterSameFailureAgain", "MusterSameFailureEnded", "MusterDisruptionLoop"),
+    "deadlines": ("MusterDeadlineNear", "MusterDeadlinePassed"),
+    "controllers": ("MusterCoordinatorGone", "MusterMemberNotReplaced", "MusterPodsMissing", "MusterStatusIsFalse",
+                    "MusterObservedRunStuck"),
+    "shared-causes": ("MusterIncident", "MusterIncidentLasts", "MusterRunExplained", "MusterNodeSuspect"),
+    "wasted-time": ("MusterGoodputBurnsFast", "MusterGoodputBurnsSlowly"),
+    "musterd-away": ("MusterDaemonDown", "MusterScrapesFail", "MusterReplicaMissing", "MusterNoLeader",
+                     "MusterLeaderChanges"),
+    "musterd-view": ("MusterWatchStale", "MusterStandbyStale", "MusterRightsMissing", "MusterScrapeCapReached",
+                     "MusterInternalErrors"),
+}  # fmt: skip
+"""The pages of docs/runbooks, each with the alerts that are its headings."""
+
+PLACES: Final = {alert: f"{page}.md#{alert.lower()}" for page, alerts in PAGES.items() for alert in alerts}
+"""The page and the anchor of the runbook of each alert."""
 
 OTHERS: Final = "MusterExperimentStuck"
 """The runbook of every reason that is not below."""

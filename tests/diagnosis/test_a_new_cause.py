@@ -74,8 +74,9 @@ def test_the_page_has_it_with_its_next_step_and_its_runbook(said: dict[str, Any]
     for each in said["json"]:
         assert each["sentence"] in said["html"]
         assert each["next"] in said["html"]
-    assert said["html"].count("http://books/MusterUnschedulable.md") == 3, "two findings, and the condition Stuck"
-    assert "http://books/MusterRankMissing.md" in said["html"]
+    linked = said["html"].count("http://books/refusals.md#musterunschedulable")
+    assert linked == 3, "two findings, and the condition Stuck"
+    assert "http://books/ranks.md#musterrankmissing" in said["html"]
 
 
 def test_its_reason_of_stuck_leads_to_its_runbook(said: dict[str, Any]) -> None:

@@ -102,7 +102,7 @@ def test_a_metric_is_a_row_and_a_line_and_its_alert_is_a_row(copy: Copy) -> None
     """With a panel and its link to the runbook; without them the tests of the copy fail."""
     named("Add a metric", "muster/metrics/rows", "muster/metrics/series.py", "deploy/grafana")
     named("Add a metric", "tests/deploy/prometheus/test_names.py")
-    named("Add an alert", "deploy/prometheus", "docs/runbooks", "deploy/grafana")
+    named("Add an alert", "deploy/prometheus", "muster/metrics/runbooks.py", "docs/runbooks", "deploy/grafana")
     row = 'GENERATION = Metric("muster_experiment_generation", "Generation of its spec.", ONE, lean=Lean.ALWAYS)\n'
     copy.add("muster/metrics/rows/experiment.py", row, before="COORDINATOR_UP = Metric(")
     copy.add("muster/metrics/rows/experiment.py", "    GENERATION,\n", before="    COORDINATOR_UP,\n")
@@ -115,7 +115,8 @@ def test_a_metric_is_a_row_and_a_line_and_its_alert_is_a_row(copy: Copy) -> None
         '        thresholds=(Threshold("most", "9", "Edits that are usual."),)),\n'
     )
     copy.add("deploy/prometheus/experiments.py", alert, before='    Alert(\n        "MusterCoordinatorStuck",\n')
-    copy.add("docs/runbooks/MusterEdited.md", "# MusterEdited\n")
+    copy.add("muster/metrics/runbooks.py", '"MusterEdited", ', before='"MusterDeadlineNear", ')
+    copy.add("docs/runbooks/deadlines.md", "## MusterEdited\n\nEdited.\n\n", before="## MusterDeadlineNear\n")
     copy.run("-m", "deploy.prometheus")
     rules = (copy.folder / "deploy" / "prometheus" / "muster.rules.yaml").read_text(encoding="utf-8")
     assert "alert: MusterEdited" in rules

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from muster.metrics.runbooks import OTHERS, REASONS, of_cause, of_reason
+from muster.metrics.runbooks import OTHERS, PLACES, REASONS, of_cause, of_reason
 from muster.state.facts.causes.cause import MissingCause
 from muster.state.facts.causes.table import CAUSES, Causes
 
@@ -29,7 +29,9 @@ PASSING = {
 
 @pytest.mark.parametrize("name", sorted({*REASONS, OTHERS, *(cause.runbook for cause in CAUSES if cause.runbook)}))
 def test_a_runbook_that_is_linked_exists(name: str) -> None:
-    assert (FOLDER / f"{name}.md").is_file()
+    page, _, anchor = PLACES[name].partition("#")
+    assert anchor == name.lower()
+    assert f"\n## {name}\n" in (FOLDER / page).read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("cause", CAUSES, ids=str)

@@ -20,7 +20,8 @@ own (``health``).
                                         an object of another kind; with ``.tar.gz``, its bundle (``bundles``)
 ``/events`` before the path of a page   the changes of that page, as server-sent events (``live``)
 ``/page.js``                            the script of the page
-``/runbooks/<alert>.md``                the runbook of an alert; ``/runbooks/`` lists them (``books``)
+``/runbooks/<page>.md``                 a page of runbooks; ``/runbooks/`` lists all, ``/runbooks/<alert>.md`` leads
+                                        to the heading of that alert (``page.runbooks``)
 ======================================  =====================================================================
 """
 
@@ -41,7 +42,7 @@ from muster.daemon.web.health import Health, probe_answer
 from muster.daemon.web.live import Changes, Ended, Full, Streams
 from muster.daemon.web.page.document import POLICY, REFRESH, SCRIPT, SCRIPT_PATH
 from muster.daemon.web.page.html import Part
-from muster.daemon.web.page.runbooks import INDEX, Runbooks, book
+from muster.daemon.web.page.runbooks import INDEX, SUFFIX, Runbooks, book
 from muster.daemon.web.pages import ExperimentIndex, Pages
 from muster.daemon.web.readers import (
     SIGN_IN,
@@ -55,7 +56,7 @@ from muster.daemon.web.readers import (
     token_of,
 )
 from muster.metrics.exposition import look, write
-from muster.metrics.runbooks import SERVED
+from muster.metrics.runbooks import PLACES, SERVED
 from muster.rollcall.document import NodeListing
 from muster.state.facts.incidents.tracking import Tracking
 
@@ -174,8 +175,12 @@ class HttpServer(Listener):
             raise Refused(400, "The target of a request is a path here.")
         if probe := probe_answer(request.path, self._health):
             return probe
-        if request.path.startswith(f"{SERVED}/") and (page := book(request.path.removeprefix(f"{SERVED}/") or INDEX)):
-            return _html(page)
+        if request.path.startswith(f"{SERVED}/"):
+            name = request.path.removeprefix(f"{SERVED}/") or INDEX
+            if page := book(name):
+                return _html(page)
+            if place := PLACES.get(name.removesuffix(SUFFIX)):  # tables of alerts on dashboards have its name alone
+                return web.Response(status=302, headers={"Location": place})
         reader = await self._reader(request)
         match request.path.split("/")[1:]:
             case [""]:

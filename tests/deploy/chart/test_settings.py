@@ -12,7 +12,7 @@ from deploy.helm.schema import schema
 from deploy.helm.values import NOT_IN_THE_CHART, SETTINGS
 from muster.daemon.settings import Settings, from_command_line
 from muster.daemon.web.readers import Refused, check_host, is_loopback
-from muster.metrics.runbooks import SERVED
+from muster.metrics.runbooks import PLACES, SERVED
 from tests.deploy.chart.conftest import Object, Rendered, one
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
@@ -94,7 +94,7 @@ def test_the_page_and_the_alerts_lead_to_the_same_runbooks(rendered: Rendered) -
     objects = rendered("--set", "prometheusRule.create=always,prometheusRule.runbookUrl=https://wiki.example/runbooks")
     assert from_command_line(arguments(objects)).runbook_url == "https://wiki.example/runbooks"
     rules = json.dumps(one(objects, "PrometheusRule"))
-    assert "https://wiki.example/runbooks/MusterRankMissing.md" in rules
+    assert "https://wiki.example/runbooks/ranks.md#musterrankmissing" in rules
 
 
 @pytest.mark.parametrize(("values", "place"), [
@@ -111,7 +111,8 @@ def test_without_a_site_of_their_own_the_runbooks_are_those_that_musterd_serves(
     objects = rendered("--set", f"prometheusRule.create=always,{values}")
     groups = one(objects, "PrometheusRule")["spec"]["groups"]
     alerts = [rule for group in groups for rule in group["rules"] if "alert" in rule]
-    assert {each["annotations"]["runbook_url"] for each in alerts} == {f"{place}/{each['alert']}.md" for each in alerts}
+    urls = {each["alert"]: each["annotations"]["runbook_url"] for each in alerts}
+    assert urls == {alert: f"{place}/{PLACES[alert]}" for alert in urls}
     settings = from_command_line(arguments(objects))
     assert settings.runbook_url == SERVED
     check_host([urlsplit(place).netloc], settings.http_names.split(","))

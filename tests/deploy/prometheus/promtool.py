@@ -10,7 +10,7 @@ import yaml
 
 from deploy.prometheus.groups import ALERTS, GROUPS
 from deploy.prometheus.text import Plain
-from muster.metrics.runbooks import PUBLISHED
+from muster.metrics.runbooks import PLACES, PUBLISHED
 from muster.state.facts.audience import of_reason
 from tests.deploy.prometheus.binaries import program
 from tests.deploy.prometheus.case import ONSET, STEP, Case
@@ -136,6 +136,6 @@ def _fired(name: str, labels: Mapping[str, str], summary: str) -> dict[str, Any]
         "exp_annotations": {
             "summary": summary,
             "description": Plain().filled(alert, alert.description),
-            "runbook_url": f"{PUBLISHED}/{alert.name}.md",
+            "runbook_url": f"{PUBLISHED}/{PLACES[alert.name]}",
         },
     }

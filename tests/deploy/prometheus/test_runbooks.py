@@ -15,7 +15,8 @@ from deploy.prometheus.text import plain
 from deploy.prometheus.values import defaults
 from muster.cli.main import muster
 from muster.daemon.web.page.runbooks import book
-from muster.metrics.runbooks import PUBLISHED, SERVED
+from muster.metrics.runbooks import PAGES as DECLARED
+from muster.metrics.runbooks import PLACES, PUBLISHED, SERVED
 from tests.deploy.prometheus.cases import CASES
 from tests.deploy.prometheus.promtool import ROOT
 
@@ -23,6 +24,8 @@ FOLDER = ROOT / "docs" / "runbooks"
 PAGES = sorted(page for page in FOLDER.glob("*.md") if page.stem != "README")
 PER_PAGE = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 
+HEADING = re.compile(r"^## (.*)$", re.MULTILINE)
+ACTS = re.compile(r"^- ", re.MULTILINE)
 BLOCK = re.compile(r"^```console\n(.*?)^```", re.MULTILINE | re.DOTALL)
 INLINE = re.compile(r"`((?:muster|kubectl) [^`]+)`")
 PLACEHOLDERS = {"N": "3"}
@@ -36,31 +39,40 @@ def lines(page: Path) -> Iterator[str]:
     yield from (" ".join(found.split()) for found in INLINE.findall(text))
 
 
-def test_every_alert_has_a_runbook_and_every_runbook_an_alert() -> None:
-    assert {page.stem for page in PAGES} == {alert.name for alert in ALERTS}
+def test_every_alert_is_declared_on_one_page_and_is_a_heading_of_it() -> None:
+    declared = {page: list(alerts) for page, alerts in DECLARED.items()}
+    assert sorted(alert for alerts in declared.values() for alert in alerts) == sorted(alert.name for alert in ALERTS)
+    assert declared == {page.stem: HEADING.findall(page.read_text(encoding="utf-8")) for page in PAGES}
+    assert len(declared) <= 12
 
 
-def test_the_url_of_a_runbook_leads_to_what_musterd_serves() -> None:
+def test_the_url_of_a_runbook_leads_to_a_heading_that_musterd_serves() -> None:
     assert PUBLISHED.endswith(SERVED)
     for alert in ALERTS:
-        assert book(f"{alert.name}.md") is not None
+        page, _, anchor = PLACES[alert.name].partition("#")
+        assert (book(page) or "").count(f'<h2 id="{anchor}">{alert.name}</h2>') == 1
+
+
+def test_no_runbook_has_the_name_of_another_page() -> None:
+    assert {page.name for page in FOLDER.parent.glob("*.md")} & {page.name for page in PAGES} == set()
 
 
 def test_the_rules_lead_to_the_runbooks_at_the_address_that_is_asked_for() -> None:
     there = "https://muster.example.com/runbooks"
     urls = re.findall(r"runbook_url: (.*)", plain(STANDARD, (), there))
     assert urls == [url.replace(PUBLISHED, there) for url in re.findall(r"runbook_url: (.*)", plain(STANDARD))]
-    assert urls[0] == f"{there}/MusterIncident.md"
+    assert urls[0] == f"{there}/shared-causes.md#musterincident"
 
 
 @PER_PAGE
-def test_a_runbook_says_what_it_means_before_its_commands_and_then_what_to_do(page: Path) -> None:
-    text = page.read_text(encoding="utf-8")
-    assert re.match(rf"# {page.stem}\n\n\w", text)
-    assert re.findall(r"^## (.*)$", text, re.MULTILINE) == ["What to do"]
-    looks, _, acts = text.partition("## What to do\n")
-    assert BLOCK.search(looks)
-    assert acts.startswith("\n- ")
+def test_an_alert_has_what_it_means_then_commands_and_what_to_do_unless_its_page_shares_them(page: Path) -> None:
+    top, _, *sections = HEADING.split(page.read_text(encoding="utf-8"))
+    assert re.match(r"# .+\n\n\w", top)
+    assert BLOCK.search(top)
+    for section in sections[::2]:
+        assert re.match(r"\n\n\w", section)
+        assert ACTS.search(section) or ACTS.search(top), section
+        assert not BLOCK.search(section.partition("\n- ")[2]), section
 
 
 @PER_PAGE

@@ -84,7 +84,7 @@ groups:
     annotations:
       summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ with $labels.shard }}`}}shard {{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.kind }}`}} {{`{{ $labels.subject }}`}} blocks {{`{{ $value }}`}} runs{{`{{ range query (printf "sort_desc(max by (cause, scope) (muster_incident_runs{`}}{{ $cluster }}{{`=%q,shard=%q,kind=%q,subject=%q,audience=%q}))" $labels.`}}{{ $cluster }}{{` $labels.shard $labels.kind $labels.subject $labels.audience) }}`}} ({{`{{ .Labels.cause }}`}}, scope {{`{{ .Labels.scope }}`}}){{`{{ end }}`}}.'
       description: At least three runs are stuck for one subject that only the platform can fix. The page of musterd lists them first, with the accelerators that they hold.
-      runbook_url: '{{ $runbooks }}/MusterIncident.md'
+      runbook_url: '{{ $runbooks }}/shared-causes.md#musterincident'
 {{- end }}
 {{- end }}
 {{- with $values.alerts.MusterIncidentLasts }}
@@ -107,7 +107,7 @@ groups:
     annotations:
       summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ with $labels.shard }}`}}shard {{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.kind }}`}} {{`{{ $labels.subject }}`}} blocks {{`{{ $value }}`}} runs{{`{{ range query (printf "sort_desc(max by (cause, scope) (muster_incident_runs{`}}{{ $cluster }}{{`=%q,shard=%q,kind=%q,subject=%q,audience=%q}))" $labels.`}}{{ $cluster }}{{` $labels.shard $labels.kind $labels.subject $labels.audience) }}`}} ({{`{{ .Labels.cause }}`}}, scope {{`{{ .Labels.scope }}`}}){{`{{ end }}`}}.'
       description: 'At least three runs have waited for one subject: a queue, a device, a taint, a quota, an image or something else that their manifests name. An autoscaler, or the next run that ends, may help them by itself.'
-      runbook_url: '{{ $runbooks }}/MusterIncidentLasts.md'
+      runbook_url: '{{ $runbooks }}/shared-causes.md#musterincidentlasts'
 {{- end }}
 {{- end }}
 {{- with $values.alerts.MusterRunExplained }}
@@ -135,7 +135,7 @@ groups:
     annotations:
       summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ with $labels.shard }}`}}shard {{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: an incident explains why it is stuck.'
       description: The alert of its incident, MusterIncident or MusterIncidentLasts, replaces those of this run, which are inhibited. It is for Alertmanager, and no receiver gets it.
-      runbook_url: '{{ $runbooks }}/MusterRunExplained.md'
+      runbook_url: '{{ $runbooks }}/shared-causes.md#musterrunexplained'
 {{- end }}
 {{- end }}
 {{- with $values.alerts.MusterNodeSuspect }}
@@ -154,7 +154,7 @@ groups:
     annotations:
       summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ with $labels.shard }}`}}shard {{`{{ . }}`}}: {{`{{ end }}`}}node {{`{{ $labels.node }}`}} failed {{`{{ $value }}`}} runs, more than nodes like it.'
       description: At least three runs failed on it at three moments of the last 12 to 24 hours, three times as many as were to be expected there. They are of several namespaces, or Kubernetes itself marked the node as away. The command muster nodes and the page of musterd have the proof. Nothing is done because of it.
-      runbook_url: '{{ $runbooks }}/MusterNodeSuspect.md'
+      runbook_url: '{{ $runbooks }}/shared-causes.md#musternodesuspect'
 {{- end }}
 {{- end }}
 {{- with $values.alerts.MusterCoordinatorStuck }}
@@ -191,7 +191,7 @@ groups:
     annotations:
       summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ with $labels.shard }}`}}shard {{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: the coordinator stopped responding ({{`{{ $labels.reason }}`}}).'
       description: Its process is frozen or cut off, or has closed its port for longer than {{ .closing }}, while its pod runs. No rank can join or continue, and nothing restarts the gang until the other ranks end.
-      runbook_url: '{{ $runbooks }}/MusterCoordinatorStuck.md'
+      runbook_url: '{{ $runbooks }}/coordinator.md#mustercoordinatorstuck'
 {{- end }}
 {{- end }}
 {{- with $values.alerts.MusterCoordinatorNotServing }}
@@ -218,7 +218,7 @@ groups:
     annotations:
       summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ with $labels.shard }}`}}shard {{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: the coordinator has never answered at its port ({{`{{ $labels.reason }}`}}).'
       description: The program of the coordinator runs, and no other rank can join it.
-      runbook_url: '{{ $runbooks }}/MusterCoordinatorNotServing.md'
+      runbook_url: '{{ $runbooks }}/coordinator.md#mustercoordinatornotserving'
 {{- end }}
 {{- end }}
 {{- with $values.alerts.MusterRankMissing }}
@@ -246,7 +246,7 @@ groups:
     annotations:
       summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ with $labels.shard }}`}}shard {{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: the roll is not complete: {{`{{ range query (printf "max by (experiment) (muster_experiment_ranks_missing{`}}{{ $cluster }}{{`=%q,shard=%q,namespace=%q,experiment=%q}) > 0" $labels.`}}{{ $cluster }}{{` $labels.shard $labels.namespace $labels.experiment) }}`}}{{`{{ .Value }}`}} missing, {{`{{ end }}`}}{{`{{ range query (printf "max by (experiment) (muster_experiment_first_missing_rank{`}}{{ $cluster }}{{`=%q,shard=%q,namespace=%q,experiment=%q})" $labels.`}}{{ $cluster }}{{` $labels.shard $labels.namespace $labels.experiment) }}`}}first rank {{`{{ .Value }}`}}, {{`{{ end }}`}}{{`{{ range query (printf "sort_desc(max by (cause) (muster_experiment_ranks_missing_by_cause{`}}{{ $cluster }}{{`=%q,shard=%q,namespace=%q,experiment=%q}) > 0)" $labels.`}}{{ $cluster }}{{` $labels.shard $labels.namespace $labels.experiment) }}`}}{{`{{ .Value }}`}} {{`{{ .Labels.cause }}`}}, {{`{{ end }}`}}{{`{{ range query (printf "max by (reason) (muster_experiment_stuck_reason{`}}{{ $cluster }}{{`=%q,shard=%q,namespace=%q,experiment=%q}) == 1" $labels.`}}{{ $cluster }}{{` $labels.shard $labels.namespace $labels.experiment) }}`}}reason {{`{{ .Labels.reason }}`}}, {{`{{ end }}`}}the others wait.'
       description: The ranks that have arrived hold their machines and wait for the others.
-      runbook_url: '{{ $runbooks }}/MusterRankMissing.md'
+      runbook_url: '{{ $runbooks }}/ranks.md#musterrankmissing'
 {{- end }}
 {{- end }}
 {{- with $values.alerts.MusterAssemblyOverdue }}
@@ -282,7 +282,7 @@ groups:
     annotations:
       summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ with $labels.shard }}`}}shard {{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: the gang is not complete in time.'
       description: A clock of the experiment (starting, assembly) has run out, or it has been Assembling for {{ .seconds }} s.
-      runbook_url: '{{ $runbooks }}/MusterAssemblyOverdue.md'
+      runbook_url: '{{ $runbooks }}/ranks.md#musterassemblyoverdue'
 {{- end }}
 {{- end }}
 {{- with $values.alerts.MusterImageNotPulled }}
@@ -309,7 +309,7 @@ groups:
     annotations:
       summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ with $labels.shard }}`}}shard {{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: an image cannot be pulled ({{`{{ $labels.reason }}`}}).'
       description: The kubelet keeps trying. No program of that member runs until the image is pulled.
-      runbook_url: '{{ $runbooks }}/MusterImageNotPulled.md'
+      runbook_url: '{{ $runbooks }}/refusals.md#musterimagenotpulled'
 {{- end }}
 {{- end }}
 {{- with $values.alerts.MusterUnschedulable }}
@@ -336,7 +336,7 @@ groups:
     annotations:
       summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ with $labels.shard }}`}}shard {{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: no node fits all members ({{`{{ $labels.reason }}`}}).'
       description: Members that have a node hold it while the others wait for theirs.
-      runbook_url: '{{ $runbooks }}/MusterUnschedulable.md'
+      runbook_url: '{{ $runbooks }}/refusals.md#musterunschedulable'
 {{- end }}
 {{- end }}
 {{- with $values.alerts.MusterCreateRefused }}
@@ -363,7 +363,7 @@ groups:
     annotations:
       summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ with $labels.shard }}`}}shard {{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: the API server refuses what the experiment needs ({{`{{ $labels.reason }}`}}).'
       description: Quota, admission, rights or the API server itself prevents it. Muster tries again every 5 to 30 s.
-      runbook_url: '{{ $runbooks }}/MusterCreateRefused.md'
+      runbook_url: '{{ $runbooks }}/refusals.md#mustercreaterefused'
 {{- end }}
 {{- end }}
 {{- with $values.alerts.MusterExperimentStuck }}
@@ -390,7 +390,7 @@ groups:
     annotations:
       summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ with $labels.shard }}`}}shard {{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: the experiment is stuck ({{`{{ $labels.reason }}`}}).'
       description: The message of its condition Stuck has the cause.
-      runbook_url: '{{ $runbooks }}/MusterExperimentStuck.md'
+      runbook_url: '{{ $runbooks }}/ranks.md#musterexperimentstuck'
 {{- end }}
 {{- end }}
 {{- with $values.alerts.MusterHung }}
@@ -423,7 +423,7 @@ groups:
     annotations:
       summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ with $labels.shard }}`}}shard {{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: no rank makes progress ({{`{{ $labels.reason }}`}}){{`{{ range query (printf "max by (message) (muster_experiment_hang_info{`}}{{ $cluster }}{{`=%q,shard=%q,namespace=%q,experiment=%q})" $labels.`}}{{ $cluster }}{{` $labels.shard $labels.namespace $labels.experiment) }}`}}: {{`{{ .Labels.message }}`}}{{`{{ end }}`}}.'
       description: 'The whole gang holds its machines and does nothing. The summary has the message of its condition Stuck: the last step, the rank that is behind, and the one that is elsewhere than most, with its function and line, as far as they are known. A few steps between two hangs do not end it. `muster explain` and the page have the innermost calls of that rank.'
-      runbook_url: '{{ $runbooks }}/MusterHung.md'
+      runbook_url: '{{ $runbooks }}/ranks.md#musterhung'
 {{- end }}
 {{- end }}
 {{- with $values.alerts.MusterDisruptionLoop }}
@@ -450,7 +450,7 @@ groups:
     annotations:
       summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ with $labels.shard }}`}}shard {{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: the platform ends one epoch after another ({{`{{ $labels.reason }}`}}).'
       description: At least three disruptions in a row (preemption, eviction, node loss) came before the gang had run for 5 minutes. They use no restart budget, so nothing ends this.
-      runbook_url: '{{ $runbooks }}/MusterDisruptionLoop.md'
+      runbook_url: '{{ $runbooks }}/restarts.md#musterdisruptionloop'
 {{- end }}
 {{- end }}
 {{- with $values.alerts.MusterRestartStorm }}
@@ -476,7 +476,7 @@ groups:
     annotations:
       summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ with $labels.shard }}`}}shard {{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: {{`{{ $value | printf "%.0f" }}`}} restarts after failures in {{ .window }}.'
       description: The program, or a member of it that runs again alone, fails again and again. What the platform did is not counted.
-      runbook_url: '{{ $runbooks }}/MusterRestartStorm.md'
+      runbook_url: '{{ $runbooks }}/restarts.md#musterrestartstorm'
 {{- end }}
 {{- end }}
 {{- with $values.alerts.MusterSameFailureAgain }}
@@ -503,7 +503,7 @@ groups:
     annotations:
       summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ with $labels.shard }}`}}shard {{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: the gang fails in the same way again and gets no further ({{`{{ $labels.reason }}`}}).'
       description: 'It is restarted as before: nothing is charged for the verdict. The message of its condition Stuck has the exception, where it was raised, and what the nodes of the failures point to.'
-      runbook_url: '{{ $runbooks }}/MusterSameFailureAgain.md'
+      runbook_url: '{{ $runbooks }}/restarts.md#mustersamefailureagain'
 {{- end }}
 {{- end }}
 {{- with $values.alerts.MusterSameFailureEnded }}
@@ -522,7 +522,7 @@ groups:
     annotations:
       summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ with $labels.shard }}`}}shard {{`{{ . }}`}}: {{`{{ end }}`}}Experiments that ended within {{ .window }} because their gang failed in the same way again: {{`{{ $value | printf "%.0f" }}`}}.'
       description: 'Their spec asks for it (sameFailureAction: Fail). They have given their machines back before the budget of restarts was used up, and run again only when their owner creates them again.'
-      runbook_url: '{{ $runbooks }}/MusterSameFailureEnded.md'
+      runbook_url: '{{ $runbooks }}/restarts.md#mustersamefailureended'
 {{- end }}
 {{- end }}
 {{- with $values.alerts.MusterDeadlineNear }}
@@ -553,7 +553,7 @@ groups:
     annotations:
       summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ with $labels.shard }}`}}shard {{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: {{`{{ $value | humanizeDuration }}`}} are left until its deadline.'
       description: 'When the clock total runs out, the experiment does what its spec states: it fails, unless another action is set.'
-      runbook_url: '{{ $runbooks }}/MusterDeadlineNear.md'
+      runbook_url: '{{ $runbooks }}/deadlines.md#musterdeadlinenear'
 {{- end }}
 {{- end }}
 {{- with $values.alerts.MusterCoordinatorGone }}
@@ -580,7 +580,7 @@ groups:
     annotations:
       summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ with $labels.shard }}`}}shard {{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: the pod of the coordinator is gone or not at work ({{`{{ $labels.reason }}`}}).'
       description: Its own controller has not brought it back for a minute. Members of a Ray cluster run on in no cluster.
-      runbook_url: '{{ $runbooks }}/MusterCoordinatorGone.md'
+      runbook_url: '{{ $runbooks }}/controllers.md#mustercoordinatorgone'
 {{- end }}
 {{- end }}
 {{- with $values.alerts.MusterMemberNotReplaced }}
@@ -607,7 +607,7 @@ groups:
     annotations:
       summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ with $labels.shard }}`}}shard {{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: a member has failed, and its controller does not bring it back ({{`{{ $labels.reason }}`}}).'
       description: It has not been replaced for a minute, or was started again in its pod and has not been ready for two.
-      runbook_url: '{{ $runbooks }}/MusterMemberNotReplaced.md'
+      runbook_url: '{{ $runbooks }}/controllers.md#mustermembernotreplaced'
 {{- end }}
 {{- end }}
 {{- with $values.alerts.MusterPodsMissing }}
@@ -634,7 +634,7 @@ groups:
     annotations:
       summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ with $labels.shard }}`}}shard {{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: its controller has not made all of its pods ({{`{{ $labels.reason }}`}}).'
       description: A controller that is down, a quota, or an admission webhook. Of a Ray worker group fewer pods exist than its replicas.
-      runbook_url: '{{ $runbooks }}/MusterPodsMissing.md'
+      runbook_url: '{{ $runbooks }}/controllers.md#musterpodsmissing'
 {{- end }}
 {{- end }}
 {{- with $values.alerts.MusterStatusIsFalse }}
@@ -661,7 +661,7 @@ groups:
     annotations:
       summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ with $labels.shard }}`}}shard {{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: the status that its controller shows is not what has happened ({{`{{ $labels.reason }}`}}).'
       description: The program has ended or failed, and the object still reports that it runs. What waits for it waits forever.
-      runbook_url: '{{ $runbooks }}/MusterStatusIsFalse.md'
+      runbook_url: '{{ $runbooks }}/controllers.md#musterstatusisfalse'
 {{- end }}
 {{- end }}
 {{- with $values.alerts.MusterObservedRunStuck }}
@@ -701,7 +701,7 @@ groups:
     annotations:
       summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ with $labels.shard }}`}}shard {{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: stuck for {{`{{ $value | humanizeDuration }}`}}, and nothing will end it: {{`{{ range query (printf "max by (reason) (muster_experiment_stuck_reason{`}}{{ $cluster }}{{`=%q,shard=%q,namespace=%q,experiment=%q}) == 1" $labels.`}}{{ $cluster }}{{` $labels.shard $labels.namespace $labels.experiment) }}`}}reason {{`{{ .Labels.reason }}`}}, {{`{{ end }}`}}its controller does not act.'
       description: 'Muster only watches over it, and no clock will end it: it holds its machines until a person acts. Where its reason has a critical alert of its own, that one calls the person.'
-      runbook_url: '{{ $runbooks }}/MusterObservedRunStuck.md'
+      runbook_url: '{{ $runbooks }}/controllers.md#musterobservedrunstuck'
 {{- end }}
 {{- end }}
 {{- with $values.alerts.MusterDeadlinePassed }}
@@ -729,7 +729,7 @@ groups:
     annotations:
       summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ with $labels.shard }}`}}shard {{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: its clock {{`{{ $labels.clock }}`}} ran out {{`{{ $value | humanizeDuration }}`}} ago, and it still runs.'
       description: 'What was to follow has been asked for and has not happened: its own controller does not suspend it, a finalizer holds it, or musterd cannot write.'
-      runbook_url: '{{ $runbooks }}/MusterDeadlinePassed.md'
+      runbook_url: '{{ $runbooks }}/deadlines.md#musterdeadlinepassed'
 {{- end }}
 {{- end }}
 - name: muster-daemon
@@ -756,7 +756,7 @@ groups:
     annotations:
       summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ with $labels.shard }}`}}shard {{`{{ . }}`}}: {{`{{ end }}`}}No musterd of job {{`{{ $labels.job }}`}} is scraped.'
       description: No other alert of Muster can fire. If none runs, no experiment is started, restarted or ended, and gangs that run continue; if only the scrape fails (a token, a policy, the name of the job), they are looked after.
-      runbook_url: '{{ $runbooks }}/MusterDaemonDown.md'
+      runbook_url: '{{ $runbooks }}/musterd-away.md#musterdaemondown'
 {{- end }}
 {{- end }}
 {{- with $values.alerts.MusterScrapesFail }}
@@ -774,7 +774,7 @@ groups:
     annotations:
       summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ with $labels.shard }}`}}shard {{`{{ . }}`}}: {{`{{ end }}`}}Of the scrapes of musterd, job {{`{{ $labels.job }}`}}, {{`{{ $value | humanizePercentage }}`}} have succeeded.'
       description: musterd ends and starts again and again, or answers too late. Alerts come late, and while none runs no experiment is started, restarted or ended.
-      runbook_url: '{{ $runbooks }}/MusterScrapesFail.md'
+      runbook_url: '{{ $runbooks }}/musterd-away.md#musterscrapesfail'
 {{- end }}
 {{- end }}
 {{- with $values.alerts.MusterReplicaMissing }}
@@ -792,7 +792,7 @@ groups:
     annotations:
       summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ with $labels.shard }}`}}shard {{`{{ . }}`}}: {{`{{ end }}`}}Of {{ $replicas }} musterd of job {{`{{ $labels.job }}`}} {{`{{ $value }}`}} can be scraped.'
       description: Nothing is lost as long as the other one leads; when that one ends, none takes over.
-      runbook_url: '{{ $runbooks }}/MusterReplicaMissing.md'
+      runbook_url: '{{ $runbooks }}/musterd-away.md#musterreplicamissing'
 {{- end }}
 {{- end }}
 {{- with $values.alerts.MusterLeaderChanges }}
@@ -809,7 +809,7 @@ groups:
     annotations:
       summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ with $labels.shard }}`}}shard {{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $value }}`}} processes of musterd, job {{`{{ $labels.job }}`}}, have led within {{ .window }}.'
       description: The leader ends or loses its Lease again and again. Each takeover takes up to 20 s, in which no experiment is started, restarted or ended.
-      runbook_url: '{{ $runbooks }}/MusterLeaderChanges.md'
+      runbook_url: '{{ $runbooks }}/musterd-away.md#musterleaderchanges'
 {{- end }}
 {{- end }}
 {{- with $values.alerts.MusterNoLeader }}
@@ -830,7 +830,7 @@ groups:
     annotations:
       summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ with $labels.shard }}`}}shard {{`{{ . }}`}}: {{`{{ end }}`}}No musterd of job {{`{{ $labels.job }}`}} leads.'
       description: Each one is a standby and sees no other one renew the Lease, so no experiment is started, restarted or ended. A takeover takes up to 20 s.
-      runbook_url: '{{ $runbooks }}/MusterNoLeader.md'
+      runbook_url: '{{ $runbooks }}/musterd-away.md#musternoleader'
 {{- end }}
 {{- end }}
 {{- with $values.alerts.MusterWatchStale }}
@@ -848,7 +848,7 @@ groups:
     annotations:
       summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ with $labels.shard }}`}}shard {{`{{ . }}`}}: {{`{{ end }}`}}The watch of {{`{{ $labels.resource }}`}} has heard nothing for {{`{{ $value | humanizeDuration }}`}} ({{`{{ $labels.instance }}`}}).'
       description: The cache from which this musterd decides is this old. A watch that is silent for 90 s is opened again, so the API server does not answer.
-      runbook_url: '{{ $runbooks }}/MusterWatchStale.md'
+      runbook_url: '{{ $runbooks }}/musterd-view.md#musterwatchstale'
 {{- end }}
 {{- end }}
 {{- with $values.alerts.MusterStandbyStale }}
@@ -865,7 +865,7 @@ groups:
     annotations:
       summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ with $labels.shard }}`}}shard {{`{{ . }}`}}: {{`{{ end }}`}}The watch of {{`{{ $labels.resource }}`}} has heard nothing for {{`{{ $value | humanizeDuration }}`}} ({{`{{ $labels.instance }}`}}).'
       description: This musterd is a standby. When it leads, it lists everything again before it decides, which needs an answer of the API server.
-      runbook_url: '{{ $runbooks }}/MusterStandbyStale.md'
+      runbook_url: '{{ $runbooks }}/musterd-view.md#musterstandbystale'
 {{- end }}
 {{- end }}
 {{- with $values.alerts.MusterRightsMissing }}
@@ -883,7 +883,7 @@ groups:
     annotations:
       summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ with $labels.shard }}`}}shard {{`{{ . }}`}}: {{`{{ end }}`}}The API server does not let musterd {{`{{ $labels.verb }}`}} {{`{{ $labels.resource }}`}}.'
       description: A right of deploy/musterd.yaml is not granted, or the credentials of musterd are not accepted.
-      runbook_url: '{{ $runbooks }}/MusterRightsMissing.md'
+      runbook_url: '{{ $runbooks }}/musterd-view.md#musterrightsmissing'
 {{- end }}
 {{- end }}
 {{- with $values.alerts.MusterScrapeCapReached }}
@@ -900,7 +900,7 @@ groups:
     annotations:
       summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ with $labels.shard }}`}}shard {{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $value }}`}} experiments have no series of their own.'
       description: The scrape is full. Those that are stuck are left out last; for those left out no alert can fire.
-      runbook_url: '{{ $runbooks }}/MusterScrapeCapReached.md'
+      runbook_url: '{{ $runbooks }}/musterd-view.md#musterscrapecapreached'
 {{- end }}
 {{- end }}
 {{- with $values.alerts.MusterInternalErrors }}
@@ -917,7 +917,7 @@ groups:
     annotations:
       summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ with $labels.shard }}`}}shard {{`{{ . }}`}}: {{`{{ end }}`}}musterd had an unexpected exception in {{`{{ $labels.place }}`}}.'
       description: It is a bug of Muster. The experiment that caused it is tried again after growing pauses; others continue.
-      runbook_url: '{{ $runbooks }}/MusterInternalErrors.md'
+      runbook_url: '{{ $runbooks }}/musterd-view.md#musterinternalerrors'
 {{- end }}
 {{- end }}
 {{- if $values.slo.enabled }}
@@ -975,7 +975,7 @@ groups:
     annotations:
       summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ with $labels.shard }}`}}shard {{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.namespace }}`}}: {{`{{ $value | humanizePercentage }}`}} of the time of its {{ $whose }} is wasted.'
       description: Runs of the namespace are stuck, recover or lose work, so much that the objective of a month is used up within two to five days.
-      runbook_url: '{{ $runbooks }}/MusterGoodputBurnsFast.md'
+      runbook_url: '{{ $runbooks }}/wasted-time.md#mustergoodputburnsfast'
 {{- end }}
 {{- end }}
 {{- with $values.alerts.MusterGoodputBurnsSlowly }}
@@ -995,7 +995,7 @@ groups:
     annotations:
       summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ with $labels.shard }}`}}shard {{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.namespace }}`}}: {{`{{ $value | humanizePercentage }}`}} of the time of its {{ $whose }} is wasted.'
       description: Runs of the namespace are stuck, recover or lose work, so much that the objective of a month is missed if it continues.
-      runbook_url: '{{ $runbooks }}/MusterGoodputBurnsSlowly.md'
+      runbook_url: '{{ $runbooks }}/wasted-time.md#mustergoodputburnsslowly'
 {{- end }}
 {{- end }}
 {{- end }}

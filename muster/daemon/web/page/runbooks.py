@@ -6,6 +6,7 @@ sources are docs/runbooks and docs/reasons.md, to which they link. The wheel hol
 Links to other pages of the documentation, which are not served here, are texts.
 """
 
+import re
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.resources import files
@@ -18,7 +19,7 @@ import muster
 from muster.daemon.web.page.document import document
 from muster.daemon.web.page.html import Html, element, part
 from muster.metrics import runbooks
-from muster.metrics.runbooks import SERVED
+from muster.metrics.runbooks import PLACES, SERVED
 
 OUTSIDE = "noopener noreferrer"
 """The relation of a link to another server: it learns nothing of the page."""
@@ -40,7 +41,7 @@ class Runbooks:
 
     def _address(self, name: str) -> str:
         known = self.base.startswith(("http://", "https://")) or self.base == runbooks.SERVED
-        return f"{self.base.rstrip('/')}/{name}.md" if name and known else ""
+        return f"{self.base.rstrip('/')}/{PLACES[name]}" if name and known else ""
 
 
 def link(target: str) -> Html:
@@ -53,7 +54,7 @@ SUFFIX = ".md"
 
 
 def book(name: str) -> str | None:
-    """Return the page of a runbook, by the name of its alert (``README``: all alerts). None if there is none."""
+    """Return a page of runbooks by its name (``README``: all alerts). None if there is none."""
     stem = name.removesuffix(SUFFIX)
     return _page(stem) if stem in _sources() else None
 
@@ -62,7 +63,9 @@ def book(name: str) -> str | None:
 def _page(name: str) -> str:
     reader = MarkdownIt("commonmark", {"html": False}).enable("table")
     tokens = reader.parse(_without_comments(_sources()[name].read_text(encoding="utf-8")))
-    for token in tokens:
+    for number, token in enumerate(tokens):
+        if token.type == "heading_open":  # an anchor as forges make it
+            token.attrs["id"] = re.sub(r"[^\w -]", "", tokens[number + 1].content.lower()).replace(" ", "-")
         for child in token.children or ():
             if child.type == "link_open" and not (target := _served(str(child.attrs.get("href", "")))):
                 del child.attrs["href"]
@@ -83,10 +86,10 @@ def _sources() -> dict[str, Traversable]:
 
 def _served(target: str) -> str:
     """Return the address of a link if musterd serves its page; else an empty text."""
-    if target.startswith(("https://", "http://")):
+    if target.startswith(("https://", "http://", "#")):
         return target
-    name = target.partition("#")[0].rpartition("/")[2]
-    return name if name.removesuffix(SUFFIX) in _sources() and not target.startswith("#") else ""
+    place = target.rpartition("/")[2]
+    return place if place.partition("#")[0].removesuffix(SUFFIX) in _sources() else ""
 
 
 def _without_comments(text: str) -> str:

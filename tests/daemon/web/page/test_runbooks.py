@@ -10,7 +10,7 @@ from muster.daemon.settings import Settings
 from muster.daemon.web.page.experiment import story
 from muster.daemon.web.page.runbooks import Runbooks
 from muster.metrics.collector import Subject
-from muster.metrics.runbooks import SERVED
+from muster.metrics.runbooks import PLACES, SERVED
 from muster.rollcall.make import detail
 from muster.rollcall.seats import benches
 from muster.state.view.roll import RankState
@@ -37,8 +37,8 @@ def links(base: str, reason: str = "RanksMissing") -> Mapping[str, str]:
 
 def test_the_reason_of_stuck_and_each_cause_lead_to_their_runbooks() -> None:
     assert links("https://docs.example/runbooks/") == {
-        "stuck: RanksMissing": "https://docs.example/runbooks/MusterRankMissing.md",
-        "Runbook": "https://docs.example/runbooks/MusterImageNotPulled.md",
+        "stuck: RanksMissing": "https://docs.example/runbooks/ranks.md#musterrankmissing",
+        "Runbook": "https://docs.example/runbooks/refusals.md#musterimagenotpulled",
     }
 
 
@@ -51,7 +51,7 @@ def test_without_an_address_of_the_web_there_are_no_links(base: str) -> None:
 def test_a_reason_is_never_a_part_of_an_address(reason: str) -> None:
     addresses = set(links("https://docs.example", reason).values())
     assert addresses == {
-        f"https://docs.example/{name}.md" for name in ("MusterExperimentStuck", "MusterImageNotPulled")
+        f"https://docs.example/{PLACES[name]}" for name in ("MusterExperimentStuck", "MusterImageNotPulled")
     }
 
 
@@ -63,5 +63,7 @@ def test_a_setting_that_is_no_address_of_the_web_is_refused(url: str) -> None:
 
 def test_the_page_leads_to_the_runbooks_that_musterd_serves_unless_a_setting_says_otherwise() -> None:
     assert Settings().runbook_url == SERVED
-    assert set(links(SERVED).values()) == {f"{SERVED}/MusterRankMissing.md", f"{SERVED}/MusterImageNotPulled.md"}
+    assert set(links(SERVED).values()) == {
+        f"{SERVED}/{PLACES[name]}" for name in ("MusterRankMissing", "MusterImageNotPulled")
+    }
     assert Settings(runbook_url="").runbook_url == ""
