@@ -4,7 +4,7 @@ from typing import Annotated, Final
 
 import msgspec
 
-from muster.api.wire.kinds import Counter, Name, Reason, Time
+from muster.api.wire.kinds import Count, Counter, Name, Reason, Time
 from muster.api.wire.structs import Wire
 
 MAX_MEMBERS: Final = 100_000
@@ -42,6 +42,7 @@ class Steps(msgspec.Struct, frozen=True, gc=False):
         Time,
         Wire("When they were read; while the gang works that may be a minute ago.", name="time", stays="it is over"),
     ] = 0.0
+    restarts: Annotated[Count, Wire("The most restarts of a rank's processes inside their pod, by torchrun.")] = 0
 
 
 class HeldDevices(msgspec.Struct, frozen=True, gc=False):

@@ -76,7 +76,7 @@ class EpochSteps(msgspec.Struct, frozen=True, gc=False):
     """Time taken from the productive time of one epoch, by what its programs report. In milliseconds."""
 
     epoch: Annotated[Counter, Wire("The epoch whose roll was complete last.")] = 0
-    base: Annotated[Counter, Wire("Productive time, without what was taken back, when its roll was complete.")] = 0
+    base: Annotated[Counter, Wire("Productive time, without what was taken back, before the present processes.")] = 0
     first: Annotated[Integer, Wire("The first step that it reported; -1 before.")] = -1
     skipped: Annotated[Counter, Wire("Announced pauses before its time was counted.")] = 0
     program_startup: Annotated[Counter, Wire("Counted from roll complete to the first step.")] = 0
@@ -86,6 +86,9 @@ class EpochSteps(msgspec.Struct, frozen=True, gc=False):
     stuck: Annotated[Counter, Wire("Counted as Stuck since its roll was complete, its pauses left out.")] = 0
     hang: Annotated[Count, Wire("Of the present hang: what was counted when it was reported.")] = 0
     held: Annotated[Count, Wire("Of the present hang: what is counted when it ends, and its length is known.")] = 0
+    restarts: Annotated[
+        Count, Wire("Restarts of its processes inside the pods, by torchrun: what else is here is since the last.")
+    ] = 0
 
 
 class Goodput(msgspec.Struct, frozen=True, gc=False):
@@ -105,8 +108,12 @@ class Goodput(msgspec.Struct, frozen=True, gc=False):
     checkpoint_save: Annotated[Count, Wire("Pauses that programs announced to save a checkpoint.")] = 0
     checkpoint_restore: Annotated[Count, Wire("Pauses that programs announced to restore a checkpoint.")] = 0
     stuck: Annotated[Count, Wire("It was Stuck; a hang counts from the last step.")] = 0
-    recovery: Annotated[Count, Wire("From a failure until the roll was complete again.")] = 0
-    lost: Annotated[Count, Wire("Steps after the one from which the next epoch resumed.")] = 0
+    recovery: Annotated[
+        Count, Wire("From a failure until the roll was complete again, or torchrun's next processes made a step.")
+    ] = 0
+    lost: Annotated[
+        Count, Wire("Steps after the one from which the next epoch, or torchrun's next processes, resumed.")
+    ] = 0
     other: Annotated[
         Count,
         Wire("Pauses that programs announced for another reason, and the time from a success until it was seen."),

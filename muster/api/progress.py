@@ -15,8 +15,8 @@ while the program has announced one: that many seconds without a further report 
 the pod has several, in the value of the first: the n-th of the others writes ``KEYS/<rank>.<n>``. ``kind`` is the
 purpose of the pause. ``saved`` and ``restored`` are the seconds of such pauses that are over, ``paused`` those of all.
 ``first`` is the first step that was reported, and ``begun`` the time of ``at``, without all pauses, at which its steps
-began. ``works`` is in what is sent to the endpoint while the process computes, reads or writes: for so many seconds
-more it is taken to do so.
+began. ``restarts`` is torchrun's count of the restarts of the process, present from 1 on. ``works`` is in what is sent
+to the endpoint while the process computes, reads or writes: for so many seconds more it is taken to do so.
 
 Only the standard library is used here, because training programs import it.
 """
@@ -26,11 +26,13 @@ from muster.assist.mounted.place_watch import longest_interval as report_interva
 __all__ = [
     "KEYS",
     "MAX_PROCESSES",
+    "MAX_RESTARTS",
     "MAX_SCALARS",
     "MAX_SCALAR_NAME",
     "MAX_STEP",
     "MAX_VALUE",
     "MAX_WORKS",
+    "RESTART_COUNT",
     "RESTORE",
     "SAVE",
     "report_interval",
@@ -38,6 +40,9 @@ __all__ = [
 
 KEYS = "muster/progress"
 """The directory of the keys."""
+RESTART_COUNT = "TORCHELASTIC_RESTART_COUNT"
+"""The variable in which torchrun gives a process the number of restarts (``--max-restarts``)."""
+MAX_RESTARTS = 9_999
 MAX_STEP = (1 << 53) - 1
 """The largest whole number that every reader of JSON has exactly."""
 MAX_SCALARS = 8

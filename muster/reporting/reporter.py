@@ -17,6 +17,7 @@ import json
 import logging
 import math
 import operator
+import os
 import sys
 import threading
 import time
@@ -24,7 +25,17 @@ from collections.abc import Callable, Iterator, Sequence
 from queue import Empty, SimpleQueue
 from typing import Any, NamedTuple, Protocol
 
-from muster.api.progress import MAX_SCALAR_NAME, MAX_SCALARS, MAX_STEP, MAX_VALUE, MAX_WORKS, RESTORE, SAVE
+from muster.api.progress import (
+    MAX_RESTARTS,
+    MAX_SCALAR_NAME,
+    MAX_SCALARS,
+    MAX_STEP,
+    MAX_VALUE,
+    MAX_WORKS,
+    RESTART_COUNT,
+    RESTORE,
+    SAVE,
+)
 from muster.assist.mounted import place_watch, torch_recorder
 from muster.assist.mounted.sitecustomize import MARK, answer_a_signal, guarded
 
@@ -311,6 +322,9 @@ def value_of(latest: Latest, **more: int) -> str:
     value |= {name: each for name, each in spent.items() if each}
     if latest.works:
         value["works"] = round(min(latest.works, MAX_WORKS), 1)
+    with contextlib.suppress(ValueError):
+        if restarts := int(os.environ.get(RESTART_COUNT, "0")):
+            value["restarts"] = min(max(0, restarts), MAX_RESTARTS)
     with contextlib.suppress(Exception):
         value["first"] = _whole(said.first)
     if said.begun is not None:

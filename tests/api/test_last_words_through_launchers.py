@@ -67,6 +67,13 @@ def rendezvous_that_fails_after_it(said: str, code: int) -> Printed:
     return agent + own_traceback(error, "torch/distributed/elastic/rendezvous/c10d_rendezvous_backend.py"), 1
 
 
+def torchrun_of_two_attempts(said: str, code: int) -> Printed:
+    """The first attempt failed in another way, and ``--max-restarts`` allowed a second one."""
+    before, _ = torchrun("ValueError: loss is NaN".join(RAISED.split("RuntimeError: shard 17 is empty")), 1)
+    log, exited = torchrun(said, code)
+    return before[: before.index('Traceback (most recent call last):\n  File "/opt')] + log, exited
+
+
 def accelerate_with_trackers(said: str, code: int) -> Printed:
     trailer = "wandb: \nwandb: You can sync this run to the cloud by running:\nwandb: wandb sync /app/wandb/run-1\n"
     return said + trailer + own_traceback(called_process(code), "accelerate/commands/launch.py"), 1
@@ -210,6 +217,7 @@ LAUNCHERS: dict[str, Launcher] = {
     "torchrun --tee": lambda said, code: torchrun(said, code, "[default0]:[rank1]: "),
     "torchrun with recorded errors": lambda said, code: torchrun(said, code, recorded=RAISED),
     "torchrun of two ranks": of_two_ranks,
+    "torchrun of two attempts": torchrun_of_two_attempts,
     "torchrun whose rendezvous fails after it": rendezvous_that_fails_after_it,
     "accelerate launch": accelerate,
     "accelerate launch with wandb": accelerate_with_trackers,

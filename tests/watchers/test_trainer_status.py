@@ -9,6 +9,7 @@ from muster.daemon.experiments.sent import Unreadable, read_status
 from muster.reporting.endpoint import body_of
 from muster.reporting.reporter import Latest, Spent
 from muster.state.view.progress import StepReport
+from muster.watchers.probes.reports import value_in
 
 
 def body(percent: Any = 12, **metrics: Any) -> bytes:
@@ -25,6 +26,14 @@ def test_what_transformers_sends_in_a_step() -> None:
 def test_what_muster_report_sends_has_its_own_clock_and_count() -> None:
     sent = body_of(Latest(7, {"loss": 2.5}, 8, 100.25, 1.5, Spent(600.0)))
     assert read_status(sent, 2) == StepReport(2, 7, 8, 100.25, 1.5, (("loss", 2.5),), 600.0)
+
+
+@pytest.mark.parametrize(("said", "sent"), [("0", 0), ("2", 2), ("99999999", 9_999), ("-1", 0), ("two", 0), ("", 0)])
+def test_torchruns_number_of_restarts_is_sent(said: str, sent: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TORCHELASTIC_RESTART_COUNT", said)
+    value = value_in(json.loads(body_of(Latest(7, {}, 8, 100.25, 1.5)))["muster"])
+    assert value is not None
+    assert value.restarts == sent
 
 
 @pytest.mark.parametrize("percent", [-1, 101, 1e300, "12", True, []])

@@ -184,8 +184,11 @@ def _group(match: re.Match[str], name: str) -> str | None:
 def end_of(lines: Sequence[str]) -> tuple[Traceback | None, Child]:
     """Return the program's traceback that explains the end, if any, and the end of the process that failed first.
 
-    A launcher's report counts only if it comes last: a program may continue after a process that failed.
+    A launcher's report counts only if it comes last: a program may continue after a process that failed. torchrun
+    prints its report for each attempt (``--max-restarts``), and an earlier attempt does not explain the end.
     """
+    ends = [at for at, line in enumerate(lines) if REPORTS[0].search(line[:LONGEST])]
+    lines = lines[ends[-2] + 1 :] if len(ends) > 1 else lines
     found = tracebacks(lines)
     last = found[-1] if found else None
     child, at, ranks = reported(lines)

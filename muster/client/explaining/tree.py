@@ -10,6 +10,7 @@ from muster.client.explaining.explanation import Explanation
 from muster.client.explaining.style import BAD, BUSY, DIM, GOOD, PLAIN, Style
 from muster.client.explaining.times import clock_left, left, since
 from muster.client.member import Member
+from muster.state.facts.sentences import of_restarts_inside
 
 if TYPE_CHECKING:  # the document of a run that is well is not asked for
     from muster.rollcall.document import Detail
@@ -85,6 +86,8 @@ def steps_text(steps: Steps, epoch: int, now: float | None) -> str:
     parts = [f"step {steps.step:,}" if now is not None else f"last step that was read: {steps.step:,}"]
     if steps.per_second:
         parts.append(f"{printable(steps.per_second)} steps/s")
+    if steps.restarts:
+        parts.append(of_restarts_inside(steps.restarts))
     if steps.epoch != epoch:
         parts.append(f"in epoch {steps.epoch}")
     return ", ".join(parts) + (f" (read {since(steps.at, now)} ago)" if now is not None else "")

@@ -147,6 +147,11 @@ def share(here: int, size: int) -> str:
     return f"{half} to {size - 1} of {size}" if here >= half else f"fewer than {half} of {size}"
 
 
+def of_restarts_inside(times: int) -> str:
+    """Return ``processes restarted once by torchrun``."""
+    return f"processes restarted {often(times)} by torchrun"
+
+
 def all_succeeded(size: int) -> str:
     """Return ``all 3 members have succeeded``."""
     return "its only member has succeeded" if size == 1 else f"all {size} members have succeeded"

@@ -4,7 +4,9 @@ The bucket of a second follows from the record at that second. The phase and the
 persisted as they change. What is known only later is taken back from the productive time (``muster.api.goodput``):
 
 - *lost*: the time between the step from which an epoch resumed and the end of the epoch before. The step is the first
-  one that the new epoch reports; its place in the productive time is kept as a mark.
+  one that the new epoch reports; its place in the productive time is kept as a mark. Processes that torchrun has
+  restarted inside the pods resume in the same way, and the processes before them end with their last step that was
+  read: the time from then on is *recovery*.
 - *stuck*: a hang began with the last report, or when the last process came to its place, and is seen later.
 - *program_startup*, *checkpoint_save*, *checkpoint_restore*, *other*: by the program's own clock, which its reports
   carry. So they cost no write when they begin or end, and no daemon has to run. Those that are first read while the
@@ -73,8 +75,9 @@ def account(context: Context, before: Record | None, after: Record) -> Record:
             sums, hang = _unstuck(sums, until, lead, over=not leaves)
             sums = _turned(sums, bucket, until, ran=ran)
         if lead is not None and progress is not None:
-            sums = _reported(sums, lead, since, until, hang, dated=progress.moved or leaves)
-            sums = _marked(_unwatched(sums, _ms(progress.unwatched), until), lead, since, until)
+            for each in (progress.former, lead) if progress.former else (lead,):
+                sums = _reported(sums, each, since, until, hang, dated=progress.moved or leaves)
+                sums = _marked(_unwatched(sums, _ms(progress.unwatched), until), each, since, until)
         if leaves and worked:
             sums = _left(sums, context, lead, before, after, until)
     elif before is not None and before.phase is Phase.ASSEMBLING and after.phase is Phase.SUCCEEDED:
@@ -120,6 +123,8 @@ def _dated(lead: Lead, sums: Goodput, since: float) -> Lead:
     """
     steps = sums.steps
     if steps is None or not steps.program_startup or steps.first != lead.first or lead.spent.begun < 0:
+        return lead
+    if steps.restarts != lead.spent.restarts:
         return lead
     if sums.marks and _ms(lead.at - lead.begun + ROUNDED) < sums.marks[-1].ms - steps.base:
         return lead
@@ -215,13 +220,15 @@ def _reported(sums: Goodput, lead: Lead, since: float, until: float, hang: _Hang
     Its pauses while the gang is Stuck are split between the buckets when that is over, with ``hang``. Its startup is
     counted once its clock is ``dated``: the only report that a daemon has read may be an old one.
     """
-    assert sums.steps is not None
-    begun_at = lead.begun + lead.offset
-    if sums.steps.first < 0:
+    steps, begun_at = sums.steps, lead.begun + lead.offset
+    assert steps is not None
+    if steps.first < 0:
         known = begun_at < since - LATE  # it was at work before its time was counted
-        sums = _resumed(sums, _before_it(sums.steps, lead) if known else sums.steps, lead.first)
+        sums = _resumed(sums, _before_it(steps, lead) if known else steps, lead)
+    elif dated and lead.spent.restarts > steps.restarts and sums.bucket != Bucket.STUCK:
+        sums = _restarted(sums, steps, lead, since, until)
     steps = sums.steps or EpochSteps()
-    if sums.bucket == Bucket.STUCK:
+    if sums.bucket == Bucket.STUCK or lead.spent.restarts != steps.restarts:
         return replace(sums, steps=steps)
     startup = _ms(begun_at - since) if dated else 0
     for bucket, figure in {Bucket.PROGRAM_STARTUP: startup, **_pauses(lead)}.items():
@@ -239,6 +246,8 @@ def _marked(sums: Goodput, lead: Lead, since: float, until: float) -> Goodput:
     """Return the sums with the places of the steps that the lead has reached."""
     steps = sums.steps
     assert steps is not None
+    if lead.spent.restarts != steps.restarts:
+        return sums
     origin = max(lead.begun, since - lead.offset - steps.skipped / 1000)
     marks, most = list(sums.marks), _net(sums, until)
     for step, work in lead.points:
@@ -250,10 +259,23 @@ def _marked(sums: Goodput, lead: Lead, since: float, until: float) -> Goodput:
     return replace(sums, marks=tuple(StepMark(step, int(ms)) for step, ms in kept))
 
 
-def _resumed(sums: Goodput, steps: EpochSteps, first: int) -> Goodput:
-    """Return the sums when the first step of the epoch is known: what the one before did after it is lost."""
+def _restarted(sums: Goodput, steps: EpochSteps, lead: Lead, since: float, until: float) -> Goodput:
+    """Return the sums when torchrun has restarted the processes: those before ended with their last step that was read.
+
+    Until the first step of the present ones, the time is that of the recovery.
+    """
+    sums, begun_at = sums.at(until), lead.begun + lead.offset
+    begun = max(steps.base, sums.net - _ms(until - begun_at))
+    ended = min(begun, sums.marks[-1].ms if sums.marks else begun)
+    sums = sums.taken(Bucket.RECOVERY, begun - ended)
+    return _resumed(sums, EpochSteps(steps.epoch, ended, program_startup=_ms(begun_at - since)), lead)
+
+
+def _resumed(sums: Goodput, steps: EpochSteps, lead: Lead) -> Goodput:
+    """Return the sums when the first step of the epoch is known: what was done before, and after that step, is lost."""
+    first = lead.first
     lost = min(steps.base, max(0, steps.base - _place(sums.marks, first, steps.base)))
-    steps = replace(steps, first=first, base=steps.base - lost)
+    steps = replace(steps, first=first, base=steps.base - lost, restarts=lead.spent.restarts)
     marks = (*(mark for mark in sums.marks if mark.step < first), StepMark(first, steps.base))
     return replace(sums.taken(Bucket.LOST, lost), steps=steps, marks=marks)
 

@@ -2,7 +2,8 @@
 
 ``resumed at step 40: 16 steps (8 s) lost, 22 s to recover``, or ``at least 16 steps`` if the last step was read some
 time before the end. The lost time is that of the account (``state.summary.goodput``); the way back lasts from the end
-of the last epoch that took steps to the first step of this one.
+of the last epoch that took steps to the first step of this one. The same holds of processes that torchrun has
+restarted inside the pods: ``torchrun restarted its processes; resumed at step 40: at least 16 steps (8 s) lost ...``.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,12 +24,14 @@ def turns(before: Record | None, after: Record) -> Iterator[tuple[str, str, bool
     steps, marks = after.goodput.steps, before.goodput.marks
     if steps is None or steps.first < 0 or not marks or _begun(before.goodput.steps, steps):
         return
+    inside = before.goodput.steps is not None and before.goodput.steps.epoch == steps.epoch and steps.restarts > 0
     count, ms = max(0, marks[-1].step - steps.first), after.goodput.lost - before.goodput.lost
-    more = "at least " if _unread(marks, steps.base + ms) else ""
+    more = "at least " if (inside and count) or _unread(marks, steps.base + ms) else ""
     lost = f"{more}{count} step{'' if count == 1 else 's'} ({_seconds(ms)}) lost" if count or more else "no step lost"
-    way = _way(after, steps)
+    way = float(after.goodput.recovery - before.goodput.recovery) if inside else _way(after, steps)
     recovery = f", {_seconds(way)} to recover" if way is not None else ""
-    yield REASON, f"resumed at step {steps.first}: {lost}{recovery}", False
+    again = "torchrun restarted its processes; " if inside else ""
+    yield REASON, f"{again}resumed at step {steps.first}: {lost}{recovery}", False
 
 
 def _unread(marks: Sequence[StepMark], end: int) -> bool:
@@ -39,8 +42,9 @@ def _unread(marks: Sequence[StepMark], end: int) -> bool:
 
 
 def _begun(before: EpochSteps | None, steps: EpochSteps) -> bool:
-    """Return True if the first step of the epoch was known before, or it is the first epoch that takes steps."""
-    return before is not None and before.epoch == steps.epoch and before.first >= 0
+    """Return True if the first step of these processes was known before, or they are the first that take steps."""
+    same = before is not None and (before.epoch, before.restarts) == (steps.epoch, steps.restarts)
+    return same and before is not None and before.first >= 0
 
 
 def _way(record: Record, steps: EpochSteps) -> float | None:

@@ -38,7 +38,7 @@ from muster.state.facts import admission, gates, older_pods
 from muster.state.facts.accelerators import held
 from muster.state.facts.context import Context
 from muster.state.facts.diagnosis import hangs
-from muster.state.facts.sentences import of_lingering, sentence, share, still_running
+from muster.state.facts.sentences import of_lingering, of_restarts_inside, sentence, share, still_running
 from muster.state.facts.words import WORDS
 from muster.state.policies import container_restarts
 from muster.state.policies.failures import known, recurrence
@@ -248,17 +248,23 @@ def read(context: Context) -> Steps | None:
         return kept  # steps that are only resumed from the record are no news
     rate = "" if seen.rate is None else shown_rate(seen.rate).replace(",", "")
     patience = min(ceil(seen.lasting_patience), MAX_COUNTER) if seen.sent else 0
-    return Steps(seen.epoch, seen.step, rate, seen.reporting, patience, seen.moved_at if seen.sent else seen.read_at)
+    at = seen.moved_at if seen.sent else seen.read_at
+    return Steps(seen.epoch, seen.step, rate, seen.reporting, patience, at, seen.restarts)
 
 
 def write_at(before: Record, after: Record, now: float) -> float | None:
     """Return when ``after`` is written for its steps alone; None if the programs have come no further."""
     if after.finished or after.steps is None:
         return None
-    if before.steps is not None and (before.steps.epoch, before.steps.step) == (after.steps.epoch, after.steps.step):
+    resumes = before.steps is not None and _life(before.steps) < _life(after.steps)
+    if before.steps is not None and not resumes and before.steps.step == after.steps.step:
         return None
-    resumes = before.steps is not None and before.steps.epoch < after.steps.epoch
     return min(before.updated_at, now) + (WORDS_AFTER if resumes else STEPS_AFTER)
+
+
+def _life(steps: Steps) -> tuple[int, int]:
+    """Return the number of the epoch, and of torchrun's restart in it."""
+    return steps.epoch, steps.restarts
 
 
 def of_progress(progress: Progress, now: float) -> str:
@@ -270,6 +276,8 @@ def of_progress(progress: Progress, now: float) -> str:
         parts.append(f"slowest rank {progress.slowest} at {progress.slowest_step:,}")
     if progress.straggling:
         parts.append(f"{progress.straggling} {'straggler' if progress.straggling == 1 else 'stragglers'}")
+    if progress.restarts:
+        parts.append(of_restarts_inside(progress.restarts))
     if progress.hung:
         parts.insert(0, f"no step since {age(now - progress.moved_at)}")
     return ", ".join(parts)

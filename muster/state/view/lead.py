@@ -31,6 +31,8 @@ class Spent(NamedTuple):
     """All announced pauses that are over."""
     kind: str = ""
     """The kind of the pause that runs."""
+    restarts: int = 0
+    """The number of restarts of its process inside the pod, by torchrun's count: the times are of the last one."""
 
 
 class Point(NamedTuple):
@@ -73,7 +75,8 @@ def followed(
         at = before.at if before is not None and same else read_at - (before.offset if before is not None else 0.0)
     else:
         at = min(at, LONGEST)
-    known = before if before is not None and before.rank == rank and at >= before.at else None
+    earlier = before if before is not None and before.rank == rank and at >= before.at else None  # of one clock
+    known = earlier if earlier is not None and earlier.spent.restarts == spent.restarts else None
     if known is not None and (known.at, known.spent, known.pause) == (at, spent, pause):
         return known
     work = max(0.0, at - spent.paused)
@@ -82,7 +85,7 @@ def followed(
     seen = known.begun if known else work
     return Lead(
         rank=rank,
-        offset=min(known.offset, read_at - at) if known else read_at - at,
+        offset=min(earlier.offset, read_at - at) if earlier else read_at - at,
         at=at,
         first=spent.first if spent.first >= 0 else known.first if known else step,
         begun=min(spent.begun, at) if spent.begun >= 0 else seen,

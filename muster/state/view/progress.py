@@ -20,6 +20,7 @@ A program that calls ``muster.report`` has, per rank, a step and the number of i
   the same step. Silence of the coordinator does not count: a hang is what was read, and not what could not be.
 
 Programs that do not report are not judged, nor is a gang before a rank has reported twice: the first step compiles.
+That holds again once torchrun has restarted processes inside the pods and the first of them reports.
 
 Reports are *read* from the store of the gang, or *sent* to this daemon (Kubeflow's progress endpoint, and the status of
 a TrainJob). What was sent to another daemon, or while this one could not hear, is lost. So silence of sent reports is
@@ -118,6 +119,10 @@ class Progress(msgspec.Struct, frozen=True):
     ranks: Mapping[int, _Rank] = {}
     sent: bool = False
     """True if the reports were sent to this daemon, and not read by it."""
+    restarts: int = 0
+    """The most restarts of the processes of one rank inside their pod."""
+    former: Lead | None = None
+    """The lead before torchrun restarted its process, if this daemon has read both."""
     workers: frozenset[int] = frozenset()
     """Ranks that are at work now, by what they have sent."""
 
@@ -160,7 +165,7 @@ def progress_in_turns(
     earlier = before if before is not None and (before.epoch, before.sent) == (epoch, sent) else None
     known = earlier.ranks if earlier else {}
     ranks: dict[int, _Rank] = {}
-    moved = False
+    moved = repeated = restarted = False
     for number, report in enumerate(reports, 1):
         if number % A_TURN == 0:
             yield
@@ -169,6 +174,8 @@ def progress_in_turns(
             ranks[report.rank] = last
             continue
         moved = True
+        repeated = repeated or report.calls > 1
+        restarted = restarted or (last is not None and _restarted(report, last))
         ranks[report.rank] = _moved(report, last)
     if not ranks:
         return earlier
@@ -185,9 +192,11 @@ def progress_in_turns(
     slowest = _slowest(ranks, step, rate or 0.0, waited)
     lowest = min(ranks)
     said = ranks[lowest].report
-    lead = followed(
-        lowest, said.step, said.at, said.longest, said.pause, said.spent, now, earlier.lead if earlier else None
-    )
+    before_it = earlier.lead if earlier else None
+    lead = followed(lowest, said.step, said.at, said.longest, said.pause, said.spent, now, before_it)
+    former = earlier.former if earlier else None
+    if before_it is not None and before_it.rank == lowest and before_it.spent.restarts < lead.spent.restarts:
+        former = before_it
     return Progress(
         epoch=epoch,
         read_at=now,
@@ -201,13 +210,15 @@ def progress_in_turns(
         reporting=len(ranks),
         longest=longest,
         pause=min(max(rank.report.pause for rank in ranks.values()), LONGEST_INTERVAL),
-        repeated=any(rank.report.calls > 1 for rank in ranks.values()) or (earlier is not None and earlier.repeated),
+        repeated=repeated or (earlier is not None and earlier.repeated and not restarted),
         moved=(moved and earlier is not None) or (earlier is not None and earlier.moved),
         unwatched=_unwatched(longest, earlier, moved),
         scalars=said.scalars,
         lead=lead,
         ranks=ranks,
         sent=sent,
+        restarts=max(rank.report.spent.restarts for rank in ranks.values()),
+        former=former,
     )
 
 
@@ -245,11 +256,15 @@ def _same(last: StepReport, report: StepReport) -> bool:
 def _moved(report: StepReport, last: _Rank | None) -> _Rank:
     """Return the rank after a new report. A program that starts over, or whose clock does, has no rate for a moment."""
     here = (report.step, report.at)
-    if last is None or report.at < last.report.at or report.step < last.report.step:
+    if last is None or report.at < last.report.at or report.step < last.report.step or _restarted(report, last):
         return _Rank(report, here, here)
     if report.at - last.newer[1] >= WINDOW:
         return _Rank(report, last.newer, here, last.behind)
     return _Rank(report, last.older, last.newer, last.behind)
+
+
+def _restarted(report: StepReport, last: _Rank) -> bool:
+    return report.spent.restarts != last.report.spent.restarts
 
 
 def _rate(ranks: Iterable[_Rank], waited: float) -> float | None:

@@ -19,6 +19,7 @@ import msgspec
 from muster.api.progress import (
     KEYS,
     MAX_PROCESSES,
+    MAX_RESTARTS,
     MAX_SCALAR_NAME,
     MAX_SCALARS,
     MAX_STEP,
@@ -58,6 +59,7 @@ class Value(msgspec.Struct):
     scalars: dict[str, float] = {}
     works: Annotated[float, msgspec.Meta(ge=0, le=MAX_WORKS)] = 0.0
     processes: Annotated[int, msgspec.Meta(ge=1, le=MAX_PROCESSES)] = 1
+    restarts: Annotated[int, msgspec.Meta(ge=0, le=MAX_RESTARTS)] = 0
 
 
 _decoder = msgspec.json.Decoder(Value)
@@ -138,7 +140,7 @@ def report_of(rank: int, said: Value) -> StepReport:
     """Return the report of that rank."""
     scalars = [(printable(name, MAX_SCALAR_NAME), each) for name, each in said.scalars.items() if isfinite(each)]
     kind = printable(said.kind, MAX_SCALAR_NAME)
-    spent = Spent(said.first, said.begun, said.saved, said.restored, said.paused, kind)
+    spent = Spent(said.first, said.begun, said.saved, said.restored, said.paused, kind, said.restarts)
     return StepReport(
         rank, said.step, said.calls, said.at, said.longest, tuple(scalars[:MAX_SCALARS]), said.pause, spent, said.works
     )
@@ -166,9 +168,14 @@ def _number(text: str) -> bool:
 
 
 def _together(reports: list[StepReport]) -> StepReport:
-    """Return the report of a pod: the step that all of its processes have reached, and the sum of their reports."""
+    """Return the report of a pod: the step that all of its processes have reached, and the sum of their reports.
+
+    torchrun restarts all of them together: a report with a lower number of restarts is of a process that has ended.
+    """
     if len(reports) == 1:
         return reports[0]
+    restarts = max(each.spent.restarts for each in reports)
+    reports = [each for each in reports if each.spent.restarts == restarts]
     last = min(reports, key=lambda each: each.step)
     return last._replace(
         calls=sum(each.calls for each in reports),

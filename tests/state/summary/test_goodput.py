@@ -355,6 +355,77 @@ def test_a_restart_that_loses_no_step_says_so() -> None:
     assert said.startswith("resumed at step 75: no step lost, ")
 
 
+def restarted_inside(story: Timed, step: int, gap: float = 20.0, restarts: int = 1) -> None:
+    """torchrun restarts the processes, which come to their first step after that gap."""
+    story.begin(step, startup=gap)
+    story.spent = story.spent._replace(restarts=restarts)
+    story.see()
+
+
+@pytest.mark.parametrize("look", [None, 30.0])
+def test_a_restart_by_torchrun_inside_the_pods_is_recovery_and_lost_steps_and_no_startup(look: float | None) -> None:
+    story = at_work(75)
+    if look:
+        story.look(60)
+    restarted_inside(story, 60)
+    story.run(30)
+    story.look(60)
+    seconds = story.seconds(Bucket.PROGRAM_STARTUP, Bucket.RECOVERY, Bucket.LOST)
+    assert seconds == pytest.approx((8.5, 20, 15), abs=0.1)
+    (said,) = [line.message for line in story.kept.story if line.reason == "StepsResumed"]
+    assert (
+        said == "torchrun restarted its processes; resumed at step 60: at least 15 steps (15 s) lost, 20 s to recover"
+    )
+    assert story.kept.steps is not None
+    assert story.kept.steps.restarts == 1
+
+
+def test_steps_that_no_write_had_are_not_counted_as_recovery() -> None:
+    """The status is written once a minute: what the daemon has read of the processes before since then counts."""
+    story = at_work(9)
+    story.run(45)
+    restarted_inside(story, 54)
+    story.run(9)
+    story.look(60)
+    assert story.seconds(Bucket.RECOVERY, Bucket.LOST) == pytest.approx((20, 0), abs=0.1)
+
+
+def test_each_restart_by_torchrun_counts_and_its_next_startup_is_no_recovery() -> None:
+    story = at_work(75)
+    for restarts in (1, 2):
+        restarted_inside(story, 60, restarts=restarts)
+        story.run(15)
+        story.look(60)
+        story.clock += 60
+        story.run(3)
+    assert story.seconds(Bucket.RECOVERY)[0] >= 40
+    assert story.seconds(Bucket.PROGRAM_STARTUP)[0] == pytest.approx(8.5, abs=0.1)
+    assert [line.reason for line in story.kept.story].count("StepsResumed") == 2
+
+
+def test_a_new_leader_counts_a_restart_by_torchrun_that_it_has_not_seen() -> None:
+    story = at_work(75)
+    story.look(60)
+    story.clock += 60
+    restarted_inside(story, 60)
+    taken_over(story, 0)
+    story.run(30)
+    story.look(60)
+    assert story.seconds(Bucket.PROGRAM_STARTUP)[0] == pytest.approx(8.5, abs=0.1)
+    assert story.seconds(Bucket.LOST)[0] == pytest.approx(15, abs=0.1)
+
+
+def test_a_hang_before_the_processes_come_again_is_stuck_and_not_recovery() -> None:
+    story = at_work(75)
+    story.hang(90)
+    restarted_inside(story, 60, gap=1.0)
+    story.run(30)
+    story.look(60)
+    assert story.seconds(Bucket.LOST)[0] == pytest.approx(15, abs=1)
+    assert story.seconds(Bucket.STUCK, Bucket.RECOVERY) == (pytest.approx(91, abs=3), pytest.approx(0, abs=3))
+    assert story.seconds(Bucket.PROGRAM_STARTUP)[0] == pytest.approx(8.5, abs=0.1)
+
+
 def test_an_epoch_that_loses_what_an_epoch_before_it_had_kept_takes_that_back_too() -> None:
     story = Timed()
     story.assemble()
@@ -727,6 +798,7 @@ HOSTILE = st.builds(
     restored=st.floats(0, 1e12),
     paused=st.floats(0, 1e12),
     kind=st.sampled_from(["", "checkpoint_save", "productive", "x"]),
+    restarts=st.integers(0, 3),
 )
 SORTS = [
     "look",
@@ -735,6 +807,7 @@ SORTS = [
     "fail",
     "epoch",
     "steps",
+    "torchrun",
     "epoch",
     "lie",
     "hang",
@@ -777,6 +850,9 @@ def test_over_any_story_the_buckets_add_up_to_the_wall_time_and_no_sum_ever_fall
                 story.carry(story.look())
             case "steps" if story.kept.phase is Phase.RUNNING:
                 story.run(seconds % 100)
+            case "torchrun" if story.kept.phase is Phase.RUNNING:
+                restarted_inside(story, step % 200, gap=seconds % 90, restarts=story.spent.restarts + spent.restarts)
+                story.run(seconds % 20)
             case "epoch" if story.kept.phase is Phase.RUNNING and story.view.engine.answered:
                 story.begin(step % 200, startup=seconds % 20)
                 story.see()

@@ -36,6 +36,13 @@ def test_a_program_that_starts_over_begins_anew() -> None:
     assert look(1, 5.0, NOW + 10, look(9, 100.0, NOW)).points == (Point(1, 5.0),)
 
 
+def test_a_process_that_torchrun_restarted_has_the_clock_and_no_step_of_the_one_before() -> None:
+    before = look(9, 100.0, NOW, first=1, begun=10.0, paused=30.0)
+    lead = look(5, 120.0, NOW + 23, before, first=5, begun=119.0, restarts=1)
+    assert (lead.offset, lead.points) == (NOW - 100, (Point(5, 120.0),))
+    assert (lead.first, lead.begun) == (5, 119.0)
+
+
 def test_the_lowest_reporting_rank_leads() -> None:
     reports = [StepReport(rank, 3 + rank, 4, 50.0) for rank in (2, 1)]
     seen = steps_progress(reports, 0, NOW, None)

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import pytest
 
 from muster.state.summary.status import of_progress
+from muster.state.view.lead import Spent
 from muster.state.view.progress import (
     HANG_SECONDS,
     LONGEST_INTERVAL,
@@ -189,6 +190,21 @@ def test_nothing_hangs_before_a_second_report() -> None:
     seen = steps_progress(reports({0: 1, 1: 0}, BEGIN + 1200), 0, BEGIN + 1200, seen)
     assert seen is not None
     assert seen.repeated
+
+
+def test_nothing_hangs_before_a_second_report_of_processes_that_torchrun_restarted() -> None:
+    gang = Gang({0: 1.0, 1: 1.0})
+    before = gang.look(20)
+    spent = Spent(restarts=1)
+    first = [StepReport(rank, 40, 1, gang.now + 9, 0.0, spent=spent) for rank in (0, 1)]
+    seen: Progress | None = before
+    for look in range(1, 400):
+        seen = steps_progress(first, 0, gang.now + 9 + look * LOOK, seen)
+    assert seen is not None
+    assert not seen.hung
+    assert (seen.rate, seen.restarts) == (None, 1)
+    assert (seen.former, before.former) == (before.lead, None)
+    assert of_progress(seen, gang.now) == "step 40, processes restarted once by torchrun"
 
 
 def test_further_reports_of_one_step_bridge_a_pause() -> None:

@@ -42,6 +42,26 @@ def test_an_announced_pause_is_read() -> None:
     assert JaxReader(4).of(body(r0=value)) == (REPORT._replace(pause=600.0),)
 
 
+def test_a_process_that_torchrun_has_not_started_again_is_not_counted_with_the_others_of_its_pod() -> None:
+    after = VALUE.replace(b'"step":1840,"calls":1841', b'"restarts":2,"step":40,"calls":3')
+    (seen,) = ReportReader(4, 4).read(
+        {
+            f"muster/progress/0{process}": value
+            for process, value in {
+                "": after.replace(b"40", b"41"),
+                ".1": VALUE.replace(b"1840", b"7"),
+                ".2": after,
+            }.items()
+        }
+    )
+    assert (seen.step, seen.calls, seen.spent.restarts) == (40, 6, 2)
+
+
+@pytest.mark.parametrize("number", [b"-1", b"10000", b'"2"', b"1.5", b"true"])
+def test_a_number_of_restarts_that_is_none_makes_the_value_none(number: bytes) -> None:
+    assert JaxReader(4).of(body(r0=VALUE.replace(b'"step"', b'"restarts":' + number + b',"step"'))) == ()
+
+
 def test_reports_come_by_rank() -> None:
     assert [report.rank for report in JaxReader(12).of(body(r10=VALUE, r9=VALUE, r2=VALUE))] == [2, 9, 10]
 

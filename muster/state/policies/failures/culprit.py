@@ -7,8 +7,8 @@ one of the program's own.
 
 Survivors may also know whom they lost. The coordinator's error, which a parked probe sees, and the survivors' last
 words name the rank (``culprits``): the one that was alone at JAX's shutdown barrier, because its program ended before
-those of the others, or the one whose heartbeats stopped. What the gang was known to wait for goes before that
-(``known``).
+those of the others, or the one whose heartbeats stopped. Else they quote its address (``lost_peers``). What the gang
+was known to wait for goes before that (``known``).
 
 If neither is known yet, a step waits for it: the report of the culprit's own end, which another kubelet sends, or the
 coordinator's error. It waits ``WAIT`` seconds from when the daemon first saw a member fail, so clocks of nodes do not
@@ -27,6 +27,7 @@ from msgspec.structs import replace
 from muster.api.values.printable import small_number
 from muster.state.facts.context import Context
 from muster.state.facts.failure_cause import KILLED, RANK_FAILED, cause_of
+from muster.state.policies.failures import lost_peers
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Pod
 from muster.state.vocabulary.record import Cause
@@ -62,7 +63,8 @@ def named(context: Context) -> Named | None:
             found = re.search(rule.pattern, text)
             if found and 0 <= (rank := small_number(found[1])) < context.plan.size:
                 return Named(rank, rule.sentence)
-    return None
+    peer = lost_peers.lost(context, _survivors(context))
+    return Named(*peer) if peer is not None else None
 
 
 def cause(context: Context) -> Cause | None:
@@ -94,9 +96,11 @@ def awaited_until(context: Context, found: Cause) -> float | None:
 def _texts(context: Context) -> Iterator[str]:
     if context.probe is not None:
         yield from (error.text for error in context.probe.answer.errors)
-    for pod in islice(context.tally.failed.values(), READ):
-        if pod.exit is not None and is_survivor(context.plan, pod):
-            yield pod.exit.message
+    yield from (pod.exit.message for pod in _survivors(context) if pod.exit is not None)
+
+
+def _survivors(context: Context) -> Iterator[Pod]:
+    return (pod for pod in islice(context.tally.failed.values(), READ) if is_survivor(context.plan, pod))
 
 
 @lru_cache(maxsize=16_384)  # a step that waits is taken again as pods end; at most 9 MB
