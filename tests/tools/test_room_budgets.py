@@ -21,23 +21,23 @@ class Budget(NamedTuple):
 
 
 BUDGETS: Final = (
-    Budget("state", 18_040, 160, 12_800),
+    Budget("state", 18_177, 161, 12_800),
     Budget("local", 9_805, 86, 8_600),
     Budget("daemon", 9_070, 56, 6_900),
     Budget("kinds", 7_969, 87, 7_600),
-    Budget("api", 8_060, 82, 7_400),
+    Budget("api", 8_076, 82, 7_400),
     Budget("cli", 8_505, 98, 6_800),
-    Budget("watchers", 5_665, 39, 5_400),
-    Budget("client", 4_481, 37, 3_900),
+    Budget("watchers", 5_672, 39, 5_400),
+    Budget("client", 4_484, 37, 3_900),
     Budget("kube", 3_816, 32, 3_500),
     Budget("reconcilers", 3_181, 29, 2_900),
     Budget("metrics", 2_660, 19, 2_200),
     Budget("assist", 1_339, 6, 1_300),
     Budget("rollcall", 822, 4, 800),
     Budget("tracking", 766, 10, 766),
-    Budget(REST, 901, 12, 900),
+    Budget(REST, 915, 12, 900),
 )
-PRODUCT_FILES: Final = 757
+PRODUCT_FILES: Final = 758
 MEDIAN: Final = 94
 """Lines of the file in the middle: it says how many files a reader opens for one idea."""
 
