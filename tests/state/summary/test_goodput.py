@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from muster.api.goodput import BADPUT, Bucket, Goodput, StepTime, step_time
+from muster.api.progress import MAX_STEP
 from muster.state.view.engine_facts import Refusal
 from muster.state.view.lead import Spent
 from muster.state.view.progress import StepReport
@@ -823,7 +824,7 @@ SCENES = st.lists(
         st.sampled_from(SORTS),
         st.floats(0, 400),
         HOSTILE,
-        st.integers(0, 2**53),
+        st.integers(0, MAX_STEP - 10_000),  # the gang may go on from there
     ),
     max_size=14,
 )
