@@ -56,7 +56,7 @@ def jobset(server: LocalServer, *, port: int, size: int = 3, waits: tuple[int, .
     """A JobSet of workers; some of them wait for their image."""
     template = {"spec": {"completions": size, "parallelism": size, "completionMode": "Indexed"}}
     spec = {"replicatedJobs": [{"name": "workers", "replicas": 1, "template": template}]}
-    notes = {"muster.dev/operator": operator, "muster.dev/coordinator-port": str(port)}
+    notes = {"muster.dev/operator": operator, "muster.dev/coordinator-port": str(port)} if operator else {}
     kind = WATCHED_KINDS["jobsets"].subject
     made = server.put(
         kind.api_version, kind.plural, "default",

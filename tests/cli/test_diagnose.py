@@ -57,6 +57,42 @@ def test_pods_without_a_label_of_musters_are_one_run_by_a_selector(call: Call, s
     assert found["unknown"] == {}
 
 
+@pytest.mark.parametrize("stated", [True, False])
+def test_the_coordinator_of_an_object_without_annotations_is_asked_where_its_operator_is_stated(
+    call: Call, server: LocalServer, stated: bool
+) -> None:
+    with beside(server, FakeCoordinator(3)) as coordinator:
+        server.do(lambda: coordinator.arrive(0, 1))
+        name, port = jobset(server, port=0, operator=""), coordinator.address.rpartition(":")[2]
+        shown = call("diagnose", name, *(("--operator", "jax", "--coordinator", port) if stated else ()))
+    assert ("2 of 3 ranks have arrived at the coordinator; missing 2" in shown.stdout) == stated
+    assert ("not known: its operator is none: no coordinator was asked who has arrived" in shown.stdout) != stated
+
+
+def test_the_operator_that_is_stated_goes_before_that_of_the_annotations(call: Call, server: LocalServer) -> None:
+    with beside(server, FakeStore()) as store:
+        store.join(0, 1)
+        port = store.address.rpartition(":")[2]
+        shown = call("diagnose", jobset(server, port=1), "--operator", "pytorch", "--coordinator", port)
+    assert "2 of 3 ranks have arrived at the coordinator; missing 2" in shown.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("jobset/train", "--ranks", "8"), "--ranks goes with `pods` and job/NAME"),
+        (("jobset/train", "--page", "http://localhost:1", "--operator", "jax"), "leave out --operator"),
+        (("train", "--operator", "jax"), "Muster runs train: leave out --operator"),
+    ],
+)
+def test_what_cannot_be_stated_is_refused_with_what_to_do(
+    call: Call, server: LocalServer, words: tuple[str, ...], said: str
+) -> None:
+    shown = call("diagnose", *words)
+    assert shown.exit_code == 2
+    assert said in shown.stderr
+
+
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> set[tuple[str, str]]:
     """The pods and containers that were asked for their stacks, and answered."""

@@ -1,6 +1,6 @@
-"""Pods that a label selector chooses, as one run: of any controller, and without a label of Muster's."""
+"""What the reader states of a run: its pods by a label selector, its operator, its coordinator's port, its ranks."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -12,21 +12,30 @@ from muster.kinds.pods import LABELLED_PODS, SIZE, within
 from muster.state.vocabulary.plan import Plan
 
 
-def chosen_pods(selector: str, operator: str = "", port: int = 0, ranks: int = 0) -> WatchedKind:
-    """Return the kind of the chosen pods, with their operator, the coordinator's port and the number of ranks.
-
-    An empty or zero argument is read from the annotations of the pods, as for labelled pods.
-    """
-    said = {OPERATOR: operator, PORT: str(port or ""), SIZE: str(ranks or "")}
+def chosen_pods(selector: str) -> WatchedKind:
+    """Return the kind of the pods that the selector chooses as one run: of any controller, without Muster's label."""
     source = PodSource("pods", selector, partial(_place, word(selector)))
-    return replace(LABELLED_PODS, pods=(source,), plan_of=partial(_plan, {k: v for k, v in said.items() if v}))
+    return replace(LABELLED_PODS, pods=(source,), plan_of=_chosen)
+
+
+def stated(kind: WatchedKind, operator: str, port: int, ranks: int) -> WatchedKind:
+    """Return the kind with an operator, a coordinator's port and a number of ranks.
+
+    They go before the annotations of its objects, which count where an argument is empty or zero.
+    """
+    found = {OPERATOR: operator, PORT: str(port or ""), SIZE: str(ranks or "")}
+    return replace(kind, plan_of=partial(_stated, kind.plan_of, {name: text for name, text in found.items() if text}))
 
 
 def _place(name: str, pod: PodFacts) -> Place:
     return Place(f"pods/{name}", *within(pod))
 
 
-def _plan(said: Mapping[str, str], obj: Mapping[str, Any]) -> Plan:
-    annotations = {**annotations_of(obj), **said}
-    plan = LABELLED_PODS.plan_of({**obj, "metadata": {**metadata_of(obj), "annotations": annotations}})
+def _chosen(obj: Mapping[str, Any]) -> Plan:
+    plan = LABELLED_PODS.plan_of(obj)
     return replace(plan, watching=replace(plan.watching, chosen=True))
+
+
+def _stated(plan_of: Callable[[Mapping[str, Any]], Plan], found: Mapping[str, str], obj: Mapping[str, Any]) -> Plan:
+    annotations = {**annotations_of(obj), **found}
+    return plan_of({**obj, "metadata": {**metadata_of(obj), "annotations": annotations}})

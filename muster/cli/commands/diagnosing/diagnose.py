@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import MappingProxyType
+from typing import Final
 
 import click
 import structlog
@@ -30,17 +31,21 @@ from muster.client.stacks.reading import StacksReader
 from muster.client.subjects import parse
 from muster.client.watched import seated, selectors
 from muster.client.watching import ObjectSource
-from muster.daemon.one_run.chosen_pods import chosen_pods
+from muster.daemon.one_run.chosen_pods import chosen_pods, stated
 from muster.daemon.one_run.watch import OneRun
 from muster.kinds.declaration.watched_kind import Object, WatchedKind
 from muster.kinds.planning.watched_plan import FRAMEWORKS, MAX_PORT, MOST
-from muster.kinds.pods import LABELLED_PODS, OBSERVE
+from muster.kinds.pods import OBSERVE
 from muster.kinds.registry.watched_kinds import WATCHED_KINDS
 from muster.kube.connection import Connection
 from muster.kube.instrumented import lacks
 from muster.kube.paths import core
 from muster.rollcall.document import Detail
 from muster.state.vocabulary.subject import PODS
+
+UNSTATED: Final = "none"
+"""The operator of a run of which nothing states what runs in its pods."""
+UNASKED: Final = "its operator is none: no coordinator was asked who has arrived (state --operator, --coordinator)"
 
 
 @click.command(
@@ -49,9 +54,11 @@ from muster.state.vocabulary.subject import PODS
 )
 @click.argument("name", shell_complete=experiment_names)
 @click.option("-l", "--selector", default="", help="Of `pods`: the label selector of the run's pods.")
-@click.option("--operator", type=click.Choice(list(FRAMEWORKS)), default=None, help="Of `pods`: what runs in them.")
-@click.option("--coordinator", type=click.IntRange(1, MAX_PORT), default=None, help="Of `pods`: the port of rank 0.")
-@click.option("--ranks", type=click.IntRange(1, MOST), default=None, help="Of `pods`: how many there are to be.")
+@click.option("--operator", type=click.Choice(list(FRAMEWORKS)), default=None, help="What runs in the pods.")
+@click.option("--coordinator", type=click.IntRange(1, MAX_PORT), default=None, help="The port of rank 0.")
+@click.option(
+    "--ranks", type=click.IntRange(1, MOST), default=None, help="How many pods there should be (`pods`, job/)."
+)
 @click.option("--for", "span", type=Span(), default=0.0, help="Watch so long for a hang, or until trouble is found.")
 @click.option("-w", "--watch", is_flag=True, help="Continue, and print each change.")
 @click.option("--stacks", is_flag=True, help="Also what each rank does; takes get and create on pods/exec.")
@@ -96,16 +103,16 @@ def diagnose(
         raise click.UsageError("--page shows what musterd knows of KIND/NAME now: leave out --for, --watch and -l")
     if bool(selector) != (name == PODS.kind.lower()):
         raise click.UsageError("write KIND/NAME, or `pods` with -l SELECTOR")
-    if not selector and (operator or coordinator or ranks):
-        raise click.UsageError(
-            "--operator, --coordinator and --ranks go with `pods -l SELECTOR`: other objects have them"
-        )
+    if page and (operator or coordinator or ranks):
+        raise click.UsageError("--page shows what musterd knows: leave out --operator, --coordinator and --ranks")
+    if ranks and not name.lower().startswith(("pods", "job/")):
+        raise click.UsageError("--ranks goes with `pods` and job/NAME: other objects have the number of their pods")
 
     async def run() -> bool:
         async with chosen.client() as client:
             space = chosen.namespace or client.namespace
             if selector:
-                kind = chosen_pods(selector, operator or "", coordinator or 0, ranks or 0)
+                kind = stated(chosen_pods(selector), operator or "", coordinator or 0, ranks or 0)
                 return await Diagnosis(client, kind, space, "", output).play(span, watch=watch, stacks=stacks)
             unknown: dict[str, str] = {}
             named = watched_kind(name)
@@ -115,8 +122,11 @@ def diagnose(
                     return await of_page(client, name, space, roll, output, stacks=stacks)
             if named is not None:
                 with suppress(RunByMuster):
-                    diagnosis = Diagnosis(client, named, space, name, output, unknown)
+                    kind = stated(named, operator or "", coordinator or 0, ranks or 0)
+                    diagnosis = Diagnosis(client, kind, space, name, output, unknown)
                     return await diagnosis.play(span, watch=watch, stacks=stacks)
+            if operator or coordinator or ranks:
+                raise click.UsageError(f"Muster runs {name}: leave out --operator, --coordinator and --ranks")
             if watch or span:
                 other = f"`muster get {name} --watch`" if watch else f"`muster explain {name}`"
                 raise click.UsageError(f"Muster runs {name}, and watches it for hangs: {other} shows what it finds")
@@ -174,7 +184,7 @@ class Diagnosis:
         except Forbidden as error:
             what = lacks(error, f"get of {self._kind.subject.plural}")
             raise Forbidden(f"{what}: what is to run is not known ({error})") from error
-        roll = self._run.document()
+        roll = self._found()
         if roll is None:
             if self._output is None and (entry := self._run.entry) and entry.plan and (own := entry.view.own):
                 verdict = printable(f"; its status: {own.said} {own.message}") if own.said.over else ""
@@ -190,7 +200,7 @@ class Diagnosis:
         if not self._kind.virtual:
             return selectors(self._kind, dict(obj))
         own = self._name.rpartition("/")[2]
-        return [f"{OBSERVE}={own}" if self._kind is LABELLED_PODS else self._kind.pods[0].label]
+        return [f"{OBSERVE}={own}" if own else self._kind.pods[0].label]
 
     def _nothing(self) -> str:
         return f"no pod of namespace {self._namespace} has the labels {', '.join(self._selectors({}))}"
@@ -198,8 +208,15 @@ class Diagnosis:
     def _trouble(self, roll: Detail | None) -> bool:
         return roll is not None and trouble(roll, self._run.youngest)
 
+    def _found(self) -> Detail | None:
+        """Return the roll call of this moment. Where no coordinator can be asked, that is among the unknown."""
+        plan = entry.plan if (entry := self._run.entry) is not None else None
+        if plan is not None and plan.operator == UNSTATED and plan.size > 1 and plan.coordinator is None:
+            self._run.unknown["operator"] = UNASKED
+        return self._run.document()
+
     def _show_change(self) -> None:
-        roll = self._run.document()
+        roll = self._found()
         if roll is None:
             return
         now = (roll.phase, roll.epoch, roll.stuck, roll.arrived, [each.sentence for each in roll.findings])
