@@ -29,7 +29,7 @@ LIMITS: Final[dict[str, int]] = {
     "cli.md": 2920,
     "dashboards.md": 370,
     "development.md": 1200,
-    "diagnose.md": 600,
+    "diagnose.md": 650,
     "goodput.md": 590,
     "guide.md": 1540,
     "hangs.md": 1000,

@@ -50,7 +50,7 @@ UNASKED: Final = "its operator is none: no coordinator was asked who has arrived
 
 @click.command(
     epilog="\b\nExamples:\n  muster diagnose jobset/train\n  muster diagnose rayjob/tune -n team -o json\n"
-    "  muster diagnose pods -l app=train --operator pytorch --ranks 8\n  muster diagnose job/train --for 60s\n"
+    "  muster diagnose pods -l app=train --operator pytorch --ranks 8\n  muster diagnose job/train --for 2m --stacks\n"
 )
 @click.argument("name", shell_complete=experiment_names)
 @click.option("-l", "--selector", default="", help="Of `pods`: the label selector of the run's pods.")
