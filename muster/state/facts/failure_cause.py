@@ -19,7 +19,7 @@ def cause_of(context: Context, pod: Pod) -> Cause:
         reason, message = pod.disruption, pod.waiting_message
     elif was_deleted(pod):
         reason, message = "PodDeleted", "the pod was deleted while its gang was at work"
-    elif pod.phase is PodPhase.FAILED and pod.waiting_reason == "Evicted":  # for its own excess
+    elif pod.phase is PodPhase.FAILED and pod.waiting_reason:  # by the kubelet: its own excess, its own deadline
         reason, message = pod.waiting_reason, pod.waiting_message
     elif pod.exit and pod.exit.code:
         reason, message, last_line = pod.exit.reason or "Error", *last_words(context, pod, pod.exit)

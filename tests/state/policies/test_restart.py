@@ -224,7 +224,8 @@ def test_an_evicted_member_that_obeys_with_0_has_not_succeeded() -> None:
     assert (cause.rank, cause.reason, cause.disruption) == (1, "EvictionByEvictionAPI", True)
 
 
-def test_a_member_evicted_for_its_own_excess_is_charged_in_the_kubelets_words() -> None:
+@pytest.mark.parametrize("reason", ["Evicted", "DeadlineExceeded"])
+def test_a_member_that_the_kubelet_ends_for_its_own_excess_is_charged_in_the_kubelets_words(reason: str) -> None:
     said = 'Usage of EmptyDir volume "shm" exceeds the limit "64Mi". '
-    cause = first(crashed(1, code=137, waiting_reason="Evicted", waiting_message=said))
-    assert (cause.rank, cause.reason, cause.message, cause.disruption) == (1, "Evicted", said, False)
+    cause = first(crashed(1, code=137, waiting_reason=reason, waiting_message=said))
+    assert (cause.rank, cause.reason, cause.message, cause.disruption) == (1, reason, said, False)

@@ -120,6 +120,16 @@ ENDINGS: list[tuple[dict[str, Any], Said, str]] = [
         f'pod {NAME} on node node-2: last line "hello from 2/4"',
     ),
     (
+        CRASHED | {"exit": KILLED, "waiting_reason": "Evicted", "waiting_message": "exceeds the limit 64Mi"},
+        (Causes.CRASHED, "the pod failed: Evicted"),
+        f"pod {NAME} on node node-2: exceeds the limit 64Mi",
+    ),
+    (
+        CRASHED | {"exit": KILLED, "waiting_reason": "DeadlineExceeded", "waiting_message": "was active too long"},
+        (Causes.CRASHED, "the pod failed: DeadlineExceeded"),
+        f"pod {NAME} on node node-2: was active too long",
+    ),
+    (
         {"phase": PodPhase.FAILED, "waiting_reason": "UnexpectedAdmissionError", "waiting_message": "no devices"},
         (Causes.CRASHED, "the pod failed: UnexpectedAdmissionError"),
         f"pod {NAME} on node node-2: no devices",
