@@ -323,7 +323,11 @@ class Values(Strict):
     anti_affinity: Literal["preferred", "required", "none"] = Field(
         "preferred", description="keep the replicas on different nodes"
     )
-    strategy: Object = Field({}, description="strategy of the Deployment")
+    strategy: Object = Field(
+        {},
+        description="strategy of the Deployment; by default maxSurge 0 (no further node) with hostNetwork or "
+        "antiAffinity=required, Recreate without a Lease",
+    )
     host_network: bool = Field(
         False,
         description="hostNetwork of the pods; needs the Pod Security profile `privileged`, and NetworkPolicies do "

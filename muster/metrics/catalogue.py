@@ -81,7 +81,7 @@ SECTIONS = (
     ),
     Section(
         "The election",
-        "Only with `--leader-elect`. A standby has its watches, but no experiments and no queue.",
+        "Only with `--leader-elect`. A standby counts its watches, but no experiments and no queue.",
         daemon.ELECTION,
     ),
 )

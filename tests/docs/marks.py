@@ -10,10 +10,7 @@ LOCAL: Final = "tests/docs/test_pages.py::test_every_command_of_the_page_works"
 MANIFESTS: Final = "tests/docs/test_pages.py::test_every_manifest_is_valid"
 
 RUN_BY: Final[dict[tuple[str, str], str]] = {
-    (
-        "chart.md",
-        "helm upgrade muster",
-    ): "tests/real/situations/test_chart.py::test_an_upgrade_changes_the_kind_and_uninstalling_keeps_it",
+    ("chart.md", "# team-"): "tests/deploy/chart/test_shards.py::test_releases_of_the_page_share_no_object",
     ("platform.md", "kubectl apply -f deploy/readers.yaml"): "tests/real/situations/test_readers.py",
     ("runbooks/", "kubectl"): "tests/deploy/prometheus/test_runbooks.py",
     ("runbooks/", "muster"): "tests/deploy/prometheus/test_runbooks.py",

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from deploy.helm.copies import ROOT
 from deploy.prometheus.groups import GROUPS
 from tests.deploy.chart.conftest import Rendered, one
 from tests.deploy.chart.shapes import problems
@@ -15,6 +16,7 @@ from tests.deploy.prometheus.binaries import Unavailable
 from tests.deploy.prometheus.case import DAEMON, EXPERIMENT, reason, with_audience
 from tests.deploy.prometheus.promtool import answered, check
 from tests.deploy.prometheus.test_gaps import of_shard
+from tests.docs.pages import blocks
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
 
@@ -56,6 +58,9 @@ def test_all_series_of_a_shard_have_its_label_and_musterd_shows_its_name(rendere
 
 
 SHARDS = ("vision", "nlp")
+NAMED = re.compile(r"^# (?:.* )?((?:production|team-[ab])\.yaml)")
+SHARED = ("CustomResourceDefinition", "ConfigMap")
+"""Objects of the first release that serve all: the kind, and the dashboards."""
 
 
 def test_rules_of_two_releases_record_and_report_each_shard_once(rendered: Rendered, tmp_path: Path) -> None:
@@ -83,3 +88,28 @@ def test_rules_of_two_releases_record_and_report_each_shard_once(rendered: Rende
         assert answered(files, order, series, expected, 600, tmp_path) == ""
     except Unavailable as missing_tool:
         pytest.skip(str(missing_tool))
+
+
+def test_releases_of_the_page_share_no_object(rendered: Rendered, tmp_path: Path) -> None:
+    """Each takes a file of docs/chart.md beside the values for production."""
+    pages = (ROOT / f"docs/{page}.md" for page in ("platform", "chart"))
+    for name, block in (
+        (found[1], each) for page in pages for each in blocks(page) if (found := NAMED.search(each.first))
+    ):
+        (tmp_path / name).write_text(block.body, encoding="utf-8")
+    releases = [
+        rendered(*MONITORING, *(f"--values={tmp_path / name}" for name in ("production.yaml", own)))
+        for own in ("team-a.yaml", "team-b.yaml")
+    ]
+    seen: set[tuple[str, str, str]] = set()
+    for objects, team in zip(releases, ("team-a", "team-b"), strict=True):
+        assert not [problem for each in objects for problem in problems(each)]
+        assert f"--namespace={team}" in one(objects, "Deployment")["spec"]["template"]["spec"]["containers"][0]["args"]
+        own = {(each["kind"], each["metadata"].get("namespace", ""), each["metadata"]["name"]) for each in objects}
+        assert not seen & own, "Helm refuses an object of another release"
+        seen |= own
+    hosts = [one(objects, "Ingress")["spec"]["rules"][0]["host"] for objects in releases]
+    assert len(set(hosts)) == len(hosts), "each page takes all paths of its host"
+    kinds = [sum(each["kind"] in SHARED for each in objects) for objects in releases]
+    assert kinds[0] > 0
+    assert kinds[1:] == [0]
