@@ -21,7 +21,7 @@ unless
   group by (job) (muster_build_info{job="@job"})""",
         Severity.CRITICAL,
         "No musterd of job {{ $labels.job }} is scraped.",
-        "No other alert of Muster can fire. If none runs, no experiment is started, restarted or ended, and gangs that"
+        "No alert about a run can begin. If none runs, no experiment is started, restarted or ended, and gangs that"
         " run continue; if only the scrape fails (a token, a policy, the name of the job), they are looked after.",
         hold="1m",
         thresholds=(

@@ -1,7 +1,7 @@
 """docs/runbooks/README.md: the list of alerts, what can be set, and the recorded series, from the rows."""
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from typing import Final
 
@@ -19,44 +19,54 @@ _HEAD = f"""\
 # Alerts and their runbooks
 
 `runbook_url` of each alert leads to its heading on one of these pages, which musterd serves at `/runbooks/` without a
-token ([at which address](../chart.md#the-page-from-outside)): what it means, what to look at, what to do. What the
-alerts of a page share is at its top.
+token ([at which address](../chart.md#the-page-from-outside)). "What to do", at the top of a
+page, holds for all its alerts.
 
 `critical` needs a person now, `warning` in working hours, `info` only the owner. The audience is who can fix it:
-`researcher`, the owner of the run; `platform`; or `reason`, that of the [reason](../reasons.md#stuck).
+`researcher`, the owner of the run, or `platform`; of many that of their [reason](../reasons.md#stuck).
 
 ## How to install them
 
-The [chart](../chart.md) makes a PrometheusRule and a ServiceMonitor where the cluster has the Prometheus operator.
-Without it, give Prometheus [muster.rules.yaml](../../deploy/prometheus/muster.rules.yaml) and the scrape job of
+The [chart](../chart.md) installs them where the cluster has the Prometheus operator. Without it, give Prometheus
+[muster.rules.yaml](../../deploy/prometheus/muster.rules.yaml) and the scrape job of
 [prometheus.yaml](../../deploy/prometheus/prometheus.yaml), and Alertmanager the routes and inhibitions of
 [alertmanager.yaml](../../deploy/prometheus/alertmanager.yaml). `python -m deploy.prometheus --runbooks
-https://muster.example.com/runbooks` writes the rules with your address. The label `namespace` must stay that of the
-experiment: set `honor_labels: true`, and exclude both objects from an operator that enforces a namespace label
-(`excludedFromEnforcement`).
-
-With these files a frozen coordinator is reported within 30 s, with the usual intervals within 70 s. An alert about an
-experiment continues for a minute after its cause (Prometheus 2.42), and for 15 minutes without a leader.
+https://muster.example.com/runbooks` writes rules with your address. The label `namespace` must stay that of the
+experiment: set `honor_labels: true`, and `excludedFromEnforcement` where an operator enforces a namespace label.
 
 ## To silence an alert
 
 Silence an alert for one subject only: its name, with the labels below.
 
 ```console
-amtool --alertmanager.url=http://localhost:9093 silence add --duration=2h --comment="why, and who looks at it" \\
+amtool --alertmanager.url=http://localhost:9093 silence add --duration=2h --comment="why, and who" \\
   alertname=NAME namespace=NAMESPACE experiment=NAME
+# or: alertname=MusterIncident kind=rack subject=r0; or: alertname=MusterNoLeader job=musterd
 ```
+
+A silenced incident still holds back the alerts of its runs. A second rack that joins changes no label; the incident of
+a node may become that of its rack.
+
+## Did it help?
+
+- A run: `muster get NAME -n NAMESPACE -w` shows N/N ranks, `Running`, no `Stuck`, and after a restart a higher epoch.
+  `muster wait --for Assembled` ends at once where all ranks had arrived in this epoch.
+- musterd: `muster doctor` exits with 0, `max(muster_leader)` is 1, and `renewTime` of its Lease advances.
+
+An alert about a run or an incident continues for one to five minutes after its cause (Prometheus 2.42), and for up to
+15 minutes without a leader: then its end is no recovery.
 
 ## The alerts
 
-Each with severity, audience, and the time for which its cause must last; in parentheses what else to silence it by.
+Each with severity, audience unless its reason has it, and the time that its cause must last; in parentheses what else
+to silence it by.
 """
 
 _SET = """
 ## What can be set
 
-With the chart, everything below `prometheusRule`; without it, edit a copy of the rule file. Each alert has `enabled`,
-`severity`, `for` and `labels`. Some have thresholds (default in parentheses), below `prometheusRule.alerts`:
+Below `prometheusRule.alerts` of the chart; without it, edit a copy of the rule file. Each alert has `enabled`,
+`severity`, `for` and `labels`. Some have thresholds (default in parentheses):
 """
 
 _RECORDED = """
@@ -80,6 +90,8 @@ SILENCED: Final[dict[str, tuple[str, ...]]] = {
 }
 """The labels that name the subject of an alert, where that is not one run."""
 
+AT_ONCE: Final = "0s"
+
 WINDOW = re.compile(r"(?<=wasted:ratio_rate)\w+|(?<=wasted_accelerators:ratio_rate)\w+")
 """Window of a recording of the objective. The page shows the first window."""
 
@@ -101,17 +113,19 @@ def _alerts() -> Iterator[str]:
         usual, _ = Counter(SILENCED.get(alert.name, RUN) for alert in alerts).most_common(1)[0]
         yield from (f"{title}; silence by {' and '.join(usual)}:", "")
         for alert in alerts:
-            who = alert.audience or "reason"
+            facts = (alert.severity, alert.audience, alert.hold.removeprefix(AT_ONCE))
             labels = SILENCED.get(alert.name, RUN)
             other = "" if labels == usual else f" ({' and '.join(labels)})"
-            yield f"- [{alert.name}]({PLACES[alert.name]}){other}: {alert.severity}, {who}, {alert.hold}"
+            yield f"- [{alert.name}]({PLACES[alert.name]}){other}: {', '.join(filter(None, facts))}"
         yield ""
 
 
 def _thresholds() -> Iterator[str]:
+    named: defaultdict[str, list[str]] = defaultdict(list)
     for alert in (*EXPERIMENTS, *WATCHED, *DAEMON):
         for each in alert.thresholds:
-            yield f"- `{alert.name}.{each.name}` (`{each.value}`): {each.meaning}"
+            named[each.meaning].append(f"`{alert.name}.{each.name}` (`{each.value}`)")
+    yield from (f"- {', '.join(names)}: {meaning}" for meaning, names in named.items())
 
 
 def _recordings() -> Iterator[str]:

@@ -25,7 +25,7 @@ _OWNERS = "experiment:muster_owners:info"
 OWNERS = Recording(
     _OWNERS,
     f"topk by (namespace, experiment) (1, 2 * {INFO} or last_over_time({INFO}[5m])) ^ 0\nor\n  {kept_on(_OWNERS)}",
-    "Always 1, with the labels of owners of each run; only where `settings.ownerLabels` has some.",
+    "Always 1, with the labels of owners of each run (`settings.ownerLabels`).",
     owners=True,
 )
 BEFORE_OWNERS = "("
@@ -105,24 +105,24 @@ RECORDINGS = (
     Recording(
         "namespace:muster_seconds:rate5m",
         _of_all("muster_namespace_seconds_total", "operator, bucket"),
-        "How many runs of a namespace are in each bucket, also those without series of their own.",
+        "Runs of a namespace by bucket, also those without series of their own.",
     ),
     Recording(
         "namespace:muster_accelerator_seconds:rate5m",
         _of_all("muster_namespace_accelerator_seconds_total", "operator, resource, bucket"),
-        "How many accelerators they hold.",
+        "Their accelerators.",
     ),
     Recording(
         "namespace:muster_wall_seconds:rate5m",
         wall("namespace:muster_seconds:rate5m"),
-        "How many runs of a namespace are not suspended.",
+        "Its runs that are not suspended.",
     ),
     Recording(
         "namespace:muster_goodput:ratio_rate1h",
         'clamp_min(sum by (namespace) (sum_over_time(namespace:muster_seconds:rate5m{bucket="productive"}[1h]))'
         ' - sum by (namespace) (sum_over_time(namespace:muster_seconds:rate5m{bucket="taken_back"}[1h])), 0)'
         " / (sum by (namespace) (sum_over_time(namespace:muster_wall_seconds:rate5m[1h])) > 0)",
-        "Goodput of a namespace in the last hour.",
+        "Its goodput of the last hour.",
     ),
     Recording(
         "namespace:muster_ranks_missing:sum",

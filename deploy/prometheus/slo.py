@@ -32,22 +32,22 @@ def _of_wasted(rates: str) -> str:
 
 
 SLO_RECORDINGS = (
-    Recording(_WASTED, _of_wasted("namespace:muster_seconds:rate5m"), "How many runs of a namespace waste time."),
+    Recording(_WASTED, _of_wasted("namespace:muster_seconds:rate5m"), "Its runs that waste time."),
     Recording(
         _WASTED_HELD,
         _of_wasted("namespace:muster_accelerator_seconds:rate5m"),
-        "How many accelerators these hold.",
+        "Their accelerators.",
     ),
     Recording(
         _WALL_HELD,
         wall("namespace:muster_accelerator_seconds:rate5m"),
-        "How many accelerators all its runs hold.",
+        "Accelerators of all its runs.",
     ),
     *(
         Recording(
             f"namespace:muster_wasted{weight}:ratio_rate{window}",
             f"sum_over_time({wasted}[{window}]) / (sum_over_time({wall}[{window}]) > 0)",
-            f"Share of {whose} that runs of a namespace wasted in {window}; lost work when it is lost.",
+            f"Share of {whose} that its runs wasted in {window}.",
         )
         for weight, wasted, wall, whose in (
             ("", _WASTED, _WALL, "their time"),

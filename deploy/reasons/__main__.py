@@ -34,7 +34,7 @@ alert and its runbook. What the API server refuses is tried again after 5, 10, 2
 
 """
 _ENDED = """
-## Ended
+## Why an experiment ended
 
 """
 _CAUSE = """
@@ -52,7 +52,6 @@ Why a rank is missing or not at work, the most decisive cause first. In parenthe
 `muster_experiment_ranks_missing_by_cause` counts it. **Charged** is for a gang that
 [gave up waiting](policies.md#a-gang-that-gives-up) for that rank: who pays for the restart (`user` one of
 `backoffLimit`, `platform` nothing), and its reason.
-
 """
 
 
@@ -95,11 +94,12 @@ def _names(row: Row) -> str:
 
 
 def _of_cause(cause: MissingCause) -> str:
-    counted = f" (`{cause.counted_as}`)" if cause.counted_as else ""
+    """Return a cause below a heading of its own, to which a runbook leads."""
+    counted = f"(`{cause.counted_as}`) " if cause.counted_as else ""
     other = f" **Watched run:** {_step(cause.watched)}." if cause.watched else ""
     charge = cause.charge
     paid = f" **Charged:** {'platform' if charge.platform else 'user'}, `{charge.reason}`" if charge else ""
-    return f"- `{cause}`{counted}: {cause.meaning} **Do:** {_step(cause.next_step)}.{other}{paid}\n"
+    return f"\n### `{cause}`\n\n{counted}{cause.meaning} **Do:** {_step(cause.next_step)}.{other}{paid}\n"
 
 
 def _step(text: str) -> str:

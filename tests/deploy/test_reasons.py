@@ -1,5 +1,6 @@
 """The page of reasons has every reason that Muster names, once for each place, and each is a reason of the code."""
 
+import re
 from itertools import chain
 
 import pytest
@@ -12,6 +13,7 @@ from muster.metrics.runbooks import of_reason
 from muster.state.facts.audience import CATALOGUE
 from muster.state.facts.audience import of_reason as audience
 from muster.state.facts.causes.on_its_way import STEPS
+from muster.state.facts.causes.table import CAUSES
 from muster.state.policies.failures.restart_reasons import CLOCKED, REASONS, TO_THE_PLATFORM, TO_THE_USER
 
 KUBELETS = {"RunContainerError", "CrashLoopBackOff", "ErrImagePull", "PodFailed"}
@@ -26,6 +28,12 @@ def named(*tables: tuple[Row, ...]) -> list[str]:
 @pytest.mark.drift
 def test_the_page_is_the_one_of_the_rows() -> None:
     assert PAGE.read_text(encoding="utf-8") == page(), "run: python -m deploy.reasons"
+
+
+def test_each_cause_is_a_heading_of_its_own_to_which_a_runbook_leads() -> None:
+    headings = [each.lower() for each in re.findall(r"^##+ `?([^`\n]*)", page(), re.MULTILINE)]
+    assert sorted(set(headings)) == sorted(headings)
+    assert {cause.value.lower() for cause in CAUSES} <= set(headings)
 
 
 def test_every_reason_of_the_catalogue_has_a_row() -> None:

@@ -24,7 +24,9 @@ FOLDER = ROOT / "docs" / "runbooks"
 PAGES = sorted(page for page in FOLDER.glob("*.md") if page.stem != "README")
 PER_PAGE = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 
-HEADING = re.compile(r"^## (.*)$", re.MULTILINE)
+HEADING = re.compile(r"^## (Muster.*)$", re.MULTILINE)
+SHARED = "\n## What to do\n"
+"""Heading of what the alerts of a page share, to which a section links."""
 ACTS = re.compile(r"^- ", re.MULTILINE)
 BLOCK = re.compile(r"^```console\n(.*?)^```", re.MULTILINE | re.DOTALL)
 INLINE = re.compile(r"`((?:muster|kubectl) [^`]+)`")
@@ -73,6 +75,19 @@ def test_an_alert_has_what_it_means_then_commands_and_what_to_do_unless_its_page
         assert re.match(r"\n\n\w", section)
         assert ACTS.search(section) or ACTS.search(top), section
         assert not BLOCK.search(section.partition("\n- ")[2]), section
+
+
+@PER_PAGE
+def test_what_the_alerts_of_a_page_share_has_a_heading_before_theirs(page: Path) -> None:
+    top, *_ = HEADING.split(page.read_text(encoding="utf-8"))
+    assert re.findall(r"^##.*", top, re.MULTILINE) == [SHARED.strip()]
+    assert BLOCK.search(top.partition(SHARED)[2])
+
+
+def test_an_alert_about_a_run_ends_within_the_minutes_that_the_index_states() -> None:
+    held = re.findall(r"keep_firing_for: (\d+)([ms])", plain(STANDARD))
+    assert {int(number) * {"m": 60, "s": 1}[unit] for number, unit in held} == {60, 90, 120, 180}
+    assert "for one to five minutes after its cause" in (FOLDER / "README.md").read_text(encoding="utf-8")
 
 
 @PER_PAGE

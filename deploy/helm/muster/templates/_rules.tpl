@@ -755,7 +755,7 @@ groups:
       audience: '{{ .audience }}'
     annotations:
       summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ with $labels.shard }}`}}shard {{`{{ . }}`}}: {{`{{ end }}`}}No musterd of job {{`{{ $labels.job }}`}} is scraped.'
-      description: No other alert of Muster can fire. If none runs, no experiment is started, restarted or ended, and gangs that run continue; if only the scrape fails (a token, a policy, the name of the job), they are looked after.
+      description: No alert about a run can begin. If none runs, no experiment is started, restarted or ended, and gangs that run continue; if only the scrape fails (a token, a policy, the name of the job), they are looked after.
       runbook_url: '{{ $runbooks }}/musterd-away.md#musterdaemondown'
 {{- end }}
 {{- end }}
