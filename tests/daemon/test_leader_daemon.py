@@ -175,7 +175,7 @@ async def test_a_standby_sees_everything_and_does_nothing(api: FakeApi) -> None:
     assert two.daemon.index.pods == 4
     assert len(two.daemon.queue) == 0
     assert two.daemon.health.unready() == {}
-    assert two.daemon.health.role() == f"standing by; {json.loads(holder(api))} leads"
+    assert two.daemon.health.role().startswith(f"standing by; {json.loads(holder(api))} leads; ")
     assert one.daemon.health.role().startswith("leading as one_")
     assert "muster_experiment_epoch{" in scraped(one)
     assert "muster_experiment_epoch{" not in scraped(two)

@@ -1,4 +1,4 @@
-"""What the reader states of a run: its pods by a label selector, its operator, its coordinator's port, its ranks."""
+"""A run as its reader states it: the selector of its pods, its operator, its coordinator's port, its size."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace

@@ -85,10 +85,12 @@ class DaemonHealth:
             return f"leading as {self._elector.identity}"
         holder = self._elector.holder
         if holder == self._elector.identity:
-            return "standing by; the Lease still names this daemon, which could not renew it in time"
-        if self._elector.problem and holder:
-            return f"standing by; {holder} led when the Lease was last read"
-        return f"standing by; {holder or 'no daemon'} leads"
+            who = "the Lease still names this daemon, which could not renew it in time"
+        elif self._elector.problem and holder:
+            who = f"{holder} led when the Lease was last read"
+        else:
+            who = f"{holder or 'no daemon'} leads"
+        return f"standing by; {who}; watched runs and incidents are known to the leader alone"
 
     def _watch(self, reflector: Reflector[Any]) -> str:
         """Return why the cache of that reflector does not follow the API server; empty if it does."""

@@ -230,17 +230,21 @@ class HttpServer(Listener):
     def _one(self, namespace: str, name: str, request: web.BaseRequest) -> web.Response:
         subject = self._index.find(namespace, name.removesuffix(".json"))
         if subject is None:
-            return _text("This daemon knows no experiment of that namespace and name.", 404)
+            return self._unknown()
         if name.endswith(".json"):
             return _json(self._pages.document(subject))
         return _html(self._pages.experiment(subject, request.query)[1])
+
+    def _unknown(self) -> web.Response:
+        role = self._health.role()
+        return _text(f"This daemon{f' ({role})' if role else ''} knows no experiment of that namespace and name.", 404)
 
     async def _bundle(
         self, reader: Reader, namespace: str, name: str, request: web.BaseRequest, patience: asyncio.Timeout
     ) -> web.Response:
         """Return the bundle of one run, read with the token of the request."""
         if self._bundles is None or self._index.find(namespace, name) is None:
-            return _text("This daemon knows no experiment of that namespace and name.", 404)
+            return self._unknown()
         if request.headers.get("Sec-Fetch-Site", "none") not in ("none", "same-origin"):
             raise Refused(403, "A page of another site may not ask for a bundle.")
         token = token_of(request.headers.getall("Authorization", []))
@@ -263,7 +267,7 @@ class HttpServer(Listener):
             await reader.check_experiment(namespace, name)
             subject = self._index.find(namespace, name)
             if subject is None:
-                return _text("This daemon knows no experiment of that namespace and name.", 404)
+                return self._unknown()
             uid = subject.plan.uid
         elif path != [""]:
             return _text("A stream has the address of a page behind /events.", 404)

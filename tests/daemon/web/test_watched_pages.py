@@ -2,18 +2,21 @@
 
 import asyncio
 import re
+from collections.abc import Callable
 from html import unescape
 from typing import Any
 
 import pytest
 
 from muster.daemon.app import Daemon
+from muster.daemon.settings import Settings
 from muster.daemon.web.page.runbooks import Runbooks
 from muster.daemon.web.pages import Pages
+from muster.daemon.web.readers import Anyone
 from muster.kinds.registry.watched_kinds import WATCHED_KINDS
 from muster.metrics.runbooks import PUBLISHED
 from tests.cli.test_watched_kinds import name_of
-from tests.daemon.watched.world import World, virtually
+from tests.daemon.watched.world import World, virtually, virtually_with_writes
 from tests.watched_samples import SAMPLES
 
 CODE = re.compile(r"<code>(.*?)</code>")
@@ -27,12 +30,12 @@ async def run(world: World, kind: str, *, image: bool = True) -> str:
     return pages.experiment(world.found(name_of(kind)), {})[1]
 
 
-async def stood(world: World, kind: str) -> Daemon:
+async def stood(world: World, kind: str, **settings: Any) -> Daemon:
     """Return the musterd that has watched such a run for minutes."""
     wanted, subject = SAMPLES[kind], WATCHED_KINDS[kind].subject
     if kind != "pods":
         world.serve(kind)
-    daemon = await world.daemon("all")
+    daemon = await world.daemon("all", **settings)
     owner: list[dict[str, Any]] = []
     path = f"/apis/{subject.api_version}/namespaces/team/{subject.plural}/train"
     if kind != "pods":
@@ -100,3 +103,22 @@ async def test_the_page_of_every_watched_kind_has_its_story_causes_and_links(wor
     assert f"/experiments/team/{title}.json" in links
     assert any(link.startswith(PUBLISHED) for link in links)
     assert 'data-events="/events/experiments/team/' + title in page
+
+
+@virtually_with_writes
+async def test_the_page_of_a_standby_names_what_it_lacks(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The Service leads to it, too; only the leader keeps records of watched runs."""
+
+    async def at_once(work: Callable[..., Any], *given: Any, **named: Any) -> Any:
+        return work(*given, **named)
+
+    monkeypatch.setattr(asyncio, "to_thread", at_once)
+    leader = await stood(world, "jobs", leader_elect=True)
+    standby = await world.start(Settings(watch_kinds="all", leader_elect=True), "two")
+    shown = [
+        (await Pages(each, each.health.role, world.cluster.wall, Runbooks(PUBLISHED)).fleet(Anyone(), {}))[1]
+        for each in (leader, standby)
+    ]
+    assert ["train" in each for each in shown] == [True, False]
+    lacks = "watched runs and incidents are known to the leader alone"
+    assert [lacks in each for each in shown] == [False, True]

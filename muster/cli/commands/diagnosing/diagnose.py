@@ -44,7 +44,7 @@ from muster.rollcall.document import Detail
 from muster.state.vocabulary.subject import PODS
 
 UNSTATED: Final = "none"
-"""The operator of a run of which nothing states what runs in its pods."""
+"""The operator where nothing states what runs in the pods."""
 UNASKED: Final = "its operator is none: no coordinator was asked who has arrived (state --operator, --coordinator)"
 
 
