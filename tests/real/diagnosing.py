@@ -125,8 +125,18 @@ class Beside:
 
 
 async def both_find(here: Site, ours: Release, kinds: str, gangs: Sequence[Gang], *rights: Sequence[str]) -> None:
-    """The command, with the rights of a reader and these, and a musterd that watches these kinds find the same."""
+    """The command and a musterd of the chart, which watches these kinds beside the cluster, find the same."""
     await ours.install("--set", f"watch.kinds={kinds}")
+    async with ours.musterd() as musterd:
+        await musterd.until_leading()
+        await find_the_same(here, musterd.url, gangs, *rights)
+        assert musterd.refused() == []
+
+
+async def find_the_same(
+    here: Site, url: str, gangs: Sequence[Gang], *rights: Sequence[str]
+) -> dict[str, dict[str, Any]]:
+    """The command, with the rights of a reader and these, and the musterd of that page find the same: what, by run."""
     await entitled(here, "caller", READER, CALLER, *rights)
     token, config = await account(here, "seer"), await here.account("caller")
     seer = f"--serviceaccount={here.namespace}:seer"
@@ -134,23 +144,22 @@ async def both_find(here: Site, ours: Release, kinds: str, gangs: Sequence[Gang]
     began = time.monotonic()
     await run([sys.executable, "-m", "muster.cli", "diagnose", "--help"], cwd=ROOT)
     start = time.monotonic() - began
-    async with ours.musterd() as musterd:
-        await musterd.until_leading()
-        if first := [each for gang in gangs for each in gang.beside]:
-            await here.apply(*first)
-        for quota in (each for each in first if each["kind"] == "ResourceQuota"):
-            await counted(here, quota["metadata"]["name"])
-        await here.apply(*(each for gang in gangs for each in gang.objects(Path(here.ground.folder))))
-        beside = Beside(here, musterd.url, token, config)
-        wrong = []
-        for gang in gangs:
-            try:
-                assert (await beside.agree(gang))["unknown"].keys() <= {"operator"}, gang.run
-            except AssertionError as error:
-                wrong.append(str(error))
-        assert not wrong, "\n".join(wrong)
-        assert beside.slowest - start < LONGEST
-        assert await beside.of_page(gangs[0], token) == {}
-        assert "may not get experiments.muster.dev" in (await beside.of_page(gangs[0], beside.own_token))["page"]
-        here.row.says(f"the same causes, ranks and sentences; the slowest answer took {beside.slowest - start:.1f} s")
-        assert musterd.refused() == []
+    if first := [each for gang in gangs for each in gang.beside]:
+        await here.apply(*first)
+    for quota in (each for each in first if each["kind"] == "ResourceQuota"):
+        await counted(here, quota["metadata"]["name"])
+    await here.apply(*(each for gang in gangs for each in gang.objects(Path(here.ground.folder))))
+    beside = Beside(here, url, token, config)
+    found, wrong = dict[str, dict[str, Any]](), []
+    for gang in gangs:
+        try:
+            found[gang.run] = await beside.agree(gang)
+            assert found[gang.run]["unknown"].keys() <= {"operator"}, gang.run
+        except AssertionError as error:
+            wrong.append(str(error))
+    assert not wrong, "\n".join(wrong)
+    assert beside.slowest - start < LONGEST
+    assert await beside.of_page(gangs[0], token) == {}
+    assert "may not get experiments.muster.dev" in (await beside.of_page(gangs[0], beside.own_token))["page"]
+    here.row.says(f"the same causes, ranks and sentences; the slowest answer took {beside.slowest - start:.1f} s")
+    return found

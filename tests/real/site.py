@@ -126,7 +126,7 @@ class Site(Namespace):
         """A kubeconfig of a service account in the test's namespace."""
         folder = Path(self.ground.folder)
         token = await self.kubectl("create", "token", name)
-        document = json.loads(await asyncio.to_thread(Path(self.ground.musterd).read_text))  # the same server
+        document = json.loads(await asyncio.to_thread(Path(self.ground.admin).read_text))  # the same server
         document["users"][0]["user"] = {"token": token.strip()}
         config = folder / f"{self.namespace}-{name}.kubeconfig"
         kubeconfig.replace(config, json.dumps(document))

@@ -57,6 +57,6 @@ def _options(_folder: Path, config: str) -> Sequence[str]:
     )
 
 
-RAY: Final = Controller(
-    "ray-operator", "RAY_OPERATOR", KINDS, _options, lambda _: {"ENABLE_INIT_CONTAINER_INJECTION": "false"}
-)
+INJECTED: Final = ("ENABLE_INIT_CONTAINER_INJECTION", "ENABLE_PROBES_INJECTION")
+"""What the operator adds to pods, and programs that are no Ray do not pass."""
+RAY: Final = Controller("ray-operator", "RAY_OPERATOR", KINDS, _options, lambda _: dict.fromkeys(INJECTED, "false"))

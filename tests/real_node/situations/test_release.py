@@ -8,7 +8,7 @@ import pytest
 from deploy.helm.copies import CHART
 from tests.e2e.test_watched_pods import labelled_pods
 from tests.real.ground import SYSTEM, TAINT
-from tests.real.namespace import SLOW, Refused, eventually
+from tests.real.namespace import SLOW, Object, Refused, eventually
 from tests.real_node.ground import values
 from tests.real_node.site import WORK, Site
 from tests.real_node.situations.test_chart import OF, leader, led_by, led_by_another, replicas
@@ -44,18 +44,23 @@ async def may(here: Site, account: str, verb: str, resource: str) -> bool:
     return True
 
 
-async def labelled_pods_behind_a_policy(here: Site) -> None:
-    """Three labelled pods of jax that no Experiment made. Only each other and musterd may reach them; rank 2 sleeps."""
+def swarm(here: Site) -> list[Object]:
+    """Three labelled pods of jax that no Experiment made, and their Service; rank 2 sleeps."""
     made = labelled_pods()
+    program = made.PROGRAM.replace(", coordinator_bind_address=bind", "")  # at all addresses, for forwarded ports too
     pods = [made.pod(rank) for rank in range(made.SIZE)]
     for pod in pods:
         pod["spec"] |= {"nodeSelector": WORK, "tolerations": [{"key": TAINT["key"], "operator": "Exists"}]}
-        container = {"image": here.nodes.images["train"], "command": ["python3", "-c", made.PROGRAM]}
-        pod["spec"]["containers"][0] |= container
+        pod["spec"]["containers"][0] |= {"image": here.nodes.images["train"], "command": ["python3", "-c", program]}
+    return [made.service(), *pods]
+
+
+async def labelled_pods_behind_a_policy(here: Site) -> None:
+    """Only the pods themselves and musterd may reach them."""
     peers = [{"podSelector": {}}, {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": SYSTEM}}}]
     spec = {"podSelector": {}, "policyTypes": ["Ingress"], "ingress": [{"from": peers}]}
     policy = {**DENY, "metadata": {"name": "own", "namespace": here.namespace}, "spec": spec}
-    await here.apply(policy, made.service(), *pods)
+    await here.apply(policy, *swarm(here))
 
 
 async def test_helm_upgrade_and_rollback_leave_a_run_alone_and_watched_pods_are_probed_meanwhile(here: Site) -> None:
