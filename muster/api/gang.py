@@ -4,6 +4,7 @@ from typing import Annotated, Final
 
 import msgspec
 
+from muster.api.values.humanize import often
 from muster.api.wire.kinds import Count, Counter, Name, Reason, Time
 from muster.api.wire.structs import Wire
 
@@ -43,6 +44,11 @@ class Steps(msgspec.Struct, frozen=True, gc=False):
         Wire("When they were read; while the gang works that may be a minute ago.", name="time", stays="it is over"),
     ] = 0.0
     restarts: Annotated[Count, Wire("The most restarts of a rank's processes inside their pod, by torchrun.")] = 0
+
+
+def of_restarts_inside(times: int) -> str:
+    """Return ``processes restarted once by torchrun``."""
+    return f"processes restarted {often(times)} by torchrun"
 
 
 class HeldDevices(msgspec.Struct, frozen=True, gc=False):

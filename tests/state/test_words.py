@@ -48,7 +48,7 @@ BELOW: Final[dict[str, tuple[int, str]]] = {
     "facts/incidents/signs.py": (1, TABLE),
     "facts/incidents/subjects.py": (56, TABLE),
     "facts/obstacle.py": (3, TABLE),
-    "facts/sentences.py": (63, EVIDENCE),
+    "facts/sentences.py": (61, EVIDENCE),
     "facts/words.py": (6, EVIDENCE),
     "policies/barrier.py": (8, LOG),
     "policies/deadline.py": (5, ENDS),

@@ -21,14 +21,14 @@ class Budget(NamedTuple):
 
 
 BUDGETS: Final = (
-    Budget("state", 18_182, 161, 12_800),
+    Budget("state", 18_175, 161, 12_800),
     Budget("local", 9_805, 86, 8_600),
     Budget("daemon", 9_085, 56, 6_900),
     Budget("kinds", 7_969, 87, 7_600),
-    Budget("api", 8_076, 82, 7_400),
+    Budget("api", 8_087, 82, 7_400),
     Budget("cli", 8_522, 98, 6_800),
     Budget("watchers", 5_672, 39, 5_400),
-    Budget("client", 4_484, 37, 3_900),
+    Budget("client", 4_483, 37, 3_900),
     Budget("kube", 3_816, 32, 3_500),
     Budget("reconcilers", 3_181, 29, 2_900),
     Budget("metrics", 2_660, 19, 2_200),

@@ -1,4 +1,4 @@
-"""Ages as ``kubectl get`` prints them, with at most two units."""
+"""Ages as ``kubectl get`` prints them, with at most two units; and how often something happened."""
 
 
 def age(seconds: float) -> str:
@@ -28,3 +28,8 @@ def age(seconds: float) -> str:
         return f"{days}d"
     years, days = divmod(days, 365)
     return f"{years}y{days}d" if years < 8 and days else f"{years}y"
+
+
+def often(times: int) -> str:
+    """Return ``once``, ``2 times``."""
+    return "once" if times == 1 else f"{times} times"

@@ -4,13 +4,12 @@ from collections.abc import Mapping
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
-from muster.api.gang import Steps
+from muster.api.gang import Steps, of_restarts_inside
 from muster.api.values.printable import printable
 from muster.client.explaining.explanation import Explanation
 from muster.client.explaining.style import BAD, BUSY, DIM, GOOD, PLAIN, Style
 from muster.client.explaining.times import clock_left, left, since
 from muster.client.member import Member
-from muster.state.facts.sentences import of_restarts_inside
 
 if TYPE_CHECKING:  # the document of a run that is well is not asked for
     from muster.rollcall.document import Detail

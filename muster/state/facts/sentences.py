@@ -11,7 +11,7 @@ from itertools import islice
 from muster.api.gang import MAX_MEMBERS
 from muster.api.names import CONTAINER
 from muster.api.status import ExperimentStatus
-from muster.api.values.humanize import age
+from muster.api.values.humanize import age, often
 from muster.api.values.rank_ranges import from_ranges, to_ranges
 from muster.api.values.termination_message import SIGNALLED
 from muster.state.facts.context import Context
@@ -109,11 +109,6 @@ def how_ended(end: Exit) -> str:
     return f"{end.container} ended with {of_exit(end.code, end.signal)}{label}"
 
 
-def often(times: int) -> str:
-    """Return ``once``, ``2 times``."""
-    return "once" if times == 1 else f"{times} times"
-
-
 def of_last_failure(status: ExperimentStatus) -> str:
     """Return the last failure and its consequence: ``epoch 0 ended because rank 2 …``, or that the epoch continued.
 
@@ -145,11 +140,6 @@ def share(here: int, size: int) -> str:
     if size <= EXACT or here >= size:
         return f"{here}/{size}"
     return f"{half} to {size - 1} of {size}" if here >= half else f"fewer than {half} of {size}"
-
-
-def of_restarts_inside(times: int) -> str:
-    """Return ``processes restarted once by torchrun``."""
-    return f"processes restarted {often(times)} by torchrun"
 
 
 def all_succeeded(size: int) -> str:

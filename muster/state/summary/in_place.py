@@ -6,9 +6,10 @@
 
 from collections.abc import Iterator
 
+from muster.api.values.humanize import often
 from muster.api.values.timestamps import whole_time
 from muster.state.facts.causes.table import Causes
-from muster.state.facts.sentences import often, sentence
+from muster.state.facts.sentences import sentence
 from muster.state.view.stale_members import STALE_MEMBERS
 from muster.state.vocabulary.record import ContainerRestarts, Record
 

@@ -32,13 +32,14 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from muster.api.gang import of_restarts_inside
 from muster.api.values.humanize import age
 from muster.api.wire.kinds import MAX_COUNTER
 from muster.state.facts import admission, gates, older_pods
 from muster.state.facts.accelerators import held
 from muster.state.facts.context import Context
 from muster.state.facts.diagnosis import hangs
-from muster.state.facts.sentences import of_lingering, of_restarts_inside, sentence, share, still_running
+from muster.state.facts.sentences import of_lingering, sentence, share, still_running
 from muster.state.facts.words import WORDS
 from muster.state.policies import container_restarts
 from muster.state.policies.failures import known, recurrence

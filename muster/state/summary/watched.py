@@ -3,6 +3,7 @@
 from itertools import islice
 from typing import Final
 
+from muster.api.values.humanize import often
 from muster.api.values.rank_ranges import to_ranges
 from muster.state.facts import gates
 from muster.state.facts.context import Context
@@ -11,7 +12,6 @@ from muster.state.facts.sentences import (
     NAMED_RANGES,
     all_succeeded,
     how_ended,
-    often,
     quoted,
     sentence,
     share,

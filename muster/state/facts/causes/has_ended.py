@@ -2,11 +2,12 @@
 
 from typing import Final
 
+from muster.api.values.humanize import often
 from muster.state.facts.causes.cause import MissingCause, by_user
 from muster.state.facts.causes.heard import uncalled
 from muster.state.facts.context import Context
 from muster.state.facts.failure_cause import OUT_OF_MEMORY, last_words
-from muster.state.facts.sentences import how_ended, of_exit, often, with_message
+from muster.state.facts.sentences import how_ended, of_exit, with_message
 from muster.state.view.stage import RUNS, Stage
 from muster.state.vocabulary.node_faults import DRIVER_FAILED, pressure
 from muster.state.vocabulary.pod import Pod, PodPhase
