@@ -12,6 +12,11 @@ from muster.state.vocabulary.pod import Exit, Pod, PodPhase
 from muster.state.vocabulary.record import Cause
 
 
+def ended_by_kubelet(pod: Pod) -> str:
+    """Return ``Evicted``: why the kubelet ended the pod, for its own excess or deadline; empty if its program ended."""
+    return pod.waiting_reason if pod.phase is PodPhase.FAILED else ""
+
+
 def cause_of(context: Context, pod: Pod) -> Cause:
     """Return the cause of a failed, disrupted or leaving pod of the present epoch."""
     reason, message, last_line = "ContainerFailed", "", ""
@@ -19,8 +24,8 @@ def cause_of(context: Context, pod: Pod) -> Cause:
         reason, message = pod.disruption, pod.waiting_message
     elif was_deleted(pod):
         reason, message = "PodDeleted", "the pod was deleted while its gang was at work"
-    elif pod.phase is PodPhase.FAILED and pod.waiting_reason:  # by the kubelet: its own excess, its own deadline
-        reason, message = pod.waiting_reason, pod.waiting_message
+    elif by_kubelet := ended_by_kubelet(pod):
+        reason, message = by_kubelet, pod.waiting_message
     elif pod.exit and pod.exit.code:
         reason, message, last_line = pod.exit.reason or "Error", *last_words(context, pod, pod.exit)
     elif pod.phase is PodPhase.FAILED:

@@ -6,11 +6,11 @@ from muster.api.values.humanize import often
 from muster.state.facts.causes.cause import MissingCause, by_user
 from muster.state.facts.causes.heard import uncalled
 from muster.state.facts.context import Context
-from muster.state.facts.failure_cause import OUT_OF_MEMORY, last_words
+from muster.state.facts.failure_cause import OUT_OF_MEMORY, ended_by_kubelet, last_words
 from muster.state.facts.sentences import how_ended, of_exit, with_message
 from muster.state.view.stage import RUNS, Stage
 from muster.state.vocabulary.node_faults import DRIVER_FAILED, pressure
-from muster.state.vocabulary.pod import Pod, PodPhase
+from muster.state.vocabulary.pod import Pod
 
 RANKS_MISSING: Final = "RanksMissing"
 RESTARTED: Final = "RestartedInPlace"
@@ -18,14 +18,9 @@ RESTART_PATIENCE: Final = 120.0
 """Seconds: a kubelet waits 10 to 40 s before the next start, and probes have their own delays."""
 
 
-def _ended_by_kubelet(pod: Pod) -> str:
-    """Return ``Evicted``: the reason in the status of a failed pod; empty where its program ended by itself."""
-    return pod.waiting_reason if pod.phase is PodPhase.FAILED else ""
-
-
 def _end(context: Context, pod: Pod) -> str:
     """Return the known facts of the end, then the program's last printed line, which explains it less often."""
-    if pod.exit is None or _ended_by_kubelet(pod):
+    if pod.exit is None or ended_by_kubelet(pod):
         return with_message("", pod.waiting_message)
     message, last_line = last_words(context, pod, pod.exit)
     printed = f'last line "{last_line}"' if last_line else ""
@@ -33,7 +28,7 @@ def _end(context: Context, pod: Pod) -> str:
 
 
 def _exited(_: Context, pod: Pod) -> str:
-    if pod.exit is None or _ended_by_kubelet(pod):
+    if pod.exit is None or ended_by_kubelet(pod):
         return f"the pod failed: {pod.waiting_reason}"
     return f"ended with {of_exit(pod.exit.code, pod.exit.signal)}"
 
@@ -42,7 +37,7 @@ def _ended(_: Context, pod: Pod) -> str:
     """Return ``failed, Error 1``."""
     if not pod.failed:
         return "being deleted"
-    return f"failed, {_ended_by_kubelet(pod) or pod.exit.reason or 'exit'} {pod.exit.code}" if pod.exit else "failed"
+    return f"failed, {ended_by_kubelet(pod) or pod.exit.reason or 'exit'} {pod.exit.code}" if pod.exit else "failed"
 
 
 def _disruption(_: Context, pod: Pod) -> str:
