@@ -3,7 +3,8 @@
 What it finds is what a musterd of the chart finds that has watched over them from the beginning.
 """
 
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -63,6 +64,18 @@ class Project:
     rights: tuple[tuple[str, str], ...]
     gangs: tuple[Made, ...]
 
+    @asynccontextmanager
+    async def running(self, here: Site) -> AsyncIterator[None]:
+        """Run its controllers. The test is skipped where one of them is not built."""
+        here.row.happens(f"{len(self.gangs)} objects of live controllers, under a musterd and muster diagnose")
+        for controller in self.controllers:
+            if reason := controller.why_not():
+                pytest.skip(reason)
+        async with AsyncExitStack() as stack:
+            for controller in self.controllers:
+                await stack.enter_async_context(controller.running(here.ground, here.request))
+            yield
+
 
 ELSEWHERE = {"example.org/rack": "none"}
 PROJECTS = {
@@ -103,11 +116,5 @@ async def test_what_a_real_controller_has_made_is_diagnosed_with_the_stated_righ
     here: Site, ours: Release, name: str
 ) -> None:
     project = PROJECTS[name]
-    here.row.happens(f"{len(project.gangs)} objects of {name}, under a musterd and muster diagnose")
-    for controller in project.controllers:
-        if reason := controller.why_not():
-            pytest.skip(reason)
-    async with AsyncExitStack() as stack:
-        for controller in project.controllers:
-            await stack.enter_async_context(controller.running(here.ground, here.request))
+    async with project.running(here):
         await both_find(here, ours, project.kinds, project.gangs, *project.rights, EVENTS)

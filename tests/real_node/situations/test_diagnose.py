@@ -5,7 +5,7 @@ The rows of the control plane are played again. What its stand-in pretends, kube
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -146,14 +146,7 @@ async def test_what_kubelets_report_has_the_cause_ranks_and_sentence_of_musterd(
 @pytest.mark.parametrize("name", PROJECTS)
 async def test_what_a_real_controller_has_made_is_diagnosed_on_real_nodes(here: Site, name: str) -> None:
     project = PROJECTS[name]
-    here.row.happens(f"{len(project.gangs)} objects of {name}, under a musterd and muster diagnose")
-    for controller in project.controllers:
-        if reason := controller.why_not():
-            pytest.skip(reason)
-    async with AsyncExitStack() as stack:
-        for controller in project.controllers:
-            await stack.enter_async_context(controller.running(here.ground, here.request))
-        url = await stack.enter_async_context(page(here, project.kinds))
+    async with project.running(here), page(here, project.kinds) as url:
         await find_the_same(here, url, [on_nodes(here, each) for each in project.gangs], *project.rights, EVENTS)
 
 
