@@ -57,16 +57,18 @@ def test_pods_without_a_label_of_musters_are_one_run_by_a_selector(call: Call, s
     assert found["unknown"] == {}
 
 
-@pytest.mark.parametrize("stated", [True, False])
+@pytest.mark.parametrize("stated", [("operator", "port"), ("port",), ()])
 def test_the_coordinator_of_an_object_without_annotations_is_asked_where_its_operator_is_stated(
-    call: Call, server: LocalServer, stated: bool
+    call: Call, server: LocalServer, stated: tuple[str, ...]
 ) -> None:
     with beside(server, FakeCoordinator(3)) as coordinator:
         server.do(lambda: coordinator.arrive(0, 1))
         name, port = jobset(server, port=0, operator=""), coordinator.address.rpartition(":")[2]
-        shown = call("diagnose", name, *(("--operator", "jax", "--coordinator", port) if stated else ()))
-    assert ("2 of 3 ranks have arrived at the coordinator; missing 2" in shown.stdout) == stated
-    assert ("not known: its operator is none: no coordinator was asked who has arrived" in shown.stdout) != stated
+        words = {"operator": ("--operator", "jax"), "port": ("--coordinator", port)}
+        shown = call("diagnose", name, *(word for each in stated for word in words[each]))
+    whole = "operator" in stated
+    assert ("2 of 3 ranks have arrived at the coordinator; missing 2" in shown.stdout) == whole
+    assert ("not known: its operator is none: no coordinator was asked who has arrived" in shown.stdout) != whole
 
 
 def test_the_operator_that_is_stated_goes_before_that_of_the_annotations(call: Call, server: LocalServer) -> None:

@@ -41,6 +41,8 @@ from muster.kube.connection import Connection
 from muster.kube.instrumented import lacks
 from muster.kube.paths import core
 from muster.rollcall.document import Detail
+from muster.state.vocabulary.coordinator import ProbeKind
+from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.subject import PODS
 
 UNSTATED: Final = "none"
@@ -143,6 +145,11 @@ def watched_kind(name: str) -> WatchedKind | None:
     return next((each for each in WATCHED_KINDS.values() if each.subject == subject), None)
 
 
+def asks(plan: Plan) -> bool:
+    """Return True if the plan has a coordinator that can be asked who has arrived."""
+    return plan.coordinator is not None and plan.coordinator.probe is not ProbeKind.NONE
+
+
 class Diagnosis:
     """The diagnosis of one run. ``name`` is empty where a selector chooses its pods.
 
@@ -211,7 +218,7 @@ class Diagnosis:
     def _found(self) -> Detail | None:
         """Return the roll call of this moment. Where no coordinator can be asked, that is among the unknown."""
         plan = entry.plan if (entry := self._run.entry) is not None else None
-        if plan is not None and plan.operator == UNSTATED and plan.size > 1 and plan.coordinator is None:
+        if plan is not None and plan.operator == UNSTATED and plan.size > 1 and not asks(plan):
             self._run.unknown["operator"] = UNASKED
         return self._run.document()
 
