@@ -93,9 +93,9 @@ def test_explain_has_it_with_evidence_and_next_step(said: dict[str, Any]) -> Non
         assert f"    next: {each['nextStep']}" in said["explained"]
 
 
-def test_the_page_of_the_docs_has_its_row(said: dict[str, Any]) -> None:
-    assert "- `DiskFull`: The disk of its node is full. **Do:** free the disk" in said["docs"]
-    assert "- `DiskFilled` (`Crashed`): " in said["docs"]
+def test_the_page_of_the_docs_has_its_heading_and_its_step(said: dict[str, Any]) -> None:
+    assert "### `DiskFull`\n\nThe disk of its node is full. **Do:** free the disk" in said["docs"]
+    assert "### `DiskFilled`\n\n(`Crashed`) Its program has filled the disk. **Do:** let it write less" in said["docs"]
 
 
 @pytest.mark.parametrize(
