@@ -267,6 +267,52 @@ def test_a_daemon_outside_of_the_cluster_that_leads_is_found(cluster: Cluster, c
     assert states(found)["leader"] == states(found)["pod network"] == ["ok"]
 
 
+def of_release(name: str, watched: str = "") -> Json:
+    """A pod of the release ``ops/NAME``, which looks after the namespace ``NAME`` alone."""
+    made = pod(f"{name}-0", args=(f"--lease-name={name}", f"--namespace={name}", f"--watch-kinds={watched}"))
+    return {
+        **made,
+        "metadata": {**made["metadata"], "namespace": "ops", "labels": {"app.kubernetes.io/instance": name}},
+    }
+
+
+@pytest.fixture
+def releases(cluster: Cluster) -> Cluster:
+    """Two releases: that of ``prod`` has no leader, and that of ``team`` leads."""
+    cluster.answers["/api/v1/pods"] = [of_release("team"), of_release("prod", "all")]
+    leases = LEASE.removesuffix("muster-system/leases/musterd") + "ops/leases/"
+    cluster.answers[f"{leases}team"] = lease(holder="team-0_x")
+    cluster.answers[f"{leases}prod"] = lease(age=600, holder="prod-0_x")
+    return cluster
+
+
+def test_each_of_several_releases_is_checked_by_its_own_lease_and_experiments(releases: Cluster, check: Check) -> None:
+    found = {
+        (each["area"], each["check"]): (each["state"], each["found"]) for every in check().values() for each in every
+    }
+    assert found["musterd ops/prod", "leader"][0] == "failed"
+    assert "the Lease ops/prod of prod-0_x was renewed" in found["musterd ops/prod", "leader"][1]
+    assert "statuses are out of date" in found["musterd ops/prod", "pod network"][1]
+    assert found["musterd ops/team", "leader"][0] == "ok"
+    assert "team/train" in found["musterd ops/team", "pod network"][1]
+
+
+def test_the_rights_for_watched_runs_are_those_of_the_release_of_the_namespace(releases: Cluster, check: Check) -> None:
+    (mine,) = check("-n", "team")["watched runs"]
+    assert (mine["area"], "not asked for" in mine["found"]) == ("musterd ops/team", True)
+
+
+def test_a_namespace_that_no_release_looks_after_is_named(releases: Cluster, check: Check) -> None:
+    (nobody,) = check("-n", "other")["namespace"]
+    assert nobody["state"] == "warning"
+    assert "no musterd looks after the namespace other: they look after prod, team" in nobody["found"]
+
+
+def test_the_way_to_the_pods_is_checked_also_where_the_lease_cannot_be_read(cluster: Cluster, check: Check) -> None:
+    cluster.answers[LEASE] = error_of(500, "", "etcd is down")
+    assert states(check())["pod network"] == ["ok"]
+
+
 def observing(kinds: str) -> list[Json]:
     return [pod(args=("--leader-elect", f"--watch-kinds={kinds}"))]
 

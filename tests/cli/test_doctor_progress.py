@@ -2,14 +2,14 @@
 
 from typing import Any
 
-from muster.cli.doctor.daemon import Daemons
+from muster.cli.doctor.daemon import Release
 from muster.cli.doctor.progress import SERVED, SILENT, progress_endpoint
 from muster.client import Snapshot
 from muster.client.snapshot import snapshot_of
 
 NOW = 1_780_000_000.0
 STARTED = "2026-05-28T20:00:00Z"  # 1,779,998,400
-SERVING = Daemons([{"spec": {"containers": [{"args": [f"{SERVED}=8443"]}]}}])
+SERVING = Release([{"spec": {"containers": [{"args": [f"{SERVED}=8443"]}]}}])
 
 
 def run(*, asks: bool = True, steps: bool = False, phase: str = "Running") -> Snapshot:
@@ -29,7 +29,7 @@ def run(*, asks: bool = True, steps: bool = False, phase: str = "Running") -> Sn
     )
 
 
-def said(daemons: Daemons, *every: Snapshot, now: float = NOW) -> list[tuple[str, str]]:
+def said(daemons: Release, *every: Snapshot, now: float = NOW) -> list[tuple[str, str]]:
     return [(each.state, each.found) for each in progress_endpoint(daemons, every, now)]
 
 
@@ -38,7 +38,7 @@ def test_nothing_is_said_where_no_experiment_asks_for_it() -> None:
 
 
 def test_a_musterd_without_the_endpoint_is_named() -> None:
-    ((state, found),) = said(Daemons([{"spec": {"containers": [{"args": []}]}}]), run())
+    ((state, found),) = said(Release([{"spec": {"containers": [{"args": []}]}}]), run())
     assert (state, found) == (
         "warning",
         f"team/run has spec.progressEndpoint, and musterd serves none ({SERVED} is not set)",

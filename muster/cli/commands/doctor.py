@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
+from dataclasses import replace
 
 import click
 
@@ -104,32 +105,56 @@ async def _cluster(client: Client, chosen: ClusterChoice) -> AsyncGenerator[Find
     seen = await _experiments(asker, namespace)
     home = Home(default_home())
     note, running = home.noted_daemon(), home.running()
-    led = True
     if note is not None and running is not None and client.place.startswith(f"{running.url} "):
-        checks = daemon.local_daemon(note.url, str(home.daemon_log))
+        checks = _with_network(daemon.local_daemon(note.url, str(home.daemon_log)), seen)
     else:
         checks = _in_cluster(asker, seen, namespace)
+    async for finding in _guarded(checks, daemon.AREA, "daemon"):
+        yield finding
+
+
+async def _in_cluster(asker: server.Asker, seen: Sequence[Snapshot], namespace: str) -> AsyncGenerator[Finding, None]:
+    """Yield the checks of the releases that run in the cluster: of several, each by its name."""
+    releases = await daemon.find(asker)
+    if (unprocessed := daemon.unprocessed(seen, asker.now)) is not None:
+        yield unprocessed
+    if not any(each.looks_after(namespace) for each in releases):
+        yield daemon.nobody_for(releases, namespace)
+    for release in releases:
+        its = [each for each in seen if release.looks_after(each.namespace)]
+        where = f" {printable(release.where)}" if len(releases) > 1 else ""
+        checks = _with_network(_of_release(asker, release, its, namespace), its)
+        async for finding in checks:
+            yield replace(finding, area=finding.area + where)
+
+
+async def _of_release(
+    asker: server.Asker, release: daemon.Release, seen: Sequence[Snapshot], namespace: str
+) -> AsyncGenerator[Finding, None]:
+    """Yield the checks of one release, for the experiments that it looks after."""
+    lease = await daemon.read_lease(asker, release)
+    yield await daemon.ready(asker, release, lease, processed=any(each.phase for each in seen))
+    if release.pods is None or release.pods or lease.there:
+        yield daemon.leader(release, lease)
+    for finding in progress.progress_endpoint(release, seen, asker.now):
+        yield finding
+    if release.pods is None or release.pods:
+        async for finding in monitoring.monitoring(asker, release):
+            yield finding
+        if release.looks_after(namespace):
+            async for finding in watched.watched(asker, release, namespace):
+                yield finding
+
+
+async def _with_network(
+    checks: AsyncGenerator[Finding, None], seen: Sequence[Snapshot]
+) -> AsyncGenerator[Finding, None]:
+    """Yield the checks of a daemon, then whether it reaches the pods of its experiments."""
+    led = True
     async for finding in _guarded(checks, daemon.AREA, "daemon"):
         led = led and (finding.check not in daemon.LEADS or finding.state != "failed")
         yield finding
     yield daemon.pod_network(seen, led=led)
-
-
-async def _in_cluster(asker: server.Asker, seen: Sequence[Snapshot], namespace: str) -> AsyncGenerator[Finding, None]:
-    """Yield the checks of a daemon that runs in the cluster."""
-    daemons = await daemon.find(asker)
-    lease = await daemon.read_lease(asker, daemons)
-    async for finding in daemon.pods(asker, daemons, lease, seen):
-        yield finding
-    if daemons.pods is None or daemons.pods or lease.there:
-        yield daemon.leader(daemons, lease)
-    for finding in progress.progress_endpoint(daemons, seen, asker.now):
-        yield finding
-    if daemons.pods is None or daemons.pods:
-        async for finding in monitoring.monitoring(asker, daemons):
-            yield finding
-        async for finding in watched.watched(asker, daemons, namespace):
-            yield finding
 
 
 async def _experiments(asker: server.Asker, namespace: str) -> Sequence[Snapshot]:

@@ -7,6 +7,7 @@ are the evidence.
 
 from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 import aiohttp
 
@@ -36,11 +37,22 @@ UNSEEN = 30.0
 
 
 @dataclass(frozen=True, slots=True)
-class Daemons:
-    """The pods of musterd. ``pods`` is None where they may not be listed."""
+class Release:
+    """The pods of one release of musterd. ``pods`` is None where they may not be listed."""
 
     pods: Sequence[Json] | None
     namespace: str = NAMESPACE
+    name: str = ""
+    """Name of the Helm release; empty where the pods have none."""
+
+    @property
+    def where(self) -> str:
+        """The release, for people."""
+        return f"{self.namespace}/{self.name}" if self.name else self.namespace
+
+    def looks_after(self, namespace: str) -> bool:
+        """Return True if its flags let it look after the runs of that namespace."""
+        return self.argument("--namespace", namespace) == namespace
 
     def argument(self, flag: str, default: str) -> str:
         """Return the value of a flag of musterd's containers (``--flag=value``)."""
@@ -54,20 +66,29 @@ class Daemons:
         return default
 
 
-async def find(asker: Asker) -> Daemons:
-    """Return the pods of musterd, in all namespaces or, without that right, in the usual one. Raises ``ApiError``."""
+async def find(asker: Asker) -> Sequence[Release]:
+    """Return the releases of musterd, or one without pods where none is found.
+
+    Their pods are those of all namespaces or, without that right, of the usual one. Raises ``ApiError``.
+    """
     for label in LABELS:
         for namespace in (None, NAMESPACE):
             try:
                 found = await asker.list(core(namespace, "pods"), label)
             except Forbidden:
                 if namespace is not None:
-                    return Daemons(None)
+                    return (Release(None),)
                 continue
             if found:
-                return Daemons(found, text(mapping(found[0].get("metadata")), "namespace"))
+                return [Release(list(its), *release) for release, its in groupby(sorted(found, key=_release), _release)]
             break
-    return Daemons(())
+    return (Release(()),)
+
+
+def _release(pod: Json) -> tuple[str, str]:
+    """Return the namespace and the name of the Helm release of a pod."""
+    metadata = mapping(pod.get("metadata"))
+    return text(metadata, "namespace"), text(mapping(metadata.get("labels")), "app.kubernetes.io/instance")
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,12 +108,12 @@ class Lease:
         return bool(self.holder) and self.age is not None and self.age <= self.duration
 
 
-async def read_lease(asker: Asker, daemons: Daemons) -> Lease:
+async def read_lease(asker: Asker, release: Release) -> Lease:
     """Return the Lease that musterd's flags name. Raises ``ApiError``."""
-    name = daemons.argument("--lease-name", "musterd")
-    namespace = daemons.argument("--lease-namespace", daemons.namespace)
+    name = release.argument("--lease-name", "musterd")
+    namespace = release.argument("--lease-namespace", release.namespace)
     found = await _lease_in(asker, namespace, name)
-    if found.there or daemons.pods:
+    if found.there or release.pods:
         return found
     outside = await _lease_in(asker, OUTSIDE, name)
     return outside if outside.there else found
@@ -116,38 +137,47 @@ async def _lease_in(asker: Asker, namespace: str, name: str) -> Lease:
     )
 
 
-async def pods(
-    asker: Asker, daemons: Daemons, lease: Lease, every: Sequence[Snapshot]
-) -> AsyncGenerator[Finding, None]:
-    """Check that a daemon is ready and has processed every experiment."""
-    now = asker.now
+def unprocessed(every: Sequence[Snapshot], now: float) -> Finding | None:
+    """Check that a daemon has processed every experiment; None where one has. ``now`` is the API server's clock."""
     unseen = [s for s in every if not s.phase and s.created is not None and now - s.created > UNSEEN]
-    if daemons.pods:
-        yield await _readiness(asker, daemons.pods, daemons.namespace)
-    elif not unseen:
-        yield _without_pods(daemons, lease, any(seen.phase for seen in every))
-    if unseen:
-        first = max(unseen, key=lambda seen: now - (seen.created or now))
-        where = printable(f"{first.namespace}/{first.name}")
-        more = f", nor {len(unseen) - 1} more" if len(unseen) > 1 else ""
-        what = f"{where} was created {age(now - (first.created or now))} ago and has not been processed{more}"
-        remedy = f"{INSTALL}, or read the log of musterd: does it look after that namespace?"
-        yield Finding(AREA, "daemon", "failed", what, remedy)
+    if not unseen:
+        return None
+    first = max(unseen, key=lambda seen: now - (seen.created or now))
+    where = printable(f"{first.namespace}/{first.name}")
+    more = f", nor {len(unseen) - 1} more" if len(unseen) > 1 else ""
+    what = f"{where} was created {age(now - (first.created or now))} ago and has not been processed{more}"
+    remedy = f"{INSTALL}, or read the log of musterd: does it look after that namespace?"
+    return Finding(AREA, "daemon", "failed", what, remedy)
 
 
-def _without_pods(daemons: Daemons, lease: Lease, processed: bool) -> Finding:
+def nobody_for(releases: Sequence[Release], namespace: str) -> Finding:
+    """Return the finding that no release looks after that namespace."""
+    others = ", ".join(sorted({each.argument("--namespace", "") for each in releases}))
+    what = f"no musterd looks after the namespace {namespace}: they look after {others}"
+    remedy = "choose another with -n, or install a release for this one (docs/platform.md)"
+    return Finding(AREA, "namespace", "warning", printable(what, SHOWN), remedy)
+
+
+async def ready(asker: Asker, release: Release, lease: Lease, *, processed: bool) -> Finding:
+    """Check that its pods are ready. ``processed``: an experiment has a status."""
+    if release.pods:
+        return await _readiness(asker, release.pods, release.namespace)
+    return _without_pods(release, lease, processed)
+
+
+def _without_pods(release: Release, lease: Lease, processed: bool) -> Finding:
     what = "no pod of musterd is in this cluster"
-    if daemons.pods is None:
+    if release.pods is None:
         what = f"you may not list its pods (namespace {NAMESPACE})"
     if lease.held:
         return Finding(AREA, "daemon", "ok", f"{what}; {lease.holder} leads")
     if processed:
         found = f"{what}; experiments have a status, so one has run"
-        if daemons.pods is None:
+        if release.pods is None:
             return Finding(AREA, "daemon", "ok", found)
         remedy = f"{INSTALL}; one that runs outside the cluster is not seen here"
         return Finding(AREA, "daemon", "warning", found, remedy)
-    if daemons.pods is None:
+    if release.pods is None:
         remedy = "ask the platform team, or submit an experiment: it gets a phase within seconds"
         return Finding(AREA, "daemon", "warning", f"{what}, so whether it runs is not known", remedy)
     remedy = f"{INSTALL}; one that runs outside the cluster is not seen here"
@@ -192,15 +222,15 @@ def _ready(pod: Json) -> bool:
     return any(c.get("type") == "Ready" and c.get("status") == "True" for c in _conditions(pod))
 
 
-def leader(daemons: Daemons, lease: Lease) -> Finding:
+def leader(release: Release, lease: Lease) -> Finding:
     """Check which daemon leads, and how old its Lease is."""
     check, where = "leader", lease.where
     if not lease.readable:
         return Finding(AREA, check, "ok", f"you may not read the Lease {where}; nothing of yours depends on it")
     if not lease.there:
-        if daemons.pods is not None and len(daemons.pods) > 1:
+        if release.pods is not None and len(release.pods) > 1:
             remedy = "start them with --leader-elect, or run one: two daemons without a Lease both act"
-            return Finding(AREA, check, "failed", f"{len(daemons.pods)} daemons run, and no Lease {where}", remedy)
+            return Finding(AREA, check, "failed", f"{len(release.pods)} daemons run, and no Lease {where}", remedy)
         return Finding(AREA, check, "ok", f"no Lease {where}: a single daemon without --leader-elect needs none")
     if not lease.holder or lease.age is None:
         remedy = "look at the pods of musterd: one takes it within seconds when it is ready"

@@ -4,7 +4,7 @@ from collections.abc import AsyncGenerator
 
 from muster.api.errors import ApiError, Forbidden, NotFound
 from muster.api.values.printable import printable
-from muster.cli.doctor.daemon import LABELS, Daemons
+from muster.cli.doctor.daemon import LABELS, Release
 from muster.cli.doctor.findings import Finding
 from muster.cli.doctor.server import SHOWN, Asker
 from muster.kube.paths import custom
@@ -15,9 +15,9 @@ PROMETHEUS = "monitoring.coreos.com/v1"
 KINDS = ("servicemonitors", "podmonitors", "prometheusrules")
 
 
-async def monitoring(asker: Asker, daemons: Daemons) -> AsyncGenerator[Finding, None]:
+async def monitoring(asker: Asker, release: Release) -> AsyncGenerator[Finding, None]:
     """Check the port of the metrics, and who could scrape it."""
-    yield _endpoint(daemons)
+    yield _endpoint(release)
     try:
         served = {text(r, "name") for r in items((await asker.get(f"/apis/{PROMETHEUS}")).get("resources"))}
     except NotFound:
@@ -30,16 +30,16 @@ async def monitoring(asker: Asker, daemons: Daemons) -> AsyncGenerator[Finding, 
         remedy = "where you have a Prometheus: docs/platform.md has the scrape configuration"
         yield Finding(AREA, "Prometheus", "ok", what, remedy)
         return
-    yield await _monitored(asker, daemons)
+    yield await _monitored(asker, release)
 
 
-def _endpoint(daemons: Daemons) -> Finding:
+def _endpoint(release: Release) -> Finding:
     check = "metrics"
-    if daemons.pods is None:
+    if release.pods is None:
         return Finding(AREA, check, "ok", "you may not see its pods, so the port is not known")
     ports = {
         (text(mapping(pod.get("metadata")), "name"), port.get("containerPort"))
-        for pod in daemons.pods
+        for pod in release.pods
         for container in items(mapping(pod.get("spec")).get("containers"))
         for port in items(container.get("ports"))
         if port.get("name") == "http"
@@ -52,13 +52,13 @@ def _endpoint(daemons: Daemons) -> Finding:
     return Finding(AREA, check, "ok", what)
 
 
-async def _monitored(asker: Asker, daemons: Daemons) -> Finding:
+async def _monitored(asker: Asker, release: Release) -> Finding:
     check = "Prometheus"
     remedy = "the chart makes one (docs/platform.md); without it nothing scrapes musterd unless another job does"
     for kind in KINDS[:2]:
         for label in LABELS:
             try:
-                found = await asker.list(custom(PROMETHEUS, daemons.namespace, kind), label)
+                found = await asker.list(custom(PROMETHEUS, release.namespace, kind), label)
             except NotFound:
                 continue
             except Forbidden:
@@ -67,5 +67,5 @@ async def _monitored(asker: Asker, daemons: Daemons) -> Finding:
                 return Finding(AREA, check, "warning", printable(f"monitors cannot be listed: {error}", SHOWN))
             if names := [text(mapping(each.get("metadata")), "name") for each in found]:
                 return Finding(AREA, check, "ok", printable(f"{kind[:-1]} {', '.join(names)} selects musterd", SHOWN))
-    what = f"its kinds are installed, but namespace {printable(daemons.namespace)} has no monitor for musterd"
+    what = f"its kinds are installed, but namespace {printable(release.namespace)} has no monitor for musterd"
     return Finding(AREA, check, "warning", what, remedy)

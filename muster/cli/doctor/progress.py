@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from muster.api.values.printable import printable
-from muster.cli.doctor.daemon import AREA, Daemons
+from muster.cli.doctor.daemon import AREA, Release
 from muster.cli.doctor.findings import Finding
 from muster.client import Snapshot
 from muster.kube.unstructured import mapping
@@ -14,7 +14,7 @@ SILENT = 300.0
 """Seconds that an experiment runs without a report after which the way may be closed: first steps compile."""
 
 
-def progress_endpoint(daemons: Daemons, every: Sequence[Snapshot], now: float) -> Iterator[Finding]:
+def progress_endpoint(release: Release, every: Sequence[Snapshot], now: float) -> Iterator[Finding]:
     """Check the endpoint where a running experiment asks for it. ``now`` is in wall seconds of the API server."""
     asking = [
         seen for seen in every if not seen.finished and mapping(seen.raw.get("spec")).get("progressEndpoint") is True
@@ -22,7 +22,7 @@ def progress_endpoint(daemons: Daemons, every: Sequence[Snapshot], now: float) -
     if not asking:
         return
     first = printable(f"{asking[0].namespace}/{asking[0].name}")
-    if daemons.pods and not daemons.argument(SERVED, ""):
+    if release.pods and not release.argument(SERVED, ""):
         what = f"{first} has spec.progressEndpoint, and musterd serves none ({SERVED} is not set)"
         yield Finding(AREA, CHECK, "warning", what, "set the chart's progress.secretName (docs/chart.md)")
         return

@@ -5,7 +5,7 @@ from typing import Final
 
 from muster.api.errors import Forbidden
 from muster.api.values.printable import printable
-from muster.cli.doctor.daemon import AREA, Daemons
+from muster.cli.doctor.daemon import AREA, Release
 from muster.cli.doctor.findings import Finding
 from muster.cli.doctor.server import Asker
 from muster.kinds.registry.watched_kinds import WATCHED_KINDS
@@ -19,19 +19,19 @@ ENDING: Final = ("patch", "delete")
 FLAG: Final = "--watch-kinds"
 
 
-async def watched(asker: Asker, daemons: Daemons, namespace: str) -> AsyncGenerator[Finding, None]:
+async def watched(asker: Asker, release: Release, namespace: str) -> AsyncGenerator[Finding, None]:
     """Check the rights of musterd, as far as the caller may ask for them, and those of the caller, on each kind."""
-    if daemons.pods is None:
+    if release.pods is None:
         yield Finding(AREA, CHECK, "ok", f"you may not see the flags of musterd, so {FLAG} is not known")
         return
-    asked = daemons.argument(FLAG, "").split(",")
+    asked = release.argument(FLAG, "").split(",")
     kinds = [kind for kind in WATCHED_KINDS if kind in asked or "all" in asked]
     made = {each.subject.words for kind in kinds if (each := WATCHED_KINDS[kind].made) is not None} - {*kinds}
     if not kinds:
         yield Finding(AREA, CHECK, "ok", f"not asked for: musterd has no {FLAG}")
         return
     place = f"in namespace {printable(namespace)}"
-    account = _account(daemons)
+    account = _account(release)
     try:
         lacking = await _denied(asker, [*kinds, *sorted(made)], namespace, account)
         remedy = "the chart's watch.kinds grants them in a role of its own (docs/watched-runs.md)"
@@ -51,10 +51,10 @@ async def watched(asker: Asker, daemons: Daemons, namespace: str) -> AsyncGenera
         yield Finding(AREA, CHECK, "warning", f"{place} you may not {denied}", remedy)
 
 
-def _account(daemons: Daemons) -> str:
+def _account(release: Release) -> str:
     """Return the user name of musterd's service account."""
-    name = next((text(mapping(pod.get("spec")), "serviceAccountName") for pod in daemons.pods or ()), "")
-    return printable(f"system:serviceaccount:{daemons.namespace}:{name or 'default'}")
+    name = next((text(mapping(pod.get("spec")), "serviceAccountName") for pod in release.pods or ()), "")
+    return printable(f"system:serviceaccount:{release.namespace}:{name or 'default'}")
 
 
 async def _denied(asker: Asker, kinds: list[str], namespace: str, user: str = "", verbs: Sequence[str] = VERBS) -> str:
