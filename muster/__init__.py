@@ -37,7 +37,8 @@ def pause(seconds: float, kind: str = "") -> AbstractContextManager[None]:
     the pause, also with an exception. A pause that takes longer is called hung, so give the time that it takes on a bad
     day. It needs a ``report`` before it, or ``spec.assist``.
 
-    ``kind`` is the bucket of the goodput: ``checkpoint_save`` or ``checkpoint_restore``; all else is ``other``.
+    ``kind`` is the bucket of the goodput: ``checkpoint_save``, ``checkpoint_restore`` or ``data_loading``; all else is
+    ``other``.
     """
     announced: AbstractContextManager[None] = import_module(_CHOSEN).reports.pause(seconds, kind)
     return announced

@@ -37,6 +37,7 @@ class Bucket(StrEnum):
     PROGRAM_STARTUP = "program_startup"
     CHECKPOINT_SAVE = "checkpoint_save"
     CHECKPOINT_RESTORE = "checkpoint_restore"
+    DATA_LOADING = "data_loading"
     STUCK = "stuck"
     RECOVERY = "recovery"
     LOST = "lost"
@@ -82,6 +83,7 @@ class EpochSteps(msgspec.Struct, frozen=True, gc=False):
     program_startup: Annotated[Counter, Wire("Counted from roll complete to the first step.")] = 0
     checkpoint_save: Annotated[Counter, Wire("Counted of its pauses for saving a checkpoint.")] = 0
     checkpoint_restore: Annotated[Counter, Wire("Counted of its pauses for restoring a checkpoint.")] = 0
+    data_loading: Annotated[Count, Wire("Counted of its pauses for loading data.")] = 0
     other: Annotated[Counter, Wire("Counted of its other pauses.")] = 0
     stuck: Annotated[Counter, Wire("Counted as Stuck since its roll was complete, its pauses left out.")] = 0
     hang: Annotated[Count, Wire("Of the present hang: what was counted when it was reported.")] = 0
@@ -107,6 +109,7 @@ class Goodput(msgspec.Struct, frozen=True, gc=False):
     program_startup: Annotated[Count, Wire("From roll complete to the first step.")] = 0
     checkpoint_save: Annotated[Count, Wire("Pauses that programs announced to save a checkpoint.")] = 0
     checkpoint_restore: Annotated[Count, Wire("Pauses that programs announced to restore a checkpoint.")] = 0
+    data_loading: Annotated[Count, Wire("Pauses that programs announced to load data.")] = 0
     stuck: Annotated[Count, Wire("It was Stuck; a hang counts from the last step.")] = 0
     recovery: Annotated[
         Count, Wire("From a failure until the roll was complete again, or torchrun's next processes made a step.")

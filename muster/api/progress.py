@@ -7,16 +7,17 @@ a store the value goes to musterd's own endpoint (``muster.api.trainer_status``)
     {"step": 1840, "calls": 1841, "at": 512.25, "longest": 2.5, "pause": 900, "scalars": {"loss": 2.31}}
 
 and, of where its time went, ``"first": 1801, "begun": 312.5, "saved": 40.0, "restored": 3.1, "paused": 43.1, "kind":
-"checkpoint_save"``.
+"checkpoint_save"``, and ``loaded`` beside ``saved``.
 
 ``at`` is the program's own monotonic clock, so that steps per second need no agreement between clocks. ``longest`` is
 the longest time between two calls of ``report``, in seconds, without pauses that were announced. ``pause`` is present
 while the program has announced one: that many seconds without a further report are no hang. ``processes`` is present if
 the pod has several, in the value of the first: the n-th of the others writes ``KEYS/<rank>.<n>``. ``kind`` is the
-purpose of the pause. ``saved`` and ``restored`` are the seconds of such pauses that are over, ``paused`` those of all.
-``first`` is the first step that was reported, and ``begun`` the time of ``at``, without all pauses, at which its steps
-began. ``restarts`` is torchrun's count of the restarts of the process, present from 1 on. ``works`` is in what is sent
-to the endpoint while the process computes, reads or writes: for so many seconds more it is taken to do so.
+purpose of the pause. ``saved``, ``restored`` and ``loaded`` are the seconds of such pauses that are over, ``paused``
+those of all. ``first`` is the first step that was reported, and ``begun`` the time of ``at``, without all pauses, at
+which its steps began. ``restarts`` is torchrun's count of the restarts of the process, present from 1 on. ``works`` is
+in what is sent to the endpoint while the process computes, reads or writes: for so many seconds more it is taken to do
+so.
 
 Only the standard library is used here, because training programs import it.
 """
@@ -25,6 +26,7 @@ from muster.assist.mounted.place_watch import longest_interval as report_interva
 
 __all__ = [
     "KEYS",
+    "LOAD",
     "MAX_PROCESSES",
     "MAX_RESTARTS",
     "MAX_SCALARS",
@@ -47,7 +49,7 @@ MAX_STEP = (1 << 53) - 1
 """The largest whole number that every reader of JSON has exactly."""
 MAX_SCALARS = 8
 MAX_SCALAR_NAME = 32
-SAVE, RESTORE = "checkpoint_save", "checkpoint_restore"
+SAVE, RESTORE, LOAD = "checkpoint_save", "checkpoint_restore", "data_loading"
 """Kinds of a pause that have a bucket of their own in the goodput."""
 MAX_VALUE = 1024
 """Bytes of one rank's value."""

@@ -26,6 +26,7 @@ from queue import Empty, SimpleQueue
 from typing import Any, NamedTuple, Protocol
 
 from muster.api.progress import (
+    LOAD,
     MAX_RESTARTS,
     MAX_SCALAR_NAME,
     MAX_SCALARS,
@@ -99,8 +100,9 @@ class Spent(NamedTuple):
     """The work (the time without announced pauses) at the first three reports."""
     saved: float = 0.0
     restored: float = 0.0
+    loaded: float = 0.0
     paused: float = 0.0
-    """Seconds of past pauses: for saving a checkpoint, for restoring one, and of all."""
+    """Seconds of past pauses: for saving a checkpoint, for restoring one, for loading data, and of all."""
 
     @property
     def begun(self) -> float | None:
@@ -196,6 +198,7 @@ class Reporter:
                 (*before.begin, work) if more else before.begin,
                 before.saved + (paused if before.kind == SAVE else 0.0),
                 before.restored + (paused if before.kind == RESTORE else 0.0),
+                before.loaded + (paused if before.kind == LOAD else 0.0),
                 before.paused + paused,
             )
             longest = max(last.longest, took - before.pause)
@@ -317,6 +320,7 @@ def value_of(latest: Latest, **more: int) -> str:
         "kind": said.kind[:MAX_SCALAR_NAME],
         "saved": round(said.saved, 3),
         "restored": round(said.restored, 3),
+        "loaded": round(said.loaded, 3),
         "paused": round(said.paused, 3),
     }
     value |= {name: each for name, each in spent.items() if each}

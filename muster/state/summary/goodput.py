@@ -8,9 +8,9 @@ persisted as they change. What is known only later is taken back from the produc
   restarted inside the pods resume in the same way, and the processes before them end with their last step that was
   read: the time from then on is *recovery*.
 - *stuck*: a hang began with the last report, or when the last process came to its place, and is seen later.
-- *program_startup*, *checkpoint_save*, *checkpoint_restore*, *other*: by the program's own clock, which its reports
-  carry. So they cost no write when they begin or end, and no daemon has to run. Those that are first read while the
-  gang is Stuck count as far as the hang, whose length the program knows, leaves time for them.
+- *program_startup*, *checkpoint_save*, *checkpoint_restore*, *data_loading*, *other*: by the program's own clock, which
+  its reports carry. So they cost no write when they begin or end, and no daemon has to run. Those that are first read
+  while the gang is Stuck count as far as the hang, whose length the program knows, leaves time for them.
 - *recovery*: a failure began when its container ended, if that was seen more than a second later.
 - *other*: a success was over when its last pod ended, if that was seen more than five seconds later.
 
@@ -36,7 +36,7 @@ HELD: Final = 25_000
 """Milliseconds of a hang that are counted when it is over: a look sees its end so late at most, also in large gangs."""
 LATE: Final = 5.0
 """Seconds after which a complete roll is seen at most. Programs may be at work by then."""
-PAUSES: Final = {each.value: each for each in (Bucket.CHECKPOINT_SAVE, Bucket.CHECKPOINT_RESTORE)}
+PAUSES: Final = {each.value: each for each in (Bucket.CHECKPOINT_SAVE, Bucket.CHECKPOINT_RESTORE, Bucket.DATA_LOADING)}
 
 
 def bucket_of(record: Record) -> Bucket | None:
@@ -304,7 +304,8 @@ def _pauses(lead: Lead) -> dict[Bucket, int]:
     return {
         Bucket.CHECKPOINT_SAVE: _ms(said.saved),
         Bucket.CHECKPOINT_RESTORE: _ms(said.restored),
-        Bucket.OTHER: _ms(said.paused - said.saved - said.restored),
+        Bucket.DATA_LOADING: _ms(said.loaded),
+        Bucket.OTHER: _ms(said.paused - said.saved - said.restored - said.loaded),
     }
 
 

@@ -27,6 +27,8 @@ class Spent(NamedTuple):
     """Pauses for saving checkpoints that are over."""
     restored: float = 0.0
     """Pauses for restoring checkpoints that are over."""
+    loaded: float = 0.0
+    """Pauses for loading data that are over."""
     paused: float = 0.0
     """All announced pauses that are over."""
     kind: str = ""

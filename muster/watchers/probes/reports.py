@@ -54,6 +54,7 @@ class Value(msgspec.Struct):
     begun: _Seconds = -1.0
     saved: _Seconds = 0.0
     restored: _Seconds = 0.0
+    loaded: _Seconds = 0.0
     paused: _Seconds = 0.0
     kind: str = ""
     scalars: dict[str, float] = {}
@@ -132,7 +133,7 @@ def decoded(value: bytes) -> Value | None:
         said = _decoder.decode(value)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
-    times = said.at, said.longest, said.pause, said.begun, said.saved, said.restored, said.paused
+    times = said.at, said.longest, said.pause, said.begun, said.saved, said.restored, said.loaded, said.paused
     return said if all(map(isfinite, times)) else None
 
 
@@ -140,7 +141,7 @@ def report_of(rank: int, said: Value) -> StepReport:
     """Return the report of that rank."""
     scalars = [(printable(name, MAX_SCALAR_NAME), each) for name, each in said.scalars.items() if isfinite(each)]
     kind = printable(said.kind, MAX_SCALAR_NAME)
-    spent = Spent(said.first, said.begun, said.saved, said.restored, said.paused, kind, said.restarts)
+    spent = Spent(said.first, said.begun, said.saved, said.restored, said.loaded, said.paused, kind, said.restarts)
     return StepReport(
         rank, said.step, said.calls, said.at, said.longest, tuple(scalars[:MAX_SCALARS]), said.pause, spent, said.works
     )

@@ -66,7 +66,8 @@ class Timed(Story):
         paused = self.spent.paused + seconds
         saved = self.spent.saved + (seconds if kind == "checkpoint_save" else 0.0)
         restored = self.spent.restored + (seconds if kind == "checkpoint_restore" else 0.0)
-        self.spent = self.spent._replace(saved=saved, restored=restored, paused=paused)
+        loaded = self.spent.loaded + (seconds if kind == "data_loading" else 0.0)
+        self.spent = self.spent._replace(saved=saved, restored=restored, loaded=loaded, paused=paused)
 
     def stand(self, seconds: float) -> None:
         """Looks, and no report, for so long."""
@@ -134,6 +135,20 @@ def test_pauses_count_of_programs_that_were_at_work_a_moment_before_their_roll_w
     story.run(9)
     story.fail()
     assert story.seconds(Bucket.CHECKPOINT_RESTORE, Bucket.CHECKPOINT_SAVE) == (3.0, 1.5)
+
+
+def test_announced_loads_of_data_have_a_bucket_of_their_own() -> None:
+    story = Timed(limit=100)
+    story.assemble()
+    story.step, story.at = 60, story.clock
+    story.spent = Spent(first=60, begun=story.at)
+    for _ in range(4):
+        story.run(9)
+        story.pause(1.25, "data_loading")
+    story.pause(2.0, "unknown")
+    story.run(9)
+    story.fail()
+    assert story.seconds(Bucket.DATA_LOADING, Bucket.OTHER) == (5.0, 2.0)
 
 
 def test_the_way_to_a_complete_roll_is_scheduling_startup_and_assembly() -> None:
@@ -797,8 +812,9 @@ HOSTILE = st.builds(
     begun=st.floats(-1, 1e12),
     saved=st.floats(0, 1e12),
     restored=st.floats(0, 1e12),
+    loaded=st.floats(0, 1e12),
     paused=st.floats(0, 1e12),
-    kind=st.sampled_from(["", "checkpoint_save", "productive", "x"]),
+    kind=st.sampled_from(["", "checkpoint_save", "data_loading", "productive", "x"]),
     restarts=st.integers(0, 3),
 )
 SORTS = [

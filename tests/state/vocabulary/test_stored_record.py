@@ -89,8 +89,8 @@ FULL = Record(
     disruptions=1, consecutive_disruptions=1, completed="0-1,3", started_at=1.5, epoch_at=2.0, scheduled_at=3.0,
     assembling_at=4.0, assembled_at=5.0, ending_at=6.0, broken_at=6.5,
     goodput=Goodput(9.25, Bucket.RECOVERY, 5_000, 1_000, queued=1, scheduling=2, startup=3, assembly=4,
-                    program_startup=5, checkpoint_save=6, checkpoint_restore=7, stuck=8, recovery=9, lost=10, other=11,
-                    steps=EpochSteps(1, 3_000, 7), marks=(StepMark(7, 3_000),)),
+                    program_startup=5, checkpoint_save=6, checkpoint_restore=7, data_loading=1, stuck=8,
+                    recovery=9, lost=10, other=11, steps=EpochSteps(1, 3_000, 7), marks=(StepMark(7, 3_000),)),
     blocked=Blocked("ImagePullBackOff", 3.5, 4.5), attempts=(Attempts("0-1", 2, 6.25), Attempts("3", 1)), ignored="2",
     job_restarts=(JobRestarts("0", 2, 1, 3),), gang_restarts=2, rule_uses=(RuleUse("oom", 1),),
     renewed=1, best_step=90,
@@ -205,7 +205,7 @@ WIRE: dict[str, Any] = {
     "goodput": {
         "countedTime": "1970-01-01T00:00:09.250000Z", "bucket": "recovery", "productive": 5_000, "takenBack": 1_000,
         "queued": 1, "scheduling": 2, "startup": 3, "assembly": 4, "programStartup": 5, "checkpointSave": 6,
-        "checkpointRestore": 7, "stuck": 8, "recovery": 9, "lost": 10, "other": 11,
+        "checkpointRestore": 7, "dataLoading": 1, "stuck": 8, "recovery": 9, "lost": 10, "other": 11,
         "steps": {
             "epoch": 1, "base": 3_000, "first": 7, "skipped": 0, "programStartup": 0, "checkpointSave": 0,
             "checkpointRestore": 0, "other": 0, "stuck": 0,
