@@ -60,7 +60,7 @@ class Leader:
         """The address of the last leader that did not answer."""
 
     async def close(self) -> None:
-        """End all forwarded answers, and ask no leader any more."""
+        """End all forwarded answers. From then on this daemon answers by itself."""
         self.address = lambda: ""
         client, self._client = self._client, None
         if client is not None:
