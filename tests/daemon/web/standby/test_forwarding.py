@@ -1,4 +1,4 @@
-"""Requests that a standby forwards to the leader: two servers of pages on loopback addresses, each with its own reviews."""
+"""Requests that a standby forwards to the leader: servers of pages on loopback, each with its own reviews."""
 
 import asyncio
 import sys
@@ -15,6 +15,7 @@ from structlog.testing import capture_logs
 from yarl import URL
 
 from muster.daemon.web import forwarding
+from muster.daemon.web import server as http
 from muster.daemon.web.bundles import Bundles
 from muster.daemon.web.certificate import ServerCertificate
 from muster.daemon.web.connections import Limits, Listener
@@ -211,29 +212,33 @@ async def test_without_a_leader_that_answers_a_standby_shows_its_own_page(world:
     assert [each["event"] for each in logs] == ["the leader's page does not answer, serving my own"] * bool(seen)
 
 
+@pytest.mark.parametrize(("limit", "page"), [("ANSWER", 200), ("ANSWER_WITHIN", 503)])
 async def test_a_page_does_not_wait_long_for_the_leader_and_a_bundle_does(
-    world: World, monkeypatch: pytest.MonkeyPatch
+    world: World, monkeypatch: pytest.MonkeyPatch, limit: str, page: int
 ) -> None:
-    going = asyncio.Event()
+    begun, going = asyncio.Event(), asyncio.Event()
 
     async def leader(request: web.BaseRequest) -> web.Response:
         if not request.path.endswith(".tar.gz"):
             await asyncio.Event().wait()
+        begun.set()
         await going.wait()
         return web.Response(text="bundle")
 
-    monkeypatch.setattr(forwarding, "ANSWER", 0.01)
+    monkeypatch.setattr(forwarding if limit == "ANSWER" else http, limit, 0.05)
     standby = await world.start(STANDING_BY, run("own"), leader=await world.listener(leader))
     bundle = asyncio.create_task(world.read(standby, "/experiments/red/own.tar.gz"))
-    _, _, body = await world.read(standby, "/experiments/red/own", **{"Accept-Encoding": "identity"})
-    assert STANDING_BY.encode() in body
+    await begun.wait()
+    status, _, body = await world.read(standby, "/experiments/red/own", **{"Accept-Encoding": "identity"})
+    assert (status, STANDING_BY.encode() in body) == (page, page == 200)
     going.set()
     assert (await bundle)[2] == b"bundle"
 
 
 async def test_a_request_is_forwarded_once(world: World) -> None:
-    one, two = await world.start("first", run("own")), await world.start("second", run("own"))
-    one.leader, two.leader = two.address, one.address
+    three = await world.start("third", run("own"))
+    two = await world.start("second", run("own"), leader=three.address)
+    one = await world.start("first", run("own"), leader=two.address)
     _, _, body = await world.read(one, "/experiments/red/own", **{"Accept-Encoding": "identity"})
     assert b"second" in body
 
@@ -323,9 +328,8 @@ async def test_a_stream_is_opened_again_when_another_daemon_leads(world: World) 
 async def test_streams_count_for_their_reader_at_the_standby(world: World) -> None:
     leader, _ = await world.pair()
     standby = await world.start(STANDING_BY, leader=leader.address, limits=StreamLimits(per_reader=1))
-    async with world.asks(standby, "/events/") as stream:
-        assert stream.status == 200
-        assert (await world.read(standby, "/events/"))[0] == 503
+    async with world.asks(standby, "/events/") as stream, world.asks(standby, "/events/") as another:
+        assert (stream.status, another.status) == (200, 503)
 
 
 def pair_of_files(folder: Path) -> ServerCertificate:
