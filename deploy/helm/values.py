@@ -28,7 +28,7 @@ NOT_IN_THE_CHART = {
     "progress_tls_cert": "progress.secretName sets it, and mounts the Secret",
     "progress_tls_key": "goes with progress_tls_cert",
     "progress_ca": "ca.crt of that Secret",
-    "progress_address": "the pod's own address",
+    "pod_address": "the pod's own address",
     "alone": "it is for muster local: other controllers may run in a cluster",
 }
 """Settings that are no value, and why. The environment reaches them all the same: extraEnv, MUSTER_KUBECONFIG."""

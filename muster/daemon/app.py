@@ -234,7 +234,13 @@ class Daemon:
     @property
     def leader_address(self) -> str:
         """The address of the leader's progress endpoint; empty if it is not known, or if this daemon leads."""
-        return "" if self.elector is None or self.leading else self.elector.leader_address
+        return "" if self.elector is None or self.leading else self.elector.leader_address.partition(",")[2]
+
+    @property
+    def leader_page(self) -> str:
+        """The address of the page of another daemon that leads; empty if none renews the Lease, or it is not known."""
+        elector = self.elector
+        return elector.leader_address.partition(",")[0] if elector is not None and elector.sees_leader else ""
 
     def reported(self, namespace: str, name: str, pod: PodIdentity, body: bytes, address: str) -> None:
         """Take in a progress report of that pod, sent from that address. Raises ``Refused``."""

@@ -27,6 +27,7 @@ from muster.daemon.settings import Settings, from_command_line
 from muster.daemon.web.bundles import Bundles
 from muster.daemon.web.certificate import ServerCertificate, authority_in
 from muster.daemon.web.connections import Listener
+from muster.daemon.web.forwarding import Leader
 from muster.daemon.web.health import HealthServer
 from muster.daemon.web.live import Streams
 from muster.daemon.web.pod_tokens import PodTokens
@@ -112,6 +113,7 @@ async def serve(settings: Settings) -> int:
         bundles=Bundles(connection.credentials.with_token),
         shard=settings.shard,
         nodes=daemon.nodes.listing,
+        leader=Leader(lambda: daemon.leader_page, certificate),
     )
     listeners: list[tuple[str, Listener]] = [("http", http)]
     if settings.progress_port is not None:

@@ -110,10 +110,10 @@ class Settings(BaseSettings):
     )
     progress_tls_key: Path | None = Field(None, description="PEM file of its key")
     progress_ca: Path | None = Field(None, description="PEM file of that certificate's authority, for members")
-    progress_address: str = Field(
+    pod_address: str = Field(
         "",
         pattern=r"^[0-9A-Fa-f.:]*$",
-        description="IP address of this endpoint for standbys, which forward posts",
+        description="IP address of this musterd for standbys, which forward readers and posts",
     )
     kueue: bool = Field(
         False, description="queue Experiments that have the label kueue.x-k8s.io/queue-name with Kueue (v1beta2)"

@@ -116,8 +116,9 @@ def elector_of(
     """Return the elector that the settings ask for, if any. Two lives of one ``instance`` are two candidates."""
     if not settings.leader_elect:
         return None
-    host = f"[{settings.progress_address}]" if ":" in settings.progress_address else settings.progress_address
-    address = f"{host}:{settings.progress_port}" if host and settings.progress_port else ""
+    host = f"[{settings.pod_address}]" if ":" in settings.pod_address else settings.pod_address
+    ports = settings.http_port, settings.progress_port
+    address = ",".join(f"{host}:{port}" if port else "" for port in ports) if host else ""
     return Elector(
         Leases(transport, settings.lease_namespace or "default", settings.lease_name, clock, address),
         f"{instance}_{random.getrandbits(64):016x}",

@@ -66,8 +66,8 @@ def test_the_network_policy_selects_its_pods_and_admits_no_one_to_the_health_por
 ) -> None:
     policy = objects["NetworkPolicy"]["spec"]
     assert policy["podSelector"] == objects["Deployment"]["spec"]["selector"]
-    (rule,) = policy["ingress"]
-    assert [port["port"] for port in rule["ports"]] == [from_command_line(container(objects)["args"]).http_port]
-    assert rule["from"]
+    for rule in policy["ingress"]:
+        assert [port["port"] for port in rule["ports"]] == [from_command_line(container(objects)["args"]).http_port]
+        assert rule["from"]
     coordinators = policy["egress"][-1]["to"][0]["podSelector"]["matchExpressions"]
     assert coordinators == [{"key": LABEL_UID, "operator": "Exists"}]

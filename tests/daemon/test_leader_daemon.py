@@ -4,6 +4,7 @@ import asyncio
 import json
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import AbstractAsyncContextManager
+from pathlib import Path
 from random import Random
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
@@ -183,6 +184,42 @@ async def test_a_standby_sees_everything_and_does_nothing(api: FakeApi) -> None:
     assert await two.stop()
     assert await one.stop()
     assert api.objects[LEASE]["spec"]["holderIdentity"] == ""
+
+
+@pytest.mark.parametrize(("address", "host"), [("10.0.0.7", "10.0.0.7"), ("fd00::7", "[fd00::7]")])
+@virtually
+async def test_a_standby_knows_the_addresses_of_a_leader_that_renews_the_lease(
+    api: FakeApi, address: str, host: str
+) -> None:
+    one, two = await pair(api, pod_address=address)
+    await until(lambda: bool(two.daemon.leader_page))
+    assert (two.daemon.leader_page, two.daemon.leader_address) == (f"{host}:8080", "")
+    assert (one.daemon.leader_page, one.daemon.leader_address) == ("", "")
+    two.way.cut = True  # the leader may be another one since, and its address that of another pod
+    await asyncio.sleep(20)
+    assert (two.daemon.leader_page, two.leads) == ("", False)
+    two.way.cut = False
+    await until(lambda: bool(two.daemon.leader_page))
+    await one.stop()
+    await until(lambda: two.leads)
+    assert two.daemon.leader_page == ""
+    await two.stop()
+
+
+@virtually
+async def test_a_leader_names_the_addresses_that_it_has(api: FakeApi) -> None:
+    files = {name: Path("x") for name in ("progress_tls_cert", "progress_tls_key", "progress_ca")}
+    endpoint = {"progress_port": 8443, "progress_url": "https://musterd.svc:8443", **files}
+    for settings, page, posts in (
+        ({"pod_address": "10.0.0.7", "http_port": 0, **endpoint}, "", "10.0.0.7:8443"),
+        ({"pod_address": "10.0.0.7", **endpoint}, "10.0.0.7:8080", "10.0.0.7:8443"),
+        (endpoint, "", ""),
+    ):
+        one, two = await pair(api, **settings)
+        await asyncio.sleep(5)
+        assert (two.daemon.leader_page, two.daemon.leader_address) == (page, posts)
+        await two.stop()
+        await one.stop()
 
 
 def holder(api: FakeApi) -> str:

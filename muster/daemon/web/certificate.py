@@ -10,6 +10,7 @@ in the same way.
 
 import ssl
 from collections.abc import Callable
+from hashlib import sha256
 from pathlib import Path
 
 import structlog
@@ -33,6 +34,12 @@ class ServerCertificate:
         self.context = self._load()
         """The context for the listener."""
         self.context.sni_callback = self._use_current
+
+    def fingerprint(self) -> bytes:
+        """Return the SHA-256 of the certificate in the file. Raises ``OSError``, ``ValueError``."""
+        text = self._files[0].read_text(encoding="ascii")
+        begin, end = text.index(ssl.PEM_HEADER), text.index(ssl.PEM_FOOTER) + len(ssl.PEM_FOOTER)
+        return sha256(ssl.PEM_cert_to_DER_cert(text[begin:end])).digest()
 
     def _use_current(self, handshake: ssl.SSLObject, _name: str, _context: ssl.SSLContext) -> None:
         """Use the current pair for a handshake; called for each ClientHello, also without a server name."""

@@ -2,6 +2,8 @@
 
 Apart from health and runbooks, every answer is for a reader that ``readers`` knows, and holds what that reader may see.
 
+A standby forwards requests for pages and documents to the leader (``forwarding``), and answers the others itself.
+
 It only reads: GET and HEAD, no bodies, no cookies, no files but the script of the page. The work that a stranger can
 cause is bounded: connections and their time (see ``connections``), streams (``live``), the length of a request, the
 time to answer it, and one scrape at a time. In a pod the kubelet's probes do not come here but to a listener of their
@@ -28,7 +30,8 @@ own (``health``).
 import asyncio
 import re
 import ssl
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
+from contextlib import nullcontext
 
 import msgspec
 from aiohttp import web
@@ -38,12 +41,14 @@ from muster.api.values.accelerators import USUAL, Accelerators
 from muster.daemon.web.bundles import Bundles
 from muster.daemon.web.connections import Limits, Listener
 from muster.daemon.web.fleet import Misasked, Query, listing
+from muster.daemon.web.forwarding import FORWARDED, Leader
 from muster.daemon.web.health import Health, probe_answer
 from muster.daemon.web.live import Changes, Ended, Full, Streams
 from muster.daemon.web.page.document import POLICY, REFRESH, SCRIPT, SCRIPT_PATH
 from muster.daemon.web.page.html import Part
 from muster.daemon.web.page.runbooks import INDEX, SUFFIX, Runbooks, book
 from muster.daemon.web.pages import ExperimentIndex, Pages
+from muster.daemon.web.progress import PASSED_ON
 from muster.daemon.web.readers import (
     SIGN_IN,
     UNENCRYPTED,
@@ -111,8 +116,9 @@ class HttpServer(Listener):
         bundles: Bundles | None = None,
         shard: str = "",
         nodes: Callable[[], NodeListing] = NodeListing,
+        leader: Leader | None = None,
     ) -> None:
-        """``authenticator`` decides who may read (None: everyone).
+        """``authenticator`` decides who may read (None: everyone); ``leader`` answers for a standby.
 
         ``bundles`` makes bundles of runs; pages link to them if readers send tokens.
 
@@ -140,11 +146,13 @@ class HttpServer(Listener):
         )
         self._streams = streams or Streams(Changes())
         self._names = names
+        self._leader = leader or Leader()
         self._scrape = asyncio.Lock()
 
     async def stop(self) -> None:
         """Stop listening, end the streams and close every connection. May be called at any time, and twice."""
         self._streams.changes.close()
+        await self._leader.close()
         await super().stop()
 
     async def _respond(self, request: web.BaseRequest) -> web.StreamResponse:
@@ -165,6 +173,8 @@ class HttpServer(Listener):
                 response.headers["Refresh"] = str(REFRESH)
             except Refused as refused:
                 response = _refusal(refused, request)
+            except Full:
+                response = _text("Too many pages are live at the same time; this one can be loaded again.", 503)
         if not response.prepared:
             response.headers.update(_HEADERS)
         return response
@@ -181,8 +191,13 @@ class HttpServer(Listener):
                 return _html(page)
             if place := PLACES.get(name.removesuffix(SUFFIX)):  # tables of alerts on dashboards have its name alone
                 return web.Response(status=302, headers={"Location": place})
+        if PASSED_ON in request.headers and isinstance(self._authenticator, Anyone):
+            raise Refused(421, "Readers of this musterd have no names, so none of another musterd is answered.")
         reader = await self._reader(request)
-        match request.path.split("/")[1:]:
+        parts = request.path.split("/")[1:]
+        if parts[0] in FORWARDED and (response := await self._forwarded(request, reader, parts, patience)):
+            return response
+        match parts:
             case [""]:
                 return _html((await self._pages.fleet(reader, request.query))[1])
             case ["metrics"]:
@@ -206,6 +221,15 @@ class HttpServer(Listener):
                 return web.Response(text=SCRIPT, content_type="text/javascript", charset="utf-8")
             case _:
                 return _text("Nothing here. Try /, /experiments.json, /metrics, /livez or /readyz.", 404)
+
+    async def _forwarded(
+        self, request: web.BaseRequest, reader: Reader, parts: Sequence[str], patience: asyncio.Timeout
+    ) -> web.StreamResponse | None:
+        """Return the leader's answer; None if this daemon leads, or has to answer in the leader's place."""
+        bundle = parts[-1].endswith(ARCHIVE)
+        counted = self._streams.admitted(request.remote or "", reader.name) if parts[0] == "events" else nullcontext()
+        with counted:
+            return await self._leader.forward(request, patience, self.unhurried, slow=bundle)
 
     async def _reader(self, request: web.BaseRequest) -> Reader:
         return await self._authenticator.reader(request.headers.getall("Authorization", []), request.remote or "")
@@ -272,7 +296,11 @@ class HttpServer(Listener):
         elif path != [""]:
             return _text("A stream has the address of a page behind /events.", 404)
 
+        leader = self._leader.address()
+
         async def render() -> Part:
+            if self._leader.address() != leader:  # the browser opens the stream again, and is led to that one
+                raise ConnectionAbortedError
             try:
                 reader = await self._reader(request)
                 if not name:
@@ -287,23 +315,20 @@ class HttpServer(Listener):
                 raise Ended("the experiment is gone")
             return self._pages.experiment(subject, request.query)[0]
 
-        try:
-            with self._streams.admitted(request.remote or "", reader.name):
-                response = web.StreamResponse(headers=_HEADERS | _STREAM)
-                await response.prepare(request)
-                if request.method == "GET":
-                    patience.reschedule(None)
-                    seen = request.headers.get("Last-Event-ID") or request.query.get("version", "")
-                    try:
-                        await self._streams.serve(
-                            uid, seen, render, response.write, lambda end: self.unhurried(request, end)
-                        )
-                    except (TimeoutError, ConnectionError):  # the reader is gone, or does not read
-                        if request.transport is not None:
-                            request.transport.abort()
-                return response
-        except Full:
-            return _text("Too many pages are live at the same time; this one can be loaded again.", 503)
+        with self._streams.admitted(request.remote or "", reader.name):
+            response = web.StreamResponse(headers=_HEADERS | _STREAM)
+            await response.prepare(request)
+            if request.method == "GET":
+                patience.reschedule(None)
+                seen = request.headers.get("Last-Event-ID") or request.query.get("version", "")
+                try:
+                    await self._streams.serve(
+                        uid, seen, render, response.write, lambda end: self.unhurried(request, end)
+                    )
+                except (TimeoutError, ConnectionError):  # the reader is gone, or does not read
+                    if request.transport is not None:
+                        request.transport.abort()
+            return response
 
 
 def named(namespace: str, name: str) -> str:

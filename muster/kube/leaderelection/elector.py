@@ -71,7 +71,7 @@ class Elector:
 
     @property
     def leader_address(self) -> str:
-        """The address of the Lease's holder as last read; empty if it is not known."""
+        """The addresses of the Lease's holder as last read; empty if they are not known."""
         lease = self._state.lease
         return clean(lease.address, WORD) if lease and lease.holder else ""
 

@@ -25,7 +25,7 @@ API_VERSION = "coordination.k8s.io/v1"
 KIND = "Lease"
 
 ADDRESS = "muster.dev/leader-address"
-"""The annotation with the address of the holder."""
+"""The annotation with the addresses of the holder's page and progress endpoint, separated by a comma."""
 RELEASED = 1
 """Seconds in a released Lease: the API requires a positive number (client-go writes the same)."""
 
@@ -42,7 +42,7 @@ class Lease:
     holder: str
     duration: float
     address: str
-    """Host and port of its holder; empty if it has none."""
+    """The addresses of its holder; empty if it has none."""
     document: Mapping[str, Any] = field(compare=False, repr=False)
 
 
@@ -52,7 +52,7 @@ class Leases:
     def __init__(
         self, transport: Transport, namespace: str, name: str, wall: Callable[[], float], address: str = ""
     ) -> None:
-        """``address`` is that of the holder. Raises ``MusterError`` for an impossible name or namespace."""
+        """``address`` has those of the holder. Raises ``MusterError`` for an impossible name or namespace."""
         self._address = address
         self.namespace = namespace
         self.name = name

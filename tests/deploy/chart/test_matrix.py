@@ -106,6 +106,19 @@ def test_probes_and_policy_name_ports_of_the_pod(objects: list[Object]) -> None:
         assert [port["targetPort"] for port in service["spec"]["ports"]] == [name]
 
 
+def test_replicas_reach_each_other_where_one_of_them_leads(objects: list[Object]) -> None:
+    (container,) = pod(objects)["spec"]["containers"]
+    ports = {each["containerPort"] for each in container["ports"] if each["name"] != "health"}
+    (address,) = (each for each in container["env"] if each["name"] == "MUSTER_POD_ADDRESS")
+    assert address["valueFrom"] == {"fieldRef": {"fieldPath": "status.podIP"}}
+    for policy in (each["spec"] for each in objects if each["kind"] == "NetworkPolicy"):
+        peers = [{"podSelector": policy["podSelector"]}]
+        ways = [each for each in policy["ingress"] if each["from"] == peers]
+        ways += [each for each in policy["egress"] if each.get("to") == peers]
+        assert len(ways) == 2 * ("--leader-elect" in container["args"])
+        assert all({port["port"] for port in way["ports"]} == ports for way in ways)
+
+
 def test_the_namespaces_of_members_are_those_that_the_values_name(rendered: Rendered) -> None:
     for values, wanted in (
         ("networkPolicy.memberNamespaces.matchLabels.team=ml", {"matchLabels": {"team": "ml"}}),
@@ -113,7 +126,7 @@ def test_the_namespaces_of_members_are_those_that_the_values_name(rendered: Rend
         ("replicas=2", {}),
     ):
         policy = one(rendered("--set", f"progress.secretName=x,{values}"), "NetworkPolicy")
-        members = policy["spec"]["ingress"][0]["from"][0]
+        members = policy["spec"]["ingress"][1]["from"][0]
         assert members["namespaceSelector"] == wanted
         assert members["podSelector"]
 

@@ -86,7 +86,7 @@ def test_all_settings_together_reach_musterd(rendered: Rendered) -> None:
     expected = {**OTHER, "kubeconfig": None, "context": None, "kueue": False, "watch_kinds": "", "alone": False}
     expected |= {"runbook_url": SERVED, "http_tls_cert": None, "http_tls_key": None}
     unset = ("progress_port", "progress_tls_cert", "progress_tls_key", "progress_ca")
-    expected |= {"progress_host": "0.0.0.0", "progress_url": "", "progress_address": "", **dict.fromkeys(unset)}
+    expected |= {"progress_host": "0.0.0.0", "progress_url": "", "pod_address": "", **dict.fromkeys(unset)}
     assert from_command_line(arguments(objects)).model_dump() == expected
 
 
