@@ -8,7 +8,7 @@ import click
 from muster.api.errors import ApiError, Forbidden, MusterError, NotFound
 from muster.api.values.printable import printable
 from muster.cli.completion import experiment_names
-from muster.cli.options import ClusterChoice, cluster_options
+from muster.cli.options import ClusterChoice, Parsed, cluster_options
 from muster.cli.terminal.colours import data, plain, say
 from muster.cli.terminal.patience import patient
 from muster.client import Client, Member, NoSuchRank
@@ -16,22 +16,13 @@ from muster.client import Client, Member, NoSuchRank
 HERE = "127.0.0.1"
 
 
-class Ports(click.ParamType[tuple[int, int]]):
-    """``8265``, ``9000:8265`` (here and in the pod) or ``:8265`` (any that is free here)."""
-
-    name = "ports"
-
-    def convert(
-        self, value: str | tuple[int, int], param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[int, int]:
-        """Return the port here (0: any), and the port in the pod."""
-        if not isinstance(value, str):
-            return value
-        here, colon, there = value.partition(":")
-        numbers = [number for number in (here or "0", there if colon else here) if _is_port(number)]
-        if len(numbers) < 2 or not int(numbers[1]):
-            self.fail(f"{value!r} is not PORT or HERE:PORT, each from 1 to 65535", param, ctx)
-        return int(numbers[0]), int(numbers[1])
+def here_and_there(value: str) -> tuple[int, int]:
+    """Return the port here (0: any) and the port in the pod of ``8265``, ``9000:8265`` or ``:8265``."""
+    here, colon, there = value.partition(":")
+    numbers = [number for number in (here or "0", there if colon else here) if _is_port(number)]
+    if len(numbers) < 2 or not int(numbers[1]):
+        raise ValueError(f"{value!r} is not PORT or HERE:PORT, each from 1 to 65535")
+    return int(numbers[0]), int(numbers[1])
 
 
 def _is_port(text: str) -> bool:
@@ -44,7 +35,7 @@ def _is_port(text: str) -> bool:
     "  muster port-forward train-x7k2p 6006 --rank 2\n",
 )
 @click.argument("name", shell_complete=experiment_names)
-@click.argument("ports", type=Ports(), required=False)
+@click.argument("ports", type=Parsed("ports", here_and_there), required=False)
 @click.option("--rank", type=click.IntRange(min=0), default=0, help="The member whose port it is. [0]")
 @cluster_options
 def port_forward(chosen: ClusterChoice, name: str, ports: tuple[int, int] | None, rank: int) -> None:

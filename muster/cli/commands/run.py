@@ -13,7 +13,7 @@ import click
 from muster.api.errors import MusterError
 from muster.api.manifest.changes.lighten import Share
 from muster.cli.commands.local.kill import send
-from muster.cli.environment import Assignment, RunEnvironment, read_env_files, run_environment
+from muster.cli.environment import ASSIGNMENT, RunEnvironment, read_env_files, run_environment
 from muster.cli.exits import INTERRUPTED, status_of
 from muster.cli.manifests import Manifest, print_warnings, read_manifest
 from muster.cli.notes import torch_note
@@ -51,7 +51,7 @@ from muster.state.vocabulary.plan import Plan
 @click.option("--cpus", type=click.FloatRange(0.001), default=None, help="CPUs of each worker of PROGRAM.")
 @click.option("--memory", type=click.FloatRange(0.001), default=None, help="GB of memory of each worker of PROGRAM.")
 @click.option("--restarts", type=click.IntRange(0), default=None, help="Restarts of PROGRAM after a failure. [0]")
-@click.option("--env", "assigned", type=Assignment(), multiple=True, help="Set a variable; may be given often.")
+@click.option("--env", "assigned", type=ASSIGNMENT, multiple=True, help="Set a variable; may be given often.")
 @click.option(
     "--env-file",
     "files",
@@ -182,10 +182,8 @@ async def _execute(
                 last = await follower.to_the_end(interrupts)
             if follower.cut_short and cluster.supervise is None:
                 await _kill(client, seen)
-            for line in follower.traceback():
-                say(line)
-            for line in await follower.last_lines():
-                say(line)
+            say(*follower.traceback())
+            say(*await follower.last_lines())
             say(follower.outcome())
             if advice := hint(follower.printed(), environment.python(words)):
                 say(plain(advice))

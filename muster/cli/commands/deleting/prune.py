@@ -10,7 +10,7 @@ from muster.api.values.printable import printable
 from muster.cli.commands.deleting.deletion import confirmed, delete_all, deletion_options, need_answer
 from muster.cli.commands.several.listing import phase_option
 from muster.cli.exits import FAILED
-from muster.cli.options import ClusterChoice, Span, cluster_options, output_option
+from muster.cli.options import SPAN, ClusterChoice, cluster_options, output_option
 from muster.cli.terminal.colours import say
 from muster.cli.terminal.patience import patient
 from muster.cli.terminal.style import TERMINAL
@@ -27,7 +27,7 @@ SHOWN = 20
     "  muster prune --older-than '2w 3d' --phase Failed\n"
     "  muster prune --older-than 30d -A --yes -o json\n"
 )
-@click.option("--older-than", type=Span(), required=True, help="Time since the end: 90 (seconds), 12h, 7d, 2w.")
+@click.option("--older-than", type=SPAN, required=True, help="Time since the end: 90 (seconds), 12h, 7d, 2w.")
 @phase_option(("Succeeded", "Failed"), "Only experiments that ended so; may be given often.")
 @click.option("-A", "--all-namespaces", "everywhere", is_flag=True, help="Experiments of every namespace.")
 @deletion_options
@@ -108,7 +108,6 @@ def _describe(found: Sequence[Snapshot], now: float, everywhere: bool) -> None:
         )
         for seen in found[:SHOWN]
     ]
-    for line in Table(headings).lines(rows, headings=True):
-        say(line)
+    say(*Table(headings).lines(rows, headings=True))
     if len(found) > SHOWN:
         say(f"and {len(found) - SHOWN} more")

@@ -52,11 +52,9 @@ def print_answer(
         more = {} if ranks is None else {"stacks": document(ranks)}
         show({**found, "unknown": dict(unknown), "trouble": bad, "musterd": note, **more}, output)
         return
-    for line in lines(roll, unknown, TERMINAL):
-        data(line)
+    data(*lines(roll, unknown, TERMINAL))
     if event is not None:
         data("")
         data(printable(f"A musterd watches over it, too. Its last Event: {event.reason}: {event.message}"))
     if ranks:
-        for line in ("", *stack_lines(ranks), *(printable(each.sentence) for each in unread(ranks))):
-            data(line)
+        data("", *stack_lines(ranks), *(printable(each.sentence) for each in unread(ranks)))

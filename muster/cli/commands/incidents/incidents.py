@@ -78,8 +78,7 @@ def incidents(
         listing = IncidentListing(incidents=[], hidden=hidden, looked=answers.complete, shard=answers.shard)
         show({**to_builtins(listing), "incidents": answers.documents(found)}, output)
     elif found:
-        for line in table(answers.places, HEADINGS, ((one.place, *row(one.report, now)) for one in found)):
-            data(line)
+        data(*table(answers.places, HEADINGS, ((one.place, *row(one.report, now)) for one in found)))
     elif answers.complete:
         say("no incidents" if everywhere or page else "no incidents in this namespace; -A looks in all")
     if hidden:

@@ -97,11 +97,9 @@ def nodes(
             if each.suspect and node in ("", each.node):
                 data(printable(f"{place and f'{place}: '}suspect: {each.suspect}: {each.advice}"))
     if found and (answers.places or not node):
-        for line in table(answers.places, HEADINGS, ((one.place, *_row(one.report, now)) for one in found)):
-            data(line)
+        data(*table(answers.places, HEADINGS, ((one.place, *_row(one.report, now)) for one in found)))
     for one in found if node else ():
-        for line in _of_one(one.report, now):
-            data(line)
+        data(*_of_one(one.report, now))
     if not found and answers.complete:
         say(f"no failure is listed that {printable(node) or 'a node'} may have caused")
     if hidden:

@@ -157,10 +157,13 @@ def placed(headings: tuple[str, ...], *, namespaced: bool, clustered: bool) -> t
     return (("CONTEXT",) if clustered else ()) + (("NAMESPACE",) if namespaced else ()) + headings
 
 
-def documents(found: Sequence[Snapshot]) -> dict[str, Any]:
-    """Return the objects as a List; of several clusters each with the context that it was read through."""
-    items = [{"context": seen.context, **seen.raw} if seen.context else seen.raw for seen in found]
-    return {"apiVersion": "v1", "kind": "List", "items": items}
+def show_objects(found: Sequence[Snapshot], output: str, *, clustered: bool) -> None:
+    """Print names, or the objects as a List; of several clusters each with the context that it was read through."""
+    if output == "name":
+        data(*(printable(f"{seen.context}/{seen.name}" if clustered else seen.name) for seen in found))
+    else:
+        items = [{"context": seen.context, **seen.raw} if seen.context else seen.raw for seen in found]
+        show({"apiVersion": "v1", "kind": "List", "items": items}, output)
 
 
 def _table(everywhere: bool, output: str | None, *, clustered: bool = False) -> Table:
@@ -177,11 +180,8 @@ def _print(
     *,
     clustered: bool = False,
 ) -> None:
-    if output == "name":
-        for seen in found:
-            data(printable(f"{seen.context}/{seen.name}" if clustered else seen.name))
-    elif output not in TABLES:
-        show(documents(found), output)
+    if output not in TABLES:
+        show_objects(found, output, clustered=clustered)
     elif not found:
         which = f" in phase {', '.join(phases)}" if phases else ""
         say(
@@ -192,8 +192,7 @@ def _print(
         now = time.time()
         wide = output == "wide"
         rows = (row(each, now, namespaced=everywhere, wide=wide, clustered=clustered) for each in found)
-        for line in _table(everywhere, output, clustered=clustered).lines(rows, headings=True):
-            data(line)
+        data(*_table(everywhere, output, clustered=clustered).lines(rows, headings=True))
 
 
 async def watch_experiments(
@@ -222,8 +221,7 @@ async def watch_experiments(
             cells = row(seen, time.time(), namespaced=everywhere, wide=output == "wide")
             if change.kind == "DELETED":
                 cells = (*cells[:-1], "deleted")
-            for line in table.lines([cells], headings=first):
-                data(line)
+            data(*table.lines([cells], headings=first))
             first = False
 
 

@@ -28,8 +28,8 @@ from muster.cli.commands.contexts import (
     problems,
 )
 from muster.cli.commands.incidents.sources import lines_above
-from muster.cli.commands.several.listing import SUBMITTED, documents, held, place_of, placed
-from muster.cli.options import ClusterChoice, cluster_options, output_option, show
+from muster.cli.commands.several.listing import SUBMITTED, held, place_of, placed, show_objects
+from muster.cli.options import ClusterChoice, cluster_options, output_option
 from muster.cli.terminal.colours import colourful, data
 from muster.cli.terminal.keys import quit_key
 from muster.cli.terminal.patience import patient
@@ -89,8 +89,7 @@ def top(chosen: ClusterChoice, everywhere: bool, over: bool, kind: str, contexts
             found = await patient(asked, "listing experiments")
             if output is None:
                 namespace = None if everywhere else chosen.namespace or client.namespace
-                for line in await patient(lines_above(client, found, namespace), "reading Events"):
-                    data(line)
+                data(*await patient(lines_above(client, found, namespace), "reading Events"))
             _print(found, over, everywhere, output)
 
     async def run_all(clusters: dict[str, ClusterChoice]) -> None:
@@ -103,8 +102,7 @@ def top(chosen: ClusterChoice, everywhere: bool, over: bool, kind: str, contexts
         )
         answers = await patient(asking, "asking the clusters")
         if output is None:
-            for line in (line for each in answers for line in each.incidents):
-                data(line)
+            data(*(line for each in answers for line in each.incidents))
         _print([seen for each in answers for seen in each.found], over, everywhere, output, clustered=True)
         conclude(answers)
 
@@ -115,14 +113,10 @@ def _print(
     known: Iterable[Snapshot], over: bool, everywhere: bool, output: str | None, *, clustered: bool = False
 ) -> None:
     found = worst_first(known, time.time(), over=over)
-    if output == "name":
-        for seen in found:
-            data(printable(f"{seen.context}/{seen.name}" if clustered else seen.name))
-    elif output is not None:
-        show(documents(found), output)
+    if output is not None:
+        show_objects(found, output, clustered=clustered)
     else:
-        for line in lines(found, time.time(), everywhere=everywhere, clustered=clustered):
-            data(line)
+        data(*lines(found, time.time(), everywhere=everywhere, clustered=clustered))
 
 
 def worst_first(found: Iterable[Snapshot], now: float, *, over: bool) -> list[Snapshot]:
