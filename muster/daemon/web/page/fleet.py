@@ -268,12 +268,9 @@ def _arrived(one: Summary) -> Html:
         return Html("")
     count = one.ready if one.arrived is None else one.arrived
     share = min(100, round(100 * count / one.size))
+    when = " ready at the end" if one.phase in ("Succeeded", "Failed") else " ready"
     tone = "warn" if one.missing and one.phase in ("Assembling", "Running") else "ok"
-    return join((f"{count}/{one.size}", element("small", _when(one)) if one.arrived is None else "", bar(share, tone)))
-
-
-def _when(one: Summary) -> str:
-    return " ready at the end" if one.phase in ("Succeeded", "Failed") else " ready"
+    return join((f"{count}/{one.size}", element("small", when) if one.arrived is None else "", bar(share, tone)))
 
 
 def _clock(name: str, seconds: float) -> Html:
