@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
@@ -56,7 +56,7 @@ class ClusterChoice:
             kubeconfig = Path(local.kubeconfig)
         return client_of(kubeconfig, self.context, quiet=self.quiet, user=self.user)
 
-    def ask(self, work: Callable[[Client], Coroutine[Any, Any, T]], what: str, done: Callable[[], str] = str) -> T:
+    def ask(self, work: Callable[[Client], Awaitable[T]], what: str, done: Callable[[], str] = str) -> T:
         """Return the result of ``work`` with an open client. A long wait for it is printed as ``what``."""
         import asyncio
 

@@ -19,7 +19,7 @@ from muster.client.explaining.epoch import lines as of_epoch
 from muster.client.explaining.last_lines import rows
 from muster.client.explaining.lines import lines
 from muster.kube.unstructured import mapping
-from muster.rollcall.document import FindingReport
+from muster.rollcall.document import Detail
 
 
 @click.command(
@@ -71,7 +71,7 @@ def document(found: Explanation, now: float) -> dict[str, object]:
         "name": seen.name,
         "waitsFor": found.waits_for,
         "outcome": seen.outcome,
-        "findings": [] if roll is None else [_finding(each, roll.size) for each in roll.findings],
+        "findings": [] if roll is None else findings_of(roll),
         "status": mapping(seen.raw.get("status")),
         "members": found.members if found.members_read else None,
         "unreadable": found.unreadable,
@@ -81,5 +81,7 @@ def document(found: Explanation, now: float) -> dict[str, object]:
     }
 
 
-def _finding(found: FindingReport, size: int) -> dict[str, object]:
-    return {**msgspec.to_builtins(found), "ranks": list(from_ranges(found.ranks, size))}
+def findings_of(roll: Detail) -> list[dict[str, object]]:
+    """Return the findings as data, with each rank of theirs."""
+    size = roll.size
+    return [{**msgspec.to_builtins(each), "ranks": list(from_ranges(each.ranks, size))} for each in roll.findings]

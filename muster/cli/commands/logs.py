@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
@@ -116,7 +115,7 @@ def logs(
                 noted=noted,
             )
             async with contextlib.aclosing(lines) as stream:
-                line = await patient(_next(stream), "waiting for the first line")
+                line = await patient(anext(stream, None), "waiting for the first line")
                 if line is None:
                     say("no line was logged" if since is None else "no line was logged in that time")
                 while line is not None:
@@ -125,15 +124,11 @@ def logs(
                     else:
                         text = f"{line.time or '-'} {line.text}" if timestamps else line.text
                         data(log_line(text, prefix.text(line) if prefix else ""))
-                    line = await _next(stream)
+                    line = await anext(stream, None)
 
     asyncio.run(run())
     if failed:
         ctx.exit(FAILED)
-
-
-async def _next(stream: AsyncGenerator[LogLine, None]) -> LogLine | None:
-    return await anext(stream, None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from muster.cli.options import ClusterChoice, Parsed, cluster_options
 from muster.cli.terminal.colours import data, plain, say
 from muster.cli.terminal.patience import patient
 from muster.client import Client, Member, NoSuchRank
+from muster.client.errors import may_not
 
 HERE = "127.0.0.1"
 
@@ -95,7 +96,7 @@ async def _serve(client: Client, chosen: ClusterChoice, member: Member, here: in
         try:
             await forward(connection, namespace, member.pod, there, reader, write)
         except Forbidden as error:
-            end(_not_allowed(namespace, error))
+            end(may_not("forward ports of", namespace, "portforward", error))
         except NotFound:
             end(NotFound(f"{member.pod} is gone; the same command opens the port of the pod that has its rank now"))
         except MusterError as error:
@@ -123,12 +124,3 @@ async def _serve(client: Client, chosen: ClusterChoice, member: Member, here: in
         for task in carried:  # a browser keeps its connections, and would be waited for
             task.cancel()
         await asyncio.gather(*carried, return_exceptions=True)
-
-
-def _not_allowed(namespace: str, error: Forbidden) -> Forbidden:
-    return Forbidden(
-        f"you may not forward ports of pods of namespace {namespace}: that takes the verbs `get` and `create` on "
-        f"pods/portforward, which the role `edit` of Kubernetes has and `view` has not",
-        status=error.status,
-        reason=error.reason,
-    )

@@ -133,8 +133,7 @@ def run(
     name = name or name_for(loaded, manifest.file)
     plan = manifest.plan(name=name, namespace=loaded.namespace or "default")
     print_warnings(loaded.warnings)
-    for line in notes:
-        say(f"note: {plain(line)}")
+    say(*(f"note: {plain(line)}" for line in notes))
     room.refuse(plan, _who(manifest, workers), cut=not words and not light)
     environment = run_environment(os.environ, given, plan)
     if words and environment.program(words[0]) is None:
@@ -153,8 +152,7 @@ async def _execute(
             cluster = await interrupts.guard(asyncio.create_task(starting, name="run-start"))
             if cluster is None:
                 return INTERRUPTED
-            for line in environment.remarks(directory):
-                say(plain(line))
+            say(*map(plain, environment.remarks(directory)))
             parts.enter_context(
                 write_caller(cluster.callers, plan.namespace, plan.name, Caller(environment.variables, directory))
             )

@@ -9,7 +9,7 @@ from muster.cli.completion import experiment_names
 from muster.cli.exits import FAILED, PARTIAL
 from muster.cli.options import SPAN, ClusterChoice, cluster_options, output_option, show
 from muster.cli.terminal.colours import data, say
-from muster.client.stacks.frames import Frame, RankStacks, grouped, unread
+from muster.client.stacks.frames import RankStacks, grouped, unread
 from muster.client.stacks.reading import AT_ONCE, PATIENCE, stacks_of
 
 DEEPEST = 40
@@ -61,8 +61,7 @@ def stacks(
         show(document(found), output)
     else:
         data(*raw_lines(found) if raw else lines(found))
-        for missing in unread(found):
-            say(printable(missing.sentence))
+        say(*(printable(missing.sentence) for missing in unread(found)))
     if not any(each.processes for each in found):
         ctx.exit(FAILED)
     if not all(each.processes for each in found):
@@ -90,7 +89,8 @@ def lines(found: Sequence[RankStacks]) -> Iterator[str]:
     for group in groups:
         yield ""
         yield printable(f"{group.who}, the innermost call first:")
-        yield from (f"  {_call(frame)}" for frame in group.frames[:DEEPEST])
+        for frame in group.frames[:DEEPEST]:
+            yield printable(f"  {frame.function} ({frame.file}:{frame.line or '?'})")
         if len(group.frames) > DEEPEST:
             yield f"  and {len(group.frames) - DEEPEST} more"
 
@@ -101,7 +101,3 @@ def raw_lines(found: Sequence[RankStacks]) -> Iterator[str]:
         for process in each.processes:
             yield printable(f"== rank {each.rank} ({each.pod}), process {process.pid}: {process.command}")
             yield from map(printable, process.raw.splitlines())
-
-
-def _call(frame: Frame) -> str:
-    return printable(f"{frame.function} ({frame.file}:{frame.line or '?'})")

@@ -63,7 +63,8 @@ def prune(
                 return True
             if found:
                 _describe(found, now, everywhere)
-            if found and not dry_run and not confirmed(f"Delete {_number(found)}, with pods and logs?", yes=yes):
+            number = f"{len(found)} experiment{'' if len(found) == 1 else 's'}"
+            if found and not dry_run and not confirmed(f"Delete {number}, with pods and logs?", yes=yes):
                 say("nothing was deleted")
                 return False
             deleted = await delete_all(client, found, dry_run=dry_run, output=output, qualified=everywhere)
@@ -88,10 +89,6 @@ def old_ones(every: Sequence[Snapshot], before: float, phases: Collection[str]) 
     ]
     old = [(at, seen) for at, seen in found if at and at <= before]
     return [seen for _, seen in sorted(old, key=lambda pair: (pair[0], pair[1].namespace, pair[1].name))]
-
-
-def _number(found: Sequence[Snapshot]) -> str:
-    return f"{len(found)} experiment{'' if len(found) == 1 else 's'}"
 
 
 def _describe(found: Sequence[Snapshot], now: float, everywhere: bool) -> None:

@@ -231,10 +231,7 @@ class Diagnosis:
             if self._shown is not None and self._output is None:
                 data("")
             self._shown = now
-            self._print(roll)
-
-    def _print(self, roll: Detail) -> None:
-        print_answer(roll, self._run.unknown, self._output, bad=self._trouble(roll))
+            print_answer(roll, self._run.unknown, self._output, bad=self._trouble(roll))
 
     async def _musterd(self) -> EventSummary | None:
         """Return the last Event of musterd, where one watches over it."""

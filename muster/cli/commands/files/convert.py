@@ -48,13 +48,10 @@ def convert(ctx: click.Context, file: str, output: str, *, strict: bool) -> None
     if output == "json":
         show(found.document, output)
     else:
-        for line in _heading(found, name):
-            data(f"# {line}")
+        data(*(f"# {line}" for line in _heading(found, name)))
         data(_yaml(found))
-    for loss in found.losses:
-        say(f"lost: {plain(str(loss))}")
-    for note in found.notes:
-        say(f"note: {plain(str(note))}")
+    say(*(f"lost: {plain(str(loss))}" for loss in found.losses))
+    say(*(f"note: {plain(str(note))}" for note in found.notes))
     if found.losses and strict:
         ctx.exit(LOSSY)
 

@@ -65,8 +65,7 @@ def usage(source: Source, by: str, owner_label: str, since: float, output: str |
         if any(_lost(found).values()):
             data("")
         data(*_lost_table(found, by))
-    for remark in remarks:
-        say(f"muster: {remark}")
+    say(*(f"muster: {remark}" for remark in remarks))
 
 
 async def _found(source: Source, by: str, now: float, window: int, label: str) -> tuple[list[Usage], list[str]]:

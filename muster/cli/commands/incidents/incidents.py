@@ -7,9 +7,8 @@ from pathlib import Path
 import click
 from msgspec import to_builtins
 
-from muster.cli.commands.contexts import contexts_option
 from muster.cli.commands.incidents.lines import HEADINGS, row
-from muster.cli.commands.incidents.several import asked, incidents_of, table
+from muster.cli.commands.incidents.several import asked, incidents_of, source_options, table
 from muster.cli.commands.incidents.sources import from_events, from_page, local_page
 from muster.cli.exits import INCIDENT
 from muster.cli.options import ClusterChoice, cluster_options, output_option, show
@@ -32,14 +31,7 @@ HIDDEN = "{}{} more are not shown: a musterd shows at most 4 of one namespace al
     "  muster incidents -A --exit-code || echo 'something blocks several runs'\n"
 )
 @click.option("-A", "--all-namespaces", "everywhere", is_flag=True, help="Runs of every namespace.")
-@click.option(
-    "--page",
-    default="",
-    metavar="URL[,URL]",
-    help="Ask the leading musterd, by its page; several are the shards of one cluster.",
-)
-@contexts_option
-@click.option("--token-file", type=click.Path(path_type=Path), default=None, help="A token of the cluster, for --page.")
+@source_options
 @click.option("--exit-code", "coded", is_flag=True, help="Exit with status 6 where there is an incident.")
 @output_option()
 @cluster_options

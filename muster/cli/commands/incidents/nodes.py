@@ -10,8 +10,7 @@ from msgspec import to_builtins
 
 from muster.api.errors import MusterError, NotFound
 from muster.api.values.printable import printable
-from muster.cli.commands.contexts import contexts_option
-from muster.cli.commands.incidents.several import asked, nodes_of, table
+from muster.cli.commands.incidents.several import asked, nodes_of, source_options, table
 from muster.cli.commands.incidents.sources import local_page, nodes_from_page
 from muster.cli.options import ClusterChoice, cluster_options, output_option, show
 from muster.cli.terminal.colours import data, say
@@ -42,14 +41,7 @@ OF_ONE = ("LAST", "RUN", "TIMES", "FIRST", "CAUSE")
     "  muster nodes -o json | jq -r '.nodes[] | select(.suspect != \"\") | .node'\n"
 )
 @click.argument("node", default="")
-@click.option(
-    "--page",
-    default="",
-    metavar="URL[,URL]",
-    help="Ask the leading musterd, by its page; several are the shards of one cluster.",
-)
-@contexts_option
-@click.option("--token-file", type=click.Path(path_type=Path), default=None, help="A token of the cluster, for --page.")
+@source_options
 @click.option(
     "--stored",
     default=STORED,

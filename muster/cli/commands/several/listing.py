@@ -11,7 +11,7 @@ import click
 from muster.api.status import Phase
 from muster.api.values.accelerators import USUAL, words
 from muster.api.values.printable import printable
-from muster.cli.commands.contexts import ask_all, choices, conclude, contexts_option, listed
+from muster.cli.commands.contexts import Wanted, ask_all, choices, conclude, contexts_option, listed
 from muster.cli.options import ClusterChoice, cluster_options, json_text, output_option, show
 from muster.cli.terminal.colours import data, say
 from muster.cli.terminal.patience import patient
@@ -84,10 +84,8 @@ def list_experiments(
     if contexts and watch:
         raise click.UsageError("--watch follows one cluster: muster top --contexts follows several")
     if contexts:
-        answers = asyncio.run(
-            ask_all(choices(chosen, contexts), everywhere=everywhere, kind=kind, stuck=output in TABLES)
-        )
-        found = [seen for each in answers for seen in each.found if in_phase(seen, phases)]
+        answers = asyncio.run(ask_all(choices(chosen, contexts), Wanted(everywhere, kind, output in TABLES)))
+        found = [seen for each in answers if each.found for seen in each.found.experiments if in_phase(seen, phases)]
         _print(found, everywhere, phases, output, kind, clustered=True)
         conclude(answers)
         return
@@ -110,7 +108,7 @@ def run_list(
             if watch:
                 await watch_experiments(client, chosen, f"{kind}/" if kind else None, everywhere, phases, output)
                 return
-            asked = listed(client, chosen, everywhere=everywhere, kind=kind, stuck=output in TABLES)
+            asked = listed(client, chosen, Wanted(everywhere, kind, output in TABLES))
             found = await patient(asked, "listing experiments")
             _print([seen for seen in found if in_phase(seen, phases)], everywhere, phases, output, kind)
 
