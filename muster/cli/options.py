@@ -25,6 +25,8 @@ from muster.api.values.durations import parse_duration
 from muster.cli.terminal.colours import data, plain, say
 
 if TYPE_CHECKING:
+    from yaml import SafeDumper
+
     from muster.api.errors import ApiError
     from muster.client import Client
 
@@ -174,11 +176,11 @@ def json_text(value: Any, *, indent: int) -> str:
     return text if all(map(str.isprintable, lines)) else "\n".join("".join(map(_escaped, line)) for line in lines)
 
 
-def yaml_text(value: Any) -> str:
-    """Return YAML in which every character is printable."""
+def yaml_text(value: Any, dumper: type[SafeDumper] | None = None) -> str:
+    """Return YAML in which every character is printable, written by ``dumper`` where it has none to escape."""
     import yaml
 
-    text = yaml.safe_dump(value, sort_keys=False, allow_unicode=True).rstrip("\n")
+    text = yaml.dump(value, Dumper=dumper or yaml.SafeDumper, sort_keys=False, allow_unicode=True).rstrip("\n")
     if all(map(str.isprintable, text.split("\n"))):
         return text
     return yaml.safe_dump(value, sort_keys=False, allow_unicode=False).rstrip("\n")

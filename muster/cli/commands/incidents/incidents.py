@@ -85,12 +85,12 @@ def incidents(
 async def _found(chosen: ClusterChoice, page: str, token: str, *, everywhere: bool) -> tuple[IncidentListing, bool]:
     """Return what there is, and whether it is read from Events."""
     if page:
-        listing = await patient(from_page(page, token), "asking musterd")
+        listing = await patient(from_page(IncidentListing, page, token), "asking musterd")
         return _within(listing, None if everywhere else chosen.namespace), False
     async with chosen.client() as client:
         namespace = None if everywhere else chosen.namespace or client.namespace
         if local := local_page(chosen, client):
-            return _within(await patient(from_page(local), "asking musterd"), namespace), False
+            return _within(await patient(from_page(IncidentListing, local), "asking musterd"), namespace), False
         listed = await patient(client.list(namespace=namespace, everywhere=everywhere), "listing experiments")
         watched = await patient(client.list_stuck(namespace=namespace, everywhere=everywhere), "listing watched runs")
         read = await patient(from_events(client, [*listed, *watched], namespace), "reading Events")

@@ -11,7 +11,7 @@ from msgspec import to_builtins
 from muster.api.errors import MusterError, NotFound
 from muster.api.values.printable import printable
 from muster.cli.commands.incidents.several import asked, nodes_of, source_options, table
-from muster.cli.commands.incidents.sources import local_page, nodes_from_page
+from muster.cli.commands.incidents.sources import from_page, local_page
 from muster.cli.options import ClusterChoice, cluster_options, output_option, show
 from muster.cli.terminal.colours import data, say
 from muster.cli.terminal.patience import patient
@@ -128,10 +128,10 @@ def _of_one(one: NodeReport, now: float) -> list[str]:
 
 async def _found(chosen: ClusterChoice, page: str, token: str, stored: str) -> NodeListing:
     if page:
-        return await patient(nodes_from_page(page, token), "asking musterd")
+        return await patient(from_page(NodeListing, page, token), "asking musterd")
     async with chosen.client() as client:
         if local := local_page(chosen, client):
-            return await patient(nodes_from_page(local), "asking musterd")
+            return await patient(from_page(NodeListing, local), "asking musterd")
         return await patient(_from_stored(client.resources, stored), "reading the history of nodes")
 
 

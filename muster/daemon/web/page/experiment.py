@@ -278,15 +278,9 @@ def _story(one: Detail) -> Part:
     rows = []
     for line in reversed(one.story):
         what = element("td", f"Warning: {line.reason}", class_="bad") if line.warning else element("td", line.reason)
-        cells = (
-            element("td", moment(line.at), class_="number"),
-            element("td", str(line.epoch), class_="number"),
-            what,
-            element("td", dated(line.message)),
-        )
-        rows.append(element("tr", *cells))
-    table = _table(("When", "Epoch", "What", "Message"), rows)
-    return section("story", "Story, the latest first", table)
+        when, epoch = element("td", moment(line.at), class_="number"), element("td", str(line.epoch), class_="number")
+        rows.append(element("tr", when, epoch, what, element("td", dated(line.message))))
+    return section("story", "Story, the latest first", _table(("When", "Epoch", "What", "Message"), rows))
 
 
 def _conditions(one: Detail, now: float) -> Part:
@@ -301,8 +295,7 @@ def _conditions(one: Detail, now: float) -> Part:
         )
         for c in one.conditions
     ]
-    table = _table(("Condition", "True", "Reason", "Message", "For"), rows)
-    return section("conditions", "Conditions", table)
+    return section("conditions", "Conditions", _table(("Condition", "True", "Reason", "Message", "For"), rows))
 
 
 def _row(*cells: str) -> Html:

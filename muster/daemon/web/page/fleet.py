@@ -237,30 +237,21 @@ def _row(one: Summary, now: float, runbooks: Runbooks, accelerators: Accelerator
     soonest = min(one.clocks.items(), key=lambda clock: clock[1], default=None)
     name = element("a", one.name, href=address(one))
     kind = "" if one.kind == "Experiment" else f"{one.kind}, "
+    explained = f"explained by {why.key.kind} {why.key.subject}, above" if why else ""
+    below = filter(None, (explained, one.progress.sentence if one.progress else "", one.hint))
     operator = "not understood" if one.operator == INVALID else one.operator
     return part(
         "tr",
         f"row-{one.namespace}/{one.name}",
         element("th", name, element("small", f"{one.namespace} · {kind}{operator}"), scope="row"),
         element("td", state(one, runbooks), class_="state"),
-        element("td", one.message or one.reason, *_because(why), *_steps(one), class_="says"),
+        element("td", one.message or one.reason, *(element("small", each) for each in below), class_="says"),
         element("td", _arrived(one), class_="number"),
         element("td", words(accelerators.of(tuple(one.devices.items()))), class_="number"),
         element("td", str(one.restarts), class_="number"),
         element("td", _clock(*soonest) if soonest else "", class_="number"),
         element("td", ago(one.since, now), class_="number"),
     )
-
-
-def _because(why: Incident | None) -> list[Html]:
-    """Return a line about the incident that explains the run."""
-    return [element("small", f"explained by {why.key.kind} {why.key.subject}, above")] if why else []
-
-
-def _steps(one: Summary) -> list[Html]:
-    """Return the progress that the programs report, and the hint."""
-    said = [one.progress.sentence] if one.progress else []
-    return [element("small", each) for each in (*said, *filter(None, (one.hint,)))]
 
 
 def _arrived(one: Summary) -> Html:
