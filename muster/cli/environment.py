@@ -9,11 +9,12 @@ import shutil
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
-import click
 from dotenv.parser import parse_stream
 
 from muster.api.manifest.problems import ManifestError, Problem
+from muster.cli.options import Parsed
 from muster.state.vocabulary.plan import Plan
 
 _PROXIES = frozenset(("http_proxy", "https_proxy", "all_proxy", "grpc_proxy"))
@@ -67,21 +68,15 @@ def run_environment(inherited: Mapping[str, str], given: Mapping[str, str], plan
     return RunEnvironment(variables, given.keys() - declared, declared & variables.keys(), direct)
 
 
-class Assignment(click.ParamType[tuple[str, str]]):
-    """``NAME=VALUE``."""
+def assignment(value: str) -> tuple[str, str]:
+    """Return name and value of ``NAME=VALUE``. Raises ``ValueError``."""
+    name, equals, text = value.partition("=")
+    if not name or not equals:
+        raise ValueError(f"{value!r} is not of the form NAME=VALUE")
+    return name, text
 
-    name = "name=value"
 
-    def convert(
-        self, value: str | tuple[str, str], param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[str, str]:
-        """Return name and value."""
-        if isinstance(value, tuple):
-            return value
-        name, equals, text = value.partition("=")
-        if not name or not equals:
-            self.fail(f"{value!r} is not of the form NAME=VALUE", param, ctx)
-        return name, text
+ASSIGNMENT: Final = Parsed("name=value", assignment)
 
 
 def read_env_files(files: Sequence[Path]) -> dict[str, str]:

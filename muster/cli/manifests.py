@@ -136,5 +136,4 @@ def read_text(file: str) -> tuple[str, str]:
 
 def print_warnings(warnings: tuple[Problem, ...]) -> None:
     """Print the warnings of a manifest that can be used."""
-    for problem in warnings:
-        say(f"warning: {problem}")
+    say(*(f"warning: {problem}" for problem in warnings))

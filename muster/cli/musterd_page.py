@@ -19,14 +19,24 @@ SHOWN: Final = 300
 LOOPBACK: Final = ("localhost", "127.0.0.1", "::1")
 
 
-def shown(url: str, token: str) -> str:
+def shown(
+    url: str, token: object, option: str = "--page", example: str = "http://localhost:8080 or https://HOST"
+) -> str:
     """Return the address to print. Raises ``MusterError`` for one that is none, or to which no token may travel."""
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise MusterError(f"--page {printable(url)} is no address: write http://localhost:8080 or https://HOST")
+        raise MusterError(f"{option} {printable(url)} is no address: write {example}")
     if token and parts.scheme == "http" and parts.hostname not in LOOPBACK:
         raise MusterError("the token would travel without encryption: use https, or kubectl port-forward")
     return printable(f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}")
+
+
+async def bounded(answer: aiohttp.ClientResponse) -> bytes:
+    """Return the body, or more than ``LARGEST`` bytes of one that is longer."""
+    body = b""
+    while len(body) <= LARGEST and (more := await answer.content.read(LARGEST + 1 - len(body))):
+        body += more
+    return body
 
 
 async def asked(url: str, path: str, kind: type[D], token: str) -> D:
@@ -39,9 +49,7 @@ async def asked(url: str, path: str, kind: type[D], token: str) -> D:
             aiohttp.ClientSession(timeout=timeout, headers=headers) as session,
             session.get(f"{url.rstrip('/')}{path}", allow_redirects=False) as answer,
         ):
-            body = b""
-            while len(body) <= LARGEST and (more := await answer.content.read(LARGEST + 1 - len(body))):
-                body += more
+            body = await bounded(answer)
     except (aiohttp.ClientError, TimeoutError, ValueError) as error:
         raise MusterError(f"{where} does not answer: {printable(str(error) or 'not in time', SHOWN)}") from error
     if answer.status != 200:

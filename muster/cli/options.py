@@ -12,19 +12,21 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec, TypeVar
 
 import click
 
 from muster.api.errors import MusterError
-from muster.api.values.durations import DurationError, parse_duration
+from muster.api.values.durations import parse_duration
 from muster.cli.terminal.colours import data, plain, say
 
 if TYPE_CHECKING:
+    from yaml import SafeDumper
+
     from muster.api.errors import ApiError
     from muster.client import Client
 
@@ -56,6 +58,18 @@ class ClusterChoice:
             kubeconfig = Path(local.kubeconfig)
         return client_of(kubeconfig, self.context, quiet=self.quiet, user=self.user)
 
+    def ask(self, work: Callable[[Client], Awaitable[T]], what: str, done: Callable[[], str] = str) -> T:
+        """Return the result of ``work`` with an open client. A long wait for it is printed as ``what``."""
+        import asyncio
+
+        from muster.cli.terminal.patience import patient
+
+        async def run() -> T:
+            async with self.client() as client:
+                return await patient(work(client), what, done)
+
+        return asyncio.run(run())
+
     def is_local(self, client: Client) -> bool:
         """Return whether the cluster of this open client is that of ``muster local up``."""
         from muster.local.home import Home, default_home
@@ -79,7 +93,7 @@ def cluster_options(command: Callable[Concatenate[ClusterChoice, P], T]) -> Call
     )
     @click.option("--context", default=None, help="Context of the kubeconfig; its current one by default.")
     @click.option("-n", "--namespace", default=None, help="Default: the namespace of the context.")
-    @click.option("--as", "user", type=User(), default="", help="Impersonate this user, as kubectl does.")
+    @click.option("--as", "user", type=Parsed("user", user), default="", help="Impersonate this user, as kubectl does.")
     @wraps(command)
     def run(
         kubeconfig: Path | None, context: str | None, namespace: str | None, user: str, *args: Any, **kwargs: Any
@@ -89,33 +103,35 @@ def cluster_options(command: Callable[Concatenate[ClusterChoice, P], T]) -> Call
     return run
 
 
-class User(click.ParamType[str]):
-    """The name of a user, which a header of HTTP can hold."""
+class Parsed(click.ParamType[T]):
+    """A value that ``parse`` makes of a word; its ``ValueError`` has the sentence for the user."""
 
-    name = "user"
+    def __init__(self, name: str, parse: Callable[[str], T]) -> None:
+        self.name, self._parse = name, parse
 
-    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the name."""
-        if not (value.isascii() and value.isprintable()):
-            self.fail("a user's name has printable ASCII characters", param, ctx)
-        return value
-
-
-class Span(click.ParamType[float]):
-    """Seconds (``90``) or a duration (``1h 30m``)."""
-
-    name = "duration"
-
-    def convert(self, value: str | float, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Return seconds."""
-        if not isinstance(value, str):
-            return value
-        if value.isascii() and value.isdecimal() and len(value) < 10:
-            return float(value)
+    def convert(self, value: str | T, param: click.Parameter | None, ctx: click.Context | None) -> T:
+        """Return the value; a default may be one already."""
         try:
-            return float(parse_duration(value))
-        except DurationError as error:
+            return self._parse(value) if isinstance(value, str) else value
+        except ValueError as error:
             self.fail(str(error), param, ctx)
+
+
+def user(value: str) -> str:
+    """Return the name of a user, which a header of HTTP can hold."""
+    if not (value.isascii() and value.isprintable()):
+        raise ValueError("a user's name has printable ASCII characters")
+    return value
+
+
+def span(value: str) -> float:
+    """Return the seconds of ``90`` or of a duration (``1h 30m``)."""
+    if value.isascii() and value.isdecimal() and len(value) < 10:
+        return float(value)
+    return float(parse_duration(value))
+
+
+SPAN: Final = Parsed("duration", span)
 
 
 def read_token(file: Path) -> str:
@@ -160,11 +176,11 @@ def json_text(value: Any, *, indent: int) -> str:
     return text if all(map(str.isprintable, lines)) else "\n".join("".join(map(_escaped, line)) for line in lines)
 
 
-def yaml_text(value: Any) -> str:
-    """Return YAML in which every character is printable."""
+def yaml_text(value: Any, dumper: type[SafeDumper] | None = None) -> str:
+    """Return YAML in which every character is printable, written by ``dumper`` where it has none to escape."""
     import yaml
 
-    text = yaml.safe_dump(value, sort_keys=False, allow_unicode=True).rstrip("\n")
+    text = yaml.dump(value, Dumper=dumper or yaml.SafeDumper, sort_keys=False, allow_unicode=True).rstrip("\n")
     if all(map(str.isprintable, text.split("\n"))):
         return text
     return yaml.safe_dump(value, sort_keys=False, allow_unicode=False).rstrip("\n")

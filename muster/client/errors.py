@@ -13,7 +13,7 @@ MusterError
 └── WaitTimeout             the condition did not hold in time
 """
 
-from muster.api.errors import MusterError
+from muster.api.errors import Forbidden, MusterError
 
 
 class NoCluster(MusterError):
@@ -58,3 +58,12 @@ class OnlyWatched(MusterError):
 
 class RunByMuster(MusterError):
     """Muster runs the object: its record is in the status."""
+
+
+def may_not(what: str, namespace: str, subresource: str, error: Forbidden) -> Forbidden:
+    """Return the error for a reader who may not do that with pods, with the right that it takes."""
+    text = (
+        f"you may not {what} pods of namespace {namespace}: that takes the verbs `get` and `create` on "
+        f"pods/{subresource}, which the role `edit` of Kubernetes has and `view` has not"
+    )
+    return Forbidden(text, status=error.status, reason=error.reason)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -51,11 +51,6 @@ def event_summary(event: Json) -> EventSummary:
     )
 
 
-def oldest_first(found: Iterable[EventSummary]) -> tuple[EventSummary, ...]:
-    """Return the Events, oldest first; those without a time come first."""
-    return tuple(sorted(found, key=lambda event: event.at or 0.0))
-
-
 def uids_of(seen: Snapshot) -> set[str]:
     """Return the uids of the objects that its Events are about: of labelled pods those of its pods."""
     if seen.subject != PODS:
@@ -64,12 +59,14 @@ def uids_of(seen: Snapshot) -> set[str]:
 
 
 async def events_of(resources: ResourceClient, seen: Snapshot) -> Sequence[EventSummary]:
-    """Return the Events about an object, oldest first. Those of labelled pods are on the pods."""
-    if seen.subject != PODS:
-        chosen = f"involvedObject.kind={seen.subject.kind},involvedObject.uid={seen.uid}"
-        found = await resources.list(core(seen.namespace, "events"), {"fieldSelector": chosen})
-        return list(oldest_first(map(event_summary, found)))
-    members = uids_of(seen)
-    found = await resources.list(core(seen.namespace, "events"), {"fieldSelector": "involvedObject.kind=Pod"})
-    about = [each for each in found if text(mapping(each.get("involvedObject")), "uid") in members]
-    return list(oldest_first(map(event_summary, about)))
+    """Return the Events about an object, oldest first; those without a time come first.
+
+    Those of labelled pods are on the pods.
+    """
+    pods = seen.subject == PODS
+    chosen = "kind=Pod" if pods else f"kind={seen.subject.kind},involvedObject.uid={seen.uid}"
+    found = await resources.list(core(seen.namespace, "events"), {"fieldSelector": f"involvedObject.{chosen}"})
+    if pods:
+        members = uids_of(seen)
+        found = [each for each in found if text(mapping(each.get("involvedObject")), "uid") in members]
+    return sorted(map(event_summary, found), key=lambda event: event.at or 0.0)

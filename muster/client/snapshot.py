@@ -91,6 +91,8 @@ class Snapshot:
         """Return True if deletion was asked for, and finalizers hold it: its pods end and its status stays."""
         return "deletionTimestamp" in mapping(self.raw.get("metadata"))
 
+    terminating = deleting
+
     @property
     def managed_by(self) -> str:
         """Return the other manager that runs an Experiment, and writes its status; empty where Muster does."""
@@ -115,11 +117,6 @@ class Snapshot:
     def finished(self) -> bool:
         """Return True if it has succeeded or failed."""
         return self.outcome is not None
-
-    @property
-    def terminating(self) -> bool:
-        """Return True if its deletion has begun."""
-        return "deletionTimestamp" in mapping(self.raw.get("metadata"))
 
     @property
     def outcome(self) -> Outcome | None:

@@ -49,7 +49,7 @@ from muster.kube.listwatch.listing import ObjectList
 from muster.kube.listwatch.reflector import Reflector, ReflectorSettings
 from muster.kube.transport import Transport
 from muster.kube.workqueue import WorkQueue
-from muster.metrics.collector import ExperimentCollector, Invalid, Subject
+from muster.metrics.collector import ExperimentCollector, Subject
 from muster.metrics.incidents import IncidentCollector
 from muster.metrics.instruments import Instruments, Traced
 from muster.metrics.own_state import LeadershipCollector, RightsCollector, WatchCollector
@@ -176,7 +176,7 @@ class Daemon:
         self.runs = ExperimentCollector(
             lambda: self.index if self.leading else (),
             clock,
-            invalid=lambda: self.invalid() if self.leading else (),
+            invalid=lambda: invalid(self.index) if self.leading else (),
             accelerators=self.accelerators,
             labels=self.owners.names,
         )
@@ -222,10 +222,6 @@ class Daemon:
     def subjects(self) -> Iterator[Subject]:
         """Yield every experiment that has a record or an unreadable status; the loop may run in between."""
         return subjects(self.index)
-
-    def invalid(self) -> Iterator[Invalid]:
-        """Yield every experiment that has ended because its spec cannot be planned."""
-        return invalid(self.index)
 
     def find(self, namespace: str, name: str) -> Subject | None:
         """Return the experiment of that name, or the object of another kind (``jobset/train``); None without one."""

@@ -6,7 +6,10 @@ far below ``STEP`` between two readings.
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable, Iterable
+from typing import TypeVar
+
+T = TypeVar("T")
 
 TICK = 0.5
 
@@ -34,6 +37,14 @@ class LoopLagMonitor:
         if not self._due:
             return 0.0
         return max(self._late, asyncio.get_running_loop().time() - self._due)
+
+
+async def in_slices(items: Iterable[T], size: int) -> AsyncGenerator[T, None]:
+    """Yield the items; other due tasks run after every ``size`` of them."""
+    for number, each in enumerate(items, 1):
+        yield each
+        if number % size == 0:
+            await asyncio.sleep(0)
 
 
 STEP = 2.0

@@ -7,15 +7,16 @@ growing delay. When it is no longer served, the watch ends and the daemon waits 
 import json
 from collections.abc import Awaitable, Callable
 from random import Random
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 import structlog
 
 from muster.api.errors import ApiError, NotFound
+from muster.kinds.declaration.run_kind import RunKind
+from muster.kinds.declaration.watched_kind import Made, WatchedKind
 from muster.kube.backoff import Backoff
 from muster.kube.listwatch.reflector import Reflector
 from muster.kube.transport import Transport
-from muster.state.vocabulary.subject import Subject
 
 log = structlog.get_logger()
 
@@ -34,16 +35,7 @@ def ends_with_its_kind(error: ApiError, _wait: float) -> None:
         raise NotServed
 
 
-class Kind(Protocol):
-    """A kind that is watched, with its API names."""
-
-    @property
-    def subject(self) -> Subject:
-        """The API names of the kind."""
-        ...
-
-
-K = TypeVar("K", bound=Kind)
+K = TypeVar("K", bound=RunKind | WatchedKind | Made)
 
 
 class KindWatch(Generic[K]):

@@ -7,7 +7,7 @@ field, so that no reader need do so.
 
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Annotated, Any, TypeVar, get_type_hints
 
 from msgspec import Struct
@@ -32,11 +32,7 @@ def made(kind: type[T], source: object, /, **given: object) -> T:
 def _rules(kind: type[Struct]) -> Mapping[str, Callable[[Any], object]]:
     """Return the function that cleans the value, by field."""
     hints = get_type_hints(kind, include_extras=True)
-    return {name: next(iter(getattr(hint, "__metadata__", ())), _as_it_is) for name, hint in hints.items()}
-
-
-def _as_it_is(value: object) -> object:
-    return value
+    return {name: next(iter(getattr(hint, "__metadata__", ())), lambda value: value) for name, hint in hints.items()}
 
 
 def stamp(seconds: float | None) -> str:
@@ -49,16 +45,8 @@ def stamp(seconds: float | None) -> str:
         return ""
 
 
-def _word(text: str) -> str:
-    return printable(text, WORD)
-
-
-def _text(text: str) -> str:
-    return printable(text, TEXT)
-
-
-Word = Annotated[str, _word]
-Text = Annotated[str, _text]
+Word = Annotated[str, partial(printable, limit=WORD)]
+Text = Annotated[str, partial(printable, limit=TEXT)]
 Time = Annotated[str, stamp]
 
 

@@ -35,7 +35,6 @@ from muster.state.facts.accelerators import held
 from muster.state.facts.context import Context
 from muster.state.facts.diagnosis.classifier import why_missing
 from muster.state.facts.diagnosis.diagnose import diagnose
-from muster.state.facts.diagnosis.finding import Finding
 from muster.state.facts.hang import bridges, slow
 from muster.state.facts.incidents.incident import Incident
 from muster.state.facts.nodes.evidence import counted
@@ -94,7 +93,9 @@ def detail(case: Context, seats: Iterable[Bench] | None = None) -> Detail:
         coordinator=_coordinator(case, probe) if probe else None,
         ranks=_by_state(probe.answer.states) if probe else {},
         missing_ranks=[_missing_rank(case, rank) for rank in _missing(case)],
-        findings=[_finding(found) for found in diagnose(case)],
+        findings=[
+            made(FindingReport, each, cause=each.cause.value, ranks=to_ranges(each.ranks)) for each in diagnose(case)
+        ],
         slow=_slow(case),
         cause=made(CauseReport, record.cause, sentence=sentence(record.cause)) if record.cause else None,
         conditions=[made(ConditionReport, each, status=bool(each.status)) for each in record.conditions],
@@ -162,10 +163,6 @@ def _time(case: Context) -> TimeReport | None:
     basis = Basis.PHASE if case.record.steps is None else Basis.STEPS
     passed = {bucket.value: whole for bucket, whole in seconds.items() if whole}
     return TimeReport(basis=basis.value, seconds=passed, counting=sums.bucket)
-
-
-def _finding(found: Finding) -> FindingReport:
-    return made(FindingReport, found, cause=found.cause.value, ranks=to_ranges(found.ranks))
 
 
 def _row(case: Context) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from muster.state.view.stage import RUNS, Stage, shown
 from muster.state.vocabulary.group import Group
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Pod
-from muster.state.vocabulary.record import Phase, Record, RollCall
+from muster.state.vocabulary.record import Phase, Record
 
 
 class Standing(StrEnum):
@@ -131,8 +131,8 @@ class _Roll:
             return
         if probe is not None and not probe.answer.partial:
             self._states = probe.answer.states
-        elif probe is None and record.roll is not None and len(record.roll.missing) == _absent(record.roll):
-            self._missing = frozenset(record.roll.missing)
+        elif probe is None and (roll := record.roll) is not None and len(roll.missing) == roll.expected - roll.arrived:
+            self._missing = frozenset(roll.missing)
 
     def without_pod(self, rank: int) -> Standing:
         """Return the state of a rank that has no pod and is not done."""
@@ -167,10 +167,6 @@ _BY_ROLL = {
     RankState.LEFT: Standing.ENDED,
     RankState.STALE: Standing.NOT_ARRIVED,
 }
-
-
-def _absent(roll: RollCall) -> int:
-    return roll.expected - roll.arrived
 
 
 class Arrivals(NamedTuple):

@@ -108,7 +108,7 @@ READ: Final[dict[str, tuple[int, str]]] = {
     "client/stacks/processes.py": (1, OTHERS),
     "client/stacks/reading.py": (1, OTHERS),
     "client/waiting.py": (2, "an argument of the command"),
-    "cli/commands/files/convert.py": (2, "the text of a file; a prefix of the problems of one kind"),
+    "cli/commands/files/convert.py": (1, "a prefix of the problems of one kind"),
     "cli/commands/get.py": (1, OTHERS),
     "cli/options.py": (2, "the text of a file"),
     "cli/processes/futile.py": (1, OTHERS),

@@ -1,6 +1,5 @@
 """``muster bundle``: what is known of an experiment, as an archive for someone who has no access to the cluster."""
 
-import asyncio
 import sys
 import time
 from pathlib import Path
@@ -10,8 +9,6 @@ import click
 from muster.cli.completion import experiment_names
 from muster.cli.options import ClusterChoice, cluster_options
 from muster.cli.terminal.colours import say
-from muster.cli.terminal.patience import patient
-from muster.client import Explanation
 from muster.client.explaining.bundle import bundle as made
 
 
@@ -29,14 +26,9 @@ def bundle(chosen: ClusterChoice, name: str, file: Path | None) -> None:
     """
     if file is None and is_terminal():
         raise click.UsageError("the archive is binary: redirect standard output to a file, or write -o FILE")
-
-    async def run() -> Explanation:
-        async with chosen.client() as client:
-            reading = client.explain(name, last_lines=True, namespace=chosen.namespace)
-            return await patient(reading, f"reading {name}")
-
-    found, now = asyncio.run(run()), time.time()
-    archive = made(found, now)
+    space = chosen.namespace
+    found = chosen.ask(lambda client: client.explain(name, last_lines=True, namespace=space), f"reading {name}")
+    archive = made(found, time.time())
     if file is None:
         sys.stdout.buffer.write(archive)
         return

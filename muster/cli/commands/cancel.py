@@ -1,7 +1,5 @@
 """``muster cancel``: end an experiment."""
 
-import asyncio
-
 import click
 
 from muster.api.values.printable import printable
@@ -9,8 +7,6 @@ from muster.cli.asker import asker
 from muster.cli.completion import experiment_names
 from muster.cli.options import ClusterChoice, cluster_options, output_option, show
 from muster.cli.terminal.colours import data, say
-from muster.cli.terminal.patience import patient
-from muster.client import Snapshot
 
 
 @click.command(epilog="\b\nExamples:\n  muster cancel train-x7k2p\n  muster cancel train-x7k2p -o json\n")
@@ -19,12 +15,7 @@ from muster.client import Snapshot
 @cluster_options
 def cancel(chosen: ClusterChoice, name: str, output: str | None) -> None:
     """End NAME: its pods get SIGTERM and their grace period, and it fails as cancelled. The object stays."""
-
-    async def run() -> Snapshot:
-        async with chosen.client() as client:
-            return await patient(client.cancel(name, by=asker(), namespace=chosen.namespace), f"cancelling {name}")
-
-    seen = asyncio.run(run())
+    seen = chosen.ask(lambda client: client.cancel(name, by=asker(), namespace=chosen.namespace), f"cancelling {name}")
     if output is not None:
         show(seen.raw, output)
     elif seen.finished:

@@ -6,7 +6,7 @@ A cluster that cannot be reached, or refuses, hides none of the others: it is na
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
 
 import click
 
@@ -25,17 +25,35 @@ Incidents: TypeAlias = Callable[[Client, Iterable[Snapshot], str | None], Awaita
 """Reads the incidents of one cluster, of the experiments in a namespace or in all, and gives their lines."""
 
 F = TypeVar("F", bound=Callable[..., Any])
+T = TypeVar("T")
+
+
+class Listed(NamedTuple):
+    """Experiments of one cluster, and the lines of its incidents, where those were asked for."""
+
+    experiments: Sequence[Snapshot]
+    incidents: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """Experiments of one cluster, or why they are not known."""
+class Answer(Generic[T]):
+    """Answer of one cluster or one page, or why it is not known. ``place`` is empty if only one is asked."""
 
-    context: str
-    found: Sequence[Snapshot] = ()
+    place: str
+    found: T | None = None
     problem: str = ""
-    incidents: Sequence[str] = ()
-    """Their lines, where they were asked for."""
+
+
+async def answer(place: str, asked: Awaitable[T], patience: float) -> Answer[T]:
+    """Return what is asked of a place; it must come within so many seconds."""
+    place = printable(place)
+    try:
+        async with asyncio.timeout(patience):
+            return Answer(place, await asked)
+    except TimeoutError:
+        return Answer(place, problem=f"no answer within {patience:g} s")
+    except (MusterError, OSError) as error:
+        return Answer(place, problem=printable(str(error)))
 
 
 def contexts_option(command: F) -> F:
@@ -61,70 +79,49 @@ def choices(chosen: ClusterChoice, contexts: str) -> dict[str, ClusterChoice]:
     return {name: replace(chosen, context=name, quiet=True) for name in names}
 
 
-async def listed(
-    client: Client, choice: ClusterChoice, *, everywhere: bool, kind: str = "", stuck: bool = False
-) -> Sequence[Snapshot]:
-    """Return the experiments of one cluster, or its objects of a kind.
+class Wanted(NamedTuple):
+    """Choice of what is listed of a cluster: its experiments, or its objects of a kind."""
 
-    With ``stuck``, and without a kind, also the watched runs that are Stuck.
-    """
-    found = await client.list(namespace=choice.namespace, everywhere=everywhere, kind=kind)
-    if not stuck or kind:
+    everywhere: bool
+    kind: str = ""
+    stuck: bool = False
+    """Without a kind, also the watched runs that are Stuck."""
+    incidents: Incidents | None = None
+
+
+async def listed(client: Client, choice: ClusterChoice, wanted: Wanted) -> Sequence[Snapshot]:
+    """Return what is wanted of one cluster."""
+    found = await client.list(namespace=choice.namespace, everywhere=wanted.everywhere, kind=wanted.kind)
+    if not wanted.stuck or wanted.kind:
         return found
-    return [*found, *await client.list_stuck(namespace=choice.namespace, everywhere=everywhere)]
+    return [*found, *await client.list_stuck(namespace=choice.namespace, everywhere=wanted.everywhere)]
 
 
-async def ask(
-    name: str,
-    choice: ClusterChoice,
-    *,
-    everywhere: bool,
-    kind: str = "",
-    stuck: bool = False,
-    incidents: Incidents | None = None,
-) -> Answer:
+async def ask(name: str, choice: ClusterChoice, wanted: Wanted) -> Answer[Listed]:
     """Return the experiments of one cluster (see ``listed``), and its incidents if they are asked for."""
-    lines: Sequence[str] = ()
-    try:
-        async with asyncio.timeout(PATIENCE), choice.client() as client:
-            found = await listed(client, choice, everywhere=everywhere, kind=kind, stuck=stuck)
-            if incidents is not None:
-                lines = await incidents(client, found, None if everywhere else choice.namespace or client.namespace)
-    except TimeoutError:
-        return Answer(name, problem=f"no answer within {PATIENCE:g} s")
-    except (MusterError, OSError) as error:
-        return Answer(name, problem=str(error))
-    return Answer(
-        name,
-        [replace(seen, context=name) for seen in found],
-        incidents=[f"{printable(name)}: {line}" for line in lines],
-    )
+
+    async def read() -> Listed:
+        async with choice.client() as client:
+            found = await listed(client, choice, wanted)
+            space = None if wanted.everywhere else choice.namespace or client.namespace
+            lines = await wanted.incidents(client, found, space) if wanted.incidents is not None else ()
+        return Listed([replace(each, context=name) for each in found], [f"{printable(name)}: {line}" for line in lines])
+
+    return await answer(name, read(), PATIENCE)
 
 
-async def ask_all(
-    chosen: dict[str, ClusterChoice],
-    *,
-    everywhere: bool,
-    kind: str = "",
-    stuck: bool = False,
-    incidents: Incidents | None = None,
-) -> list[Answer]:
+async def ask_all(chosen: dict[str, ClusterChoice], wanted: Wanted) -> list[Answer[Listed]]:
     """Return the answer of each context, asked all at once, in the order in which they are named."""
-    asked = (
-        ask(name, choice, everywhere=everywhere, kind=kind, stuck=stuck, incidents=incidents)
-        for name, choice in chosen.items()
-    )
-    return list(await asyncio.gather(*asked))
+    return list(await asyncio.gather(*(ask(name, choice, wanted) for name, choice in chosen.items())))
 
 
-def problems(answers: Sequence[Answer]) -> list[str]:
-    """Return a line for each cluster that did not answer."""
-    return [printable(f"context {each.context}: {each.problem}") for each in answers if each.problem]
+def problems(answers: Iterable[Answer[T]], what: str = "context") -> list[str]:
+    """Return a line for each cluster (or page) that did not answer."""
+    return [f"{what} {each.place}: {each.problem}" for each in answers if each.problem]
 
 
-def conclude(answers: Sequence[Answer]) -> None:
-    """Name the clusters that did not answer; the exit status is then 1."""
-    for line in problems(answers):
-        say(f"muster: {line}")
-    if any(each.problem for each in answers):
+def conclude(answers: Iterable[Answer[T]], what: str = "context") -> None:
+    """Name the clusters (or pages) that did not answer; the exit status is then 1."""
+    if found := problems(answers, what):
+        say(*(f"muster: {line}" for line in found))
         raise click.exceptions.Exit(1)

@@ -42,7 +42,7 @@ def doctor(ctx: click.Context, chosen: ClusterChoice, output: str | None) -> Non
     async def run() -> None:
         area = ""
         async with aclosing(_findings(chosen)) as findings:
-            while (finding := await patient(_next(findings), "checking")) is not None:
+            while (finding := await patient(anext(findings, None), "checking")) is not None:
                 found.append(finding)
                 if output is None:
                     if finding.area != area:
@@ -59,10 +59,6 @@ def doctor(ctx: click.Context, chosen: ClusterChoice, output: str | None) -> Non
         data(f"{_count(found, 'failed')} failed, {warnings} warning{plural}, {_count(found, 'ok')} ok")
     if _count(found, "failed"):
         ctx.exit(FAILED)
-
-
-async def _next(findings: AsyncGenerator[Finding, None]) -> Finding | None:
-    return await anext(findings, None)
 
 
 def _print(finding: Finding) -> None:

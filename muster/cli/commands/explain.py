@@ -1,6 +1,5 @@
 """``muster explain``: the history of an experiment, and what it waits for."""
 
-import asyncio
 import time
 
 import click
@@ -12,7 +11,6 @@ from muster.api.wire import structs as wire
 from muster.cli.completion import experiment_names
 from muster.cli.options import ClusterChoice, cluster_options, output_option, show
 from muster.cli.terminal.colours import data
-from muster.cli.terminal.patience import patient
 from muster.cli.terminal.style import TERMINAL
 from muster.client import Explanation
 from muster.client.errors import UnknownEpoch
@@ -21,7 +19,7 @@ from muster.client.explaining.epoch import lines as of_epoch
 from muster.client.explaining.last_lines import rows
 from muster.client.explaining.lines import lines
 from muster.kube.unstructured import mapping
-from muster.rollcall.document import FindingReport
+from muster.rollcall.document import Detail
 
 
 @click.command(
@@ -40,13 +38,10 @@ def explain(chosen: ClusterChoice, name: str, epoch: int | None, output: str | N
     With --epoch it shows what was known of that epoch when it ended: what it waited for, who failed, where its ranks
     were. The last three epochs that ended without success are kept.
     """
-
-    async def run() -> Explanation:
-        async with chosen.client() as client:
-            reading = client.explain(name, last_lines=True, epoch=epoch, namespace=chosen.namespace)
-            return await patient(reading, f"reading {name}")
-
-    found = asyncio.run(run())
+    space = chosen.namespace
+    found = chosen.ask(
+        lambda client: client.explain(name, last_lines=True, epoch=epoch, namespace=space), f"reading {name}"
+    )
     status, now = found.experiment.status, time.time()
     row = None if epoch is None else kept(status, epoch)
     if row is None and epoch is not None and epoch != status.epoch_begun:
@@ -55,14 +50,12 @@ def explain(chosen: ClusterChoice, name: str, epoch: int | None, output: str | N
         if output is not None:
             show({"evidence": written(row), "lastLines": found.last_lines}, output)
             return
-        for line in of_epoch(row, status, rows(found.last_lines, now, row.at), TERMINAL):
-            data(line)
+        data(*of_epoch(row, status, rows(found.last_lines, now, row.at), TERMINAL))
         return
     if output is not None:
         show(document(found, now), output)
         return
-    for line in lines(found, now, TERMINAL):
-        data(line)
+    data(*lines(found, now, TERMINAL))
 
 
 def written(row: EpochEvidence) -> dict[str, object]:
@@ -78,7 +71,7 @@ def document(found: Explanation, now: float) -> dict[str, object]:
         "name": seen.name,
         "waitsFor": found.waits_for,
         "outcome": seen.outcome,
-        "findings": [] if roll is None else [_finding(each, roll.size) for each in roll.findings],
+        "findings": [] if roll is None else findings_of(roll),
         "status": mapping(seen.raw.get("status")),
         "members": found.members if found.members_read else None,
         "unreadable": found.unreadable,
@@ -88,5 +81,7 @@ def document(found: Explanation, now: float) -> dict[str, object]:
     }
 
 
-def _finding(found: FindingReport, size: int) -> dict[str, object]:
-    return {**msgspec.to_builtins(found), "ranks": list(from_ranges(found.ranks, size))}
+def findings_of(roll: Detail) -> list[dict[str, object]]:
+    """Return the findings as data, with each rank of theirs."""
+    size = roll.size
+    return [{**msgspec.to_builtins(each), "ranks": list(from_ranges(each.ranks, size))} for each in roll.findings]

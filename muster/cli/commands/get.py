@@ -89,8 +89,7 @@ async def _one(client: Client, chosen: ClusterChoice, name: str, output: str | N
         now = time.time()
         stuck = explanation.experiment.holds("Stuck")  # the diagnosis takes a while to import
         roll = explanation.roll_call(now) if stuck else None
-        for line in tree(explanation, now, roll, TERMINAL):
-            data(line)
+        data(*tree(explanation, now, roll, TERMINAL))
         if not stuck and (hint := await of_gang(client.resources, explanation.experiment, explanation.members, now)):
             data(hint)
         if not explanation.experiment.finished and (warning := await unattended(client.resources, now)):

@@ -2,9 +2,9 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Final
 
 import click
 import msgspec
@@ -12,7 +12,7 @@ import msgspec
 from muster.api.values.printable import printable
 from muster.cli.completion import experiment_names
 from muster.cli.exits import FAILED
-from muster.cli.options import ClusterChoice, Span, cluster_options, json_text
+from muster.cli.options import ClusterChoice, Parsed, cluster_options, json_text, span
 from muster.cli.terminal.colours import data, say
 from muster.cli.terminal.log_lines import log_line, rank_prefix
 from muster.cli.terminal.patience import patient
@@ -24,27 +24,22 @@ LONGEST_GROUP = 20
 """Characters of a group's name that are shown before each line."""
 
 
-class Since(Span):
-    """A duration back from now, or an RFC 3339 time."""
+def since_when(value: str) -> float | datetime:
+    """Return the seconds of a duration back from now, or an RFC 3339 time."""
+    if "T" in value:
+        try:
+            moment = datetime.fromisoformat(value)
+        except ValueError:
+            moment = None
+        if moment is None or moment.tzinfo is None:
+            raise ValueError(f"{value!r} is no time with a time zone, such as 2026-01-31T08:00:00Z")
+        return moment
+    if not (seconds := span(value)):
+        raise ValueError("give a time above zero; --tail 0 --follow shows new lines only")
+    return seconds
 
-    name = "duration|time"
 
-    def convert(  # type: ignore[override]
-        self, value: str | float | datetime, param: click.Parameter | None, ctx: click.Context | None
-    ) -> float | datetime:
-        """Return seconds back, or a time."""
-        if isinstance(value, str) and "T" in value:
-            try:
-                moment = datetime.fromisoformat(value)
-            except ValueError:
-                moment = None
-            if moment is None or moment.tzinfo is None:
-                self.fail(f"{value!r} is no time with a time zone, such as 2026-01-31T08:00:00Z", param, ctx)
-            return moment
-        seconds = value if isinstance(value, datetime) else super().convert(value, param, ctx)
-        if not seconds:
-            self.fail("give a time above zero; --tail 0 --follow shows new lines only", param, ctx)
-        return seconds
+SINCE: Final = Parsed("duration|time", since_when)
 
 
 @click.command(
@@ -63,7 +58,7 @@ class Since(Span):
 )
 @click.option("--epoch", type=click.IntRange(0), default=None, help="This epoch, as far as its pods are kept.")
 @click.option("--tail", type=click.IntRange(0), default=None, help="Only that many of the latest lines of each rank.")
-@click.option("--since", type=Since(), default=None, help="Only lines of this last time (90, 5m, 2h), or after a time.")
+@click.option("--since", type=SINCE, default=None, help="Only lines of this last time (90, 5m, 2h), or after a time.")
 @click.option("--timestamps", is_flag=True, help="Print the time of each line, by the clock of its node.")
 @click.option(
     "--at-once", type=click.IntRange(1, 1000), default=AT_ONCE, help=f"Logs that are read at once. [{AT_ONCE}]"
@@ -120,7 +115,7 @@ def logs(
                 noted=noted,
             )
             async with contextlib.aclosing(lines) as stream:
-                line = await patient(_next(stream), "waiting for the first line")
+                line = await patient(anext(stream, None), "waiting for the first line")
                 if line is None:
                     say("no line was logged" if since is None else "no line was logged in that time")
                 while line is not None:
@@ -129,15 +124,11 @@ def logs(
                     else:
                         text = f"{line.time or '-'} {line.text}" if timestamps else line.text
                         data(log_line(text, prefix.text(line) if prefix else ""))
-                    line = await _next(stream)
+                    line = await anext(stream, None)
 
     asyncio.run(run())
     if failed:
         ctx.exit(FAILED)
-
-
-async def _next(stream: AsyncGenerator[LogLine, None]) -> LogLine | None:
-    return await anext(stream, None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,30 +8,22 @@ import click
 from muster.api.errors import ApiError, Forbidden, MusterError, NotFound
 from muster.api.values.printable import printable
 from muster.cli.completion import experiment_names
-from muster.cli.options import ClusterChoice, cluster_options
+from muster.cli.options import ClusterChoice, Parsed, cluster_options
 from muster.cli.terminal.colours import data, plain, say
 from muster.cli.terminal.patience import patient
 from muster.client import Client, Member, NoSuchRank
+from muster.client.errors import may_not
 
 HERE = "127.0.0.1"
 
 
-class Ports(click.ParamType[tuple[int, int]]):
-    """``8265``, ``9000:8265`` (here and in the pod) or ``:8265`` (any that is free here)."""
-
-    name = "ports"
-
-    def convert(
-        self, value: str | tuple[int, int], param: click.Parameter | None, ctx: click.Context | None
-    ) -> tuple[int, int]:
-        """Return the port here (0: any), and the port in the pod."""
-        if not isinstance(value, str):
-            return value
-        here, colon, there = value.partition(":")
-        numbers = [number for number in (here or "0", there if colon else here) if _is_port(number)]
-        if len(numbers) < 2 or not int(numbers[1]):
-            self.fail(f"{value!r} is not PORT or HERE:PORT, each from 1 to 65535", param, ctx)
-        return int(numbers[0]), int(numbers[1])
+def here_and_there(value: str) -> tuple[int, int]:
+    """Return the port here (0: any) and the port in the pod of ``8265``, ``9000:8265`` or ``:8265``."""
+    here, colon, there = value.partition(":")
+    numbers = [number for number in (here or "0", there if colon else here) if _is_port(number)]
+    if len(numbers) < 2 or not int(numbers[1]):
+        raise ValueError(f"{value!r} is not PORT or HERE:PORT, each from 1 to 65535")
+    return int(numbers[0]), int(numbers[1])
 
 
 def _is_port(text: str) -> bool:
@@ -44,7 +36,7 @@ def _is_port(text: str) -> bool:
     "  muster port-forward train-x7k2p 6006 --rank 2\n",
 )
 @click.argument("name", shell_complete=experiment_names)
-@click.argument("ports", type=Ports(), required=False)
+@click.argument("ports", type=Parsed("ports", here_and_there), required=False)
 @click.option("--rank", type=click.IntRange(min=0), default=0, help="The member whose port it is. [0]")
 @cluster_options
 def port_forward(chosen: ClusterChoice, name: str, ports: tuple[int, int] | None, rank: int) -> None:
@@ -104,7 +96,7 @@ async def _serve(client: Client, chosen: ClusterChoice, member: Member, here: in
         try:
             await forward(connection, namespace, member.pod, there, reader, write)
         except Forbidden as error:
-            end(_not_allowed(namespace, error))
+            end(may_not("forward ports of", namespace, "portforward", error))
         except NotFound:
             end(NotFound(f"{member.pod} is gone; the same command opens the port of the pod that has its rank now"))
         except MusterError as error:
@@ -132,12 +124,3 @@ async def _serve(client: Client, chosen: ClusterChoice, member: Member, here: in
         for task in carried:  # a browser keeps its connections, and would be waited for
             task.cancel()
         await asyncio.gather(*carried, return_exceptions=True)
-
-
-def _not_allowed(namespace: str, error: Forbidden) -> Forbidden:
-    return Forbidden(
-        f"you may not forward ports of pods of namespace {namespace}: that takes the verbs `get` and `create` on "
-        f"pods/portforward, which the role `edit` of Kubernetes has and `view` has not",
-        status=error.status,
-        reason=error.reason,
-    )

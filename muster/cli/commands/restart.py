@@ -1,7 +1,5 @@
 """``muster restart``: start the gang of an experiment again."""
 
-import asyncio
-
 import click
 
 from muster.api.values.printable import printable
@@ -10,8 +8,6 @@ from muster.cli.completion import experiment_names
 from muster.cli.exits import FAILED
 from muster.cli.options import ClusterChoice, cluster_options, output_option, show
 from muster.cli.terminal.colours import data, say
-from muster.cli.terminal.patience import patient
-from muster.client import Snapshot
 
 
 @click.command(
@@ -29,15 +25,11 @@ def restart(ctx: click.Context, chosen: ClusterChoice, name: str, output: str | 
     It is charged to no budget, and `muster explain` names who asked. While it waits for a back-off, that ends. An
     experiment that has ended does not run again: --rerun submits its spec once more, under a new name, and prints it.
     """
-
-    async def run() -> Snapshot:
-        async with chosen.client() as client:
-            if rerun:
-                return await patient(client.rerun(name, namespace=chosen.namespace), f"submitting {name} again")
-            asked = client.restart(name, by=asker(), namespace=chosen.namespace)
-            return await patient(asked, f"restarting {name}")
-
-    seen = asyncio.run(run())
+    space = chosen.namespace
+    if rerun:
+        seen = chosen.ask(lambda client: client.rerun(name, namespace=space), f"submitting {name} again")
+    else:
+        seen = chosen.ask(lambda client: client.restart(name, by=asker(), namespace=space), f"restarting {name}")
     if output is not None:
         show(seen.raw, output)
     elif rerun or not seen.finished:

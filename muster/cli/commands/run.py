@@ -13,7 +13,7 @@ import click
 from muster.api.errors import MusterError
 from muster.api.manifest.changes.lighten import Share
 from muster.cli.commands.local.kill import send
-from muster.cli.environment import Assignment, RunEnvironment, read_env_files, run_environment
+from muster.cli.environment import ASSIGNMENT, RunEnvironment, read_env_files, run_environment
 from muster.cli.exits import INTERRUPTED, status_of
 from muster.cli.manifests import Manifest, print_warnings, read_manifest
 from muster.cli.notes import torch_note
@@ -51,7 +51,7 @@ from muster.state.vocabulary.plan import Plan
 @click.option("--cpus", type=click.FloatRange(0.001), default=None, help="CPUs of each worker of PROGRAM.")
 @click.option("--memory", type=click.FloatRange(0.001), default=None, help="GB of memory of each worker of PROGRAM.")
 @click.option("--restarts", type=click.IntRange(0), default=None, help="Restarts of PROGRAM after a failure. [0]")
-@click.option("--env", "assigned", type=Assignment(), multiple=True, help="Set a variable; may be given often.")
+@click.option("--env", "assigned", type=ASSIGNMENT, multiple=True, help="Set a variable; may be given often.")
 @click.option(
     "--env-file",
     "files",
@@ -133,8 +133,7 @@ def run(
     name = name or name_for(loaded, manifest.file)
     plan = manifest.plan(name=name, namespace=loaded.namespace or "default")
     print_warnings(loaded.warnings)
-    for line in notes:
-        say(f"note: {plain(line)}")
+    say(*(f"note: {plain(line)}" for line in notes))
     room.refuse(plan, _who(manifest, workers), cut=not words and not light)
     environment = run_environment(os.environ, given, plan)
     if words and environment.program(words[0]) is None:
@@ -153,8 +152,7 @@ async def _execute(
             cluster = await interrupts.guard(asyncio.create_task(starting, name="run-start"))
             if cluster is None:
                 return INTERRUPTED
-            for line in environment.remarks(directory):
-                say(plain(line))
+            say(*map(plain, environment.remarks(directory)))
             parts.enter_context(
                 write_caller(cluster.callers, plan.namespace, plan.name, Caller(environment.variables, directory))
             )
@@ -182,10 +180,8 @@ async def _execute(
                 last = await follower.to_the_end(interrupts)
             if follower.cut_short and cluster.supervise is None:
                 await _kill(client, seen)
-            for line in follower.traceback():
-                say(line)
-            for line in await follower.last_lines():
-                say(line)
+            say(*follower.traceback())
+            say(*await follower.last_lines())
             say(follower.outcome())
             if advice := hint(follower.printed(), environment.python(words)):
                 say(plain(advice))

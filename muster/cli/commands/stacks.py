@@ -1,6 +1,5 @@
 """``muster stacks``: what every rank does at this moment, equal stacks grouped."""
 
-import asyncio
 from collections.abc import Iterator, Sequence
 
 import click
@@ -8,10 +7,9 @@ import click
 from muster.api.values.printable import printable
 from muster.cli.completion import experiment_names
 from muster.cli.exits import FAILED, PARTIAL
-from muster.cli.options import ClusterChoice, Span, cluster_options, output_option, show
+from muster.cli.options import SPAN, ClusterChoice, cluster_options, output_option, show
 from muster.cli.terminal.colours import data, say
-from muster.cli.terminal.patience import patient
-from muster.client.stacks.frames import Frame, RankStacks, grouped, unread
+from muster.client.stacks.frames import RankStacks, grouped, unread
 from muster.client.stacks.reading import AT_ONCE, PATIENCE, stacks_of
 
 DEEPEST = 40
@@ -25,7 +23,7 @@ DEEPEST = 40
 @click.argument("name", shell_complete=experiment_names)
 @click.option("--rank", "ranks", type=click.IntRange(0), multiple=True, help="Only this rank; may be given often.")
 @click.option("--raw", is_flag=True, help="Each answer as it came.")
-@click.option("--timeout", type=Span(), default=PATIENCE, show_default=False, help=f"For each rank. [{PATIENCE:g} s]")
+@click.option("--timeout", type=SPAN, default=PATIENCE, show_default=False, help=f"For each rank. [{PATIENCE:g} s]")
 @click.option(
     "--at-once", type=click.IntRange(1, 1000), default=AT_ONCE, help=f"Ranks that are asked at once. [{AT_ONCE}]"
 )
@@ -53,27 +51,17 @@ def stacks(
     def done(asked: int, of: int) -> None:
         count[:] = asked, of
 
-    async def run() -> list[RankStacks]:
-        async with chosen.client() as client:
-            reading = stacks_of(
-                client,
-                name,
-                ranks,
-                at_once=at_once,
-                patience=timeout,
-                namespace=chosen.namespace,
-                done=done,
-            )
-            return await patient(reading, "asking the ranks for their stacks", lambda: f"{count[0]} of {count[1]}")
-
-    found = asyncio.run(run())
+    space = chosen.namespace
+    found = chosen.ask(
+        lambda client: stacks_of(client, name, ranks, at_once=at_once, patience=timeout, namespace=space, done=done),
+        "asking the ranks for their stacks",
+        lambda: f"{count[0]} of {count[1]}",
+    )
     if output is not None:
         show(document(found), output)
     else:
-        for line in raw_lines(found) if raw else lines(found):
-            data(line)
-        for missing in unread(found):
-            say(printable(missing.sentence))
+        data(*raw_lines(found) if raw else lines(found))
+        say(*(printable(missing.sentence) for missing in unread(found)))
     if not any(each.processes for each in found):
         ctx.exit(FAILED)
     if not all(each.processes for each in found):
@@ -101,7 +89,8 @@ def lines(found: Sequence[RankStacks]) -> Iterator[str]:
     for group in groups:
         yield ""
         yield printable(f"{group.who}, the innermost call first:")
-        yield from (f"  {_call(frame)}" for frame in group.frames[:DEEPEST])
+        for frame in group.frames[:DEEPEST]:
+            yield printable(f"  {frame.function} ({frame.file}:{frame.line or '?'})")
         if len(group.frames) > DEEPEST:
             yield f"  and {len(group.frames) - DEEPEST} more"
 
@@ -112,7 +101,3 @@ def raw_lines(found: Sequence[RankStacks]) -> Iterator[str]:
         for process in each.processes:
             yield printable(f"== rank {each.rank} ({each.pod}), process {process.pid}: {process.command}")
             yield from map(printable, process.raw.splitlines())
-
-
-def _call(frame: Frame) -> str:
-    return printable(f"{frame.function} ({frame.file}:{frame.line or '?'})")

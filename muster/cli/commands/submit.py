@@ -9,7 +9,7 @@ from muster.cli.manifests import print_warnings, read_manifest
 from muster.cli.options import ClusterChoice, cluster_options, output_option, show
 from muster.cli.terminal.colours import data, say
 from muster.cli.terminal.patience import patient
-from muster.cli.terminal.progress import watch_to_end
+from muster.cli.terminal.progress import ChangePrinter, watch_to_end
 from muster.client.names import name_for
 from muster.client.snapshot import Snapshot
 from muster.kinds.manifests.load import object_of
@@ -72,7 +72,7 @@ def submit(
             else:
                 data(seen.name)
             if wait:
-                return await watch_to_end(client, seen.name, seen.namespace)
+                return await watch_to_end(client, seen.name, seen.namespace, ChangePrinter().print)
             where = "" if seen.namespace == client.namespace else f" -n {seen.namespace}"
             say(f"submitted {seen.namespace}/{seen.name}; next: muster get {seen.name}{where} -w")
             return seen

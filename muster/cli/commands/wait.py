@@ -1,31 +1,19 @@
 """``muster wait``: wait for a condition of an experiment."""
 
 import asyncio
+from typing import Final
 
 import click
 
 from muster.api.values.printable import printable
 from muster.cli.completion import experiment_names
 from muster.cli.exits import DEADLINE, FAILED, status_of
-from muster.cli.options import ClusterChoice, Span, cluster_options, output_option, show
+from muster.cli.options import SPAN, ClusterChoice, Parsed, cluster_options, output_option, show
 from muster.cli.terminal.colours import data, plain, say
 from muster.cli.terminal.progress import summary
 from muster.client import NoSuchExperiment, Snapshot, Until, WaitTimeout
 
-
-class Goal(click.ParamType[Until]):
-    """A condition, as in ``kubectl wait --for``."""
-
-    name = "condition"
-
-    def convert(self, value: str | Until, param: click.Parameter | None, ctx: click.Context | None) -> Until:
-        """Return what to wait for."""
-        if isinstance(value, Until):
-            return value
-        try:
-            return Until.parse(value)
-        except ValueError as error:
-            self.fail(str(error), param, ctx)
+GOAL: Final = Parsed("condition", Until.parse)
 
 
 @click.command(
@@ -35,9 +23,9 @@ class Goal(click.ParamType[Until]):
 )
 @click.argument("name", shell_complete=experiment_names)
 @click.option(
-    "--for", "goal", type=Goal(), default="Finished", help="Condition, Condition=False, phase, or delete. [Finished]"
+    "--for", "goal", type=GOAL, default="Finished", help="Condition, Condition=False, phase, or delete. [Finished]"
 )
-@click.option("--timeout", type=Span(), default=None, help="Give up after this time: 90, 5m, 1h 30m.")
+@click.option("--timeout", type=SPAN, default=None, help="Give up after this time: 90, 5m, 1h 30m.")
 @output_option()
 @cluster_options
 @click.pass_context

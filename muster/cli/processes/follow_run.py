@@ -22,8 +22,9 @@ from muster.cli.processes.interrupts import Interrupts
 from muster.cli.processes.tracebacks import Tracebacks
 from muster.cli.terminal.colours import plain
 from muster.cli.terminal.display import Display, Ending
+from muster.cli.terminal.progress import watch_to_end
 from muster.cli.terminal.rollcall import fetch_roll
-from muster.client import Client, LogLine, NoSuchExperiment, Snapshot, Vanished
+from muster.client import Client, LogLine, NoSuchExperiment, Snapshot
 from muster.client.explaining.last_lines import rows
 from muster.kube.unstructured import moment
 from muster.state.facts.sentences import of_last_failure, sentence
@@ -101,13 +102,14 @@ class RunFollower:
         The first interruption cancels it, and waits until its pods have ended. Raises ``ChildEnded`` if cluster or
         daemon end before it, ``Vanished`` if it is deleted.
         """
-        watch = asyncio.create_task(self._watch(), name="run-watch")
+        following = watch_to_end(self._client, self._seen.name, self._seen.namespace, self._take)
+        watch = asyncio.create_task(following, name="run-watch")
         logs = asyncio.create_task(self._logs(), name="run-logs")
         tasks: list[asyncio.Task[Any]] = [watch, logs]
         tasks += [asyncio.create_task(work, name="run-display") for work in (self._roll(), self._pods())]
         deciding: list[asyncio.Task[Any]] = [watch]
         if self._supervise is not None:
-            deciding.append(asyncio.create_task(_awaiting(self._supervise()), name="run-supervise"))
+            deciding.append(asyncio.ensure_future(self._supervise()))
             tasks.append(deciding[-1])
         try:
             ended = await self._until(deciding, (interrupts.next(), self._stop.wait()))
@@ -190,7 +192,7 @@ class RunFollower:
 
     async def _until(self, deciding: Collection[asyncio.Task[Any]], others: Collection[Awaitable[Any]]) -> bool:
         """Wait for the first of all; whether it is one of ``deciding``, and raise what that one raised."""
-        beside = [asyncio.create_task(_awaiting(other), name="run-beside") for other in others]
+        beside = [asyncio.ensure_future(other) for other in others]
         try:
             done, _ = await asyncio.wait({*deciding, *beside}, return_when=asyncio.FIRST_COMPLETED)
             for task in deciding:
@@ -214,16 +216,6 @@ class RunFollower:
                 await self._client.cancel(name, by=f"muster run of {asker()}", namespace=self._seen.namespace)
         except (ApiError, NoSuchExperiment, TimeoutError) as error:
             self._display.say(plain(f"it could not be cancelled: {error}"))
-
-    async def _watch(self) -> None:
-        changes = self._client.watch(self._seen.name, namespace=self._seen.namespace)
-        async with contextlib.aclosing(changes) as stream:
-            async for change in stream:
-                if change.kind == "DELETED":
-                    raise Vanished(f"experiment {self._seen.namespace}/{self._seen.name} was deleted while it ran")
-                self._take(change.experiment)
-                if self._seen.finished:
-                    return
 
     def _take(self, seen: Snapshot) -> None:
         self._seen = seen
@@ -330,7 +322,3 @@ class RunFollower:
         while self._alive:
             self._pods_changed.clear()
             await self._pods_changed.wait()
-
-
-async def _awaiting(work: Awaitable[Any]) -> None:
-    await work

@@ -18,6 +18,7 @@ import msgspec
 from muster import extras
 from muster.api.errors import MusterError
 from muster.cli.processes.child import Child, module
+from muster.cli.terminal.patience import first_of
 from muster.local.home import Announcement, DaemonNote, Home, Occupied
 
 START_SECONDS = 60.0
@@ -80,15 +81,7 @@ class Stack:
 
     async def watch(self) -> None:
         """Wait until one of the two ends, and raise ``ChildEnded`` with its name and the last lines of its log."""
-        watches = [asyncio.create_task(child.watch(), name=f"watch-{child.name}") for child in self._children]
-        try:
-            done, _ = await asyncio.wait(watches, return_when=asyncio.FIRST_COMPLETED)
-            for watch in done:
-                watch.result()
-        finally:
-            for watch in watches:
-                watch.cancel()
-            await asyncio.gather(*watches, return_exceptions=True)
+        await first_of(*(child.watch() for child in self._children))
 
     async def _start(self) -> None:
         if missing := extras.problem("local"):
@@ -118,18 +111,12 @@ class Stack:
 
     async def _until_ready(self, daemon: Child) -> None:
         """Poll ``/readyz`` until it answers 200: it is all that the daemon offers, here as on a real cluster."""
-        watching = asyncio.create_task(daemon.watch(), name="watch-daemon-start")
-        asking = asyncio.create_task(_ready(self.daemon_url), name="ask-readyz")
         try:
-            await asyncio.wait({watching, asking}, timeout=START_SECONDS, return_when=asyncio.FIRST_COMPLETED)
-            if watching.done():
-                await watching
-            if not asking.done():
-                raise MusterError(f"musterd was not ready after {START_SECONDS:g} s; its log: {self.home.daemon_log}")
-        finally:
-            watching.cancel()
-            asking.cancel()
-            await asyncio.gather(watching, asking, return_exceptions=True)
+            async with asyncio.timeout(START_SECONDS):
+                await first_of(daemon.watch(), _ready(self.daemon_url))
+        except TimeoutError:
+            late = f"musterd was not ready after {START_SECONDS:g} s; its log: {self.home.daemon_log}"
+            raise MusterError(late) from None
 
     async def _stop(self) -> None:
         while self._children:

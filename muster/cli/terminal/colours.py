@@ -26,16 +26,18 @@ _OBEYED = re.compile(
 """A colour (group 1), or a character that drives a terminal: a control, a direction mark, half of a surrogate pair."""
 
 
-def data(text: str) -> None:
-    """Print a line of the result. A file or a pipe gets it as it is."""
+def data(*lines: str) -> None:
+    """Print lines of the result. A file or a pipe gets them as they are."""
     stream = sys.stdout
-    click.echo(_harmless(text) if stream.isatty() else text, color=colourful(stream))
+    for text in lines:
+        click.echo(_harmless(text) if stream.isatty() else text, color=colourful(stream))
 
 
-def say(text: str) -> None:
-    """Print a message."""
+def say(*lines: str) -> None:
+    """Print messages."""
     stream = sys.stderr
-    click.echo(_harmless(text), err=True, color=colourful(stream))
+    for text in lines:
+        click.echo(_harmless(text), err=True, color=colourful(stream))
 
 
 def plain(text: str) -> str:

@@ -9,7 +9,7 @@ import sys
 import time
 from math import ceil
 from types import TracebackType
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import click
 from rich.console import Console, Group
@@ -46,31 +46,6 @@ class Ending(NamedTuple):
         left = max(0, ceil(self.until - now))
         ranks = f"{self.ranks} rank{'s' if self.ranks > 1 else ''}"
         return f"waiting for {ranks} to end, {left} s left; Ctrl-C {'again ' if self.again else ''}stops them now"
-
-
-class Display(Protocol):
-    """Screen for a run: a context manager, used while it is open."""
-
-    def __enter__(self) -> "Display": ...
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None: ...
-
-    def say(self, words: str) -> None:
-        """Print a message."""
-
-    def log(self, rank: int, line: str) -> None:
-        """Print a line of a member's log."""
-
-    def show(self, seen: Snapshot) -> None:
-        """Show the experiment after a change."""
-
-    def show_roll(self, roll: RollSummary) -> None:
-        """Show the roll call, whether it changed or not."""
-
-    def show_ending(self, ending: Ending) -> None:
-        """Show which ranks are waited for, after each of them that has ended."""
 
 
 def stuck_because(seen: Snapshot) -> str:
@@ -204,6 +179,10 @@ class Block:
         shown = [row] if roll.sentence or roll.ranks else []
         first = [printable(each.why) for each in roll.missing_ranks[:3]]
         return shown + [Text(f"         {why}", DIM, overflow="ellipsis", no_wrap=True) for why in first]
+
+
+Display = Lines | Block
+"""Screen for a run: a context manager, used while it is open."""
 
 
 def choose_display() -> Display:

@@ -2,8 +2,8 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Coroutine
-from typing import Any, TypeVar
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
 
 from muster.api.values.humanize import age
 from muster.api.values.printable import printable
@@ -18,13 +18,13 @@ LONGEST = 300.0
 """Seconds until the second line, and between two lines at most; each pause is twice the one before."""
 
 
-async def patient(work: Coroutine[Any, Any, T], what: str, done: Callable[[], str] = str) -> T:
+async def patient(work: Awaitable[T], what: str, done: Callable[[], str] = str) -> T:
     """Return the result of ``work``; a wait is named on standard error after 2 s, and then now and again.
 
     ``done`` adds how far it is.
     """
     began = time.monotonic()
-    task = asyncio.create_task(work, name=what)
+    task = asyncio.ensure_future(work)
     pause = QUIET
     try:
         while not (await asyncio.wait({task}, timeout=pause))[0]:
@@ -35,3 +35,16 @@ async def patient(work: Coroutine[Any, Any, T], what: str, done: Callable[[], st
     finally:
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
+
+
+async def first_of(*works: Awaitable[object]) -> None:
+    """Wait until one of these has ended, and raise what it raised. The others are cancelled."""
+    tasks = [asyncio.ensure_future(work) for work in works]
+    try:
+        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        for task in done:
+            task.result()
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

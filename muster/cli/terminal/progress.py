@@ -2,6 +2,7 @@
 
 import contextlib
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import click
@@ -44,14 +45,13 @@ def summary(seen: Snapshot, *, message: bool = True) -> str:
     return " ".join(parts) + (f": {printable(words)}" if words else "")
 
 
-async def watch_to_end(client: Client, name: str, namespace: str | None = None) -> Snapshot:
-    """Print every change until the experiment has finished. Raises ``Vanished`` if it is deleted."""
-    printer = ChangePrinter()
+async def watch_to_end(client: Client, name: str, namespace: str, show: Callable[[Snapshot], None]) -> Snapshot:
+    """Show every change until the experiment has finished. Raises ``Vanished`` if it is deleted."""
     async with contextlib.aclosing(client.watch(name, namespace=namespace)) as changes:
         async for change in changes:
             if change.kind == "DELETED":
-                raise Vanished(f"experiment {change.experiment.namespace}/{name} was deleted while it ran")
-            printer.print(change.experiment)
+                raise Vanished(f"experiment {namespace}/{name} was deleted while it ran")
+            show(change.experiment)
             if change.experiment.finished:
                 return change.experiment
     raise AssertionError("unreachable: a watch never ends by itself")

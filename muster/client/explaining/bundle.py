@@ -116,8 +116,9 @@ def bundle(found: Explanation, now: float, stacks: str = "") -> bytes:
         return as_json(_without(msgspec.to_builtins(value), given, secrets))
 
     def prose(said: str) -> str:
-        return without_secrets(_replaced(_uncontrolled(said), given), secrets)
+        return without_secrets(_replaced("\n".join(map(printable, said.split("\n"))), given), secrets)
 
+    ordered = sorted(found.pods, key=lambda pod: text(mapping(pod.get("metadata")), "name"))
     status = seen.status.to_object()
     story, evidence = status.pop("story", []), status.pop("evidence", [])
     files = {
@@ -127,7 +128,7 @@ def bundle(found: Explanation, now: float, stacks: str = "") -> bytes:
         "story.json": put(story),
         "findings.json": put([] if roll is None else [msgspec.to_builtins(each) for each in roll.findings]),
         "events.json": put([asdict(each) for each in found.events]),
-        "pods.json": put([pod_of(each) for each in _ordered(found.pods)]),
+        "pods.json": put([pod_of(each) for each in ordered[:MOST_PODS]]),
         "last-lines.json": put([asdict(each) for each in found.last_lines]),
         "unreadable.json": put(found.unreadable),
         "versions.json": put({"muster": muster.__version__, "api": API_VERSION, "operator": seen.operator}),
@@ -200,13 +201,12 @@ def _given(found: Explanation) -> list[str]:
         meta, spec = mapping(holder.get("metadata")), mapping(holder.get("spec"))
         kept |= {text(meta, "name"), text(meta, "uid"), text(spec, "nodeName")}
     names = BETWEEN.join(kept)
-    shown = [each for each in values if len(each) >= SHORTEST and BETWEEN not in each and not _shown(each, names)]
+    shown = [
+        each
+        for each in values
+        if len(each) >= SHORTEST and BETWEEN not in each and not _PLAIN.fullmatch(each) and each not in names
+    ]
     return sorted(shown, key=lambda value: (-len(value), value))[:MOST_VALUES]
-
-
-def _shown(value: str, names: str) -> bool:
-    """Return True if it is a name of the run, or of a file."""
-    return _PLAIN.fullmatch(value) is not None or value in names
 
 
 def _hidden(value: object, depth: int = 0) -> Iterator[str]:
@@ -277,10 +277,6 @@ def _with(value: object, texts: Iterator[str]) -> object:
     return [_with(each, texts) for each in value] if isinstance(value, list | tuple) else value
 
 
-def _uncontrolled(said: str) -> str:
-    return "\n".join(map(printable, said.split("\n")))
-
-
 def _readme(found: Explanation, now: float) -> str:
     return (
         f"A bundle of {found.experiment.namespace}/{found.experiment.name}, made by "
@@ -291,10 +287,6 @@ def _readme(found: Explanation, now: float) -> str:
         f"{REMOVED} replaces such a value, or what looks like a credential, in a text. Log lines and sentences are\n"
         "words of programs: read them before you send this on.\n"
     )
-
-
-def _ordered(pods: Sequence[Json]) -> list[Json]:
-    return sorted(pods, key=lambda pod: text(mapping(pod.get("metadata")), "name"))[:MOST_PODS]
 
 
 def _word(holder: Json, key: str) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from muster.api.evidence import EpochEvidence, StackThen
-from muster.api.gang import MAX_MEMBERS
+from muster.api.gang import MAX_MEMBERS, RollCall
 from muster.api.status import ExperimentStatus
 from muster.api.values.printable import printable
 from muster.api.values.rank_ranges import from_ranges
@@ -43,10 +43,7 @@ def lines(
         yield from _named("Stuck:", f"{row.stuck} for {since(row.stuck_at, row.at)}: {row.stuck_by}")
     yield from _named("Known:", row.known)
     if row.roll is not None:
-        missing = ", ".join(map(str, row.roll.missing))
-        yield f"Roll call:   {row.roll.arrived}/{row.roll.expected} arrived" + (
-            f"; missing {missing}" if missing else ""
-        )
+        yield of_roll(row.roll)
     yield from _named("Steps:", row.steps)
     yield from _named("Collectives:", row.collectives)
     yield from _named("Places:", row.places)
@@ -69,6 +66,12 @@ def lines(
         yield "What happened:"
         for line in story:
             yield f"  {of_day(line.at or None, style.zone)}  {printable(f'{line.reason}: {line.message}')}"
+
+
+def of_roll(roll: RollCall) -> str:
+    """Return ``Roll call:   3/4 arrived; missing 2``."""
+    missing = ", ".join(map(str, roll.missing))
+    return f"Roll call:   {roll.arrived}/{roll.expected} arrived" + (f"; missing {missing}" if missing else "")
 
 
 def _who(stack: StackThen) -> str:

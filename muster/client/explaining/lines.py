@@ -4,10 +4,10 @@ from collections.abc import Collection, Iterator
 
 from muster.api.values.printable import printable
 from muster.client.explaining.epoch import lines as of_epoch
-from muster.client.explaining.epoch import which
+from muster.client.explaining.epoch import of_roll, which
 from muster.client.explaining.explanation import Explanation
 from muster.client.explaining.last_lines import rows
-from muster.client.explaining.style import PLAIN, Style
+from muster.client.explaining.style import BAD, PLAIN, Style
 from muster.client.explaining.times import of_day, since
 from muster.client.explaining.tree import tree
 from muster.client.logs.tracebacks import Tracebacks
@@ -41,10 +41,7 @@ def lines(found: Explanation, now: float, style: Style = PLAIN) -> Iterator[str]
         yield ""
         yield f"Coordinator: {printable(status.coordinator)}"
     if status.roll is not None:
-        missing = ", ".join(map(str, status.roll.missing))
-        yield f"Roll call:   {status.roll.arrived}/{status.roll.expected} arrived" + (
-            f"; missing {missing}" if missing else ""
-        )
+        yield of_roll(status.roll)
     if said := printable(of_last_failure(status)):
         yield ""
         yield f"{said[:1].upper()}{said[1:]}"
@@ -80,10 +77,14 @@ def _diagnosis(diagnosed: Collection[FindingReport]) -> Iterator[str]:
         return
     yield ""
     yield "Ranks that make no progress, and why:"
-    for each in diagnosed:
-        yield f"  {printable(each.sentence)}  ({each.cause})"
-        yield f"    seen: {printable(each.evidence)}"
-        yield f"    next: {printable(each.next_step)}"
+    yield from (f"  {line}" for each in diagnosed for line in of_finding(each))
+
+
+def of_finding(found: FindingReport, style: Style = PLAIN) -> Iterator[str]:
+    """Yield a finding with its evidence and the next step."""
+    yield f"{style.paint(printable(found.sentence), BAD)}  ({printable(found.cause)})"
+    yield f"  seen: {printable(found.evidence)}"
+    yield f"  next: {printable(found.next_step)}"
 
 
 def _happened(found: Explanation, style: Style) -> Iterator[str]:

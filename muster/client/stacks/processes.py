@@ -96,7 +96,10 @@ def read_listing(text: str, nonce: str) -> Listing:
     found_all = tuple(
         Process(pid, parent, programs[pid], command, *files.get(pid, (None, None)), state)
         for pid, (parent, state, command) in sorted(commands.items())
-        if pid in programs and nonce not in command and mounts.get(str(pid)) == own and _below(pid, root, parents)
+        if pid in programs
+        and nonce not in command
+        and mounts.get(str(pid)) == own
+        and (root == 0 or root in _ancestors(pid, parents))  # 0: its parent is outside of the container
     )
     return Listing(spy, found_all, section == "end")
 
@@ -113,11 +116,6 @@ def workers(processes: tuple[Process, ...]) -> tuple[Process, ...]:
             chosen.append(each)
             launchers |= {other.pid for other in above}
     return tuple(each for each in chosen if each.pid not in launchers)[:MOST]
-
-
-def _below(pid: int, root: int, parents: Mapping[int, int]) -> bool:
-    """Return True if the process descends from ``root``, which is 0 for a parent outside of the container."""
-    return root == 0 or root in _ancestors(pid, parents)
 
 
 def _ancestors(pid: int, parents: Mapping[int, int]) -> list[int]:

@@ -16,7 +16,7 @@ from muster.api.errors import ApiError, Forbidden
 from muster.api.names import CONTAINER
 from muster.api.values.printable import MESSAGE, printable
 from muster.client.client import Client
-from muster.client.errors import NoSuchRank
+from muster.client.errors import NoSuchRank, may_not
 from muster.client.member import Member
 from muster.client.stacks.answers import read_answers, read_stacks, why_none
 from muster.client.stacks.frames import RankStacks
@@ -119,12 +119,7 @@ class StacksReader:
             return RankStacks(member.rank, member.pod, unread=f"no answer within {self._patience:g} s")
         except Forbidden as error:
             if not allowed:
-                raise Forbidden(
-                    f"you may not execute commands in pods of namespace {self._namespace}: that takes the verbs `get` "
-                    f"and `create` on pods/exec, which the role `edit` of Kubernetes has and `view` has not",
-                    status=error.status,
-                    reason=error.reason,
-                ) from error
+                raise may_not("execute commands in", self._namespace, "exec", error) from error
             return RankStacks(member.rank, member.pod, unread="you may not execute commands in its pod")
         except ApiError as error:
             return RankStacks(member.rank, member.pod, unread=printable(_ADDRESS.sub(r"\1", error.message), MESSAGE))

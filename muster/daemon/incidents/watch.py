@@ -15,6 +15,7 @@ from typing import NamedTuple
 import structlog
 
 from muster.api.values.accelerators import Accelerators
+from muster.daemon.clocks import in_slices
 from muster.metrics.collector import Subject
 from muster.state.facts.accelerators import held
 from muster.state.facts.incidents.announcement import line
@@ -27,6 +28,7 @@ from muster.state.facts.incidents.tracking import Tracking, following
 from muster.state.view.own.remark import Remark
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.record import ConditionType, Phase, Record, StoryLine
+from muster.watchers.probes.bounded.cost import in_turns
 
 log = structlog.get_logger()
 
@@ -104,38 +106,24 @@ class IncidentWatch:
         now, moment = self._clock(), self._monotonic()
         spent = min(moment - self._last, LONGEST) if self._last is not None else 0.0
         self._last = moment
-        seen: dict[str, Subject] = {}
-        left = iter(self._subjects())
-        while batch := list(islice(left, 20 * SLICE)):
-            seen |= {each.plan.uid: each for each in batch if shows(each.record, each.view, now)}
-            await asyncio.sleep(0)
+        every = in_slices(self._subjects(), 20 * SLICE)
+        seen = {each.plan.uid: each async for each in every if shows(each.record, each.view, now)}
         self._looks = {uid: look for uid, look in self._looks.items() if uid in seen}
         await self._diagnose(seen, now)
-        for number, subject in enumerate(seen.values(), 1):
+        async for subject in in_slices(seen.values(), 20 * SLICE):
             with contextlib.suppress(Exception):  # one that cannot be read was logged by its diagnosis
                 if is_stuck(subject.record):
                     self._count(subject, spent)
-            if number % (20 * SLICE) == 0:
-                await asyncio.sleep(0)
         signs = [sign for look in self._looks.values() for sign in look.signs]
         shared = {(sign.kind, sign.subject) for sign in signs if sign.kind in _SHARED}
         in_use = await self._in_use(shared, faulty_nodes(signs), seen, now)
-        steps = following(self.tracking, signs, now, self._places(), in_use)
-        while True:
-            try:
-                next(steps)
-            except StopIteration as done:
-                self.tracking = done.value
-                break
-            await asyncio.sleep(0)
+        self.tracking = await in_turns(following(self.tracking, signs, now, self._places(), in_use))
         await self._announce(seen)
 
     async def _diagnose(self, stuck: dict[str, Subject], now: float) -> None:
         due = [uid for uid, each in stuck.items() if self._is_due(uid, each, now)]
         due.sort(key=lambda uid: self._looks[uid].at if uid in self._looks else 0.0)
-        for number, uid in enumerate(due[:MOST]):
-            if number % SLICE == SLICE - 1:
-                await asyncio.sleep(0)
+        async for uid in in_slices(due[:MOST], SLICE):
             subject = stuck[uid]
             try:
                 signs = signs_of(subject.at(now))
@@ -159,12 +147,8 @@ class IncidentWatch:
         ``faulty`` has the runs that fail on a node; it is in use if as many healthy runs are on it.
         """
         storages = {each for each in shared if each[0] in STORAGES}
-        hung = []
-        for number, subject in enumerate(seen.values() if storages else (), 1):
-            if hangs(subject.record):
-                hung.append(storages & storages_of(subject.plan))
-            if number % (20 * SLICE) == 0:
-                await asyncio.sleep(0)
+        every = in_slices(seen.values() if storages else (), 20 * SLICE)
+        hung = [storages & storages_of(subject.plan) async for subject in every if hangs(subject.record)]
         suspects, devices = suspected(hung).keys(), shared - storages
         found: set[tuple[str, str]] = set()
         well, others, beside = Counter[tuple[str, str]](), False, Counter[str]()
@@ -191,9 +175,7 @@ class IncidentWatch:
     async def _announce(self, stuck: dict[str, Subject]) -> None:
         explained = {run: each for each in self.tracking.shown for run in each.explains}
         self._said = {uid: said for uid, said in self._said.items() if uid in stuck}
-        for number, (uid, subject) in enumerate(stuck.items(), 1):
-            if number % (20 * SLICE) == 0:
-                await asyncio.sleep(0)
+        async for uid, subject in in_slices(stuck.items(), 20 * SLICE):
             incident = explained.get(Run(subject.plan.namespace, subject.plan.title))
             if incident is None:
                 continue

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from muster.api.values.printable import word
-from muster.kinds.declaration.watched_kind import Place, PodFacts, PodSource, WatchedKind
+from muster.kinds.declaration.watched_kind import Place, PodSource, WatchedKind
 from muster.kinds.planning.watched_plan import OPERATOR, PORT, annotations_of, metadata_of
 from muster.kinds.pods import LABELLED_PODS, SIZE, within
 from muster.state.vocabulary.plan import Plan
@@ -14,7 +14,8 @@ from muster.state.vocabulary.plan import Plan
 
 def chosen_pods(selector: str) -> WatchedKind:
     """Return the kind of the pods that the selector chooses as one run: of any controller, without Muster's label."""
-    source = PodSource("pods", selector, partial(_place, word(selector)))
+    name = word(selector)
+    source = PodSource("pods", selector, lambda pod: Place(f"pods/{name}", *within(pod)))
     return replace(LABELLED_PODS, pods=(source,), plan_of=_chosen)
 
 
@@ -25,10 +26,6 @@ def stated(kind: WatchedKind, operator: str, port: int, ranks: int) -> WatchedKi
     """
     found = {OPERATOR: operator, PORT: str(port or ""), SIZE: str(ranks or "")}
     return replace(kind, plan_of=partial(_stated, kind.plan_of, {name: text for name, text in found.items() if text}))
-
-
-def _place(name: str, pod: PodFacts) -> Place:
-    return Place(f"pods/{name}", *within(pod))
 
 
 def _chosen(obj: Mapping[str, Any]) -> Plan:

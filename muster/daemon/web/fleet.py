@@ -15,13 +15,13 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from heapq import nsmallest
-from itertools import islice
 from operator import itemgetter
 
 import structlog
 
 from muster.api.values.accelerators import USUAL, Accelerators
 from muster.api.values.printable import WORD, printable
+from muster.daemon.clocks import in_slices
 from muster.metrics.collector import Subject
 from muster.rollcall.document import Listing, Summary
 from muster.rollcall.make import hurts, summary
@@ -72,7 +72,12 @@ DIMENSIONS = ("problem", "namespace", "operator", "engine", "kind", "phase")
 """The filters whose values are counted."""
 
 
-def shown_row(subject: Subject, now: float) -> Summary | None:
+async def shown_rows(subjects: Iterable[Subject], now: float) -> list[Summary]:
+    """Return the rows of these experiments, without those that cannot be shown."""
+    return [row async for subject in in_slices(subjects, SLICE) if (row := _row(subject, now))]
+
+
+def _row(subject: Subject, now: float) -> Summary | None:
     """Return the row of one experiment; None, with a line in the log, if that raises: the others must be shown."""
     try:
         return summary(subject.at(now))
@@ -81,6 +86,14 @@ def shown_row(subject: Subject, now: float) -> Summary | None:
             "experiment left out of the page", namespace=subject.plan.namespace, experiment=subject.plan.title
         )
         return None
+
+
+def _hurts(subject: Subject, now: float) -> tuple[Hurt, ...]:
+    """Return what hurts an experiment; nothing if that raises: its row reports it, and the others must be shown."""
+    try:
+        return hurts(subject.plan, subject.record, subject.view, now)
+    except Exception:  # noqa: BLE001 - whatever one experiment causes
+        return ()
 
 
 def values_of(subject: Subject, found: tuple[Hurt, ...]) -> tuple[tuple[str, ...], ...]:
@@ -104,18 +117,10 @@ def says(subject: Subject, text: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """One experiment that passes the filters."""
-
-    subject: Subject
-    hurts: tuple[Hurt, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Fleet:
     """One page of rows, which begins at row ``begin`` of ``matching`` (from 0), out of ``total`` experiments."""
 
-    rows: Sequence[Row]
+    rows: Sequence[Subject]
     begin: int
     matching: int
     total: int
@@ -143,11 +148,8 @@ async def fleet(
     ``subjects`` must allow other tasks to run while it is walked.
     """
     walk = _Walk(filters, now, accelerators, explained)
-    left = iter(subjects)
-    while batch := list(islice(left, SLICE)):
-        for subject in batch:
-            walk.take(subject)
-        await asyncio.sleep(0)
+    async for subject in in_slices(subjects, SLICE):
+        walk.take(subject)
     return await asyncio.to_thread(walk.page, begin, limit)
 
 
@@ -163,8 +165,8 @@ class _Walk:
         self._counts: list[Counter[str]] = [Counter() for _ in DIMENSIONS]
         self._passing: Counter[str] = Counter()
         self._phases: Counter[str] = Counter()
-        self._found: dict[tuple[bool, bool, int], list[tuple[tuple[int, float, str, str], Row]]] = {}
-        """Rows by three keys: whether nothing hurts, whether an incident explains the row, and its place."""
+        self._found: dict[tuple[bool, bool, int], list[tuple[tuple[int, float, str, str], Subject]]] = {}
+        """Experiments by three keys: whether nothing hurts, whether an incident explains it, and its place."""
 
     def take(self, subject: Subject) -> None:
         """Count one experiment; keep it if it passes."""
@@ -173,10 +175,7 @@ class _Walk:
         self._phases[phase] += 1
         if self._text and not says(subject, self._text):
             return
-        try:
-            found = hurts(plan, record, subject.view, self._now)
-        except Exception:  # noqa: BLE001 - its row reports it; the others must be shown
-            found = ()
+        found = _hurts(subject, self._now)
         values = values_of(subject, found)
         failing = [i for i, wanted in enumerate(self._wanted) if wanted and wanted not in values[i]]
         if len(failing) > 1:
@@ -191,7 +190,7 @@ class _Walk:
             explained = Hurt.HUNG not in found and Run(plan.namespace, plan.title) in self._explained
             here = self._found.setdefault((where >= NOTHING, explained, where), [])
             idle = self._accelerators.count(held(plan, subject.view)) if IDLE & set(found) else 0
-            here.append(((-idle, at, plan.namespace, plan.title), Row(subject, found)))
+            here.append(((-idle, at, plan.namespace, plan.title), subject))
 
     def page(self, begin: int, limit: int) -> Fleet:
         """Return the page of what was found."""
@@ -210,8 +209,8 @@ class _Walk:
             passing=self._passing,
         )
 
-    def _rows(self, begin: int, end: int) -> Iterator[Row]:
-        """Yield the rows from number ``begin`` to ``end``; only the places that contain them are sorted."""
+    def _rows(self, begin: int, end: int) -> Iterator[Subject]:
+        """Yield the experiments from number ``begin`` to ``end``; only the places that contain them are sorted."""
         for _, rows in sorted(self._found.items()):
             if begin < len(rows) and end > 0:
                 yield from (row for _, row in nsmallest(end, rows, key=itemgetter(0))[begin:])
@@ -274,45 +273,27 @@ async def listing(subjects: Iterable[Subject], now: float, query: Query) -> List
     phases: Counter[str] = Counter()
     later: list[tuple[tuple[str, str], Subject]] = []
     matching = 0
-    left = iter(subjects)
     wanted = [getattr(query.filters, name) for name in DIMENSIONS]
     text = query.filters.q.casefold()
-    while batch := list(islice(left, SLICE)):
-        for subject in batch:
-            phases[subject.record.phase.value] += 1
-            if (text and not says(subject, text)) or not _passes(subject, wanted, now):
-                continue
-            matching += 1
-            key = (subject.plan.namespace, subject.plan.title)
-            if key > query.after:
-                later.append((key, subject))
-        await asyncio.sleep(0)
-    shown = await asyncio.to_thread(_first, query.limit, later)
-    rows = []
-    for number, (_, subject) in enumerate(shown):
-        if number % SLICE == 0:
-            await asyncio.sleep(0)
-        if row := shown_row(subject, now):
-            rows.append(row)
+    async for subject in in_slices(subjects, SLICE):
+        phases[subject.record.phase.value] += 1
+        if (text and not says(subject, text)) or not _passes(subject, wanted, now):
+            continue
+        matching += 1
+        key = (subject.plan.namespace, subject.plan.title)
+        if key > query.after:
+            later.append((key, subject))
+    shown = await asyncio.to_thread(lambda: nsmallest(query.limit, later, key=itemgetter(0)))
     return Listing(
         total=phases.total(),
         matching=matching,
         phases={phase.value: phases[phase.value] for phase in Phase},
-        experiments=rows,
+        experiments=await shown_rows((subject for _, subject in shown), now),
         after="/".join(printable(each, WORD) for each in shown[-1][0]) if len(shown) < len(later) else "",
     )
 
 
 def _passes(subject: Subject, wanted: list[str], now: float) -> bool:
     """Return True if the experiment passes. Its problems are computed only for a filter on them: that costs most."""
-    found: tuple[Hurt, ...] = ()
-    if wanted[0]:
-        try:
-            found = hurts(subject.plan, subject.record, subject.view, now)
-        except Exception:  # noqa: BLE001 - as on the page
-            found = ()
+    found = _hurts(subject, now) if wanted[0] else ()
     return all(not value or value in values for value, values in zip(wanted, values_of(subject, found), strict=True))
-
-
-def _first(limit: int, found: Iterable[tuple[tuple[str, str], Subject]]) -> list[tuple[tuple[str, str], Subject]]:
-    return nsmallest(limit, found, key=itemgetter(0))

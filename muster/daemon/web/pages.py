@@ -7,7 +7,7 @@ from typing import Protocol
 from msgspec.structs import replace
 
 from muster.api.values.accelerators import USUAL, Accelerators
-from muster.daemon.web.fleet import SLICE, Filters, fleet, shown_row
+from muster.daemon.web.fleet import Filters, fleet, shown_rows
 from muster.daemon.web.page.experiment import story
 from muster.daemon.web.page.fleet import PAGE, overview
 from muster.daemon.web.page.html import Part
@@ -115,12 +115,7 @@ class Pages:
             accelerators=self._accelerators,
             explained=frozenset().union(*(each.explains for each in incidents)),
         )
-        rows = []
-        for number, each in enumerate(shown.rows):
-            if number % SLICE == 0:
-                await asyncio.sleep(0)
-            if row := shown_row(each.subject, now):
-                rows.append(row)
+        rows = await shown_rows(shown.rows, now)
         kept = filters.stated() | ({"begin": str(first)} if first else {}) | _still(query)
         return await asyncio.to_thread(
             overview,

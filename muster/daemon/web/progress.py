@@ -37,9 +37,9 @@ from aiohttp.http_exceptions import HttpProcessingError
 from muster.api.trainer_status import MAX_BODY, audience
 from muster.daemon.experiments.sent import PodIdentity, Refused
 from muster.daemon.web.connections import Limits, Listener
-from muster.daemon.web.pod_tokens import Busy, PodTokens
+from muster.daemon.web.pod_tokens import PodTokens
 from muster.daemon.web.readers import token_of
-from muster.daemon.web.reviews import DENIED, REFUSALS, Remembered
+from muster.daemon.web.reviews import DENIED, REFUSALS, Remembered, ReviewFailed
 
 OF_ADDRESS: Final = 8
 """Most posts of one address whose tokens are reviewed, or which are forwarded, at the same time."""
@@ -216,7 +216,7 @@ class StatusServer(Listener):
         try:
             with self._asking(address):
                 pod = await self._tokens.pod(token, audience(namespace, name))
-        except Busy:
+        except ReviewFailed:
             self._members.unheard("")
             raise Refused(503, "ServiceUnavailable", "The token cannot be checked now.") from None
         if pod is None or pod.namespace != namespace:

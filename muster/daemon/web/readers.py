@@ -19,7 +19,6 @@ from base64 import b64decode
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from ipaddress import ip_address
-from typing import Protocol
 
 from muster.api.values.printable import WORD, clean
 from muster.daemon.web.reviews import AT_ONCE, METRICS, Access, ReviewFailed, Reviews, TooManyTokens, User
@@ -47,61 +46,28 @@ class Refused(Exception):
         self.text = text
 
 
-class Reader(Protocol):
-    """The sender of a request. Each call raises ``Refused`` if the right cannot be checked."""
-
-    @property
-    def name(self) -> str:
-        """The user's name, printable; empty if readers are not identified."""
-        ...
-
-    async def sees_all(self) -> bool:
-        """Return True if the reader may list the Experiments of all namespaces."""
-        ...
-
-    async def namespaces(self, among: Iterable[str]) -> Collection[str]:
-        """Return those namespaces whose Experiments the reader may list."""
-        ...
-
-    async def check_experiment(self, namespace: str, name: str) -> None:
-        """Raise ``Refused`` unless the reader may get that Experiment, whether it exists or not."""
-        ...
-
-    async def check_metrics(self) -> None:
-        """Raise ``Refused`` unless the reader may scrape."""
-        ...
-
-
-class Authenticator(Protocol):
-    """The check of who the reader is."""
-
-    async def reader(self, authorization: Sequence[str], peer: str) -> Reader:
-        """Return the reader that sent these Authorization headers from that address. Raises ``Refused``."""
-        ...
-
-
 class Anyone:
     """A reader that may see everything, and the authenticator that accepts every reader: on loopback addresses."""
 
     name = ""
 
-    async def reader(self, authorization: Sequence[str], peer: str) -> Reader:  # noqa: ARG002
-        """Accept every reader (see ``Authenticator``)."""
+    async def reader(self, authorization: Sequence[str], peer: str) -> "Anyone":  # noqa: ARG002
+        """Accept every reader."""
         return self
 
     async def sees_all(self) -> bool:
-        """Return True (see ``Reader``)."""
+        """Return True if the reader may list the Experiments of all namespaces."""
         return True
 
     async def namespaces(self, among: Iterable[str]) -> Collection[str]:
-        """Return all namespaces (see ``Reader``)."""
+        """Return those namespaces whose Experiments the reader may list."""
         return frozenset(among)
 
     async def check_experiment(self, namespace: str, name: str) -> None:
-        """Allow every experiment (see ``Reader``)."""
+        """Raise ``Refused`` unless the reader may get that Experiment, whether it exists or not."""
 
     async def check_metrics(self) -> None:
-        """Allow every scrape (see ``Reader``)."""
+        """Raise ``Refused`` unless the reader may scrape."""
 
 
 class TokenAuthenticator:
@@ -110,8 +76,8 @@ class TokenAuthenticator:
     def __init__(self, reviews: Reviews) -> None:
         self._reviews = reviews
 
-    async def reader(self, authorization: Sequence[str], peer: str) -> Reader:
-        """Return the reader that the API server knows by its token (see ``Authenticator``)."""
+    async def reader(self, authorization: Sequence[str], peer: str) -> "Reader":
+        """Return the reader that the API server knows by its token, sent from that address. Raises ``Refused``."""
         token = token_of(authorization)
         if token is None:
             raise Refused(401, SIGN_IN)
@@ -128,7 +94,7 @@ class TokenAuthenticator:
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """A reader whose token the API server accepted."""
+    """A reader whose token the API server accepted. Each call raises ``Refused`` if the right cannot be checked."""
 
     reviews: Reviews
     user: User
@@ -165,6 +131,10 @@ class _Known:
 
     def _denied(self, what: str) -> Refused:
         return Refused(403, f"{self.name} may not {what}.")
+
+
+Reader = Anyone | _Known
+Authenticator = Anyone | TokenAuthenticator
 
 
 def token_of(authorization: Sequence[str]) -> str | None:

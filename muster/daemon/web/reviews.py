@@ -76,16 +76,21 @@ class ReviewFailed(Exception):
     """The API server did not answer a review."""
 
 
-class _UserInfo(msgspec.Struct):
+class UserInfo(msgspec.Struct):
+    """The user in an answer to a TokenReview."""
+
     username: str = ""
     uid: str = ""
     groups: list[str] | None = None
     extra: dict[str, list[str]] | None = None
 
 
-class _TokenStatus(msgspec.Struct):
+class TokenStatus(msgspec.Struct):
+    """The status in an answer to a TokenReview."""
+
     authenticated: bool = False
-    user: _UserInfo | None = None
+    user: UserInfo | None = None
+    audiences: list[str] | None = None
 
 
 class _AccessStatus(msgspec.Struct):
@@ -101,22 +106,55 @@ class _Review(msgspec.Struct, Generic[S]):
     status: S
 
 
-_TOKEN_REVIEW = msgspec.json.Decoder(_Review[_TokenStatus])
+_TOKEN_REVIEW = msgspec.json.Decoder(_Review[TokenStatus])
 _ACCESS_REVIEW = msgspec.json.Decoder(_Review[_AccessStatus])
+
+
+class ReviewRequests:
+    """The requests for reviews; ``clock`` is monotonic. A failure is logged as ``message``, a denial with ``hint``."""
+
+    def __init__(self, transport: Transport, clock: Callable[[], float], message: str, hint: str) -> None:
+        self._transport = transport
+        self._clock = clock
+        self._message, self._hint = message, hint
+        self._turns = asyncio.Semaphore(AT_ONCE)
+        self._complained_at = -COMPLAIN
+
+    async def of_token(self, spec: Mapping[str, object]) -> TokenStatus:
+        """Return the status of a TokenReview. Raises ``ReviewFailed``."""
+        body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenReview", "spec": spec}
+        return (await self._ask(TOKEN_REVIEWS, body, _TOKEN_REVIEW)).status
+
+    async def of_access(self, spec: Mapping[str, object]) -> bool:
+        """Return the answer to a SubjectAccessReview. Raises ``ReviewFailed``."""
+        body = {"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview", "spec": spec}
+        return (await self._ask(ACCESS_REVIEWS, body, _ACCESS_REVIEW)).status.allowed
+
+    async def _ask(
+        self, path: str, body: Mapping[str, object], decoder: "msgspec.json.Decoder[_Review[S]]"
+    ) -> _Review[S]:
+        try:
+            async with self._turns:
+                answer = await self._transport.request("POST", path, body=msgspec.json.encode(body), timeout=TIMEOUT)
+            return decoder.decode(answer.body)
+        except (ApiError, msgspec.MsgspecError) as error:
+            if self._clock() - self._complained_at >= COMPLAIN:
+                self._complained_at = self._clock()
+                hint = self._hint if isinstance(error, Forbidden) else None
+                log.warning(self._message, problem=str(error), hint=hint)
+            raise ReviewFailed from error
 
 
 class Reviews:
     """The reviews of readers, with remembered answers; ``clock`` is monotonic."""
 
     def __init__(self, transport: Transport, clock: Callable[[], float]) -> None:
-        self._transport = transport
-        self._clock = clock
+        complaint = "readers cannot be checked and are refused"
+        self._requests = ReviewRequests(transport, clock, complaint, "kubectl apply -f deploy/musterd.yaml")
         self._users = Remembered[bytes, User](clock)
         self._strangers = Remembered[bytes, bool](clock)
         self._accesses = Remembered[tuple[User, Access], bool](clock)
         self._refusals = Remembered[str, int](clock)
-        self._turns = asyncio.Semaphore(AT_ONCE)
-        self._complained_at = -COMPLAIN
 
     async def user(self, token: str, peer: str) -> User | None:
         """Return the user of that token, or None if it is refused. Raises ``ReviewFailed`` and ``TooManyTokens``."""
@@ -129,8 +167,7 @@ class Reviews:
         if refused >= REFUSALS:
             raise TooManyTokens
         # No audiences: the API server then takes only tokens that were made for itself.
-        body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenReview", "spec": {"token": token}}
-        status = (await self._ask(TOKEN_REVIEWS, body, _TOKEN_REVIEW)).status
+        status = await self._requests.of_token({"token": token})
         if not status.authenticated or status.user is None or not status.user.username:
             self._strangers.put(key, True, DENIED)
             self._refusals.put(peer, (self._refusals.get(peer) or 0) + 1, DENIED)
@@ -150,24 +187,9 @@ class Reviews:
         else:
             asked = {"namespace": access.namespace, "name": access.name, "verb": access.verb}
             spec["resourceAttributes"] = asked | {"group": GROUP, "resource": PLURAL}
-        body = {"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview", "spec": spec}
-        allowed = (await self._ask(ACCESS_REVIEWS, body, _ACCESS_REVIEW)).status.allowed
+        allowed = await self._requests.of_access(spec)
         self._accesses.put((user, access), allowed, ALLOWED if allowed else DENIED)
         return allowed
-
-    async def _ask(
-        self, path: str, body: Mapping[str, object], decoder: "msgspec.json.Decoder[_Review[S]]"
-    ) -> _Review[S]:
-        try:
-            async with self._turns:
-                answer = await self._transport.request("POST", path, body=msgspec.json.encode(body), timeout=TIMEOUT)
-            return decoder.decode(answer.body)
-        except (ApiError, msgspec.MsgspecError) as error:
-            if self._clock() - self._complained_at >= COMPLAIN:
-                self._complained_at = self._clock()
-                hint = "kubectl apply -f deploy/musterd.yaml" if isinstance(error, Forbidden) else None
-                log.warning("readers cannot be checked and are refused", problem=str(error), hint=hint)
-            raise ReviewFailed from error
 
 
 class Remembered(Generic[K, V]):
@@ -191,6 +213,6 @@ class Remembered(Generic[K, V]):
             del self._values[next(iter(self._values))]
 
 
-def _user(info: _UserInfo) -> User:
+def _user(info: UserInfo) -> User:
     extra = ((key, tuple(values)) for key, values in sorted((info.extra or {}).items()))
     return User(info.username, info.uid, tuple(info.groups or ()), tuple(extra))

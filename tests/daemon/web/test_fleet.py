@@ -51,7 +51,7 @@ def shown(*subjects: Subject, filters: Mapping[str, str] | None = None, begin: i
 
 
 def names(found: Fleet) -> Sequence[str]:
-    return [row.subject.plan.name for row in found.rows]
+    return [row.plan.name for row in found.rows]
 
 
 def test_what_hurts_most_comes_first() -> None:

@@ -10,7 +10,7 @@ from muster.api.values.printable import printable
 from muster.cli.commands.deleting.deletion import confirmed, delete_all, deletion_options, need_answer
 from muster.cli.commands.several.listing import phase_option
 from muster.cli.exits import FAILED
-from muster.cli.options import ClusterChoice, Span, cluster_options, output_option
+from muster.cli.options import SPAN, ClusterChoice, cluster_options, output_option
 from muster.cli.terminal.colours import say
 from muster.cli.terminal.patience import patient
 from muster.cli.terminal.style import TERMINAL
@@ -27,7 +27,7 @@ SHOWN = 20
     "  muster prune --older-than '2w 3d' --phase Failed\n"
     "  muster prune --older-than 30d -A --yes -o json\n"
 )
-@click.option("--older-than", type=Span(), required=True, help="Time since the end: 90 (seconds), 12h, 7d, 2w.")
+@click.option("--older-than", type=SPAN, required=True, help="Time since the end: 90 (seconds), 12h, 7d, 2w.")
 @phase_option(("Succeeded", "Failed"), "Only experiments that ended so; may be given often.")
 @click.option("-A", "--all-namespaces", "everywhere", is_flag=True, help="Experiments of every namespace.")
 @deletion_options
@@ -63,7 +63,8 @@ def prune(
                 return True
             if found:
                 _describe(found, now, everywhere)
-            if found and not dry_run and not confirmed(f"Delete {_number(found)}, with pods and logs?", yes=yes):
+            number = f"{len(found)} experiment{'' if len(found) == 1 else 's'}"
+            if found and not dry_run and not confirmed(f"Delete {number}, with pods and logs?", yes=yes):
                 say("nothing was deleted")
                 return False
             deleted = await delete_all(client, found, dry_run=dry_run, output=output, qualified=everywhere)
@@ -90,10 +91,6 @@ def old_ones(every: Sequence[Snapshot], before: float, phases: Collection[str]) 
     return [seen for _, seen in sorted(old, key=lambda pair: (pair[0], pair[1].namespace, pair[1].name))]
 
 
-def _number(found: Sequence[Snapshot]) -> str:
-    return f"{len(found)} experiment{'' if len(found) == 1 else 's'}"
-
-
 def _describe(found: Sequence[Snapshot], now: float, everywhere: bool) -> None:
     """Print what would be deleted on standard error: standard output has the names of deleted experiments."""
     where = ("NAMESPACE",) if everywhere else ()
@@ -108,7 +105,6 @@ def _describe(found: Sequence[Snapshot], now: float, everywhere: bool) -> None:
         )
         for seen in found[:SHOWN]
     ]
-    for line in Table(headings).lines(rows, headings=True):
-        say(line)
+    say(*Table(headings).lines(rows, headings=True))
     if len(found) > SHOWN:
         say(f"and {len(found) - SHOWN} more")

@@ -7,7 +7,8 @@ import msgspec
 
 from muster.api.errors import ApiError, Forbidden
 from muster.api.values.printable import printable
-from muster.cli.commands.diagnosing.lines import lines, ranks_of
+from muster.cli.commands.diagnosing.lines import lines
+from muster.cli.commands.explain import findings_of
 from muster.cli.commands.stacks import document
 from muster.cli.commands.stacks import lines as stack_lines
 from muster.cli.options import show
@@ -46,17 +47,13 @@ def print_answer(
     """Print the roll call for people or as data, with the stacks that were asked for and a musterd's last Event."""
     if output is not None:
         found = msgspec.to_builtins(roll)
-        for each, report in zip(found["findings"], roll.findings, strict=True):
-            each["ranks"] = ranks_of(report, roll.size)
+        found["findings"] = findings_of(roll)
         note = None if event is None else {"reason": printable(event.reason), "message": printable(event.message)}
         more = {} if ranks is None else {"stacks": document(ranks)}
         show({**found, "unknown": dict(unknown), "trouble": bad, "musterd": note, **more}, output)
         return
-    for line in lines(roll, unknown, TERMINAL):
-        data(line)
+    data(*lines(roll, unknown, TERMINAL))
     if event is not None:
-        data("")
-        data(printable(f"A musterd watches over it, too. Its last Event: {event.reason}: {event.message}"))
+        data("", printable(f"A musterd watches over it, too. Its last Event: {event.reason}: {event.message}"))
     if ranks:
-        for line in ("", *stack_lines(ranks), *(printable(each.sentence) for each in unread(ranks))):
-            data(line)
+        data("", *stack_lines(ranks), *(printable(each.sentence) for each in unread(ranks)))

@@ -19,7 +19,7 @@ from muster.cli.commands.diagnosing.lines import trouble
 from muster.cli.commands.diagnosing.recorded import of_page, of_record, roll_of_page
 from muster.cli.completion import experiment_names
 from muster.cli.exits import FOUND, SUCCEEDED
-from muster.cli.options import ClusterChoice, Span, cluster_options, output_option, read_token
+from muster.cli.options import SPAN, ClusterChoice, cluster_options, output_option, read_token
 from muster.cli.terminal.colours import data
 from muster.cli.terminal.patience import patient
 from muster.client import Client
@@ -61,7 +61,7 @@ UNASKED: Final = "its operator is none: no coordinator was asked who has arrived
 @click.option(
     "--ranks", type=click.IntRange(1, MOST), default=None, help="How many pods there should be (`pods`, job/)."
 )
-@click.option("--for", "span", type=Span(), default=0.0, help="Watch so long for a hang, or until trouble is found.")
+@click.option("--for", "span", type=SPAN, default=0.0, help="Watch so long for a hang, or until trouble is found.")
 @click.option("-w", "--watch", is_flag=True, help="Continue, and print each change.")
 @click.option("--stacks", is_flag=True, help="Also what each rank does; takes get and create on pods/exec.")
 @click.option("--page", default="", metavar="URL", help="Ask the musterd that watches over it, by its page.")
@@ -231,10 +231,7 @@ class Diagnosis:
             if self._shown is not None and self._output is None:
                 data("")
             self._shown = now
-            self._print(roll)
-
-    def _print(self, roll: Detail) -> None:
-        print_answer(roll, self._run.unknown, self._output, bad=self._trouble(roll))
+            print_answer(roll, self._run.unknown, self._output, bad=self._trouble(roll))
 
     async def _musterd(self) -> EventSummary | None:
         """Return the last Event of musterd, where one watches over it."""

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping
 
 from muster.api.values.humanize import age
 from muster.api.values.printable import printable
-from muster.api.values.rank_ranges import from_ranges
+from muster.client.explaining.lines import of_finding
 from muster.client.explaining.style import BAD, DIM, Style
-from muster.rollcall.document import Detail, FindingReport
+from muster.rollcall.document import Detail
 from muster.state.facts.causes.cause import MissingCause
 from muster.state.facts.causes.table import BY_NAME, Causes
 from muster.state.view.roll import CoordinatorState
@@ -59,7 +59,7 @@ def lines(roll: Detail, unknown: Mapping[str, str], style: Style) -> Iterator[st
         yield f"│ {printable(roll.hint)}"
     for found in roll.findings:
         yield ""
-        yield from _finding(found, style)
+        yield from of_finding(found, style)
     if roll.cause is not None:
         yield ""
         yield f"Last failure: {printable(roll.cause.sentence)}"
@@ -81,14 +81,3 @@ def _missing(roll: Detail) -> str:
         return ""
     rest = roll.missing - len(missing)
     return f"; missing {', '.join(map(str, missing))}" + (f" and {rest} more" if rest > 0 else "")
-
-
-def _finding(found: FindingReport, style: Style) -> Iterator[str]:
-    yield f"{style.paint(printable(found.sentence), BAD)}  ({printable(found.cause)})"
-    yield f"  seen: {printable(found.evidence)}"
-    yield f"  next: {printable(found.next_step)}"
-
-
-def ranks_of(found: FindingReport, size: int) -> list[int]:
-    """Return the ranks that have it."""
-    return list(from_ranges(found.ranks, size))

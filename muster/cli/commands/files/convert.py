@@ -8,7 +8,7 @@ import yaml
 from muster.api.manifest.problems import Problem
 from muster.cli.exits import LOSSY
 from muster.cli.manifests import read_text
-from muster.cli.options import show
+from muster.cli.options import show, yaml_text
 from muster.cli.terminal.colours import data, plain, say
 from muster.kinds.manifests.conversion import Conversion
 from muster.kinds.manifests.conversion import convert as convert_manifest
@@ -48,22 +48,12 @@ def convert(ctx: click.Context, file: str, output: str, *, strict: bool) -> None
     if output == "json":
         show(found.document, output)
     else:
-        for line in _heading(found, name):
-            data(f"# {line}")
-        data(_yaml(found))
-    for loss in found.losses:
-        say(f"lost: {plain(str(loss))}")
-    for note in found.notes:
-        say(f"note: {plain(str(note))}")
+        data(*(f"# {line}" for line in _heading(found, name)))
+        data(yaml_text(found.document, _Dumper))
+    say(*(f"lost: {plain(str(loss))}" for loss in found.losses))
+    say(*(f"note: {plain(str(note))}" for note in found.notes))
     if found.losses and strict:
         ctx.exit(LOSSY)
-
-
-def _yaml(found: Conversion) -> str:
-    text = yaml.dump(found.document, Dumper=_Dumper, sort_keys=False, allow_unicode=True).rstrip("\n")
-    if all(map(str.isprintable, text.split("\n"))):
-        return text
-    return yaml.safe_dump(found.document, sort_keys=False, allow_unicode=False).rstrip("\n")
 
 
 def _heading(found: Conversion, file: str) -> Iterator[str]:

@@ -1,6 +1,7 @@
 """``muster lint``: what is wrong with manifests, without a cluster, and what one lacks for them where it is asked."""
 
 from collections.abc import Sequence
+from dataclasses import asdict
 
 import click
 
@@ -45,13 +46,12 @@ def lint(ctx: click.Context, chosen: ClusterChoice, files: tuple[str, ...], outp
 
         found += asyncio.run(_ask(chosen, good))
     if output is not None:
-        show([{"severity": severity, **_fields(problem)} for severity, problem in found], output)
+        show([{"severity": severity, **asdict(problem)} for severity, problem in found], output)
     else:
         for severity, problem in found:
             word = click.style(severity, fg=BAD if severity == "error" else BUSY)
             data(f"{problem.where}: {word}: {problem.what}" if severity == "warning" else str(problem))
-        for note in notes:
-            say(plain(note))
+        say(*map(plain, notes))
     bad = {problem.file for severity, problem in found if severity == "error"}
     if bad:
         say(f"{len(bad)} of {len(files)} files {'is' if len(bad) == 1 else 'are'} invalid")
@@ -87,7 +87,3 @@ def _check(file: str) -> tuple[list[tuple[str, Problem]], list[str], Manifest | 
         return warnings, [f"note: {each}" for each in said], manifest
     except ManifestError as error:
         return [*warnings, *(("error", problem) for problem in error.problems)], [], None
-
-
-def _fields(problem: Problem) -> dict[str, object]:
-    return {name: getattr(problem, name) for name in ("file", "line", "column", "field", "message", "hint")}

@@ -52,11 +52,9 @@ def render(
     if output == "json":
         show({"apiVersion": "v1", "kind": "List", "items": [experiment, *created(plan, chosen)]}, output)
         return
-    for line in heading(manifest.file, plan, len(chosen)):
-        data(f"# {line}")
+    data(*(f"# {line}" for line in heading(manifest.file, plan, len(chosen))))
     for obj in (experiment, *created(plan, chosen)):
-        data("---")
-        data(yaml_text(obj))
+        data("---", yaml_text(obj))
 
 
 def selected(plan: Plan, groups: Sequence[str], ranks: Sequence[int]) -> list[Member]:

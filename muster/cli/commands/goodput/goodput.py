@@ -63,15 +63,14 @@ def goodput(
     if source.url:
         accounts = asyncio.run(_weeks(chosen, source, weeks, name or "", everywhere=everywhere))
     elif name is not None:
-        accounts = [asyncio.run(_one(chosen, name))]
+        accounts = [_one(chosen, name)]
     else:
         accounts = asyncio.run(_all(chosen, by or "", everywhere=everywhere))
     if output is not None:
         show({"items": [each.document() for each in accounts]}, output)
         return
     for each in accounts:
-        for line in each.lines():
-            data(line)
+        data(*each.lines())
     _remark(accounts)
 
 
@@ -90,9 +89,8 @@ def account_of(seen: Snapshot, sums: Goodput, now: float) -> Account:
     )
 
 
-async def _one(chosen: ClusterChoice, name: str) -> Account:
-    async with chosen.client() as client:
-        seen = await patient(client.get(name, namespace=chosen.namespace), f"reading {name}")
+def _one(chosen: ClusterChoice, name: str) -> Account:
+    seen = chosen.ask(lambda client: client.get(name, namespace=chosen.namespace), f"reading {name}")
     if seen.status.goodput is None:
         why = "musterd has counted nothing of it yet"
         if seen.watched is not None:

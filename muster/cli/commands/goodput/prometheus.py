@@ -15,16 +15,15 @@ import msgspec
 
 from muster.api.errors import MusterError
 from muster.api.values.printable import printable
+from muster.cli import musterd_page
 from muster.cli.commands.goodput.source import Source
+from muster.cli.musterd_page import LARGEST
 from muster.cli.options import read_token
 
 PATIENCE: Final = 130.0
 """Seconds for a query; Prometheus gives one up after 120 s."""
-LARGEST: Final = 4 << 20
-"""Bytes of an answer."""
 SHOWN: Final = 300
 """Characters of what is answered instead of values."""
-LOOPBACK: Final = ("localhost", "127.0.0.1", "::1")
 ADVICE: Final = {
     401: "give a token with --token-file",
     403: "give a token with --token-file that may read it",
@@ -58,12 +57,8 @@ class Prometheus:
 
     def __init__(self, source: Source) -> None:
         """Raises ``MusterError`` where an option cannot be used."""
-        parts = urlsplit(source.url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise MusterError(f"--prometheus {printable(source.url)} is no address: write http://HOST:9090")
-        if source.token_file and parts.scheme == "http" and parts.hostname not in LOOPBACK:
-            raise MusterError("the token would travel without encryption: use https, or kubectl port-forward")
-        self.place = printable(f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}")
+        host = musterd_page.shown(source.url, source.token_file, "--prometheus", "http://HOST:9090")
+        self.place = f"{host}{printable(urlsplit(source.url).path)}"
         self.warnings: dict[str, None] = {}
         self._url = f"{source.url.rstrip('/')}/api/v1/query"
         token = read_token(source.token_file) if source.token_file else ""
@@ -118,10 +113,7 @@ class Prometheus:
 
     async def _answer(self, form: Mapping[str, str]) -> tuple[int, bytes]:
         async with self._session.post(self._url, data=form, allow_redirects=False) as response:
-            body = await response.content.read(LARGEST + 1)
-            while len(body) <= LARGEST and (more := await response.content.read(LARGEST + 1 - len(body))):
-                body += more
-        return response.status, body
+            return response.status, await musterd_page.bounded(response)
 
     def _error(self, what: str, promql: str, advice: str, who: str = "Prometheus ") -> MusterError:
         return MusterError(f"{self.place}: {who}{what}; {advice} (asked: {promql})")

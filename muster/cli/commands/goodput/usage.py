@@ -15,7 +15,7 @@ from muster.api.values.printable import printable
 from muster.cli.commands.goodput.account import percent
 from muster.cli.commands.goodput.held import Usage, begins_later, used
 from muster.cli.commands.goodput.source import Source, prometheus_options
-from muster.cli.options import Span, output_option, show
+from muster.cli.options import SPAN, output_option, show
 from muster.cli.terminal.colours import data, say
 from muster.cli.terminal.patience import patient
 from muster.cli.terminal.table import Table
@@ -32,7 +32,7 @@ from muster.rollcall.document import stamp
     "--by", type=click.Choice(["namespace", "operator", "owner"]), default="namespace", help="What has a row."
 )
 @click.option("--owner-label", default="team", show_default=True, metavar="NAME", help="Label of runs, for --by owner.")
-@click.option("--since", type=Span(), default="30d", show_default=True, help="How long back from now.")
+@click.option("--since", type=SPAN, default="30d", show_default=True, help="How long back from now.")
 @output_option("csv")
 @prometheus_options("The Prometheus that scrapes musterd.", "MUSTER_PROMETHEUS")
 def usage(source: Source, by: str, owner_label: str, since: float, output: str | None) -> None:
@@ -61,14 +61,11 @@ def usage(source: Source, by: str, owner_label: str, since: float, output: str |
         items = [_record(each, by) for each in found]
         show({"unit": "accelerator-hours", "since": stamp(now - since), "until": stamp(now), "items": items}, output)
     elif found:
-        for line in _table(found, by):
-            data(line)
+        data(*_table(found, by))
         if any(_lost(found).values()):
             data("")
-        for line in _lost_table(found, by):
-            data(line)
-    for remark in remarks:
-        say(f"muster: {remark}")
+        data(*_lost_table(found, by))
+    say(*(f"muster: {remark}" for remark in remarks))
 
 
 async def _found(source: Source, by: str, now: float, window: int, label: str) -> tuple[list[Usage], list[str]]:

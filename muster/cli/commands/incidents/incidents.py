@@ -7,9 +7,8 @@ from pathlib import Path
 import click
 from msgspec import to_builtins
 
-from muster.cli.commands.contexts import contexts_option
 from muster.cli.commands.incidents.lines import HEADINGS, row
-from muster.cli.commands.incidents.several import asked, incidents_of, table
+from muster.cli.commands.incidents.several import asked, incidents_of, source_options, table
 from muster.cli.commands.incidents.sources import from_events, from_page, local_page
 from muster.cli.exits import INCIDENT
 from muster.cli.options import ClusterChoice, cluster_options, output_option, show
@@ -32,14 +31,7 @@ HIDDEN = "{}{} more are not shown: a musterd shows at most 4 of one namespace al
     "  muster incidents -A --exit-code || echo 'something blocks several runs'\n"
 )
 @click.option("-A", "--all-namespaces", "everywhere", is_flag=True, help="Runs of every namespace.")
-@click.option(
-    "--page",
-    default="",
-    metavar="URL[,URL]",
-    help="Ask the leading musterd, by its page; several are the shards of one cluster.",
-)
-@contexts_option
-@click.option("--token-file", type=click.Path(path_type=Path), default=None, help="A token of the cluster, for --page.")
+@source_options
 @click.option("--exit-code", "coded", is_flag=True, help="Exit with status 6 where there is an incident.")
 @output_option()
 @cluster_options
@@ -78,8 +70,7 @@ def incidents(
         listing = IncidentListing(incidents=[], hidden=hidden, looked=answers.complete, shard=answers.shard)
         show({**to_builtins(listing), "incidents": answers.documents(found)}, output)
     elif found:
-        for line in table(answers.places, HEADINGS, ((one.place, *row(one.report, now)) for one in found)):
-            data(line)
+        data(*table(answers.places, HEADINGS, ((one.place, *row(one.report, now)) for one in found)))
     elif answers.complete:
         say("no incidents" if everywhere or page else "no incidents in this namespace; -A looks in all")
     if hidden:
@@ -94,12 +85,12 @@ def incidents(
 async def _found(chosen: ClusterChoice, page: str, token: str, *, everywhere: bool) -> tuple[IncidentListing, bool]:
     """Return what there is, and whether it is read from Events."""
     if page:
-        listing = await patient(from_page(page, token), "asking musterd")
+        listing = await patient(from_page(IncidentListing, page, token), "asking musterd")
         return _within(listing, None if everywhere else chosen.namespace), False
     async with chosen.client() as client:
         namespace = None if everywhere else chosen.namespace or client.namespace
         if local := local_page(chosen, client):
-            return _within(await patient(from_page(local), "asking musterd"), namespace), False
+            return _within(await patient(from_page(IncidentListing, local), "asking musterd"), namespace), False
         listed = await patient(client.list(namespace=namespace, everywhere=everywhere), "listing experiments")
         watched = await patient(client.list_stuck(namespace=namespace, everywhere=everywhere), "listing watched runs")
         read = await patient(from_events(client, [*listed, *watched], namespace), "reading Events")

@@ -10,9 +10,8 @@ from msgspec import to_builtins
 
 from muster.api.errors import MusterError, NotFound
 from muster.api.values.printable import printable
-from muster.cli.commands.contexts import contexts_option
-from muster.cli.commands.incidents.several import asked, nodes_of, table
-from muster.cli.commands.incidents.sources import local_page, nodes_from_page
+from muster.cli.commands.incidents.several import asked, nodes_of, source_options, table
+from muster.cli.commands.incidents.sources import from_page, local_page
 from muster.cli.options import ClusterChoice, cluster_options, output_option, show
 from muster.cli.terminal.colours import data, say
 from muster.cli.terminal.patience import patient
@@ -42,14 +41,7 @@ OF_ONE = ("LAST", "RUN", "TIMES", "FIRST", "CAUSE")
     "  muster nodes -o json | jq -r '.nodes[] | select(.suspect != \"\") | .node'\n"
 )
 @click.argument("node", default="")
-@click.option(
-    "--page",
-    default="",
-    metavar="URL[,URL]",
-    help="Ask the leading musterd, by its page; several are the shards of one cluster.",
-)
-@contexts_option
-@click.option("--token-file", type=click.Path(path_type=Path), default=None, help="A token of the cluster, for --page.")
+@source_options
 @click.option(
     "--stored",
     default=STORED,
@@ -97,11 +89,9 @@ def nodes(
             if each.suspect and node in ("", each.node):
                 data(printable(f"{place and f'{place}: '}suspect: {each.suspect}: {each.advice}"))
     if found and (answers.places or not node):
-        for line in table(answers.places, HEADINGS, ((one.place, *_row(one.report, now)) for one in found)):
-            data(line)
+        data(*table(answers.places, HEADINGS, ((one.place, *_row(one.report, now)) for one in found)))
     for one in found if node else ():
-        for line in _of_one(one.report, now):
-            data(line)
+        data(*_of_one(one.report, now))
     if not found and answers.complete:
         say(f"no failure is listed that {printable(node) or 'a node'} may have caused")
     if hidden:
@@ -138,10 +128,10 @@ def _of_one(one: NodeReport, now: float) -> list[str]:
 
 async def _found(chosen: ClusterChoice, page: str, token: str, stored: str) -> NodeListing:
     if page:
-        return await patient(nodes_from_page(page, token), "asking musterd")
+        return await patient(from_page(NodeListing, page, token), "asking musterd")
     async with chosen.client() as client:
         if local := local_page(chosen, client):
-            return await patient(nodes_from_page(local), "asking musterd")
+            return await patient(from_page(NodeListing, local), "asking musterd")
         return await patient(_from_stored(client.resources, stored), "reading the history of nodes")
 
 

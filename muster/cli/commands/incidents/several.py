@@ -10,37 +10,27 @@ from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 from urllib.parse import urlsplit
 
 import click
 from msgspec import to_builtins
 from msgspec.structs import replace
 
-from muster.api.errors import MusterError
 from muster.api.values.printable import printable
-from muster.cli.commands.contexts import choices
+from muster.cli.commands.contexts import Answer, answer, choices, conclude, contexts_option
 from muster.cli.options import ClusterChoice, read_token
-from muster.cli.terminal.colours import say
 from muster.cli.terminal.table import Table
 from muster.rollcall.document import IncidentListing, IncidentReport, NodeListing, NodeReport
 
 L = TypeVar("L", IncidentListing, NodeListing)
 R = TypeVar("R", IncidentReport, NodeReport)
+F = TypeVar("F", bound=Callable[..., Any])
 PATIENCE: Final = 30.0
 """Seconds in which each of several must answer: a cluster is asked for experiments, watched runs and Events."""
 MOST: Final = 32
 CONTEXT: Final = "CONTEXT"
 SHARD: Final = "SHARD"
-
-
-@dataclass(frozen=True, slots=True)
-class Answer(Generic[L]):
-    """Answer of one of them, or why it is not known. ``place`` is empty if only one is asked."""
-
-    place: str
-    found: L | None = None
-    problem: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,11 +69,7 @@ class Answers(Generic[L]):
 
     def conclude(self) -> None:
         """Name those that did not answer; the exit status is then 1."""
-        problems = [each for each in self.all if each.problem]
-        for each in problems:
-            say(f"muster: {'context' if self.places == CONTEXT else 'page'} {each.place}: {each.problem}")
-        if problems:
-            raise click.exceptions.Exit(1)
+        conclude(self.all, "context" if self.places == CONTEXT else "page")
 
     def cluster(self, place: str) -> str:
         """Return the context, which distinguishes two subjects of one name; a shard does not."""
@@ -97,6 +83,22 @@ class Answers(Generic[L]):
         if not self.places:
             return {}
         return {"context": places[0]} if self.places == CONTEXT else {"shards": list(places)}
+
+
+def source_options(command: F) -> F:
+    """Return the options that choose what is asked: ``--page``, ``--contexts`` and ``--token-file``."""
+    for option in (
+        click.option("--token-file", type=click.Path(path_type=Path), help="A token of the cluster, for --page."),
+        contexts_option,
+        click.option(
+            "--page",
+            default="",
+            metavar="URL[,URL]",
+            help="Ask the leading musterd, by its page; several are the shards of one cluster.",
+        ),
+    ):
+        command = option(command)
+    return command
 
 
 async def asked(
@@ -119,14 +121,14 @@ async def asked(
     if len(pages) > MOST:
         raise click.UsageError(f"--page names {len(pages)} addresses, and at most {MOST} are asked")
     if contexts:
-        of_each = (_answer(name, ask(choice, "", "")) for name, choice in choices(chosen, contexts).items())
+        of_each = (answer(name, ask(choice, "", ""), PATIENCE) for name, choice in choices(chosen, contexts).items())
         return Answers(CONTEXT, await asyncio.gather(*of_each))
     token = read_token(token_file) if token_file is not None else ""
     if len(pages) < 2:
         return Answers("", [Answer("", await ask(chosen, "".join(pages), token))])
     hosts = (urlsplit(each).netloc.rpartition("@")[2] or each for each in pages)
     found = await asyncio.gather(
-        *(_answer(host, ask(chosen, each, token)) for host, each in zip(hosts, pages, strict=True))
+        *(answer(host, ask(chosen, each, token), PATIENCE) for host, each in zip(hosts, pages, strict=True))
     )
     return Answers(SHARD, [_by_shard(each) for each in found])
 
@@ -134,16 +136,6 @@ async def asked(
 def _by_shard(one: Answer[L]) -> Answer[L]:
     shard = one.found.shard if one.found is not None else ""
     return Answer(printable(shard), one.found) if shard else one
-
-
-async def _answer(place: str, asked: Awaitable[L]) -> Answer[L]:
-    try:
-        async with asyncio.timeout(PATIENCE):
-            return Answer(printable(place), await asked)
-    except TimeoutError:
-        return Answer(printable(place), problem=f"no answer within {PATIENCE:g} s")
-    except (MusterError, OSError) as error:
-        return Answer(printable(place), problem=printable(str(error)))
 
 
 def incidents_of(answers: Answers[IncidentListing]) -> list[Placed[IncidentReport]]:

@@ -31,18 +31,9 @@ NOT_LOOKED: Final = (
 )
 
 
-async def from_page(url: str, token: str = "") -> IncidentListing:
-    """Return the incidents that the musterd at that address shows to the owner of ``token``. Raises ``MusterError``."""
-    return await _asked(url, "/incidents.json", IncidentListing, token)
-
-
-async def nodes_from_page(url: str, token: str = "") -> NodeListing:
-    """Return the nodes that failed runs, as that musterd shows them."""
-    return await _asked(url, "/nodes.json", NodeListing, token)
-
-
-async def _asked(url: str, path: str, kind: type[L], token: str) -> L:
-    found = await asked(url, path, kind, token)
+async def from_page(kind: type[L], url: str, token: str = "") -> L:
+    """Return what the musterd at that address shows to the owner of ``token``. Raises ``MusterError``."""
+    found = await asked(url, "/incidents.json" if kind is IncidentListing else "/nodes.json", kind, token)
     if not found.looked:
         raise MusterError(NOT_LOOKED.format(shown(url, token)))
     return found

@@ -6,33 +6,28 @@ import os
 import signal
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Final
 
 import click
 
 from muster.api.errors import MusterError
 from muster.api.values.printable import printable
-from muster.cli.options import client_of
+from muster.cli.options import Parsed, client_of
 from muster.cli.terminal.colours import data
 from muster.client import Member, NoCluster, NoSuchRank
 from muster.local.home import Home, default_home
 
 
-class Signal(click.ParamType[signal.Signals]):
-    """A signal by name (KILL, SIGKILL) or number."""
+def signal_of(value: str) -> signal.Signals:
+    """Return the signal of a name (KILL, SIGKILL) or a number."""
+    word = value.upper()
+    try:
+        return signal.Signals(int(word)) if word.isdecimal() else signal.Signals[f"SIG{word.removeprefix('SIG')}"]
+    except (ValueError, KeyError):
+        raise ValueError(f"{value!r} is not a signal; write KILL, TERM, STOP, CONT ... or a number") from None
 
-    name = "signal"
 
-    def convert(
-        self, value: str | signal.Signals, param: click.Parameter | None, ctx: click.Context | None
-    ) -> signal.Signals:
-        """Return the signal."""
-        if isinstance(value, signal.Signals):
-            return value
-        word = value.upper()
-        try:
-            return signal.Signals(int(word)) if word.isdecimal() else signal.Signals[f"SIG{word.removeprefix('SIG')}"]
-        except (ValueError, KeyError):
-            self.fail(f"{value!r} is not a signal; write KILL, TERM, STOP, CONT ... or a number", param, ctx)
+SIGNAL: Final = Parsed("signal", signal_of)
 
 
 WHOLE = frozenset({signal.SIGSTOP, signal.SIGCONT})
@@ -68,7 +63,7 @@ def _session(leader: int) -> Iterator[int]:
 )
 @click.argument("name")
 @click.option("--rank", type=click.IntRange(0), required=True, help="Rank of the member.")
-@click.option("-s", "--signal", "number", type=Signal(), default="KILL", show_default=True, help="Signal to send.")
+@click.option("-s", "--signal", "number", type=SIGNAL, default="KILL", show_default=True, help="Signal to send.")
 @click.option("-n", "--namespace", default=None, help="Namespace of the experiment; default by default.")
 def kill(name: str, rank: int, number: signal.Signals, namespace: str | None) -> None:
     """Send a signal to the process of one member of NAME on the local cluster.

@@ -11,7 +11,7 @@ import click
 from muster.api.status import Phase
 from muster.api.values.accelerators import USUAL, words
 from muster.api.values.printable import printable
-from muster.cli.commands.contexts import ask_all, choices, conclude, contexts_option, listed
+from muster.cli.commands.contexts import Wanted, ask_all, choices, conclude, contexts_option, listed
 from muster.cli.options import ClusterChoice, cluster_options, json_text, output_option, show
 from muster.cli.terminal.colours import data, say
 from muster.cli.terminal.patience import patient
@@ -84,10 +84,8 @@ def list_experiments(
     if contexts and watch:
         raise click.UsageError("--watch follows one cluster: muster top --contexts follows several")
     if contexts:
-        answers = asyncio.run(
-            ask_all(choices(chosen, contexts), everywhere=everywhere, kind=kind, stuck=output in TABLES)
-        )
-        found = [seen for each in answers for seen in each.found if in_phase(seen, phases)]
+        answers = asyncio.run(ask_all(choices(chosen, contexts), Wanted(everywhere, kind, output in TABLES)))
+        found = [seen for each in answers if each.found for seen in each.found.experiments if in_phase(seen, phases)]
         _print(found, everywhere, phases, output, kind, clustered=True)
         conclude(answers)
         return
@@ -110,7 +108,7 @@ def run_list(
             if watch:
                 await watch_experiments(client, chosen, f"{kind}/" if kind else None, everywhere, phases, output)
                 return
-            asked = listed(client, chosen, everywhere=everywhere, kind=kind, stuck=output in TABLES)
+            asked = listed(client, chosen, Wanted(everywhere, kind, output in TABLES))
             found = await patient(asked, "listing experiments")
             _print([seen for seen in found if in_phase(seen, phases)], everywhere, phases, output, kind)
 
@@ -157,10 +155,13 @@ def placed(headings: tuple[str, ...], *, namespaced: bool, clustered: bool) -> t
     return (("CONTEXT",) if clustered else ()) + (("NAMESPACE",) if namespaced else ()) + headings
 
 
-def documents(found: Sequence[Snapshot]) -> dict[str, Any]:
-    """Return the objects as a List; of several clusters each with the context that it was read through."""
-    items = [{"context": seen.context, **seen.raw} if seen.context else seen.raw for seen in found]
-    return {"apiVersion": "v1", "kind": "List", "items": items}
+def show_objects(found: Sequence[Snapshot], output: str, *, clustered: bool) -> None:
+    """Print names, or the objects as a List; of several clusters each with the context that it was read through."""
+    if output == "name":
+        data(*(printable(f"{seen.context}/{seen.name}" if clustered else seen.name) for seen in found))
+    else:
+        items = [{"context": seen.context, **seen.raw} if seen.context else seen.raw for seen in found]
+        show({"apiVersion": "v1", "kind": "List", "items": items}, output)
 
 
 def _table(everywhere: bool, output: str | None, *, clustered: bool = False) -> Table:
@@ -177,11 +178,8 @@ def _print(
     *,
     clustered: bool = False,
 ) -> None:
-    if output == "name":
-        for seen in found:
-            data(printable(f"{seen.context}/{seen.name}" if clustered else seen.name))
-    elif output not in TABLES:
-        show(documents(found), output)
+    if output not in TABLES:
+        show_objects(found, output, clustered=clustered)
     elif not found:
         which = f" in phase {', '.join(phases)}" if phases else ""
         say(
@@ -192,8 +190,7 @@ def _print(
         now = time.time()
         wide = output == "wide"
         rows = (row(each, now, namespaced=everywhere, wide=wide, clustered=clustered) for each in found)
-        for line in _table(everywhere, output, clustered=clustered).lines(rows, headings=True):
-            data(line)
+        data(*_table(everywhere, output, clustered=clustered).lines(rows, headings=True))
 
 
 async def watch_experiments(
@@ -222,8 +219,7 @@ async def watch_experiments(
             cells = row(seen, time.time(), namespaced=everywhere, wide=output == "wide")
             if change.kind == "DELETED":
                 cells = (*cells[:-1], "deleted")
-            for line in table.lines([cells], headings=first):
-                data(line)
+            data(*table.lines([cells], headings=first))
             first = False
 
 

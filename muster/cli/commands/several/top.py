@@ -19,6 +19,8 @@ from muster.api.values.accelerators import words
 from muster.api.values.printable import printable
 from muster.cli.commands.contexts import (
     Answer,
+    Listed,
+    Wanted,
     ask,
     ask_all,
     choices,
@@ -28,11 +30,11 @@ from muster.cli.commands.contexts import (
     problems,
 )
 from muster.cli.commands.incidents.sources import lines_above
-from muster.cli.commands.several.listing import SUBMITTED, documents, held, place_of, placed
-from muster.cli.options import ClusterChoice, cluster_options, output_option, show
+from muster.cli.commands.several.listing import SUBMITTED, held, place_of, placed, show_objects
+from muster.cli.options import ClusterChoice, cluster_options, output_option
 from muster.cli.terminal.colours import colourful, data
 from muster.cli.terminal.keys import quit_key
-from muster.cli.terminal.patience import patient
+from muster.cli.terminal.patience import first_of, patient
 from muster.cli.terminal.style import TERMINAL
 from muster.cli.terminal.table import Table, fitted
 from muster.client import Client, Snapshot
@@ -85,12 +87,11 @@ def top(chosen: ClusterChoice, everywhere: bool, over: bool, kind: str, contexts
                 watching = _watch if not kind else partial(_read_anew, kind=kind)
                 await follow(partial(watching, client, chosen), everywhere=everywhere, over=over)
                 return
-            asked = listed(client, chosen, everywhere=everywhere, kind=kind, stuck=output is None)
+            asked = listed(client, chosen, Wanted(everywhere, kind, output is None))
             found = await patient(asked, "listing experiments")
             if output is None:
                 namespace = None if everywhere else chosen.namespace or client.namespace
-                for line in await patient(lines_above(client, found, namespace), "reading Events"):
-                    data(line)
+                data(*await patient(lines_above(client, found, namespace), "reading Events"))
             _print(found, over, everywhere, output)
 
     async def run_all(clusters: dict[str, ClusterChoice]) -> None:
@@ -98,14 +99,12 @@ def top(chosen: ClusterChoice, everywhere: bool, over: bool, kind: str, contexts
             await follow(partial(_read_all, clusters, kind=kind), everywhere=everywhere, over=over, clustered=True)
             return
         table = output is None
-        asking = ask_all(
-            clusters, everywhere=everywhere, kind=kind, stuck=table, incidents=lines_above if table else None
-        )
+        asking = ask_all(clusters, Wanted(everywhere, kind, table, lines_above if table else None))
         answers = await patient(asking, "asking the clusters")
         if output is None:
-            for line in (line for each in answers for line in each.incidents):
-                data(line)
-        _print([seen for each in answers for seen in each.found], over, everywhere, output, clustered=True)
+            data(*(line for each in answers if each.found for line in each.found.incidents))
+        found = [seen for each in answers if each.found for seen in each.found.experiments]
+        _print(found, over, everywhere, output, clustered=True)
         conclude(answers)
 
     asyncio.run(run_all(choices(chosen, contexts)) if contexts else run())
@@ -115,14 +114,10 @@ def _print(
     known: Iterable[Snapshot], over: bool, everywhere: bool, output: str | None, *, clustered: bool = False
 ) -> None:
     found = worst_first(known, time.time(), over=over)
-    if output == "name":
-        for seen in found:
-            data(printable(f"{seen.context}/{seen.name}" if clustered else seen.name))
-    elif output is not None:
-        show(documents(found), output)
+    if output is not None:
+        show_objects(found, output, clustered=clustered)
     else:
-        for line in lines(found, time.time(), everywhere=everywhere, clustered=clustered):
-            data(line)
+        data(*lines(found, time.time(), everywhere=everywhere, clustered=clustered))
 
 
 def worst_first(found: Iterable[Snapshot], now: float, *, over: bool) -> list[Snapshot]:
@@ -203,19 +198,20 @@ class Screen:
         """Runs of other controllers that are Stuck."""
         self.incidents: Sequence[str] = ()
         """Their lines."""
-        self.answers: dict[str, Answer] = {}
+        self.answers: dict[str, Answer[Listed]] = {}
         """Answers of several clusters, by context."""
 
     def __rich__(self) -> Group:
         """Return the table as it is now; rich asks for it at every frame."""
         now, size = time.time(), self._console.size
-        known = [*self.seen.values(), *self.watched, *(seen for each in self.answers.values() for seen in each.found)]
+        answered = [each.found for each in self.answers.values() if each.found]
+        known = [*self.seen.values(), *self.watched, *(seen for each in answered for seen in each.experiments)]
         found = worst_first(known, now, over=self._over)
         room = max(3, size.height - 1)
         shown = [
-            *(click.style(line, fg=BAD) for line in problems(list(self.answers.values()))),
+            *(click.style(line, fg=BAD) for line in problems(self.answers.values())),
             *self.incidents,
-            *(line for each in self.answers.values() for line in each.incidents),
+            *(line for each in answered for line in each.incidents),
             *lines(found, now, everywhere=self._everywhere, clustered=self._clustered, columns=size.width, room=room),
         ]
         hidden = max(0, len(found) - room)  # of the table, which has no more rows than there is room for
@@ -234,18 +230,7 @@ async def follow(
         quit_key() as quitting,
         Live(screen, console=console, refresh_per_second=FRAMES_PER_SECOND, transient=False),
     ):
-        tasks = (
-            asyncio.create_task(see(screen, everywhere), name="seeing"),
-            asyncio.create_task(quitting.wait(), name="quitting"),
-        )
-        try:
-            done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-            for task in done:
-                task.result()
-        finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+        await first_of(see(screen, everywhere), quitting.wait())
 
 
 async def _watch(client: Client, chosen: ClusterChoice, screen: Screen, everywhere: bool) -> None:
@@ -279,7 +264,7 @@ async def _read_all(clusters: dict[str, ClusterChoice], screen: Screen, everywhe
 
     async def read(name: str, choice: ClusterChoice) -> None:
         while True:
-            answer = await ask(name, choice, everywhere=everywhere, kind=kind, stuck=True, incidents=lines_above)
+            answer = await ask(name, choice, Wanted(everywhere, kind, True, lines_above))
             if answer.problem and (before := screen.answers.get(name)):
                 said = f"{answer.problem}; its last answer is shown"
                 answer = replace(before, problem=said)

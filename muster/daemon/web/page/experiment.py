@@ -10,7 +10,7 @@ from muster.api.values.rank_ranges import from_ranges
 from muster.daemon.web.page.document import document, heading
 from muster.daemon.web.page.fleet import TONES, address, state
 from muster.daemon.web.page.grid import grid
-from muster.daemon.web.page.html import Child, Html, Part, bar, element, join, part
+from muster.daemon.web.page.html import Child, Html, Part, bar, element, join, part, section
 from muster.daemon.web.page.runbooks import Runbooks, link
 from muster.daemon.web.page.timeline import spans, stuck, timeline
 from muster.daemon.web.page.times import ago, dated, left, moment, seconds_of
@@ -72,7 +72,7 @@ def story(
     if one.progress:
         parts.append(_progress(one.progress, now))
     if one.slow:
-        parts.append(_section("slow", "Slow ranks", element("p", one.slow.sentence, class_="words")))
+        parts.append(section("slow", "Slow ranks", element("p", one.slow.sentence, class_="words")))
     if one.deadlines:
         parts.append(clocks(one.deadlines, now))
     if phases := spans(one.story, one.finished_at, one.phase):
@@ -147,11 +147,11 @@ def _why(one: Detail, runbooks: Runbooks, found: Incident | None) -> Iterable[Pa
         items = [
             _finding(each, runbooks.of_cause(each.cause), advise=each.cause not in explained) for each in one.findings
         ]
-        yield _section("causes", "Causes", element("ul", *items, class_="findings"))
+        yield section("causes", "Causes", element("ul", *items, class_="findings"))
     elif one.missing_ranks:
         rows = [_row(str(m.rank), m.group, m.pod or "none", m.node or "none", m.why) for m in one.missing_ranks]
         title = f"Missing ranks ({one.missing})" if one.missing is not None else "Missing ranks"
-        yield _section("missing", title, _table(("Rank", "Group", "Pod", "Node", "Why"), rows))
+        yield section("missing", title, _table(("Rank", "Group", "Pod", "Node", "Why"), rows))
 
 
 def _finding(one: FindingReport, runbook: str, *, advise: bool) -> Html:
@@ -179,7 +179,7 @@ def _progress(one: ProgressReport, now: float) -> Part:
     if one.hung:
         text = f"No rank has reported for longer than {age(one.hangs_after)}: the programs hang."
         lines.insert(0, element("p", text, class_="words bad"))
-    return _section("progress", "Progress", *lines)
+    return section("progress", "Progress", *lines)
 
 
 def _pairs(pairs: Iterable[tuple[str, Child]]) -> Html:
@@ -188,16 +188,10 @@ def _pairs(pairs: Iterable[tuple[str, Child]]) -> Html:
     return element("dl", *items, class_="numbers")
 
 
-def _section(id_: str, title: str, *children: Child) -> Part:
-    name = f"{id_}-title"
-    return part("section", id_, element("h2", title, id=name), *children, aria_labelledby=name)
-
-
 def clocks(deadlines: Sequence[DeadlineReport], now: float) -> Part:
     """Return one row for each running clock: how much of it has passed, what is left, and what follows."""
     rows = [_clock(each, now) for each in deadlines]
-    table = element("table", element("tbody", *rows), class_="clocks")
-    return part("section", "clocks", element("h2", "Clocks", id="clocks-title"), table, aria_labelledby="clocks-title")
+    return section("clocks", "Clocks", element("table", element("tbody", *rows), class_="clocks"))
 
 
 def _clock(one: DeadlineReport, now: float) -> Html:
@@ -222,12 +216,10 @@ def goodput(one: TimeReport) -> Part:
         for each in Bucket
         if one.seconds.get(each.value)
     ]
-    table = element("table", element("tbody", *rows), class_="clocks")
-    lines = [table]
+    lines = [element("table", element("tbody", *rows), class_="clocks")]
     if one.basis == Basis.PHASE:
         lines.append(element("p", element("small", f"{BY_PHASE[0].upper()}{BY_PHASE[1:]}.")))
-    title = element("h2", "Where the time went", id="goodput-title")
-    return part("section", "goodput", title, *lines, aria_labelledby="goodput-title")
+    return section("goodput", "Where the time went", *lines)
 
 
 def _bucket(bucket: Bucket, seconds: int, wall: int, *, grows: bool) -> Html:
@@ -279,22 +271,16 @@ def _facts(one: Detail, bundle: str) -> Part:
     if one.reason == INVALID_SPEC:
         facts.append(("File, line and column", element("code", "muster lint FILE")))
     pairs = (element(tag, text) for term, fact in facts for tag, text in (("dt", term), ("dd", fact)))
-    return _section("facts", "Facts", element("dl", *pairs))
+    return section("facts", "Facts", element("dl", *pairs))
 
 
 def _story(one: Detail) -> Part:
     rows = []
     for line in reversed(one.story):
         what = element("td", f"Warning: {line.reason}", class_="bad") if line.warning else element("td", line.reason)
-        cells = (
-            element("td", moment(line.at), class_="number"),
-            element("td", str(line.epoch), class_="number"),
-            what,
-            element("td", dated(line.message)),
-        )
-        rows.append(element("tr", *cells))
-    table = _table(("When", "Epoch", "What", "Message"), rows)
-    return _section("story", "Story, the latest first", table)
+        when, epoch = element("td", moment(line.at), class_="number"), element("td", str(line.epoch), class_="number")
+        rows.append(element("tr", when, epoch, what, element("td", dated(line.message))))
+    return section("story", "Story, the latest first", _table(("When", "Epoch", "What", "Message"), rows))
 
 
 def _conditions(one: Detail, now: float) -> Part:
@@ -309,8 +295,7 @@ def _conditions(one: Detail, now: float) -> Part:
         )
         for c in one.conditions
     ]
-    table = _table(("Condition", "True", "Reason", "Message", "For"), rows)
-    return _section("conditions", "Conditions", table)
+    return section("conditions", "Conditions", _table(("Condition", "True", "Reason", "Message", "For"), rows))
 
 
 def _row(*cells: str) -> Html:

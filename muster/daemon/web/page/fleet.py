@@ -237,13 +237,15 @@ def _row(one: Summary, now: float, runbooks: Runbooks, accelerators: Accelerator
     soonest = min(one.clocks.items(), key=lambda clock: clock[1], default=None)
     name = element("a", one.name, href=address(one))
     kind = "" if one.kind == "Experiment" else f"{one.kind}, "
+    explained = f"explained by {why.key.kind} {why.key.subject}, above" if why else ""
+    below = filter(None, (explained, one.progress.sentence if one.progress else "", one.hint))
     operator = "not understood" if one.operator == INVALID else one.operator
     return part(
         "tr",
         f"row-{one.namespace}/{one.name}",
         element("th", name, element("small", f"{one.namespace} · {kind}{operator}"), scope="row"),
         element("td", state(one, runbooks), class_="state"),
-        element("td", one.message or one.reason, *_because(why), *_steps(one), class_="says"),
+        element("td", one.message or one.reason, *(element("small", each) for each in below), class_="says"),
         element("td", _arrived(one), class_="number"),
         element("td", words(accelerators.of(tuple(one.devices.items()))), class_="number"),
         element("td", str(one.restarts), class_="number"),
@@ -252,28 +254,14 @@ def _row(one: Summary, now: float, runbooks: Runbooks, accelerators: Accelerator
     )
 
 
-def _because(why: Incident | None) -> list[Html]:
-    """Return a line about the incident that explains the run."""
-    return [element("small", f"explained by {why.key.kind} {why.key.subject}, above")] if why else []
-
-
-def _steps(one: Summary) -> list[Html]:
-    """Return the progress that the programs report, and the hint."""
-    said = [one.progress.sentence] if one.progress else []
-    return [element("small", each) for each in (*said, *filter(None, (one.hint,)))]
-
-
 def _arrived(one: Summary) -> Html:
     if not one.size:
         return Html("")
     count = one.ready if one.arrived is None else one.arrived
     share = min(100, round(100 * count / one.size))
+    when = " ready at the end" if one.phase in ("Succeeded", "Failed") else " ready"
     tone = "warn" if one.missing and one.phase in ("Assembling", "Running") else "ok"
-    return join((f"{count}/{one.size}", element("small", _when(one)) if one.arrived is None else "", bar(share, tone)))
-
-
-def _when(one: Summary) -> str:
-    return " ready at the end" if one.phase in ("Succeeded", "Failed") else " ready"
+    return join((f"{count}/{one.size}", element("small", when) if one.arrived is None else "", bar(share, tone)))
 
 
 def _clock(name: str, seconds: float) -> Html:

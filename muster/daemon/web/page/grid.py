@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from html import escape
 
 from muster.api.values.rank_ranges import to_ranges
-from muster.daemon.web.page.html import Child, Html, Part, element, part
+from muster.daemon.web.page.html import Child, Html, Part, element, part, section
 from muster.rollcall.seats import Bench, Seat, Standing
 
 LETTERS = {
@@ -98,8 +98,7 @@ def grid(
         groups += [heading, table]
     legend = part("ul", "legend", *_legend(counts, ranks), class_="legend")
     pointed = element("output", class_="pointed", id="pointed")
-    title = element("h2", f"Ranks ({size})", id="ranks-title")
-    return part("section", "ranks", title, legend, *groups, pointed, aria_labelledby="ranks-title")
+    return section("ranks", f"Ranks ({size})", legend, *groups, pointed)
 
 
 def _look(seat: Seat, late: bool, cause: str) -> Look:

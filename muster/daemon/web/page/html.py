@@ -59,6 +59,12 @@ def join(children: Iterable[Child]) -> Html:
     return Html("".join(map(_inside, children)))
 
 
+def section(id_: str, title: str, *children: Child) -> Part:
+    """Return a section with a heading that names it."""
+    name = f"{id_}-title"
+    return part("section", id_, element("h2", title, id=name), *children, aria_labelledby=name)
+
+
 def bar(percent: int, tone: str, *, means: str = "") -> Html:
     """Return a bar filled to ``percent``. ``means`` is its text for screen readers; empty if a text is beside it."""
     label: dict[str, str] = {"role": "img", "aria_label": means} if means else {"aria_hidden": "true"}

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 
 from muster.api.values.humanize import age
-from muster.daemon.web.page.html import Html, Part, element, part
+from muster.daemon.web.page.html import Html, Part, element, section
 from muster.daemon.web.page.times import seconds_of
 from muster.rollcall.document import StoryReport
 
@@ -96,10 +96,12 @@ def timeline(found: Sequence[Span], now: float) -> Part:
     length = _round(max(span.end if span.end is not None else now for span in shown) - begin)
     lanes = {epoch: number for number, epoch in enumerate(epochs)}
     height = LANE * len(epochs) + AXIS
-    body = [*_axis(length, height), *_lanes(lanes), *_bars(shown, lanes, begin, length, now)]
+    names = [
+        element("text", f"epoch {n}", x="0", y=str(LANE * lane + BAR - 3), class_="lane") for n, lane in lanes.items()
+    ]
+    body = [*_axis(length, height), *names, *_bars(shown, lanes, begin, length, now)]
     picture = element("svg", *body, class_="timeline", height=str(height), role="img", aria_labelledby="timeline-title")
-    title = element("h2", "Phases", id="timeline-title")
-    return part("section", "timeline", title, picture, _key(shown), aria_labelledby="timeline-title")
+    return section("timeline", "Phases", picture, _key(shown))
 
 
 def _axis(length: float, height: int) -> Iterator[Html]:
@@ -114,11 +116,6 @@ def _axis(length: float, height: int) -> Iterator[Html]:
 def _length(seconds: float) -> str:
     """Return a round length of time: whole hours as such."""
     return f"{seconds / 3600:g}h" if seconds % 1800 == 0 and seconds >= 3600 else age(seconds)
-
-
-def _lanes(lanes: dict[int, int]) -> Iterator[Html]:
-    for epoch, lane in lanes.items():
-        yield element("text", f"epoch {epoch}", x="0", y=str(LANE * lane + BAR - 3), class_="lane")
 
 
 def _bars(shown: Iterable[Span], lanes: dict[int, int], begin: float, length: float, now: float) -> Iterator[Html]:
