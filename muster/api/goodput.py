@@ -79,6 +79,7 @@ class EpochSteps(msgspec.Struct, frozen=True, gc=False):
     base: Annotated[Counter, Wire("Productive time, without what was taken back, before the present processes.")] = 0
     first: Annotated[Integer, Wire("The first step that it reported; -1 before.")] = -1
     skipped: Annotated[Counter, Wire("Announced pauses before its time was counted.")] = 0
+    begun: Annotated[Integer, Wire("From roll complete to the first step of the present processes.")] = 0
     program_startup: Annotated[Counter, Wire("Counted from roll complete to the first step.")] = 0
     checkpoint_save: Annotated[Counter, Wire("Counted of its pauses for saving a checkpoint.")] = 0
     checkpoint_restore: Annotated[Counter, Wire("Counted of its pauses for restoring a checkpoint.")] = 0
@@ -88,6 +89,9 @@ class EpochSteps(msgspec.Struct, frozen=True, gc=False):
     held: Annotated[Count, Wire("Of the present hang: what is counted when it ends, and its length is known.")] = 0
     restarts: Annotated[
         Count, Wire("Restarts of its processes inside the pods, by torchrun: what else is here is since the last.")
+    ] = 0
+    resumed: Annotated[
+        Count, Wire("Other restarts of its processes that were counted: all here is since the last.")
     ] = 0
 
 
@@ -109,10 +113,10 @@ class Goodput(msgspec.Struct, frozen=True, gc=False):
     checkpoint_restore: Annotated[Count, Wire("Pauses that programs announced to restore a checkpoint.")] = 0
     stuck: Annotated[Count, Wire("It was Stuck; a hang counts from the last step.")] = 0
     recovery: Annotated[
-        Count, Wire("From a failure until the roll was complete again, or torchrun's next processes made a step.")
+        Count, Wire("From a failure until the roll was complete again, or the next processes in the pods made a step.")
     ] = 0
     lost: Annotated[
-        Count, Wire("Steps after the one from which the next epoch, or torchrun's next processes, resumed.")
+        Count, Wire("Steps after the one from which the next epoch, or the next processes in the pods, resumed.")
     ] = 0
     other: Annotated[
         Count,
