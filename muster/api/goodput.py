@@ -79,7 +79,6 @@ class EpochSteps(msgspec.Struct, frozen=True, gc=False):
     base: Annotated[Counter, Wire("Productive time, without what was taken back, before the present processes.")] = 0
     first: Annotated[Integer, Wire("The first step that it reported; -1 before.")] = -1
     skipped: Annotated[Counter, Wire("Announced pauses before its time was counted.")] = 0
-    begun: Annotated[Integer, Wire("From roll complete to the first step of the present processes.")] = 0
     program_startup: Annotated[Counter, Wire("Counted from roll complete to the first step.")] = 0
     checkpoint_save: Annotated[Counter, Wire("Counted of its pauses for saving a checkpoint.")] = 0
     checkpoint_restore: Annotated[Counter, Wire("Counted of its pauses for restoring a checkpoint.")] = 0
@@ -93,6 +92,7 @@ class EpochSteps(msgspec.Struct, frozen=True, gc=False):
     resumed: Annotated[
         Count, Wire("Other restarts of its processes that were counted: all here is since the last.")
     ] = 0
+    begun: Annotated[Count, Wire("From roll complete to the first step of the present processes.")] = 0
 
 
 class Goodput(msgspec.Struct, frozen=True, gc=False):

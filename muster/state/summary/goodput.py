@@ -268,7 +268,7 @@ def _reported(
     assert steps is not None
     if steps.first < 0:
         known = begun_at < since - LATE  # it was at work before its time was counted
-        steps = replace(steps, begun=round(1000 * (begun_at - since)))
+        steps = replace(steps, begun=_ms(begun_at - since))
         sums = _resumed(sums, _before_it(steps, lead) if known else steps, lead)
     elif dated and _newer(sums, lead, since) and sums.bucket != Bucket.STUCK:
         sums = _restarted(sums, steps, lead, since, until, ended)
@@ -277,7 +277,8 @@ def _reported(
         return replace(sums, steps=steps)
     startup = 0
     if dated and lead.first == steps.first:
-        startup, steps = _ms(begun_at - since), replace(steps, begun=round(1000 * (begun_at - since)))
+        startup = _ms(begun_at - since)
+        steps = replace(steps, begun=startup)
     for bucket, figure in {Bucket.PROGRAM_STARTUP: startup, **_pauses(lead)}.items():
         more = figure - getattr(steps, bucket.value)
         if more > 0:

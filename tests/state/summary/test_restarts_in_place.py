@@ -40,7 +40,8 @@ def end(story: Timed, *ranks: int, **changes: Any) -> None:
         story.set(rank, ready=False, started_at=0.0, waiting_reason="CrashLoopBackOff")
     story.passes(DOWN)
     for rank, ended in ends.items():
-        again = {"restarts": story.pods[0, rank].restarts + 1, "last_exit": ended, "started_at": story.now} | changes
+        again: dict[str, Any] = {"restarts": story.pods[0, rank].restarts + 1, "last_exit": ended} | changes
+        again.setdefault("started_at", story.now)
         story.set(rank, ready=True, waiting_reason="", **again)
     story.look()
 
@@ -133,7 +134,7 @@ def test_a_restart_of_a_sidecar_changes_nothing(first: bool) -> None:
     story = at_step_100()
     before = story.seconds(*WAYS)
     for rank in range(4):
-        changes = {"started_at": story.now + 1} if first else {}
+        changes: dict[str, Any] = {"started_at": story.now + 1} if first else {}
         story.set(rank, restarts=1, last_exit=of_sidecar(story), **changes)
     story.run(60)
     story.look(60)
