@@ -274,3 +274,24 @@ def test_a_restart_of_a_program_whose_reports_show_no_process_is_counted_if_its_
     story.look(60)
     assert story.seconds(Bucket.LOST)[0] >= 19
     assert len(resumed(story)) == 1
+
+
+def test_a_restart_that_no_pod_shows_is_not_counted() -> None:
+    """The command starts its program again."""
+    story = at_step_100()
+    resume(story, 80)
+    assert story.seconds(*WAYS) == (0, 0, 8)
+    assert resumed(story) == []
+
+
+def test_a_new_leader_finds_a_restart_without_a_checkpoint_after_more_work_than_there_was_before() -> None:
+    story = at_step_100()
+    end(story)
+    story.record = from_status(to_status(story.kept))
+    story.begin(0, STARTUP)
+    story.passes(150)
+    story.step, story.at = 150, story.clock
+    taken_over(story, 0, dead=0)
+    story.run(30)
+    story.look(60)
+    assert story.seconds(*WAYS) == pytest.approx((101, 29, 8), abs=0.2)
