@@ -91,6 +91,10 @@ class EpochSteps(msgspec.Struct, frozen=True, gc=False):
     restarts: Annotated[
         Count, Wire("Restarts of its processes inside the pods, by torchrun: what else is here is since the last.")
     ] = 0
+    resumed: Annotated[
+        Count, Wire("Other restarts of its processes that were counted: all here is since the last.")
+    ] = 0
+    begun: Annotated[Count, Wire("From roll complete to the first step of the present processes.")] = 0
 
 
 class Goodput(msgspec.Struct, frozen=True, gc=False):
@@ -112,10 +116,10 @@ class Goodput(msgspec.Struct, frozen=True, gc=False):
     data_loading: Annotated[Count, Wire("Pauses that programs announced to load data.")] = 0
     stuck: Annotated[Count, Wire("It was Stuck; a hang counts from the last step.")] = 0
     recovery: Annotated[
-        Count, Wire("From a failure until the roll was complete again, or torchrun's next processes made a step.")
+        Count, Wire("From a failure until the roll was complete again, or the next processes in the pods made a step.")
     ] = 0
     lost: Annotated[
-        Count, Wire("Steps after the one from which the next epoch, or torchrun's next processes, resumed.")
+        Count, Wire("Steps after the one from which the next epoch, or the next processes in the pods, resumed.")
     ] = 0
     other: Annotated[
         Count,

@@ -21,23 +21,23 @@ class Budget(NamedTuple):
 
 
 BUDGETS: Final = (
-    Budget("state", 18_175, 161, 12_800),
+    Budget("state", 18_286, 161, 12_800),
     Budget("local", 9_805, 86, 8_600),
-    Budget("daemon", 9_085, 56, 6_900),
+    Budget("daemon", 9_129, 57, 6_900),
     Budget("kinds", 7_969, 87, 7_600),
-    Budget("api", 8_087, 82, 7_400),
-    Budget("cli", 8_529, 98, 6_800),
-    Budget("watchers", 5_672, 39, 5_400),
-    Budget("client", 4_483, 37, 3_900),
+    Budget("api", 8_096, 82, 7_400),
+    Budget("cli", 8_366, 98, 6_800),
+    Budget("watchers", 5_677, 39, 5_400),
+    Budget("client", 4_475, 37, 3_900),
     Budget("kube", 3_816, 32, 3_500),
     Budget("reconcilers", 3_181, 29, 2_900),
     Budget("metrics", 2_660, 19, 2_200),
     Budget("assist", 1_339, 6, 1_300),
-    Budget("rollcall", 822, 4, 800),
+    Budget("rollcall", 803, 4, 800),
     Budget("tracking", 766, 10, 766),
-    Budget(REST, 915, 12, 900),
+    Budget(REST, 920, 12, 900),
 )
-PRODUCT_FILES: Final = 758
+PRODUCT_FILES: Final = 759
 MEDIAN: Final = 94
 """Lines of the file in the middle: it says how many files a reader opens for one idea."""
 

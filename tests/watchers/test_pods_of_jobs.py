@@ -76,7 +76,8 @@ def test_restarts_of_init_containers_count_and_those_of_an_ended_pod_do_not() ->
 
 
 def ended(code: int, at: str, reason: str = "Error") -> dict[str, Any]:
-    return {"terminated": {"exitCode": code, "reason": reason, "finishedAt": f"2026-11-20T11:00:{at}Z"}}
+    times = {"startedAt": "2026-11-20T11:00:00Z", "finishedAt": f"2026-11-20T11:00:{at}Z"}
+    return {"terminated": {"exitCode": code, "reason": reason, **times}}
 
 
 def test_the_end_before_the_last_restart_is_read_of_any_container_that_was_started_again() -> None:
@@ -86,6 +87,7 @@ def test_the_end_before_the_last_restart_is_read_of_any_container_that_was_start
     got = seen(restart="Always", phase="Running", containerStatuses=[main], initContainerStatuses=[init])
     assert got.last_exit is not None
     assert (got.last_exit.container, got.last_exit.code, got.last_exit.reason) == ("main", 137, "OOMKilled")
+    assert got.last_exit.finished_at - got.last_exit.started_at == 5
     got = seen(restart="Always", phase="Running", containerStatuses=[main, side], initContainerStatuses=[init])
     assert got.last_exit is not None
     assert (got.last_exit.container, got.last_exit.code) == ("side", 0)

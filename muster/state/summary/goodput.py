@@ -4,9 +4,9 @@ The bucket of a second follows from the record at that second. The phase and the
 persisted as they change. What is known only later is taken back from the productive time (``muster.api.goodput``):
 
 - *lost*: the time between the step from which an epoch resumed and the end of the epoch before. The step is the first
-  one that the new epoch reports; its place in the productive time is kept as a mark. Processes that torchrun has
-  restarted inside the pods resume in the same way, and the processes before them end with their last step that was
-  read: the time from then on is *recovery*.
+  one that the new epoch reports; its place in the productive time is kept as a mark. Processes that torchrun or
+  the kubelet has restarted inside the pods resume in the same way. The processes before them end when their container
+  ended, if the pod shows that, else with their last step that was read: the time from then on is *recovery*.
 - *stuck*: a hang began with the last report, or when the last process came to its place, and is seen later.
 - *program_startup*, *checkpoint_save*, *checkpoint_restore*, *data_loading*, *other*: by the program's own clock, which
   its reports carry. So they cost no write when they begin or end, and no daemon has to run. Those that are first read
@@ -17,6 +17,7 @@ persisted as they change. What is known only later is taken back from the produc
 All but these two are claims of the program, and none takes more than the productive time of its epoch.
 """
 
+from math import inf
 from typing import Final, NamedTuple
 
 from msgspec.structs import replace
@@ -75,8 +76,10 @@ def account(context: Context, before: Record | None, after: Record) -> Record:
             sums, hang = _unstuck(sums, until, lead, over=not leaves)
             sums = _turned(sums, bucket, until, ran=ran)
         if lead is not None and progress is not None:
-            for each in (progress.former, lead) if progress.former else (lead,):
-                sums = _reported(sums, each, since, until, hang, dated=progress.moved or leaves)
+            former = progress.former if not _counted(sums, lead, since) else None
+            for each in (former, lead) if former is not None else (lead,):
+                ended = _ended(context, after, sums, each, since)
+                sums = _reported(sums, each, since, until, hang, ended, dated=progress.moved or leaves)
                 sums = _marked(_unwatched(sums, _ms(progress.unwatched), until), each, since, until)
         if leaves and worked:
             sums = _left(sums, context, lead, before, after, until)
@@ -124,7 +127,7 @@ def _dated(lead: Lead, sums: Goodput, since: float) -> Lead:
     steps = sums.steps
     if steps is None or not steps.program_startup or steps.first != lead.first or lead.spent.begun < 0:
         return lead
-    if steps.restarts != lead.spent.restarts:
+    if steps.restarts != lead.spent.restarts or lead.after > _first_at(steps, since):
         return lead
     if sums.marks and _ms(lead.at - lead.begun + ROUNDED) < sums.marks[-1].ms - steps.base:
         return lead
@@ -214,23 +217,68 @@ def _of_epoch(sums: Goodput, epoch: int) -> Goodput:
     return replace(sums, steps=EpochSteps(epoch=epoch, base=max(0, sums.net)))
 
 
-def _reported(sums: Goodput, lead: Lead, since: float, until: float, hang: _Hang | None, *, dated: bool) -> Goodput:
+def _first_at(steps: EpochSteps, since: float) -> float:
+    """Return when the first step of the processes that are counted began, in wall seconds."""
+    return since + max(steps.begun, steps.program_startup) / 1000
+
+
+def _newer(sums: Goodput, lead: Lead, since: float) -> bool:
+    """Return True if the lead is another process than the one that is counted, and began its steps after that.
+
+    torchrun counts its restarts. Of others the pod shows that a container ended, or was started, between the two. That
+    of a sidecar is not: it is after the first step of either.
+    """
+    steps = sums.steps
+    if steps is None or steps.first < 0:
+        return False
+    first_at = _first_at(steps, since)
+    return lead.spent.restarts > steps.restarts or (lead.after > first_at and lead.begun_at > first_at + ROUNDED)
+
+
+def _counted(sums: Goodput, lead: Lead, since: float) -> bool:
+    """Return True if the lead is the process that is counted."""
+    steps = sums.steps or EpochSteps()
+    return steps.first >= 0 and lead.spent.restarts == steps.restarts and not _newer(sums, lead, since)
+
+
+def _ended(context: Context, after: Record, sums: Goodput, lead: Lead, since: float) -> float | None:
+    """Return when the processes before those of the lead ended, by their pod; None if it does not show that.
+
+    A pod has only the last end: of several since their first step, the first is unknown. What follows the first member
+    of a gang ends later.
+    """
+    pod, steps, row = context.tally.members.get(lead.rank), sums.steps, after.in_place
+    ended = pod.last_exit if pod is not None else None
+    if ended is None or steps is None or not 0 < ended.started_at < _first_at(steps, since) < ended.finished_at:
+        return None
+    first = row.cause.at if row is not None and row.cause is not None else inf
+    followed = row is not None and first <= ended.finished_at <= row.latest_at
+    return (first if followed else ended.finished_at) + ROUNDED
+
+
+def _reported(
+    sums: Goodput, lead: Lead, since: float, until: float, hang: _Hang | None, ended: float | None, *, dated: bool
+) -> Goodput:
     """Return the sums with what the lead reports about its time. ``since``: when the roll was complete.
 
     Its pauses while the gang is Stuck are split between the buckets when that is over, with ``hang``. Its startup is
     counted once its clock is ``dated``: the only report that a daemon has read may be an old one.
     """
-    steps, begun_at = sums.steps, lead.begun + lead.offset
+    steps, begun_at = sums.steps, lead.begun_at
     assert steps is not None
     if steps.first < 0:
         known = begun_at < since - LATE  # it was at work before its time was counted
+        steps = replace(steps, begun=_ms(begun_at - since))
         sums = _resumed(sums, _before_it(steps, lead) if known else steps, lead)
-    elif dated and lead.spent.restarts > steps.restarts and sums.bucket != Bucket.STUCK:
-        sums = _restarted(sums, steps, lead, since, until)
+    elif dated and _newer(sums, lead, since) and sums.bucket != Bucket.STUCK:
+        sums = _restarted(sums, steps, lead, since, until, ended)
     steps = sums.steps or EpochSteps()
-    if sums.bucket == Bucket.STUCK or lead.spent.restarts != steps.restarts:
+    if sums.bucket == Bucket.STUCK or not _counted(sums, lead, since):
         return replace(sums, steps=steps)
-    startup = _ms(begun_at - since) if dated else 0
+    startup = 0
+    if dated and lead.first == steps.first:
+        startup = _ms(begun_at - since)
+        steps = replace(steps, begun=startup)
     for bucket, figure in {Bucket.PROGRAM_STARTUP: startup, **_pauses(lead)}.items():
         more = figure - getattr(steps, bucket.value)
         if more > 0:
@@ -246,7 +294,7 @@ def _marked(sums: Goodput, lead: Lead, since: float, until: float) -> Goodput:
     """Return the sums with the places of the steps that the lead has reached."""
     steps = sums.steps
     assert steps is not None
-    if lead.spent.restarts != steps.restarts:
+    if not _counted(sums, lead, since):
         return sums
     origin = max(lead.begun, since - lead.offset - steps.skipped / 1000)
     marks, most = list(sums.marks), _net(sums, until)
@@ -259,16 +307,22 @@ def _marked(sums: Goodput, lead: Lead, since: float, until: float) -> Goodput:
     return replace(sums, marks=tuple(StepMark(step, int(ms)) for step, ms in kept))
 
 
-def _restarted(sums: Goodput, steps: EpochSteps, lead: Lead, since: float, until: float) -> Goodput:
-    """Return the sums when torchrun has restarted the processes: those before ended with their last step that was read.
+def _restarted(
+    sums: Goodput, steps: EpochSteps, lead: Lead, since: float, until: float, ended_at: float | None
+) -> Goodput:
+    """Return the sums when processes were restarted inside the pods: those before ended with their last step read.
 
-    Until the first step of the present ones, the time is that of the recovery.
+    That is, unless their end is known. Until the first step of the present ones, the time is that of the recovery.
     """
-    sums, begun_at = sums.at(until), lead.begun + lead.offset
+    sums, begun_at = sums.at(until), lead.begun_at
     begun = max(steps.base, sums.net - _ms(until - begun_at))
     ended = min(begun, sums.marks[-1].ms if sums.marks else begun)
+    if ended_at is not None:
+        ended = min(begun, max(ended, sums.net - _ms(until - ended_at)))
+    resumed = steps.resumed + (lead.spent.restarts <= steps.restarts)
     sums = sums.taken(Bucket.RECOVERY, begun - ended)
-    return _resumed(sums, EpochSteps(steps.epoch, ended, program_startup=_ms(begun_at - since)), lead)
+    steps = EpochSteps(steps.epoch, ended, program_startup=_ms(begun_at - since), resumed=resumed)
+    return _resumed(sums, steps, lead)
 
 
 def _resumed(sums: Goodput, steps: EpochSteps, lead: Lead) -> Goodput:

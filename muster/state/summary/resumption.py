@@ -2,8 +2,9 @@
 
 ``resumed at step 40: 16 steps (8 s) lost, 22 s to recover``, or ``at least 16 steps`` if the last step was read some
 time before the end. The lost time is that of the account (``state.summary.goodput``); the way back lasts from the end
-of the last epoch that took steps to the first step of this one. The same holds of processes that torchrun has
-restarted inside the pods: ``torchrun restarted its processes; resumed at step 40: at least 16 steps (8 s) lost ...``.
+of the last epoch that took steps to the first step of this one. The same holds of processes that were restarted
+inside the pods: ``torchrun restarted its processes; resumed at step 40: at least 16 steps (8 s) lost ...``. Of those
+that the kubelet has restarted, ``RestartedInPlace`` names the container.
 """
 
 from collections.abc import Iterator, Sequence
@@ -24,13 +25,17 @@ def turns(before: Record | None, after: Record) -> Iterator[tuple[str, str, bool
     steps, marks = after.goodput.steps, before.goodput.marks
     if steps is None or steps.first < 0 or not marks or _begun(before.goodput.steps, steps):
         return
-    inside = before.goodput.steps is not None and before.goodput.steps.epoch == steps.epoch and steps.restarts > 0
+    known = before.goodput.steps
+    inside = known is not None and known.epoch == steps.epoch and steps.restarts + steps.resumed > 0
     count, ms = max(0, marks[-1].step - steps.first), after.goodput.lost - before.goodput.lost
     more = "at least " if (inside and count) or _unread(marks, steps.base + ms) else ""
     lost = f"{more}{count} step{'' if count == 1 else 's'} ({_seconds(ms)}) lost" if count or more else "no step lost"
     way = float(after.goodput.recovery - before.goodput.recovery) if inside else _way(after, steps)
     recovery = f", {_seconds(way)} to recover" if way is not None else ""
-    again = "torchrun restarted its processes; " if inside else ""
+    by_torchrun = known is not None and known.resumed == steps.resumed
+    again = (
+        ("torchrun restarted its processes; " if by_torchrun else "its processes were restarted; ") if inside else ""
+    )
     yield REASON, f"{again}resumed at step {steps.first}: {lost}{recovery}", False
 
 
@@ -43,8 +48,9 @@ def _unread(marks: Sequence[StepMark], end: int) -> bool:
 
 def _begun(before: EpochSteps | None, steps: EpochSteps) -> bool:
     """Return True if the first step of these processes was known before, or they are the first that take steps."""
-    same = before is not None and (before.epoch, before.restarts) == (steps.epoch, steps.restarts)
-    return same and before is not None and before.first >= 0
+    if before is None or before.first < 0:
+        return False
+    return (before.epoch, before.restarts, before.resumed) == (steps.epoch, steps.restarts, steps.resumed)
 
 
 def _way(record: Record, steps: EpochSteps) -> float | None:

@@ -5,10 +5,12 @@ and the report that it read, so it is late by the shortest way of a report only.
 pauses.
 """
 
+from math import inf
 from typing import NamedTuple, TypeVar
 
 import msgspec
 
+from muster.state.vocabulary.pod import Pod
 from muster.state.vocabulary.wall_time import WallTime
 
 MOST_POINTS = 32
@@ -61,15 +63,35 @@ class Lead(msgspec.Struct, frozen=True):
     """Seconds of the pause that has begun with the last report; 0 is none."""
     points: tuple[Point, ...] = ()
     """Steps with the work at them, in the order in which they were seen."""
+    after: float = 0.0
+    """The last start, or end, of a container of its pod before its first step, by the clock of the node; 0: unknown."""
 
     @property
     def reported_at(self) -> float:
         """The time of its last report, in wall seconds."""
         return self.offset + self.at
 
+    @property
+    def begun_at(self) -> float:
+        """The time at which its first step began, in wall seconds."""
+        return self.offset + self.begun
+
+
+def another(before: Spent, spent: Spent) -> bool:
+    """Return True if a later report of a rank is of another process: these do not change within one."""
+    return spent.restarts != before.restarts or spent.first != before.first or 0 <= before.begun != spent.begun
+
 
 def followed(
-    rank: int, step: int, at: float, longest: float, pause: float, spent: Spent, read_at: float, before: Lead | None
+    rank: int,
+    step: int,
+    at: float,
+    longest: float,
+    pause: float,
+    spent: Spent,
+    read_at: float,
+    before: Lead | None,
+    pod: Pod | None = None,
 ) -> Lead:
     """Return the lead after a look that read this report of it, given how it was before."""
     if at <= 0:  # a feeder without a clock of the program: a step was made when it was read
@@ -78,24 +100,37 @@ def followed(
     else:
         at = min(at, LONGEST)
     earlier = before if before is not None and before.rank == rank and at >= before.at else None  # of one clock
-    known = earlier if earlier is not None and earlier.spent.restarts == spent.restarts else None
+    known = earlier if earlier is not None and not another(earlier.spent, spent) else None
     if known is not None and (known.at, known.spent, known.pause) == (at, spent, pause):
         return known
+    if known is not None and spent.first < 0 and step < known.points[-1].step and _turned(pod) > known.reported_at:
+        known = None  # a feeder that shows no process
     work = max(0.0, at - spent.paused)
     here = Point(step, work)
     points = (*known.points, here) if known else (here,)
     seen = known.begun if known else work
+    offset = min(earlier.offset, read_at - at) if earlier else read_at - at
+    begun = min(spent.begun, at) if spent.begun >= 0 else seen
     return Lead(
         rank=rank,
-        offset=min(earlier.offset, read_at - at) if earlier else read_at - at,
+        offset=offset,
         at=at,
         first=spent.first if spent.first >= 0 else known.first if known else step,
-        begun=min(spent.begun, at) if spent.begun >= 0 else seen,
+        begun=begun,
         spent=spent,
         longest=longest,
         pause=pause,
         points=thinned(points, MOST_POINTS),
+        after=_turned(pod, offset + min(begun, points[0].at)) or (known.after if known else 0.0),
     )
+
+
+def _turned(pod: Pod | None, until: float = inf) -> float:
+    """Return when a container of the pod was last started, or had ended, until then; 0 if that is unknown."""
+    if pod is None:
+        return 0.0
+    ended = pod.last_exit.finished_at if pod.last_exit is not None else 0.0
+    return max((at for at in (pod.started_at, ended) if at <= until), default=0.0)
 
 
 P = TypeVar("P", bound=tuple[int, float])

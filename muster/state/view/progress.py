@@ -20,7 +20,7 @@ A program that calls ``muster.report`` has, per rank, a step and the number of i
   the same step. Silence of the coordinator does not count: a hang is what was read, and not what could not be.
 
 Programs that do not report are not judged, nor is a gang before a rank has reported twice: the first step compiles.
-That holds again once torchrun has restarted processes inside the pods and the first of them reports.
+That holds again once processes were restarted inside the pods and the first of them reports.
 
 Reports are *read* from the store of the gang, or *sent* to this daemon (Kubeflow's progress endpoint, and the status of
 a TrainJob). What was sent to another daemon, or while this one could not hear, is lost. So silence of sent reports is
@@ -35,8 +35,9 @@ from typing import NamedTuple
 import msgspec
 
 from muster.api.progress import report_interval
-from muster.state.view.lead import Lead, Spent, followed
+from muster.state.view.lead import Lead, Spent, another, followed
 from muster.state.view.turns import A_TURN, Turns, at_once
+from muster.state.vocabulary.pod import Pod
 from muster.state.vocabulary.wall_time import WallTime
 
 LAG_STEPS = 2
@@ -122,7 +123,7 @@ class Progress(msgspec.Struct, frozen=True):
     restarts: int = 0
     """The most restarts of the processes of one rank inside their pod."""
     former: Lead | None = None
-    """The lead before torchrun restarted its process, if this daemon has read both."""
+    """The lead before its process was restarted, if this daemon has read both."""
     workers: frozenset[int] = frozenset()
     """Ranks that are at work now, by what they have sent."""
 
@@ -156,11 +157,17 @@ class Progress(msgspec.Struct, frozen=True):
 
 
 def progress_in_turns(
-    reports: Iterable[StepReport], epoch: int, now: float, before: Progress | None, *, sent: bool = False
+    reports: Iterable[StepReport],
+    epoch: int,
+    now: float,
+    before: Progress | None,
+    *,
+    sent: bool = False,
+    members: Mapping[int, Pod] | None = None,
 ) -> Turns[Progress | None]:
     """Return the progress after a look that read these reports, given the one before it (of any epoch).
 
-    With ``sent`` they were sent, and are the last of each rank.
+    With ``sent`` they were sent, and are the last of each rank. ``members`` are the pods by rank.
     """
     earlier = before if before is not None and (before.epoch, before.sent) == (epoch, sent) else None
     known = earlier.ranks if earlier else {}
@@ -193,10 +200,12 @@ def progress_in_turns(
     lowest = min(ranks)
     said = ranks[lowest].report
     before_it = earlier.lead if earlier else None
-    lead = followed(lowest, said.step, said.at, said.longest, said.pause, said.spent, now, before_it)
+    pod = (members or {}).get(lowest)
+    lead = followed(lowest, said.step, said.at, said.longest, said.pause, said.spent, now, before_it, pod)
     former = earlier.former if earlier else None
-    if before_it is not None and before_it.rank == lowest and before_it.spent.restarts < lead.spent.restarts:
-        former = before_it
+    if before_it is not None and before_it.rank == lowest and before_it.points[0] != lead.points[0]:
+        turned = lead.after > before_it.begun_at or another(before_it.spent, lead.spent)
+        former = before_it if turned else former
     return Progress(
         epoch=epoch,
         read_at=now,
@@ -264,7 +273,7 @@ def _moved(report: StepReport, last: _Rank | None) -> _Rank:
 
 
 def _restarted(report: StepReport, last: _Rank) -> bool:
-    return report.spent.restarts != last.report.spent.restarts
+    return another(last.report.spent, report.spent)
 
 
 def _rate(ranks: Iterable[_Rank], waited: float) -> float | None:

@@ -247,7 +247,8 @@ class View:
         """
         before = self.progress_of(epoch)
         if answer.reports or (answer.reports is not None and not (before is not None and before.sent)):
-            self.progress = yield from progress_in_turns(answer.reports, epoch, answer.at, before)
+            members = self.of(epoch).members
+            self.progress = yield from progress_in_turns(answer.reports, epoch, answer.at, before, members=members)
         after = self.progress
         if after is before or after is None:
             return False
@@ -276,7 +277,8 @@ class View:
             known = resumed(steps.epoch, max(now, since), step=steps.step, reporting=steps.reporting, patience=patience)
         hung = known is not None and known.hung
         if (reports := self.sent.taken(record.epoch)) is not None:
-            known = steps_progress(reports, record.epoch, now, known, sent=True)
+            members = self.of(record.epoch).members
+            known = steps_progress(reports, record.epoch, now, known, sent=True, members=members)
         if known is not None:
             # A hang lasts until a report comes: that none could be heard is no sign of life.
             moved_at = known.moved_at if hung else min(max(known.moved_at, since), now)

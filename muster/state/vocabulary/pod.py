@@ -49,6 +49,8 @@ class Exit(msgspec.Struct, frozen=True, gc=False):
     """The place that raised the exception: ``train.py:41 in next``; empty if no traceback has it."""
     child: Child = NONE
     """The end of the process that a launcher had started, by the launcher's report."""
+    started_at: float = 0.0
+    """The start of what ended, in wall seconds, or 0 if the kubelet reported none."""
 
     @property
     def own_code(self) -> int:

@@ -348,6 +348,7 @@ def _exit(spec: Spec | None, container: str, ended: Terminated) -> Exit:
         reason=word(ended.reason),
         message=said.text,
         finished_at=seconds_of(ended.finishedAt),
+        started_at=seconds_of(ended.startedAt),
         explains=said.explains,
         last_line=said.last_line,
         raised_at=said.raised_at,

@@ -99,6 +99,7 @@ class Terminated(msgspec.Struct, gc=False):
     signal: int | None = None
     reason: str | None = None
     message: str | None = None
+    startedAt: str | None = None
     finishedAt: str | None = None
 
 

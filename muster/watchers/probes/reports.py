@@ -172,6 +172,7 @@ def _together(reports: list[StepReport]) -> StepReport:
     """Return the report of a pod: the step that all of its processes have reached, and the sum of their reports.
 
     torchrun restarts all of them together: a report with a lower number of restarts is of a process that has ended.
+    The times are those of the first one, so that they are always of the same one.
     """
     if len(reports) == 1:
         return reports[0]
@@ -183,4 +184,5 @@ def _together(reports: list[StepReport]) -> StepReport:
         at=max(each.at for each in reports),
         longest=max(each.longest for each in reports),
         pause=max(each.pause for each in reports),
+        spent=reports[0].spent,
     )

@@ -1,10 +1,17 @@
 """Containers that the kubelet starts again in their pods, in runs whose coordinator has every rank a moment later."""
 
 import asyncio
+from dataclasses import replace
 from typing import Any
 
+import pytest
+
+from muster.api.goodput import Bucket
+from muster.state.view.lead import Spent
+from muster.state.view.progress import StepReport
+from muster.state.view.roll import RollAnswer
 from muster.state.vocabulary.record import Phase
-from tests.daemon.virtual_daemon import scraped
+from tests.daemon.virtual_daemon import Roll, scraped
 from tests.daemon.watched.world import PODS, World, virtually
 
 LABELS = {"muster.dev/observe": "run"}
@@ -16,9 +23,11 @@ def again(world: World, rank: int, times: int, **ended: Any) -> None:
     """Let the kubelet start the container of a member again."""
     path = f"{PODS}/run-{rank}"
     found = world.api.objects[path]
-    last = {"finishedAt": world.api.now(), **(ended or OOM)}
     state = found["status"]["containerStatuses"][0]
-    states = [{**state, "restartCount": times, "lastState": {"terminated": last}}]
+    since = state["state"]["running"]["startedAt"]
+    last = {"startedAt": since, "finishedAt": world.api.now(), **(ended or OOM)}
+    running = {"running": {"startedAt": world.api.now()}}
+    states = [{**state, "state": running, "restartCount": times, "lastState": {"terminated": last}}]
     spec = {**found["spec"], "restartPolicy": "OnFailure"}
     world.api.put(path, {**found, "spec": spec, "status": {**found["status"], "containerStatuses": states}})
 
@@ -60,3 +69,39 @@ async def test_the_members_that_follow_are_counted_behind_the_first(world: World
     message = world.found("pods/run").record.message
     assert "rank 2 (run-2) ended with exit code 1 in container train on node n1" in message
     assert message.endswith("; after it 2 restarts of other members")
+
+
+def at_work(whole: Roll, begun: float, first: int) -> Roll:
+    """A coordinator in whose store the ranks report a step a second, from ``first`` on since that second."""
+
+    def roll(now: float) -> RollAnswer:
+        made = int(now - begun)
+        if made < 0:
+            return whole(now)
+        report = StepReport(0, first + made, 1 + made, 1000 + begun + made, 1.0, (), 0.0, Spent(first, 1000 + begun))
+        return replace(whole(now), reports=tuple(report._replace(rank=rank) for rank in range(3)))
+
+    return roll
+
+
+@virtually
+async def test_what_is_made_again_is_lost_and_the_way_to_the_next_step_is_recovery(world: World) -> None:
+    """Steps 0 to 100 in 100 s; the containers run again after 10 s, and the programs make step 80 after 20 s more."""
+    await gathered(world)
+    whole, clock = world.cluster.roll, world.cluster.wall
+    world.cluster.roll = at_work(whole, clock(), 0)
+    await asyncio.sleep(100)
+    world.cluster.roll = whole
+    ended = world.api.now()
+    await asyncio.sleep(10)
+    for rank in range(3):
+        again(world, rank, 1, finishedAt=ended, exitCode=1, reason="Error")
+    world.cluster.roll = at_work(whole, clock() + 20, 80)
+    await asyncio.sleep(150)
+    record = world.found("pods/run").record
+    assert record.goodput is not None
+    sums = record.goodput.at(clock())
+    buckets = Bucket.LOST, Bucket.RECOVERY, Bucket.STUCK, Bucket.PROGRAM_STARTUP
+    assert [sums.of(each) / 1000 for each in buckets] == pytest.approx([20, 30, 0, 10], abs=1.1)
+    (line,) = [line for line in world.said() if line.startswith("StepsResumed: ")]
+    assert line.startswith("StepsResumed: its processes were restarted; resumed at step 80: at least ")

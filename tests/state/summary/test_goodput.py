@@ -14,6 +14,7 @@ from muster.state.view.lead import Spent
 from muster.state.view.progress import StepReport
 from muster.state.vocabulary import wall_time
 from muster.state.vocabulary.actions import Action
+from muster.state.vocabulary.pod import Exit
 from muster.state.vocabulary.record import ConditionType, Phase, from_status, to_status
 from tests.builders import NOW, edited, plan, record
 from tests.state.story import Story
@@ -80,13 +81,13 @@ class Timed(Story):
         self.stand(seconds)
         assert self.condition(ConditionType.STUCK) == (True, "Hung")
 
-    def see(self) -> None:
-        """The probe reads the reports."""
+    def see(self, *ranks: int) -> None:
+        """The probe reads the reports, of these ranks or of all."""
         roll = self.view.probe
         assert roll is not None
         said = tuple(
             StepReport(rank, self.step, self.step + 1, self.at, self.longest, (), self.pausing, self.spent)
-            for rank in range(4)
+            for rank in ranks or range(4)
         )
         if self.view.observe_probe(replace(roll.answer, at=self.now, reports=said), self.kept.epoch):
             self.look()
@@ -375,6 +376,15 @@ def restarted_inside(story: Timed, step: int, gap: float = 20.0, restarts: int =
     """torchrun restarts the processes, which come to their first step after that gap."""
     story.begin(step, startup=gap)
     story.spent = story.spent._replace(restarts=restarts)
+    story.see()
+
+
+def restarted_by_the_kubelet(story: Timed, step: int, gap: float, ago: float) -> None:
+    """The container of rank 0 has ended so many seconds ago, and after the gap its program comes to that step."""
+    pod = story.pods[story.kept.epoch, 0]
+    ended = Exit("main", 1, 0, "Error", "", story.now - ago, started_at=pod.started_at or story.now - 2 * ago)
+    story.set(0, restarts=pod.restarts + 1, last_exit=ended, started_at=story.now)
+    story.begin(step, startup=gap)
     story.see()
 
 
@@ -825,6 +835,7 @@ SORTS = [
     "epoch",
     "steps",
     "torchrun",
+    "kubelet",
     "epoch",
     "lie",
     "hang",
@@ -869,6 +880,9 @@ def test_over_any_story_the_buckets_add_up_to_the_wall_time_and_no_sum_ever_fall
                 story.run(seconds % 100)
             case "torchrun" if story.kept.phase is Phase.RUNNING:
                 restarted_inside(story, step % 200, gap=seconds % 90, restarts=story.spent.restarts + spent.restarts)
+                story.run(seconds % 20)
+            case "kubelet" if story.kept.phase is Phase.RUNNING:
+                restarted_by_the_kubelet(story, step % 200, seconds % 90, ago=spent.saved % 100)
                 story.run(seconds % 20)
             case "epoch" if story.kept.phase is Phase.RUNNING and story.view.engine.answered:
                 story.begin(step % 200, startup=seconds % 20)

@@ -5,7 +5,8 @@ from hypothesis import strategies as st
 
 from muster.state.view.lead import MOST_POINTS, Lead, Point, Spent, between, followed, thinned
 from muster.state.view.progress import StepReport, steps_progress
-from tests.builders import NOW
+from muster.state.vocabulary.pod import Exit
+from tests.builders import NOW, pod
 
 
 def look(step: int, at: float, read_at: float, before: Lead | None = None, **more: float) -> Lead:
@@ -41,6 +42,26 @@ def test_a_process_that_torchrun_restarted_has_the_clock_and_no_step_of_the_one_
     lead = look(5, 120.0, NOW + 23, before, first=5, begun=119.0, restarts=1)
     assert (lead.offset, lead.points) == (NOW - 100, (Point(5, 120.0),))
     assert (lead.first, lead.begun) == (5, 119.0)
+
+
+def test_a_process_whose_first_step_or_beginning_differs_is_another_one() -> None:
+    before = look(9, 100.0, NOW, first=1, begun=10.0)
+    assert look(12, 130.0, NOW + 30, before, first=12).points == (Point(12, 130.0),)
+    assert look(12, 130.0, NOW + 30, before, first=1, begun=120.0).points == (Point(12, 130.0),)
+    assert look(12, 130.0, NOW + 30, before, first=1).points == (Point(12, 130.0),), "it has not made three reports"
+    assert len(look(12, 130.0, NOW + 30, before, first=1, begun=10.0).points) == 2
+
+
+def test_the_containers_of_a_pod_that_turned_after_the_first_step_are_others() -> None:
+    spent = Spent(first=0, begun=100.0)
+    last = Exit("proxy", 1, 0, "Error", "", NOW - 7)
+    for started, after in ((NOW - 5, NOW - 5), (NOW + 5, NOW - 7)):
+        member = pod(0, started_at=started, last_exit=last)
+        assert followed(0, 9, 109.0, 1.0, 0.0, spent, NOW + 9, None, member).after == after
+    begun_late = spent._replace(begun=-1.0)
+    before = followed(0, 0, 100.0, 1.0, 0.0, begun_late, NOW, None, pod(0, started_at=NOW - 5))
+    later = pod(0, started_at=NOW + 5)  # of a container beside it, while the first step was compiled
+    assert followed(0, 3, 120.0, 1.0, 0.0, spent._replace(begun=115.0), NOW + 20, before, later).after == NOW - 5
 
 
 def test_the_lowest_reporting_rank_leads() -> None:

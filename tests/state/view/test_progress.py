@@ -207,6 +207,16 @@ def test_nothing_hangs_before_a_second_report_of_processes_that_torchrun_restart
     assert of_progress(seen, gang.now) == "step 40, processes restarted once by torchrun"
 
 
+def test_nothing_hangs_before_a_second_report_of_processes_that_the_kubelet_restarted() -> None:
+    gang = Gang({0: 1.0, 1: 1.0})
+    seen: Progress | None = gang.look(20)
+    first = [StepReport(rank, 40, 1, gang.now + 9, 0.0, spent=Spent(first=40)) for rank in (0, 1)]
+    for look in range(1, 400):
+        seen = steps_progress(first, 0, gang.now + 9 + look * LOOK, seen)
+    assert seen is not None
+    assert not seen.hung
+
+
 def test_further_reports_of_one_step_bridge_a_pause() -> None:
     seen = None
     for look in range(200):

@@ -52,7 +52,7 @@ RECORDS = st.builds(
     ending_at=st.none() | TIMES, broken_at=st.none() | TIMES,
     goodput=st.none() | st.builds(
         Goodput, TIMES, st.sampled_from(["", *Bucket]), *[COUNTS] * 13,
-        steps=st.none() | st.builds(EpochSteps, COUNTS, COUNTS, st.integers(-1, 10**6), *[COUNTS] * 8),
+        steps=st.none() | st.builds(EpochSteps, COUNTS, COUNTS, st.integers(-1, 10**6), *[COUNTS] * 11),
         marks=st.lists(st.builds(StepMark, COUNTS, COUNTS), max_size=3).map(tuple),
     ),
     volume_at=st.none() | TIMES, volume_lost_at=st.none() | TIMES,

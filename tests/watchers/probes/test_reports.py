@@ -143,6 +143,13 @@ def test_processes_of_one_pod_are_one_report_of_the_step_that_all_have_reached()
     assert later != pod, "one of its processes gets on"
 
 
+def test_the_times_of_the_processes_of_one_pod_are_always_those_of_the_first() -> None:
+    reader = JaxReader(2)
+    first, second = (b'{"step":%d,"calls":9,"at":9.0,"first":1,"begun":%d.0}' % each for each in ((9, 1), (8, 2)))
+    (pod,) = reader.of(body(**{"r1": first, "r1.1": second}))
+    assert (pod.step, pod.spent.begun) == (8, 1.0)
+
+
 @pytest.mark.parametrize("key", ["r1.", "r1.x", "r1.1.1", "r.1"])
 def test_a_key_that_is_no_process_is_left_out(key: str) -> None:
     assert JaxReader(4).of(body(r0=VALUE, **{key: VALUE})) == (REPORT,)
