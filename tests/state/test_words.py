@@ -95,7 +95,7 @@ READ: Final[dict[str, tuple[int, str]]] = {
     "state/policies/failures/recurrence.py": (1, OTHERS),
     "state/summary/conditions.py": (1, CHANGED),
     "state/summary/status.py": (1, CHANGED),
-    "daemon/web/certificate.py": (1, OTHERS),
+    "daemon/web/certificate.py": (3, OTHERS),
     "daemon/web/page/runbooks.py": (1, "lines of a runbook"),
     "daemon/web/page/times.py": (1, "times in a sentence become elements of the page"),
     "daemon/web/progress.py": (1, OTHERS),

@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Coroutine
 from time import monotonic
 from typing import Any
 
@@ -63,7 +63,7 @@ class RunFollower:
         leader: int = 0,
         grace: float,
         daemon_url: str,
-        supervise: Callable[[], Awaitable[None]] | None,
+        supervise: Callable[[], Coroutine[Any, Any, None]] | None,
         survivor_text: str = "",
         assisted: bool = True,
     ) -> None:
@@ -109,7 +109,7 @@ class RunFollower:
         tasks += [asyncio.create_task(work, name="run-display") for work in (self._roll(), self._pods())]
         deciding: list[asyncio.Task[Any]] = [watch]
         if self._supervise is not None:
-            deciding.append(asyncio.ensure_future(self._supervise()))
+            deciding.append(asyncio.create_task(self._supervise(), name="run-supervise"))
             tasks.append(deciding[-1])
         try:
             ended = await self._until(deciding, (interrupts.next(), self._stop.wait()))

@@ -3,10 +3,11 @@
 import contextlib
 import secrets
 import shutil
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from muster.api.errors import MusterError
 from muster.cli.processes.child import ChildEnded
@@ -29,7 +30,7 @@ class LocalCluster:
     kubeconfig: Path
     daemon_url: str
     callers: Path
-    supervise: Callable[[], Awaitable[None]] | None
+    supervise: Callable[[], Coroutine[Any, Any, None]] | None
 
 
 @asynccontextmanager
