@@ -91,8 +91,6 @@ class Snapshot:
         """Return True if deletion was asked for, and finalizers hold it: its pods end and its status stays."""
         return "deletionTimestamp" in mapping(self.raw.get("metadata"))
 
-    terminating = deleting
-
     @property
     def managed_by(self) -> str:
         """Return the other manager that runs an Experiment, and writes its status; empty where Muster does."""

@@ -28,7 +28,7 @@ BUDGETS: Final = (
     Budget("api", 8_096, 82, 7_400),
     Budget("cli", 8_367, 98, 6_800),
     Budget("watchers", 5_677, 39, 5_400),
-    Budget("client", 4_475, 37, 3_900),
+    Budget("client", 4_473, 37, 3_900),
     Budget("kube", 3_816, 32, 3_500),
     Budget("reconcilers", 3_181, 29, 2_900),
     Budget("metrics", 2_660, 19, 2_200),

@@ -11,6 +11,8 @@ from tests.real_node.site import Site
 
 pytestmark = [pytest.mark.alone, pytest.mark.timeout(900)]
 OF = ("--namespace", SYSTEM)
+LEADS = "leading as "
+"""Words at the foot of the leader's page."""
 
 
 async def replicas(here: Site) -> list[Any]:
@@ -95,13 +97,13 @@ async def test_the_page_and_the_metrics_are_for_those_with_a_token(here: Site) -
     await here.pod("reader", "sleep 600")
     await here.kubectl("wait", "--for=condition=Ready", "pod/reader", f"--timeout={SLOW:g}s")
 
-    async def get(path: str, *accounts: str) -> tuple[str, str]:
-        """Status and body, with the token of an account."""
+    async def get(path: str, *accounts: str, of: str = f"musterd.{SYSTEM}.svc") -> tuple[str, str]:
+        """Status and body from that host, with the token of an account."""
         tokens = [(await here.kubectl("create", "token", each)).strip() for each in accounts]
         headers = {"Authorization": f"Bearer {tokens[0]}"} if tokens else {}
         code = (
             "import urllib.request, urllib.error\n"
-            f"request = urllib.request.Request('http://musterd.{SYSTEM}.svc:8080{path}', headers={headers!r})\n"
+            f"request = urllib.request.Request('http://{of}:8080{path}', headers={headers!r})\n"
             "try:\n    answer = urllib.request.urlopen(request, timeout=3)\n"
             "except urllib.error.HTTPError as error:\n    answer = error\n"
             "except OSError:\n    print('unreachable')\n    raise SystemExit\n"
@@ -127,13 +129,17 @@ async def test_the_page_and_the_metrics_are_for_those_with_a_token(here: Site) -
             await get(listed, "viewer"),
         )
         of_scraper = (await get(page, "scraper"))[0]
+        addresses = [str(each["status"]["podIP"]) for each in await replicas(here)]
+        of_replicas = [(await get(page, "viewer", of=address))[1] for address in addresses]
         here.row.says(
             f"foreign: {foreign}; without a token: {', '.join(without)}; metrics with one: {scraped[0]}; "
-            f"page with one that may read experiments: {shown}, with one that may not: {of_scraper}"
+            f"page with one that may read experiments: {shown}, with one that may not: {of_scraper}; "
+            f"the page of the leader from {sum(LEADS in each for each in of_replicas)} of {len(addresses)} replicas"
         )
         assert (foreign, without) == ("unreachable", ["401", "401", "401"])
         assert (scraped[0], shown, of_scraper) == ("200", "200", "403")
         assert "2/2" in html
+        assert [LEADS in each for each in of_replicas] == [True, True], "the standby forwards its readers"
         assert f'"namespace":"{here.namespace}"' in seen
         assert '"total":1' in seen
     finally:

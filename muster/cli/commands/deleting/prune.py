@@ -85,7 +85,7 @@ def old_ones(every: Sequence[Snapshot], before: float, phases: Collection[str]) 
     found = [
         (seen.status.finished_at, seen)
         for seen in every
-        if seen.finished and (not phases or seen.phase in phases) and not seen.terminating and not seen.managed_by
+        if seen.finished and (not phases or seen.phase in phases) and not seen.deleting and not seen.managed_by
     ]
     old = [(at, seen) for at, seen in found if at and at <= before]
     return [seen for _, seen in sorted(old, key=lambda pair: (pair[0], pair[1].namespace, pair[1].name))]
