@@ -81,7 +81,7 @@ class Stack:
 
     async def watch(self) -> None:
         """Wait until one of the two ends, and raise ``ChildEnded`` with its name and the last lines of its log."""
-        await first_of(*(child.watch() for child in self._children))
+        await first_of(**{f"watch-{child.name}": child.watch() for child in self._children})
 
     async def _start(self) -> None:
         if missing := extras.problem("local"):
@@ -113,7 +113,7 @@ class Stack:
         """Poll ``/readyz`` until it answers 200: it is all that the daemon offers, here as on a real cluster."""
         try:
             async with asyncio.timeout(START_SECONDS):
-                await first_of(daemon.watch(), _ready(self.daemon_url))
+                await first_of(watch=daemon.watch(), ask=_ready(self.daemon_url))
         except TimeoutError:
             late = f"musterd was not ready after {START_SECONDS:g} s; its log: {self.home.daemon_log}"
             raise MusterError(late) from None

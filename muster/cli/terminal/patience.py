@@ -2,8 +2,8 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
-from typing import TypeVar
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any, TypeVar
 
 from muster.api.values.humanize import age
 from muster.api.values.printable import printable
@@ -25,6 +25,7 @@ async def patient(work: Awaitable[T], what: str, done: Callable[[], str] = str) 
     """
     began = time.monotonic()
     task = asyncio.ensure_future(work)
+    task.set_name(what)
     pause = QUIET
     try:
         while not (await asyncio.wait({task}, timeout=pause))[0]:
@@ -37,9 +38,9 @@ async def patient(work: Awaitable[T], what: str, done: Callable[[], str] = str) 
         await asyncio.gather(task, return_exceptions=True)
 
 
-async def first_of(*works: Awaitable[object]) -> None:
-    """Wait until one of these has ended, and raise what it raised. The others are cancelled."""
-    tasks = [asyncio.ensure_future(work) for work in works]
+async def first_of(**works: Coroutine[Any, Any, object]) -> None:
+    """Wait until one of these, by the names of their tasks, has ended; raise what it raised, and cancel the others."""
+    tasks = [asyncio.create_task(work, name=name) for name, work in works.items()]
     try:
         done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         for task in done:

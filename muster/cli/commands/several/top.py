@@ -230,7 +230,7 @@ async def follow(
         quit_key() as quitting,
         Live(screen, console=console, refresh_per_second=FRAMES_PER_SECOND, transient=False),
     ):
-        await first_of(see(screen, everywhere), quitting.wait())
+        await first_of(see=see(screen, everywhere), quit=quitting.wait())
 
 
 async def _watch(client: Client, chosen: ClusterChoice, screen: Screen, everywhere: bool) -> None:
