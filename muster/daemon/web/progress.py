@@ -113,7 +113,7 @@ PER_SECOND = 200.0
 BODY: Final = 2.0
 """Seconds within which a body must have come."""
 PASSED_ON = "X-Muster-Passed-On"
-"""Header of a post that a standby forwards: the address that it came from, and a proof (``_proof``)."""
+"""Header of what a standby forwards. Of a post it has the address that it came from, and a proof (``_proof``)."""
 PASS_ON_WITHIN = 4.0
 """Seconds to forward a post: transformers waits for five."""
 AGAIN = "2"

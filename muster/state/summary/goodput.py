@@ -225,8 +225,8 @@ def _first_at(steps: EpochSteps, since: float) -> float:
 def _newer(sums: Goodput, lead: Lead, since: float) -> bool:
     """Return True if the lead is another process than the one that is counted, and began its steps after that.
 
-    torchrun counts its restarts. Of others the pod shows that a container ended, or was started, between the two. That
-    of a sidecar is not: it is after the first step of either.
+    torchrun counts its restarts. Of others the pod shows that a container ended, or was started, between the first
+    steps of the two. The restart of a sidecar is before or after both.
     """
     steps = sums.steps
     if steps is None or steps.first < 0:

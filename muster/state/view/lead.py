@@ -93,7 +93,7 @@ def followed(
     before: Lead | None,
     pod: Pod | None = None,
 ) -> Lead:
-    """Return the lead after a look that read this report of it, given how it was before."""
+    """Return the lead after a look that read this report of it, given how it was before, and its pod."""
     if at <= 0:  # a feeder without a clock of the program: a step was made when it was read
         same = before is not None and before.rank == rank and before.points[-1].step == step
         at = before.at if before is not None and same else read_at - (before.offset if before is not None else 0.0)
