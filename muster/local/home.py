@@ -4,7 +4,7 @@
     <state>/cluster.json   what the cluster announced: process id, address, isolation
     <state>/kubeconfig     address, token and certificate authority; readable by its owner only
     <state>/data.db        the API server's objects
-    <state>/node/          the node agent's files: logs and pod directories
+    <state>/node/          the node agent's files: logs, pod directories, callers of ``muster run``
     <state>/cluster.log    standard error of the cluster process
     <state>/musterd.log    log of the daemon, if a command runs one with the cluster
     <state>/daemon.json    address of that daemon
@@ -19,9 +19,8 @@ kubernetes-asyncio read it with a YAML parser).
 import fcntl
 import os
 import time
-from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, TypeVar
 
 import msgspec
 
@@ -85,61 +84,24 @@ class DaemonNote(msgspec.Struct, frozen=True, kw_only=True):
     """The process that started cluster and daemon, and stops both on SIGTERM."""
 
 
-@dataclass(frozen=True, slots=True)
+T = TypeVar("T", bound=msgspec.Struct)
+
+
 class Home:
-    """The files of one cluster."""
+    """The files of one cluster, by the names that this module's docstring explains."""
 
-    path: Path
-
-    @property
-    def lock(self) -> Path:
-        """Return the path of the lock, which the cluster holds for as long as it runs."""
-        return self.path / "lock"
-
-    @property
-    def announcement(self) -> Path:
-        """Return the file with the ``Announcement`` of a running cluster."""
-        return self.path / "cluster.json"
-
-    @property
-    def kubeconfig(self) -> Path:
-        """Return the kubeconfig for kubectl and the commands."""
-        return self.path / "kubeconfig"
-
-    @property
-    def database(self) -> Path:
-        """Return the path of the API server's objects (SQLite)."""
-        return self.path / "data.db"
-
-    @property
-    def runs(self) -> Path:
-        """Return the path of the directories of the clusters that ``muster run`` starts for itself."""
-        return self.path / "runs"
-
-    @property
-    def node(self) -> Path:
-        """Return the node's directory: volumes and logs of pods."""
-        return self.path / "node"
-
-    @property
-    def callers(self) -> Path:
-        """Return the path of the callers of ``muster run`` (``muster.local.caller``)."""
-        return self.node / CALLERS
-
-    @property
-    def cluster_log(self) -> Path:
-        """Return the path of the cluster's log."""
-        return self.path / "cluster.log"
-
-    @property
-    def daemon_log(self) -> Path:
-        """Return the path of musterd's log."""
-        return self.path / "musterd.log"
-
-    @property
-    def daemon(self) -> Path:
-        """Return the file with the address of the daemon: its ``DaemonNote``."""
-        return self.path / "daemon.json"
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.lock = path / "lock"
+        self.announcement = path / "cluster.json"
+        self.kubeconfig = path / "kubeconfig"
+        self.database = path / "data.db"
+        self.runs = path / "runs"
+        self.node = path / "node"
+        self.callers = self.node / CALLERS
+        self.cluster_log = path / "cluster.log"
+        self.daemon_log = path / "musterd.log"
+        self.daemon = path / "daemon.json"
 
     def make(self) -> None:
         """Create the directory, if it does not exist, with mode 0700. Raises ``NoDirectory``."""
@@ -208,12 +170,7 @@ class Home:
 
     def running(self) -> Announcement | None:
         """Return the announcement of the running cluster; None if none runs or it is not ready."""
-        if not self.held():
-            return None
-        try:
-            return msgspec.json.decode(self.announcement.read_bytes(), type=Announcement)
-        except (FileNotFoundError, msgspec.DecodeError):
-            return None
+        return self._read(self.announcement, Announcement)
 
     def announce(self, announcement: Announcement) -> None:
         """Write ``cluster.json``."""
@@ -225,16 +182,19 @@ class Home:
 
     def noted_daemon(self) -> DaemonNote | None:
         """Return the daemon that runs with the cluster; None if there is none."""
-        try:
-            return msgspec.json.decode(self.daemon.read_bytes(), type=DaemonNote) if self.held() else None
-        except (FileNotFoundError, msgspec.DecodeError):
-            return None
+        return self._read(self.daemon, DaemonNote)
 
     def withdraw(self) -> None:
         """Remove the files of a running cluster: when it stops, or when a crash left them."""
-        self.announcement.unlink(missing_ok=True)
-        self.kubeconfig.unlink(missing_ok=True)
-        self.daemon.unlink(missing_ok=True)
+        for path in (self.announcement, self.kubeconfig, self.daemon):
+            path.unlink(missing_ok=True)
+
+    def _read(self, path: Path, kind: type[T]) -> T | None:
+        """Return what the running cluster has in a file; None if none runs, or the file is not complete."""
+        try:
+            return msgspec.json.decode(path.read_bytes(), type=kind) if self.held() else None
+        except (FileNotFoundError, msgspec.DecodeError):
+            return None
 
 
 def _write(path: Path, content: msgspec.Struct) -> None:
