@@ -63,7 +63,7 @@ def _builtin(api_version: str, plural: str, kind: str, short: str = "", **more: 
 _REVIEW = ("create",)
 
 BUILT_INS: tuple[Resource, ...] = (
-    _builtin("v1", "namespaces", "Namespace", "ns", namespaced=False, subresources=("status", "finalize")),
+    _builtin("v1", "namespaces", "Namespace", "ns", namespaced=False, subresources=("status",)),
     _builtin(
         "v1",
         "pods",

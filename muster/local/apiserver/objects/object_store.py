@@ -4,8 +4,7 @@ Every method is synchronous and runs on the event loop's thread, so each call is
 reading the old object and writing the new one.
 """
 
-import random
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 from muster.api.values.timestamps import whole_time
@@ -31,15 +30,12 @@ _NAME_ATTEMPTS = 8
 
 
 class ObjectStore:
-    """`clock` returns wall-clock seconds; `randomness` is the source of uids and generated names."""
+    """`clock` returns wall-clock seconds."""
 
-    def __init__(
-        self, versions: VersionedStore, registry: Registry, *, clock: Callable[[], float], randomness: random.Random
-    ) -> None:
+    def __init__(self, versions: VersionedStore, registry: Registry, clock: Callable[[], float]) -> None:
         self.versions = versions
         self.registry = registry
         self._clock = clock
-        self._randomness = randomness
 
     def resource(self, api_version: str, plural: str) -> Resource:
         """Return the resource served as this apiVersion and plural; ApiError 404 if there is none."""
@@ -66,7 +62,7 @@ class ObjectStore:
         metadata.set_namespace_and_name(resource, obj, namespace)
         self._require_open_namespace(resource, namespace, obj)
         generated = not obj["metadata"].get("name") and bool(obj["metadata"].get("generateName"))
-        write_preparation.new_object(resource, obj, options, self._clock(), self._randomness)
+        write_preparation.new_object(resource, obj, options, self._clock())
         admit(resource, obj, self.versions)
         validation.raise_if_invalid(resource, obj, validation.check(resource, obj, None))
         for _ in range(_NAME_ATTEMPTS):
@@ -75,7 +71,7 @@ class ObjectStore:
                 break
             if not generated:
                 raise already_exists(resource.qualified, name)
-            obj["metadata"]["name"] = metadata.generate_name(obj["metadata"]["generateName"], self._randomness)
+            obj["metadata"]["name"] = metadata.generate_name(obj["metadata"]["generateName"])
         else:
             raise already_exists(resource.qualified, obj["metadata"]["name"])
         return self._put(resource, obj, options)
@@ -119,26 +115,21 @@ class ObjectStore:
 
     def delete(
         self, resource: Resource, namespace: str, name: str, options: DeleteOptions = _DEFAULT_DELETE
-    ) -> tuple[StoredObject, bool]:
-        """Delete an object, or mark it as being deleted. Returns its last state, and whether it was removed."""
+    ) -> StoredObject:
+        """Delete an object, or mark it as being deleted. Returns its last state."""
         stored = self.get(resource, namespace, name)
         deletion.check_preconditions(resource, stored, options)
         obj = stored.object()
         if not deletion.mark(resource, obj, options, self._clock()):
-            if options.dry_run:
-                return stored, True
-            return self._drop(resource, stored, obj), True
+            return stored if options.dry_run else self._drop(resource, stored, obj)
         if options.dry_run or obj == stored.object():
-            return stored, False
-        return self.versions.put(stored.group_resource, obj), False
+            return stored
+        return self.versions.put(stored.group_resource, obj)
 
-    def finalize(self, resource: Resource, namespace: str, name: str, finalizers: Iterable[str]) -> None:
-        """Remove finalizers. If the object is being deleted and has none left, it is removed."""
-        stored = self.get(resource, namespace, name)
+    def finalize(self, resource: Resource, stored: StoredObject, finalizer: str) -> None:
+        """Remove a finalizer. If the object is being deleted and has none left, it is removed."""
         obj = stored.object()
-        done = set(finalizers)
-        home = obj["spec"] if resource.kind == "Namespace" else obj["metadata"]
-        home["finalizers"] = [f for f in home.get("finalizers") or () if f not in done]
+        obj["metadata"]["finalizers"] = [each for each in obj["metadata"]["finalizers"] if each != finalizer]
         self._write_or_remove(resource, stored, obj, _DEFAULT_WRITE)
 
     def _replace(
@@ -158,7 +149,7 @@ class ObjectStore:
     def _write_or_remove(
         self, resource: Resource, stored: StoredObject, obj: Json, options: WriteOptions
     ) -> StoredObject:
-        if deletion.finished(resource, obj):
+        if deletion.finished(obj):
             return stored if options.dry_run else self._drop(resource, stored, obj)
         return self._put(resource, obj, options)
 

@@ -1,6 +1,5 @@
 """Prepares a request's object to be stored: merge patch (RFC 7386), strict reading, defaults, admission, generation."""
 
-import random
 from typing import Any
 
 from muster.api.values.timestamps import whole_time
@@ -14,13 +13,13 @@ from muster.local.apiserver.storage.stored_objects import Json, StoredObject
 from muster.local.apiserver.storage.versioned_store import VersionedStore
 
 
-def new_object(resource: Resource, obj: Json, options: WriteOptions, now: float, randomness: random.Random) -> None:
+def new_object(resource: Resource, obj: Json, options: WriteOptions, now: float) -> None:
     """Make of what was sent the object that admission sees, in place."""
     read_strictly(resource, obj, options)
     if resource.has_status and resource.kind != "Node":
         # A kubelet creates its Node with a status. All other objects get theirs through the status subresource.
         obj.pop("status", None)
-    metadata.prepare_for_create(resource, obj, whole_time(now), randomness)
+    metadata.prepare_for_create(resource, obj, whole_time(now))
     validation.set_defaults(resource, obj)
 
 
@@ -71,8 +70,6 @@ def _writable(resource: Resource, obj: Json, old: Json, subresource: str) -> Jso
         obj.pop("status", None)
         if "status" in old:
             obj["status"] = old["status"]
-    if resource.kind == "Namespace" and subresource != "finalize":
-        obj["spec"] = old["spec"]
     return obj
 
 

@@ -10,7 +10,6 @@ from muster.local.apiserver.schema.structural_schemas import missing
 
 Json = dict[str, Any]
 CRD_RESOURCE = ("apiextensions.k8s.io", "customresourcedefinitions")
-CLEANUP = "customresourcecleanup.apiextensions.k8s.io"
 
 
 def set_defaults(crd: Json) -> None:

@@ -67,7 +67,6 @@ def set_defaults(resource: Resource, obj: Json) -> None:
             services.set_defaults(obj)
         case "Namespace":
             obj["metadata"].setdefault("labels", {})["kubernetes.io/metadata.name"] = obj["metadata"].get("name", "")
-            obj.setdefault("spec", {}).setdefault("finalizers", ["kubernetes"])
             obj.setdefault("status", {}).setdefault("phase", "Active")
         case "Secret":
             obj.setdefault("type", "Opaque")

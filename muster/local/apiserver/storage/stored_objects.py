@@ -4,7 +4,7 @@ Bytes cannot be modified by a caller, are sent to clients unchanged, and add no 
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import msgspec
@@ -38,7 +38,8 @@ EVENT_FIELDS = (
     "source.component",
     "type",
 )
-SELECTABLE: Mapping[GroupResource, tuple[str, ...]] = {
+_NAMES = ("metadata.name", "metadata.namespace")
+_SELECTABLE: Mapping[GroupResource, tuple[str, ...]] = {
     ("", "pods"): POD_FIELDS,
     ("", "events"): EVENT_FIELDS,
     ("", "namespaces"): ("status.phase",),
@@ -46,8 +47,11 @@ SELECTABLE: Mapping[GroupResource, tuple[str, ...]] = {
     ("", "secrets"): ("type",),
     ("batch", "jobs"): ("status.successful",),
 }
-"""Fields that a fieldSelector supports besides metadata.name and metadata.namespace (kubernetes
-pkg/apis/*/v1/conversion.go)."""
+
+
+def selectable(group_resource: GroupResource) -> tuple[str, ...]:
+    """Return the fields that a fieldSelector supports (kubernetes pkg/apis/*/v1/conversion.go)."""
+    return _NAMES + _SELECTABLE.get(group_resource, ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +82,6 @@ class Change:
     kind: Literal["ADDED", "MODIFIED", "DELETED"]
     current: StoredObject
     previous: StoredObject | None
-    lines: dict[str, bytes] = field(default_factory=dict)
-    """Encoded watch events by representation, so that each is encoded once for all watchers."""
 
 
 def value_at(obj: Any, path: str) -> Any:
@@ -95,7 +97,7 @@ def to_stored(group_resource: GroupResource, obj: Json, version: int) -> StoredO
     """Encode an object whose metadata is complete."""
     meta: Json = obj["metadata"]
     fields: dict[str, str] = {}
-    for path in SELECTABLE.get(group_resource, ()):
+    for path in selectable(group_resource):
         value = value_at(obj, path)
         fields[path] = "" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
     return StoredObject(
