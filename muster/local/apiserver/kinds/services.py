@@ -1,12 +1,9 @@
-"""Defaults and validation of Services. They have no address: there is no proxy, and hosts files name their pods.
+"""Defaults of Services. They have no address: there is no proxy, and hosts files name their pods.
 
-Rules from kubernetes pkg/apis/core/v1/defaults.go and pkg/apis/core/validation/validation.go.
+Rules from kubernetes pkg/apis/core/v1/defaults.go.
 """
 
 from typing import Any
-
-from muster.local.apiserver.errors import Cause, required, wrong
-from muster.local.apiserver.kinds.metadata_validation import label_1123
 
 Json = dict[str, Any]
 
@@ -20,22 +17,3 @@ def set_defaults(service: Json) -> None:
         if "port" in port:
             port.setdefault("targetPort", port["port"])
     service.setdefault("status", {"loadBalancer": {}})
-
-
-def check(service: Json) -> list[Cause]:
-    """Validate a Service."""
-    spec = service["spec"]
-    causes: list[Cause] = []
-    ports = spec.get("ports") or []
-    if not ports and spec.get("clusterIP") != "None" and spec["type"] != "ExternalName":
-        causes.append(required("spec.ports"))
-    for index, port in enumerate(ports):
-        where = f"spec.ports[{index}]"
-        if name := port.get("name") or "":
-            causes += label_1123(f"{where}.name", name)
-        elif len(ports) > 1:
-            causes.append(required(f"{where}.name"))
-        number = port.get("port", 0)
-        if not 1 <= number <= 65535:
-            causes.append(wrong(f"{where}.port", number, "must be between 1 and 65535, inclusive"))
-    return causes

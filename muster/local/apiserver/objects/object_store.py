@@ -64,7 +64,7 @@ class ObjectStore:
         generated = not obj["metadata"].get("name") and bool(obj["metadata"].get("generateName"))
         write_preparation.new_object(resource, obj, options, self._clock())
         admit(resource, obj, self.versions)
-        validation.raise_if_invalid(resource, obj, validation.check(resource, obj, None))
+        validation.raise_if_invalid(resource, obj, validation.check(resource, obj))
         for _ in range(_NAME_ATTEMPTS):
             name = obj["metadata"]["name"]
             if self.versions.lookup(resource.group_resource, obj["metadata"].get("namespace") or "", name) is None:

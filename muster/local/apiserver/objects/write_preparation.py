@@ -37,7 +37,7 @@ def replacement(
     metadata.prepare_for_update(resource, obj, old, stored, needs_version=needs_version)
     obj = _writable(resource, obj, old, options.subresource)
     validation.set_defaults(resource, obj)
-    validation.raise_if_invalid(resource, obj, validation.check(resource, obj, old))
+    validation.raise_if_invalid(resource, obj, validation.check(resource, obj))
     _refuse_new_finalizers(resource, obj, old)
     if "generation" in old["metadata"] and metadata.spec_changed(resource, obj, old):
         obj["metadata"]["generation"] = old["metadata"]["generation"] + 1

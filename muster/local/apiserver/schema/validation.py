@@ -1,10 +1,9 @@
 """Prepares an object before it is stored: type check, pruning, defaulting, validation; all in place."""
 
 import base64
-import binascii
 from typing import Any
 
-from muster.local.apiserver.errors import ApiError, Cause, bad_request, invalid, required, wrong
+from muster.local.apiserver.errors import ApiError, Cause, bad_request, invalid, required
 from muster.local.apiserver.kinds import pods, services
 from muster.local.apiserver.kinds.metadata_validation import check_metadata, metadata_types
 from muster.local.apiserver.kinds.resources import Resource
@@ -80,8 +79,8 @@ def set_defaults(resource: Resource, obj: Json) -> None:
             crds.set_defaults(obj)
 
 
-def check(resource: Resource, obj: Json, old: Json | None) -> list[Cause]:
-    """Validate an object with its defaults set, or an update of `old`."""
+def check(resource: Resource, obj: Json) -> list[Cause]:
+    """Validate an object with its defaults set."""
     causes = check_metadata(obj["metadata"], resource.plural, resource.group)
     if resource.custom is not None:
         return causes
@@ -94,28 +93,10 @@ def check(resource: Resource, obj: Json, old: Json | None) -> list[Cause]:
         return causes
     match resource.kind:
         case "Pod":
-            return pods.check(obj) or (pods.check_change(obj, old) if old is not None else [])
-        case "Service":
-            return services.check(obj)
-        case "ConfigMap" | "Secret":
-            return _check_data(obj)
+            return pods.check(obj)
         case "PriorityClass":
             return [] if "value" in obj else [required("value")]
     return []
-
-
-def _check_data(obj: Json) -> list[Cause]:
-    causes: list[Cause] = []
-    binary = "binaryData" if obj["kind"] == "ConfigMap" else "data"
-    for key, text in (obj.get(binary) or {}).items():
-        try:
-            base64.b64decode(text, validate=True)
-        except (binascii.Error, ValueError):
-            causes.append(wrong(f"{binary}[{key}]", text, "must be base64"))
-    size = sum(len(v) for part in ("data", "binaryData") for v in (obj.get(part) or {}).values())
-    if size > 1 << 20:
-        causes.append(Cause("", "Too long: may not be more than 1048576 bytes", "FieldValueTooLong"))
-    return causes
 
 
 def raise_if_invalid(resource: Resource, obj: Json, causes: list[Cause]) -> None:
