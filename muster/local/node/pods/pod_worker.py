@@ -152,7 +152,9 @@ class PodWorker:
                 task.cancel()
             await asyncio.gather(working, stopping, reporting, return_exceptions=True)
             await self._take_down()
-        self._settle()
+        self._state.over = True
+        for record in self._state.containers:
+            record.settle()
         await self._status_writer.write()
         if self._deleted:
             await self._status_writer.delete()
@@ -270,11 +272,6 @@ class PodWorker:
         if self._state.address and self._state.address != self._node.network.host_address:
             self._node.network.addresses.free(self._state.address)
 
-    def _settle(self) -> None:
-        self._state.over = True
-        for record in self._state.containers:
-            record.settle()
-
 
 def time_left(pod: Object, started: int, now: int) -> float | None:
     """Return the seconds until ``activeDeadlineSeconds`` of a pod started then are over; None without a deadline."""
@@ -290,20 +287,15 @@ def _init_policy(policy: str, record: ContainerRecord) -> str:
 
 def _records(pod: Object) -> list[ContainerRecord]:
     spec = objects.spec(pod)
-    inits = spec.get("initContainers") or ()
-    waiting = states.waiting("PodInitializing" if inits else "ContainerCreating")
-    made = [
+    reason = "PodInitializing" if spec.get("initContainers") else "ContainerCreating"
+    return [
         ContainerRecord(
             str(each.get("name")),
             str(each.get("image") or ""),
-            init=True,
-            sidecar=each.get("restartPolicy") == "Always",
-            state=dict(waiting),
+            init=init,
+            sidecar=init and each.get("restartPolicy") == "Always",
+            state=states.waiting(reason),
         )
-        for each in inits
+        for init, place in ((True, "initContainers"), (False, "containers"))
+        for each in spec.get(place) or ()
     ]
-    mains = spec.get("containers") or ()
-    made += [
-        ContainerRecord(str(each.get("name")), str(each.get("image") or ""), state=dict(waiting)) for each in mains
-    ]
-    return made

@@ -108,7 +108,7 @@ class Scheduler:
         )
 
     async def _place(self, pod: Object, ledger: Ledger) -> bool:
-        if fit.gated(pod):
+        if objects.spec(pod).get("schedulingGates"):
             await self._explain(pod, "SchedulingGated", "Scheduling is blocked due to non-empty scheduling gates")
             return False
         try:
