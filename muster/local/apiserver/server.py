@@ -109,8 +109,7 @@ class ApiServer:
     async def stop(self) -> None:
         """End every watch, close listener and database. Raises the garbage collector's exception if it failed."""
         self._closing.set()
-        for history in self.store.versions.histories():
-            history.wake_watchers()
+        self.store.versions.wake_watchers()
         if self._runner is not None:
             await self._runner.cleanup()
             self._runner = None

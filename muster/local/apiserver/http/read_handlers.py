@@ -66,7 +66,7 @@ class Watch:
         lines = [self._line("ADDED", stored.data) for stored in snapshot if self.selector.selects(stored)]
         if self.initial_events:
             lines.append(self._bookmark({INITIAL_EVENTS_END: "true"}))
-        self.history.add_watcher(self.wakeup)
+        self.history.watchers.add(self.wakeup)
         try:
             async with asyncio.timeout(self.timeout):
                 if lines:
@@ -77,7 +77,7 @@ class Watch:
         except ApiError as failure:
             await write(self._line("ERROR", encode(failure.status())))
         finally:
-            self.history.remove_watcher(self.wakeup)
+            self.history.watchers.discard(self.wakeup)
 
     async def _follow(self, position: int, write: Write) -> None:
         """Write changes as they come, and a bookmark when nothing was written for `bookmark_every` seconds.

@@ -17,7 +17,6 @@ from muster.local.apiserver.kinds.resources import Registry, Resource
 from muster.local.apiserver.objects.options import DeleteOptions, WriteOptions
 
 _TRUE = frozenset(("1", "t", "T", "TRUE", "true", "True"))
-_FALSE = frozenset(("0", "f", "F", "FALSE", "false", "False"))
 
 
 class _Preconditions(msgspec.Struct, frozen=True, rename="camel"):
@@ -34,7 +33,7 @@ class _DeleteBody(msgspec.Struct, frozen=True, rename="camel"):
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """Typed access to the parameters of one request. Every method raises ApiError 400 for an invalid value."""
+    """Typed access to the parameters of one request. ApiError 400 for an invalid number or body."""
 
     values: Mapping[str, str]
 
@@ -43,17 +42,12 @@ class Query:
         return self.values.get(name, "")
 
     def flag(self, name: str) -> bool:
-        """Return a boolean; false if it is missing or empty."""
-        value = self.values.get(name, "")
-        if not value or value in _FALSE:
-            return False
-        if value in _TRUE:
-            return True
-        raise bad_request(f'{name}: Invalid value: "{value}": must be true or false')
+        """Return a boolean; false if it is missing, or not a way to write true."""
+        return self.text(name) in _TRUE
 
     def number(self, name: str) -> int | None:
         """Return a non-negative integer; None if it is missing."""
-        value = self.values.get(name, "")
+        value = self.text(name)
         if not value:
             return None
         if not value.isascii() or not value.isdigit() or len(value) > 18:

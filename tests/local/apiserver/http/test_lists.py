@@ -47,7 +47,6 @@ async def test_every_label_operator_selects(api: Api, selector: str, names: list
         "fieldSelector=spec.size%3D1",
         "fieldSelector=metadata.name",
         "limit=many",
-        "watch=perhaps",
         "continue=!!",
         "watch=1&sendInitialEvents=true",
     ],
