@@ -20,7 +20,7 @@ from muster.api.manifest.legacy import modernise
 from muster.api.manifest.naming import check_name, slug
 from muster.api.manifest.operators import operators
 from muster.api.manifest.problems import ManifestError, Problem, bounded, nearest, path, quoted
-from muster.api.manifest.yaml.reader import Mapping, Node, Scalar, plain, read_yaml
+from muster.api.manifest.yaml.reader import Mapping, Node, at, plain, read_yaml, scalar_at
 from muster.api.names import AICHOR_KIND, API_VERSION, GROUP, KIND
 from muster.api.values.fields import Annotation, ExperimentName, LabelKey, LabelValue, Namespace, Shape
 
@@ -40,10 +40,7 @@ SERVER_FIELDS: Final = (
 
 def kind_of(node: Node) -> object:
     """Return the kind that a manifest names; without one it is AIchor's."""
-    entry = node.entries.get("kind") if isinstance(node, Mapping) else None
-    if entry is None:
-        return AICHOR
-    return entry.node.value if isinstance(entry.node, Scalar) else None
+    return AICHOR if at(node, "kind") is None else scalar_at(node, "kind")
 
 
 class ManifestMetadata(Shape):
@@ -139,7 +136,7 @@ class _Loading:
         kind = kind_of(self.node)
         if kind not in KINDS:
             raise self.error(self._wrong_kind(kind))
-        operator = self._value("spec", "operator")
+        operator = scalar_at(self.node, "spec", "operator")
         if operator in NEAREST:
             message = f"Muster does not run the operator {operator}; it runs {', '.join(operators())}"
             raise self.error(self.problem(("spec", "operator"), message, f"the nearest is {NEAREST[str(operator)]}"))
@@ -150,15 +147,8 @@ class _Loading:
             raise self.error()
         return loaded
 
-    def _value(self, *loc: str) -> object:
-        node: Node | None = self.node
-        for part in loc:
-            entry = node.entries.get(part) if isinstance(node, Mapping) else None
-            node = entry.node if entry else None
-        return node.value if isinstance(node, Scalar) else None
-
     def _wrong_kind(self, kind: object) -> Problem:
-        version = self._value("apiVersion")
+        version = scalar_at(self.node, "apiVersion")
         if isinstance(kind, str) and isinstance(version, str) and kind.isidentifier() and _of_others(version):
             hint = f"write an {AICHOR} with one of the operators {', '.join(operators())}"
             return self.problem(("kind",), f"{kind} objects are not supported by this release", hint)
@@ -169,7 +159,7 @@ class _Loading:
         try:
             return model.model_validate(data, by_alias=True, by_name=False, context={"kind": self.kind})
         except ValidationError as error:
-            operator = self._value("spec", "operator")
+            operator = scalar_at(self.node, "spec", "operator")
             found = explain(error, model, operator=operator, root=root, node=self.node, file=self.file)
             known = {(problem.line, problem.column, problem.field) for problem in self.problems}
             self.problems += [new for new in found if (new.line, new.column, new.field) not in known]
