@@ -51,7 +51,7 @@ class GarbageCollector:
                 self._enqueue_if_terminating(self._versions.lookup(_NAMESPACES, "", current.namespace))
             home = self._store.registry.home(current.group_resource)
             if home is not None and home.custom is not None:
-                self._enqueue_if_terminating(self._versions.lookup(CRD_RESOURCE, "", home.custom.crd_name))
+                self._enqueue_if_terminating(self._versions.lookup(CRD_RESOURCE, "", home.qualified))
         elif current.terminating or (current.owners and (change.kind == "ADDED" or self._owners_changed(change))):
             self._enqueue(current.uid)
 

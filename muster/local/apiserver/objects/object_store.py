@@ -172,7 +172,7 @@ class ObjectStore:
 
     def install(self, crd: Json) -> None:
         """Serve the resource that a stored CRD defines."""
-        self.registry.install(crd["metadata"]["name"], crds.resource(crd))
+        self.registry.install(crds.resource(crd))
 
     def _require_open_namespace(self, resource: Resource, namespace: str, obj: Json) -> None:
         if not resource.namespaced:

@@ -45,7 +45,7 @@ def check_type(resource: Resource, obj: Any) -> Json:
 def prune_unknown(resource: Resource, obj: Json) -> list[str]:
     """Remove unknown fields and return their paths; ApiError 400 if a field of a built-in has a wrong type."""
     if resource.custom is not None:
-        return prune(obj, resource.custom.schema, embedded=True)
+        return prune(obj, resource.custom, embedded=True)
     shape = schema(model_name(resource.version, resource.kind))
     lost = prune(obj, shape)
     faults = decode_types(obj, shape)
@@ -57,7 +57,7 @@ def prune_unknown(resource: Resource, obj: Json) -> list[str]:
 def set_defaults(resource: Resource, obj: Json) -> None:
     """Set the defaults of the fields that are missing."""
     if resource.custom is not None:
-        fill_defaults(obj, resource.custom.schema)
+        fill_defaults(obj, resource.custom)
         return
     match resource.kind:
         case "Pod":

@@ -16,41 +16,15 @@ GroupResource = tuple[str, str]
 encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder().decode
 
-POD_FIELDS = (
-    "spec.nodeName",
-    "spec.restartPolicy",
-    "spec.schedulerName",
-    "spec.serviceAccountName",
-    "status.phase",
-    "status.podIP",
-    "status.nominatedNodeName",
-)
-EVENT_FIELDS = (
-    "involvedObject.kind",
-    "involvedObject.namespace",
-    "involvedObject.name",
-    "involvedObject.uid",
-    "involvedObject.apiVersion",
-    "involvedObject.resourceVersion",
-    "involvedObject.fieldPath",
-    "reason",
-    "reportingComponent",
-    "source.component",
-    "type",
-)
 _NAMES = ("metadata.name", "metadata.namespace")
 _SELECTABLE: Mapping[GroupResource, tuple[str, ...]] = {
-    ("", "pods"): POD_FIELDS,
-    ("", "events"): EVENT_FIELDS,
-    ("", "namespaces"): ("status.phase",),
-    ("", "nodes"): ("spec.unschedulable",),
-    ("", "secrets"): ("type",),
-    ("batch", "jobs"): ("status.successful",),
+    ("", "pods"): ("spec.nodeName", "status.phase"),
+    ("", "events"): (*(f"involvedObject.{each}" for each in ("kind", "namespace", "name", "uid")), "reason", "type"),
 }
 
 
 def selectable(group_resource: GroupResource) -> tuple[str, ...]:
-    """Return the fields that a fieldSelector supports (kubernetes pkg/apis/*/v1/conversion.go)."""
+    """Return the fields that a fieldSelector supports: those that Muster and kubectl select by."""
     return _NAMES + _SELECTABLE.get(group_resource, ())
 
 
@@ -99,7 +73,7 @@ def to_stored(group_resource: GroupResource, obj: Json, version: int) -> StoredO
     fields: dict[str, str] = {}
     for path in selectable(group_resource):
         value = value_at(obj, path)
-        fields[path] = "" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+        fields[path] = "" if value is None else str(value)
     return StoredObject(
         group_resource=group_resource,
         namespace=meta.get("namespace") or "",
