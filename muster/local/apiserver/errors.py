@@ -75,12 +75,6 @@ def conflict(qualified: str, name: str, why: str) -> ApiError:
     return ApiError(409, "Conflict", message, _details(qualified, name))
 
 
-def modified(qualified: str, name: str) -> ApiError:
-    """Return 409 for a stale resourceVersion."""
-    why = "the object has been modified; please apply your changes to the latest version and try again"
-    return conflict(qualified, name, why)
-
-
 def bad_request(message: str) -> ApiError:
     """Return 400 for a request that cannot be understood."""
     return ApiError(400, "BadRequest", message)

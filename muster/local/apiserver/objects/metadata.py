@@ -4,7 +4,7 @@ import secrets
 import uuid
 from typing import Any
 
-from muster.local.apiserver.errors import bad_request, conflict, invalid, modified, wrong
+from muster.local.apiserver.errors import bad_request, conflict, invalid, wrong
 from muster.local.apiserver.kinds.resources import Resource
 from muster.local.apiserver.storage.stored_objects import StoredObject
 
@@ -67,7 +67,8 @@ def prepare_for_update(resource: Resource, new: Json, old: Json, stored: StoredO
         if not version.isdigit():
             cause = wrong("metadata.resourceVersion", version, "must be a number")
             raise invalid(resource.kind, resource.group, stored.name, [cause])
-        raise modified(resource.qualified, stored.name)
+        why = "the object has been modified; please apply your changes to the latest version and try again"
+        raise conflict(resource.qualified, stored.name, why)
     if not version and needs_version and resource.custom is not None:
         cause = wrong("metadata.resourceVersion", "0x0", "must be specified for an update")
         raise invalid(resource.kind, resource.group, stored.name, [cause])

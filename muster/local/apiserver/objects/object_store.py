@@ -8,12 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from muster.api.values.timestamps import whole_time
-from muster.local.apiserver.errors import (
-    Cause,
-    already_exists,
-    forbidden,
-    not_found,
-)
+from muster.local.apiserver.errors import Cause, already_exists, forbidden, not_found
 from muster.local.apiserver.kinds.resources import Registry, Resource
 from muster.local.apiserver.objects import deletion, metadata, write_preparation
 from muster.local.apiserver.objects.options import DeleteOptions, WriteOptions
@@ -62,7 +57,12 @@ class ObjectStore:
         metadata.set_namespace_and_name(resource, obj, namespace)
         self._require_open_namespace(resource, namespace, obj)
         generated = not obj["metadata"].get("name") and bool(obj["metadata"].get("generateName"))
-        write_preparation.new_object(resource, obj, options, self._clock())
+        write_preparation.read_strictly(resource, obj, options)
+        if resource.has_status and resource.kind != "Node":
+            # A kubelet creates its Node with a status. All other objects get theirs through the status subresource.
+            obj.pop("status", None)
+        metadata.prepare_for_create(resource, obj, whole_time(self._clock()))
+        validation.set_defaults(resource, obj)
         admit(resource, obj, self.versions)
         validation.raise_if_invalid(resource, obj, validation.check(resource, obj))
         for _ in range(_NAME_ATTEMPTS):

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from muster.api.values.timestamps import whole_time
 from muster.local.apiserver.errors import Cause, bad_request, forbidden
 from muster.local.apiserver.kinds import pods
 from muster.local.apiserver.kinds.resources import Resource
@@ -11,16 +10,6 @@ from muster.local.apiserver.objects.options import WriteOptions
 from muster.local.apiserver.schema import validation
 from muster.local.apiserver.storage.stored_objects import Json, StoredObject
 from muster.local.apiserver.storage.versioned_store import VersionedStore
-
-
-def new_object(resource: Resource, obj: Json, options: WriteOptions, now: float) -> None:
-    """Make of what was sent the object that admission sees, in place."""
-    read_strictly(resource, obj, options)
-    if resource.has_status and resource.kind != "Node":
-        # A kubelet creates its Node with a status. All other objects get theirs through the status subresource.
-        obj.pop("status", None)
-    metadata.prepare_for_create(resource, obj, whole_time(now))
-    validation.set_defaults(resource, obj)
 
 
 def replacement(

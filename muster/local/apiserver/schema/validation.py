@@ -4,7 +4,7 @@ import base64
 from typing import Any
 
 from muster.local.apiserver.errors import ApiError, Cause, bad_request, invalid, required
-from muster.local.apiserver.kinds import pods, services
+from muster.local.apiserver.kinds import pods
 from muster.local.apiserver.kinds.metadata_validation import check_metadata, metadata_types
 from muster.local.apiserver.kinds.resources import Resource
 from muster.local.apiserver.schema import crds
@@ -63,7 +63,7 @@ def set_defaults(resource: Resource, obj: Json) -> None:
         case "Pod":
             pods.set_defaults(obj)
         case "Service":
-            services.set_defaults(obj)
+            _set_service_defaults(obj)
         case "Namespace":
             obj["metadata"].setdefault("labels", {})["kubernetes.io/metadata.name"] = obj["metadata"].get("name", "")
             obj.setdefault("status", {}).setdefault("phase", "Active")
@@ -77,6 +77,17 @@ def set_defaults(resource: Resource, obj: Json) -> None:
             obj.setdefault("status", {}).setdefault("phase", "Pending")
         case "CustomResourceDefinition":
             crds.set_defaults(obj)
+
+
+def _set_service_defaults(service: Json) -> None:
+    """Set the defaults of a Service. It has no address: there is no proxy, and hosts files name its pods."""
+    spec = service.setdefault("spec", {})
+    spec.setdefault("type", "ClusterIP")
+    for port in spec.get("ports") or ():
+        port.setdefault("protocol", "TCP")
+        if "port" in port:
+            port.setdefault("targetPort", port["port"])
+    service.setdefault("status", {"loadBalancer": {}})
 
 
 def check(resource: Resource, obj: Json) -> list[Cause]:
