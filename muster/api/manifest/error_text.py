@@ -241,7 +241,6 @@ class _Models:
         return "; ".join(filter(None, hints))
 
     def _of_types(self, types: type[BaseModel]) -> set[str]:
-        """Return the fields of the types of one operator."""
         inner = [self._bare(self._inner(types, name)) for name in self._names(types) or ("any",)]
         each = [self._bare(self._inner(shape, 0)) if get_origin(shape) is tuple else shape for shape in inner]
         return {name for shape in each for name in self._names(shape)}

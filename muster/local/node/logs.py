@@ -195,7 +195,6 @@ def termination_message(path: Path) -> str:
 
 
 def _tail_offset(path: Path, lines: int) -> int:
-    """Return the offset at which the last `lines` lines start."""
     with path.open("rb") as file:
         return deque(accumulate(map(len, file), initial=0), maxlen=lines + 1)[0]
 

@@ -117,7 +117,6 @@ def _container(node: Mapping, loc: Loc, share: Share) -> Iterator[str]:
 
 
 def _shown(value: object) -> str:
-    """Return a short form of what is dropped."""
     if isinstance(value, dict):
         stated = {key: inner for key, inner in value.items() if inner is not None}
         words = [f"{key}: {inner}" for key, inner in stated.items() if not isinstance(inner, dict | list)]

@@ -46,7 +46,6 @@ async def answer(
 
 
 def _outcome(code: int | None, container: str, pod: str) -> Json:
-    """Return metav1.Status."""
     if code is None:
         message = f'container not found ("{container}") in pod "{pod}": it does not run'
         return {"status": "Failure", "reason": "NotFound", "message": message, "code": 404}

@@ -34,7 +34,6 @@ async def answer(request: web.BaseRequest, pod: str, address: str, port: int) ->
 
 
 async def _carry(socket: web.WebSocketResponse, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Carry data both ways until one side ends."""
 
     async def there() -> None:
         async for message in socket:

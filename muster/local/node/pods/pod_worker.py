@@ -264,7 +264,6 @@ class PodWorker:
             await self._context.sandbox.destroy()
 
     async def _take_down(self) -> None:
-        """Release the sandbox, address and hosts entries of the pod."""
         self._node.hosts.remove(objects.uid(self.pod))
         self._state.sandboxed = False
         if self._context.sandbox is not None:

@@ -150,7 +150,6 @@ class Scheduler:
 
 
 def _message(reasons: Sequence[str], who: str, lacks: Sequence[Lack], pod: Object) -> str:
-    """Return kube-scheduler's message, and what holds the rest."""
     rest = f" {sentence(who, lacks, objects.namespace(pod))}" if lacks else ""
     return f"{fit.message(reasons)}{rest}"
 
