@@ -174,11 +174,11 @@ class Home:
 
     def announce(self, announcement: Announcement) -> None:
         """Write ``cluster.json``."""
-        _write(self.announcement, announcement)
+        _write(self.announcement, msgspec.json.encode(announcement))
 
     def note_daemon(self, note: DaemonNote) -> None:
         """Write ``daemon.json``."""
-        _write(self.daemon, note)
+        _write(self.daemon, msgspec.json.encode(note))
 
     def noted_daemon(self) -> DaemonNote | None:
         """Return the daemon that runs with the cluster; None if there is none."""
@@ -197,10 +197,13 @@ class Home:
             return None
 
 
-def _write(path: Path, content: msgspec.Struct) -> None:
-    """Replace a file in one step, so that a reader never sees a part of it."""
+def _write(path: Path, content: bytes) -> None:
+    """Replace a file in one step, so that a reader never sees a part of it, and with mode 0600 from the start."""
     draft = path.with_name(path.name + ".new")
-    draft.write_bytes(msgspec.json.encode(content))
+    draft.unlink(missing_ok=True)
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(content)
     draft.replace(path)
 
 
@@ -208,7 +211,7 @@ NAME = "muster-local"
 
 
 def write_kubeconfig(path: Path, *, url: str, token: str, ca: bytes | None = None, namespace: str = "default") -> None:
-    """Write ``path``, with mode 0600 from the start. An existing file is replaced in one step."""
+    """Write ``path``, or replace it."""
     cluster: dict[str, object] = {"server": url}
     if ca is not None:
         cluster["certificate-authority-data"] = msgspec.json.decode(msgspec.json.encode(ca))  # bytes become base64
@@ -220,9 +223,4 @@ def write_kubeconfig(path: Path, *, url: str, token: str, ca: bytes | None = Non
         "contexts": [{"name": NAME, "context": {"cluster": NAME, "user": NAME, "namespace": namespace}}],
         "current-context": NAME,
     }
-    draft = path.with_name(path.name + ".new")
-    draft.unlink(missing_ok=True)
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(msgspec.json.format(msgspec.json.encode(document), indent=2) + b"\n")
-    draft.replace(path)
+    _write(path, msgspec.json.format(msgspec.json.encode(document), indent=2) + b"\n")

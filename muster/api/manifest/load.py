@@ -125,6 +125,10 @@ class _Loading:
         line, column = position(self.node, loc, key=key)
         return Problem(self.file, line, column, path(loc), message, hint)
 
+    def warn(self, loc: tuple[str | int, ...], message: str, hint: str) -> None:
+        """Add a warning about the key at a place of the document."""
+        self.warnings.append(self.problem(loc, message, hint, key=True))
+
     def error(self, *found: Problem) -> ManifestError:
         """Return the error with everything found so far."""
         return ManifestError(bounded([*self.problems, *found]))
@@ -200,14 +204,13 @@ class _Loading:
     def _experiment(self) -> Loaded | None:
         data = plain(self.node)
         if data.get("status") is not None:
-            self.warnings.append(self.problem(("status",), "status is ignored", "Muster writes it", key=True))
+            self.warn(("status",), "status is ignored", "Muster writes it")
         data.pop("status", None)
         metadata = data.get("metadata")
         if isinstance(metadata, dict):
             dropped = [key for key in SERVER_FIELDS if metadata.pop(key, None) is not None]
             if dropped:
-                message = f"{', '.join(dropped)} ignored"
-                self.warnings.append(self.problem(("metadata",), message, "the API server writes them", key=True))
+                self.warn(("metadata",), f"{', '.join(dropped)} ignored", "the API server writes them")
         manifest: ExperimentManifest | None = self._read(ExperimentManifest, data)
         if manifest is None:
             return None
@@ -220,27 +223,21 @@ class _Loading:
     def _warn_ignored(self, manifest: AIchorManifest) -> None:
         if manifest.builder is not None:
             hint = f"spec.image ({quoted(manifest.spec.image)}) must be in a registry already"
-            self.warnings.append(
-                self.problem(("builder",), "builder is ignored: Muster does not build images", hint, key=True)
-            )
+            self.warn(("builder",), "builder is ignored: Muster does not build images", hint)
         if manifest.clone is not None:
-            hint = "the image must hold the program"
-            self.warnings.append(self.problem(("clone",), "clone is ignored: Muster does not clone", hint, key=True))
+            self.warn(("clone",), "clone is ignored: Muster does not clone", "the image must hold the program")
         if manifest.engine_name is not None:
-            self.warnings.append(self._no_engine(("engineName",)))
+            self._warn_engine(("engineName",))
 
     def _warn_spec(self, spec: ExperimentSpec) -> None:
         if spec.engine_name is not None:
-            self.warnings.append(self._no_engine(("spec", "engineName")))
+            self._warn_engine(("spec", "engineName"))
         if spec.timeout is not None and spec.active_deadline_seconds is not None:
             message = f"timeout ({spec.timeout}) wins over activeDeadlineSeconds"
-            self.warnings.append(
-                self.problem(("spec", "activeDeadlineSeconds"), message, "remove one of them", key=True)
-            )
+            self.warn(("spec", "activeDeadlineSeconds"), message, "remove one of them")
         if not any(group.members for group in spec.groups):
-            message = "every count is 0: no member will run"
-            self.warnings.append(self.problem(("spec", "types"), message, "raise a count", key=True))
+            self.warn(("spec", "types"), "every count is 0: no member will run", "raise a count")
 
-    def _no_engine(self, loc: tuple[str | int, ...]) -> Problem:
+    def _warn_engine(self, loc: tuple[str | int, ...]) -> None:
         hint = f"choose the cluster by kubeconfig context; this one is where {GROUP} is installed"
-        return self.problem(loc, "engineName is ignored", hint, key=True)
+        self.warn(loc, "engineName is ignored", hint)

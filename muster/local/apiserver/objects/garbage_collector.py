@@ -30,8 +30,7 @@ class GarbageCollector:
     def __init__(self, store: ObjectStore, clock: Callable[[], float]) -> None:
         self._store = store
         self._versions = store.versions
-        self._queue: deque[str] = deque()
-        self._queued: set[str] = set()
+        self._queue: dict[str, None] = {}
         self._wakeup = asyncio.Event()
         self._clock = clock
         self._events: deque[tuple[float, str]] = deque()
@@ -70,8 +69,8 @@ class GarbageCollector:
             await self._wakeup.wait()
             self._wakeup.clear()
             while self._queue:
-                uid = self._queue.popleft()
-                self._queued.discard(uid)
+                uid = next(iter(self._queue))
+                del self._queue[uid]
                 self._collect(uid)
                 await asyncio.sleep(0)
 
@@ -159,7 +158,5 @@ class GarbageCollector:
             self._enqueue(stored.uid)
 
     def _enqueue(self, uid: str) -> None:
-        if uid not in self._queued:
-            self._queued.add(uid)
-            self._queue.append(uid)
-            self._wakeup.set()
+        self._queue[uid] = None
+        self._wakeup.set()
