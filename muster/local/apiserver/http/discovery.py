@@ -76,7 +76,7 @@ def openapi_document(registry: Registry, group: str, version: str) -> Json:
 
 
 def openapi_index(registry: Registry) -> Json:
-    """Return the index of /openapi/v3. Without a hash in an address no client keeps what is there."""
+    """Return the index of /openapi/v3. Clients keep no document whose address has no hash."""
     versions = {(each.group, each.version) for each in registry.all()}
     names = sorted(f"apis/{group}/{version}" if group else f"api/{version}" for group, version in versions)
     return {"paths": {name: {"serverRelativeURL": f"/openapi/v3/{name}"} for name in names}}
