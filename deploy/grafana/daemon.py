@@ -12,27 +12,22 @@ _STALE = "muster_watch_staleness_seconds{@chosen}"
 
 
 def _risen(counter: str, by: str, window: str = SPAN) -> str:
-    """Return how much a counter rose within the window, summed by these labels."""
     return f"sum by ({by}) (increase({counter}{{@chosen}}[{window}]))"
 
 
 def _rate(counter: str, by: str) -> str:
-    """Return a rate, summed by these labels."""
     return f"sum by ({by}) (rate({counter}{{@chosen}}[{SPAN}]))"
 
 
 def _slow(histogram: str, by: str) -> str:
-    """Return the 99th percentile of a histogram, by these labels."""
     return quantile(0.99, histogram, SPAN, "@chosen", by) + " > 0"
 
 
 def _tails(histogram: str) -> Mapping[str, str]:
-    """Return the median and the 99th percentile of a histogram."""
     return quantiles(histogram, SPAN, "@chosen", 99)
 
 
 def _line(value: float, color: Color) -> Steps:
-    """Return a line at this value."""
     return ((None, "transparent"), (value, color))
 
 

@@ -32,7 +32,6 @@ def _max(metric: str) -> str:
 
 
 def _rate(kind: str) -> str:
-    """Return how fast one of its times grows."""
     return f"sum (rate(muster_experiment_{kind}_seconds_total{{@chosen}}[$__rate_interval]))"
 
 

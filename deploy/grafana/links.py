@@ -21,7 +21,6 @@ class Link(NamedTuple):
 
 
 def _page(title: str, path: str) -> Link:
-    """Return a page of the documentation, by its path below docs/."""
     return Link(title, f"{DOCUMENTATION}/{path}")
 
 

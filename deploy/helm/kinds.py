@@ -29,6 +29,5 @@ def _groups(subjects: Iterable[Subject]) -> dict[str, str]:
 
 
 def _template(name: str, values: Mapping[str, str]) -> str:
-    """Return a named template that gives these values as YAML."""
     rows = "".join(f"{key}: {value}\n" for key, value in values.items())
     return f'{{{{- define "{name}" -}}}}\n{rows}{{{{- end }}}}\n'

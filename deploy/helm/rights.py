@@ -7,6 +7,7 @@ and in deploy/musterd.yaml, too.
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -64,11 +65,9 @@ def grants(objects: list[Object], account: str) -> Iterator[tuple[str, Right, st
         ref, where = binding["roleRef"], _where(binding)
         role = roles[ref["kind"], CLUSTER if ref["kind"] == "ClusterRole" else where, ref["name"]]
         for rule in role["rules"]:
-            for group in rule["apiGroups"]:
-                for resource in rule["resources"]:
-                    for verb in rule["verbs"]:
-                        for name in rule.get("resourceNames", [""]):
-                            yield where, (group, resource, verb), name
+            names = rule.get("resourceNames", [""])
+            for group, resource, verb, name in product(rule["apiGroups"], rule["resources"], rule["verbs"], names):
+                yield where, (group, resource, verb), name
 
 
 def rows(rendered: str) -> Iterator[Row]:

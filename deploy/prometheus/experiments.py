@@ -8,8 +8,8 @@ those that a healthy run with a slow start could meet do.
 from deploy.prometheus.held import KEEPS_BACK, KEEPS_THOSE_BACK
 from deploy.prometheus.reasons import (
     GAP,
+    about_reason,
     or_held,
-    stuck,
     stuck_again_and_again,
     stuck_now,
     stuck_otherwise,
@@ -63,14 +63,12 @@ unless on (namespace, experiment)
         audience=OF_REASON,
         keep=KEEPS_BACK,
     ),
-    Alert(
+    about_reason(
         "MusterCoordinatorNotServing",
-        stuck("MusterCoordinatorNotServing"),
         Severity.WARNING,
-        f"{ONE}: the coordinator has never answered at its port ({REASON}).",
+        "the coordinator has never answered at its port",
         "The program of the coordinator runs, and no other rank can join it.",
         hold="4m",
-        audience=OF_REASON,
     ),
     Alert(
         "MusterRankMissing",
@@ -100,41 +98,34 @@ and
         thresholds=(Threshold("seconds", 900, "Seconds in the phase Assembling that are too many."),),
         audience=Audience.RESEARCHER,
     ),
-    Alert(
+    about_reason(
         "MusterImageNotPulled",
-        stuck("MusterImageNotPulled"),
         Severity.WARNING,
-        f"{ONE}: an image cannot be pulled ({REASON}).",
+        "an image cannot be pulled",
         "The kubelet keeps trying. No program of that member runs until the image is pulled.",
         hold="1m",
-        audience=OF_REASON,
     ),
-    Alert(
+    about_reason(
         "MusterUnschedulable",
-        stuck("MusterUnschedulable"),
         Severity.WARNING,
-        f"{ONE}: no node fits all members ({REASON}).",
+        "no node fits all members",
         "Members that have a node hold it while the others wait for theirs.",
         hold="5m",
-        audience=OF_REASON,
     ),
-    Alert(
+    about_reason(
         "MusterCreateRefused",
-        stuck("MusterCreateRefused"),
         Severity.WARNING,
-        f"{ONE}: the API server refuses what the experiment needs ({REASON}).",
+        "the API server refuses what the experiment needs",
         "Quota, admission, rights or the API server itself prevents it. Muster tries again every 5 to 30 s.",
         hold="1m",
-        audience=OF_REASON,
     ),
-    Alert(
+    about_reason(
         "MusterExperimentStuck",
-        stuck_otherwise("MusterExperimentStuck"),
         Severity.WARNING,
-        f"{ONE}: the experiment is stuck ({REASON}).",
+        "the experiment is stuck",
         "The message of its condition Stuck has the cause.",
         hold="1m",
-        audience=OF_REASON,
+        expr=stuck_otherwise("MusterExperimentStuck"),
     ),
     Alert(
         "MusterHung",
@@ -149,14 +140,12 @@ and
         audience=OF_REASON,
         keep=KEEPS_BACK,
     ),
-    Alert(
+    about_reason(
         "MusterDisruptionLoop",
-        stuck("MusterDisruptionLoop"),
         Severity.WARNING,
-        f"{ONE}: the platform ends one epoch after another ({REASON}).",
+        "the platform ends one epoch after another",
         "At least three disruptions in a row (preemption, eviction, node loss) came before the gang had run for 5"
         " minutes. They use no restart budget, so nothing ends this.",
-        audience=OF_REASON,
     ),
     Alert(
         "MusterRestartStorm",
@@ -173,14 +162,12 @@ and
         ),
         audience=Audience.RESEARCHER,
     ),
-    Alert(
+    about_reason(
         "MusterSameFailureAgain",
-        stuck("MusterSameFailureAgain"),
         Severity.INFO,
-        f"{ONE}: the gang fails in the same way again and gets no further ({REASON}).",
+        "the gang fails in the same way again and gets no further",
         "It is restarted as before: nothing is charged for the verdict. The message of its condition Stuck has the"
         " exception, where it was raised, and what the nodes of the failures point to.",
-        audience=OF_REASON,
     ),
     Alert(
         "MusterSameFailureEnded",

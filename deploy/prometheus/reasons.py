@@ -9,6 +9,7 @@ through longer gaps (``held``).
 from itertools import chain
 
 from deploy.prometheus.held import held
+from deploy.prometheus.row import OF_REASON, ONE, REASON, Alert, Severity
 from muster.metrics.runbooks import REASONS
 
 GAP = "30s"
@@ -19,6 +20,14 @@ CLAIMED = tuple(chain.from_iterable(REASONS.values()))
 
 
 _OF_REASON, _OF_RUN = "namespace, experiment, reason, audience", "namespace, experiment"
+
+
+def about_reason(
+    name: str, severity: Severity, what: str, description: str, hold: str = "0s", expr: str = "", keep: str = ""
+) -> Alert:
+    """Return the alert about the experiments that are stuck for one of its reasons, by ``expr`` if not by ``stuck``."""
+    summary = f"{ONE}: {what} ({REASON})."
+    return Alert(name, expr or stuck(name), severity, summary, description, hold, audience=OF_REASON, keep=keep)
 
 
 def stuck(alert: str) -> str:

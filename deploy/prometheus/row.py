@@ -12,19 +12,22 @@ from enum import StrEnum
 from deploy.prometheus.clusters import ALONE, AMONG, LABEL
 from muster.state.facts.audience import Audience
 
-JOB = "job"
-REPLICAS = "replicas"
-CLUSTER = "cluster"
 KNOWN = "known"
-OBJECTIVE = "objective"
-WEIGHT, WHOSE = "weight", "whose"
-GIVEN = {JOB: "musterd", REPLICAS: "2", CLUSTER: LABEL, KNOWN: "", OBJECTIVE: "0.95", WEIGHT: "", WHOSE: "runs"}
-GIVEN |= {ALONE: "", AMONG: "{"}
+GIVEN = {
+    "job": "musterd",
+    "replicas": "2",
+    "cluster": LABEL,
+    KNOWN: "",
+    "objective": "0.95",
+    "weight": "",
+    "whose": "runs",
+    ALONE: "",
+    AMONG: "{",
+}
 """Values that every alert may use, with defaults: the job label of musterd's scrape, how many replicas run, the label
 that names the cluster, the clusters of the chart's list in which none is scraped, the share of time not to be wasted,
-what the names of the series have in them that weigh it, and whose time that is."""
-
-DEFAULT_JOB = GIVEN[JOB]
+what the names of the series have in them that weigh it, whose time that is, and the selector of the shard. The chart
+has a variable of each name, except for ``KNOWN``."""
 
 OF_REASON = None
 """The audience of an alert whose series have it, by the reason of Stuck (``muster.state.facts.audience``)."""

@@ -6,27 +6,13 @@ they are.
 """
 
 import re
-from collections.abc import Iterator
-from typing import Protocol
+from collections.abc import Iterable, Iterator
 
 import yaml
 
-from deploy.prometheus.clusters import ALONE, AMONG, kept, of_shard
+from deploy.prometheus.clusters import kept, of_shard
 from deploy.prometheus.recordings import BEFORE_OWNERS, with_owners
-from deploy.prometheus.row import (
-    CLUSTER,
-    GIVEN,
-    JOB,
-    KNOWN,
-    OBJECTIVE,
-    REPLICAS,
-    WEIGHT,
-    WHOSE,
-    Alert,
-    Group,
-    Recording,
-    fill,
-)
+from deploy.prometheus.row import GIVEN, KNOWN, Alert, Group, Recording, fill
 from deploy.prometheus.values import INTERVAL
 from muster.metrics.runbooks import PLACES, PUBLISHED
 
@@ -39,40 +25,9 @@ _KNOWN = (
     '{{ $cluster }}="{{ . }}"}){{- end }}'
 )
 
-_IF_OWNED, _END = "{{- if $owners }}", "{{- end }}"
+_END = "{{- end }}"
 
 GENERATED_BY = "Written by `python -m deploy.prometheus` from the rows in deploy/prometheus; do not edit."
-
-
-class Target(Protocol):
-    """Target for which the rules are written."""
-
-    interval: str
-    runbooks: str
-
-    def value(self, alert: Alert | None, name: str) -> str:
-        """Return the text of a threshold, of ``severity``, ``audience`` and ``for``, or of what is given."""
-        ...
-
-    def literal(self, text: str) -> str:
-        """Return text with templates of Prometheus in it."""
-        ...
-
-    def owned(self, expr: str) -> str:
-        """Return the expression about a run, with the labels of its owners."""
-        ...
-
-    def rule(self, alert: Alert, lines: list[str]) -> Iterator[str]:
-        """Return the lines of an alert's rule, with the lines that the target adds."""
-        ...
-
-    def recording(self, rule: Recording, lines: list[str]) -> Iterator[str]:
-        """Return the lines of a recording."""
-        ...
-
-    def group(self, group: Group, lines: list[str]) -> Iterator[str]:
-        """Return the lines of a group."""
-        ...
 
 
 class Plain:
@@ -81,11 +36,11 @@ class Plain:
     interval = INTERVAL
 
     def __init__(self, owners: tuple[str, ...] = (), runbooks: str = PUBLISHED) -> None:
-        self._owners = ", ".join(owners)
+        self.owners = ", ".join(owners)
         self.runbooks = runbooks
 
     def value(self, alert: Alert | None, name: str) -> str:
-        """Return the default."""
+        """Return the text of a threshold, of ``severity``, ``audience`` and ``for``, or of what is given."""
         if alert is None or name in GIVEN:
             return GIVEN[name]
         own = {"severity": alert.severity.value, "for": alert.hold}
@@ -94,61 +49,56 @@ class Plain:
         return own[name]
 
     def literal(self, text: str) -> str:
-        """Return the text as it is."""
+        """Return text with templates of Prometheus in it."""
         return text
 
-    def owned(self, expr: str) -> str:
-        """Return the expression with the labels, if there are any."""
-        return f"{BEFORE_OWNERS}\n{expr}\n{_join(self, self._owners)}" if self._owners else expr
+    def filled(self, alert: Alert | None, text: str) -> str:
+        """Return a text of the alert with its thresholds in it."""
+        return fill(self.literal(text), lambda name: self.value(alert, name))
 
-    def rule(self, alert: Alert, lines: list[str]) -> Iterator[str]:  # noqa: ARG002 - the protocol's
-        """Yield the lines as they are."""
-        yield from lines
+    def selected(self, alert: Alert | None, expr: str) -> str:
+        """Return a query with the labels of cluster and shard, and the selector of the shard."""
+        return fill(of_shard(kept(expr, "@cluster")), lambda name: self.value(alert, name))
 
-    def recording(self, rule: Recording, lines: list[str]) -> Iterator[str]:
-        """Yield the lines as they are; none of what nothing is joined with."""
-        if self._owners or not rule.owners:
+    def owned(self, lines: Iterable[str]) -> Iterator[str]:
+        """Yield lines that are for labels of owners only."""
+        if self.owners:
             yield from lines
 
-    def group(self, group: Group, lines: list[str]) -> Iterator[str]:  # noqa: ARG002 - the protocol's
-        """Yield the lines as they are."""
+    def rule(self, _alert: Alert, lines: Iterable[str]) -> Iterator[str]:
+        """Yield the lines of an alert's rule."""
         yield from lines
 
-    def filled(self, alert: Alert, text: str) -> str:
-        """Return a text of the alert with its thresholds in it."""
-        return fill(text, lambda name: self.value(alert, name))
+    def group(self, _group: Group, lines: Iterable[str]) -> Iterator[str]:
+        """Yield the lines of a group."""
+        yield from lines
 
 
-class Chart:
+class Chart(Plain):
     """A template of the chart, in which ``.`` is the alert's block of values."""
 
     interval = "{{ $values.interval }}"
-    runbooks = "{{ $runbooks }}"
 
-    def value(self, alert: Alert | None, name: str) -> str:  # noqa: ARG002 - the protocol's
+    def __init__(self) -> None:
+        super().__init__(("{{ $owners }}",), "{{ $runbooks }}")
+
+    def value(self, _alert: Alert | None, name: str) -> str:
         """Return the Go template that reads it."""
-        given = {JOB: "{{ $job }}", REPLICAS: "{{ $replicas }}", CLUSTER: "{{ $cluster }}", KNOWN: _KNOWN}
-        given |= {ALONE: "{{ $only }}", AMONG: "{{ $and }}"}
-        given |= {OBJECTIVE: "{{ $objective }}", WEIGHT: "{{ $weight }}", WHOSE: "{{ $whose }}"}
-        return given.get(name, f"{{{{ .{name} }}}}")
+        return _KNOWN if name == KNOWN else f"{{{{ {'$' if name in GIVEN else '.'}{name} }}}}"
 
     def literal(self, text: str) -> str:
         """Return the text with each template of Prometheus as a raw string of Go, which ends before a placeholder."""
         return _TEMPLATE.sub(lambda found: "{{`" + _AT.sub(r"`}}\g<0>{{`", found[0]) + "`}}", text)
 
-    def owned(self, expr: str) -> str:
-        """Return the expression with the labels, if the values have some."""
-        return "\n".join((_IF_OWNED, BEFORE_OWNERS, _END, expr, _IF_OWNED, _join(self, "{{ $owners }}"), _END))
+    def owned(self, lines: Iterable[str]) -> Iterator[str]:
+        """Yield the lines, if the values have labels of owners."""
+        yield from ("{{- if $owners }}", *lines, _END)
 
-    def recording(self, rule: Recording, lines: list[str]) -> Iterator[str]:
-        """Yield the lines, if the values have labels of owners where it needs some."""
-        yield from (_IF_OWNED, *lines, _END) if rule.owners else lines
-
-    def group(self, group: Group, lines: list[str]) -> Iterator[str]:
+    def group(self, group: Group, lines: Iterable[str]) -> Iterator[str]:
         """Yield the lines, if the values switch the group on."""
         yield from (f"{{{{- if $values.{group.option}.enabled }}}}", *lines, _END) if group.option else lines
 
-    def rule(self, alert: Alert, lines: list[str]) -> Iterator[str]:
+    def rule(self, alert: Alert, lines: Iterable[str]) -> Iterator[str]:
         """Yield the rule if it is enabled, with the labels that the values add."""
         yield f"{{{{- with $values.alerts.{alert.name} }}}}"
         yield "{{- if .enabled }}"
@@ -160,8 +110,8 @@ class Chart:
                 yield "      {{- end }}"
                 if not alert.placed:
                     yield "      namespace: '{{ $namespace }}'"
-        yield "{{- end }}"
-        yield "{{- end }}"
+        yield _END
+        yield _END
 
 
 def plain(groups: tuple[Group, ...], owners: tuple[str, ...] = (), runbooks: str = PUBLISHED) -> str:
@@ -196,31 +146,22 @@ def chart(groups: tuple[Group, ...]) -> str:
     return "\n".join([*head, *_lines(groups, Chart()), "{{- end }}"]) + "\n"
 
 
-def _lines(groups: tuple[Group, ...], target: Target) -> Iterator[str]:
+def _lines(groups: tuple[Group, ...], target: Plain) -> Iterator[str]:
     yield "groups:"
     for group in groups:
-        yield from target.group(group, list(_group(group, target)))
+        yield from target.group(group, _group(group, target))
 
 
-def _group(group: Group, target: Target) -> Iterator[str]:
+def _group(group: Group, target: Plain) -> Iterator[str]:
     yield f"- name: {group.name}"
     yield f"  interval: {group.interval or target.interval}"
     yield "  rules:"
     for rule in group.rules:
         if isinstance(rule, Recording):
-            expr = fill(_selected(rule.expr), lambda name: target.value(None, name))
-            yield from target.recording(rule, list(_item({"record": rule.name, "expr": expr})))
+            lines = _item({"record": rule.name, "expr": target.selected(None, rule.expr)})
+            yield from target.owned(lines) if rule.owners else lines
         else:
-            yield from target.rule(rule, list(_item(_fields(rule, rule.keep or group.keep, target))))
-
-
-def _selected(expr: str) -> str:
-    """Return the query with the labels of cluster and shard, and a place for the selector of the shard."""
-    return of_shard(kept(expr, "@cluster"))
-
-
-def _join(target: Target, names: str) -> str:
-    return fill(_selected(with_owners(names)), lambda name: target.value(None, name))
+            yield from target.rule(rule, _item(_fields(rule, rule.keep or group.keep, target)))
 
 
 def labels_of(alert: Alert) -> tuple[str, ...]:
@@ -228,20 +169,20 @@ def labels_of(alert: Alert) -> tuple[str, ...]:
     return ("severity", "audience") if alert.audience else ("severity",)
 
 
-def _fields(alert: Alert, keep: str, target: Target) -> dict[str, object]:
-    def filled(text: str) -> str:
-        return fill(target.literal(text), lambda name: target.value(alert, name))
-
-    expr = filled(_selected(alert.expr))
+def _fields(alert: Alert, keep: str, target: Plain) -> dict[str, object]:
+    expr = target.selected(alert, alert.expr)
+    if alert.about_run:
+        join = target.selected(None, with_owners(target.owners))
+        expr = "\n".join((*target.owned([BEFORE_OWNERS]), expr, *target.owned([join])))
     return {
         "alert": alert.name,
-        "expr": target.owned(expr) if alert.about_run else expr,
+        "expr": expr,
         "for": target.value(alert, "for"),
         **({"keep_firing_for": keep} if keep else {}),
         "labels": {name: target.value(alert, name) for name in labels_of(alert)},
         "annotations": {
-            "summary": filled(_WHERE + alert.summary),
-            "description": filled(alert.description),
+            "summary": target.filled(alert, _WHERE + alert.summary),
+            "description": target.filled(alert, alert.description),
             "runbook_url": f"{target.runbooks}/{PLACES[alert.name]}",
         },
     }

@@ -4,7 +4,7 @@ from typing import Any
 
 from deploy.prometheus.clusters import LABEL
 from deploy.prometheus.groups import ALERTS
-from deploy.prometheus.row import GIVEN, OBJECTIVE, Alert, Severity
+from deploy.prometheus.row import GIVEN, Alert, Severity
 from muster.metrics.runbooks import SITE
 from muster.state.facts.audience import Audience
 
@@ -24,7 +24,7 @@ def defaults() -> dict[str, Any]:
         "job": "",
         "clusterLabel": LABEL,
         "clusters": [],
-        "slo": {"enabled": False, "objective": float(GIVEN[OBJECTIVE]), "weight": "time"},
+        "slo": {"enabled": False, "objective": float(GIVEN["objective"]), "weight": "time"},
         "alerts": {alert.name: values_of(alert) for alert in ALERTS},
     }
 

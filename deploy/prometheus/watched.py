@@ -6,47 +6,39 @@ Muster creates nothing for them and ends none of them, so a person has to act if
 
 from deploy.prometheus.experiments import EXPERIMENTS
 from deploy.prometheus.held import HELD, KEEPS_BACK, held
-from deploy.prometheus.reasons import stuck
-from deploy.prometheus.row import OF_REASON, ONE, REASON, WHY, Alert, Severity, Threshold
+from deploy.prometheus.reasons import about_reason
+from deploy.prometheus.row import OF_REASON, ONE, WHY, Alert, Severity, Threshold
 from muster.metrics.runbooks import REASONS
 
 UNMENDED = (
-    Alert(
+    about_reason(
         "MusterCoordinatorGone",
-        stuck("MusterCoordinatorGone"),
         Severity.CRITICAL,
-        f"{ONE}: the pod of the coordinator is gone or not at work ({REASON}).",
+        "the pod of the coordinator is gone or not at work",
         "Its own controller has not brought it back for a minute. Members of a Ray cluster run on in no cluster.",
-        audience=OF_REASON,
         keep=KEEPS_BACK,
     ),
-    Alert(
+    about_reason(
         "MusterMemberNotReplaced",
-        stuck("MusterMemberNotReplaced"),
         Severity.WARNING,
-        f"{ONE}: a member has failed, and its controller does not bring it back ({REASON}).",
+        "a member has failed, and its controller does not bring it back",
         "It has not been replaced for a minute, or was started again in its pod and has not been ready for two.",
         hold="1m",
-        audience=OF_REASON,
     ),
-    Alert(
+    about_reason(
         "MusterPodsMissing",
-        stuck("MusterPodsMissing"),
         Severity.WARNING,
-        f"{ONE}: its controller has not made all of its pods ({REASON}).",
+        "its controller has not made all of its pods",
         "A controller that is down, a quota, or an admission webhook. Of a Ray worker group fewer pods exist than"
         " its replicas.",
         hold="1m",
-        audience=OF_REASON,
     ),
-    Alert(
+    about_reason(
         "MusterStatusIsFalse",
-        stuck("MusterStatusIsFalse"),
         Severity.WARNING,
-        f"{ONE}: the status that its controller shows is not what has happened ({REASON}).",
+        "the status that its controller shows is not what has happened",
         "The program has ended or failed, and the object still reports that it runs. What waits for it waits forever.",
         hold="1m",
-        audience=OF_REASON,
     ),
 )
 

@@ -12,6 +12,8 @@ ApiError                   a request failed
 └── Throttled              429, or 5xx with Retry-After: come back after ``retry_after`` seconds
 """
 
+from typing import Final
+
 from muster.api.values.printable import printable
 
 
@@ -83,6 +85,18 @@ class Throttled(ApiError):
     """The server is overloaded; ``retry_after`` has the time to wait."""
 
 
+_BY_STATUS: Final[dict[int, type[ApiError]]] = {
+    400: Invalid,
+    401: Forbidden,
+    403: Forbidden,
+    404: NotFound,
+    409: Conflict,
+    410: Expired,
+    422: Invalid,
+    429: Throttled,
+}
+
+
 def error_of(
     status: int,
     reason: str,
@@ -93,17 +107,7 @@ def error_of(
     causes: tuple[str, ...] = (),
 ) -> ApiError:
     """Return the error for an HTTP status and the reason in a Status body."""
-    kind: type[ApiError] = ApiError
-    if status == 404:
-        kind = NotFound
-    elif status == 409:
-        kind = AlreadyExists if reason == "AlreadyExists" else Conflict
-    elif status == 410:
-        kind = Expired
-    elif status == 429 or (status >= 500 and retry_after is not None):
-        kind = Throttled
-    elif status in (401, 403):
-        kind = Forbidden
-    elif status in (400, 422):
-        kind = Invalid
+    kind = _BY_STATUS.get(status, Throttled if status >= 500 and retry_after is not None else ApiError)
+    if kind is Conflict and reason == "AlreadyExists":
+        kind = AlreadyExists
     return kind(message, status=status, reason=reason, retry_after=retry_after, request=request, causes=causes)

@@ -17,7 +17,6 @@ import shutil
 import ssl
 import time
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
 from pathlib import Path
 
 import trustme
@@ -133,14 +132,14 @@ class Cluster:
         return str(node.isolation)
 
     async def _start_api(self, api: ApiServer, token: str) -> str:
-        certificate = await asyncio.to_thread(make_certificate)
+        authority, context = await asyncio.to_thread(make_certificate)
         try:
-            url = await api.start(HOST, self._port, tls=certificate.context)
+            url = await api.start(HOST, self._port, tls=context)
         except OSError as error:
             raise ClusterFailed(
                 f"{HOST}:{self._port} cannot be used: {error.strerror}; choose another --port"
             ) from error
-        write_kubeconfig(self._home.kubeconfig, url=url, token=token, ca=certificate.authority)
+        write_kubeconfig(self._home.kubeconfig, url=url, token=token, ca=authority)
         return url
 
     def _forget(self) -> None:
@@ -152,20 +151,11 @@ class Cluster:
 HOSTS = ("localhost", "127.0.0.1", "::1")
 
 
-@dataclass(frozen=True, slots=True)
-class Certificate:
-    """The authority's certificate, and the TLS settings of a server that it vouches for."""
-
-    authority: bytes
-    """PEM."""
-    context: ssl.SSLContext
-
-
-def make_certificate() -> Certificate:
-    """Make a certificate for this machine's loopback names, in a few milliseconds of CPU time."""
+def make_certificate() -> tuple[bytes, ssl.SSLContext]:
+    """Return an authority's certificate (PEM), and the TLS settings of a server on loopback that it vouches for."""
     authority = trustme.CA(
         organization_name="muster-local", organization_unit_name="authority of one start", path_length=0
     )
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     authority.issue_cert(*HOSTS, common_name="muster-local").configure_cert(context)
-    return Certificate(authority.cert_pem.bytes(), context)
+    return authority.cert_pem.bytes(), context

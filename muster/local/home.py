@@ -4,7 +4,7 @@
     <state>/cluster.json   what the cluster announced: process id, address, isolation
     <state>/kubeconfig     address, token and certificate authority; readable by its owner only
     <state>/data.db        the API server's objects
-    <state>/node/          the node agent's files: logs and pod directories
+    <state>/node/          the node agent's files: logs, pod directories, callers of ``muster run``
     <state>/cluster.log    standard error of the cluster process
     <state>/musterd.log    log of the daemon, if a command runs one with the cluster
     <state>/daemon.json    address of that daemon
@@ -19,9 +19,8 @@ kubernetes-asyncio read it with a YAML parser).
 import fcntl
 import os
 import time
-from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, TypeVar
 
 import msgspec
 
@@ -85,61 +84,24 @@ class DaemonNote(msgspec.Struct, frozen=True, kw_only=True):
     """The process that started cluster and daemon, and stops both on SIGTERM."""
 
 
-@dataclass(frozen=True, slots=True)
+T = TypeVar("T", bound=msgspec.Struct)
+
+
 class Home:
-    """The files of one cluster."""
+    """The files of one cluster, by the names that this module's docstring explains."""
 
-    path: Path
-
-    @property
-    def lock(self) -> Path:
-        """Return the path of the lock, which the cluster holds for as long as it runs."""
-        return self.path / "lock"
-
-    @property
-    def announcement(self) -> Path:
-        """Return the file with the ``Announcement`` of a running cluster."""
-        return self.path / "cluster.json"
-
-    @property
-    def kubeconfig(self) -> Path:
-        """Return the kubeconfig for kubectl and the commands."""
-        return self.path / "kubeconfig"
-
-    @property
-    def database(self) -> Path:
-        """Return the path of the API server's objects (SQLite)."""
-        return self.path / "data.db"
-
-    @property
-    def runs(self) -> Path:
-        """Return the path of the directories of the clusters that ``muster run`` starts for itself."""
-        return self.path / "runs"
-
-    @property
-    def node(self) -> Path:
-        """Return the node's directory: volumes and logs of pods."""
-        return self.path / "node"
-
-    @property
-    def callers(self) -> Path:
-        """Return the path of the callers of ``muster run`` (``muster.local.caller``)."""
-        return self.node / CALLERS
-
-    @property
-    def cluster_log(self) -> Path:
-        """Return the path of the cluster's log."""
-        return self.path / "cluster.log"
-
-    @property
-    def daemon_log(self) -> Path:
-        """Return the path of musterd's log."""
-        return self.path / "musterd.log"
-
-    @property
-    def daemon(self) -> Path:
-        """Return the file with the address of the daemon: its ``DaemonNote``."""
-        return self.path / "daemon.json"
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.lock = path / "lock"
+        self.announcement = path / "cluster.json"
+        self.kubeconfig = path / "kubeconfig"
+        self.database = path / "data.db"
+        self.runs = path / "runs"
+        self.node = path / "node"
+        self.callers = self.node / CALLERS
+        self.cluster_log = path / "cluster.log"
+        self.daemon_log = path / "musterd.log"
+        self.daemon = path / "daemon.json"
 
     def make(self) -> None:
         """Create the directory, if it does not exist, with mode 0700. Raises ``NoDirectory``."""
@@ -208,39 +170,40 @@ class Home:
 
     def running(self) -> Announcement | None:
         """Return the announcement of the running cluster; None if none runs or it is not ready."""
-        if not self.held():
-            return None
-        try:
-            return msgspec.json.decode(self.announcement.read_bytes(), type=Announcement)
-        except (FileNotFoundError, msgspec.DecodeError):
-            return None
+        return self._read(self.announcement, Announcement)
 
     def announce(self, announcement: Announcement) -> None:
         """Write ``cluster.json``."""
-        _write(self.announcement, announcement)
+        _write(self.announcement, msgspec.json.encode(announcement))
 
     def note_daemon(self, note: DaemonNote) -> None:
         """Write ``daemon.json``."""
-        _write(self.daemon, note)
+        _write(self.daemon, msgspec.json.encode(note))
 
     def noted_daemon(self) -> DaemonNote | None:
         """Return the daemon that runs with the cluster; None if there is none."""
-        try:
-            return msgspec.json.decode(self.daemon.read_bytes(), type=DaemonNote) if self.held() else None
-        except (FileNotFoundError, msgspec.DecodeError):
-            return None
+        return self._read(self.daemon, DaemonNote)
 
     def withdraw(self) -> None:
         """Remove the files of a running cluster: when it stops, or when a crash left them."""
-        self.announcement.unlink(missing_ok=True)
-        self.kubeconfig.unlink(missing_ok=True)
-        self.daemon.unlink(missing_ok=True)
+        for path in (self.announcement, self.kubeconfig, self.daemon):
+            path.unlink(missing_ok=True)
+
+    def _read(self, path: Path, kind: type[T]) -> T | None:
+        """Return what the running cluster has in a file; None if none runs, or the file is not complete."""
+        try:
+            return msgspec.json.decode(path.read_bytes(), type=kind) if self.held() else None
+        except (FileNotFoundError, msgspec.DecodeError):
+            return None
 
 
-def _write(path: Path, content: msgspec.Struct) -> None:
-    """Replace a file in one step, so that a reader never sees a part of it."""
+def _write(path: Path, content: bytes) -> None:
+    """Replace a file in one step, so that a reader never sees a part of it, and with mode 0600 from the start."""
     draft = path.with_name(path.name + ".new")
-    draft.write_bytes(msgspec.json.encode(content))
+    draft.unlink(missing_ok=True)
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(content)
     draft.replace(path)
 
 
@@ -248,7 +211,7 @@ NAME = "muster-local"
 
 
 def write_kubeconfig(path: Path, *, url: str, token: str, ca: bytes | None = None, namespace: str = "default") -> None:
-    """Write ``path``, with mode 0600 from the start. An existing file is replaced in one step."""
+    """Write ``path``, or replace it."""
     cluster: dict[str, object] = {"server": url}
     if ca is not None:
         cluster["certificate-authority-data"] = msgspec.json.decode(msgspec.json.encode(ca))  # bytes become base64
@@ -260,9 +223,4 @@ def write_kubeconfig(path: Path, *, url: str, token: str, ca: bytes | None = Non
         "contexts": [{"name": NAME, "context": {"cluster": NAME, "user": NAME, "namespace": namespace}}],
         "current-context": NAME,
     }
-    draft = path.with_name(path.name + ".new")
-    draft.unlink(missing_ok=True)
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(msgspec.json.format(msgspec.json.encode(document), indent=2) + b"\n")
-    draft.replace(path)
+    _write(path, msgspec.json.format(msgspec.json.encode(document), indent=2) + b"\n")

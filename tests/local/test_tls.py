@@ -12,9 +12,10 @@ import pytest
 
 from muster.client import Client
 from muster.local.apiserver import ApiServer
-from muster.local.cluster import Certificate, make_certificate
+from muster.local.cluster import make_certificate
 from muster.local.home import write_kubeconfig
 
+Certificate = tuple[bytes, ssl.SSLContext]
 CONFIGS = "/api/v1/namespaces/default/configmaps"
 
 
@@ -25,7 +26,7 @@ def certificate() -> Certificate:
 
 @pytest.fixture(scope="module")
 def trusting(certificate: Certificate) -> ssl.SSLContext:
-    context = ssl.create_default_context(cadata=certificate.authority.decode())
+    context = ssl.create_default_context(cadata=certificate[0].decode())
     context.verify_flags |= ssl.VERIFY_X509_STRICT  # Python 3.13 sets it by default
     return context
 
@@ -39,7 +40,7 @@ async def server() -> AsyncIterator[ApiServer]:
 
 @pytest.fixture
 async def url(server: ApiServer, certificate: Certificate) -> str:
-    return await server.start(tls=certificate.context)
+    return await server.start(tls=certificate[1])
 
 
 @pytest.fixture
@@ -91,7 +92,7 @@ async def test_plain_http_and_broken_connections_harm_no_other_client(
 
 
 async def test_the_sdk_connects_with_the_kubeconfig(url: str, certificate: Certificate, tmp_path: Path) -> None:
-    write_kubeconfig(tmp_path / "kubeconfig", url=url, token="secret", ca=certificate.authority)
+    write_kubeconfig(tmp_path / "kubeconfig", url=url, token="secret", ca=certificate[0])
     async with Client(tmp_path / "kubeconfig") as client:
         assert (await client.transport.request("GET", "/version")).status == 200
         assert await client.resources.list("/api/v1/namespaces/default/pods") == []

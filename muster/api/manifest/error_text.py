@@ -15,7 +15,7 @@ from muster.api.manifest.operators import only_for, operators
 from muster.api.manifest.problems import MAX_PROBLEMS, Problem, nearest, path, quoted
 from muster.api.manifest.template.field import CheckedBy
 from muster.api.manifest.types.field import Types, types_of
-from muster.api.manifest.yaml.reader import Entry, Mapping, Node, Scalar, Sequence
+from muster.api.manifest.yaml.reader import Entry, Mapping, Node, Scalar, Sequence, at
 from muster.api.manifest.yaml.scalars import trap
 from muster.api.values.fields import MEANING, Wrong
 
@@ -114,12 +114,8 @@ def _step(node: Node, part: str | int) -> Entry | Node | None:
 
 
 def _raw(node: Node | None, loc: Loc) -> str | None:
-    for part in loc:
-        if node is None:
-            return None
-        found = _step(node, part)
-        node = found.node if isinstance(found, Entry) else found
-    return node.raw if isinstance(node, Scalar) else None
+    found = at(node, *loc)
+    return found.raw if isinstance(found, Scalar) else None
 
 
 def _follows(detail: ErrorDetails) -> bool:
@@ -245,7 +241,6 @@ class _Models:
         return "; ".join(filter(None, hints))
 
     def _of_types(self, types: type[BaseModel]) -> set[str]:
-        """Return the fields of the types of one operator."""
         inner = [self._bare(self._inner(types, name)) for name in self._names(types) or ("any",)]
         each = [self._bare(self._inner(shape, 0)) if get_origin(shape) is tuple else shape for shape in inner]
         return {name for shape in each for name in self._names(shape)}

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from muster.api.manifest.operators import operators
 from muster.api.manifest.problems import Problem, nearest, path, quoted
 from muster.api.manifest.resources import Gpu, Resources
-from muster.api.manifest.yaml.reader import Entry, Mapping, Node, Scalar, Sequence, plain
+from muster.api.manifest.yaml.reader import Entry, Mapping, Node, Scalar, Sequence, at, plain, scalar_at
 
 _GPU_FIELDS = [field.alias or name for name, field in Gpu.model_fields.items()]
 _TYPES = ("spec", "types")
@@ -19,11 +19,10 @@ _MAX_TOLERATED = 8
 
 def modernise(root: Node, file: str) -> list[Problem]:
     """Rewrite the older spellings in the tree; return a warning for each."""
-    spec = _child(root, "spec")
-    operator, types = _child(spec, "operator"), _child(spec, "types")
+    types = at(root, *_TYPES)
     if not isinstance(types, Mapping):
         return []
-    declared = operators().get(str(operator.value)) if isinstance(operator, Scalar) else None
+    declared = operators().get(str(scalar_at(root, "spec", "operator")))
     respelled = {name.lower(): name for name in declared.respelled} if declared else {}
     warnings = _respell(types, respelled, file)
     if "master" in respelled:
@@ -37,11 +36,6 @@ def modernise(root: Node, file: str) -> list[Problem]:
     return warnings
 
 
-def _child(node: Node | None, key: str) -> Node | None:
-    entry = node.entries.get(key) if isinstance(node, Mapping) else None
-    return entry.node if entry else None
-
-
 def _respell(types: Mapping, spellings: dict[str, str], file: str) -> list[Problem]:
     warnings = []
     for key in list(types.entries):
@@ -50,23 +44,16 @@ def _respell(types: Mapping, spellings: dict[str, str], file: str) -> list[Probl
             continue
         entry = types.entries[key]
         types.entries = {right if name == key else name: value for name, value in types.entries.items()}
-        warnings.append(
-            Problem(
-                file,
-                entry.line,
-                entry.column,
-                path((*_TYPES, key)),
-                f"{key} is an older spelling, read as {right}",
-                f"write the 0.2.3 form: types: {{{right}: {_sketch(entry.node)}}}",
-            )
-        )
+        message = f"{key} is an older spelling, read as {right}"
+        hint = f"write the 0.2.3 form: types: {{{right}: {_sketch(entry.node)}}}"
+        warnings.append(Problem(file, entry.line, entry.column, path((*_TYPES, key)), message, hint))
     return warnings
 
 
 def _sketch(node: Node) -> str:
     if isinstance(node, Sequence):
         return "[...]"
-    count = _child(node, "count")
+    count = at(node, "count")
     shown = f"count: {count.raw[:12]}, " if isinstance(count, Scalar) and count.raw.isprintable() else ""
     return f"{{{shown}resources: {{...}}}}"
 
@@ -81,11 +68,8 @@ def _merge_master(types: Mapping, file: str) -> list[Problem]:
     if worker is None:
         types.entries = {"worker" if key == "master" else key: entry for key, entry in types.entries.items()}
         message = "Master is of 0.2.2; without a Worker it is the one worker, rank 0"
-        return [
-            Problem(
-                file, master.line, master.column, place, message, f"write types: {{worker: {_sketch(master.node)}}}"
-            )
-        ]
+        hint = f"write types: {{worker: {_sketch(master.node)}}}"
+        return [Problem(file, master.line, master.column, place, message, hint)]
     first, rest = _count(master.node), _count(worker.node)
     if first is None or rest is None or not _same_members(master.node, worker.node):
         message = "Master asks for other resources than Worker, so it stays a group of its own with the first ranks"
@@ -110,7 +94,7 @@ def _merge_master(types: Mapping, file: str) -> list[Problem]:
 
 
 def _count(node: Node) -> int | None:
-    count = _child(node, "count")
+    count = at(node, "count")
     if count is None:
         return 1
     value = count.value if isinstance(count, Scalar) else None
@@ -132,7 +116,7 @@ def _same_members(first: Node, second: Node) -> bool:
 
 def _tolerate_gpu(member: Node, place: tuple[str | int, ...], file: str) -> list[Problem]:
     """Drop unknown keys beside gpu.count with a warning: published manifests have them, and AIchor accepts those."""
-    gpu = _child(_child(_child(member, "resources"), "accelerators"), "gpu")
+    gpu = at(member, "resources", "accelerators", "gpu")
     if not isinstance(gpu, Mapping):
         return []
     warnings = []

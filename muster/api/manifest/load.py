@@ -20,7 +20,7 @@ from muster.api.manifest.legacy import modernise
 from muster.api.manifest.naming import check_name, slug
 from muster.api.manifest.operators import operators
 from muster.api.manifest.problems import ManifestError, Problem, bounded, nearest, path, quoted
-from muster.api.manifest.yaml.reader import Mapping, Node, Scalar, plain, read_yaml
+from muster.api.manifest.yaml.reader import Mapping, Node, at, plain, read_yaml, scalar_at
 from muster.api.names import AICHOR_KIND, API_VERSION, GROUP, KIND
 from muster.api.values.fields import Annotation, ExperimentName, LabelKey, LabelValue, Namespace, Shape
 
@@ -40,10 +40,7 @@ SERVER_FIELDS: Final = (
 
 def kind_of(node: Node) -> object:
     """Return the kind that a manifest names; without one it is AIchor's."""
-    entry = node.entries.get("kind") if isinstance(node, Mapping) else None
-    if entry is None:
-        return AICHOR
-    return entry.node.value if isinstance(entry.node, Scalar) else None
+    return AICHOR if at(node, "kind") is None else scalar_at(node, "kind")
 
 
 class ManifestMetadata(Shape):
@@ -128,6 +125,10 @@ class _Loading:
         line, column = position(self.node, loc, key=key)
         return Problem(self.file, line, column, path(loc), message, hint)
 
+    def warn(self, loc: tuple[str | int, ...], message: str, hint: str) -> None:
+        """Add a warning about the key at a place of the document."""
+        self.warnings.append(self.problem(loc, message, hint, key=True))
+
     def error(self, *found: Problem) -> ManifestError:
         """Return the error with everything found so far."""
         return ManifestError(bounded([*self.problems, *found]))
@@ -139,7 +140,7 @@ class _Loading:
         kind = kind_of(self.node)
         if kind not in KINDS:
             raise self.error(self._wrong_kind(kind))
-        operator = self._value("spec", "operator")
+        operator = scalar_at(self.node, "spec", "operator")
         if operator in NEAREST:
             message = f"Muster does not run the operator {operator}; it runs {', '.join(operators())}"
             raise self.error(self.problem(("spec", "operator"), message, f"the nearest is {NEAREST[str(operator)]}"))
@@ -150,15 +151,8 @@ class _Loading:
             raise self.error()
         return loaded
 
-    def _value(self, *loc: str) -> object:
-        node: Node | None = self.node
-        for part in loc:
-            entry = node.entries.get(part) if isinstance(node, Mapping) else None
-            node = entry.node if entry else None
-        return node.value if isinstance(node, Scalar) else None
-
     def _wrong_kind(self, kind: object) -> Problem:
-        version = self._value("apiVersion")
+        version = scalar_at(self.node, "apiVersion")
         if isinstance(kind, str) and isinstance(version, str) and kind.isidentifier() and _of_others(version):
             hint = f"write an {AICHOR} with one of the operators {', '.join(operators())}"
             return self.problem(("kind",), f"{kind} objects are not supported by this release", hint)
@@ -169,7 +163,7 @@ class _Loading:
         try:
             return model.model_validate(data, by_alias=True, by_name=False, context={"kind": self.kind})
         except ValidationError as error:
-            operator = self._value("spec", "operator")
+            operator = scalar_at(self.node, "spec", "operator")
             found = explain(error, model, operator=operator, root=root, node=self.node, file=self.file)
             known = {(problem.line, problem.column, problem.field) for problem in self.problems}
             self.problems += [new for new in found if (new.line, new.column, new.field) not in known]
@@ -210,14 +204,13 @@ class _Loading:
     def _experiment(self) -> Loaded | None:
         data = plain(self.node)
         if data.get("status") is not None:
-            self.warnings.append(self.problem(("status",), "status is ignored", "Muster writes it", key=True))
+            self.warn(("status",), "status is ignored", "Muster writes it")
         data.pop("status", None)
         metadata = data.get("metadata")
         if isinstance(metadata, dict):
             dropped = [key for key in SERVER_FIELDS if metadata.pop(key, None) is not None]
             if dropped:
-                message = f"{', '.join(dropped)} ignored"
-                self.warnings.append(self.problem(("metadata",), message, "the API server writes them", key=True))
+                self.warn(("metadata",), f"{', '.join(dropped)} ignored", "the API server writes them")
         manifest: ExperimentManifest | None = self._read(ExperimentManifest, data)
         if manifest is None:
             return None
@@ -230,27 +223,21 @@ class _Loading:
     def _warn_ignored(self, manifest: AIchorManifest) -> None:
         if manifest.builder is not None:
             hint = f"spec.image ({quoted(manifest.spec.image)}) must be in a registry already"
-            self.warnings.append(
-                self.problem(("builder",), "builder is ignored: Muster does not build images", hint, key=True)
-            )
+            self.warn(("builder",), "builder is ignored: Muster does not build images", hint)
         if manifest.clone is not None:
-            hint = "the image must hold the program"
-            self.warnings.append(self.problem(("clone",), "clone is ignored: Muster does not clone", hint, key=True))
+            self.warn(("clone",), "clone is ignored: Muster does not clone", "the image must hold the program")
         if manifest.engine_name is not None:
-            self.warnings.append(self._no_engine(("engineName",)))
+            self._warn_engine(("engineName",))
 
     def _warn_spec(self, spec: ExperimentSpec) -> None:
         if spec.engine_name is not None:
-            self.warnings.append(self._no_engine(("spec", "engineName")))
+            self._warn_engine(("spec", "engineName"))
         if spec.timeout is not None and spec.active_deadline_seconds is not None:
             message = f"timeout ({spec.timeout}) wins over activeDeadlineSeconds"
-            self.warnings.append(
-                self.problem(("spec", "activeDeadlineSeconds"), message, "remove one of them", key=True)
-            )
+            self.warn(("spec", "activeDeadlineSeconds"), message, "remove one of them")
         if not any(group.members for group in spec.groups):
-            message = "every count is 0: no member will run"
-            self.warnings.append(self.problem(("spec", "types"), message, "raise a count", key=True))
+            self.warn(("spec", "types"), "every count is 0: no member will run", "raise a count")
 
-    def _no_engine(self, loc: tuple[str | int, ...]) -> Problem:
+    def _warn_engine(self, loc: tuple[str | int, ...]) -> None:
         hint = f"choose the cluster by kubeconfig context; this one is where {GROUP} is installed"
-        return self.problem(loc, "engineName is ignored", hint, key=True)
+        self.warn(loc, "engineName is ignored", hint)

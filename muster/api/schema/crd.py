@@ -98,7 +98,6 @@ def _apart(operator: str, names: list[str]) -> Checks:
 
 
 def _others() -> Checks:
-    """Return the checks for all other operators."""
     pairs = []
     for operator, names in own_names().items():
         words = [f"types.{name}" for name in names]
@@ -278,7 +277,6 @@ class _Dumper(yaml.SafeDumper):
 
 
 def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
-    """Write several lines as lines."""
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None)
 
 

@@ -93,10 +93,17 @@ def _seconds(text: str) -> int:
         raise Wrong(str(error)) from None
 
 
-def _positive_duration(text: str) -> str:
-    if not _seconds(text):
+def _read_duration(value: Any) -> Any:
+    """Check the duration before the pattern does, whose error does not name the position."""
+    if isinstance(value, str) and not _seconds(value):
         raise Wrong("a duration of zero", 'write how long, for instance "30m"')
-    return text
+    return value
+
+
+def _read_wait(value: Any) -> Any:
+    if isinstance(value, str):
+        _seconds(value)
+    return value
 
 
 def no_climbing(text: str) -> str:
@@ -131,27 +138,14 @@ Text = Annotated[str, limited(TEXT, 512, 0)]
 Image = Annotated[str, limited(IMAGE, 512)]
 Command = Annotated[str, limited(SCRIPT, 65_536)]
 MountPath = Annotated[str, limited(ABSOLUTE_PATH, 512), AfterValidator(no_climbing)]
-Duration = Annotated[
-    str, limited(DURATION_PATTERN, MAX_DURATION, 2), BeforeValidator(lambda value: _read_duration(value))
-]
-Wait = Annotated[str, limited(DURATION_PATTERN, MAX_DURATION, 2), BeforeValidator(lambda value: _read_wait(value))]
+Duration = Annotated[str, limited(DURATION_PATTERN, MAX_DURATION, 2), BeforeValidator(_read_duration)]
+Wait = Annotated[str, limited(DURATION_PATTERN, MAX_DURATION, 2), BeforeValidator(_read_wait)]
 """A duration that may be zero."""
 Count = Annotated[int, Field(ge=0, le=100_000)]
 Seconds = Annotated[int, Field(ge=1, le=316_224_000)]
 Number = Annotated[float, PlainSerializer(_whole, return_type=float | int, when_used="always")]
 Cpus = Annotated[Number, Field(gt=0, le=10_000), AfterValidator(thousandths)]
 Gigabytes = Annotated[Number, Field(gt=0, le=1_000_000)]
-
-
-def _read_duration(value: Any) -> Any:
-    """Check the duration before the pattern does, whose error does not name the position."""
-    return _positive_duration(value) if isinstance(value, str) else value
-
-
-def _read_wait(value: Any) -> Any:
-    if isinstance(value, str):
-        _seconds(value)
-    return value
 
 
 def listed(longest: int, shortest: int = 0) -> Any:

@@ -196,7 +196,6 @@ _read_once = lru_cache(REMEMBERED, typed=True)(_read)  # typed: 1 is not True, a
 
 
 def _ratio(field: Field, value: Any) -> dict[str, int]:
-    """Return the two numbers of ``3/4``."""
     if not isinstance(value, str) or not (found := _RATIO.fullmatch(value)):
         raise wrong(value, "a ratio such as 3/4")
     return {field.name: field.kind.read(int(found[1])), field.wire.of: field.kind.read(int(found[2]))}

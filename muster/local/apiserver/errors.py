@@ -47,12 +47,11 @@ class ApiError(Exception):
         }
 
 
-def _details(qualified: str, name: str) -> Json:
-    plural, _, group = qualified.partition(".")
-    details = {"name": name, "kind": plural}
-    if group:
-        details["group"] = group
-    return details
+def _details(qualified: str, name: str, causes: Sequence[Cause] = ()) -> Json:
+    kind, _, group = qualified.partition(".")
+    listed = [{"reason": c.reason, "message": c.message, "field": c.field} for c in causes]
+    found = {"name": name, "kind": kind, "group": group, "causes": listed}
+    return {key: value for key, value in found.items() if value or key == "name"}
 
 
 def not_found(qualified: str, name: str) -> ApiError:
@@ -76,12 +75,6 @@ def conflict(qualified: str, name: str, why: str) -> ApiError:
     return ApiError(409, "Conflict", message, _details(qualified, name))
 
 
-def modified(qualified: str, name: str) -> ApiError:
-    """Return 409 for a stale resourceVersion."""
-    why = "the object has been modified; please apply your changes to the latest version and try again"
-    return conflict(qualified, name, why)
-
-
 def bad_request(message: str) -> ApiError:
     """Return 400 for a request that cannot be understood."""
     return ApiError(400, "BadRequest", message)
@@ -89,24 +82,14 @@ def bad_request(message: str) -> ApiError:
 
 def forbidden(qualified: str, name: str, why: str, causes: Sequence[Cause] = ()) -> ApiError:
     """Return 403 for a request that is valid but not allowed."""
-    details = _details(qualified, name)
-    if causes:
-        details["causes"] = [{"reason": c.reason, "message": c.message, "field": c.field} for c in causes]
-    return ApiError(403, "Forbidden", f'{qualified} "{name}" is forbidden: {why}', details)
+    return ApiError(403, "Forbidden", f'{qualified} "{name}" is forbidden: {why}', _details(qualified, name, causes))
 
 
 def invalid(kind: str, group: str, name: str, causes: Sequence[Cause]) -> ApiError:
     """Return 422 for an object with invalid fields; the details name each of them."""
-    details: Json = {
-        "name": name,
-        "kind": kind,
-        "causes": [{"reason": c.reason, "message": c.message, "field": c.field} for c in causes],
-    }
-    if group:
-        details["group"] = group
     listed = str(causes[0]) if len(causes) == 1 else "[" + ", ".join(str(c) for c in causes) + "]"
     qualified = f"{kind}.{group}" if group else kind
-    return ApiError(422, "Invalid", f'{qualified} "{name}" is invalid: {listed}', details)
+    return ApiError(422, "Invalid", f'{qualified} "{name}" is invalid: {listed}', _details(qualified, name, causes))
 
 
 def expired(asked: int, oldest: int) -> ApiError:

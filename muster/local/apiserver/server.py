@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import random
 import socket
 import ssl
 import time
@@ -12,8 +11,7 @@ from pathlib import Path
 from aiohttp import web
 
 from muster.local.apiserver.http.bodies import BODY_LIMIT
-from muster.local.apiserver.http.pod_exec import PodCommands, PodExec
-from muster.local.apiserver.http.pod_port_forward import PodPortForward
+from muster.local.apiserver.http.pod_exec import PodCommands
 from muster.local.apiserver.http.pod_subresources import PodLogs, PodSubresources
 from muster.local.apiserver.http.read_handlers import ReadHandlers
 from muster.local.apiserver.http.request_handler import RequestHandler
@@ -55,7 +53,7 @@ class ApiServer:
         self.failed = asyncio.Event()
         self._database = Database(database, self._fail)
         versions = VersionedStore(self._database, history=history)
-        self.store = ObjectStore(versions, self.registry, clock=clock, randomness=random.SystemRandom())
+        self.store = ObjectStore(versions, self.registry, clock)
         try:
             self._load(versions)
         except BaseException:
@@ -64,11 +62,9 @@ class ApiServer:
         self._closing = asyncio.Event()
         self._garbage = GarbageCollector(self.store, clock)
         read = ReadHandlers(self.store, self._closing, bookmark_seconds)
-        pods = PodSubresources(self.store, clock, lambda: self.pod_logs)
-        commands = PodExec(self.store, lambda: self.pod_commands)
-        write, ports = WriteHandlers(self.store), PodPortForward(self.store)
-        tokens = AccountTokens(self.store, clock)
-        self._handler = RequestHandler(self.registry, read, write, pods, commands, ports, tokens, token)
+        write, tokens = WriteHandlers(self.store), AccountTokens(self.store, clock)
+        pods = PodSubresources(self.store, clock, lambda: self.pod_logs, lambda: self.pod_commands)
+        self._handler = RequestHandler(self.registry, read, write, pods, tokens, token)
         self._runner: web.ServerRunner | None = None
         self._collector: asyncio.Task[None] | None = None
 
@@ -113,8 +109,7 @@ class ApiServer:
     async def stop(self) -> None:
         """End every watch, close listener and database. Raises the garbage collector's exception if it failed."""
         self._closing.set()
-        for history in self.store.versions.histories():
-            history.wake_watchers()
+        self.store.versions.wake_watchers()
         if self._runner is not None:
             await self._runner.cleanup()
             self._runner = None

@@ -8,7 +8,9 @@ to `<run>.log.1`, in place of an older one, and a new file is started; `kubectl 
 import asyncio
 import contextlib
 import re
+from collections import deque
 from collections.abc import AsyncIterator
+from itertools import accumulate
 from pathlib import Path
 
 from muster.local.node.objects import Clock, nano_time
@@ -40,7 +42,7 @@ class LogWriter:
         self._size = self._file.tell()
         self._lost = 0
         self._rest = bytearray()
-        self._waiting: list[asyncio.Future[None]] = []
+        self._more = asyncio.Event()
 
     def feed(self, data: bytes) -> None:
         """Write every complete line. A line is split at 64 KiB."""
@@ -87,19 +89,11 @@ class LogWriter:
 
     async def more(self) -> None:
         """Wait until something is written or the log is closed. Check `closed` and read before."""
-        future = asyncio.get_running_loop().create_future()
-        self._waiting.append(future)
-        try:
-            await future
-        finally:
-            if future in self._waiting:
-                self._waiting.remove(future)
+        await self._more.wait()
 
     def _wake(self) -> None:
-        for future in self._waiting:
-            if not future.done():
-                future.set_result(None)
-        self._waiting.clear()
+        self._more.set()
+        self._more = asyncio.Event()
 
 
 class LogStore:
@@ -201,26 +195,8 @@ def termination_message(path: Path) -> str:
 
 
 def _tail_offset(path: Path, lines: int) -> int:
-    """Return the offset at which the last `lines` lines start."""
     with path.open("rb") as file:
-        position = file.seek(0, 2)
-        if lines <= 0:
-            return position
-        wanted = lines + 1  # the file ends with a newline, which is not the start of a line
-        while position > 0:
-            size = min(BLOCK, position)
-            position -= size
-            file.seek(position)
-            block = file.read(size)
-            count = block.count(b"\n")
-            if count < wanted:
-                wanted -= count
-                continue
-            at = len(block)
-            for _ in range(wanted):
-                at = block.rindex(b"\n", 0, at)
-            return position + at + 1
-    return 0
+        return deque(accumulate(map(len, file), initial=0), maxlen=lines + 1)[0]
 
 
 class LogPipe(asyncio.Protocol):

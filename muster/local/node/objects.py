@@ -1,9 +1,9 @@
 """Accessors for Kubernetes objects as plain dictionaries, values that are derived from them, API paths and times."""
 
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
 from typing import Any
 
+from muster.api.values import timestamps
 from muster.kube.paths import core, custom
 
 Object = Mapping[str, Any]
@@ -107,16 +107,14 @@ SECOND = 1_000_000_000
 
 def whole_time(nanoseconds: int) -> str:
     """Return a metav1.Time: whole seconds."""
-    return datetime.fromtimestamp(nanoseconds // SECOND, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return timestamps.whole_time(nanoseconds // SECOND)
 
 
 def micro_time(nanoseconds: int) -> str:
     """Return a metav1.MicroTime, which Leases use."""
-    whole, rest = divmod(nanoseconds, SECOND)
-    return f"{datetime.fromtimestamp(whole, UTC):%Y-%m-%dT%H:%M:%S}.{rest // 1000:06d}Z"
+    return timestamps.micro_time(nanoseconds / SECOND)
 
 
 def nano_time(nanoseconds: int) -> str:
     """Return the timestamp of a log line. It always has nine digits, so that timestamps sort as text."""
-    whole, rest = divmod(nanoseconds, SECOND)
-    return f"{datetime.fromtimestamp(whole, UTC):%Y-%m-%dT%H:%M:%S}.{rest:09d}Z"
+    return f"{whole_time(nanoseconds)[:-1]}.{nanoseconds % SECOND:09d}Z"

@@ -117,12 +117,6 @@ class Registration:
                 await self._api.create(LEASES, lease)
 
     async def _write_status(self, *, ready: bool) -> None:
-        now = whole_time(self._clock())
-
-        def condition(kind: str, *, holds: bool, reason: str, message: str) -> dict[str, str]:
-            times = {"lastHeartbeatTime": now, "lastTransitionTime": self._since}
-            return {"type": kind, "status": "True" if holds else "False", "reason": reason, "message": message} | times
-
         text = f"pods run as processes, isolation {self._isolation}" if ready else "the node agent has stopped"
         status: dict[str, Any] = {
             "capacity": self._capacity,
@@ -132,10 +126,14 @@ class Registration:
                 {"type": "Hostname", "address": self._name},
             ],
             "conditions": [
-                condition("MemoryPressure", holds=False, reason="KubeletHasSufficientMemory", message="not measured"),
-                condition("DiskPressure", holds=False, reason="KubeletHasNoDiskPressure", message="not measured"),
-                condition("PIDPressure", holds=False, reason="KubeletHasSufficientPID", message="not measured"),
-                condition("Ready", holds=ready, reason="KubeletReady" if ready else "KubeletStopped", message=text),
+                {
+                    "type": "Ready",
+                    "status": "True" if ready else "False",
+                    "reason": "KubeletReady" if ready else "KubeletStopped",
+                    "message": text,
+                    "lastHeartbeatTime": whole_time(self._clock()),
+                    "lastTransitionTime": self._since,
+                }
             ],
             "nodeInfo": {
                 "architecture": self.labels.get("kubernetes.io/arch", ""),

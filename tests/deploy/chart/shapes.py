@@ -3,20 +3,20 @@
 A real API server checks more (`make real` applies the same renderings); this needs no server.
 """
 
-import re
 from collections.abc import Iterator
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
 import yaml
-from kubernetes_asyncio.client import models
 from openapi_schema_validator import OAS30Validator
 
+from muster.local.apiserver.schema.builtin_schemas import schema
+from muster.local.apiserver.schema.structural_schemas import decode_types, prune
 from tests.deploy.chart.conftest import Object
 
 OPERATOR = Path(__file__).parent / "prometheus_operator.yaml"
 
-SIMPLE = {"str": str, "int": int, "bool": bool, "float": (int, float), "object": object, "datetime": str}
 KINDS = {
     "apps/v1": ("Deployment",),
     "batch/v1": ("CronJob",),
@@ -29,7 +29,7 @@ KINDS = {
     "apiextensions.k8s.io/v1": ("CustomResourceDefinition",),
 }
 """Every kind of the chart but those of the Prometheus operator, whose shapes ``monitoring`` has."""
-REMOVED = {("V1DeploymentStrategy", "rollingUpdate")}
+REMOVED = {"spec.strategy.rollingUpdate"}
 """Fields in which null has a meaning: nothing may be left of what the API server has set."""
 
 
@@ -39,44 +39,23 @@ def problems(obj: Object) -> list[str]:
         return monitoring(obj)
     if obj["kind"] not in KINDS.get(obj["apiVersion"], ()):
         return [f"no such kind: {obj['apiVersion']} {obj['kind']}"]
-    return list(checked(obj, f"V1{obj['kind']}", ""))
+    return checked(obj, f"V1{obj['kind']}")
 
 
-def checked(value: Any, kind: str, path: str) -> Iterator[str]:
-    """What a value has that a model of that name does not."""
-    if items := re.fullmatch(r"list\[(.+)\]", kind):
-        if not isinstance(value, list):
-            yield f"{path}: a list is expected, not {value!r}"
-            return
-        for number, each in enumerate(value):
-            yield from checked(each, items[1], f"{path}[{number}]")
-    elif mapping := re.fullmatch(r"dict\((\w+), (.+)\)", kind):
-        if not isinstance(value, dict):
-            yield f"{path}: a mapping is expected, not {value!r}"
-            return
-        for key, each in value.items():
-            yield from checked(each, mapping[2], f"{path}.{key}")
-    elif kind in SIMPLE:
-        if not isinstance(value, SIMPLE[kind]):  # type: ignore[arg-type]
-            yield f"{path}: {kind} is expected, not {value!r}"
-    else:
-        yield from _fields(value, getattr(models, kind, None), kind, path)
+def checked(obj: Object, model: str) -> list[str]:
+    """What an object has that the model of that name does not."""
+    shape, found = schema(model), deepcopy(obj)
+    unknown = [f"{path}: no such field" for path in prune(found, shape)]
+    nulls = [f"{path}: null" for path in _nulls(found, ()) if path not in REMOVED]
+    return [*unknown, *nulls, *decode_types(found, shape)]
 
 
-def _fields(value: Any, model: Any, kind: str, path: str) -> Iterator[str]:
-    if model is None:  # IntOrString and the like
-        return
-    if not isinstance(value, dict):
-        yield f"{path}: {kind} is expected, not {value!r}"
-        return
-    names = {wire: name for name, wire in model.attribute_map.items()}
-    for key, each in value.items():
-        if key not in names:
-            yield f"{path}.{key}: {kind} has no such field"
-        elif each is None and (kind, key) not in REMOVED:
-            yield f"{path}.{key}: null"
-        elif each is not None:
-            yield from checked(each, model.openapi_types[names[key]], f"{path}.{key}")
+def _nulls(value: Any, path: tuple[str, ...]) -> Iterator[str]:
+    if value is None:
+        yield ".".join(path)
+    elif isinstance(value, dict | list):
+        for key, each in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from _nulls(each, (*path, str(key)))
 
 
 def monitoring(obj: Object) -> list[str]:

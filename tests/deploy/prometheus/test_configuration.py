@@ -10,7 +10,7 @@ import yaml
 
 from deploy.prometheus.groups import ALERTS
 from deploy.prometheus.pages import RUN, SILENCED
-from deploy.prometheus.row import DEFAULT_JOB
+from deploy.prometheus.row import GIVEN
 from deploy.prometheus.values import INTERVAL
 from muster.cli.processes.stack import free_port
 from tests.deploy.prometheus.binaries import Program, Unavailable, program
@@ -52,7 +52,7 @@ def test_the_steps_to_a_report_add_up_to_less_than_30_s() -> None:
     steps = [seconds(job["scrape_interval"]), seconds(INTERVAL), seconds(route["group_wait"])]
     assert condition + sum(steps) < 30
     assert job["honor_labels"] is True
-    assert job["job_name"] == DEFAULT_JOB
+    assert job["job_name"] == GIVEN["job"]
 
 
 async def test_every_silence_of_the_list_is_accepted(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ a volume of a claim is an empty folder. Secrets and ConfigMaps may be missing: t
 used. Each change is one sentence with its field.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Final
@@ -116,17 +116,7 @@ def _container(node: Mapping, loc: Loc, share: Share) -> Iterator[str]:
                 yield f"{path((*place, key))}: {cut} in place of {stated.node.raw}"
 
 
-def _dropped(node: Mapping, loc: Loc, keys: Iterator[str] | tuple[str, ...] | list[str]) -> Iterator[str]:
-    for key in keys:
-        entry = node.entries.get(key)
-        if entry is not None:
-            del node.entries[key]
-            if value := plain(entry.node):
-                yield f"{path((*loc, key))}: dropped{_shown(value)}"
-
-
 def _shown(value: object) -> str:
-    """Return a short form of what is dropped."""
     if isinstance(value, dict):
         stated = {key: inner for key, inner in value.items() if inner is not None}
         words = [f"{key}: {inner}" for key, inner in stated.items() if not isinstance(inner, dict | list)]
@@ -136,26 +126,28 @@ def _shown(value: object) -> str:
     return f" ({len(value)})" if isinstance(value, list) else f" ({quoted(value)})"
 
 
+def _dropped(node: Mapping, loc: Loc, keys: Iterable[str], shown: Callable[[object], str] = _shown) -> Iterator[str]:
+    """Drop these fields; yield each that had a value."""
+    for key in keys:
+        entry = node.entries.pop(key, None)
+        if entry is not None and (value := plain(entry.node)):
+            yield f"{path((*loc, key))}: dropped{shown(value)}"
+
+
 def _without_objects(node: Mapping, loc: Loc) -> Iterator[str]:
     """Leave out, or make optional, objects that only that cluster has; yield each change."""
     if loc == ("metadata", "labels"):
-        yield from _left_out(node, loc, QUEUE_LABEL)
-        yield from _left_out(node, loc, PRIORITY_LABEL)
+        yield from _dropped(node, loc, (QUEUE_LABEL, PRIORITY_LABEL), _shown_name)
     elif loc == ("spec", "storage"):
-        yield from _left_out(node, loc, "attachExistingPVCs")
+        yield from _dropped(node, loc, ("attachExistingPVCs",), _shown_name)
     elif loc == ("spec", "tensorboard"):
-        yield from _left_out(node, loc, "usePVC")
+        yield from _dropped(node, loc, ("usePVC",), _shown_name)
     elif loc[-1] in _REFERENCES or (loc[-1] in _SOURCES and "volumes" in loc):
         yield from _optional(node, loc)
     elif loc[-2:-1] == ("volumes",) and "persistentVolumeClaim" in node.entries:
         del node.entries["persistentVolumeClaim"]
         node.entries["emptyDir"] = Entry(0, 0, tree_of({}))
         yield f"{path((*loc, 'persistentVolumeClaim'))}: an empty folder in its place"
-
-
-def _left_out(node: Mapping, loc: Loc, key: str) -> Iterator[str]:
-    if (entry := node.entries.pop(key, None)) is not None and (value := plain(entry.node)):
-        yield f"{path((*loc, key))}: dropped{_shown_name(value)}"
 
 
 def _optional(node: Mapping, loc: Loc) -> Iterator[str]:

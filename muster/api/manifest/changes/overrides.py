@@ -12,7 +12,7 @@ from typing import Final
 from muster.api.manifest.error_text import Loc, known_fields
 from muster.api.manifest.experiment import ExperimentSpec
 from muster.api.manifest.problems import ManifestError, Problem, nearest, path, quoted
-from muster.api.manifest.yaml.reader import Entry, Mapping, Node, Scalar, Sequence, plain, read_yaml, tree_of
+from muster.api.manifest.yaml.reader import Entry, Mapping, Node, Scalar, Sequence, plain, read_yaml, scalar_at, tree_of
 from muster.api.names import AICHOR_KIND, KIND
 
 _PART: Final = re.compile(r"""\.?([^.\[\]=]+)|\[(\d{1,6})\]|\[(?:"([^"\]]+)"|'([^'\]]+)')\]""")
@@ -59,9 +59,9 @@ class _Override:
     def __init__(self, root: Node, assignment: str) -> None:
         self.root = root
         self.assignment = assignment
-        kind = self._text("kind")
-        self.closed = kind in ("", AICHOR_KIND, KIND)
-        self.operator = self._text("spec", "operator")
+        kind = scalar_at(root, "kind")
+        self.closed = not isinstance(kind, str) or kind in ("", AICHOR_KIND, KIND)
+        self.operator = scalar_at(root, "spec", "operator")
 
     def write(self, parts: List[str | int], value: Node | None) -> None:
         """Put the value at the place of the parts; None removes the present one."""
@@ -129,13 +129,6 @@ class _Override:
         hint = f"did you mean {close}?" if close else f"it has {_list(known)}" if known else "write its index"
         raise self._wrong((*loc, part), "no element has this name", hint)
 
-    def _text(self, *keys: str) -> str:
-        node: Node | None = self.root
-        for key in keys:
-            entry = node.entries.get(key) if isinstance(node, Mapping) else None
-            node = entry.node if entry else None
-        return node.value if isinstance(node, Scalar) and isinstance(node.value, str) else ""
-
     def _wrong(self, loc: Loc, message: str, hint: str = "") -> ManifestError:
         return _wrong(self.assignment, loc, message, hint)
 
@@ -148,11 +141,8 @@ def _put(node: Mapping, key: str, value: Node | None) -> None:
 
 
 def _name_of(item: Node) -> str | None:
-    for key in _NAMES:
-        entry = item.entries.get(key) if isinstance(item, Mapping) else None
-        if entry and isinstance(entry.node, Scalar) and isinstance(entry.node.value, str):
-            return entry.node.value
-    return None
+    names = (scalar_at(item, key) for key in _NAMES)
+    return next((name for name in names if isinstance(name, str)), None)
 
 
 def _list(names: object) -> str:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 from pydantic import AfterValidator, Field
 
 from muster.api.manifest.operators import operators
-from muster.api.manifest.problems import Refused, nearest
+from muster.api.manifest.policies.gates import unknown_type
+from muster.api.manifest.problems import Refused
 from muster.api.values.fields import TEXT, WORD, Count, GroupName, Shape, Word, Wrong, limited, listed
 from muster.api.values.patterns import MAX_PATTERN, PatternError, compiled
 
@@ -91,9 +92,7 @@ def refused_rules(operator: str, policy: FailurePolicy | None, groups: tuple["Gr
         seen.discard("")
         for place, target in enumerate(rule.target_groups):
             if target not in names:
-                close = nearest(target, names)
-                hint = f"did you mean {close}?" if close else f"the types are {', '.join(names)}"
-                yield Refused((*loc, "targetGroups", place), f"there is no type {target}", hint)
+                yield Refused((*loc, "targetGroups", place), *unknown_type(target, names))
         if rule.action in PARTIAL:
             yield from _unfit(operator, rule, (*loc, "action"), names)
 

@@ -36,7 +36,7 @@ def refused_gates(operator: str, groups: tuple["Group", ...], *, coordinator_fir
         for number, gate in enumerate(group.depends_on):
             loc = ("types", group.name, "dependsOn", number)
             if gate.group not in names:
-                yield Refused((*loc, "group"), *_unknown(gate.group, names))
+                yield Refused((*loc, "group"), *unknown_type(gate.group, names))
             elif gate.group == group.name:
                 yield Refused((*loc, "group"), "a type cannot wait for itself", "remove this entry")
             elif coordinator_first and not staged and group.name == first:
@@ -64,10 +64,11 @@ def refused_targets(operator: str, policy: SuccessPolicy | None, groups: tuple["
     names = [group.name for group in groups]
     for number, target in enumerate(policy.targets):
         if target not in names:
-            yield Refused(("successPolicy", "targets", number), *_unknown(target, names))
+            yield Refused(("successPolicy", "targets", number), *unknown_type(target, names))
 
 
-def _unknown(name: str, names: list[str]) -> tuple[str, str]:
+def unknown_type(name: str, names: list[str]) -> tuple[str, str]:
+    """Return what is wrong with the name of a type that does not exist, and what to do about it."""
     close = nearest(name, names)
     return f"there is no type {name}", f"did you mean {close}?" if close else f"the types are {', '.join(names)}"
 

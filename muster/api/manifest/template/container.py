@@ -22,11 +22,7 @@ from muster.api.manifest.template.values import (
     owned,
     unique,
 )
-from muster.api.names import (
-    CONTAINER,
-    ENV_PREFIX,
-    SHM_PATH,
-)
+from muster.api.names import CONTAINER, ENV_PREFIX, SHM_PATH
 from muster.api.values.fields import Image, LabelKey, Shape, Wrong, limited, listed
 
 _ENV_NAME: Final = r"^[-._a-zA-Z][-._a-zA-Z0-9]*$"

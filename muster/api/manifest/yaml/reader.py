@@ -94,6 +94,24 @@ def plain(node: Node) -> Any:
     return node.value
 
 
+def at(node: Node | None, *loc: str | int) -> Node | None:
+    """Return the value at a path; None if there is none."""
+    for part in loc:
+        if isinstance(node, Mapping) and isinstance(part, str):
+            node = node.entries[part].node if part in node.entries else None
+        elif isinstance(node, Sequence) and isinstance(part, int) and part < len(node.items):
+            node = node.items[part]
+        else:
+            return None
+    return node
+
+
+def scalar_at(node: Node | None, *loc: str | int) -> Value:
+    """Return the plain value at a path; None if there is none, or it is a mapping or a list."""
+    found = at(node, *loc)
+    return found.value if isinstance(found, Scalar) else None
+
+
 def tree_of(value: Any) -> Node:
     """Return plain data as a tree at line 0, which is no place: a value of the command line, a converted manifest."""
     if isinstance(value, dict):

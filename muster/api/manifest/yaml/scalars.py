@@ -12,17 +12,9 @@ from typing import Final
 Value = str | int | float | bool | None
 
 _WORDS: Final[dict[str, bool | None]] = {
-    "true": True,
-    "True": True,
-    "TRUE": True,
-    "false": False,
-    "False": False,
-    "FALSE": False,
-    "": None,
-    "~": None,
-    "null": None,
-    "Null": None,
-    "NULL": None,
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE"), False),
+    **dict.fromkeys(("", "~", "null", "Null", "NULL")),
 }
 _NOT_FINITE: Final = frozenset(sign + word for sign in ("", "+", "-") for word in (".inf", ".Inf", ".INF")) | frozenset(
     (".nan", ".NaN", ".NAN")

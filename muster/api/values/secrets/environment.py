@@ -52,7 +52,6 @@ def secrets_within(spec: Any) -> Secrets:
 
 
 def _holders(spec: Any) -> Iterator[Mapping[str, Any]]:
-    """Yield the mappings in a spec that have an environment."""
     waits, seen = [spec], 0
     while waits and seen < MOST_NODES:
         each, seen = waits.pop(), seen + 1

@@ -113,7 +113,6 @@ def _found(text: str, values: Collection[str], character: re.Pattern[str]) -> li
 
 
 def _spans(text: str, value: str) -> Iterator[tuple[int, int]]:
-    """Yield the places of the value."""
     if len(value) < SHORTEST:
         return
     at = text.find(value)
@@ -155,7 +154,6 @@ def _forms(value: str) -> tuple[str, ...]:
 
 
 def _passwords(value: str) -> tuple[str, ...]:
-    """Return the password in a URL."""
     if "://" not in value or "@" not in value:
         return ()
     try:

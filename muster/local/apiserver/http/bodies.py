@@ -91,17 +91,4 @@ def json_reply(body: bytes, status: int = 200, warnings: Sequence[str] = ()) -> 
 
 def failure_reply(failure: ApiError) -> web.Response:
     """Return the response of a refused request."""
-    response = json_reply(encode(failure.status()), failure.code)
-    seconds = (failure.details or {}).get("retryAfterSeconds")
-    if seconds:
-        response.headers["Retry-After"] = str(seconds)
-    return response
-
-
-def success(qualified: str, name: str, uid: str) -> Json:
-    """Return the Status of a completed deletion."""
-    plural, _, group = qualified.partition(".")
-    details = {"name": name, "kind": plural, "uid": uid}
-    if group:
-        details["group"] = group
-    return {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details}
+    return json_reply(encode(failure.status()), failure.code)

@@ -9,10 +9,6 @@ from typing import Protocol
 
 from aiohttp import web
 
-from muster.local.apiserver.errors import ApiError, bad_request
-from muster.local.apiserver.http.pod_subresources import container_of
-from muster.local.apiserver.http.request_info import Query, RequestInfo
-from muster.local.apiserver.objects.object_store import ObjectStore
 from muster.local.apiserver.storage.stored_objects import Json
 
 PROTOCOLS = ("v5.channel.k8s.io", "v4.channel.k8s.io")
@@ -30,28 +26,6 @@ class PodCommands(Protocol):
     ) -> int | None:
         """Run a command to its end, and `write` its output. The exit code; None where the container does not run."""
         ...
-
-
-class PodExec:
-    """The handler. `commands` returns what runs commands, None before a node agent runs."""
-
-    def __init__(self, store: ObjectStore, commands: Callable[[], PodCommands | None]) -> None:
-        self._store = store
-        self._commands = commands
-
-    async def exec(self, request: web.BaseRequest, info: RequestInfo, query: Query) -> web.StreamResponse:
-        """Run a command in a container."""
-        pod = self._store.get(info.resource, info.namespace, info.name).object()
-        container = container_of(pod, query.text("container"), info.name)
-        command = request.query.getall("command", [])
-        if not command or query.flag("stdin") or query.flag("tty"):
-            raise bad_request("you must specify a command, without stdin and tty, on the local cluster")
-        commands = self._commands()
-        if commands is None:
-            raise ApiError(503, "ServiceUnavailable", "no node agent runs commands yet; try again")
-        if not web.WebSocketResponse(protocols=PROTOCOLS).can_prepare(request).ok:
-            raise bad_request("Upgrade request required: the local cluster takes exec over WebSocket only")
-        return await answer(request, commands, (info.namespace, info.name, container), command)
 
 
 async def answer(
@@ -72,7 +46,6 @@ async def answer(
 
 
 def _outcome(code: int | None, container: str, pod: str) -> Json:
-    """Return metav1.Status."""
     if code is None:
         message = f'container not found ("{container}") in pod "{pod}": it does not run'
         return {"status": "Failure", "reason": "NotFound", "message": message, "code": 404}

@@ -9,35 +9,11 @@ import os
 
 from aiohttp import WSMsgType, web
 
-from muster.local.apiserver.errors import bad_request
-from muster.local.apiserver.http.request_info import Query, RequestInfo
-from muster.local.apiserver.objects.object_store import ObjectStore
-
 PROTOCOL = "v4.channel.k8s.io"
 DATA, ERRORS = b"\x00", b"\x01"
 """First byte of a frame."""
 AT_ONCE = 2**16
 """Bytes of one frame."""
-
-
-class PodPortForward:
-    """The handler. It connects to the pod's own address, which this machine reaches."""
-
-    def __init__(self, store: ObjectStore) -> None:
-        self._store = store
-
-    async def forward(self, request: web.BaseRequest, info: RequestInfo, query: Query) -> web.StreamResponse:
-        """Carry one connection to a port of the pod."""
-        pod = self._store.get(info.resource, info.namespace, info.name).object()
-        port = query.text("ports")
-        if not (port.isascii() and port.isdecimal() and 0 < int(port[:6]) < 65_536):
-            raise bad_request("ports: one number from 1 to 65535 is expected")
-        address = pod.get("status", {}).get("podIP", "")
-        if not address:
-            raise bad_request(f"pod {info.name} has no address: it does not run")
-        if not web.WebSocketResponse(protocols=(PROTOCOL,)).can_prepare(request).ok:
-            raise bad_request("Upgrade request required: the local cluster forwards ports over WebSocket only")
-        return await answer(request, info.name, address, int(port))
 
 
 async def answer(request: web.BaseRequest, pod: str, address: str, port: int) -> web.StreamResponse:
@@ -58,7 +34,6 @@ async def answer(request: web.BaseRequest, pod: str, address: str, port: int) ->
 
 
 async def _carry(socket: web.WebSocketResponse, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """Carry data both ways until one side ends."""
 
     async def there() -> None:
         async for message in socket:

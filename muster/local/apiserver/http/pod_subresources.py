@@ -1,4 +1,4 @@
-"""The pod subresources log and binding."""
+"""The pod subresources log, binding, exec and portforward."""
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from typing import Protocol
@@ -7,7 +7,7 @@ from aiohttp import web
 
 from muster.api.values.timestamps import seconds_of, whole_time
 from muster.local.apiserver.errors import ApiError, bad_request, conflict, not_found
-from muster.local.apiserver.http import bodies
+from muster.local.apiserver.http import bodies, pod_exec, pod_port_forward
 from muster.local.apiserver.http.bodies import json_reply
 from muster.local.apiserver.http.request_info import Query, RequestInfo
 from muster.local.apiserver.objects.object_store import ObjectStore
@@ -36,14 +36,24 @@ class PodLogs(Protocol):
 
 
 class PodSubresources:
-    """Handlers of these subresources. `logs` returns the source of container output, None before a node agent runs."""
+    """Handlers of these subresources.
 
-    def __init__(self, store: ObjectStore, clock: Callable[[], float], logs: Callable[[], PodLogs | None]) -> None:
+    `logs` and `commands` return the source of container output and what runs commands; None before a node agent runs.
+    """
+
+    def __init__(
+        self,
+        store: ObjectStore,
+        clock: Callable[[], float],
+        logs: Callable[[], PodLogs | None],
+        commands: Callable[[], pod_exec.PodCommands | None],
+    ) -> None:
         self._store = store
         self._clock = clock
         self._logs = logs
+        self._commands = commands
 
-    async def bind(self, request: web.BaseRequest, info: RequestInfo, query: Query) -> web.StreamResponse:
+    async def bind(self, request: web.BaseRequest, info: RequestInfo, _query: Query) -> web.StreamResponse:
         """Bind a pod to a node. A bound pod cannot be bound again."""
         body = bodies.decode(await bodies.read_body(request), request.content_type)
         node = ((body.get("target") if isinstance(body, dict) else None) or {}).get("name")
@@ -59,9 +69,11 @@ class PodSubresources:
         if stored.terminating:
             raise conflict("pods/binding", info.name, f"pod {info.name} is being deleted, cannot be assigned to a host")
         pod["spec"]["nodeName"] = node
-        self._set_condition(pod, {"type": "PodScheduled", "status": "True"})
-        if not query.dry_run():
-            self._store.versions.put(stored.group_resource, pod)
+        status = pod.setdefault("status", {})
+        kept = [c for c in status.get("conditions") or () if c.get("type") != "PodScheduled"]
+        scheduled = {"type": "PodScheduled", "status": "True", "lastTransitionTime": whole_time(self._clock())}
+        status["conditions"] = [*kept, scheduled]
+        self._store.versions.put(stored.group_resource, pod)
         return json_reply(encode(_SUCCESS), 201)
 
     async def log(self, request: web.BaseRequest, info: RequestInfo, query: Query) -> web.StreamResponse:
@@ -111,11 +123,30 @@ class PodSubresources:
                 await stream.aclose()
         return response
 
-    def _set_condition(self, pod: Json, condition: Json) -> None:
-        status = pod.setdefault("status", {})
-        kept = [c for c in status.get("conditions") or () if c.get("type") != condition["type"]]
-        now = whole_time(self._clock())
-        status["conditions"] = [*kept, {**condition, "lastProbeTime": None, "lastTransitionTime": now}]
+    async def exec(self, request: web.BaseRequest, info: RequestInfo, query: Query) -> web.StreamResponse:
+        """Run a command in a container."""
+        pod = self._store.get(info.resource, info.namespace, info.name).object()
+        container = container_of(pod, query.text("container"), info.name)
+        command = request.query.getall("command", [])
+        if not command or query.flag("stdin") or query.flag("tty"):
+            raise bad_request("you must specify a command, without stdin and tty, on the local cluster")
+        commands = self._commands()
+        if commands is None:
+            raise ApiError(503, "ServiceUnavailable", "no node agent runs commands yet; try again")
+        _require_websocket(request, "takes exec")
+        return await pod_exec.answer(request, commands, (info.namespace, info.name, container), command)
+
+    async def forward(self, request: web.BaseRequest, info: RequestInfo, query: Query) -> web.StreamResponse:
+        """Carry one connection to a port of the pod, at its own address, which this machine reaches."""
+        pod = self._store.get(info.resource, info.namespace, info.name).object()
+        port = query.number("ports") or 0
+        if not 0 < port < 65_536:
+            raise bad_request("ports: one number from 1 to 65535 is expected")
+        address = pod.get("status", {}).get("podIP", "")
+        if not address:
+            raise bad_request(f"pod {info.name} has no address: it does not run")
+        _require_websocket(request, "forwards ports")
+        return await pod_port_forward.answer(request, info.name, address, port)
 
     def _since(self, query: Query) -> float | None:
         seconds = query.number("sinceSeconds")
@@ -128,6 +159,11 @@ class PodSubresources:
         if not moment:
             raise bad_request(f'sinceTime: Invalid value: "{text}": must be a time such as 2026-01-02T03:04:05Z')
         return moment
+
+
+def _require_websocket(request: web.BaseRequest, what: str) -> None:
+    if not web.WebSocketResponse().can_prepare(request).ok:
+        raise bad_request(f"Upgrade request required: the local cluster {what} over WebSocket only")
 
 
 def container_of(pod: Json, asked: str, name: str) -> str:

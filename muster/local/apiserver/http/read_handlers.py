@@ -8,27 +8,29 @@ too old is answered with HTTP 200 and an ERROR event.
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from aiohttp import web
 
 from muster.local.apiserver.errors import ApiError, bad_request, expired
 from muster.local.apiserver.http.bodies import json_reply, list_of
-from muster.local.apiserver.http.request_info import Query, RequestInfo, continue_token, read_continue, too_large
+from muster.local.apiserver.http.request_info import Query, RequestInfo, continue_token, read_continue
 from muster.local.apiserver.kinds.resources import Resource
 from muster.local.apiserver.objects.object_store import ObjectStore
 from muster.local.apiserver.storage.selectors import Selector, parse_fields, parse_labels
-from muster.local.apiserver.storage.stored_objects import SELECTABLE, Change, Json, StoredObject, encode
-from muster.local.apiserver.storage.versioned_store import VersionedStore
+from muster.local.apiserver.storage.stored_objects import Change, Json, StoredObject, encode, selectable
+from muster.local.apiserver.storage.versioned_store import VersionedStore, WatchHistory
 
 Write = Callable[[bytes], Awaitable[None]]
-_CHUNK = 64
 INITIAL_EVENTS_END = "k8s.io/initial-events-end"
 
 
-@dataclass(frozen=True, slots=True)
-class WatchRequest:
-    """The parameters of a watch. If `version` is None, it starts with the current objects. `timeout` is in seconds."""
+@dataclass(slots=True)
+class Watch:
+    """One open watch. If `version` is None, it starts with the current objects. `timeout` is in seconds.
+
+    When the server stops, it sets `closing` and wakes all watchers.
+    """
 
     resource: Resource
     selector: Selector
@@ -36,70 +38,46 @@ class WatchRequest:
     bookmarks: bool
     initial_events: bool
     timeout: float
+    versions: VersionedStore
+    closing: asyncio.Event
+    bookmark_every: float
+    wakeup: asyncio.Event = field(default_factory=asyncio.Event)
 
-
-class Watch:
-    """One open watch. When the server stops, it sets `closing` and wakes all watchers."""
-
-    def __init__(
-        self,
-        request: WatchRequest,
-        versions: VersionedStore,
-        closing: asyncio.Event,
-        bookmark_every: float,
-    ) -> None:
-        self._request = request
-        self._versions = versions
-        self._history = versions.history(request.resource.group_resource)
-        self._closing = closing
-        self._bookmark_every = bookmark_every
-        self._wakeup = asyncio.Event()
-        self._idle = False
+    @property
+    def history(self) -> WatchHistory:
+        """Return the changes of the resource."""
+        return self.versions.history(self.resource.group_resource)
 
     async def run(self, write: Write) -> None:
         """Write events until the timeout, or until the server or the client stops."""
-        request = self._request
         try:
             snapshot: list[StoredObject] = []
-            if request.version is None or request.initial_events:
-                snapshot = self._versions.scan(request.resource.group_resource, request.selector.namespace)
-                position = self._history.end
+            if self.version is None or self.initial_events:
+                snapshot = self.versions.scan(self.resource.group_resource, self.selector.namespace)
+                position = self.history.end
             else:
-                if request.version > self._versions.version:
+                if self.version > self.versions.version:
                     # The version is from another run of the server, or invented: the client has to list again.
-                    raise expired(request.version, self._versions.version)
-                position = self._history.position(request.version)
+                    raise expired(self.version, self.versions.version)
+                position = self.history.position(self.version)
         except ApiError as failure:
             await write(self._line("ERROR", encode(failure.status())))
             return
-        version = self._versions.version
-        self._history.add_watcher(self._wakeup)
+        lines = [self._line("ADDED", stored.data) for stored in snapshot if self.selector.selects(stored)]
+        if self.initial_events:
+            lines.append(self._bookmark({INITIAL_EVENTS_END: "true"}))
+        self.history.watchers.add(self.wakeup)
         try:
-            async with asyncio.timeout(request.timeout):
-                await self._begin(snapshot, version, write)
+            async with asyncio.timeout(self.timeout):
+                if lines:
+                    await write(b"".join(lines))
                 await self._follow(position, write)
         except TimeoutError:
-            # Only if it was idle: otherwise some changes up to this version may not have been written.
-            if request.bookmarks and self._idle and not self._wakeup.is_set() and not self._closing.is_set():
-                await write(self._bookmark(self._versions.version, {}))
+            pass
         except ApiError as failure:
             await write(self._line("ERROR", encode(failure.status())))
         finally:
-            self._history.remove_watcher(self._wakeup)
-
-    async def _begin(self, snapshot: list[StoredObject], version: int, write: Write) -> None:
-        request = self._request
-        lines: list[bytes] = []
-        for stored in snapshot:
-            if request.selector.selects(stored):
-                lines.append(self._event("ADDED", stored))
-                if len(lines) == _CHUNK:
-                    await write(b"".join(lines))
-                    lines.clear()
-        if request.initial_events:
-            lines.append(self._bookmark(version, {INITIAL_EVENTS_END: "true"}))
-        if lines:
-            await write(b"".join(lines))
+            self.history.watchers.discard(self.wakeup)
 
     async def _follow(self, position: int, write: Write) -> None:
         """Write changes as they come, and a bookmark when nothing was written for `bookmark_every` seconds.
@@ -108,53 +86,37 @@ class Watch:
         cluster gets bookmarks too.
         """
         loop = asyncio.get_running_loop()
-        due = loop.time() + self._bookmark_every
-        while not self._closing.is_set():
-            self._wakeup.clear()
-            version, changes = self._versions.version, self._history.read(position)
+        due = loop.time() + self.bookmark_every
+        while not self.closing.is_set():
+            self.wakeup.clear()
+            changes = self.history.read(position)
             position += len(changes)
-            data = b"".join(line for line in map(self._change, changes) if line)
-            if self._request.bookmarks and not data and loop.time() >= due:
-                data = self._bookmark(version, {})  # everything up to that version is read: no await came between
+            data = b"".join(map(self._change, changes))
+            if self.bookmarks and not changes and loop.time() >= due:
+                data = self._bookmark({})
             if data:
                 await write(data)
-                due = loop.time() + self._bookmark_every
-            if changes:
-                continue
-            self._idle = True
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout_at(due if self._request.bookmarks else None):
-                    await self._wakeup.wait()
-            self._idle = False
+                due = loop.time() + self.bookmark_every
+            if not changes:
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout_at(due if self.bookmarks else None):
+                        await self.wakeup.wait()
 
     def _change(self, change: Change) -> bytes:
         """Return the event of a change for this selector: ADDED if the object starts to match, DELETED if it stops."""
-        selector = self._request.selector
-        now = selector.selects(change.current)
-        before = change.previous is not None and selector.selects(change.previous)
-        if change.kind == "DELETED":
-            kind = "DELETED" if before else ""
-        elif now:
-            kind = "MODIFIED" if before else "ADDED"
-        else:
-            kind = "DELETED" if before else ""
-        if not kind:
+        before = change.previous is not None and self.selector.selects(change.previous)
+        after = change.kind != "DELETED" and self.selector.selects(change.current)
+        if not before and not after:
             return b""
-        form = f"{kind} {self._request.resource.api_version}"
-        line = change.lines.get(form)
-        if line is None:
-            line = change.lines[form] = self._event(kind, change.current)
-        return line
+        kind = ("MODIFIED" if before else "ADDED") if after else "DELETED"
+        return self._line(kind, change.current.data)
 
-    def _event(self, kind: str, stored: StoredObject) -> bytes:
-        return self._line(kind, stored.data)
-
-    def _bookmark(self, version: int, annotations: dict[str, str]) -> bytes:
-        resource = self._request.resource
-        metadata: dict[str, object] = {"resourceVersion": str(version), "creationTimestamp": None}
+    def _bookmark(self, annotations: dict[str, str]) -> bytes:
+        """Return the bookmark of the present version; everything up to it must have been read."""
+        metadata: Json = {"resourceVersion": str(self.versions.version), "creationTimestamp": None}
         if annotations:
             metadata["annotations"] = annotations
-        mark = {"kind": resource.kind, "apiVersion": resource.api_version, "metadata": metadata}
+        mark = {"kind": self.resource.kind, "apiVersion": self.resource.api_version, "metadata": metadata}
         return self._line("BOOKMARK", encode(mark))
 
     @staticmethod
@@ -176,17 +138,15 @@ class ReadHandlers:
 
     def selector(self, info: RequestInfo, query: Query) -> Selector:
         """Return the selector of a list or watch."""
-        selectable = SELECTABLE.get(info.resource.group_resource, ())
-        fields = parse_fields(query.text("fieldSelector"), selectable)
+        known = selectable(info.resource.group_resource)
+        fields = parse_fields(query.text("fieldSelector"), known)
         if info.name:
-            fields = (*fields, *parse_fields(f"metadata.name={info.name}", ()))
+            fields += parse_fields(f"metadata.name={info.name}", known)
         return Selector(info.namespace, parse_labels(query.text("labelSelector")), fields)
 
-    async def get(self, _request: web.BaseRequest, info: RequestInfo, query: Query) -> web.StreamResponse:
+    async def get(self, _request: web.BaseRequest, info: RequestInfo, _query: Query) -> web.StreamResponse:
         """Get one object."""
-        self._refuse_later_version(query)
-        stored = self._store.get(info.resource, info.namespace, info.name)
-        return json_reply(stored.data)
+        return json_reply(self._store.get(info.resource, info.namespace, info.name).data)
 
     async def list(self, _request: web.BaseRequest, info: RequestInfo, query: Query) -> web.StreamResponse:
         """List objects, or one page of them.
@@ -199,7 +159,6 @@ class ReadHandlers:
         token = query.text("continue")
         history = self._store.versions.history(info.resource.group_resource)
         version = self._store.versions.version
-        self._refuse_later_version(query)
         found = self._store.list(info.resource, info.namespace, selector)
         if token:
             version, namespace, name = read_continue(token)
@@ -216,7 +175,6 @@ class ReadHandlers:
 
     async def watch(self, request: web.BaseRequest, info: RequestInfo, query: Query) -> web.StreamResponse:
         """Stream changes. A client that reads nothing for 30 s is disconnected."""
-        timeout = query.number("timeoutSeconds")
         initial = query.flag("sendInitialEvents")
         bookmarks = query.flag("allowWatchBookmarks")
         if initial and (query.text("resourceVersionMatch") != "NotOlderThan" or not bookmarks):
@@ -224,17 +182,15 @@ class ReadHandlers:
                 "sendInitialEvents needs resourceVersionMatch=NotOlderThan and allowWatchBookmarks=true beside it"
             )
         watch = Watch(
-            WatchRequest(
-                resource=info.resource,
-                selector=self.selector(info, query),
-                version=query.number("resourceVersion") or None,
-                bookmarks=bookmarks,
-                initial_events=initial,
-                timeout=float(timeout) if timeout else _WATCH_SECONDS,
-            ),
-            self._store.versions,
-            self._closing,
-            self._bookmark_every,
+            resource=info.resource,
+            selector=self.selector(info, query),
+            version=query.number("resourceVersion") or None,
+            bookmarks=bookmarks,
+            initial_events=initial,
+            timeout=query.number("timeoutSeconds") or _WATCH_SECONDS,
+            versions=self._store.versions,
+            closing=self._closing,
+            bookmark_every=self._bookmark_every,
         )
         response = web.StreamResponse(
             headers={"Content-Type": "application/json", "Cache-Control": "no-cache, private"}
@@ -256,9 +212,3 @@ class ReadHandlers:
             if request.transport is not None:
                 request.transport.abort()
         return response
-
-    def _refuse_later_version(self, query: Query) -> None:
-        """Refuse a later version than the present one, which is what a read gets."""
-        version, current = query.number("resourceVersion") or 0, self._store.versions.version
-        if version > current:
-            raise too_large(version, current)

@@ -13,8 +13,6 @@ from aiohttp import web
 from muster.local.apiserver.errors import ApiError, method_not_allowed, unknown_path
 from muster.local.apiserver.http import bodies, discovery
 from muster.local.apiserver.http.bodies import failure_reply, json_reply
-from muster.local.apiserver.http.pod_exec import PodExec
-from muster.local.apiserver.http.pod_port_forward import PodPortForward
 from muster.local.apiserver.http.pod_subresources import PodSubresources
 from muster.local.apiserver.http.read_handlers import ReadHandlers
 from muster.local.apiserver.http.request_info import Query, RequestInfo, parse, segments
@@ -39,8 +37,6 @@ class RequestHandler:
         read: ReadHandlers,
         write: WriteHandlers,
         pods: PodSubresources,
-        commands: PodExec,
-        ports: PodPortForward,
         tokens: AccountTokens,
         token: str | None,
     ) -> None:
@@ -48,8 +44,6 @@ class RequestHandler:
         self._read = read
         self._write = write
         self._pods = pods
-        self._commands = commands
-        self._ports = ports
         self._account_tokens = tokens
         self._token = token.encode() if token is not None else None
 
@@ -91,28 +85,27 @@ class RequestHandler:
             raise ApiError(401, "Unauthorized", "Unauthorized")
 
     def _static(self, parts: list[str]) -> web.Response | None:
+        found: Json
         match parts:
             case ["version"]:
-                return json_reply(encode(discovery.VERSION))
+                found = discovery.VERSION
             case ["api"]:
-                return json_reply(encode(discovery.core()))
+                found = discovery.core()
             case ["apis"]:
-                return json_reply(encode(discovery.groups(self._registry)))
-            case ["api", "v1"]:
-                return json_reply(encode(discovery.resources(self._registry, "", "v1")))
+                found = discovery.groups(self._registry)
+            case ["api", version]:
+                found = discovery.resources(self._registry, "", version)
             case ["apis", group, version]:
-                if version not in discovery.api_versions(self._registry.all()).get(group, ()):
-                    raise unknown_path()
-                return json_reply(encode(discovery.resources(self._registry, group, version)))
+                found = discovery.resources(self._registry, group, version)
             case ["openapi", "v3"]:
-                return json_reply(encode(discovery.openapi_index(self._registry)))
-            case ["openapi", "v3", "api", "v1"]:
-                return json_reply(encode(discovery.openapi_document(self._registry, "", "v1")))
+                found = discovery.openapi_index(self._registry)
+            case ["openapi", "v3", "api", version]:
+                found = discovery.openapi_document(self._registry, "", version)
             case ["openapi", "v3", "apis", group, version]:
-                if version not in discovery.api_versions(self._registry.all()).get(group, ()):
-                    raise unknown_path()
-                return json_reply(encode(discovery.openapi_document(self._registry, group, version)))
-        return None
+                found = discovery.openapi_document(self._registry, group, version)
+            case _:
+                return None
+        return json_reply(encode(found))
 
     def _verb(self, request: web.BaseRequest, info: RequestInfo, query: Query) -> Handler:
         method, name = request.method, info.name
@@ -122,7 +115,7 @@ class RequestHandler:
             if method == "POST" and not name and info.resource.plural != "serviceaccounts":
                 return self._review
             raise method_not_allowed(method)
-        if info.subresource not in ("", "status", "finalize"):
+        if info.subresource not in ("", "status"):
             return self._action(method, info.subresource)
         match method:
             case "GET" if query.flag("watch"):
@@ -144,24 +137,27 @@ class RequestHandler:
             case "GET", "log":
                 return self._pods.log
             case "GET" | "POST", "exec":  # kubectl sends POST after a refused GET; its reader needs the reason
-                return self._commands.exec
+                return self._pods.exec
             case "GET", "portforward":
-                return self._ports.forward
+                return self._pods.forward
             case "POST", "binding":
                 return self._pods.bind
         raise method_not_allowed(method)
 
     async def _token_request(self, request: web.BaseRequest, info: RequestInfo, _query: Query) -> web.StreamResponse:
-        body = bodies.decode(await bodies.read_body(request), request.content_type)
-        given: Json = body if isinstance(body, dict) else {}
+        given = await _object(request)
         return json_reply(encode(self._account_tokens.issue(info.namespace, info.name, given)), 201)
 
     async def _review(self, request: web.BaseRequest, info: RequestInfo, _query: Query) -> web.StreamResponse:
-        body = bodies.decode(await bodies.read_body(request), request.content_type)
-        given: Json = body if isinstance(body, dict) else {}
+        given = await _object(request)
         if info.resource.kind == "TokenReview":
             return json_reply(encode(self._account_tokens.review(given)), 201)
         return json_reply(encode(review(info.resource, given)), 201)
+
+
+async def _object(request: web.BaseRequest) -> Json:
+    body = bodies.decode(await bodies.read_body(request), request.content_type)
+    return body if isinstance(body, dict) else {}
 
 
 _USER: Json = {"username": "system:admin", "groups": ["system:masters", "system:authenticated"]}
@@ -169,16 +165,8 @@ _USER: Json = {"username": "system:admin", "groups": ["system:masters", "system:
 
 def review(resource: Resource, asked: Json) -> Json:
     """Return the review with its status filled in."""
-    answer: Json = {
-        "kind": resource.kind,
-        "apiVersion": resource.api_version,
-        "metadata": asked.get("metadata") or {},
-        "spec": asked.get("spec") or {},
-    }
-    match resource.kind:
-        case "SelfSubjectAccessReview":
-            answer["status"] = {"allowed": True, "reason": "the local cluster allows everything"}
-        case "SelfSubjectReview":
-            del answer["spec"]
-            answer["status"] = {"userInfo": _USER}
-    return answer
+    answer: Json = {"kind": resource.kind, "apiVersion": resource.api_version, "metadata": asked.get("metadata") or {}}
+    if resource.kind == "SelfSubjectReview":
+        return answer | {"status": {"userInfo": _USER}}
+    status = {"allowed": True, "reason": "the local cluster allows everything"}
+    return answer | {"spec": asked.get("spec") or {}, "status": status}

@@ -12,19 +12,28 @@ from urllib.parse import unquote
 
 import msgspec
 
-from muster.local.apiserver.errors import ApiError, bad_request, unknown_path
+from muster.local.apiserver.errors import bad_request, unknown_path
 from muster.local.apiserver.kinds.resources import Registry, Resource
 from muster.local.apiserver.objects.options import DeleteOptions, WriteOptions
 
-Json = dict[str, Any]
 _TRUE = frozenset(("1", "t", "T", "TRUE", "true", "True"))
-_FALSE = frozenset(("0", "f", "F", "FALSE", "false", "False"))
-_PROPAGATIONS = ("Background", "Foreground", "Orphan")
+
+
+class _Preconditions(msgspec.Struct, frozen=True, rename="camel"):
+    uid: str = ""
+    resource_version: str = ""
+
+
+class _DeleteBody(msgspec.Struct, frozen=True, rename="camel"):
+    grace_period_seconds: int | None = None
+    propagation_policy: str = ""
+    preconditions: _Preconditions = _Preconditions()
+    dry_run: list[str] = []
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """Typed access to the parameters of one request. Every method raises ApiError 400 for an invalid value."""
+    """Typed access to the parameters of one request. ApiError 400 for an invalid number or body."""
 
     values: Mapping[str, str]
 
@@ -33,60 +42,36 @@ class Query:
         return self.values.get(name, "")
 
     def flag(self, name: str) -> bool:
-        """Return a boolean; false if it is missing or empty."""
-        value = self.values.get(name, "")
-        if not value or value in _FALSE:
-            return False
-        if value in _TRUE:
-            return True
-        raise bad_request(f'{name}: Invalid value: "{value}": must be true or false')
+        """Return a boolean; false if it is missing, or not a way to write true."""
+        return self.text(name) in _TRUE
 
     def number(self, name: str) -> int | None:
         """Return a non-negative integer; None if it is missing."""
-        value = self.values.get(name, "")
+        value = self.text(name)
         if not value:
             return None
         if not value.isascii() or not value.isdigit() or len(value) > 18:
             raise bad_request(f'{name}: Invalid value: "{value}": must be a non-negative integer')
         return int(value)
 
-    def dry_run(self) -> bool:
-        """Return True for a dry run. The only valid value is All."""
-        value = self.values.get("dryRun", "")
-        if value not in ("", "All"):
-            raise bad_request(f'dryRun: Unsupported value: "{value}": supported values: "All"')
-        return value == "All"
-
     def write(self, subresource: str = "") -> WriteOptions:
         """Return the options of a create, update or patch."""
-        strictness = self.values.get("fieldValidation", "") or "Warn"
-        if strictness not in ("Ignore", "Warn", "Strict"):
-            raise bad_request(
-                f'fieldValidation: Unsupported value: "{strictness}": supported values: "", "Ignore", "Strict", "Warn"'
-            )
-        return WriteOptions(self.dry_run(), strictness, subresource)
+        return WriteOptions(self.text("dryRun") == "All", self.text("fieldValidation") or "Warn", subresource)
 
     def delete(self, body: Any) -> DeleteOptions:
         """Return the options of a delete, from its body and its parameters."""
-        given: Json = body if isinstance(body, dict) else {}
-        if given.get("kind") not in (None, "", "DeleteOptions"):
-            raise bad_request(f"the body of a delete must be DeleteOptions, not {given.get('kind')}")
-        preconditions = given.get("preconditions") or {}
-        grace = given.get("gracePeriodSeconds")
-        if grace is None:
-            grace = self.number("gracePeriodSeconds")
-        propagation = given.get("propagationPolicy") or self.text("propagationPolicy")
-        if propagation and propagation not in _PROPAGATIONS:
-            raise bad_request(f'propagationPolicy: Unsupported value: "{propagation}": supported: {_PROPAGATIONS}')
-        if not isinstance(grace, int | None) or not isinstance(preconditions, dict):
-            raise bad_request("gracePeriodSeconds must be an integer and preconditions an object")
-        uid, version = preconditions.get("uid") or "", preconditions.get("resourceVersion") or ""
-        if not isinstance(uid, str) or not isinstance(version, str):
-            raise bad_request("preconditions.uid and preconditions.resourceVersion must be strings")
-        dry = self.dry_run() or given.get("dryRun") == ["All"]
-        # kube-apiserver, too, takes a negative grace period for one second.
-        grace = 1 if grace is not None and grace < 0 else grace
-        return DeleteOptions(grace, propagation, uid, version, dry)
+        try:
+            given = msgspec.convert({} if body is None else body, _DeleteBody)
+        except msgspec.ValidationError as failure:
+            raise bad_request(f"the body of a delete must be DeleteOptions: {failure}") from failure
+        grace = given.grace_period_seconds
+        return DeleteOptions(
+            self.number("gracePeriodSeconds") if grace is None else grace,
+            given.propagation_policy or self.text("propagationPolicy"),
+            given.preconditions.uid,
+            given.preconditions.resource_version,
+            self.text("dryRun") == "All" or given.dry_run == ["All"],
+        )
 
 
 def continue_token(version: int, namespace: str, name: str) -> str:
@@ -104,17 +89,7 @@ def read_continue(token: str) -> tuple[int, str, str]:
     return version, namespace, name
 
 
-def too_large(asked: int, current: int) -> ApiError:
-    """Return 504 for a resourceVersion that has not been reached yet."""
-    details = {
-        "causes": [{"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}],
-        "retryAfterSeconds": 1,
-    }
-    return ApiError(504, "Timeout", f"Too large resource version: {asked}, current: {current}", details)
-
-
 _LONGEST_PATH = 2048
-_NAMESPACE_SUBRESOURCES = ("status", "finalize")
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +128,7 @@ def parse(parts: list[str], registry: Registry) -> RequestInfo:
         raise unknown_path()
     version, rest = rest[0], rest[1:]
     namespace = ""
-    inside = len(rest) > 2 and rest[0] == "namespaces" and not (len(rest) == 3 and rest[2] in _NAMESPACE_SUBRESOURCES)
+    inside = len(rest) > 2 and rest[0] == "namespaces" and rest[2:] != ["status"]
     if inside:
         namespace, rest = rest[1], rest[2:]
     if len(rest) > 3:

@@ -1,21 +1,18 @@
 """Handlers of create, update, patch and delete."""
 
-from typing import Any
-
 from aiohttp import web
 
 from muster.local.apiserver.errors import bad_request, method_not_allowed, unsupported_media
 from muster.local.apiserver.http import bodies
-from muster.local.apiserver.http.bodies import json_reply, success
+from muster.local.apiserver.http.bodies import json_reply
 from muster.local.apiserver.http.request_info import Query, RequestInfo
 from muster.local.apiserver.objects.object_store import ObjectStore
 from muster.local.apiserver.objects.options import WriteOptions
 from muster.local.apiserver.objects.write_preparation import is_merge_patch, merge_patch
-from muster.local.apiserver.storage.stored_objects import Json, StoredObject, encode
+from muster.local.apiserver.storage.stored_objects import StoredObject
 
 _MERGE = "application/merge-patch+json"
 _STRATEGIC = "application/strategic-merge-patch+json"
-_RETURNED_WHEN_DELETED = frozenset(("Pod", "Service", "ServiceAccount", "PersistentVolumeClaim"))
 
 
 class WriteHandlers:
@@ -30,8 +27,6 @@ class WriteHandlers:
             raise method_not_allowed("POST")
         body = bodies.decode(await bodies.read_body(request), request.content_type)
         options = query.write()
-        if isinstance(body, dict) and isinstance(body.get("metadata"), dict) and info.resource.namespaced:
-            body["metadata"].setdefault("namespace", info.namespace)
         stored = self._store.create(info.resource, info.namespace, body, options)
         return self._reply(stored, options, 201)
 
@@ -59,20 +54,10 @@ class WriteHandlers:
         return self._reply(stored, options)
 
     async def delete(self, request: web.BaseRequest, info: RequestInfo, query: Query) -> web.StreamResponse:
-        """Delete an object. The response is the object if it is still there (for pods always), else a Status."""
-        options = query.delete(await self._optional_body(request))
-        stored, gone = self._store.delete(info.resource, info.namespace, info.name, options)
-        if gone and info.resource.kind not in _RETURNED_WHEN_DELETED:
-            return json_reply(encode(success(info.resource.qualified, stored.name, stored.uid)))
-        return json_reply(stored.data)
-
-    async def _optional_body(self, request: web.BaseRequest) -> Any:
+        """Delete an object. The response is its last state."""
         raw = await bodies.read_body(request)
-        return bodies.decode(raw, request.content_type) if raw else None
+        options = query.delete(bodies.decode(raw, request.content_type) if raw else None)
+        return json_reply(self._store.delete(info.resource, info.namespace, info.name, options).data)
 
     def _reply(self, stored: StoredObject, options: WriteOptions, status: int = 200) -> web.StreamResponse:
-        if options.dry_run and status == 201:
-            obj: Json = stored.object()
-            obj["metadata"].pop("resourceVersion", None)
-            return json_reply(encode(obj), status, options.warnings)
         return json_reply(stored.data, status, options.warnings)

@@ -1,4 +1,4 @@
-"""Validation of metadata: names, labels, annotations, finalizers, owner references.
+"""Validation of metadata: names, labels, owner references.
 
 Rules from apimachinery pkg/util/validation and pkg/api/validation.
 """
@@ -14,8 +14,6 @@ Rule = Callable[[str, str], list[Cause]]
 """Function that returns the faults of a text in a field."""
 _LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _NAME = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
-_MOST_ANNOTATIONS = 256 << 10
-"""Bytes of all annotations of an object."""
 
 
 def _rule(pattern: str, longest: int, what: str) -> Rule:
@@ -71,19 +69,8 @@ def check_metadata(meta: Json, plural: str, group: str) -> list[Cause]:
     causes = rule("metadata.name", name)
     for key, value in (meta.get("labels") or {}).items():
         causes += _qualified("metadata.labels", key) + _label_value("metadata.labels", value)
-    annotations: dict[str, str] = meta.get("annotations") or {}
-    for key in annotations:
-        causes += _qualified("metadata.annotations", key.lower())
-    if sum(len(key) + len(value) for key, value in annotations.items()) > _MOST_ANNOTATIONS:
-        message = f"Too long: may not be more than {_MOST_ANNOTATIONS} bytes"
-        causes.append(Cause("metadata.annotations", message, "FieldValueTooLong"))
-    for finalizer in meta.get("finalizers") or ():
-        causes += _qualified("metadata.finalizers", finalizer)
-    owners = meta.get("ownerReferences") or ()
-    for index, owner in enumerate(owners):
+    for index, owner in enumerate(meta.get("ownerReferences") or ()):
         for part in ("apiVersion", "kind", "name", "uid"):
             if not isinstance(owner.get(part), str) or not owner[part]:
                 causes.append(required(f"metadata.ownerReferences[{index}].{part}", "must not be empty"))
-    if sum(owner.get("controller") is True for owner in owners) > 1:
-        causes.append(wrong("metadata.ownerReferences", "...", "Only one reference can have Controller set to true"))
     return causes

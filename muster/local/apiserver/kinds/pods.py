@@ -1,9 +1,8 @@
-"""Defaults and validation of pods and pod templates, and which fields of a pod may be updated.
+"""Defaults, admission and validation of pods. Updates are not checked.
 
 Defaults are from kubernetes pkg/apis/core/v1/defaults.go, rules from pkg/apis/core/validation/validation.go (v1.34).
 """
 
-import copy
 from typing import Any
 
 from muster.local.apiserver.errors import Cause, required, unsupported, wrong
@@ -11,51 +10,24 @@ from muster.local.apiserver.kinds.metadata_validation import label_1123
 
 Json = dict[str, Any]
 _CONTAINERS = ("initContainers", "containers")
-_PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
 _POLICIES = ("Always", "OnFailure", "Never")
-_FORBIDDEN = "Forbidden: pod updates may not change fields other than images, activeDeadlineSeconds and schedulingGates"
-_PROBE_DEFAULTS = (("timeoutSeconds", 1), ("periodSeconds", 10), ("successThreshold", 1), ("failureThreshold", 3))
 
 
-def _set_template_defaults(spec: Json) -> None:
-    """Set the defaults of a pod spec, in place."""
+def set_defaults(pod: Json) -> None:
+    """Set the defaults of a pod, in place. Those of probes are the node agent's."""
+    spec = pod.get("spec")
+    if not isinstance(spec, dict):
+        return
     spec.setdefault("restartPolicy", "Always")
     spec.setdefault("schedulerName", "default-scheduler")
     spec.setdefault("terminationGracePeriodSeconds", 30)
     for place in _CONTAINERS:
         for container in spec.get(place) or ():
-            _set_container_defaults(container)
-
-
-def _set_container_defaults(container: Json) -> None:
-    container.setdefault("resources", {})
-    for port in container.get("ports") or ():
-        port.setdefault("protocol", "TCP")
-    for variable in container.get("env") or ():
-        reference = (variable.get("valueFrom") or {}).get("fieldRef")
-        if reference:
-            reference.setdefault("apiVersion", "v1")
-    limits = container["resources"].get("limits")
-    if limits:
-        requests = container["resources"].setdefault("requests", {})
-        for name, amount in limits.items():
-            requests.setdefault(name, amount)
-    for name in _PROBES:
-        probe = container.get(name)
-        if probe is None:
-            continue
-        for field, value in _PROBE_DEFAULTS:
-            probe.setdefault(field, value)
-        if isinstance(probe.get("httpGet"), dict):
-            probe["httpGet"].setdefault("scheme", "HTTP")
-            probe["httpGet"].setdefault("path", "/")
-
-
-def set_defaults(pod: Json) -> None:
-    """Set the defaults of a pod, in place."""
-    spec = pod.get("spec")
-    if isinstance(spec, dict):
-        _set_template_defaults(spec)
+            resources = container.setdefault("resources", {})
+            if limits := resources.get("limits"):
+                resources["requests"] = limits | (resources.get("requests") or {})
+            for port in container.get("ports") or ():
+                port.setdefault("protocol", "TCP")
 
 
 def admit(pod: Json) -> None:
@@ -73,37 +45,36 @@ def admit(pod: Json) -> None:
         pod["status"]["conditions"] = [gated]
 
 
-def _check_spec(spec: Json, path: str) -> list[Cause]:
+def check(pod: Json) -> list[Cause]:
+    """Validate a pod."""
+    spec = pod.get("spec")
+    if not isinstance(spec, dict) or not spec.get("containers"):
+        return [required("spec.containers")]
     causes: list[Cause] = []
-    if not spec.get("containers"):
-        causes.append(required(f"{path}.containers"))
     volumes = {v.get("name") for v in spec.get("volumes") or ()}
     for index, volume in enumerate(spec.get("volumes") or ()):
-        causes += label_1123(f"{path}.volumes[{index}].name", volume.get("name") or "")
+        causes += label_1123(f"spec.volumes[{index}].name", volume.get("name") or "")
     seen: set[str] = set()
     for place in _CONTAINERS:
         for index, container in enumerate(spec.get(place) or ()):
-            where = f"{path}.{place}[{index}]"
+            where = f"spec.{place}[{index}]"
             name = container.get("name") or ""
-            if not name:
-                causes.append(required(f"{where}.name"))
-            else:
-                causes += label_1123(f"{where}.name", name)
+            causes += label_1123(f"{where}.name", name) if name else [required(f"{where}.name")]
             if name in seen:
                 causes.append(Cause(f"{where}.name", f'Duplicate value: "{name}"', "FieldValueDuplicate"))
             seen.add(name)
             causes += _check_container(container, where, volumes)
     if spec.get("restartPolicy") not in _POLICIES:
-        causes.append(unsupported(f"{path}.restartPolicy", spec.get("restartPolicy"), _POLICIES))
+        causes.append(unsupported("spec.restartPolicy", spec.get("restartPolicy"), _POLICIES))
     for field in ("hostname", "subdomain"):
         if spec.get(field):
-            causes += label_1123(f"{path}.{field}", spec[field])
+            causes += label_1123(f"spec.{field}", spec[field])
     deadline = spec.get("activeDeadlineSeconds")
     if deadline is not None and not 1 <= deadline <= 2**31 - 1:
-        causes.append(wrong(f"{path}.activeDeadlineSeconds", deadline, "must be between 1 and 2147483647, inclusive"))
-    if spec["terminationGracePeriodSeconds"] < 0:
-        where = f"{path}.terminationGracePeriodSeconds"
-        causes.append(wrong(where, spec["terminationGracePeriodSeconds"], "must be greater than or equal to 0"))
+        causes.append(wrong("spec.activeDeadlineSeconds", deadline, "must be between 1 and 2147483647, inclusive"))
+    grace = spec["terminationGracePeriodSeconds"]
+    if grace < 0:
+        causes.append(wrong("spec.terminationGracePeriodSeconds", grace, "must be greater than or equal to 0"))
     return causes
 
 
@@ -123,36 +94,4 @@ def _check_container(container: Json, where: str, volumes: set[Any]) -> list[Cau
     for index, variable in enumerate(container.get("env") or ()):
         if not variable.get("name"):
             causes.append(required(f"{where}.env[{index}].name"))
-    return causes
-
-
-def check(pod: Json) -> list[Cause]:
-    """Validate a pod."""
-    spec = pod.get("spec")
-    return _check_spec(spec, "spec") if isinstance(spec, dict) else [required("spec.containers")]
-
-
-def check_change(new: Json, old: Json) -> list[Cause]:
-    """Validate an update of a pod: of its spec, images change, a deadline comes nearer, and scheduling gates go.
-
-    A pod that has gates may be given the nodes that it wants, too.
-    """
-    before, after = copy.deepcopy(old["spec"]), copy.deepcopy(new["spec"])
-    was, now = before.pop("activeDeadlineSeconds", None), after.pop("activeDeadlineSeconds", None)
-    gates, still = before.pop("schedulingGates", None) or [], after.pop("schedulingGates", None) or []
-    for spec in (before, after):
-        for place in _CONTAINERS:
-            for container in spec.get(place) or ():
-                container.pop("image", None)
-        if gates:
-            spec.pop("nodeSelector", None)
-            spec.pop("affinity", None)
-    causes: list[Cause] = []
-    if was is not None and (now is None or now > was):
-        causes.append(wrong("spec.activeDeadlineSeconds", now, "must be less than or equal to previous value"))
-    if any(gate not in gates for gate in still):
-        message = "Forbidden: only deletion is allowed, but found new scheduling gate"
-        causes.append(Cause("spec.schedulingGates", message, "FieldValueForbidden"))
-    if before != after:
-        causes.append(Cause("spec", _FORBIDDEN, "FieldValueForbidden"))
     return causes

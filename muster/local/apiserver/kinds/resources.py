@@ -11,16 +11,11 @@ ALL_VERBS = ("create", "delete", "get", "list", "patch", "update", "watch")
 
 
 @dataclass(frozen=True, slots=True)
-class CrdVersion:
-    """Declaration of a CRD for one version. Objects are pruned by the schema and get its defaults; nothing else."""
-
-    schema: Json
-    crd_name: str
-
-
-@dataclass(frozen=True, slots=True)
 class Resource:
-    """One served resource. A CRD's is served in the version that its objects are stored in, and in no other."""
+    """One served resource. A CRD's is served in the version that its objects are stored in, and in no other.
+
+    `custom` is the schema of a CRD: objects are pruned by it and get its defaults, nothing else.
+    """
 
     group: str
     version: str
@@ -32,7 +27,7 @@ class Resource:
     categories: tuple[str, ...] = ()
     subresources: tuple[str, ...] = ()
     verbs: tuple[str, ...] = ALL_VERBS
-    custom: CrdVersion | None = field(default=None, compare=False)
+    custom: Json | None = field(default=None, compare=False)
 
     @property
     def group_resource(self) -> GroupResource:
@@ -63,7 +58,7 @@ def _builtin(api_version: str, plural: str, kind: str, short: str = "", **more: 
 _REVIEW = ("create",)
 
 BUILT_INS: tuple[Resource, ...] = (
-    _builtin("v1", "namespaces", "Namespace", "ns", namespaced=False, subresources=("status", "finalize")),
+    _builtin("v1", "namespaces", "Namespace", "ns", namespaced=False, subresources=("status",)),
     _builtin(
         "v1",
         "pods",
@@ -110,9 +105,6 @@ class Registry:
     def __init__(self) -> None:
         self._served: dict[tuple[str, str, str], Resource] = {}
         self._homes: dict[GroupResource, Resource] = {}
-        self._custom: dict[str, Resource] = {}
-        self.generation = 0
-        """Increases with each change; clients keep documents that were made from the registry by it."""
         for resource in BUILT_INS:
             self._add(resource)
 
@@ -131,18 +123,16 @@ class Registry:
         """Return every served resource, built-ins first."""
         return list(self._served.values())
 
-    def install(self, crd_name: str, resource: Resource) -> None:
+    def install(self, resource: Resource) -> None:
         """Serve the resource of a CRD, in place of the one it had before."""
-        self.remove(crd_name)
-        self._custom[crd_name] = resource
+        self.remove(resource.qualified)
         self._add(resource)
 
-    def remove(self, crd_name: str) -> None:
-        """Stop serving a CRD."""
-        if (resource := self._custom.pop(crd_name, None)) is not None:
+    def remove(self, name: str) -> None:
+        """Stop serving the CRD of that name."""
+        plural, _, group = name.partition(".")
+        if (resource := self._homes.pop((group, plural), None)) is not None:
             del self._served[resource.group, resource.version, resource.plural]
-            del self._homes[resource.group_resource]
-        self.generation += 1
 
     def _add(self, resource: Resource) -> None:
         self._served[resource.group, resource.version, resource.plural] = resource

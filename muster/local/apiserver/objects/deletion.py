@@ -9,11 +9,12 @@ from muster.api.values.timestamps import whole_time
 from muster.local.apiserver.errors import conflict, forbidden
 from muster.local.apiserver.kinds.resources import Resource
 from muster.local.apiserver.objects.options import DeleteOptions
-from muster.local.apiserver.schema.crds import CLEANUP
 from muster.local.apiserver.storage.stored_objects import Json, StoredObject
 
-FOREGROUND = "foregroundDeletion"
+CLEANUP = "customresourcecleanup.apiextensions.k8s.io"
+CONTENTS = "kubernetes"
 ORPHAN = "orphan"
+"""Finalizers of the garbage collector: of a CRD with objects, of a Namespace, of an owner that leaves dependents."""
 _IMMORTAL = frozenset(("default", "kube-public", "kube-system"))
 
 
@@ -44,38 +45,30 @@ def mark(resource: Resource, obj: Json, options: DeleteOptions, now: float) -> b
     """Set the deletion fields of an object, in place; False if it is to be removed at once."""
     meta = obj["metadata"]
     already = bool(meta.get("deletionTimestamp"))
-    finalizers: list[str] = list(meta.get("finalizers") or ())
+    finalizers: list[str] = meta.get("finalizers") or []
     if not already:
-        if options.propagation == "Foreground" and FOREGROUND not in finalizers:
-            finalizers.append(FOREGROUND)
-        if options.propagation == "Orphan" and ORPHAN not in finalizers:
-            finalizers.append(ORPHAN)
-        if resource.kind == "CustomResourceDefinition" and CLEANUP not in finalizers:
-            finalizers.append(CLEANUP)
-        if finalizers:
+        own = {"CustomResourceDefinition": [CLEANUP], "Namespace": [CONTENTS]}.get(resource.kind, [])
+        own += [ORPHAN] if options.propagation == "Orphan" else []
+        if finalizers := list(dict.fromkeys([*finalizers, *own])):
             meta["finalizers"] = finalizers
     grace = grace_of(obj, options.grace) if resource.group_resource == ("", "pods") else 0
     if already:
         # A second delete can only shorten the grace period.
         grace = min(grace, int(meta.get("deletionGracePeriodSeconds") or 0))
-    waits_for_drain = resource.kind == "Namespace"
-    if grace == 0 and not finalizers and not waits_for_drain:
+    if grace == 0 and not finalizers:
         return False
     if not already or grace != meta.get("deletionGracePeriodSeconds"):
         meta["deletionTimestamp"] = whole_time(now + grace) if not already or grace else meta["deletionTimestamp"]
         meta["deletionGracePeriodSeconds"] = grace
     if not already and "generation" in meta:
         meta["generation"] += 1
-    if waits_for_drain:
+    if resource.kind == "Namespace":
         obj.setdefault("status", {})["phase"] = "Terminating"
     return True
 
 
-def finished(resource: Resource, obj: Json) -> bool:
+def finished(obj: Json) -> bool:
     """Return True if an object that is being deleted has no finalizer and no grace period left."""
     meta = obj["metadata"]
-    if not meta.get("deletionTimestamp") or meta.get("finalizers"):
-        return False
-    if resource.kind == "Namespace":
-        return not (obj.get("spec") or {}).get("finalizers")
-    return not meta.get("deletionGracePeriodSeconds")
+    left = meta.get("finalizers") or meta.get("deletionGracePeriodSeconds")
+    return bool(meta.get("deletionTimestamp")) and not left

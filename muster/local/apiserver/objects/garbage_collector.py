@@ -11,10 +11,10 @@ from collections.abc import Callable
 import structlog
 
 from muster.local.apiserver.errors import ApiError
-from muster.local.apiserver.objects.deletion import FOREGROUND, ORPHAN
+from muster.local.apiserver.objects.deletion import CLEANUP, CONTENTS, ORPHAN
 from muster.local.apiserver.objects.object_store import ObjectStore
 from muster.local.apiserver.objects.options import DeleteOptions
-from muster.local.apiserver.schema.crds import CLEANUP, CRD_RESOURCE
+from muster.local.apiserver.schema.crds import CRD_RESOURCE
 from muster.local.apiserver.storage.stored_objects import Change, GroupResource, Json, StoredObject
 
 _NAMESPACES: GroupResource = ("", "namespaces")
@@ -30,8 +30,7 @@ class GarbageCollector:
     def __init__(self, store: ObjectStore, clock: Callable[[], float]) -> None:
         self._store = store
         self._versions = store.versions
-        self._queue: deque[str] = deque()
-        self._queued: set[str] = set()
+        self._queue: dict[str, None] = {}
         self._wakeup = asyncio.Event()
         self._clock = clock
         self._events: deque[tuple[float, str]] = deque()
@@ -51,7 +50,7 @@ class GarbageCollector:
                 self._enqueue_if_terminating(self._versions.lookup(_NAMESPACES, "", current.namespace))
             home = self._store.registry.home(current.group_resource)
             if home is not None and home.custom is not None:
-                self._enqueue_if_terminating(self._versions.lookup(CRD_RESOURCE, "", home.custom.crd_name))
+                self._enqueue_if_terminating(self._versions.lookup(CRD_RESOURCE, "", home.qualified))
         elif current.terminating or (current.owners and (change.kind == "ADDED" or self._owners_changed(change))):
             self._enqueue(current.uid)
 
@@ -70,8 +69,8 @@ class GarbageCollector:
             await self._wakeup.wait()
             self._wakeup.clear()
             while self._queue:
-                uid = self._queue.popleft()
-                self._queued.discard(uid)
+                uid = next(iter(self._queue))
+                del self._queue[uid]
                 self._collect(uid)
                 await asyncio.sleep(0)
 
@@ -83,7 +82,7 @@ class GarbageCollector:
             if stored.terminating:
                 self._finish_deletion(stored)
             elif stored.group_resource == _EVENTS:
-                self._delete(stored, "Background")
+                self._delete(stored)
             elif stored.owners:
                 self._collect_dependent(stored)
         except ApiError as failure:
@@ -95,68 +94,33 @@ class GarbageCollector:
             )
 
     def _finish_deletion(self, stored: StoredObject) -> None:
-        obj = stored.object()
-        if stored.group_resource == _NAMESPACES:
-            self._drain_namespace(stored)
-            return
-        finalizers: list[str] = obj["metadata"].get("finalizers") or []
-        if CLEANUP in finalizers and stored.group_resource == CRD_RESOURCE:
-            self._drain_definition(stored, obj)
+        finalizers: list[str] = stored.object()["metadata"].get("finalizers") or []
+        if CONTENTS in finalizers or CLEANUP in finalizers:
+            for each in self._contents(stored):
+                if not each.terminating:
+                    self._delete(each)
+            if not self._contents(stored):
+                self._finalize(stored, CONTENTS if CONTENTS in finalizers else CLEANUP)
         elif ORPHAN in finalizers:
             for dependent in self._versions.dependents(stored.uid):
                 self._remove_owner_references(dependent, {stored.uid})
             self._finalize(stored, ORPHAN)
-        elif FOREGROUND in finalizers:
-            self._drain_owner(stored)
 
-    def _drain_owner(self, owner: StoredObject) -> None:
-        blocked = False
-        for dependent in self._versions.dependents(owner.uid):
-            references = dependent.object()["metadata"].get("ownerReferences") or []
-            blocked |= any(r.get("uid") == owner.uid and r.get("blockOwnerDeletion") for r in references)
-            if not dependent.terminating:
-                self._delete(dependent, "Foreground" if self._versions.dependents(dependent.uid) else "Background")
-        if not blocked or not self._versions.dependents(owner.uid):
-            self._finalize(owner, FOREGROUND)
-
-    def _drain_namespace(self, space: StoredObject) -> None:
-        left = self._contents(space.name)
-        for stored in sorted(left, key=lambda s: s.group_resource == _EVENTS):
-            if not stored.terminating:
-                self._delete(stored, "Background")
-        if not self._contents(space.name):
-            self._finalize(space, "kubernetes")
-
-    def _contents(self, namespace: str) -> list[StoredObject]:
-        return [
-            s
-            for group_resource in self._versions.group_resources()
-            for s in self._versions.scan(group_resource, namespace)
-        ]
-
-    def _drain_definition(self, definition: StoredObject, crd: Json) -> None:
-        group_resource = (crd["spec"]["group"], crd["spec"]["names"]["plural"])
-        for stored in self._versions.scan(group_resource):
-            if not stored.terminating:
-                self._delete(stored, "Background")
-        if not self._versions.scan(group_resource):
-            self._finalize(definition, CLEANUP)
+    def _contents(self, stored: StoredObject) -> list[StoredObject]:
+        """Return the objects in a namespace, or those of a CRD."""
+        if stored.group_resource == CRD_RESOURCE:
+            spec = stored.object()["spec"]
+            return self._versions.scan((spec["group"], spec["names"]["plural"]))
+        every = (self._versions.scan(each, stored.name) for each in self._versions.group_resources())
+        return [inside for found in every for inside in found]
 
     def _collect_dependent(self, stored: StoredObject) -> None:
         """Delete an object that has no owner left; else remove its references to owners that do not exist."""
-        owners = [(uid, self._versions.by_uid(uid)) for uid in stored.owners]
-        gone = {uid for uid, owner in owners if owner is None}
-        waiting = [o for _, o in owners if o is not None and o.terminating and self._waits(o)]
-        remaining = len(owners) - len(gone) - len(waiting)
-        if not gone and not waiting:
-            return
-        if remaining:
-            self._remove_owner_references(stored, gone | {o.uid for o in waiting})
-        else:
-            self._delete(stored, "Background")
-
-    def _waits(self, owner: StoredObject) -> bool:
-        return FOREGROUND in (owner.object()["metadata"].get("finalizers") or ())
+        gone = {uid for uid in stored.owners if self._versions.by_uid(uid) is None}
+        if gone == set(stored.owners):
+            self._delete(stored)
+        elif gone:
+            self._remove_owner_references(stored, gone)
 
     def _remove_owner_references(self, stored: StoredObject, uids: set[str]) -> None:
         resource = self._store.registry.home(stored.group_resource)
@@ -169,16 +133,15 @@ class GarbageCollector:
 
         self._store.patch(resource, stored.namespace, stored.name, without)
 
-    def _delete(self, stored: StoredObject, propagation: str) -> None:
+    def _delete(self, stored: StoredObject) -> None:
         resource = self._store.registry.home(stored.group_resource)
         if resource is not None:
-            options = DeleteOptions(propagation=propagation, uid=stored.uid)
-            self._store.delete(resource, stored.namespace, stored.name, options)
+            self._store.delete(resource, stored.namespace, stored.name, DeleteOptions(uid=stored.uid))
 
     def _finalize(self, stored: StoredObject, finalizer: str) -> None:
         resource = self._store.registry.home(stored.group_resource)
         if resource is not None:
-            self._store.finalize(resource, stored.namespace, stored.name, (finalizer,))
+            self._store.finalize(resource, stored, finalizer)
 
     def _age_events(self, newest: StoredObject) -> None:
         """Queue the events that are older than their time to live. Runs for each new event, so it needs no timer."""
@@ -195,7 +158,5 @@ class GarbageCollector:
             self._enqueue(stored.uid)
 
     def _enqueue(self, uid: str) -> None:
-        if uid not in self._queued:
-            self._queued.add(uid)
-            self._queue.append(uid)
-            self._wakeup.set()
+        self._queue[uid] = None
+        self._wakeup.set()

@@ -1,10 +1,10 @@
 """The metadata that the server sets: generated name, uid, resourceVersion, generation, timestamps."""
 
-import random
+import secrets
 import uuid
 from typing import Any
 
-from muster.local.apiserver.errors import bad_request, conflict, invalid, modified, wrong
+from muster.local.apiserver.errors import bad_request, conflict, invalid, wrong
 from muster.local.apiserver.kinds.resources import Resource
 from muster.local.apiserver.storage.stored_objects import StoredObject
 
@@ -16,9 +16,9 @@ _UNKEPT = ("selfLink", "managedFields")
 _KEPT = ("uid", "creationTimestamp", "generation", "deletionTimestamp", "deletionGracePeriodSeconds", "generateName")
 
 
-def generate_name(base: str, randomness: random.Random) -> str:
+def generate_name(base: str) -> str:
     """Return a name for a generateName: the base, truncated to leave room, and five random characters."""
-    return base[:_GENERATED_BASE] + "".join(randomness.choices(_ALPHABET, k=5))
+    return base[:_GENERATED_BASE] + "".join(secrets.choice(_ALPHABET) for _ in range(5))
 
 
 def set_namespace_and_name(resource: Resource, obj: Json, namespace: str, name: str = "") -> None:
@@ -40,22 +40,20 @@ def set_namespace_and_name(resource: Resource, obj: Json, namespace: str, name: 
         meta["name"] = name
 
 
-def prepare_for_create(resource: Resource, obj: Json, now: str, randomness: random.Random) -> None:
+def prepare_for_create(resource: Resource, obj: Json, now: str) -> None:
     """Set the metadata of a new object, in place."""
     meta = obj["metadata"]
     if meta.get("resourceVersion"):
         raise bad_request("resourceVersion should not be set on objects to be created")
     if not meta.get("name") and meta.get("generateName"):
-        meta["name"] = generate_name(meta["generateName"], randomness)
+        meta["name"] = generate_name(meta["generateName"])
     for field in (*_UNKEPT, "deletionTimestamp", "deletionGracePeriodSeconds", "resourceVersion", "generation"):
         meta.pop(field, None)
-    meta["uid"] = str(uuid.UUID(int=randomness.getrandbits(128), version=4))
+    meta["uid"] = str(uuid.uuid4())
     meta["creationTimestamp"] = now
     if has_generation(resource, obj):
         meta["generation"] = 1
-    for field in ("labels", "annotations", "finalizers", "ownerReferences"):
-        if field in meta and not meta[field]:
-            del meta[field]
+    _drop_empty(meta)
 
 
 def prepare_for_update(resource: Resource, new: Json, old: Json, stored: StoredObject, *, needs_version: bool) -> None:
@@ -67,13 +65,10 @@ def prepare_for_update(resource: Resource, new: Json, old: Json, stored: StoredO
     version = meta.get("resourceVersion")
     if version and version != str(stored.version):
         if not version.isdigit():
-            raise invalid(
-                resource.kind,
-                resource.group,
-                stored.name,
-                [wrong("metadata.resourceVersion", version, "must be a number")],
-            )
-        raise modified(resource.qualified, stored.name)
+            cause = wrong("metadata.resourceVersion", version, "must be a number")
+            raise invalid(resource.kind, resource.group, stored.name, [cause])
+        why = "the object has been modified; please apply your changes to the latest version and try again"
+        raise conflict(resource.qualified, stored.name, why)
     if not version and needs_version and resource.custom is not None:
         cause = wrong("metadata.resourceVersion", "0x0", "must be specified for an update")
         raise invalid(resource.kind, resource.group, stored.name, [cause])
@@ -85,6 +80,10 @@ def prepare_for_update(resource: Resource, new: Json, old: Json, stored: StoredO
             meta[field] = held[field]
         else:
             meta.pop(field, None)
+    _drop_empty(meta)
+
+
+def _drop_empty(meta: Json) -> None:
     for field in ("labels", "annotations", "finalizers", "ownerReferences"):
         if field in meta and not meta[field]:
             del meta[field]

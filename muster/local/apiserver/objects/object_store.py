@@ -4,17 +4,11 @@ Every method is synchronous and runs on the event loop's thread, so each call is
 reading the old object and writing the new one.
 """
 
-import random
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 from muster.api.values.timestamps import whole_time
-from muster.local.apiserver.errors import (
-    Cause,
-    already_exists,
-    forbidden,
-    not_found,
-)
+from muster.local.apiserver.errors import Cause, already_exists, forbidden, not_found
 from muster.local.apiserver.kinds.resources import Registry, Resource
 from muster.local.apiserver.objects import deletion, metadata, write_preparation
 from muster.local.apiserver.objects.options import DeleteOptions, WriteOptions
@@ -31,15 +25,12 @@ _NAME_ATTEMPTS = 8
 
 
 class ObjectStore:
-    """`clock` returns wall-clock seconds; `randomness` is the source of uids and generated names."""
+    """`clock` returns wall-clock seconds."""
 
-    def __init__(
-        self, versions: VersionedStore, registry: Registry, *, clock: Callable[[], float], randomness: random.Random
-    ) -> None:
+    def __init__(self, versions: VersionedStore, registry: Registry, clock: Callable[[], float]) -> None:
         self.versions = versions
         self.registry = registry
         self._clock = clock
-        self._randomness = randomness
 
     def resource(self, api_version: str, plural: str) -> Resource:
         """Return the resource served as this apiVersion and plural; ApiError 404 if there is none."""
@@ -66,16 +57,21 @@ class ObjectStore:
         metadata.set_namespace_and_name(resource, obj, namespace)
         self._require_open_namespace(resource, namespace, obj)
         generated = not obj["metadata"].get("name") and bool(obj["metadata"].get("generateName"))
-        write_preparation.new_object(resource, obj, options, self._clock(), self._randomness)
+        write_preparation.read_strictly(resource, obj, options)
+        if resource.has_status and resource.kind != "Node":
+            # A kubelet creates its Node with a status. All other objects get theirs through the status subresource.
+            obj.pop("status", None)
+        metadata.prepare_for_create(resource, obj, whole_time(self._clock()))
+        validation.set_defaults(resource, obj)
         admit(resource, obj, self.versions)
-        validation.raise_if_invalid(resource, obj, validation.check(resource, obj, None))
+        validation.raise_if_invalid(resource, obj, validation.check(resource, obj))
         for _ in range(_NAME_ATTEMPTS):
             name = obj["metadata"]["name"]
             if self.versions.lookup(resource.group_resource, obj["metadata"].get("namespace") or "", name) is None:
                 break
             if not generated:
                 raise already_exists(resource.qualified, name)
-            obj["metadata"]["name"] = metadata.generate_name(obj["metadata"]["generateName"], self._randomness)
+            obj["metadata"]["name"] = metadata.generate_name(obj["metadata"]["generateName"])
         else:
             raise already_exists(resource.qualified, obj["metadata"]["name"])
         return self._put(resource, obj, options)
@@ -119,26 +115,21 @@ class ObjectStore:
 
     def delete(
         self, resource: Resource, namespace: str, name: str, options: DeleteOptions = _DEFAULT_DELETE
-    ) -> tuple[StoredObject, bool]:
-        """Delete an object, or mark it as being deleted. Returns its last state, and whether it was removed."""
+    ) -> StoredObject:
+        """Delete an object, or mark it as being deleted. Returns its last state."""
         stored = self.get(resource, namespace, name)
         deletion.check_preconditions(resource, stored, options)
         obj = stored.object()
         if not deletion.mark(resource, obj, options, self._clock()):
-            if options.dry_run:
-                return stored, True
-            return self._drop(resource, stored, obj), True
+            return stored if options.dry_run else self._drop(resource, stored, obj)
         if options.dry_run or obj == stored.object():
-            return stored, False
-        return self.versions.put(stored.group_resource, obj), False
+            return stored
+        return self.versions.put(stored.group_resource, obj)
 
-    def finalize(self, resource: Resource, namespace: str, name: str, finalizers: Iterable[str]) -> None:
-        """Remove finalizers. If the object is being deleted and has none left, it is removed."""
-        stored = self.get(resource, namespace, name)
+    def finalize(self, resource: Resource, stored: StoredObject, finalizer: str) -> None:
+        """Remove a finalizer. If the object is being deleted and has none left, it is removed."""
         obj = stored.object()
-        done = set(finalizers)
-        home = obj["spec"] if resource.kind == "Namespace" else obj["metadata"]
-        home["finalizers"] = [f for f in home.get("finalizers") or () if f not in done]
+        obj["metadata"]["finalizers"] = [each for each in obj["metadata"]["finalizers"] if each != finalizer]
         self._write_or_remove(resource, stored, obj, _DEFAULT_WRITE)
 
     def _replace(
@@ -158,7 +149,7 @@ class ObjectStore:
     def _write_or_remove(
         self, resource: Resource, stored: StoredObject, obj: Json, options: WriteOptions
     ) -> StoredObject:
-        if deletion.finished(resource, obj):
+        if deletion.finished(obj):
             return stored if options.dry_run else self._drop(resource, stored, obj)
         return self._put(resource, obj, options)
 
@@ -181,7 +172,7 @@ class ObjectStore:
 
     def install(self, crd: Json) -> None:
         """Serve the resource that a stored CRD defines."""
-        self.registry.install(crd["metadata"]["name"], crds.resource(crd))
+        self.registry.install(crds.resource(crd))
 
     def _require_open_namespace(self, resource: Resource, namespace: str, obj: Json) -> None:
         if not resource.namespaced:

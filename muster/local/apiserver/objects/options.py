@@ -20,7 +20,8 @@ class WriteOptions:
 class DeleteOptions:
     """Options of a delete; `uid` and `version` are its preconditions.
 
-    `grace` is in seconds, None for the object's own. `propagation` is Background, Foreground or Orphan.
+    `grace` is in seconds, None for the object's own. `propagation` Orphan keeps the dependents; any other
+    deletes them after the object.
     """
 
     grace: int | None = None

@@ -1,9 +1,7 @@
 """Prepares a request's object to be stored: merge patch (RFC 7386), strict reading, defaults, admission, generation."""
 
-import random
 from typing import Any
 
-from muster.api.values.timestamps import whole_time
 from muster.local.apiserver.errors import Cause, bad_request, forbidden
 from muster.local.apiserver.kinds import pods
 from muster.local.apiserver.kinds.resources import Resource
@@ -12,16 +10,6 @@ from muster.local.apiserver.objects.options import WriteOptions
 from muster.local.apiserver.schema import validation
 from muster.local.apiserver.storage.stored_objects import Json, StoredObject
 from muster.local.apiserver.storage.versioned_store import VersionedStore
-
-
-def new_object(resource: Resource, obj: Json, options: WriteOptions, now: float, randomness: random.Random) -> None:
-    """Make of what was sent the object that admission sees, in place."""
-    read_strictly(resource, obj, options)
-    if resource.has_status and resource.kind != "Node":
-        # A kubelet creates its Node with a status. All other objects get theirs through the status subresource.
-        obj.pop("status", None)
-    metadata.prepare_for_create(resource, obj, whole_time(now), randomness)
-    validation.set_defaults(resource, obj)
 
 
 def replacement(
@@ -38,7 +26,7 @@ def replacement(
     metadata.prepare_for_update(resource, obj, old, stored, needs_version=needs_version)
     obj = _writable(resource, obj, old, options.subresource)
     validation.set_defaults(resource, obj)
-    validation.raise_if_invalid(resource, obj, validation.check(resource, obj, old))
+    validation.raise_if_invalid(resource, obj, validation.check(resource, obj))
     _refuse_new_finalizers(resource, obj, old)
     if "generation" in old["metadata"] and metadata.spec_changed(resource, obj, old):
         obj["metadata"]["generation"] = old["metadata"]["generation"] + 1
@@ -71,8 +59,6 @@ def _writable(resource: Resource, obj: Json, old: Json, subresource: str) -> Jso
         obj.pop("status", None)
         if "status" in old:
             obj["status"] = old["status"]
-    if resource.kind == "Namespace" and subresource != "finalize":
-        obj["spec"] = old["spec"]
     return obj
 
 

@@ -4,13 +4,12 @@ from typing import Any
 
 from muster.local.apiserver.errors import Cause, required, unsupported, wrong
 from muster.local.apiserver.kinds.metadata_validation import label_1035, subdomain
-from muster.local.apiserver.kinds.resources import CrdVersion, Resource
+from muster.local.apiserver.kinds.resources import Resource
 from muster.local.apiserver.schema.builtin_schemas import schema
 from muster.local.apiserver.schema.structural_schemas import missing
 
 Json = dict[str, Any]
 CRD_RESOURCE = ("apiextensions.k8s.io", "customresourcedefinitions")
-CLEANUP = "customresourcecleanup.apiextensions.k8s.io"
 
 
 def set_defaults(crd: Json) -> None:
@@ -72,7 +71,6 @@ def resource(crd: Json) -> Resource:
     spec = crd["spec"]
     names = spec["names"]
     version = next(each for each in spec["versions"] if each["storage"])
-    declared: Json = version["schema"]["openAPIV3Schema"]
     return Resource(
         group=spec["group"],
         version=version["name"],
@@ -83,5 +81,5 @@ def resource(crd: Json) -> Resource:
         short_names=tuple(names.get("shortNames") or ()),
         categories=tuple(names.get("categories") or ()),
         subresources=("status",) if "status" in (version.get("subresources") or {}) else (),
-        custom=CrdVersion(declared, crd["metadata"]["name"]),
+        custom=version["schema"]["openAPIV3Schema"],
     )

@@ -1,11 +1,10 @@
 """Prepares an object before it is stored: type check, pruning, defaulting, validation; all in place."""
 
 import base64
-import binascii
 from typing import Any
 
-from muster.local.apiserver.errors import ApiError, Cause, bad_request, invalid, required, wrong
-from muster.local.apiserver.kinds import pods, services
+from muster.local.apiserver.errors import ApiError, Cause, bad_request, invalid, required
+from muster.local.apiserver.kinds import pods
 from muster.local.apiserver.kinds.metadata_validation import check_metadata, metadata_types
 from muster.local.apiserver.kinds.resources import Resource
 from muster.local.apiserver.schema import crds
@@ -46,7 +45,7 @@ def check_type(resource: Resource, obj: Any) -> Json:
 def prune_unknown(resource: Resource, obj: Json) -> list[str]:
     """Remove unknown fields and return their paths; ApiError 400 if a field of a built-in has a wrong type."""
     if resource.custom is not None:
-        return prune(obj, resource.custom.schema, embedded=True)
+        return prune(obj, resource.custom, embedded=True)
     shape = schema(model_name(resource.version, resource.kind))
     lost = prune(obj, shape)
     faults = decode_types(obj, shape)
@@ -58,16 +57,15 @@ def prune_unknown(resource: Resource, obj: Json) -> list[str]:
 def set_defaults(resource: Resource, obj: Json) -> None:
     """Set the defaults of the fields that are missing."""
     if resource.custom is not None:
-        fill_defaults(obj, resource.custom.schema)
+        fill_defaults(obj, resource.custom)
         return
     match resource.kind:
         case "Pod":
             pods.set_defaults(obj)
         case "Service":
-            services.set_defaults(obj)
+            _set_service_defaults(obj)
         case "Namespace":
             obj["metadata"].setdefault("labels", {})["kubernetes.io/metadata.name"] = obj["metadata"].get("name", "")
-            obj.setdefault("spec", {}).setdefault("finalizers", ["kubernetes"])
             obj.setdefault("status", {}).setdefault("phase", "Active")
         case "Secret":
             obj.setdefault("type", "Opaque")
@@ -81,8 +79,19 @@ def set_defaults(resource: Resource, obj: Json) -> None:
             crds.set_defaults(obj)
 
 
-def check(resource: Resource, obj: Json, old: Json | None) -> list[Cause]:
-    """Validate an object with its defaults set, or an update of `old`."""
+def _set_service_defaults(service: Json) -> None:
+    """Set the defaults of a Service. It has no address: there is no proxy, and hosts files name its pods."""
+    spec = service.setdefault("spec", {})
+    spec.setdefault("type", "ClusterIP")
+    for port in spec.get("ports") or ():
+        port.setdefault("protocol", "TCP")
+        if "port" in port:
+            port.setdefault("targetPort", port["port"])
+    service.setdefault("status", {"loadBalancer": {}})
+
+
+def check(resource: Resource, obj: Json) -> list[Cause]:
+    """Validate an object with its defaults set."""
     causes = check_metadata(obj["metadata"], resource.plural, resource.group)
     if resource.custom is not None:
         return causes
@@ -95,28 +104,10 @@ def check(resource: Resource, obj: Json, old: Json | None) -> list[Cause]:
         return causes
     match resource.kind:
         case "Pod":
-            return pods.check(obj) or (pods.check_change(obj, old) if old is not None else [])
-        case "Service":
-            return services.check(obj)
-        case "ConfigMap" | "Secret":
-            return _check_data(obj)
+            return pods.check(obj)
         case "PriorityClass":
             return [] if "value" in obj else [required("value")]
     return []
-
-
-def _check_data(obj: Json) -> list[Cause]:
-    causes: list[Cause] = []
-    binary = "binaryData" if obj["kind"] == "ConfigMap" else "data"
-    for key, text in (obj.get(binary) or {}).items():
-        try:
-            base64.b64decode(text, validate=True)
-        except (binascii.Error, ValueError):
-            causes.append(wrong(f"{binary}[{key}]", text, "must be base64"))
-    size = sum(len(v) for part in ("data", "binaryData") for v in (obj.get(part) or {}).values())
-    if size > 1 << 20:
-        causes.append(Cause("", "Too long: may not be more than 1048576 bytes", "FieldValueTooLong"))
-    return causes
 
 
 def raise_if_invalid(resource: Resource, obj: Json, causes: list[Cause]) -> None:

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from muster.local.apiserver.errors import bad_request
 from muster.local.apiserver.storage.stored_objects import StoredObject
 
+_COMMA = re.compile(r",(?![^()]*\))")
+"""A comma that is not in the parentheses of a set."""
 _KEY = r"[A-Za-z0-9]([A-Za-z0-9._/-]*[A-Za-z0-9])?"
 _VALUE = r"([A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?)?"
 _SET = re.compile(rf"\s*({_KEY})\s+(in|notin)\s*\(([^()]*)\)\s*")
@@ -39,21 +41,6 @@ class SelectorRequirement:
         return value is None or value not in self.values
 
 
-def _split(text: str) -> list[str]:
-    parts: list[str] = []
-    depth = start = 0
-    for index, char in enumerate(text):
-        if char == "(":
-            depth += 1
-        elif char == ")":
-            depth -= 1
-        elif char == "," and depth == 0:
-            parts.append(text[start:index])
-            start = index + 1
-    parts.append(text[start:])
-    return parts
-
-
 def _requirement(part: str, whole: str) -> SelectorRequirement:
     if found := _SET.fullmatch(part):
         return SelectorRequirement(found[1], found[3], frozenset(v.strip() for v in found[4].split(",")))
@@ -69,7 +56,7 @@ def _requirement(part: str, whole: str) -> SelectorRequirement:
 
 def parse_labels(text: str) -> tuple[SelectorRequirement, ...]:
     """Parse a labelSelector; ApiError 400 if it is invalid."""
-    return tuple(_requirement(part, text) for part in _split(text)) if text.strip() else ()
+    return tuple(_requirement(part, text) for part in _COMMA.split(text)) if text.strip() else ()
 
 
 def parse_fields(text: str, selectable: Sequence[str]) -> tuple[SelectorRequirement, ...]:
@@ -83,11 +70,8 @@ def parse_fields(text: str, selectable: Sequence[str]) -> tuple[SelectorRequirem
             raise bad_request(f"invalid field selector {part!r}; write field=value or field!=value")
         key, sign, value = compared.groups()
         operator = "notin" if sign == "!=" else "in"
-        if key not in ("metadata.name", "metadata.namespace") and key not in selectable:
-            raise bad_request(
-                f'"{key}" is not a known field selector: only "metadata.name", "metadata.namespace"'
-                + "".join(f', "{s}"' for s in selectable)
-            )
+        if key not in selectable:
+            raise bad_request(f'"{key}" is not a known field selector: only {", ".join(selectable)}')
         found.append(SelectorRequirement(key, operator, frozenset((value.strip(),))))
     return tuple(found)
 
@@ -104,15 +88,6 @@ class Selector:
         """Return True if the selector matches an object."""
         if self.namespace and stored.namespace != self.namespace:
             return False
-        if self.labels and not all(want.holds(stored.labels) for want in self.labels):
-            return False
-        for want in self.fields:
-            if want.key == "metadata.name":
-                value = stored.name
-            elif want.key == "metadata.namespace":
-                value = stored.namespace
-            else:
-                value = stored.fields.get(want.key, "")
-            if (value in want.values) != (want.operator == "in"):
-                return False
-        return True
+        return all(want.holds(stored.labels) for want in self.labels) and all(
+            want.holds(stored.fields) for want in self.fields
+        )

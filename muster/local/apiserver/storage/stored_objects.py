@@ -4,7 +4,7 @@ Bytes cannot be modified by a caller, are sent to clients unchanged, and add no 
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import msgspec
@@ -16,38 +16,16 @@ GroupResource = tuple[str, str]
 encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder().decode
 
-POD_FIELDS = (
-    "spec.nodeName",
-    "spec.restartPolicy",
-    "spec.schedulerName",
-    "spec.serviceAccountName",
-    "status.phase",
-    "status.podIP",
-    "status.nominatedNodeName",
-)
-EVENT_FIELDS = (
-    "involvedObject.kind",
-    "involvedObject.namespace",
-    "involvedObject.name",
-    "involvedObject.uid",
-    "involvedObject.apiVersion",
-    "involvedObject.resourceVersion",
-    "involvedObject.fieldPath",
-    "reason",
-    "reportingComponent",
-    "source.component",
-    "type",
-)
-SELECTABLE: Mapping[GroupResource, tuple[str, ...]] = {
-    ("", "pods"): POD_FIELDS,
-    ("", "events"): EVENT_FIELDS,
-    ("", "namespaces"): ("status.phase",),
-    ("", "nodes"): ("spec.unschedulable",),
-    ("", "secrets"): ("type",),
-    ("batch", "jobs"): ("status.successful",),
+_NAMES = ("metadata.name", "metadata.namespace")
+_SELECTABLE: Mapping[GroupResource, tuple[str, ...]] = {
+    ("", "pods"): ("spec.nodeName", "status.phase"),
+    ("", "events"): (*(f"involvedObject.{each}" for each in ("kind", "namespace", "name", "uid")), "reason", "type"),
 }
-"""Fields that a fieldSelector supports besides metadata.name and metadata.namespace (kubernetes
-pkg/apis/*/v1/conversion.go)."""
+
+
+def selectable(group_resource: GroupResource) -> tuple[str, ...]:
+    """Return the fields that a fieldSelector supports: those that Muster and kubectl select by."""
+    return _NAMES + _SELECTABLE.get(group_resource, ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +56,6 @@ class Change:
     kind: Literal["ADDED", "MODIFIED", "DELETED"]
     current: StoredObject
     previous: StoredObject | None
-    lines: dict[str, bytes] = field(default_factory=dict)
-    """Encoded watch events by representation, so that each is encoded once for all watchers."""
 
 
 def value_at(obj: Any, path: str) -> Any:
@@ -95,9 +71,9 @@ def to_stored(group_resource: GroupResource, obj: Json, version: int) -> StoredO
     """Encode an object whose metadata is complete."""
     meta: Json = obj["metadata"]
     fields: dict[str, str] = {}
-    for path in SELECTABLE.get(group_resource, ()):
+    for path in selectable(group_resource):
         value = value_at(obj, path)
-        fields[path] = "" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+        fields[path] = "" if value is None else str(value)
     return StoredObject(
         group_resource=group_resource,
         namespace=meta.get("namespace") or "",

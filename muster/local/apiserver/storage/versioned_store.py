@@ -9,53 +9,56 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from itertools import islice
 
+import msgspec
+
 from muster.local.apiserver.errors import expired
 from muster.local.apiserver.storage.database import Database, Unusable
 from muster.local.apiserver.storage.stored_objects import Change, GroupResource, Json, StoredObject, to_stored
 
+HISTORY_BYTES = 16 << 20
+"""Most bytes of the watch history of a resource."""
+
 
 class WatchHistory:
-    """A bounded log of changes. `base` is the version it starts after; changes up to it cannot be replayed."""
+    """A bounded log of changes.
 
-    def __init__(self, base: int, capacity: int, capacity_bytes: int) -> None:
+    The events of `watchers` are set at every change. `compacted` is the highest version that can no longer be
+    replayed, at first `base`: a watch may start from it or a later one.
+    """
+
+    def __init__(self, base: int, capacity: int) -> None:
+        self.compacted = base
+        self.watchers: set[asyncio.Event] = set()
         self._changes: deque[Change] = deque()
         self._first = 0
         self._bytes = 0
         self._capacity = capacity
-        self._capacity_bytes = capacity_bytes
-        self._compacted = base
-        self._wakeups: set[asyncio.Event] = set()
 
     @property
     def end(self) -> int:
         """Return the position after the newest change."""
         return self._first + len(self._changes)
 
-    @property
-    def compacted(self) -> int:
-        """Return the highest version that can no longer be replayed; a watch may start from it or a later one."""
-        return self._compacted
-
     def append(self, change: Change) -> None:
         """Add a change, drop the oldest ones beyond the limits, and wake every watcher."""
         self._changes.append(change)
         self._bytes += len(change.current.data)
-        while len(self._changes) > self._capacity or (self._bytes > self._capacity_bytes and len(self._changes) > 1):
+        while len(self._changes) > self._capacity or (self._bytes > HISTORY_BYTES and len(self._changes) > 1):
             oldest = self._changes.popleft()
             self._first += 1
             self._bytes -= len(oldest.current.data)
-            self._compacted = oldest.current.version
+            self.compacted = oldest.current.version
         self.wake_watchers()
 
     def wake_watchers(self) -> None:
         """Wake every watcher."""
-        for wakeup in self._wakeups:
+        for wakeup in self.watchers:
             wakeup.set()
 
     def position(self, version: int) -> int:
         """Return the position of the first change after a version; ApiError 410 if it has been dropped."""
-        if version < self._compacted:
-            raise expired(version, self._compacted)
+        if version < self.compacted:
+            raise expired(version, self.compacted)
         index = len(self._changes)
         while index and self._changes[index - 1].current.version > version:
             index -= 1
@@ -68,25 +71,16 @@ class WatchHistory:
         start = position - self._first
         return list(islice(self._changes, start, start + limit))
 
-    def add_watcher(self, wakeup: asyncio.Event) -> None:
-        """Set this event at every change, until `remove_watcher`."""
-        self._wakeups.add(wakeup)
-
-    def remove_watcher(self, wakeup: asyncio.Event) -> None:
-        """Stop setting this event."""
-        self._wakeups.discard(wakeup)
-
 
 Key = tuple[GroupResource, str, str]
 
 
 class VersionedStore:
-    """`history` and `history_bytes` limit the watch history of each resource."""
+    """`history` is how many changes of each resource a watch can replay."""
 
-    def __init__(self, database: Database, *, history: int = 4096, history_bytes: int = 16 << 20) -> None:
+    def __init__(self, database: Database, *, history: int) -> None:
         self._database = database
         self._history_length = history
-        self._history_bytes = history_bytes
         self._collections: dict[GroupResource, dict[str, dict[str, StoredObject]]] = {}
         self._histories: dict[GroupResource, WatchHistory] = {}
         self._uids: dict[str, Key] = {}
@@ -101,9 +95,8 @@ class VersionedStore:
         self.version = self._base = max(newest, 1)
         for key, version, data in rows:
             try:
-                group, plural, namespace, name = key.split("/")
-                bare = StoredObject((group, plural), namespace, name, "", version, {}, {}, (), False, data)
-                stored = to_stored(bare.group_resource, bare.object(), version)
+                group, plural, _, _ = key.split("/")
+                stored = to_stored((group, plural), msgspec.json.decode(data), version)
             except (ValueError, KeyError, TypeError, AttributeError) as failure:
                 raise Unusable(
                     f"the cluster's database holds an object that cannot be read ({key}: {failure}); move the file away"
@@ -142,14 +135,13 @@ class VersionedStore:
         history = self._histories.get(group_resource)
         if history is None:
             # Created at the latest with the first write of its resource, so it has every change since the start.
-            history = self._histories[group_resource] = WatchHistory(
-                self._base, self._history_length, self._history_bytes
-            )
+            history = self._histories[group_resource] = WatchHistory(self._base, self._history_length)
         return history
 
-    def histories(self) -> list[WatchHistory]:
-        """Return every watch history that exists."""
-        return list(self._histories.values())
+    def wake_watchers(self) -> None:
+        """Wake every watcher of every resource."""
+        for history in self._histories.values():
+            history.wake_watchers()
 
     def render(self, group_resource: GroupResource, obj: Json) -> StoredObject:
         """Return the stored form of an object without storing it, for dry runs."""

@@ -5,121 +5,68 @@ readiness probe only sets its readiness.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
-from typing import Any, Protocol, Self
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import TYPE_CHECKING, Any
 
 import aiohttp
 
 from muster.local.node.objects import Object
 
-
-class Runner(Protocol):
-    """The runner of a container, as its probes use it."""
-
-    async def execute(self, command: list[str], timeout: float) -> int:
-        """Run a command in the container and return its exit code. Raises TimeoutError."""
-        ...
-
-    def on_ready(self, ready: bool) -> None:
-        """Take a new result of the readiness probe."""
-        ...
-
-    def on_started(self) -> None:
-        """Take the success of the startup probe."""
-        ...
-
-    def on_failed(self, kind: str) -> None:
-        """End the container, whose startup or liveness probe has reached its failure threshold."""
-        ...
+if TYPE_CHECKING:
+    from muster.local.node.containers.runner import ContainerRunner
 
 
-@dataclass(frozen=True, slots=True)
-class ProbeTiming:
-    """Times of a probe, in seconds, and its thresholds of consecutive results."""
-
-    delay: float
-    period: float
-    timeout: float
-    successes: int
-    failures: int
-
-    @classmethod
-    def of(cls, probe: Object) -> Self:
-        """Return the times, with the defaults of the Kubernetes API (pkg/apis/core/v1/defaults.go)."""
-        return cls(
-            delay=float(probe.get("initialDelaySeconds") or 0),
-            period=float(probe.get("periodSeconds") or 10),
-            timeout=float(probe.get("timeoutSeconds") or 1),
-            successes=int(probe.get("successThreshold") or 1),
-            failures=int(probe.get("failureThreshold") or 3),
-        )
-
-
-async def watch_container(container: Object, address: str, runner: Runner) -> None:
+async def watch_container(container: Object, address: str, runner: "ContainerRunner") -> None:
     """Run the probes until cancelled, or until one has ended the container."""
-    startup = container.get("startupProbe")
-    if startup and not await _until_settled(startup, _make_probe(startup, container, address, runner)):
+
+    def results(kind: str) -> AsyncIterator[bool]:
+        probe: Object = container[kind]
+        return _results(probe, _make_probe(probe, container, address, runner))
+
+    async def watch_readiness() -> None:
+        async for ready in results("readinessProbe"):
+            runner.on_ready(ready)
+
+    async def watch_liveness() -> None:
+        async for alive in results("livenessProbe"):
+            if not alive:
+                runner.on_failed("Liveness")
+                return
+
+    if container.get("startupProbe") and not await anext(results("startupProbe")):
         runner.on_failed("Startup")
         return
     runner.on_started()
     async with asyncio.TaskGroup() as probes:
-        if readiness := container.get("readinessProbe"):
-            run_probe = _make_probe(readiness, container, address, runner)
-            probes.create_task(_repeat(readiness, run_probe, runner.on_ready), name="readiness-probe")
+        if container.get("readinessProbe"):
+            probes.create_task(watch_readiness(), name="readiness-probe")
         else:
             runner.on_ready(True)
-        if liveness := container.get("livenessProbe"):
-            run_probe = _make_probe(liveness, container, address, runner)
-            probes.create_task(_liveness(liveness, run_probe, runner), name="liveness-probe")
+        if container.get("livenessProbe"):
+            probes.create_task(watch_liveness(), name="liveness-probe")
 
 
-async def _until_settled(probe: Object, run_probe: Callable[[], Awaitable[bool]]) -> bool:
-    """Return True at the first success, False when the failure threshold is reached."""
-    timing = ProbeTiming.of(probe)
-    await asyncio.sleep(timing.delay)
-    failed = 0
-    while True:
-        if await run_probe():
-            return True
-        failed += 1
-        if failed >= timing.failures:
-            return False
-        await asyncio.sleep(timing.period)
+async def _results(probe: Object, run_probe: Callable[[], Awaitable[bool]]) -> AsyncIterator[bool]:
+    """Run a probe forever, and yield each result that reaches its threshold of consecutive ones.
 
-
-async def _repeat(probe: Object, run_probe: Callable[[], Awaitable[bool]], report: Callable[[bool], None]) -> None:
-    """Run a probe forever, and report each result that reaches its threshold."""
-    timing = ProbeTiming.of(probe)
-    await asyncio.sleep(timing.delay)
+    Defaults are those of the Kubernetes API (pkg/apis/core/v1/defaults.go).
+    """
+    thresholds = {True: int(probe.get("successThreshold") or 1), False: int(probe.get("failureThreshold") or 3)}
+    await asyncio.sleep(float(probe.get("initialDelaySeconds") or 0))
     last, count = False, 0
     while True:
         answer = await run_probe()
         count = count + 1 if answer == last else 1
         last = answer
-        if count >= (timing.successes if answer else timing.failures):
-            report(answer)
-        await asyncio.sleep(timing.period)
+        if count >= thresholds[answer]:
+            yield answer
+        await asyncio.sleep(float(probe.get("periodSeconds") or 10))
 
 
-async def _liveness(probe: Object, run_probe: Callable[[], Awaitable[bool]], runner: Runner) -> None:
-    dead = asyncio.Event()
-
-    def report(alive: bool) -> None:
-        if not alive:
-            dead.set()
-
-    repeating = asyncio.create_task(_repeat(probe, run_probe, report), name="liveness-repeat")
-    try:
-        await dead.wait()
-    finally:
-        repeating.cancel()
-        await asyncio.gather(repeating, return_exceptions=True)
-    runner.on_failed("Liveness")
-
-
-def _make_probe(probe: Object, container: Object, address: str, runner: Runner) -> Callable[[], Awaitable[bool]]:
-    timeout = ProbeTiming.of(probe).timeout
+def _make_probe(
+    probe: Object, container: Object, address: str, runner: "ContainerRunner"
+) -> Callable[[], Awaitable[bool]]:
+    timeout = float(probe.get("timeoutSeconds") or 1)
 
     async def run_probe() -> bool:
         try:

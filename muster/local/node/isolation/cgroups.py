@@ -61,12 +61,9 @@ class Cgroups:
         except OSError:
             return None
         if self._version == 2:
-            with contextlib.suppress(OSError):
-                (folder / "memory.oom.group").write_text("1", encoding="ascii")
-            with contextlib.suppress(OSError):
-                (folder / "memory.swap.max").write_text("0", encoding="ascii")
-            with contextlib.suppress(OSError):
-                (folder / "pids.max").write_text(str(PIDS), encoding="ascii")
+            for file, value in (("memory.oom.group", 1), ("memory.swap.max", 0), ("pids.max", PIDS)):
+                with contextlib.suppress(OSError):
+                    (folder / file).write_text(str(value), encoding="ascii")
         return Group(folder, folder / ("memory.events" if self._version == 2 else "memory.oom_control"))
 
     def clear(self) -> None:

@@ -9,7 +9,7 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -142,7 +142,8 @@ class Sandbox:
         if self._pidfd >= 0:
             # The socket closes before the kernel has killed the rest of the pid namespace; the init process ends last.
             descriptor, self._pidfd = self._pidfd, -1
-            await _readable(descriptor)
+            loop = asyncio.get_running_loop()
+            await _ready(descriptor, loop.add_reader, loop.remove_reader)
             os.close(descriptor)
 
     async def _expect(self, event: str) -> Message:
@@ -160,7 +161,7 @@ class Sandbox:
                     try:
                         sent = socket.send_fds(self._sock, [data], list(descriptors))
                     except BlockingIOError:
-                        await _writable(self._sock)
+                        await _ready(self._sock, loop.add_writer, loop.remove_writer)
                     else:
                         descriptors = ()
                         data = data[sent:]
@@ -207,24 +208,14 @@ class Sandbox:
         self._exits.clear()
 
 
-async def _writable(sock: socket.socket) -> None:
-    loop = asyncio.get_running_loop()
+async def _ready(file: socket.socket | int, add: Callable[..., None], remove: Callable[..., object]) -> None:
+    """Wait until a descriptor can be read or written; `add` and `remove` are of the event loop."""
     ready = asyncio.Event()
-    loop.add_writer(sock, ready.set)
+    add(file, ready.set)
     try:
         await ready.wait()
     finally:
-        loop.remove_writer(sock)
-
-
-async def _readable(descriptor: int) -> None:
-    loop = asyncio.get_running_loop()
-    ready = asyncio.Event()
-    loop.add_reader(descriptor, ready.set)
-    try:
-        await ready.wait()
-    finally:
-        loop.remove_reader(descriptor)
+        remove(file)
 
 
 END_SECONDS = 10.0

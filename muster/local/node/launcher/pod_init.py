@@ -81,9 +81,7 @@ class PodInit:
         if not self._isolated:
             syscalls.adopt_orphans()
             return
-        syscalls.unshare(syscalls.POD_NAMESPACES | (syscalls.NEW_NET if self._network else 0))
-        syscalls.mount("none", "/", flags=syscalls.MS_REC | syscalls.MS_PRIVATE)
-        syscalls.mount("proc", "/proc", "proc", syscalls.NO_DEVICES)
+        enter_namespaces(network=self._network)
 
     def _handle(self, message: Message) -> None:
         match message["op"]:
@@ -147,6 +145,13 @@ class PodInit:
             if number is not None:
                 kill_session(pid, signal.SIGKILL)  # a container ends with its first process
                 self._channel.send({"ev": "exited", "id": number, "status": status})
+
+
+def enter_namespaces(*, network: bool) -> None:
+    """Enter the namespaces of a pod, whose mounts the host does not see, with a /proc of its own."""
+    syscalls.unshare(syscalls.POD_NAMESPACES | (syscalls.NEW_NET if network else 0))
+    syscalls.mount("none", "/", flags=syscalls.MS_REC | syscalls.MS_PRIVATE)
+    syscalls.mount("proc", "/proc", "proc", syscalls.NO_DEVICES)
 
 
 _SESSION = 3  # position of the session in /proc/<pid>/stat, counted from the state (proc(5))
@@ -215,10 +220,8 @@ def probe(isolation: str) -> int:
 
 def _try_namespaces(*, network: bool) -> int:
     try:
-        syscalls.unshare(syscalls.POD_NAMESPACES | (syscalls.NEW_NET if network else 0))
-        syscalls.mount("none", "/", flags=syscalls.MS_REC | syscalls.MS_PRIVATE)
-        syscalls.mount("proc", "/proc", "proc", syscalls.NO_DEVICES)
-        syscalls.mount("tmpfs", "/dev/shm", "tmpfs", syscalls.NO_DEVICES, "mode=1777")  # noqa: S108
+        enter_namespaces(network=network)
+        syscalls.mount("tmpfs", SHARED_MEMORY, "tmpfs", syscalls.NO_DEVICES, "mode=1777")
         syscalls.bind("/etc/hosts", "/etc/hosts")
         socket.sethostname("muster-probe")
         if network:

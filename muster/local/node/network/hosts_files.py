@@ -135,7 +135,6 @@ class HostsFiles:
         self._machine = machine
         self._kept: dict[str, _Kept] = {}
         self._written: dict[str, str] = {}
-        self._last: dict[str, list[str]] = {}
         self._changed = asyncio.Event()
 
     def add(self, pod: PodNames, path: Path, aliases: Iterable[Object] = ()) -> None:
@@ -177,14 +176,10 @@ class HostsFiles:
             self._rewrite()
 
     def _rewrite(self) -> None:
-        """Write the files of each namespace whose entries have changed."""
-        present = {kept.pod.namespace for kept in self._kept.values()}
-        shared = {namespace: self._shared(namespace) for namespace in present}
+        """Write the files whose entries have changed."""
+        shared = {each: self._shared(each) for each in {kept.pod.namespace for kept in self._kept.values()}}
         for kept in self._kept.values():
-            namespace = kept.pod.namespace
-            if self._last.get(namespace) != shared[namespace]:
-                self._write(kept, shared[namespace])
-        self._last = shared
+            self._write(kept, shared[kept.pod.namespace])
 
     def _shared(self, namespace: str) -> list[str]:
         return lines(namespace, [kept.pod for kept in self._kept.values()], self._services.values())

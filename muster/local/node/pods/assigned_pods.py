@@ -20,6 +20,7 @@ from muster.local.node.containers.states import UNKNOWN
 from muster.local.node.context import NodeContext
 from muster.local.node.objects import Object, pod_path, whole_time
 from muster.local.node.pods.pod_worker import PodWorker
+from muster.local.node.pods.status_writer import delete_at_once
 
 _UID = re.compile(r"[A-Za-z0-9-]{1,64}")
 
@@ -54,11 +55,10 @@ class AssignedPods:
             worker.update(pod)
         elif uid in self._tasks or self._node.draining:
             return
-        elif objects.finished(pod):
+        elif objects.finished(pod) or was_started(pod):
             self._node.logs.register(objects.namespace(pod), objects.name(pod), self._folder / uid / "logs")
-        elif was_started(pod):
-            self._node.logs.register(objects.namespace(pod), objects.name(pod), self._folder / uid / "logs")
-            self._start_task(uid, self._report_lost(pod))
+            if not objects.finished(pod):
+                self._start_task(uid, self._report_lost(pod))
         else:
             self._start(uid, pod)
 
@@ -122,8 +122,7 @@ class AssignedPods:
         """Report a pod of an earlier agent as failed, or finish its deletion."""
         try:
             if objects.metadata(pod).get("deletionTimestamp"):
-                options = {"gracePeriodSeconds": 0, "preconditions": {"uid": objects.uid(pod)}}
-                await self._node.api.delete(pod_path(pod), {"apiVersion": "v1", "kind": "DeleteOptions"} | options)
+                await self._node.api.delete(pod_path(pod), delete_at_once(pod))
             else:
                 await self._node.api.merge(pod_path(pod, "status"), {"status": lost_status(pod, self._node.clock())})
         except ApiError as error:

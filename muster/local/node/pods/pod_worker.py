@@ -152,7 +152,9 @@ class PodWorker:
                 task.cancel()
             await asyncio.gather(working, stopping, reporting, return_exceptions=True)
             await self._take_down()
-        self._settle()
+        self._state.over = True
+        for record in self._state.containers:
+            record.settle()
         await self._status_writer.write()
         if self._deleted:
             await self._status_writer.delete()
@@ -262,18 +264,12 @@ class PodWorker:
             await self._context.sandbox.destroy()
 
     async def _take_down(self) -> None:
-        """Release the sandbox, address and hosts entries of the pod."""
         self._node.hosts.remove(objects.uid(self.pod))
         self._state.sandboxed = False
         if self._context.sandbox is not None:
             await self._context.sandbox.destroy()
         if self._state.address and self._state.address != self._node.network.host_address:
             self._node.network.addresses.free(self._state.address)
-
-    def _settle(self) -> None:
-        self._state.over = True
-        for record in self._state.containers:
-            record.settle()
 
 
 def time_left(pod: Object, started: int, now: int) -> float | None:
@@ -290,20 +286,15 @@ def _init_policy(policy: str, record: ContainerRecord) -> str:
 
 def _records(pod: Object) -> list[ContainerRecord]:
     spec = objects.spec(pod)
-    inits = spec.get("initContainers") or ()
-    waiting = states.waiting("PodInitializing" if inits else "ContainerCreating")
-    made = [
+    reason = "PodInitializing" if spec.get("initContainers") else "ContainerCreating"
+    return [
         ContainerRecord(
             str(each.get("name")),
             str(each.get("image") or ""),
-            init=True,
-            sidecar=each.get("restartPolicy") == "Always",
-            state=dict(waiting),
+            init=init,
+            sidecar=init and each.get("restartPolicy") == "Always",
+            state=states.waiting(reason),
         )
-        for each in inits
+        for init, place in ((True, "initContainers"), (False, "containers"))
+        for each in spec.get(place) or ()
     ]
-    mains = spec.get("containers") or ()
-    made += [
-        ContainerRecord(str(each.get("name")), str(each.get("image") or ""), state=dict(waiting)) for each in mains
-    ]
-    return made

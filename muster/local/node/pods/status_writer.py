@@ -1,6 +1,7 @@
 """Writes the status of one pod when it changes: one write at a time, with the latest state."""
 
 import asyncio
+from typing import Any
 
 import structlog
 
@@ -62,16 +63,10 @@ class StatusWriter:
 
     async def delete(self) -> None:
         """Delete the object of a pod that has ended, if its uid is still the same."""
-        options = {
-            "apiVersion": "v1",
-            "kind": "DeleteOptions",
-            "gracePeriodSeconds": 0,
-            "preconditions": {"uid": objects.uid(self.pod)},
-        }
         backoff = Backoff(RETRY_SECONDS, LAST_RETRY)
         while not self.gone:
             try:
-                await self._node.api.delete(pod_path(self.pod), options)
+                await self._node.api.delete(pod_path(self.pod), delete_at_once(self.pod))
             except (NotFound, Conflict):
                 self.gone = True  # deleted already, perhaps created again with this name
             except ApiError:
@@ -94,20 +89,31 @@ class StatusWriter:
                 self.update(await self._node.api.merge(pod_path(self.pod, "status"), patch))
                 await report(self._node.api, self.pod, "kubelet", self._node.clock, *warnings(known, wanted))
             except Conflict:
-                try:
-                    fresh = await self._node.api.get(pod_path(self.pod))
-                except NotFound:
-                    self.gone = True
+                if await self._replaced():
                     return
-                if objects.uid(fresh) != objects.uid(self.pod):
-                    self.gone = True
-                    return
-                self.pod = fresh
             except NotFound:
                 self.gone = True
                 return
             else:
                 return
+
+    async def _replaced(self) -> bool:
+        """Read the pod again. True if it is gone, or another pod has its name."""
+        try:
+            fresh = await self._node.api.get(pod_path(self.pod))
+        except NotFound:
+            fresh = {}
+        if objects.uid(fresh) == objects.uid(self.pod):
+            self.pod = fresh
+        else:
+            self.gone = True
+        return self.gone
+
+
+def delete_at_once(pod: Object) -> dict[str, Any]:
+    """Return DeleteOptions for that pod, and no later one of its name."""
+    preconditions = {"uid": objects.uid(pod)}
+    return {"apiVersion": "v1", "kind": "DeleteOptions", "gracePeriodSeconds": 0, "preconditions": preconditions}
 
 
 def _version(pod: Object) -> int:

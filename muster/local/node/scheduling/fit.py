@@ -12,7 +12,6 @@ from muster.local.node import objects
 from muster.local.node.objects import Object
 
 Amounts = Mapping[str, Decimal]
-DEFAULT_SCHEDULER = "default-scheduler"
 
 
 def amounts(quantities: Mapping[str, object]) -> dict[str, Decimal]:
@@ -23,22 +22,17 @@ def amounts(quantities: Mapping[str, object]) -> dict[str, Decimal]:
 def requests(pod: Object) -> dict[str, Decimal]:
     """Return the resource requests of a pod: the sum of its containers, or the largest init container if more."""
     spec = objects.spec(pod)
-    total: dict[str, Decimal] = {"pods": Decimal(1)}
-    for container in spec.get("containers") or ():
-        for name, amount in _asked(container).items():
-            total[name] = total.get(name, Decimal(0)) + amount
+    total = add([{"pods": Decimal(1)}, *map(_asked, spec.get("containers") or ())])
     for container in spec.get("initContainers") or ():
         always = container.get("restartPolicy") == "Always"
         for name, amount in _asked(container).items():
             now = total.get(name, Decimal(0))
             total[name] = now + amount if always else max(now, amount)
-    for name, amount in amounts(spec.get("overhead") or {}).items():
-        total[name] = total.get(name, Decimal(0)) + amount
-    return total
+    return add([total, amounts(spec.get("overhead") or {})])
 
 
 def add(many: Iterable[Amounts]) -> dict[str, Decimal]:
-    """Return the sum of the requests of several pods."""
+    """Return the sum of several requests."""
     total: dict[str, Decimal] = {}
     for each in many:
         for name, amount in each.items():
@@ -68,14 +62,9 @@ def message(reasons: Sequence[str]) -> str:
     return f"0/1 nodes are available: {', '.join(f'1 {reason}' for reason in reasons)}."
 
 
-def gated(pod: Object) -> bool:
-    """Return True if scheduling gates hold the pod back."""
-    return bool(objects.spec(pod).get("schedulingGates"))
-
-
 def ours(pod: Object) -> bool:
     """Return True if the pod is for the default scheduler, whose place this one takes."""
-    return (objects.spec(pod).get("schedulerName") or DEFAULT_SCHEDULER) == DEFAULT_SCHEDULER
+    return objects.spec(pod).get("schedulerName") in (None, "", "default-scheduler")
 
 
 def _asked(container: Object) -> dict[str, Decimal]:
@@ -116,10 +105,4 @@ def _holds(expression: Object, node_labels: Mapping[str, str]) -> bool:
             return value is not None
         case "DoesNotExist":
             return value is None
-        case "Gt" | "Lt" as operator:
-            try:
-                left, right = int(str(value)), int(values[0])
-            except (ValueError, IndexError):
-                return False
-            return left > right if operator == "Gt" else left < right
     return False

@@ -104,7 +104,6 @@ def _beside(group: Group) -> bool:
 
 
 def _requests(group: Group) -> fit.Amounts:
-    """Return the requests of one member."""
     spec: Object = group.template.get("spec") or {}
     if group.whole:
         return fit.requests({"spec": spec})

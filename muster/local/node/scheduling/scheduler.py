@@ -108,7 +108,7 @@ class Scheduler:
         )
 
     async def _place(self, pod: Object, ledger: Ledger) -> bool:
-        if fit.gated(pod):
+        if objects.spec(pod).get("schedulingGates"):
             await self._explain(pod, "SchedulingGated", "Scheduling is blocked due to non-empty scheduling gates")
             return False
         try:
@@ -150,7 +150,6 @@ class Scheduler:
 
 
 def _message(reasons: Sequence[str], who: str, lacks: Sequence[Lack], pod: Object) -> str:
-    """Return kube-scheduler's message, and what holds the rest."""
     rest = f" {sentence(who, lacks, objects.namespace(pod))}" if lacks else ""
     return f"{fit.message(reasons)}{rest}"
 

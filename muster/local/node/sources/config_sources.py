@@ -12,7 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from muster.api.errors import ApiError, NotFound
+from muster.api.errors import MusterError, NotFound
+from muster.kube.paths import core
 from muster.kube.resources import ResourceClient
 from muster.local.node import objects
 from muster.local.node.objects import Object
@@ -33,17 +34,14 @@ class ConfigSources:
         self._api = api
         self._tokens = tokens
 
-    async def config_map(self, namespace: str, name: str) -> Object | None:
-        """Return the ConfigMap, or None if there is none."""
-        return await self._get(namespace, "configmaps", name)
-
-    async def secret(self, namespace: str, name: str) -> Object | None:
-        """Return the Secret, or None if there is none."""
-        return await self._get(namespace, "secrets", name)
-
-    async def claim(self, namespace: str, name: str) -> Object | None:
-        """Return the PersistentVolumeClaim, or None if there is none."""
-        return await self._get(namespace, "persistentvolumeclaims", name)
+    async def get(self, namespace: str, plural: str, name: str) -> Object | None:
+        """Return the object, or None if there is none."""
+        try:
+            return await self._api.get(core(namespace, plural, name))
+        except NotFound:
+            return None
+        except MusterError as error:
+            raise ConfigError(f"cannot read {plural}/{name}: {error}") from error
 
     async def token(self, pod: Object, audience: str, seconds: int) -> str | None:
         """Return a token of the pod's account, bound to the pod (pkg/kubelet/token); None where none is issued."""
@@ -54,32 +52,24 @@ class ConfigSources:
         spec = {"audiences": [audience] if audience else [], "expirationSeconds": seconds, "boundObjectRef": bound}
         request = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": spec}
         try:
-            path = f"/api/v1/namespaces/{objects.namespace(pod)}/serviceaccounts/{account}/token"
-            answer = await self._api.create(path, request)
-        except ApiError as error:
+            path = core(objects.namespace(pod), "serviceaccounts", account)
+            answer = await self._api.create(f"{path}/token", request)
+        except MusterError as error:
             raise ConfigError(f"no token of serviceaccount/{account}: {error}") from error
         return str(objects.status(answer).get("token") or "")
-
-    async def _get(self, namespace: str, kind: str, name: str) -> Object | None:
-        try:
-            return await self._api.get(f"/api/v1/namespaces/{namespace}/{kind}/{name}")
-        except NotFound:
-            return None
-        except ApiError as error:
-            raise ConfigError(f"cannot read {kind}/{name}: {error}") from error
 
 
 async def read_config_map(reference: Object, namespace: str, sources: ConfigSources) -> Mapping[str, str]:
     """Return the data of a ConfigMap; empty if it is optional and does not exist."""
     name = str(reference.get("name") or reference.get("configMapName") or "")
-    data = _data_of(await sources.config_map(namespace, name), reference, f'configmap "{name}"')
+    data = _data_of(await sources.get(namespace, "configmaps", name), reference, f'configmap "{name}"')
     return {str(key): str(value) for key, value in data.items()}
 
 
 async def read_secret(reference: Object, namespace: str, sources: ConfigSources) -> Mapping[str, bytes]:
     """Return the decoded data of a Secret; empty if it is optional and does not exist."""
     name = str(reference.get("name") or reference.get("secretName") or "")
-    data = _data_of(await sources.secret(namespace, name), reference, f'secret "{name}"')
+    data = _data_of(await sources.get(namespace, "secrets", name), reference, f'secret "{name}"')
     try:
         return {key: base64.b64decode(value, validate=True) for key, value in data.items()}
     except (binascii.Error, TypeError, ValueError) as error:

@@ -112,7 +112,7 @@ async def _claim(reference: Object, namespace: str, claims: Path, sources: Confi
     There is one node, so a folder is all that a volume must be; its size and class are not looked at.
     """
     name = str(reference.get("claimName"))
-    found = await sources.claim(namespace, name)
+    found = await sources.get(namespace, "persistentvolumeclaims", name)
     if found is None:
         raise ConfigError(f'persistentvolumeclaim "{name}" not found')
     await _remove_unclaimed(claims, sources)
@@ -126,7 +126,7 @@ async def _claim(reference: Object, namespace: str, claims: Path, sources: Confi
 async def _remove_unclaimed(claims: Path, sources: ConfigSources) -> None:
     for note in _notes(claims):
         namespace, _, name = note.read_text(encoding="utf-8").partition("/")
-        found = await sources.claim(namespace, name)
+        found = await sources.get(namespace, "persistentvolumeclaims", name)
         if found is None or objects.uid(found) != note.stem:
             shutil.rmtree(note.with_suffix(""), ignore_errors=True)
             note.unlink(missing_ok=True)

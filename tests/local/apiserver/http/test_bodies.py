@@ -30,7 +30,6 @@ from tests.local.apiserver.harness import CONFIGS, Api
         (b'{"metadata":{"name":"a/b"}}', 422),
         (b'{"metadata":{"name":"\\ud800"}}', 400),
         (b'{"metadata":{"name":"a"},"data":{"k":1}}', 400),
-        (b'{"metadata":{"name":"a"},"binaryData":{"k":"*"}}', 422),
         (b'{"kind":"Secret","metadata":{"name":"a"}}', 400),
         (b'{"apiVersion":"v2","metadata":{"name":"a"}}', 400),
         (b'{"metadata":{"name":"a","namespace":"other"}}', 400),

@@ -62,7 +62,7 @@ async def test_a_watch_from_a_future_version_ends_with_410(api: Api) -> None:
     stream.close()
 
 
-async def test_an_idle_watch_gets_bookmarks_also_at_its_timeout(api: Api) -> None:
+async def test_an_idle_watch_gets_bookmarks(api: Api) -> None:
     made = await api.create(CONFIGS, config("a"))
     version = made["metadata"]["resourceVersion"]
     stream = await api.watch(f"{CONFIGS}?resourceVersion={version}&allowWatchBookmarks=true&timeoutSeconds=1")

@@ -33,26 +33,6 @@ async def test_dependents_of_a_deleted_owner_are_deleted(api: Api) -> None:
     assert (await api.get(CONFIGS))["items"] == []
 
 
-async def test_with_foreground_deletion_the_owner_is_removed_last(api: Api) -> None:
-    owner = await api.create(CONFIGS, config("owner"))
-    stuck = owned("child", owner, blockOwnerDeletion=True)
-    stuck["metadata"]["finalizers"] = ["a.b/c"]
-    await api.create(CONFIGS, stuck)
-    status, marked = await api.call("DELETE", f"{CONFIGS}/owner", {"propagationPolicy": "Foreground"})
-    assert (status, marked["metadata"]["finalizers"]) == (200, ["foregroundDeletion"])
-    stream = await api.watch(CONFIGS)
-    while not (await stream.next())[1]["metadata"].get("deletionTimestamp"):
-        pass
-    stream.close()
-    assert (await api.call("GET", f"{CONFIGS}/owner"))[0] == 200
-    await api.patch(f"{CONFIGS}/child", {"metadata": {"finalizers": None}})
-    stream = await api.watch(CONFIGS)
-    while (await api.call("GET", f"{CONFIGS}/owner"))[0] == 200:
-        await stream.next()
-    stream.close()
-    assert (await api.call("GET", f"{CONFIGS}/child"))[0] == 404
-
-
 async def test_with_orphan_deletion_dependents_stay_without_the_owner_reference(server: ApiServer, api: Api) -> None:
     owner = await api.create(CONFIGS, config("owner"))
     await api.create(CONFIGS, owned("child", owner))

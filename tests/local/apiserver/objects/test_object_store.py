@@ -112,8 +112,7 @@ async def test_delete_checks_its_preconditions(api: Api) -> None:
         assert (status, body["reason"]) == (409, "Conflict")
     right = {"uid": made["metadata"]["uid"], "resourceVersion": made["metadata"]["resourceVersion"]}
     status, body = await api.call("DELETE", f"{CONFIGS}/one", {"kind": "DeleteOptions", "preconditions": right})
-    assert (status, body["status"]) == (200, "Success")
-    assert body["details"]["uid"] == made["metadata"]["uid"]
+    assert (status, body["metadata"]["uid"]) == (200, made["metadata"]["uid"])
     assert (await api.call("GET", f"{CONFIGS}/one"))[0] == 404
 
 
@@ -126,7 +125,6 @@ async def test_a_dry_run_stores_nothing(api: Api) -> None:
     assert (status, body["data"]) == (200, {"a": "2"})
     assert (await api.call("DELETE", f"{CONFIGS}/one?dryRun=All"))[0] == 200
     assert (await api.get(f"{CONFIGS}/one"))["data"] == {"a": "1"}
-    assert (await api.call("POST", f"{CONFIGS}?dryRun=Some", config("two")))[0] == 400
 
 
 async def test_an_object_with_finalizers_is_removed_with_the_last_one(api: Api) -> None:
@@ -155,7 +153,7 @@ async def test_the_store_can_be_called_in_process(server: ApiServer, api: Api) -
     changed = server.store.patch(configs, "default", "inside", lambda obj: {**obj, "data": {"a": "2"}})
     assert changed.version > made.version
     assert [s.name for s in server.store.list(configs, "default")] == ["inside"]
-    assert server.store.delete(configs, "default", "inside")[1]
+    server.store.delete(configs, "default", "inside")
     with pytest.raises(ApiError, match="not found"):
         server.store.get(configs, "default", "inside")
 

@@ -82,7 +82,6 @@ async def test_a_full_disk_is_said_to_the_client_and_to_the_cluster(database: An
     api = Api(await server.start(), session)
     try:
         connection = server._database._connection  # noqa: SLF001 - the disk's part is played by SQLite
-        assert connection is not None
         connection.execute("PRAGMA max_page_count=1")  # as small as it is now
         status, answer = await api.call("POST", CONFIGS, config("large", k="v" * 100_000))
         assert status == 500

@@ -55,8 +55,6 @@ def test_the_message_names_every_insufficient_resource(make_pod: MakePod, make_c
         ({"nodeSelector": {"disk": "tape"}}, False),
         ({"affinity": [("disk", "In", ["ssd", "nvme"])]}, True),
         ({"affinity": [("disk", "NotIn", ["ssd"])]}, False),
-        ({"affinity": [("gpus", "Gt", ["3"])]}, True),
-        ({"affinity": [("gpus", "Lt", ["3"])]}, False),
         ({"affinity": [("tape", "DoesNotExist", None), ("disk", "Exists", None)]}, True),
     ],
 )
@@ -67,7 +65,7 @@ def test_node_selector_and_affinity_match_labels_of_the_node(
         terms = [{"matchExpressions": [{"key": k, "operator": o, "values": v} for k, o, v in fields["affinity"]]}]
         required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
         fields = {"affinity": {"nodeAffinity": required}}
-    reasons = misfits(make_pod("p", make_container(), **fields), {"disk": "ssd", "gpus": "4"}, CAPACITY, {})
+    reasons = misfits(make_pod("p", make_container(), **fields), {"disk": "ssd"}, CAPACITY, {})
     assert reasons == ([] if fits else ["node(s) didn't match Pod's node affinity/selector"])
 
 

@@ -24,10 +24,9 @@ class FakeSources(ConfigSources):
         self.config_maps = config_maps or {}
         self.secrets = secrets or {}
 
-    async def config_map(self, namespace: str, name: str) -> Pod | None:
-        return {"data": self.config_maps[name]} if name in self.config_maps else None
-
-    async def secret(self, namespace: str, name: str) -> Pod | None:
+    async def get(self, namespace: str, plural: str, name: str) -> Pod | None:
+        if plural == "configmaps":
+            return {"data": self.config_maps[name]} if name in self.config_maps else None
         if name not in self.secrets:
             return None
         return {"data": {key: base64.b64encode(value).decode() for key, value in self.secrets[name].items()}}

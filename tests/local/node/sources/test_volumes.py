@@ -20,18 +20,16 @@ class FakeSources(ConfigSources):
         self.asked: list[tuple[str, str, int]] = []
         self.issues = True
 
-    async def claim(self, namespace: str, name: str) -> Pod | None:
-        return {"metadata": {"uid": self.claims[name]}} if name in self.claims else None
+    async def get(self, namespace: str, plural: str, name: str) -> Pod | None:
+        known = {
+            ("configmaps", "settings"): {"data": {"train.yaml": "lr: 1", "b": "2"}},
+            ("secrets", "keys"): {"data": {"key": "c2VjcmV0"}},
+        } | {("persistentvolumeclaims", each): {"metadata": {"uid": uid}} for each, uid in self.claims.items()}
+        return known.get((plural, name))
 
     async def token(self, pod: Object, audience: str, seconds: int) -> str | None:
         self.asked.append((pod["metadata"]["name"], audience, seconds))
         return f"token {len(self.asked)}" if self.issues else None
-
-    async def config_map(self, namespace: str, name: str) -> Pod | None:
-        return {"data": {"train.yaml": "lr: 1", "b": "2"}} if name == "settings" else None
-
-    async def secret(self, namespace: str, name: str) -> Pod | None:
-        return {"data": {"key": "c2VjcmV0"}} if name == "keys" else None
 
 
 @pytest.fixture
