@@ -18,7 +18,8 @@ from muster.cli.terminal.colours import data
 from muster.cli.terminal.patience import patient
 from muster.client import Client, NoCluster, Snapshot
 from muster.client.explaining.style import BAD, BUSY, DIM, GOOD
-from muster.client.snapshot import experiments_path, snapshot_of
+from muster.client.snapshot import snapshot_of
+from muster.client.subjects import collection_path
 from muster.local.home import Home, default_home
 
 COLOURS = {"ok": GOOD, "warning": BUSY, "failed": BAD}
@@ -76,7 +77,7 @@ async def _findings(chosen: ClusterChoice) -> AsyncGenerator[Finding, None]:
     for finding in await asyncio.to_thread(lambda: list(machine.machine())):
         yield finding
     try:
-        async with chosen.client() as client, aclosing(_cluster(client, chosen)) as findings:
+        async with chosen.client() as client, aclosing(_cluster(client)) as findings:
             async for finding in findings:
                 yield finding
     except NoCluster as error:
@@ -86,10 +87,10 @@ async def _findings(chosen: ClusterChoice) -> AsyncGenerator[Finding, None]:
         yield Finding(server.AREA, "API server", "failed", printable(str(error), server.SHOWN), remedy)
 
 
-async def _cluster(client: Client, chosen: ClusterChoice) -> AsyncGenerator[Finding, None]:
+async def _cluster(client: Client) -> AsyncGenerator[Finding, None]:
     """Yield the checks of a cluster. Raises ``MusterError`` where its API server does not answer."""
     asker = server.Asker(client.transport)
-    namespace = chosen.namespace or client.namespace
+    namespace = client.namespace
     async for finding in server.reach(asker):
         yield finding
     async for finding in _guarded(server.definition(asker), server.AREA, "CRD"):
@@ -157,7 +158,7 @@ async def _experiments(asker: server.Asker, namespace: str) -> Sequence[Snapshot
     """Return experiments of all namespaces, else of this one, as far as they may be read."""
     for space in (None, namespace):
         with contextlib.suppress(ApiError):
-            return [snapshot_of(found) for found in await asker.list(experiments_path(space))]
+            return [snapshot_of(found) for found in await asker.list(collection_path(space))]
     return ()
 
 

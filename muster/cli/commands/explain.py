@@ -38,10 +38,7 @@ def explain(chosen: ClusterChoice, name: str, epoch: int | None, output: str | N
     With --epoch it shows what was known of that epoch when it ended: what it waited for, who failed, where its ranks
     were. The last three epochs that ended without success are kept.
     """
-    space = chosen.namespace
-    found = chosen.ask(
-        lambda client: client.explain(name, last_lines=True, epoch=epoch, namespace=space), f"reading {name}"
-    )
+    found = chosen.ask(lambda client: client.explain(name, last_lines=True, epoch=epoch), f"reading {name}")
     status, now = found.experiment.status, time.time()
     row = None if epoch is None else kept(status, epoch)
     if row is None and epoch is not None and epoch != status.epoch_begun:

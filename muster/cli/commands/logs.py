@@ -100,7 +100,7 @@ def logs(
 
     async def run() -> None:
         async with chosen.client() as client:
-            seen = await patient(client.get(name, namespace=chosen.namespace), f"reading {name}")
+            seen = await patient(client.get(name), f"reading {name}")
             prefix = Prefix.of(seen) if len(ranks) != 1 else None
             lines = client.logs(
                 name,
@@ -111,7 +111,6 @@ def logs(
                 tail=tail,
                 since=since,
                 at_once=at_once,
-                namespace=chosen.namespace,
                 noted=noted,
             )
             async with contextlib.aclosing(lines) as stream:

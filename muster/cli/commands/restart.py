@@ -25,11 +25,10 @@ def restart(ctx: click.Context, chosen: ClusterChoice, name: str, output: str | 
     It is charged to no budget, and `muster explain` names who asked. While it waits for a back-off, that ends. An
     experiment that has ended does not run again: --rerun submits its spec once more, under a new name, and prints it.
     """
-    space = chosen.namespace
     if rerun:
-        seen = chosen.ask(lambda client: client.rerun(name, namespace=space), f"submitting {name} again")
+        seen = chosen.ask(lambda client: client.rerun(name), f"submitting {name} again")
     else:
-        seen = chosen.ask(lambda client: client.restart(name, by=asker(), namespace=space), f"restarting {name}")
+        seen = chosen.ask(lambda client: client.restart(name, by=asker()), f"restarting {name}")
     if output is not None:
         show(seen.raw, output)
     elif rerun or not seen.finished:

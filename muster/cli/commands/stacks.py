@@ -51,9 +51,8 @@ def stacks(
     def done(asked: int, of: int) -> None:
         count[:] = asked, of
 
-    space = chosen.namespace
     found = chosen.ask(
-        lambda client: stacks_of(client, name, ranks, at_once=at_once, patience=timeout, namespace=space, done=done),
+        lambda client: stacks_of(client, name, ranks, at_once=at_once, patience=timeout, done=done),
         "asking the ranks for their stacks",
         lambda: f"{count[0]} of {count[1]}",
     )

@@ -1,6 +1,7 @@
 """``muster submit``: create an experiment on a cluster."""
 
 import asyncio
+from dataclasses import replace
 
 import click
 
@@ -63,7 +64,7 @@ def submit(
         return
 
     async def run() -> Snapshot:
-        async with chosen.client() as client:
+        async with replace(chosen, namespace=None).client() as client:  # the namespace of a manifest is between the two
             loaded = manifest.assisted(assist, default=chosen.is_local(client)).loaded
             submitting = client.submit(loaded, name=name, namespace=chosen.namespace, filename=filename)
             seen = await patient(submitting, "submitting")

@@ -42,7 +42,7 @@ def wait(
 
     async def run() -> Snapshot:
         async with chosen.client() as client:
-            return await client.wait(name, goal, timeout=timeout, namespace=chosen.namespace)
+            return await client.wait(name, goal, timeout=timeout)
 
     try:
         seen = asyncio.run(run())

@@ -8,7 +8,6 @@ standard output. Neither shows why it ended: that is the command's last line.
 import sys
 import time
 from math import ceil
-from types import TracebackType
 from typing import NamedTuple
 
 import click
@@ -100,13 +99,11 @@ class Block:
         self._ending: Ending | None = None
 
     def __enter__(self) -> "Block":
-        self._live.__enter__()
+        self._live.start(refresh=True)
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._live.__exit__(kind, error, trace)
+    def __exit__(self, *_: object) -> None:
+        self._live.stop()
 
     def say(self, words: str) -> None:
         """Print a message of the command itself above the block."""

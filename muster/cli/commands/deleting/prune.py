@@ -7,8 +7,8 @@ from collections.abc import Collection, Sequence
 import click
 
 from muster.api.values.printable import printable
-from muster.cli.commands.deleting.deletion import confirmed, delete_all, deletion_options, need_answer
-from muster.cli.commands.several.listing import phase_option
+from muster.cli.commands.deleting.deletion import delete_all, deletion_options, need_answer
+from muster.cli.commands.several.listing import everywhere_option, phase_option, place_of, places
 from muster.cli.exits import FAILED
 from muster.cli.options import SPAN, ClusterChoice, cluster_options, output_option
 from muster.cli.terminal.colours import say
@@ -29,7 +29,7 @@ SHOWN = 20
 )
 @click.option("--older-than", type=SPAN, required=True, help="Time since the end: 90 (seconds), 12h, 7d, 2w.")
 @phase_option(("Succeeded", "Failed"), "Only experiments that ended so; may be given often.")
-@click.option("-A", "--all-namespaces", "everywhere", is_flag=True, help="Experiments of every namespace.")
+@everywhere_option
 @deletion_options
 @output_option("name")
 @cluster_options
@@ -54,8 +54,7 @@ def prune(
 
     async def run() -> bool:
         async with chosen.client() as client:
-            listed = client.list(namespace=chosen.namespace, everywhere=everywhere)
-            every = await patient(listed, "listing experiments")
+            every = await patient(client.list(everywhere=everywhere), "listing experiments")
             now = time.time()
             found = old_ones(every, now - older_than, phases)
             if not found and output in (None, "name"):
@@ -64,13 +63,10 @@ def prune(
             if found:
                 _describe(found, now, everywhere)
             number = f"{len(found)} experiment{'' if len(found) == 1 else 's'}"
-            if found and not dry_run and not confirmed(f"Delete {number}, with pods and logs?", yes=yes):
-                say("nothing was deleted")
-                return False
-            deleted = await delete_all(client, found, dry_run=dry_run, output=output, qualified=everywhere)
-            if dry_run:
-                say("nothing was deleted: this was a dry run")
-            return deleted
+            question = f"Delete {number}, with pods and logs?"
+            return await delete_all(
+                client, found, question, yes=yes, dry_run=dry_run, output=output, qualified=everywhere
+            )
 
     if not asyncio.run(run()):
         ctx.exit(FAILED)
@@ -93,11 +89,10 @@ def old_ones(every: Sequence[Snapshot], before: float, phases: Collection[str]) 
 
 def _describe(found: Sequence[Snapshot], now: float, everywhere: bool) -> None:
     """Print what would be deleted on standard error: standard output has the names of deleted experiments."""
-    where = ("NAMESPACE",) if everywhere else ()
-    headings = (*where, "NAME", "PHASE", "ENDED", "MESSAGE")
+    where = places(everywhere)
     rows = [
         (
-            *((printable(seen.namespace),) if everywhere else ()),
+            *place_of(seen, where),
             printable(seen.name),
             TERMINAL.phase(seen.phase),
             f"{since(seen.status.finished_at, now)} ago",
@@ -105,6 +100,6 @@ def _describe(found: Sequence[Snapshot], now: float, everywhere: bool) -> None:
         )
         for seen in found[:SHOWN]
     ]
-    say(*Table(headings).lines(rows, headings=True))
+    say(*Table((*where, "NAME", "PHASE", "ENDED", "MESSAGE")).lines(rows, headings=True))
     if len(found) > SHOWN:
         say(f"and {len(found) - SHOWN} more")

@@ -19,7 +19,7 @@ from muster.cli.commands.diagnosing.lines import trouble
 from muster.cli.commands.diagnosing.recorded import of_page, of_record, roll_of_page
 from muster.cli.completion import experiment_names
 from muster.cli.exits import FOUND, SUCCEEDED
-from muster.cli.options import SPAN, ClusterChoice, cluster_options, output_option, read_token
+from muster.cli.options import SPAN, ClusterChoice, cluster_options, output_option, read_token, token_option
 from muster.cli.terminal.colours import data
 from muster.cli.terminal.patience import patient
 from muster.client import Client
@@ -65,7 +65,7 @@ UNASKED: Final = "its operator is none: no coordinator was asked who has arrived
 @click.option("-w", "--watch", is_flag=True, help="Continue, and print each change.")
 @click.option("--stacks", is_flag=True, help="Also what each rank does; takes get and create on pods/exec.")
 @click.option("--page", default="", metavar="URL", help="Ask the musterd that watches over it, by its page.")
-@click.option("--token-file", type=click.Path(path_type=Path), default=None, help="A token of the cluster, for --page.")
+@token_option
 @output_option()
 @cluster_options
 @click.pass_context
@@ -112,16 +112,15 @@ def diagnose(
 
     async def run() -> bool:
         async with chosen.client() as client:
-            space = chosen.namespace or client.namespace
+            space = client.namespace
             if selector:
                 kind = stated(chosen_pods(selector), operator or "", coordinator or 0, ranks or 0)
                 return await Diagnosis(client, kind, space, "", output).play(span, watch=watch, stacks=stacks)
             unknown: dict[str, str] = {}
             named = watched_kind(name)
-            if page:
-                token = read_token(token_file) if token_file is not None else ""
-                if (roll := await roll_of_page(page, token, name, space, unknown)) is not None:
-                    return await of_page(client, name, space, roll, output, stacks=stacks)
+            token = read_token(token_file)
+            if page and (roll := await roll_of_page(page, token, name, space, unknown)) is not None:
+                return await of_page(client, name, space, roll, output, stacks=stacks)
             if named is not None:
                 with suppress(RunByMuster):
                     kind = stated(named, operator or "", coordinator or 0, ranks or 0)

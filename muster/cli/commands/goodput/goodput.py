@@ -90,7 +90,7 @@ def account_of(seen: Snapshot, sums: Goodput, now: float) -> Account:
 
 
 def _one(chosen: ClusterChoice, name: str) -> Account:
-    seen = chosen.ask(lambda client: client.get(name, namespace=chosen.namespace), f"reading {name}")
+    seen = chosen.ask(lambda client: client.get(name), f"reading {name}")
     if seen.status.goodput is None:
         why = "musterd has counted nothing of it yet"
         if seen.watched is not None:
@@ -101,9 +101,8 @@ def _one(chosen: ClusterChoice, name: str) -> Account:
 
 async def _all(chosen: ClusterChoice, by: str, *, everywhere: bool) -> list[Account]:
     async with chosen.client() as client:
-        listed = client.list(namespace=chosen.namespace, everywhere=everywhere)
-        found = await patient(listed, "listing experiments")
-        namespace = chosen.namespace or client.namespace
+        found = await patient(client.list(everywhere=everywhere), "listing experiments")
+        namespace = client.namespace
     now = time.time()
     parts: dict[str, list[Account]] = {}
     for seen in found:

@@ -6,7 +6,6 @@ Each error names the address without its password, the expression and what to do
 import ssl
 from collections.abc import Mapping
 from math import isfinite
-from types import TracebackType
 from typing import Final, Self
 from urllib.parse import urlsplit
 
@@ -61,7 +60,7 @@ class Prometheus:
         self.place = f"{host}{printable(urlsplit(source.url).path)}"
         self.warnings: dict[str, None] = {}
         self._url = f"{source.url.rstrip('/')}/api/v1/query"
-        token = read_token(source.token_file) if source.token_file else ""
+        token = read_token(source.token_file)
         self._headers = {"Authorization": f"Bearer {token}"} if token else {}
         try:
             trusted = source.ca_file.read_text("ascii") if source.ca_file else None
@@ -77,9 +76,7 @@ class Prometheus:
         )
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self._session.close()
 
     async def ask(self, promql: str, at: float) -> list[tuple[Mapping[str, str], float]]:

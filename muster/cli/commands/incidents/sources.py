@@ -15,6 +15,7 @@ from muster.api.values.printable import printable
 from muster.cli.commands.incidents.lines import above
 from muster.cli.musterd_page import asked, shown
 from muster.cli.options import ClusterChoice
+from muster.cli.terminal.patience import patient
 from muster.client import Client, Snapshot
 from muster.client.events import EventSummary, event_summary, uids_of
 from muster.kube.paths import core
@@ -33,7 +34,8 @@ NOT_LOOKED: Final = (
 
 async def from_page(kind: type[L], url: str, token: str = "") -> L:
     """Return what the musterd at that address shows to the owner of ``token``. Raises ``MusterError``."""
-    found = await asked(url, "/incidents.json" if kind is IncidentListing else "/nodes.json", kind, token)
+    path = "/incidents.json" if kind is IncidentListing else "/nodes.json"
+    found = await patient(asked(url, path, kind, token), "asking musterd")
     if not found.looked:
         raise MusterError(NOT_LOOKED.format(shown(url, token)))
     return found

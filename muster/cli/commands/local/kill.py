@@ -78,8 +78,8 @@ def kill(name: str, rank: int, number: signal.Signals, namespace: str | None) ->
     kubeconfig = Path(running.kubeconfig)
 
     async def find() -> Member:
-        async with client_of(kubeconfig) as client:
-            found = {member.rank: member for member in await client.members(name, namespace=namespace)}
+        async with client_of(kubeconfig, namespace=namespace or "") as client:
+            found = {member.rank: member for member in await client.members(name)}
         if rank not in found:
             raise NoSuchRank(f"{name} has no pod of rank {rank} now; `muster get {name}` shows those it has")
         return found[rank]
