@@ -47,12 +47,6 @@ class Ending(NamedTuple):
         return f"waiting for {ranks} to end, {left} s left; Ctrl-C {'again ' if self.again else ''}stops them now"
 
 
-def stuck_because(seen: Snapshot) -> str:
-    """Return reason and message of a true condition Stuck, printable; empty if it is not."""
-    stuck = seen.condition("Stuck")
-    return printable(f"{stuck.reason}: {stuck.message}") if stuck is not None and stuck.status else ""
-
-
 class Lines:
     """The display where standard error is no terminal."""
 
@@ -111,16 +105,18 @@ class Block:
 
     def log(self, rank: int, line: str) -> None:
         """Print a line of a rank above the block, or to standard output if that is not this terminal."""
+        text = log_line(line, rank_prefix(rank))
         if self._same_terminal:
-            self._console.print(Text(click.unstyle(log_line(line, rank_prefix(rank)))))
+            self.say(text)
         else:
-            data(log_line(line, rank_prefix(rank)))
+            data(text)
 
     def show(self, seen: Snapshot) -> None:
         """Show the snapshot at the next frame. Print a line above the block if the phase changed or it became Stuck."""
         before, self._seen = self._seen, seen
-        if before is not None and seen.holds("Stuck") and not before.holds("Stuck"):
-            self.say(f"Stuck: {stuck_because(seen)}")
+        stuck = seen.condition("Stuck")
+        if before is not None and stuck is not None and stuck.status and not before.holds("Stuck"):
+            self.say(printable(f"Stuck: {stuck.reason}: {stuck.message}"))
         if before is not None and seen.phase and seen.phase != before.phase:
             words = "" if seen.finished else seen.message or seen.reason
             self.say(printable(f"{seen.phase}: {words}").rstrip(": "))
