@@ -58,17 +58,21 @@ class ClusterChoice:
             kubeconfig = Path(local.kubeconfig)
         return client_of(kubeconfig, self.context, self.namespace or "", quiet=self.quiet, user=self.user)
 
-    def ask(self, work: Callable[[Client], Awaitable[T]], what: str, done: Callable[[], str] = str) -> T:
-        """Return the result of ``work`` with an open client. A long wait for it is printed as ``what``."""
+    def run(self, work: Callable[[Client], Awaitable[T]]) -> T:
+        """Return the result of ``work`` with an open client."""
         import asyncio
 
+        async def opened() -> T:
+            async with self.client() as client:
+                return await work(client)
+
+        return asyncio.run(opened())
+
+    def ask(self, work: Callable[[Client], Awaitable[T]], what: str, done: Callable[[], str] = str) -> T:
+        """Return the result of ``work`` with an open client. A long wait for it is printed as ``what``."""
         from muster.cli.terminal.patience import patient
 
-        async def run() -> T:
-            async with self.client() as client:
-                return await patient(work(client), what, done)
-
-        return asyncio.run(run())
+        return self.run(lambda client: patient(work(client), what, done))
 
     def is_local(self, client: Client) -> bool:
         """Return whether the cluster of this open client is that of ``muster local up``."""

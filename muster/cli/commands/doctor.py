@@ -28,8 +28,7 @@ COLOURS = {"ok": GOOD, "warning": BUSY, "failed": BAD}
 @click.command(epilog="\b\nExamples:\n  muster doctor\n  muster doctor -n team\n  muster doctor -o json\n")
 @output_option()
 @cluster_options
-@click.pass_context
-def doctor(ctx: click.Context, chosen: ClusterChoice, output: str | None) -> None:
+def doctor(chosen: ClusterChoice, output: str | None) -> None:
     """Check this machine and this cluster: each check is ok, a warning or failed, with what to do next.
 
     It reads and changes nothing: the API server and its clock, the CRD, your rights in the namespace, musterd and its
@@ -59,7 +58,7 @@ def doctor(ctx: click.Context, chosen: ClusterChoice, output: str | None) -> Non
         plural = "" if warnings == 1 else "s"
         data(f"{_count(found, 'failed')} failed, {warnings} warning{plural}, {_count(found, 'ok')} ok")
     if _count(found, "failed"):
-        ctx.exit(FAILED)
+        raise click.exceptions.Exit(FAILED)
 
 
 def _print(finding: Finding) -> None:
@@ -128,7 +127,6 @@ async def _in_cluster(asker: server.Asker, seen: Sequence[Snapshot], namespace: 
 async def _of_release(
     asker: server.Asker, release: daemon.Release, seen: Sequence[Snapshot], namespace: str
 ) -> AsyncGenerator[Finding, None]:
-    """Yield the checks of one release, for the experiments that it looks after."""
     lease = await daemon.read_lease(asker, release)
     yield await daemon.ready(asker, release, lease, processed=any(each.phase for each in seen))
     if release.pods is None or release.pods or lease.there:

@@ -1,6 +1,5 @@
 """``muster get``: one experiment as a tree, or all in a table."""
 
-import asyncio
 import re
 import time
 from collections.abc import Collection
@@ -72,15 +71,14 @@ def get(
     if everywhere or phases:
         raise click.UsageError("-A and --phase choose from a list: leave NAME out, or give its namespace with -n")
 
-    async def run() -> None:
-        async with chosen.client() as client:
-            if watch:
-                await patient(client.get(name), f"reading {name}")
-                await watch_experiments(client, name, False, (), output)
-            else:
-                await patient(_one(client, name, output), f"reading {name}")
+    async def run(client: Client) -> None:
+        if watch:
+            await patient(client.get(name), f"reading {name}")
+            await watch_experiments(client, name, False, (), output)
+        else:
+            await patient(_one(client, name, output), f"reading {name}")
 
-    asyncio.run(run())
+    chosen.run(run)
 
 
 async def _one(client: Client, name: str, output: str | None) -> None:

@@ -47,16 +47,15 @@ def port_forward(chosen: ClusterChoice, name: str, ports: tuple[int, int] | None
     command when the pod is gone.
     """
 
-    async def run() -> None:
-        async with chosen.client() as client:
-            if ports is None:
-                here, there = await patient(_dashboard(client, name), f"reading {name}")
-            else:
-                here, there = ports
-            member = await patient(_member(client, name, rank), f"reading {name}")
-            await _serve(client, member, here, there)
+    async def run(client: Client) -> None:
+        if ports is None:
+            here, there = await patient(_dashboard(client, name), f"reading {name}")
+        else:
+            here, there = ports
+        member = await patient(_member(client, name, rank), f"reading {name}")
+        await _serve(client, member, here, there)
 
-    asyncio.run(run())
+    chosen.run(run)
 
 
 async def _dashboard(client: Client, name: str) -> tuple[int, int]:

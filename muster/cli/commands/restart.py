@@ -18,8 +18,7 @@ from muster.cli.terminal.colours import data, say
 @click.option("--rerun", is_flag=True, help="Submit the spec of NAME again, under a new name.")
 @output_option()
 @cluster_options
-@click.pass_context
-def restart(ctx: click.Context, chosen: ClusterChoice, name: str, output: str | None, rerun: bool) -> None:
+def restart(chosen: ClusterChoice, name: str, output: str | None, rerun: bool) -> None:
     """Restart the gang of NAME: its pods end, and the next epoch begins at once.
 
     It is charged to no budget, and `muster explain` names who asked. While it waits for a back-off, that ends. An
@@ -37,7 +36,7 @@ def restart(ctx: click.Context, chosen: ClusterChoice, name: str, output: str | 
         say(printable(f"submitted {seen.namespace}/{seen.name} with the spec of {name}"))
     elif seen.finished:
         say(printable(f"{seen.name} has ended ({seen.phase}): muster restart {seen.name} --rerun submits it again"))
-        ctx.exit(FAILED)
+        raise click.exceptions.Exit(FAILED)
     elif seen.phase == "Suspended":
         say(printable(f"{seen.name} is suspended: there is nothing to restart"))
     else:

@@ -1,6 +1,5 @@
 """``muster delete``: delete experiments."""
 
-import asyncio
 import time
 
 import click
@@ -25,10 +24,7 @@ from muster.client.explaining.times import since
 @deletion_options
 @output_option("name")
 @cluster_options
-@click.pass_context
-def delete(
-    ctx: click.Context, chosen: ClusterChoice, names: tuple[str, ...], yes: bool, dry_run: bool, output: str | None
-) -> None:
+def delete(chosen: ClusterChoice, names: tuple[str, ...], yes: bool, dry_run: bool, output: str | None) -> None:
     """Delete every NAME, with its pods and their logs. `muster cancel` ends an experiment and keeps both.
 
     An experiment that is created under that name after the question is not deleted. Exit status: 0 all are
@@ -36,16 +32,15 @@ def delete(
     """
     need_answer(yes, dry_run)
 
-    async def run() -> bool:
-        async with chosen.client() as client:
-            found, complete = await patient(_find(client, names), "reading experiments")
-            if not found:
-                return False
-            asked = delete_all(client, found, _question(found), yes=yes, dry_run=dry_run, output=output)
-            return await asked and complete
+    async def run(client: Client) -> bool:
+        found, complete = await patient(_find(client, names), "reading experiments")
+        if not found:
+            return False
+        asked = delete_all(client, found, _question(found), yes=yes, dry_run=dry_run, output=output)
+        return await asked and complete
 
-    if not asyncio.run(run()):
-        ctx.exit(FAILED)
+    if not chosen.run(run):
+        raise click.exceptions.Exit(FAILED)
 
 
 async def _find(client: Client, names: tuple[str, ...]) -> tuple[list[Snapshot], bool]:

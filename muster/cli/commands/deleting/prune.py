@@ -1,6 +1,5 @@
 """``muster prune``: delete experiments that ended long ago."""
 
-import asyncio
 import time
 from collections.abc import Collection, Sequence
 
@@ -15,7 +14,7 @@ from muster.cli.terminal.colours import say
 from muster.cli.terminal.patience import patient
 from muster.cli.terminal.style import TERMINAL
 from muster.cli.terminal.table import Table
-from muster.client import Snapshot
+from muster.client import Client, Snapshot
 from muster.client.explaining.times import since
 
 SHOWN = 20
@@ -33,9 +32,7 @@ SHOWN = 20
 @deletion_options
 @output_option("name")
 @cluster_options
-@click.pass_context
 def prune(
-    ctx: click.Context,
     chosen: ClusterChoice,
     older_than: float,
     phases: tuple[str, ...],
@@ -52,24 +49,21 @@ def prune(
     """
     need_answer(yes, dry_run)
 
-    async def run() -> bool:
-        async with chosen.client() as client:
-            every = await patient(client.list(everywhere=everywhere), "listing experiments")
-            now = time.time()
-            found = old_ones(every, now - older_than, phases)
-            if not found and output in (None, "name"):
-                say(f"no experiment ended so long ago{'' if everywhere else ' in this namespace; -A looks in all'}")
-                return True
-            if found:
-                _describe(found, now, everywhere)
-            number = f"{len(found)} experiment{'' if len(found) == 1 else 's'}"
-            question = f"Delete {number}, with pods and logs?"
-            return await delete_all(
-                client, found, question, yes=yes, dry_run=dry_run, output=output, qualified=everywhere
-            )
+    async def run(client: Client) -> bool:
+        every = await patient(client.list(everywhere=everywhere), "listing experiments")
+        now = time.time()
+        found = old_ones(every, now - older_than, phases)
+        if not found and output in (None, "name"):
+            say(f"no experiment ended so long ago{'' if everywhere else ' in this namespace; -A looks in all'}")
+            return True
+        if found:
+            _describe(found, now, everywhere)
+        number = f"{len(found)} experiment{'' if len(found) == 1 else 's'}"
+        question = f"Delete {number}, with pods and logs?"
+        return await delete_all(client, found, question, yes=yes, dry_run=dry_run, output=output, qualified=everywhere)
 
-    if not asyncio.run(run()):
-        ctx.exit(FAILED)
+    if not chosen.run(run):
+        raise click.exceptions.Exit(FAILED)
 
 
 def old_ones(every: Sequence[Snapshot], before: float, phases: Collection[str]) -> list[Snapshot]:

@@ -48,7 +48,6 @@ def send(process: int, number: signal.Signals) -> None:
 
 
 def _session(leader: int) -> Iterator[int]:
-    """Yield the other processes of a session."""
     for entry in Path("/proc").iterdir():
         if entry.name.isdecimal() and int(entry.name) != leader:
             with contextlib.suppress(FileNotFoundError, ProcessLookupError):
