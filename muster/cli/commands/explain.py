@@ -45,19 +45,13 @@ def explain(chosen: ClusterChoice, name: str, epoch: int | None, output: str | N
         raise UnknownEpoch(f"{name}: nothing is known of epoch {epoch}: {which(status)}")
     if row is not None:
         if output is not None:
-            show({"evidence": written(row), "lastLines": found.last_lines}, output)
-            return
-        data(*of_epoch(row, status, rows(found.last_lines, now, row.at), TERMINAL))
-        return
-    if output is not None:
+            show({"evidence": wire.write(EpochEvidence, row), "lastLines": found.last_lines}, output)
+        else:
+            data(*of_epoch(row, status, rows(found.last_lines, now, row.at), TERMINAL))
+    elif output is not None:
         show(document(found, now), output)
-        return
-    data(*lines(found, now, TERMINAL))
-
-
-def written(row: EpochEvidence) -> dict[str, object]:
-    """Return the evidence as the status has it."""
-    return wire.write(EpochEvidence, row)
+    else:
+        data(*lines(found, now, TERMINAL))
 
 
 def document(found: Explanation, now: float) -> dict[str, object]:

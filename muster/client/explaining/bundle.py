@@ -250,7 +250,6 @@ def _without(value: object, given: Sequence[str], secrets: Secrets) -> object:
 
 
 def _in(value: object) -> Iterator[str]:
-    """Yield every text in JSON data."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping | list | tuple):

@@ -35,17 +35,14 @@ def lines(found: Explanation, now: float, style: Style = PLAIN) -> Iterator[str]
     tracebacks = (printable(_tracebacks(each, now)) for each in found.tracebacks)
     yield from part("Tracebacks of ranks that still run, which may be a loop in their containers:", tracebacks)
     if status.coordinator:
-        yield ""
-        yield f"Coordinator: {printable(status.coordinator)}"
+        yield from ("", f"Coordinator: {printable(status.coordinator)}")
     if status.roll is not None:
         yield of_roll(status.roll)
     if said := printable(of_last_failure(status)):
-        yield ""
-        yield f"{said[:1].upper()}{said[1:]}"
+        yield from ("", f"{said[:1].upper()}{said[1:]}")
     yield from part("What happened:", _happened(found, style))
     if status.evidence:
-        yield ""
-        yield f"Earlier:     {which(status)} (--epoch N)"
+        yield from ("", f"Earlier:     {which(status)} (--epoch N)")
     yield from part("Conditions:", (_condition(each, now) for each in status.conditions))
 
 

@@ -6,12 +6,11 @@ followed, each with one stream: the lowest of the chosen ones, so that it is kno
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator
 from typing import NamedTuple
 
 from muster.api.errors import Unreachable
 from muster.client.logs.gang_log import GangLog, line_of
-from muster.client.logs.lines import LogLine, LogNote, LogStart
+from muster.client.logs.lines import Lines, LogLine, LogNote, LogStart
 from muster.client.logs.pod_log import PodLog
 from muster.client.member import Member, member_of, members_of
 from muster.client.snapshot import Snapshot, snapshot_of
@@ -43,10 +42,10 @@ class FollowedLog:
         self._left_out_noted = False
         self._from_epoch = 0
 
-    async def lines(self) -> AsyncGenerator[LogLine, None]:
+    async def lines(self) -> Lines:
         """Yield the lines written so far, and those written until the experiment has finished."""
         self._note_left_out(self._seen)
-        async with contextlib.aclosing(self._until_now()) as written:
+        async with contextlib.aclosing(await self._until_now()) as written:
             async for line in written:
                 yield line
         name = self._seen.name
@@ -65,7 +64,7 @@ class FollowedLog:
                 task.cancel()
             await asyncio.gather(*every, return_exceptions=True)
 
-    async def _until_now(self) -> AsyncGenerator[LogLine, None]:
+    async def _until_now(self) -> Lines:
         log = self._log
         members = await log.members()
         self._from_epoch = max((member.epoch for member in members), default=0)
@@ -74,9 +73,7 @@ class FollowedLog:
         if found:
             log.note_absent(found, self._chosen(self._seen)[: log.choice.at_once])
         self._read = {member.uid: log.log_of(member) for member in started}
-        async with contextlib.aclosing(log.merge([(m, self._read[m.uid]) for m in started])) as lines:
-            async for line in lines:
-                yield line
+        return log.merge([(member, self._read[member.uid]) for member in started])
 
     def _chosen(self, seen: Snapshot) -> list[int]:
         return sorted(self._log.choice.ranks or range(seen.status.size))

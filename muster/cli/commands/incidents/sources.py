@@ -58,14 +58,12 @@ async def from_events(client: Client, found: Iterable[Snapshot], namespace: str 
     subjects = {uid: seen for seen in stuck.values() for uid in uids_of(seen)}
     if not stuck:
         return []
-    events = await client.resources.list(core(namespace, "events"), {"fieldSelector": f"reason={REASON}"})
+    raw = await client.resources.list(core(namespace, "events"), {"fieldSelector": f"reason={REASON}"})
     last: dict[str, EventSummary] = {}
-    for each in events:
-        about, event = mapping(each.get("involvedObject")), event_summary(each)
-        seen = subjects.get(text(about, "uid"))
-        if seen is None or event.reason != REASON or text(mapping(each.get("metadata")), "namespace") != seen.namespace:
-            continue
-        if _of_now(event, seen) and (event.at or 0) >= ((last[seen.uid].at or 0) if seen.uid in last else 0):
+    for event, each in sorted(((event_summary(each), each) for each in raw), key=lambda one: one[0].at or 0):
+        seen = subjects.get(text(mapping(each.get("involvedObject")), "uid"))
+        its_own = seen is not None and text(mapping(each.get("metadata")), "namespace") == seen.namespace
+        if seen is not None and its_own and event.reason == REASON and _of_now(event, seen):
             last[seen.uid] = event
     runs: defaultdict[Key, list[Snapshot]] = defaultdict(list)
     for uid, event in last.items():
