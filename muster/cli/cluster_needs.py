@@ -36,40 +36,23 @@ async def lacking(manifest: Manifest, asker: Asker, namespace: str) -> AsyncIter
             f"whether musterd runs {subject.kind} objects cannot be seen from here: "
             f"its setting run-kinds must have {subject.plural}"
         )
-    labels = _labels(manifest)
-    if queue := labels.get(QUEUE_LABEL):
-        async for sentence in _queue(asker, namespace, queue, labels.get(WORKLOAD_PRIORITY, "")):
-            yield sentence
+    labels, wanted = _labels(manifest), dict[str, str]()
+    if (queue := labels.get(QUEUE_LABEL)) and not await _served(asker, KUEUE_VERSION, "workloads"):
+        yield f"the label {QUEUE_LABEL} needs Kueue 0.15 or later, and the cluster has no {KUEUE_VERSION}: install it"
+    elif queue:
+        wanted[custom(KUEUE_VERSION, namespace, "localqueues", queue)] = f"LocalQueue {queue} in namespace {namespace}"
+        if name := labels.get(WORKLOAD_PRIORITY):
+            wanted[custom(KUEUE_VERSION, None, "workloadpriorityclasses", name)] = f"WorkloadPriorityClass {name}"
     names = {text(mapping(mapping(group.template).get("spec")), "priorityClassName") for group in plan.groups}
     for name in sorted(names - {""}):
-        async for sentence in _object(
-            asker, custom(SCHEDULING, None, "priorityclasses", name), f"PriorityClass {name}"
-        ):
-            yield sentence
-
-
-async def _queue(asker: Asker, namespace: str, name: str, priority: str) -> AsyncIterator[str]:
-    if not await _served(asker, KUEUE_VERSION, "workloads"):
-        yield f"the label {QUEUE_LABEL} needs Kueue 0.15 or later, and the cluster has no {KUEUE_VERSION}: install it"
-        return
-    path = custom(KUEUE_VERSION, namespace, "localqueues", name)
-    async for sentence in _object(asker, path, f"LocalQueue {name} in namespace {namespace}"):
-        yield sentence
-    if priority:
-        path = custom(KUEUE_VERSION, None, "workloadpriorityclasses", priority)
-        async for sentence in _object(asker, path, f"WorkloadPriorityClass {priority}"):
-            yield sentence
-
-
-async def _object(asker: Asker, path: str, what: str) -> AsyncIterator[str]:
-    """Yield the sentence for an object that the manifest names and that does not exist."""
-    what = printable(what)
-    try:
-        await asker.get(path)
-    except NotFound:
-        yield f"there is no {what}: create it, or name another"
-    except Forbidden:
-        yield f"you may not read {what}, so it was not looked up"
+        wanted[custom(SCHEDULING, None, "priorityclasses", name)] = f"PriorityClass {name}"
+    for path, what in wanted.items():
+        try:
+            await asker.get(path)
+        except NotFound:
+            yield printable(f"there is no {what}: create it, or name another")
+        except Forbidden:
+            yield printable(f"you may not read {what}, so it was not looked up")
 
 
 async def _served(asker: Asker, api_version: str, plural: str) -> bool:

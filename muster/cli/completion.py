@@ -28,7 +28,7 @@ def experiment_names(ctx: click.Context, _param: click.Parameter, incomplete: st
 
     async def read(unopened: Client) -> list[Snapshot]:
         async with asyncio.timeout(PATIENCE), unopened as client:
-            return list(await client.list(namespace=chosen.namespace))
+            return list(await client.list())
 
     try:
         found = asyncio.run(read(chosen.client()))

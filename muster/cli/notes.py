@@ -4,6 +4,7 @@ import ast
 import shlex
 import warnings
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from muster.api.manifest.load import Loaded
@@ -30,7 +31,9 @@ def notes_on(manifest: Manifest) -> Iterator[str]:
     loaded = manifest.loaded
     assisted = any(group.pod.assist for group in plan.groups)
     if isinstance(loaded, Loaded) and plan.operator == "jax":
-        words = _words(loaded.spec.command)
+        words: list[str] = []
+        with suppress(ValueError):  # an open quote
+            words = shlex.split(loaded.spec.command)
         if note := torch_note(words, "spec.operator: pytorch"):
             yield f"{manifest.file}: {note}"
         elif plan.size > 1 and not assisted and not _joins_with_muster(words):
@@ -75,21 +78,10 @@ def _modules(script: Path) -> frozenset[str]:
     return frozenset(names)
 
 
-def _words(line: str) -> list[str]:
-    try:
-        return shlex.split(line)
-    except ValueError:
-        return []
-
-
 def _joins_with_muster(words: Sequence[str]) -> bool:
     """Return whether a word of the command is a file here that names the module. Other places are unknown."""
-    return any(word.endswith(".py") and _names_module(Path(word)) for word in words)
-
-
-def _names_module(script: Path) -> bool:
-    try:
-        with script.open("rb") as file:
-            return MODULE.encode() in file.read(LARGEST)
-    except (OSError, ValueError):  # not here; a name with a NUL
-        return False
+    for script in (word for word in words if word.endswith(".py")):
+        with suppress(OSError, ValueError), Path(script).open("rb") as file:  # not here; a name with a NUL
+            if MODULE.encode() in file.read(LARGEST):
+                return True
+    return False

@@ -14,7 +14,7 @@ import json
 import os
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from functools import wraps
+from functools import reduce, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec, TypeVar
 
@@ -49,26 +49,30 @@ class ClusterChoice:
     """As whom every request is sent; empty: as the user of the context."""
 
     def client(self) -> Client:
-        """Return a client for it, not yet open."""
+        """Return a client for it, not yet open. Its namespace is the chosen one, else that of the context."""
         from muster.kube.authentication.kubeconfig import kubeconfig_paths
         from muster.local.home import Home, default_home
 
         kubeconfig = self.kubeconfig
         if not kubeconfig_paths(kubeconfig, os.environ) and (local := Home(default_home()).running()):
             kubeconfig = Path(local.kubeconfig)
-        return client_of(kubeconfig, self.context, quiet=self.quiet, user=self.user)
+        return client_of(kubeconfig, self.context, self.namespace or "", quiet=self.quiet, user=self.user)
+
+    def run(self, work: Callable[[Client], Awaitable[T]]) -> T:
+        """Return the result of ``work`` with an open client."""
+        import asyncio
+
+        async def opened() -> T:
+            async with self.client() as client:
+                return await work(client)
+
+        return asyncio.run(opened())
 
     def ask(self, work: Callable[[Client], Awaitable[T]], what: str, done: Callable[[], str] = str) -> T:
         """Return the result of ``work`` with an open client. A long wait for it is printed as ``what``."""
-        import asyncio
-
         from muster.cli.terminal.patience import patient
 
-        async def run() -> T:
-            async with self.client() as client:
-                return await patient(work(client), what, done)
-
-        return asyncio.run(run())
+        return self.run(lambda client: patient(work(client), what, done))
 
     def is_local(self, client: Client) -> bool:
         """Return whether the cluster of this open client is that of ``muster local up``."""
@@ -78,11 +82,14 @@ class ClusterChoice:
         return running is not None and client.place.startswith(f"{running.url} ")
 
 
-def client_of(kubeconfig: Path | None, context: str | None = None, *, quiet: bool = False, user: str = "") -> Client:
+def client_of(
+    kubeconfig: Path | None, context: str | None = None, namespace: str = "", *, quiet: bool = False, user: str = ""
+) -> Client:
     """Return a client that prints on standard error when a watch is interrupted, unless it is ``quiet``."""
     from muster.client import Client
 
-    return Client(kubeconfig, context, retrying=None if quiet else _print_retry, impersonate=user)
+    retrying = None if quiet else _print_retry
+    return Client(kubeconfig, context, namespace=namespace, retrying=retrying, impersonate=user)
 
 
 def cluster_options(command: Callable[Concatenate[ClusterChoice, P], T]) -> Callable[..., T]:
@@ -134,8 +141,10 @@ def span(value: str) -> float:
 SPAN: Final = Parsed("duration", span)
 
 
-def read_token(file: Path) -> str:
-    """Return the bearer token in a file. Raises ``MusterError`` where it holds none."""
+def read_token(file: Path | None) -> str:
+    """Return the bearer token in a file; empty without a file. Raises ``MusterError`` where it holds none."""
+    if file is None:
+        return ""
     with file.open(encoding="ascii", errors="replace") as opened:
         token = opened.read(LONGEST_TOKEN + 1).strip()
     if not token or len(token) > LONGEST_TOKEN or not token.isascii() or not token.isprintable() or " " in token:
@@ -150,10 +159,20 @@ def _print_retry(error: ApiError, seconds: float) -> None:
 F = TypeVar("F", bound=Callable[..., Any])
 
 
+def all_of(*options: Callable[[F], F]) -> Callable[[F], F]:
+    """Return several options as one decorator, in the order of the help."""
+    return lambda command: reduce(lambda decorated, option: option(decorated), reversed(options), command)
+
+
 def output_option(*more: str) -> Callable[[F], F]:
     """Return the option ``-o``; ``more`` are formats beyond json and yaml."""
     choice = click.Choice(["json", "yaml", *more])
     return click.option("-o", "--output", type=choice, default=None, help="Print data in this format.")
+
+
+token_option = click.option(
+    "--token-file", type=click.Path(path_type=Path), default=None, help="A token of the cluster, for --page."
+)
 
 
 def show(value: Any, form: str) -> None:

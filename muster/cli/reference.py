@@ -66,7 +66,6 @@ def cli_reference() -> str:
 
 
 def _commands(group: click.Group, above: click.Context) -> Iterator[tuple[click.Command, click.Context]]:
-    """Yield each command of a group and of the groups in it, in order."""
     for name in group.list_commands(above):
         command = group.get_command(above, name)
         assert command is not None

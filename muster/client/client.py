@@ -27,8 +27,8 @@ from muster.client.logs.gang_log import AT_ONCE, GangLog, LogChoice, Noted, newe
 from muster.client.logs.last_lines import LastLine, read_last_lines
 from muster.client.logs.lines import LogLine
 from muster.client.member import Member, MemberChange, member_of, members_of, read_members
-from muster.client.snapshot import ExperimentChange, Snapshot, experiments_path, known_kind, snapshot_of
-from muster.client.subjects import collection_path, ours, parse, refuse_to_ask, refuse_watched, subject_of
+from muster.client.snapshot import ExperimentChange, Snapshot, known_kind, snapshot_of
+from muster.client.subjects import collection_path, object_path, ours, parse, refuse_to_ask, refuse_watched, subject_of
 from muster.client.waiting import Until, wait
 from muster.kube.listwatch.informer import changes
 from muster.kube.paths import core
@@ -51,9 +51,9 @@ class Client:
 
     Without a path it reads what kubectl reads: KUBECONFIG, ``~/.kube/config``, or the pod's service account.
 
-    Open it with ``async with``. ``namespace`` arguments default to the namespace of the context. ``retrying`` is called
-    with each interruption of a watch and the seconds until the next attempt. ``impersonate`` is the user as whom every
-    request is sent. Every method raises ``muster.api.errors.ApiError``.
+    Open it with ``async with``. ``namespace`` arguments default to that of the client, which defaults to that of the
+    context. ``retrying`` is called with each interruption of a watch and the seconds until the next attempt.
+    ``impersonate`` is the user as whom every request is sent. Every method raises ``muster.api.errors.ApiError``.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class Client:
         context: str | None = None,
         *,
         transport: Transport | None = None,
-        namespace: str = "default",
+        namespace: str = "",
         retrying: Callable[[ApiError, float], None] | None = None,
         rng: random.Random | None = None,
         impersonate: str = "",
@@ -74,7 +74,8 @@ class Client:
         self._resources = ResourceClient(transport) if transport is not None else None
         self._retrying = retrying
         self._rng = rng or random.SystemRandom()
-        self.namespace = namespace
+        self._namespace = namespace
+        self.namespace = namespace or "default"
 
     async def __aenter__(self) -> Client:
         if self._resources is None:
@@ -82,7 +83,7 @@ class Client:
 
             self._connection = await connect(self._kubeconfig, self._context, self._impersonate)
             self._resources = ResourceClient(self._connection)
-            self.namespace = self._connection.namespace
+            self.namespace = self._namespace or self._connection.namespace
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -140,7 +141,7 @@ class Client:
         space, subject = namespace or self.namespace, parse(name)[0]
         if subject == EXPERIMENT:
             with known_kind(name, space):
-                return snapshot_of(await self.resources.get(experiments_path(space, name)))
+                return snapshot_of(await self.resources.get(object_path(space, name)))
         from muster.client import watching
 
         return await watching.get(self.resources, subject, space, name)
@@ -304,7 +305,7 @@ class Client:
             patch = {**wish, "metadata": {**wish["metadata"], "resourceVersion": seen.version, "uid": seen.uid}}
             try:
                 with known_kind(name, space):
-                    return snapshot_of(await self.resources.merge(experiments_path(space, name), patch))
+                    return snapshot_of(await self.resources.merge(object_path(space, name), patch))
             except Conflict as error:
                 conflict = error
         raise conflict
@@ -322,7 +323,7 @@ class Client:
         options = ({"preconditions": {"uid": uid}} if uid else {}) | ({"dryRun": ["All"]} if dry_run else {})
         refuse_watched(name, "delete it with kubectl")
         with known_kind(name, space):
-            await self.resources.delete(experiments_path(space, name), options or None)
+            await self.resources.delete(object_path(space, name), options or None)
 
     async def _members(self, experiment: Snapshot) -> Sequence[Member]:
         if experiment.watched is not None:

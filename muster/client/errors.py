@@ -1,17 +1,4 @@
-"""Errors of the client beyond ``muster.api.errors``.
-
-MusterError
-├── ApiError ...            a request was not done (muster.api.errors)
-├── NoCluster               no cluster is configured, or its configuration cannot be used
-├── NotInstalled            the cluster does not know Experiments
-├── NoSuchExperiment        no experiment of that name
-├── NoSuchRank              the experiment has no such member, or the member has no pod now
-├── UnknownEpoch            nothing is kept of that epoch
-├── LogsGone                the log is no longer kept
-├── OnlyWatched            another controller runs the object, and Muster neither changes nor follows it
-├── Vanished                the experiment was deleted during a wait for it
-└── WaitTimeout             the condition did not hold in time
-"""
+"""Errors of the client beyond ``muster.api.errors``, whose ``ApiError`` is raised where a request was not done."""
 
 from muster.api.errors import Forbidden, MusterError
 

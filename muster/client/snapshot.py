@@ -20,7 +20,7 @@ from muster.api.names import KIND, MANAGED_BY
 from muster.api.status import ExperimentStatus
 from muster.api.wire.kinds import WireError
 from muster.client.errors import NoSuchExperiment, NotInstalled
-from muster.client.subjects import collection_path, object_path, parse
+from muster.client.subjects import parse
 from muster.kube.listwatch.informer import Kind
 from muster.kube.unstructured import Json, mapping, moment, text
 from muster.state.vocabulary.subject import EXPERIMENT, Subject, title
@@ -132,11 +132,6 @@ class ExperimentChange:
 
     kind: Kind
     experiment: Snapshot
-
-
-def experiments_path(namespace: str | None, name: str | None = None) -> str:
-    """Return the experiments of a namespace, of all (None), or the object called ``name`` (``jobset/train``)."""
-    return collection_path(namespace) if name is None else object_path(namespace or "", name)
 
 
 def snapshot_of(obj: Json) -> Snapshot:

@@ -5,7 +5,6 @@ them. The declarations take 0.3 s to import, so an Experiment is named without t
 """
 
 from collections.abc import Mapping
-from functools import cache
 from typing import Any
 
 from muster.api.errors import MusterError
@@ -24,7 +23,12 @@ def subject_of(word: str) -> Subject:
     """Return the kind named ``jobset``, ``jobsets`` or ``JobSet``; empty for Experiment. Raises ``UnknownKind``."""
     if not word:
         return EXPERIMENT
-    named = dict.fromkeys((*_run(), *_watched()))
+    from muster.kinds.registry.run_kinds import RUN_KINDS
+    from muster.kinds.registry.watched_kinds import WATCHED_KINDS
+
+    run = (each.subject for each in RUN_KINDS.values())
+    watched = (each.subject for each in WATCHED_KINDS.values())
+    named = dict.fromkeys((EXPERIMENT, *run, *watched))
     found = next((each for each in named if word.lower() in (each.word.lower(), each.words)), None)
     if found is None:
         known = ", ".join(each.word.lower() for each in named)
@@ -36,22 +40,6 @@ def parse(name: str) -> tuple[Subject, str]:
     """Return the kind and the object's own name in ``jobset/train``. Raises ``UnknownKind``."""
     kind, _, own = name.rpartition("/")
     return subject_of(kind), own
-
-
-@cache
-def _run() -> tuple[Subject, ...]:
-    """Return the kinds that Muster can run."""
-    from muster.kinds.registry.run_kinds import RUN_KINDS
-
-    return (EXPERIMENT, *(each.subject for each in RUN_KINDS.values()))
-
-
-@cache
-def _watched() -> tuple[Subject, ...]:
-    """Return the kinds that Muster can watch over; it can run some of them, too."""
-    from muster.kinds.registry.watched_kinds import WATCHED_KINDS
-
-    return tuple(each.subject for each in WATCHED_KINDS.values())
 
 
 def refuse_to_ask(name: str, verb: str) -> None:
@@ -77,7 +65,11 @@ def _instead(subject: Subject, verb: str) -> str:
 def refuse_watched(name: str, what: str) -> None:
     """Raise ``OnlyWatched`` for an object of a kind that Muster never runs; ``what`` is to be done instead."""
     subject, _ = parse(name)
-    if subject != EXPERIMENT and subject not in _run():
+    if subject == EXPERIMENT:
+        return
+    from muster.kinds.registry.run_kinds import RUN_KINDS
+
+    if subject.kind not in RUN_KINDS:
         raise OnlyWatched(f"{name.partition('/')[0]} objects are run by another controller: {what}")
 
 

@@ -182,7 +182,6 @@ def seated(raw: Json, seat: Pod) -> Member:
 
 
 def _news(raw: Json, now: float) -> float:
-    """Return the time of the last change in a pod, in wall seconds."""
     meta, status = mapping(raw.get("metadata")), mapping(raw.get("status"))
     times: list[Any] = [meta.get("creationTimestamp")]
     times += [each.get("lastTransitionTime") for each in items(status.get("conditions"))]

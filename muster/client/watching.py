@@ -60,7 +60,7 @@ async def get(resources: ResourceClient, subject: Subject, namespace: str, name:
     if watched is None:
         return snapshot_of(obj)
     try:
-        pods = [pod for n in range(len(watched.pods)) for pod in await _read(resources, namespace, watched, n, obj)]
+        pods = await _read(resources, namespace, watched, obj)
     except Forbidden as error:
         return _snapshot(watched, obj, None, (error.message,))
     admission = await _admission(resources, namespace, obj, {})
@@ -104,26 +104,24 @@ class ObjectSource:
 async def list_all(resources: ResourceClient, subject: Subject, namespace: str | None) -> list[Snapshot]:
     """Return the objects of a kind that Muster runs, or would watch over."""
     if subject == PODS:
-        pods = await _read(resources, namespace, LABELLED_PODS, 0, None)
+        pods = await _read(resources, namespace, LABELLED_PODS)
         return [_snapshot(LABELLED_PODS, obj, pods) for obj in sets_of(pods)]
     with known_kind(f"{subject.word}/"):
         objects = await resources.list(collection_path(namespace, subject))
-    watched = {id(obj): kind for obj in objects if (kind := kind_of(obj, subject.word)) is not None}
-    kind = next((each for obj in objects if (each := watched.get(id(obj))) and each.wanted(obj)), None)
+    kind = next((each for obj in objects if (each := kind_of(obj, subject.word)) and each.wanted(obj)), None)
     if kind is None:
-        return [snapshot_of(obj) for obj in objects if id(obj) not in watched]
+        return [snapshot_of(obj) for obj in objects if kind_of(obj, subject.word) is None]
     found: dict[tuple[str, str], list[ReadPod]] = {}
     refused: tuple[str, ...] = ()
     try:
-        for number in range(len(kind.pods)):
-            for pod in await _read(resources, namespace, kind, number, None):
-                found.setdefault((pod.record.namespace, pod.record.owner), []).append(pod)
+        for pod in await _read(resources, namespace, kind):
+            found.setdefault((pod.record.namespace, pod.record.owner), []).append(pod)
     except Forbidden as error:
         refused = (error.message,)
     parts = await _made(resources, namespace, kind, {})
     seen = []
     for obj in objects:
-        if id(obj) not in watched:
+        if kind_of(obj, subject.word) is None:
             seen.append(snapshot_of(obj))
         elif kind.wanted(obj):
             space = text(mapping(obj.get("metadata")), "namespace")
@@ -241,10 +239,13 @@ async def _admission(
 
 
 async def _read(
-    resources: ResourceClient, namespace: str | None, kind: WatchedKind, number: int, obj: Json | None
+    resources: ResourceClient, namespace: str | None, kind: WatchedKind, obj: Json | None = None
 ) -> list[ReadPod]:
-    params = {"labelSelector": selectors(kind, obj)[number]}
-    return read(kind, number, await resources.list(core(namespace, "pods"), params))
+    pods: list[ReadPod] = []
+    for number, selector in enumerate(selectors(kind, obj)):
+        found = await resources.list(core(namespace, "pods"), {"labelSelector": selector})
+        pods += read(kind, number, found)
+    return pods
 
 
 def _snapshot(
@@ -256,7 +257,6 @@ def _snapshot(
     made: Json | None = None,
     heard: tuple[Remark | None, str] = (None, ""),
 ) -> Snapshot:
-    """Return the snapshot of an object of another controller."""
     obj = {**obj, "kind": kind.subject.word}  # lists of built-in kinds leave it out
     status, seen = look(kind, obj, pods, time.time(), unreadable, admission, made, *heard)
     return replace(snapshot_of(obj), status=status, watched=seen)

@@ -110,7 +110,7 @@ def test_a_reader_that_goes_away_ends_a_deletion_as_it_ends_other_output(monkeyp
     monkeypatch.setattr("muster.cli.commands.deleting.deletion.data", closed)
     found = [snapshot_of({"metadata": {"name": name, "namespace": "n"}}) for name in ("one", "two")]
     with pytest.raises(BrokenPipeError):  # and no group of errors, which the command does not expect
-        asyncio.run(delete_all(cast("Client", Deleting()), found, dry_run=False, output=None))
+        asyncio.run(delete_all(cast("Client", Deleting()), found, "", yes=True, dry_run=False, output=None))
 
 
 def test_a_dry_run_deletes_nothing_and_asks_nothing(call: Call, submit: Submit) -> None:
@@ -136,14 +136,14 @@ def test_an_experiment_created_anew_after_the_question_is_not_deleted(
     submit("one", ended=30.0)
     spec = json.loads(call("get", "one", "-o", "json").stdout)["spec"]
 
-    def meanwhile(_question: str, *, yes: bool) -> bool:
+    def meanwhile(_question: str) -> bool:
         server.drop(API_VERSION, "experiments", "default", "one")
         anew = {"apiVersion": API_VERSION, "kind": "Experiment", "metadata": {"name": "one"}, "spec": spec}
         server.put(API_VERSION, "experiments", "default", anew)
-        return not yes
+        return True
 
     on_a_terminal(monkeypatch)
-    monkeypatch.setattr(f"muster.cli.commands.deleting.{words[0]}.confirmed", meanwhile)
+    monkeypatch.setattr("muster.cli.commands.deleting.deletion._confirmed", meanwhile)
     result = call(*words)
     assert (result.exit_code, result.stdout) == (1, "")
     assert "another experiment of that name has been created since" in result.stderr

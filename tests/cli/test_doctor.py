@@ -135,7 +135,9 @@ class Cluster:
 def cluster(monkeypatch: pytest.MonkeyPatch) -> Cluster:
     """A healthy cluster, and a machine that is not checked."""
     made = Cluster()
-    monkeypatch.setattr(ClusterChoice, "client", lambda _: Client(transport=made, namespace="team"))
+    monkeypatch.setattr(
+        ClusterChoice, "client", lambda chosen: Client(transport=made, namespace=chosen.namespace or "team")
+    )
     monkeypatch.setattr(machine, "machine", lambda: iter(()))
     return made
 

@@ -9,12 +9,20 @@ from typing import Any
 
 import pytest
 
+from muster.cli.manifests import Manifest
 from muster.cli.processes import evidence, follow_run
 from muster.cli.processes.follow_run import RunFollower
 from muster.cli.processes.interrupts import Interrupts
+from muster.cli.processes.local_cluster import LocalCluster
 from muster.cli.terminal.display import Lines
 from muster.client import Client, Snapshot
+from muster.kinds.manifests.load import load_any
 from tests.client.localserver import MANIFEST, LocalServer, ended, labels, local_server, running
+
+GRACE = "  gracefulTermination: {terminationGracePeriodSeconds: 60}\n"
+PLAN = Manifest("", "", load_any(MANIFEST + GRACE, filename="mine")).assisted(True, default=True).plan(name="mine")
+NOWHERE = "http://127.0.0.1:9"
+"""No musterd, so no roll call."""
 
 
 class Presses(Interrupts):
@@ -55,7 +63,7 @@ class Run:
         self.name = seen.name
         self.said = Said()
         self.interrupts = Presses()
-        self.follower = RunFollower(client, seen, self.said, size=2, grace=60, daemon_url="", supervise=None)
+        self.follower = RunFollower(client, seen, self.said, PLAN, LocalCluster(Path(), NOWHERE, Path(), None))
         self.task = asyncio.create_task(self.follower.to_the_end(self.interrupts))
 
     async def on_server(self, work: Callable[[], Any]) -> None:

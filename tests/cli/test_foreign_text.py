@@ -111,9 +111,8 @@ def test_trees_lines_and_blocks_are_printable(capsys: pytest.CaptureFixture[str]
     assert harmless(unstyled("\n".join([*drawn, summary(seen)])))
     with Lines() as lines:
         lines.show(seen)
-    roll = read_rollcall(
-        {"size": 2, "arrived": 1, "missingRanks": [{"rank": 1, "why": EVIL}], "clocks": {f"total{EVIL}": 5}}
-    )
+    missing = {"missingRanks": [{"rank": 1, "why": EVIL}], "clocks": {f"total{EVIL}": 5}}
+    roll = read_rollcall(json.dumps({"size": 2, "arrived": 1, **missing}).encode("ascii"))
     assert roll is not None
     block = Block()
     block.show(seen)

@@ -31,8 +31,8 @@ def gives(server: LocalServer, monkeypatch: pytest.MonkeyPatch) -> Any:
     def give(*found: RankStacks) -> dict[str, Any]:
         asked: dict[str, Any] = {}
 
-        async def stacks_of(_client: Any, name: str, ranks: Sequence[int], **options: Any) -> list[RankStacks]:
-            asked.update(options, name=name, ranks=ranks)
+        async def stacks_of(client: Any, name: str, ranks: Sequence[int], **options: Any) -> list[RankStacks]:
+            asked.update(options, name=name, ranks=ranks, namespace=client.namespace)
             options["done"](len(found), len(found))
             return list(found)
 

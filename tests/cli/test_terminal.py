@@ -1,5 +1,6 @@
 """Ages, tables, trees and displays, character by character."""
 
+import json
 from typing import Any
 
 import click
@@ -85,9 +86,7 @@ def test_a_run_that_was_cancelled_before_its_restart_began_is_shown_in_the_epoch
     seen = experiment(phase="Failed", reason="Cancelled", **announced)
     head, steps = tree(Explanation(seen, (), ()), 10)[:2]
     assert (click.unstyle(head), steps) == ("team/mine  Failed  jax, epoch 0, 10s old", "│ last step that was read: 7")
-    cells = dict(
-        zip(listing.HEADINGS[:-1] + listing.WIDE, listing.row(seen, 10, namespaced=False, wide=True), strict=False)
-    )
+    cells = dict(zip(listing.HEADINGS[:-1] + listing.WIDE, listing.row(seen, 10, wide=True), strict=False))
     assert (cells["RESTARTS"], cells["EPOCH"]) == ("0", "0")
     going_on = tree(Explanation(experiment(phase="Restarting", **announced), (), ()), 10)[0]
     assert click.unstyle(going_on) == "team/mine  Restarting  jax, epoch 1, 1 restart, 10s old"
@@ -186,11 +185,11 @@ DOCUMENT: dict[str, Any] = {
 
 
 def test_a_roll_call_has_a_sentence_and_a_mark_for_each_rank() -> None:
-    roll = read_rollcall(DOCUMENT)
+    roll = read_rollcall(json.dumps(DOCUMENT).encode())
     assert roll is not None
     assert roll.sentence == "3/4 arrived, missing 2"
     assert "".join(mark for mark, _, _ in roll.marks()) == "●●○●"
-    large = read_rollcall({**DOCUMENT, "size": 4096, "ranks": {"missing": "5-4000"}})
+    large = read_rollcall(json.dumps({**DOCUMENT, "size": 4096, "ranks": {"missing": "5-4000"}}).encode())
     assert large is not None
     assert large.marks() == []
     assert large.sentence.endswith("missing 2, 5, 6, 7, 8, 9, 10, 11 and 3989 more")
@@ -208,7 +207,7 @@ def test_a_roll_call_has_a_sentence_and_a_mark_for_each_rank() -> None:
     ],
 )
 def test_a_malformed_roll_call_is_ignored(document: Any) -> None:
-    roll = read_rollcall(document)
+    roll = read_rollcall(json.dumps(document).encode())
     assert roll is None or (len(roll.states) <= roll.size and isinstance(roll.sentence, str))
 
 
@@ -230,7 +229,7 @@ def test_the_block_shows_phase_message_roll_and_clock(monkeypatch: pytest.Monkey
     block = Block()
     assert list(block.__rich__().renderables) == []
     block.show(experiment(phase="Assembling", message="3/4 ranks arrived; missing rank 2", restarts=2, epoch=2))
-    roll = read_rollcall(DOCUMENT)
+    roll = read_rollcall(json.dumps(DOCUMENT).encode())
     assert roll is not None
     block.show_roll(roll)
     head, message, ranks, why = (str(line) for line in block.__rich__().renderables)
@@ -245,7 +244,7 @@ def test_the_block_counts_down_the_grace_period_in_place_of_the_clocks(monkeypat
     monkeypatch.setattr("muster.cli.terminal.display.time.monotonic", lambda: 1.2)
     block = Block()
     block.show(experiment(phase="Failed", message="cancelled by spec.cancel"))
-    roll = read_rollcall(DOCUMENT)
+    roll = read_rollcall(json.dumps(DOCUMENT).encode())
     assert roll is not None
     block.show_roll(roll)
     block.show_ending(Ending(2, 5.0, again=True))
@@ -275,7 +274,7 @@ def test_a_program_in_its_grace_period_is_stopping_after_the_end() -> None:
 
 @pytest.mark.parametrize(("arrived", "mark"), [(2, "arrived"), (1, "missing")])
 def test_a_rank_that_no_coordinator_names_has_the_mark_of_the_count(arrived: int, mark: str) -> None:
-    roll = read_rollcall({"size": 2, "arrived": arrived})
+    roll = read_rollcall(json.dumps({"size": 2, "arrived": arrived}).encode())
     assert roll is not None
     assert roll.marks() == [MARKS[mark]] * 2
 

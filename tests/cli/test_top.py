@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from muster.cli.commands.several.listing import places
 from muster.cli.commands.several.top import lines, worst_first
 from muster.client.snapshot import Snapshot, snapshot_of
 from muster.state.summary.hurt import RECENT, Hurt, seen_in
@@ -57,7 +58,7 @@ def test_one_that_is_over_is_left_out_unless_it_failed_within_a_day() -> None:
 
 def test_the_table_names_what_it_waits_for() -> None:
     waiting = seen("train", phase="Assembling", roll=ROLL, message="3/4 ranks arrived; missing rank 2")
-    count, heading, row = lines([waiting], NOW, everywhere=False)
+    count, heading, row = lines([waiting], NOW)
     assert count == "1 experiment, 1 with a problem"
     assert heading.split()[:4] == ["NAME", "PROBLEM", "PHASE", "FOR"]
     assert "ranks missing" in row
@@ -65,7 +66,7 @@ def test_the_table_names_what_it_waits_for() -> None:
 
 
 def test_a_hostile_message_does_not_drive_the_terminal() -> None:
-    [_, _, row] = lines([seen("train", message="a\x1b[2J\nb")], NOW, everywhere=True)
+    [_, _, row] = lines([seen("train", message="a\x1b[2J\nb")], NOW, places(True))
     assert "\x1b[2J" not in row
 
 

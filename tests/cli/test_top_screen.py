@@ -16,6 +16,7 @@ import pytest
 import yaml
 from rich.console import Console
 
+from muster.cli.commands.several.listing import places
 from muster.cli.commands.several.top import HEADINGS, Screen
 from muster.cli.exits import INTERRUPTED
 from muster.cli.terminal.table import LEGIBLE
@@ -132,7 +133,7 @@ def test_clusters_are_followed_each_in_its_own_time(terminal: Open, server: Loca
 
 def test_of_a_thousand_experiments_as_many_are_drawn_as_the_screen_has_lines() -> None:
     console = Console(file=io.StringIO(), width=100, height=24)
-    screen = Screen(console, everywhere=True, over=False)
+    screen = Screen(console, places(True), over=False)
     for number in range(1000):
         name = f"run-{number}"
         meta = {"namespace": "team", "name": name, "uid": name, "creationTimestamp": "2026-01-01T00:00:00Z"}
@@ -170,7 +171,7 @@ def test_a_narrow_screen_leaves_columns_out_before_it_cuts_the_message(
     width: int, message: str, status: dict[str, object], left_out: set[str]
 ) -> None:
     console = Console(file=io.StringIO(), width=width, height=24)
-    screen = Screen(console, everywhere=False, over=False)
+    screen = Screen(console, (), over=False)
     meta = {"namespace": "team", "name": "mine", "uid": "mine", "creationTimestamp": "2026-01-01T00:00:00Z"}
     begun = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     usual = {"phase": "Restarting", "phaseTime": begun, "message": message}

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from muster.api.goodput import Bucket, Goodput
 from muster.client import Snapshot
-from muster.client.snapshot import experiments_path
+from muster.client.subjects import object_path
 from tests.e2e.environment import ROOT, environment
 from tests.goodput.expected import WAY, expected, lines
 
@@ -57,7 +57,7 @@ async def play(folder: Path) -> list[Row]:
         await cluster.client.submit(json.dumps(manifest))
         began = time.time()  # the sums begin when musterd sees the experiment; the first submission imports for long
         await _step(folder, SUSPENDED_AT)
-        path = experiments_path("default", NAME)
+        path = object_path("default", NAME)
         suspended_at = time.time()
         await cluster.client.resources.merge(path, {"spec": {"suspend": True}})
         await cluster.until(NAME, lambda seen: seen.phase == "Suspended", LONG)

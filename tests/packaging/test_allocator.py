@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from muster.cli.processes.child import Child, ChildEnded
-from muster.cli.processes.stack import Stack
+from muster.cli.processes.stack import local_stack
 from muster.local.home import Announcement, Home
 from tests.packaging.conftest import ROOT
 
@@ -49,7 +49,7 @@ async def test_the_local_cluster_sets_the_arenas(tmp_path: Path, monkeypatch: py
 
     monkeypatch.setattr(Child, "start", start)
     with pytest.raises(ChildEnded):
-        async with Stack(Home(tmp_path), lambda _line: None):
+        async with local_stack(Home(tmp_path), lambda _line: None):
             pass
     assert environments == {"cluster": {}, "daemon": WANTED}
 

@@ -99,7 +99,7 @@ READ: Final[dict[str, tuple[int, str]]] = {
     "daemon/web/page/runbooks.py": (1, "lines of a runbook"),
     "daemon/web/page/times.py": (1, "times in a sentence become elements of the page"),
     "daemon/web/progress.py": (1, OTHERS),
-    "client/explaining/bundle.py": (3, "values of secrets are removed from every text"),
+    "client/explaining/bundle.py": (2, "values of secrets are removed from every text"),
     "client/explaining/last_lines.py": (1, OTHERS),
     "client/logs/last_lines.py": (1, OTHERS),
     "client/logs/pod_log.py": (1, OTHERS),

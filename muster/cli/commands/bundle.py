@@ -26,8 +26,7 @@ def bundle(chosen: ClusterChoice, name: str, file: Path | None) -> None:
     """
     if file is None and is_terminal():
         raise click.UsageError("the archive is binary: redirect standard output to a file, or write -o FILE")
-    space = chosen.namespace
-    found = chosen.ask(lambda client: client.explain(name, last_lines=True, namespace=space), f"reading {name}")
+    found = chosen.ask(lambda client: client.explain(name, last_lines=True), f"reading {name}")
     archive = made(found, time.time())
     if file is None:
         sys.stdout.buffer.write(archive)

@@ -15,7 +15,7 @@ from muster.cli.terminal.colours import data, say
 @cluster_options
 def cancel(chosen: ClusterChoice, name: str, output: str | None) -> None:
     """End NAME: its pods get SIGTERM and their grace period, and it fails as cancelled. The object stays."""
-    seen = chosen.ask(lambda client: client.cancel(name, by=asker(), namespace=chosen.namespace), f"cancelling {name}")
+    seen = chosen.ask(lambda client: client.cancel(name, by=asker()), f"cancelling {name}")
     if output is not None:
         show(seen.raw, output)
     elif seen.finished:

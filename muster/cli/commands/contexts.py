@@ -6,7 +6,7 @@ A cluster that cannot be reached, or refuses, hides none of the others: it is na
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Generic, NamedTuple, TypeAlias, TypeVar
+from typing import Generic, NamedTuple, TypeAlias, TypeVar
 
 import click
 
@@ -14,6 +14,7 @@ from muster.api.errors import MusterError
 from muster.api.values.printable import printable
 from muster.cli.options import ClusterChoice
 from muster.cli.terminal.colours import say
+from muster.cli.terminal.patience import patient
 from muster.client import Client, Snapshot
 
 PATIENCE = 10.0
@@ -21,18 +22,17 @@ PATIENCE = 10.0
 MOST = 32
 """Clusters of one command."""
 
+T = TypeVar("T")
 Incidents: TypeAlias = Callable[[Client, Iterable[Snapshot], str | None], Awaitable[Sequence[str]]]
 """Reads the incidents of one cluster, of the experiments in a namespace or in all, and gives their lines."""
 
-F = TypeVar("F", bound=Callable[..., Any])
-T = TypeVar("T")
-
-
-class Listed(NamedTuple):
-    """Experiments of one cluster, and the lines of its incidents, where those were asked for."""
-
-    experiments: Sequence[Snapshot]
-    incidents: Sequence[str]
+contexts_option = click.option(
+    "--contexts",
+    default="",
+    metavar="A,B",
+    help="Contexts of the kubeconfig, separated by commas: what each cluster has. One that does not "
+    "answer is named, and the exit status is 1.",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,20 +56,14 @@ async def answer(place: str, asked: Awaitable[T], patience: float) -> Answer[T]:
         return Answer(place, problem=printable(str(error)))
 
 
-def contexts_option(command: F) -> F:
-    """Return the option ``--contexts``."""
-    return click.option(
-        "--contexts",
-        default="",
-        metavar="A,B",
-        help="Contexts of the kubeconfig, separated by commas: what each cluster has. One that does not "
-        "answer is named, and the exit status is 1.",
-    )(command)
+def named(option: str) -> list[str]:
+    """Return the names between commas, each once."""
+    return list(dict.fromkeys(filter(None, (name.strip() for name in option.split(",")))))
 
 
 def choices(chosen: ClusterChoice, contexts: str) -> dict[str, ClusterChoice]:
     """Return the choice of each context. Raises ``UsageError``."""
-    names = list(dict.fromkeys(filter(None, (name.strip() for name in contexts.split(",")))))
+    names = named(contexts)
     if not names:
         raise click.UsageError("--contexts names no context: list them with kubectl config get-contexts -o name")
     if len(names) > MOST:
@@ -77,6 +71,13 @@ def choices(chosen: ClusterChoice, contexts: str) -> dict[str, ClusterChoice]:
     if chosen.context is not None:
         raise click.UsageError("--context and --contexts exclude each other")
     return {name: replace(chosen, context=name, quiet=True) for name in names}
+
+
+class Listed(NamedTuple):
+    """Experiments of one cluster, and the lines of its incidents, where those were asked for."""
+
+    experiments: Sequence[Snapshot]
+    incidents: Sequence[str] = ()
 
 
 class Wanted(NamedTuple):
@@ -89,30 +90,44 @@ class Wanted(NamedTuple):
     incidents: Incidents | None = None
 
 
-async def listed(client: Client, choice: ClusterChoice, wanted: Wanted) -> Sequence[Snapshot]:
-    """Return what is wanted of one cluster."""
-    found = await client.list(namespace=choice.namespace, everywhere=wanted.everywhere, kind=wanted.kind)
-    if not wanted.stuck or wanted.kind:
-        return found
-    return [*found, *await client.list_stuck(namespace=choice.namespace, everywhere=wanted.everywhere)]
+async def listed(client: Client, wanted: Wanted, context: str = "") -> Listed:
+    """Return what is wanted of one cluster, each with its context, where several are asked."""
+    found = await client.list(everywhere=wanted.everywhere, kind=wanted.kind)
+    if wanted.stuck and not wanted.kind:
+        found = [*found, *await client.list_stuck(everywhere=wanted.everywhere)]
+    lines: Sequence[str] = ()
+    if wanted.incidents is not None:
+        lines = await wanted.incidents(client, found, None if wanted.everywhere else client.namespace)
+    if context:
+        found = [replace(seen, context=context) for seen in found]
+        lines = [f"{printable(context)}: {line}" for line in lines]
+    return Listed(found, lines)
 
 
 async def ask(name: str, choice: ClusterChoice, wanted: Wanted) -> Answer[Listed]:
-    """Return the experiments of one cluster (see ``listed``), and its incidents if they are asked for."""
+    """Return what is wanted of the cluster of that context."""
 
     async def read() -> Listed:
         async with choice.client() as client:
-            found = await listed(client, choice, wanted)
-            space = None if wanted.everywhere else choice.namespace or client.namespace
-            lines = await wanted.incidents(client, found, space) if wanted.incidents is not None else ()
-        return Listed([replace(each, context=name) for each in found], [f"{printable(name)}: {line}" for line in lines])
+            return await listed(client, wanted, name)
 
     return await answer(name, read(), PATIENCE)
 
 
-async def ask_all(chosen: dict[str, ClusterChoice], wanted: Wanted) -> list[Answer[Listed]]:
-    """Return the answer of each context, asked all at once, in the order in which they are named."""
-    return list(await asyncio.gather(*(ask(name, choice, wanted) for name, choice in chosen.items())))
+async def ask_all(chosen: ClusterChoice, contexts: str, wanted: Wanted) -> Sequence[Answer[Listed]]:
+    """Return the answer of each context, asked all at once, or else that of the one cluster that is chosen.
+
+    Raises ``UsageError``, and ``MusterError`` where the only cluster that is asked does not answer.
+    """
+    clusters = choices(chosen, contexts) if contexts else {}
+
+    async def every() -> Sequence[Answer[Listed]]:
+        return await asyncio.gather(*(ask(name, choice, wanted) for name, choice in clusters.items()))
+
+    if clusters:
+        return await patient(every(), "asking the clusters")
+    async with chosen.client() as client:
+        return [Answer("", await patient(listed(client, wanted), "listing experiments"))]
 
 
 def problems(answers: Iterable[Answer[T]], what: str = "context") -> list[str]:

@@ -18,7 +18,8 @@ from muster.cli.terminal.colours import data
 from muster.cli.terminal.patience import patient
 from muster.client import Client, NoCluster, Snapshot
 from muster.client.explaining.style import BAD, BUSY, DIM, GOOD
-from muster.client.snapshot import experiments_path, snapshot_of
+from muster.client.snapshot import snapshot_of
+from muster.client.subjects import collection_path
 from muster.local.home import Home, default_home
 
 COLOURS = {"ok": GOOD, "warning": BUSY, "failed": BAD}
@@ -27,8 +28,7 @@ COLOURS = {"ok": GOOD, "warning": BUSY, "failed": BAD}
 @click.command(epilog="\b\nExamples:\n  muster doctor\n  muster doctor -n team\n  muster doctor -o json\n")
 @output_option()
 @cluster_options
-@click.pass_context
-def doctor(ctx: click.Context, chosen: ClusterChoice, output: str | None) -> None:
+def doctor(chosen: ClusterChoice, output: str | None) -> None:
     """Check this machine and this cluster: each check is ok, a warning or failed, with what to do next.
 
     It reads and changes nothing: the API server and its clock, the CRD, your rights in the namespace, musterd and its
@@ -58,7 +58,7 @@ def doctor(ctx: click.Context, chosen: ClusterChoice, output: str | None) -> Non
         plural = "" if warnings == 1 else "s"
         data(f"{_count(found, 'failed')} failed, {warnings} warning{plural}, {_count(found, 'ok')} ok")
     if _count(found, "failed"):
-        ctx.exit(FAILED)
+        raise click.exceptions.Exit(FAILED)
 
 
 def _print(finding: Finding) -> None:
@@ -76,7 +76,7 @@ async def _findings(chosen: ClusterChoice) -> AsyncGenerator[Finding, None]:
     for finding in await asyncio.to_thread(lambda: list(machine.machine())):
         yield finding
     try:
-        async with chosen.client() as client, aclosing(_cluster(client, chosen)) as findings:
+        async with chosen.client() as client, aclosing(_cluster(client)) as findings:
             async for finding in findings:
                 yield finding
     except NoCluster as error:
@@ -86,10 +86,10 @@ async def _findings(chosen: ClusterChoice) -> AsyncGenerator[Finding, None]:
         yield Finding(server.AREA, "API server", "failed", printable(str(error), server.SHOWN), remedy)
 
 
-async def _cluster(client: Client, chosen: ClusterChoice) -> AsyncGenerator[Finding, None]:
+async def _cluster(client: Client) -> AsyncGenerator[Finding, None]:
     """Yield the checks of a cluster. Raises ``MusterError`` where its API server does not answer."""
     asker = server.Asker(client.transport)
-    namespace = chosen.namespace or client.namespace
+    namespace = client.namespace
     async for finding in server.reach(asker):
         yield finding
     async for finding in _guarded(server.definition(asker), server.AREA, "CRD"):
@@ -127,7 +127,6 @@ async def _in_cluster(asker: server.Asker, seen: Sequence[Snapshot], namespace: 
 async def _of_release(
     asker: server.Asker, release: daemon.Release, seen: Sequence[Snapshot], namespace: str
 ) -> AsyncGenerator[Finding, None]:
-    """Yield the checks of one release, for the experiments that it looks after."""
     lease = await daemon.read_lease(asker, release)
     yield await daemon.ready(asker, release, lease, processed=any(each.phase for each in seen))
     if release.pods is None or release.pods or lease.there:
@@ -157,7 +156,7 @@ async def _experiments(asker: server.Asker, namespace: str) -> Sequence[Snapshot
     """Return experiments of all namespaces, else of this one, as far as they may be read."""
     for space in (None, namespace):
         with contextlib.suppress(ApiError):
-            return [snapshot_of(found) for found in await asker.list(experiments_path(space))]
+            return [snapshot_of(found) for found in await asker.list(collection_path(space))]
     return ()
 
 

@@ -38,29 +38,20 @@ def explain(chosen: ClusterChoice, name: str, epoch: int | None, output: str | N
     With --epoch it shows what was known of that epoch when it ended: what it waited for, who failed, where its ranks
     were. The last three epochs that ended without success are kept.
     """
-    space = chosen.namespace
-    found = chosen.ask(
-        lambda client: client.explain(name, last_lines=True, epoch=epoch, namespace=space), f"reading {name}"
-    )
+    found = chosen.ask(lambda client: client.explain(name, last_lines=True, epoch=epoch), f"reading {name}")
     status, now = found.experiment.status, time.time()
     row = None if epoch is None else kept(status, epoch)
     if row is None and epoch is not None and epoch != status.epoch_begun:
         raise UnknownEpoch(f"{name}: nothing is known of epoch {epoch}: {which(status)}")
     if row is not None:
         if output is not None:
-            show({"evidence": written(row), "lastLines": found.last_lines}, output)
-            return
-        data(*of_epoch(row, status, rows(found.last_lines, now, row.at), TERMINAL))
-        return
-    if output is not None:
+            show({"evidence": wire.write(EpochEvidence, row), "lastLines": found.last_lines}, output)
+        else:
+            data(*of_epoch(row, status, rows(found.last_lines, now, row.at), TERMINAL))
+    elif output is not None:
         show(document(found, now), output)
-        return
-    data(*lines(found, now, TERMINAL))
-
-
-def written(row: EpochEvidence) -> dict[str, object]:
-    """Return the evidence as the status has it."""
-    return wire.write(EpochEvidence, row)
+    else:
+        data(*lines(found, now, TERMINAL))
 
 
 def document(found: Explanation, now: float) -> dict[str, object]:

@@ -1,6 +1,5 @@
 """``muster get``: one experiment as a tree, or all in a table."""
 
-import asyncio
 import re
 import time
 from collections.abc import Collection
@@ -72,20 +71,19 @@ def get(
     if everywhere or phases:
         raise click.UsageError("-A and --phase choose from a list: leave NAME out, or give its namespace with -n")
 
-    async def run() -> None:
-        async with chosen.client() as client:
-            if watch:
-                await patient(client.get(name, namespace=chosen.namespace), f"reading {name}")
-                await watch_experiments(client, chosen, name, False, (), output)
-            else:
-                await patient(_one(client, chosen, name, output), f"reading {name}")
+    async def run(client: Client) -> None:
+        if watch:
+            await patient(client.get(name), f"reading {name}")
+            await watch_experiments(client, name, False, (), output)
+        else:
+            await patient(_one(client, name, output), f"reading {name}")
 
-    asyncio.run(run())
+    chosen.run(run)
 
 
-async def _one(client: Client, chosen: ClusterChoice, name: str, output: str | None) -> None:
+async def _one(client: Client, name: str, output: str | None) -> None:
     if output in (None, "wide"):
-        explanation = await client.explain(name, namespace=chosen.namespace)
+        explanation = await client.explain(name)
         now = time.time()
         stuck = explanation.experiment.holds("Stuck")  # the diagnosis takes a while to import
         roll = explanation.roll_call(now) if stuck else None
@@ -97,7 +95,7 @@ async def _one(client: Client, chosen: ClusterChoice, name: str, output: str | N
         for address in await debug_addresses(client, explanation.experiment):
             data(printable(f"debug server of {address}"))
         return
-    seen = await client.get(name, namespace=chosen.namespace)
+    seen = await client.get(name)
     if output == "name":
         data(printable(seen.name))
     else:

@@ -1,8 +1,7 @@
 """``muster logs``: the log of a gang."""
 
-import asyncio
 import contextlib
-from dataclasses import dataclass
+from collections.abc import Callable
 from datetime import datetime
 from typing import Final
 
@@ -16,7 +15,7 @@ from muster.cli.options import ClusterChoice, Parsed, cluster_options, json_text
 from muster.cli.terminal.colours import data, say
 from muster.cli.terminal.log_lines import log_line, rank_prefix
 from muster.cli.terminal.patience import patient
-from muster.client import LogLine, LogNote, Snapshot
+from muster.client import Client, LogLine, LogNote, Snapshot
 from muster.client.logs.gang_log import AT_ONCE
 from muster.kube.unstructured import mapping
 
@@ -65,9 +64,7 @@ SINCE: Final = Parsed("duration|time", since_when)
 )
 @click.option("-o", "--output", type=click.Choice(["json"]), default=None, help="One JSON object per line.")
 @cluster_options
-@click.pass_context
 def logs(
-    ctx: click.Context,
     chosen: ClusterChoice,
     name: str,
     ranks: tuple[int, ...],
@@ -98,55 +95,45 @@ def logs(
         if note.failed:
             failed.append(note)
 
-    async def run() -> None:
-        async with chosen.client() as client:
-            seen = await patient(client.get(name, namespace=chosen.namespace), f"reading {name}")
-            prefix = Prefix.of(seen) if len(ranks) != 1 else None
-            lines = client.logs(
-                name,
-                ranks,
-                follow=follow,
-                previous=previous,
-                epoch=epoch,
-                tail=tail,
-                since=since,
-                at_once=at_once,
-                namespace=chosen.namespace,
-                noted=noted,
-            )
-            async with contextlib.aclosing(lines) as stream:
-                line = await patient(anext(stream, None), "waiting for the first line")
-                if line is None:
-                    say("no line was logged" if since is None else "no line was logged in that time")
-                while line is not None:
-                    if output is not None:
-                        data(json_text(msgspec.structs.asdict(line), indent=-1))
-                    else:
-                        text = f"{line.time or '-'} {line.text}" if timestamps else line.text
-                        data(log_line(text, prefix.text(line) if prefix else ""))
-                    line = await anext(stream, None)
+    async def run(client: Client) -> None:
+        seen = await patient(client.get(name), f"reading {name}")
+        prefix = _prefix_of(seen) if len(ranks) != 1 else None
+        lines = client.logs(
+            name,
+            ranks,
+            follow=follow,
+            previous=previous,
+            epoch=epoch,
+            tail=tail,
+            since=since,
+            at_once=at_once,
+            noted=noted,
+        )
+        async with contextlib.aclosing(lines) as stream:
+            line = await patient(anext(stream, None), "waiting for the first line")
+            if line is None:
+                say("no line was logged" if since is None else "no line was logged in that time")
+            while line is not None:
+                if output is not None:
+                    data(json_text(msgspec.structs.asdict(line), indent=-1))
+                else:
+                    text = f"{line.time or '-'} {line.text}" if timestamps else line.text
+                    data(log_line(text, prefix(line) if prefix else ""))
+                line = await anext(stream, None)
 
-    asyncio.run(run())
+    chosen.run(run)
     if failed:
-        ctx.exit(FAILED)
+        raise click.exceptions.Exit(FAILED)
 
 
-@dataclass(frozen=True, slots=True)
-class Prefix:
-    """Prefix of a line: the rank, and the group if there are several. The columns are aligned."""
+def _prefix_of(seen: Snapshot) -> Callable[[LogLine], str]:
+    """Return what makes ``worker rank  3 | `` of a line; the group only if there are several. Columns are aligned."""
+    groups = mapping(mapping(seen.raw.get("spec")).get("types"))
+    longest = min(max((len(printable(str(group))) for group in groups), default=0), LONGEST_GROUP)
+    digits = len(str(max(0, seen.status.size - 1)))
 
-    rank: int = 1
-    group: int = 0
-    """Columns; 0 shows no group."""
+    def prefix(line: LogLine) -> str:
+        group = f"{printable(line.group, LONGEST_GROUP):<{longest}} " if len(groups) > 1 else ""
+        return f"{group}{rank_prefix(line.rank, digits)}"
 
-    @classmethod
-    def of(cls, seen: Snapshot) -> "Prefix":
-        """Return the prefix for an experiment's size and groups."""
-        groups = mapping(mapping(seen.raw.get("spec")).get("types"))
-        longest = max((len(printable(str(group))) for group in groups), default=0)
-        return cls(len(str(max(0, seen.status.size - 1))), min(longest, LONGEST_GROUP) if len(groups) > 1 else 0)
-
-    def text(self, line: LogLine) -> str:
-        """Return ``worker rank  3 | ``."""
-        group = f"{printable(line.group, LONGEST_GROUP):<{self.group}} " if self.group else ""
-        return f"{group}{rank_prefix(line.rank, self.rank)}"
+    return prefix

@@ -47,40 +47,38 @@ def port_forward(chosen: ClusterChoice, name: str, ports: tuple[int, int] | None
     command when the pod is gone.
     """
 
-    async def run() -> None:
-        async with chosen.client() as client:
-            if ports is None:
-                here, there = await patient(_dashboard(client, chosen, name), f"reading {name}")
-            else:
-                here, there = ports
-            member = await patient(_member(client, chosen, name, rank), f"reading {name}")
-            await _serve(client, chosen, member, here, there)
+    async def run(client: Client) -> None:
+        if ports is None:
+            here, there = await patient(_dashboard(client, name), f"reading {name}")
+        else:
+            here, there = ports
+        member = await patient(_member(client, name, rank), f"reading {name}")
+        await _serve(client, member, here, there)
 
-    asyncio.run(run())
+    chosen.run(run)
 
 
-async def _dashboard(client: Client, chosen: ClusterChoice, name: str) -> tuple[int, int]:
-    seen = await client.get(name, namespace=chosen.namespace)
+async def _dashboard(client: Client, name: str) -> tuple[int, int]:
+    seen = await client.get(name)
     port = seen.status.dashboard.rpartition(":")[2]
     if not _is_port(port):
         raise click.UsageError(f"{printable(name)} has no dashboard: write the PORT to open")
     return int(port), int(port)
 
 
-async def _member(client: Client, chosen: ClusterChoice, name: str, rank: int) -> Member:
-    for member in await client.members(name, namespace=chosen.namespace):
+async def _member(client: Client, name: str, rank: int) -> Member:
+    for member in await client.members(name):
         if member.rank == rank:
             return member
     raise NoSuchRank(f"rank {rank} of {name} has no pod now; `muster get {name}` shows its members")
 
 
-async def _serve(client: Client, chosen: ClusterChoice, member: Member, here: int, there: int) -> None:
+async def _serve(client: Client, member: Member, here: int, there: int) -> None:
     from muster.kube.connection import Connection
     from muster.kube.port_forward import forward
 
     connection = client.transport
     assert isinstance(connection, Connection)
-    namespace = chosen.namespace or client.namespace
     ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
     carried: set[asyncio.Task[None]] = set()
 
@@ -94,9 +92,9 @@ async def _serve(client: Client, chosen: ClusterChoice, member: Member, here: in
             await writer.drain()
 
         try:
-            await forward(connection, namespace, member.pod, there, reader, write)
+            await forward(connection, client.namespace, member.pod, there, reader, write)
         except Forbidden as error:
-            end(may_not("forward ports of", namespace, "portforward", error))
+            end(may_not("forward ports of", client.namespace, "portforward", error))
         except NotFound:
             end(NotFound(f"{member.pod} is gone; the same command opens the port of the pod that has its rank now"))
         except MusterError as error:

@@ -18,18 +18,16 @@ from muster.cli.terminal.colours import data, say
 @click.option("--rerun", is_flag=True, help="Submit the spec of NAME again, under a new name.")
 @output_option()
 @cluster_options
-@click.pass_context
-def restart(ctx: click.Context, chosen: ClusterChoice, name: str, output: str | None, rerun: bool) -> None:
+def restart(chosen: ClusterChoice, name: str, output: str | None, rerun: bool) -> None:
     """Restart the gang of NAME: its pods end, and the next epoch begins at once.
 
     It is charged to no budget, and `muster explain` names who asked. While it waits for a back-off, that ends. An
     experiment that has ended does not run again: --rerun submits its spec once more, under a new name, and prints it.
     """
-    space = chosen.namespace
     if rerun:
-        seen = chosen.ask(lambda client: client.rerun(name, namespace=space), f"submitting {name} again")
+        seen = chosen.ask(lambda client: client.rerun(name), f"submitting {name} again")
     else:
-        seen = chosen.ask(lambda client: client.restart(name, by=asker(), namespace=space), f"restarting {name}")
+        seen = chosen.ask(lambda client: client.restart(name, by=asker()), f"restarting {name}")
     if output is not None:
         show(seen.raw, output)
     elif rerun or not seen.finished:
@@ -38,7 +36,7 @@ def restart(ctx: click.Context, chosen: ClusterChoice, name: str, output: str | 
         say(printable(f"submitted {seen.namespace}/{seen.name} with the spec of {name}"))
     elif seen.finished:
         say(printable(f"{seen.name} has ended ({seen.phase}): muster restart {seen.name} --rerun submits it again"))
-        ctx.exit(FAILED)
+        raise click.exceptions.Exit(FAILED)
     elif seen.phase == "Suspended":
         say(printable(f"{seen.name} is suspended: there is nothing to restart"))
     else:

@@ -134,7 +134,10 @@ def run(
     plan = manifest.plan(name=name, namespace=loaded.namespace or "default")
     print_warnings(loaded.warnings)
     say(*(f"note: {plain(line)}" for line in notes))
-    room.refuse(plan, _who(manifest, workers), cut=not words and not light)
+    who = f"the pods of {manifest.file} need"
+    if workers is not None:
+        who = f"{workers} workers need" if workers > 1 else "1 worker needs"
+    room.refuse(plan, who, cut=not words and not light)
     environment = run_environment(os.environ, given, plan)
     if words and environment.program(words[0]) is None:
         raise click.UsageError(f"there is no program {words[0]!r} here or on PATH, or it is not executable")
@@ -144,7 +147,6 @@ def run(
 async def _execute(
     manifest: Manifest, plan: Plan, environment: RunEnvironment, words: Sequence[str], *, keep: bool
 ) -> int:
-    """Run the experiment; its exit status."""
     directory = Path.cwd()
     with Interrupts() as interrupts:
         async with AsyncExitStack() as parts:
@@ -165,18 +167,7 @@ async def _execute(
                 where = f"-n {seen.namespace} --kubeconfig {cluster.kubeconfig}"
                 say(plain(f"in another terminal: muster logs {seen.name} {where}"))
             with choose_display() as display:
-                follower = RunFollower(
-                    client,
-                    seen,
-                    display,
-                    size=plan.size,
-                    leader=plan.leader,
-                    grace=max((group.pod.grace for group in plan.groups), default=0),
-                    daemon_url=cluster.daemon_url,
-                    supervise=cluster.supervise,
-                    survivor_text=plan.failures.survivor_text,
-                    assisted=any(group.pod.assist for group in plan.groups),
-                )
+                follower = RunFollower(client, seen, display, plan, cluster)
                 last = await follower.to_the_end(interrupts)
             if follower.cut_short and cluster.supervise is None:
                 await _kill(client, seen)
@@ -197,7 +188,6 @@ async def _kill(client: Client, seen: Snapshot) -> None:
 
 
 async def _room() -> Room:
-    """Return what is free where the experiment will run."""
     running = Home(default_home()).running()
     if not running:
         return Room.of_this_machine()
@@ -225,13 +215,6 @@ def _check_usage(
         raise click.UsageError("state how many workers run the program: muster run -n 4 -- ...")
     if assignments or light:
         raise click.UsageError("--set and --ignore-resources change a manifest; PROGRAM has none")
-
-
-def _who(manifest: Manifest, workers: int | None) -> str:
-    """Return who needs the resources of the experiment, for a sentence."""
-    if workers is None:
-        return f"the pods of {manifest.file} need"
-    return f"{workers} workers need" if workers > 1 else "1 worker needs"
 
 
 def _program(

@@ -29,9 +29,7 @@ DEEPEST = 40
 )
 @output_option()
 @cluster_options
-@click.pass_context
 def stacks(
-    ctx: click.Context,
     chosen: ClusterChoice,
     name: str,
     ranks: tuple[int, ...],
@@ -51,9 +49,8 @@ def stacks(
     def done(asked: int, of: int) -> None:
         count[:] = asked, of
 
-    space = chosen.namespace
     found = chosen.ask(
-        lambda client: stacks_of(client, name, ranks, at_once=at_once, patience=timeout, namespace=space, done=done),
+        lambda client: stacks_of(client, name, ranks, at_once=at_once, patience=timeout, done=done),
         "asking the ranks for their stacks",
         lambda: f"{count[0]} of {count[1]}",
     )
@@ -63,9 +60,9 @@ def stacks(
         data(*raw_lines(found) if raw else lines(found))
         say(*(printable(missing.sentence) for missing in unread(found)))
     if not any(each.processes for each in found):
-        ctx.exit(FAILED)
+        raise click.exceptions.Exit(FAILED)
     if not all(each.processes for each in found):
-        ctx.exit(PARTIAL)
+        raise click.exceptions.Exit(PARTIAL)
 
 
 def document(found: Sequence[RankStacks]) -> dict[str, object]:
@@ -87,8 +84,7 @@ def lines(found: Sequence[RankStacks]) -> Iterator[str]:
     groups = grouped(found)
     yield from (printable(group.sentence) for group in groups)
     for group in groups:
-        yield ""
-        yield printable(f"{group.who}, the innermost call first:")
+        yield from ("", printable(f"{group.who}, the innermost call first:"))
         for frame in group.frames[:DEEPEST]:
             yield printable(f"  {frame.function} ({frame.file}:{frame.line or '?'})")
         if len(group.frames) > DEEPEST:

@@ -1,6 +1,6 @@
 """``muster submit``: create an experiment on a cluster."""
 
-import asyncio
+from dataclasses import replace
 
 import click
 
@@ -10,8 +10,8 @@ from muster.cli.options import ClusterChoice, cluster_options, output_option, sh
 from muster.cli.terminal.colours import data, say
 from muster.cli.terminal.patience import patient
 from muster.cli.terminal.progress import ChangePrinter, watch_to_end
+from muster.client import Client, Snapshot
 from muster.client.names import name_for
-from muster.client.snapshot import Snapshot
 from muster.kinds.manifests.load import object_of
 
 
@@ -30,9 +30,7 @@ from muster.kinds.manifests.load import object_of
 @click.option("--dry-run", is_flag=True, help="Print the object that would be created, and create nothing.")
 @output_option("name")
 @cluster_options
-@click.pass_context
 def submit(
-    ctx: click.Context,
     chosen: ClusterChoice,
     file: str,
     name: str | None,
@@ -62,21 +60,20 @@ def submit(
             show(document, output or "yaml")
         return
 
-    async def run() -> Snapshot:
-        async with chosen.client() as client:
-            loaded = manifest.assisted(assist, default=chosen.is_local(client)).loaded
-            submitting = client.submit(loaded, name=name, namespace=chosen.namespace, filename=filename)
-            seen = await patient(submitting, "submitting")
-            if output in ("json", "yaml"):
-                show(seen.raw, output)
-            else:
-                data(seen.name)
-            if wait:
-                return await watch_to_end(client, seen.name, seen.namespace, ChangePrinter().print)
-            where = "" if seen.namespace == client.namespace else f" -n {seen.namespace}"
-            say(f"submitted {seen.namespace}/{seen.name}; next: muster get {seen.name}{where} -w")
-            return seen
+    async def run(client: Client) -> Snapshot:
+        loaded = manifest.assisted(assist, default=chosen.is_local(client)).loaded
+        submitting = client.submit(loaded, name=name, namespace=chosen.namespace, filename=filename)
+        seen = await patient(submitting, "submitting")
+        if output in ("json", "yaml"):
+            show(seen.raw, output)
+        else:
+            data(seen.name)
+        if wait:
+            return await watch_to_end(client, seen.name, seen.namespace, ChangePrinter().print)
+        where = "" if seen.namespace == client.namespace else f" -n {seen.namespace}"
+        say(f"submitted {seen.namespace}/{seen.name}; next: muster get {seen.name}{where} -w")
+        return seen
 
-    seen = asyncio.run(run())
+    seen = replace(chosen, namespace=None).run(run)  # a manifest states its namespace before a context does
     if wait:
-        ctx.exit(status_of(seen))
+        raise click.exceptions.Exit(status_of(seen))

@@ -1,6 +1,5 @@
 """``muster wait``: wait for a condition of an experiment."""
 
-import asyncio
 from typing import Final
 
 import click
@@ -11,7 +10,7 @@ from muster.cli.exits import DEADLINE, FAILED, status_of
 from muster.cli.options import SPAN, ClusterChoice, Parsed, cluster_options, output_option, show
 from muster.cli.terminal.colours import data, plain, say
 from muster.cli.terminal.progress import summary
-from muster.client import NoSuchExperiment, Snapshot, Until, WaitTimeout
+from muster.client import NoSuchExperiment, Until, WaitTimeout
 
 GOAL: Final = Parsed("condition", Until.parse)
 
@@ -28,10 +27,7 @@ GOAL: Final = Parsed("condition", Until.parse)
 @click.option("--timeout", type=SPAN, default=None, help="Give up after this time: 90, 5m, 1h 30m.")
 @output_option()
 @cluster_options
-@click.pass_context
-def wait(
-    ctx: click.Context, chosen: ClusterChoice, name: str, goal: Until, timeout: float | None, output: str | None
-) -> None:
+def wait(chosen: ClusterChoice, name: str, goal: Until, timeout: float | None, output: str | None) -> None:
     """Wait until a condition of NAME is true, by default until it has finished.
 
     Exit status: for the end it is the outcome (0 succeeded, 1 failed, 3 a deadline of its own). For anything else it
@@ -40,15 +36,11 @@ def wait(
     """
     say(printable(f"waiting for {'the deletion' if goal.deleted else goal} of {name}"))
 
-    async def run() -> Snapshot:
-        async with chosen.client() as client:
-            return await client.wait(name, goal, timeout=timeout, namespace=chosen.namespace)
-
     try:
-        seen = asyncio.run(run())
+        seen = chosen.run(lambda client: client.wait(name, goal, timeout=timeout))
     except WaitTimeout as error:
         say(plain(f"muster: {error}"))
-        ctx.exit(DEADLINE)
+        raise click.exceptions.Exit(DEADLINE) from None
     except NoSuchExperiment:
         if not goal.deleted:
             raise
@@ -59,6 +51,6 @@ def wait(
     else:
         data(f"{printable(seen.name)} {'deleted' if goal.deleted else summary(seen)}")
     if goal == Until():
-        ctx.exit(status_of(seen))
+        raise click.exceptions.Exit(status_of(seen))
     if goal.hopeless(seen):
-        ctx.exit(FAILED)
+        raise click.exceptions.Exit(FAILED)

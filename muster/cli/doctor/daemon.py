@@ -17,6 +17,7 @@ from muster.api.values.printable import printable
 from muster.cli.doctor.findings import Finding, State
 from muster.cli.doctor.server import PATIENCE, SHOWN, Asker
 from muster.client import Snapshot
+from muster.client.member import member_of
 from muster.kube.paths import core, custom
 from muster.kube.unstructured import Json, items, mapping, moment, text, whole
 
@@ -166,27 +167,23 @@ async def ready(asker: Asker, release: Release, lease: Lease, *, processed: bool
 
 
 def _without_pods(release: Release, lease: Lease, processed: bool) -> Finding:
-    what = "no pod of musterd is in this cluster"
-    if release.pods is None:
-        what = f"you may not list its pods (namespace {NAMESPACE})"
+    hidden = release.pods is None
+    what = f"you may not list its pods (namespace {NAMESPACE})" if hidden else "no pod of musterd is in this cluster"
     if lease.held:
         return Finding(AREA, "daemon", "ok", f"{what}; {lease.holder} leads")
-    if processed:
-        found = f"{what}; experiments have a status, so one has run"
-        if release.pods is None:
-            return Finding(AREA, "daemon", "ok", found)
-        remedy = f"{INSTALL}; one that runs outside the cluster is not seen here"
-        return Finding(AREA, "daemon", "warning", found, remedy)
-    if release.pods is None:
+    ran = f"{what}; experiments have a status, so one has run"
+    if hidden and processed:
+        return Finding(AREA, "daemon", "ok", ran)
+    if hidden:
         remedy = "ask the platform team, or submit an experiment: it gets a phase within seconds"
         return Finding(AREA, "daemon", "warning", f"{what}, so whether it runs is not known", remedy)
     remedy = f"{INSTALL}; one that runs outside the cluster is not seen here"
-    return Finding(AREA, "daemon", "failed", what, remedy)
+    return Finding(AREA, "daemon", "warning" if processed else "failed", ran if processed else what, remedy)
 
 
 async def _readiness(asker: Asker, found: Sequence[Json], namespace: str) -> Finding:
     named = {text(mapping(pod.get("metadata")), "name"): pod for pod in found}
-    ready = [name for name, pod in named.items() if _ready(pod)]
+    ready = [name for name, pod in named.items() if member_of(pod).ready]
     what = f"{len(ready)} of {len(named)} pods are ready in namespace {printable(namespace)}"
     if len(ready) == len(named):
         return Finding(AREA, "daemon", "ok", what)
@@ -211,15 +208,8 @@ async def _unready_because(asker: Asker, namespace: str, name: str, pod: Json) -
         except ApiError as error:
             if error.status == UNREADY:
                 return error.message
-    return next((text(c, "reason") for c in _conditions(pod) if c.get("type") == "Ready"), "")
-
-
-def _conditions(pod: Json) -> list[Json]:
-    return items(mapping(pod.get("status")).get("conditions"))
-
-
-def _ready(pod: Json) -> bool:
-    return any(c.get("type") == "Ready" and c.get("status") == "True" for c in _conditions(pod))
+    conditions = items(mapping(pod.get("status")).get("conditions"))
+    return next((text(each, "reason") for each in conditions if each.get("type") == "Ready"), "")
 
 
 def leader(release: Release, lease: Lease) -> Finding:

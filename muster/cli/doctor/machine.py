@@ -21,7 +21,9 @@ PORTS = 50
 
 def machine() -> Iterator[Finding]:
     """Yield every check of this machine. It blocks for some tens of milliseconds; call it from a thread."""
-    yield _python()
+    where = "in a virtual environment" if sys.prefix != sys.base_prefix else "the system's"
+    found = f"muster {__version__}, Python {platform.python_version()} ({sys.executable}, {where})"
+    yield Finding(AREA, "python", "ok", found)
     yield from _programs()
     missing = extras.problem("local")
     if missing:
@@ -30,12 +32,6 @@ def machine() -> Iterator[Finding]:
     yield _isolation()
     yield _ports()
     yield _home()
-
-
-def _python() -> Finding:
-    where = "in a virtual environment" if sys.prefix != sys.base_prefix else "the system's"
-    found = f"muster {__version__}, Python {platform.python_version()} ({sys.executable}, {where})"
-    return Finding(AREA, "python", "ok", found)
 
 
 def _programs() -> Iterator[Finding]:

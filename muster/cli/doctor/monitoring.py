@@ -4,13 +4,12 @@ from collections.abc import AsyncGenerator
 
 from muster.api.errors import ApiError, Forbidden, NotFound
 from muster.api.values.printable import printable
-from muster.cli.doctor.daemon import LABELS, Release
+from muster.cli.doctor.daemon import AREA, LABELS, Release
 from muster.cli.doctor.findings import Finding
 from muster.cli.doctor.server import SHOWN, Asker
 from muster.kube.paths import custom
 from muster.kube.unstructured import items, mapping, text
 
-AREA = "musterd"
 PROMETHEUS = "monitoring.coreos.com/v1"
 KINDS = ("servicemonitors", "podmonitors", "prometheusrules")
 

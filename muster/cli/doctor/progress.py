@@ -26,7 +26,11 @@ def progress_endpoint(release: Release, every: Sequence[Snapshot], now: float) -
         what = f"{first} has spec.progressEndpoint, and musterd serves none ({SERVED} is not set)"
         yield Finding(AREA, CHECK, "warning", what, "set the chart's progress.secretName (docs/chart.md)")
         return
-    silent = [s for s in asking if s.status.steps is None and s.phase == "Running" and _since(s, now) > SILENT]
+    silent = [
+        s
+        for s in asking
+        if s.status.steps is None and s.phase == "Running" and now - (s.status.assembled_at or now) > SILENT
+    ]
     heard = [seen for seen in asking if seen.status.steps is not None]
     if heard:
         yield Finding(AREA, CHECK, "ok", f"{len(heard)} of {len(asking)} experiments that ask for it have reported")
@@ -40,7 +44,3 @@ def progress_endpoint(release: Release, every: Sequence[Snapshot], now: float) -
         yield Finding(AREA, CHECK, "warning", what, remedy)
     else:
         yield Finding(AREA, CHECK, "ok", f"{first} has it, and has not run long enough to judge")
-
-
-def _since(seen: Snapshot, now: float) -> float:
-    return now - (seen.status.assembled_at or now)

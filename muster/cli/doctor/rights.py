@@ -1,7 +1,7 @@
 """Rights of the caller in a namespace, by the commands that need them (SelfSubjectAccessReview)."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 
 from muster.api.errors import ApiError
@@ -40,7 +40,7 @@ NEEDS = (
 async def rights(asker: Asker, namespace: str) -> AsyncGenerator[Finding, None]:
     """Check what the caller may do in ``namespace``, by the commands that need it."""
     who = await _who(asker)
-    answers = await asyncio.gather(*(_denied(asker, need, namespace) for need in NEEDS))
+    answers = await asyncio.gather(*(asker.denied(need.verbs, need.group, need.resource, namespace) for need in NEEDS))
     place = f"in namespace {printable(namespace)}{f' as {who}' if who else ''}"
     lost = {command for need, denied in zip(NEEDS, answers, strict=True) if denied for command in need.commands}
     works = dict.fromkeys(command for need in NEEDS for command in need.commands if command not in lost)
@@ -64,13 +64,6 @@ async def rights(asker: Asker, namespace: str) -> AsyncGenerator[Finding, None]:
         )
         state: State = "failed" if any(need.essential for need, _ in missing) else "warning"
         yield Finding(AREA, "rights", state, f"{place} you may not {what} (needed for: {without})", remedy)
-
-
-async def _denied(asker: Asker, need: _Need, namespace: str) -> Sequence[str]:
-    """Return the verbs that are denied."""
-    resource, _, subresource = need.resource.partition("/")
-    asked = {"namespace": namespace, "group": need.group, "resource": resource, "subresource": subresource}
-    return [verb for verb in need.verbs if not await asker.allowed({**asked, "verb": verb})]
 
 
 async def _who(asker: Asker) -> str:

@@ -1,7 +1,7 @@
 """The API server: reached, on time, and with the kind Experiment."""
 
 import time
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from email.utils import parsedate_to_datetime
 from typing import Any
 
@@ -34,16 +34,15 @@ SHOWN = 200
 class Asker:
     """Requests with a short time limit. ``now`` is the API server's time as far as it is known."""
 
-    def __init__(self, transport: Transport, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, transport: Transport) -> None:
         self._transport = transport
-        self._clock = clock
         self.skew = 0.0
         """Seconds that this machine's clock is ahead of the API server's."""
 
     @property
     def now(self) -> float:
         """Return wall seconds by the API server's clock."""
-        return self._clock() - self.skew
+        return time.time() - self.skew
 
     async def answer(
         self,
@@ -65,8 +64,15 @@ class Asker:
         params = {"limit": str(PAGE)} | ({"labelSelector": selector} if selector else {})
         return items(read(await self.answer("GET", path, params=params), Json, f"GET {path}").get("items"))
 
-    async def allowed(self, attributes: Mapping[str, str], user: str = "") -> bool:
-        """Return whether a service account, or the caller, may do that. Raises ``ApiError``."""
+    async def denied(
+        self, verbs: Sequence[str], group: str, resource: str, namespace: str, user: str = ""
+    ) -> Sequence[str]:
+        """Return those of the verbs that a service account, or the caller, may not use. Raises ``ApiError``."""
+        resource, _, subresource = resource.partition("/")
+        asked = {"namespace": namespace, "group": group, "resource": resource, "subresource": subresource}
+        return [verb for verb in verbs if not await self._allowed({**asked, "verb": verb}, user)]
+
+    async def _allowed(self, attributes: Mapping[str, str], user: str) -> bool:
         path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
         spec: dict[str, Any] = {"resourceAttributes": attributes}
         if user:
@@ -79,11 +85,11 @@ class Asker:
         return mapping(review.get("status")).get("allowed") is True
 
 
-async def reach(asker: Asker, clock: Callable[[], float] = time.time) -> AsyncGenerator[Finding, None]:
+async def reach(asker: Asker) -> AsyncGenerator[Finding, None]:
     """Check that the API server answers, and how far the clocks are apart. Raises ``ApiError`` without an answer."""
-    before = clock()
+    before = time.time()
     answer = await asker.answer("GET", "/version")
-    after = clock()
+    after = time.time()
     version = text(read(answer, Json, "GET /version"), "gitVersion")
     yield Finding(AREA, "API server", "ok", f"Kubernetes {version}, answered in {(after - before) * 1000:.0f} ms")
     yield _clocks(asker, answer.date, before, after)

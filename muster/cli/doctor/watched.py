@@ -52,7 +52,6 @@ async def watched(asker: Asker, release: Release, namespace: str) -> AsyncGenera
 
 
 def _account(release: Release) -> str:
-    """Return the user name of musterd's service account."""
     name = next((text(mapping(pod.get("spec")), "serviceAccountName") for pod in release.pods or ()), "")
     return printable(f"system:serviceaccount:{release.namespace}:{name or 'default'}")
 
@@ -63,8 +62,6 @@ async def _denied(asker: Asker, kinds: list[str], namespace: str, user: str = ""
     for kind in kinds:
         subject = WATCHED_KINDS[kind].subject
         group, resource = subject.group, subject.plural or kind
-        wanted = {"namespace": namespace, "group": group, "resource": resource, "subresource": ""}
-        denied = [verb for verb in verbs if not await asker.allowed({**wanted, "verb": verb}, user)]
-        if denied:
+        if denied := await asker.denied(verbs, group, resource, namespace, user):
             missing.append(f"{', '.join(denied)} {resource}{f'.{group}' if group else ''}")
     return "; ".join(missing)

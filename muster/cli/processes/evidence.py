@@ -70,7 +70,6 @@ def runs_on(rank: int, exception: str, *, assisted: bool) -> str:
 
 
 def _and_more(tracebacks: Tracebacks, rank: int) -> str:
-    """Return which other ranks have raised the same."""
     others = tracebacks.same_as(rank)
     if not others:
         return ""

@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable, Collection, Coroutine
+from collections.abc import Awaitable, Collection
 from time import monotonic
 from typing import Any
 
@@ -19,6 +19,7 @@ from muster.cli.processes import evidence
 from muster.cli.processes.evidence import Printed
 from muster.cli.processes.futile import futile
 from muster.cli.processes.interrupts import Interrupts
+from muster.cli.processes.local_cluster import LocalCluster
 from muster.cli.processes.tracebacks import Tracebacks
 from muster.cli.terminal.colours import plain
 from muster.cli.terminal.display import Display, Ending
@@ -29,6 +30,7 @@ from muster.client.explaining.last_lines import rows
 from muster.kube.unstructured import moment
 from muster.state.facts.sentences import of_last_failure, sentence
 from muster.state.summary.resumption import REASON as RESUMED
+from muster.state.vocabulary.plan import Plan
 
 ROLL_SECONDS = 0.5
 """Between two requests for the daemon's roll call. It is only displayed; nothing is decided by it."""
@@ -45,39 +47,18 @@ REMEMBERED = 20
 
 
 class RunFollower:
-    """Follows ``seen`` on ``display``. Use once.
+    """Follows the experiment ``seen``, which has that plan, on ``display``. Use once."""
 
-    ``size`` is the number of members and ``grace`` the seconds each gets to end. ``supervise`` waits for the end of the
-    cluster and the daemon, if they were started for this run. ``leader`` is the rank whose log is shown.
-    ``survivor_text`` is the plan's: the words of a rank that has lost another one. ``assisted``: the members have
-    ``spec.assist``.
-    """
-
-    def __init__(
-        self,
-        client: Client,
-        seen: Snapshot,
-        display: Display,
-        *,
-        size: int,
-        leader: int = 0,
-        grace: float,
-        daemon_url: str,
-        supervise: Callable[[], Coroutine[Any, Any, None]] | None,
-        survivor_text: str = "",
-        assisted: bool = True,
-    ) -> None:
+    def __init__(self, client: Client, seen: Snapshot, display: Display, plan: Plan, cluster: LocalCluster) -> None:
         self._client = client
         self._seen = seen
         self._display = display
-        self._ranks = () if size <= FOLLOWED else (leader,)
-        self._grace = grace
-        self._daemon_url = daemon_url
-        self._supervise = supervise
-        self._survivor_text = survivor_text
-        self._assisted = assisted
-        self._leader = leader
-        self._shown = {leader}
+        self._plan = plan
+        self._cluster = cluster
+        self._ranks = () if plan.size <= FOLLOWED else (plan.leader,)
+        self._grace = max((group.pod.grace for group in plan.groups), default=0)
+        """Seconds that each member gets to end."""
+        self._shown = {plan.leader}
         self._recent: dict[int, deque[Printed]] = {}
         self._tracebacks = Tracebacks()
         self._folded: set[int] = set()
@@ -108,8 +89,8 @@ class RunFollower:
         tasks: list[asyncio.Task[Any]] = [watch, logs]
         tasks += [asyncio.create_task(work, name="run-display") for work in (self._roll(), self._pods())]
         deciding: list[asyncio.Task[Any]] = [watch]
-        if self._supervise is not None:
-            deciding.append(asyncio.create_task(self._supervise(), name="run-supervise"))
+        if self._cluster.supervise is not None:
+            deciding.append(asyncio.create_task(self._cluster.supervise(), name="run-supervise"))
             tasks.append(deciding[-1])
         try:
             ended = await self._until(deciding, (interrupts.next(), self._stop.wait()))
@@ -167,7 +148,7 @@ class RunFollower:
         if not self._seen.finished or self._seen.outcome == "Succeeded":
             return []
         last = {rank: lines[-1] for rank, lines in self._recent.items() if lines}
-        return evidence.of_end(self._last_cause, self._tracebacks, last, self._survivor_text)
+        return evidence.of_end(self._last_cause, self._tracebacks, last, self._plan.failures.survivor_text)
 
     @property
     def _last_cause(self) -> Cause | None:
@@ -221,7 +202,7 @@ class RunFollower:
         self._seen = seen
         self._display.show(seen)
         if seen.phase in ("Assembling", "Running"):
-            self._shown = {self._leader}
+            self._shown = {self._plan.leader}
             if seen.status.epoch != self._epoch:
                 self._epoch = seen.status.epoch
                 self._recent.clear()
@@ -249,7 +230,7 @@ class RunFollower:
         if cause is None or cause.disruption or self._futile or self._seen.phase != "Restarting":
             return
         followed = not self._ranks or cause.rank in self._ranks
-        printed = self._recent.get(cause.rank if followed and cause.rank is not None else self._leader)
+        printed = self._recent.get(cause.rank if followed and cause.rank is not None else self._plan.leader)
         self._futile = futile(cause.exit_code, printed[-1].text if printed else "")
         if self._futile:
             self._display.say(printable(f"not restarted, as it would end in the same way: {self._futile}"))
@@ -285,14 +266,13 @@ class RunFollower:
         """Report that a rank runs on after its traceback, if it has printed nothing since."""
         silent = self._recent.get(rank, (None,))[-1] is exception
         if silent and self._seen.phase == "Running" and rank in self._alive.values():
-            self._display.say(evidence.runs_on(rank, exception.text, assisted=self._assisted))
+            assisted = any(group.pod.assist for group in self._plan.groups)
+            self._display.say(evidence.runs_on(rank, exception.text, assisted=assisted))
 
     async def _roll(self) -> None:
-        if not self._daemon_url:
-            return
         async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=2)) as session:
             while True:
-                found = await fetch_roll(session, self._daemon_url, self._seen.namespace, self._seen.name)
+                found = await fetch_roll(session, self._cluster.daemon_url, self._seen.namespace, self._seen.name)
                 if found is not None:
                     self._display.show_roll(found)
                 await asyncio.sleep(ROLL_SECONDS)

@@ -11,7 +11,7 @@ from typing import Any
 
 from muster.api.errors import MusterError
 from muster.cli.processes.child import ChildEnded
-from muster.cli.processes.stack import Stack
+from muster.cli.processes.stack import local_stack
 from muster.cli.terminal.colours import say
 from muster.local.home import Exposed, Home, Occupied, default_home
 
@@ -52,7 +52,7 @@ async def local_cluster(*, keep: bool) -> AsyncGenerator[LocalCluster, None]:
         (own.path / KEPT).touch()
     say("starting a cluster on this machine")
     try:
-        async with Stack(own, say, memory_only=not keep) as stack:
+        async with local_stack(own, say, memory_only=not keep) as stack:
             yield LocalCluster(Path(stack.cluster.kubeconfig), stack.daemon_url, own.callers, stack.watch)
     except ChildEnded:
         keep = True  # its log has the reason, and the message names it

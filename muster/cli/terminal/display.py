@@ -8,7 +8,6 @@ standard output. Neither shows why it ended: that is the command's last line.
 import sys
 import time
 from math import ceil
-from types import TracebackType
 from typing import NamedTuple
 
 import click
@@ -46,12 +45,6 @@ class Ending(NamedTuple):
         left = max(0, ceil(self.until - now))
         ranks = f"{self.ranks} rank{'s' if self.ranks > 1 else ''}"
         return f"waiting for {ranks} to end, {left} s left; Ctrl-C {'again ' if self.again else ''}stops them now"
-
-
-def stuck_because(seen: Snapshot) -> str:
-    """Return reason and message of a true condition Stuck, printable; empty if it is not."""
-    stuck = seen.condition("Stuck")
-    return printable(f"{stuck.reason}: {stuck.message}") if stuck is not None and stuck.status else ""
 
 
 class Lines:
@@ -100,13 +93,11 @@ class Block:
         self._ending: Ending | None = None
 
     def __enter__(self) -> "Block":
-        self._live.__enter__()
+        self._live.start(refresh=True)
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._live.__exit__(kind, error, trace)
+    def __exit__(self, *_: object) -> None:
+        self._live.stop()
 
     def say(self, words: str) -> None:
         """Print a message of the command itself above the block."""
@@ -114,16 +105,18 @@ class Block:
 
     def log(self, rank: int, line: str) -> None:
         """Print a line of a rank above the block, or to standard output if that is not this terminal."""
+        text = log_line(line, rank_prefix(rank))
         if self._same_terminal:
-            self._console.print(Text(click.unstyle(log_line(line, rank_prefix(rank)))))
+            self.say(text)
         else:
-            data(log_line(line, rank_prefix(rank)))
+            data(text)
 
     def show(self, seen: Snapshot) -> None:
         """Show the snapshot at the next frame. Print a line above the block if the phase changed or it became Stuck."""
         before, self._seen = self._seen, seen
-        if before is not None and seen.holds("Stuck") and not before.holds("Stuck"):
-            self.say(f"Stuck: {stuck_because(seen)}")
+        stuck = seen.condition("Stuck")
+        if before is not None and stuck is not None and stuck.status and not before.holds("Stuck"):
+            self.say(printable(f"Stuck: {stuck.reason}: {stuck.message}"))
         if before is not None and seen.phase and seen.phase != before.phase:
             words = "" if seen.finished else seen.message or seen.reason
             self.say(printable(f"{seen.phase}: {words}").rstrip(": "))

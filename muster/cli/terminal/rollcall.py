@@ -1,6 +1,7 @@
 """The roll call of the daemon's HTTP server, and a row with one mark for each rank."""
 
 import asyncio
+import contextlib
 from typing import Annotated
 
 import aiohttp
@@ -59,18 +60,17 @@ class RollSummary(msgspec.Struct, frozen=True, rename="camel"):
         return [MARKS.get(states.get(rank, other), MARKS["missing"]) for rank in range(self.size)]
 
 
-def read_rollcall(document: object) -> RollSummary | None:
+def read_rollcall(document: bytes) -> RollSummary | None:
     """Return the summary in a document; None if it is no roll call."""
-    try:
-        return msgspec.convert(document, RollSummary)
-    except msgspec.ValidationError:
-        return None
+    with contextlib.suppress(msgspec.DecodeError):
+        return msgspec.json.decode(document, type=RollSummary)
+    return None
 
 
 async def fetch_roll(session: aiohttp.ClientSession, daemon: str, namespace: str, name: str) -> RollSummary | None:
     """Return the present roll call; None where the daemon does not answer with one."""
     try:
         async with session.get(f"{daemon}/experiments/{namespace}/{name}.json") as answer:
-            return read_rollcall(msgspec.json.decode(await answer.read())) if answer.status == 200 else None
-    except (aiohttp.ClientError, TimeoutError, asyncio.IncompleteReadError, msgspec.DecodeError):
+            return read_rollcall(await answer.read()) if answer.status == 200 else None
+    except (aiohttp.ClientError, TimeoutError, asyncio.IncompleteReadError):
         return None

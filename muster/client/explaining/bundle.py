@@ -14,7 +14,7 @@ import io
 import json
 import re
 import tarfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, Final
 
@@ -40,21 +40,18 @@ CUT: Final = "\n(cut here: the file was longer)\n"
 _UNSAFE: Final = re.compile(r"[^A-Za-z0-9._-]+")
 
 
-def clean(value: Any) -> Any:
-    """Return JSON data in which every text has lost its credentials."""
-    match value:
-        case str():
-            return without_credentials(value)
-        case Mapping():
-            return {str(key): clean(each) for key, each in value.items()}
-        case list() | tuple():
-            return [clean(each) for each in value]
-    return value
+def as_json(value: object) -> str:
+    """Return the data without credentials, as JSON for people, with sorted keys. Controls in texts are escaped."""
+    return json.dumps(_mapped(value, without_credentials), indent=1, sort_keys=True) + "\n"
 
 
-def as_json(value: Any) -> str:
-    """Return the data as JSON for people, with sorted keys. Controls in texts are escaped."""
-    return json.dumps(clean(value), indent=1, sort_keys=True) + "\n"
+def _mapped(value: object, change: Callable[[str], str]) -> object:
+    """Return JSON data with each of its texts changed, in order."""
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, Mapping):
+        return {str(key): _mapped(each, change) for key, each in value.items()}
+    return [_mapped(each, change) for each in value] if isinstance(value, list | tuple) else value
 
 
 def archive(folder: str, files: Mapping[str, str], at: float) -> bytes:
@@ -104,26 +101,21 @@ MOST_VALUES: Final = 4_096
 LONGEST_VALUE: Final = 8_192
 
 
-def bundle(found: Explanation, now: float, stacks: str = "") -> bytes:
-    """Return the archive. ``stacks`` is what ``muster stacks`` prints, or empty.
-
-    ``now`` in wall seconds. The same explanation at the same time gives the same bytes.
-    """
+def bundle(found: Explanation, now: float) -> bytes:
+    """Return the archive. ``now`` in wall seconds. The same explanation at the same time gives the same bytes."""
     seen, roll = found.experiment, found.roll_call(now)
     given, secrets = _given(found), secrets_within([found.experiment.raw, *found.pods[:MOST_PODS]])
 
     def put(value: object) -> str:
         return as_json(_without(msgspec.to_builtins(value), given, secrets))
 
-    def prose(said: str) -> str:
-        return without_secrets(_replaced("\n".join(map(printable, said.split("\n"))), given), secrets)
-
+    lines = "\n".join(map(printable, explained(found, now).split("\n")))
     ordered = sorted(found.pods, key=lambda pod: text(mapping(pod.get("metadata")), "name"))
     status = seen.status.to_object()
     story, evidence = status.pop("story", []), status.pop("evidence", [])
     files = {
         "README.txt": _readme(found, now),
-        "explain.txt": prose(explained(found, now)),
+        "explain.txt": without_secrets(_replaced(lines, given), secrets),
         "status.json": put(status),
         "story.json": put(story),
         "findings.json": put([] if roll is None else [msgspec.to_builtins(each) for each in roll.findings]),
@@ -134,8 +126,6 @@ def bundle(found: Explanation, now: float, stacks: str = "") -> bytes:
         "versions.json": put({"muster": muster.__version__, "api": API_VERSION, "operator": seen.operator}),
     }
     files |= {f"epochs/{row['epoch']}.json": put(row) for row in evidence}
-    if stacks:
-        files["stacks.txt"] = prose(stacks)
     return archive(f"{seen.namespace}-{seen.name}", files, seen.status.updated_at or seen.created or 0.0)
 
 
@@ -256,25 +246,15 @@ def _without(value: object, given: Sequence[str], secrets: Secrets) -> object:
     """
     texts = [each.replace(BETWEEN, "\N{REPLACEMENT CHARACTER}") for each in _in(value)]
     replaced = iter(_replaced(BETWEEN.join(texts), given).split(BETWEEN))
-    return _with(value, (without_secrets(each, secrets) for each in replaced))
+    return _mapped(value, lambda _: without_secrets(next(replaced), secrets))
 
 
 def _in(value: object) -> Iterator[str]:
-    """Yield every text in JSON data."""
     if isinstance(value, str):
         yield value
-    elif isinstance(value, dict | list | tuple):
-        for each in value.values() if isinstance(value, dict) else value:
+    elif isinstance(value, Mapping | list | tuple):
+        for each in value.values() if isinstance(value, Mapping) else value:
             yield from _in(each)
-
-
-def _with(value: object, texts: Iterator[str]) -> object:
-    """Return the data with these texts in the places of its own."""
-    if isinstance(value, str):
-        return next(texts)
-    if isinstance(value, dict):
-        return {key: _with(each, texts) for key, each in value.items()}
-    return [_with(each, texts) for each in value] if isinstance(value, list | tuple) else value
 
 
 def _readme(found: Explanation, now: float) -> str:

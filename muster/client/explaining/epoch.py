@@ -1,6 +1,6 @@
 """Facts of an epoch at its end, as lines, and the epochs whose facts a status has."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from muster.api.evidence import EpochEvidence, StackThen
 from muster.api.gang import MAX_MEMBERS, RollCall
@@ -47,25 +47,24 @@ def lines(
     yield from _named("Steps:", row.steps)
     yield from _named("Collectives:", row.collectives)
     yield from _named("Places:", row.places)
-    if row.findings:
-        yield ""
-        yield "Ranks that made no progress, and why:"
-    for found in row.findings:
-        yield f"  {printable(found.sentence)}  ({printable(found.cause)})"
-        yield from _named("    seen:", found.evidence, 0)
-    if row.stacks:
-        yield ""
-        yield "Stacks, the innermost call first:"
-        yield from (f"  {_who(each)}: {printable(each.calls) or 'other stacks, or none'}" for each in row.stacks)
-    if last_lines:
-        yield ""
-        yield "Last line of each rank whose pod is kept:"
-        yield from (f"  {line}" for line in last_lines)
-    if story := [line for line in status.story if line.epoch == row.epoch]:
-        yield ""
-        yield "What happened:"
-        for line in story:
-            yield f"  {of_day(line.at or None, style.zone)}  {printable(f'{line.reason}: {line.message}')}"
+    said = ((f"{printable(each.sentence)}  ({printable(each.cause)})", each.evidence) for each in row.findings)
+    found = (line for each, seen in said for line in (each, *_named("  seen:", seen, 0)))
+    yield from part("Ranks that made no progress, and why:", found)
+    stacks = (f"{_who(each)}: {printable(each.calls) or 'other stacks, or none'}" for each in row.stacks)
+    yield from part("Stacks, the innermost call first:", stacks)
+    yield from part("Last line of each rank whose pod is kept:", last_lines)
+    story = (
+        f"{of_day(line.at or None, style.zone)}  {printable(f'{line.reason}: {line.message}')}"
+        for line in status.story
+        if line.epoch == row.epoch
+    )
+    yield from part("What happened:", story)
+
+
+def part(title: str, lines: Iterable[str]) -> Iterator[str]:
+    """Yield an empty line, the title, and the lines below it; nothing without lines."""
+    if shown := [f"  {line}" for line in lines]:
+        yield from ("", title, *shown)
 
 
 def of_roll(roll: RollCall) -> str:

@@ -53,7 +53,6 @@ def _apart(same: Sequence[LastLine]) -> list[list[LastLine]]:
 
 
 def _kind(line: LastLine) -> tuple[str, str, int]:
-    """Return the key by which lines are put together."""
     return _NUMBER.sub("#", line.text), _NUMBER.sub("#", line.unread), -1 if line.exit_code is None else line.exit_code
 
 

@@ -1,10 +1,11 @@
 """Text of ``muster explain``: the history of an experiment, and what it waits for."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 
+from muster.api.conditions import Condition
 from muster.api.values.printable import printable
 from muster.client.explaining.epoch import lines as of_epoch
-from muster.client.explaining.epoch import of_roll, which
+from muster.client.explaining.epoch import of_roll, part, which
 from muster.client.explaining.explanation import Explanation
 from muster.client.explaining.last_lines import rows
 from muster.client.explaining.style import BAD, PLAIN, Style
@@ -28,39 +29,29 @@ def lines(found: Explanation, now: float, style: Style = PLAIN) -> Iterator[str]
     status = found.experiment.status
     roll = found.roll_call(now)
     yield from tree(found, now, roll, style)
-    yield from _diagnosis(roll.findings if roll else ())
-    if found.last_lines:
-        yield ""
-        yield "Last line of each rank:"
-        yield from (f"  {line}" for line in rows(found.last_lines, now, status.finished_at))
-    if found.tracebacks:
-        yield ""
-        yield "Tracebacks of ranks that still run, which may be a loop in their containers:"
-        yield from (f"  {printable(_tracebacks(each, now))}" for each in found.tracebacks)
+    diagnosed = (line for each in (roll.findings if roll else ()) for line in of_finding(each))
+    yield from part("Ranks that make no progress, and why:", diagnosed)
+    yield from part("Last line of each rank:", rows(found.last_lines, now, status.finished_at))
+    tracebacks = (printable(_tracebacks(each, now)) for each in found.tracebacks)
+    yield from part("Tracebacks of ranks that still run, which may be a loop in their containers:", tracebacks)
     if status.coordinator:
-        yield ""
-        yield f"Coordinator: {printable(status.coordinator)}"
+        yield from ("", f"Coordinator: {printable(status.coordinator)}")
     if status.roll is not None:
         yield of_roll(status.roll)
     if said := printable(of_last_failure(status)):
-        yield ""
-        yield f"{said[:1].upper()}{said[1:]}"
-    yield ""
-    yield "What happened:"
-    yield from (f"  {line}" for line in _happened(found, style))
+        yield from ("", f"{said[:1].upper()}{said[1:]}")
+    yield from part("What happened:", _happened(found, style))
     if status.evidence:
-        yield ""
-        yield f"Earlier:     {which(status)} (--epoch N)"
-    if status.conditions:
-        yield ""
-        yield "Conditions:"
-        for condition in status.conditions:
-            ago = since(condition.since or None, now)
-            age = f" for {ago}" if ago else ""
-            own = since(condition.reason_at, now)
-            reason = f"{condition.reason}{f' for {own}' if own else ''}"
-            why = printable(": ".join(part for part in (reason, condition.message) if part))
-            yield f"  {printable(condition.type)} {condition.status_text}{age}" + (f"  ({why})" if why else "")
+        yield from ("", f"Earlier:     {which(status)} (--epoch N)")
+    yield from part("Conditions:", (_condition(each, now) for each in status.conditions))
+
+
+def _condition(condition: Condition, now: float) -> str:
+    ago, own = since(condition.since or None, now), since(condition.reason_at, now)
+    reason = f"{condition.reason}{f' for {own}' if own else ''}"
+    why = printable(": ".join(filter(None, (reason, condition.message))))
+    age = f" for {ago}" if ago else ""
+    return f"{printable(condition.type)} {condition.status_text}{age}" + (f"  ({why})" if why else "")
 
 
 def _tracebacks(found: Tracebacks, now: float) -> str:
@@ -69,15 +60,6 @@ def _tracebacks(found: Tracebacks, now: float) -> str:
     printed = f"rank {found.rank} printed {found.count} tracebacks" + (f" in {within}" if within else "")
     raised = f", raised at {found.raised_at}" if found.raised_at else ""
     return f"{printed}; the last one{f' {ago} ago' if ago else ''}: {found.exception}{raised}"
-
-
-def _diagnosis(diagnosed: Collection[FindingReport]) -> Iterator[str]:
-    """Yield each finding with its evidence and the next step."""
-    if not diagnosed:
-        return
-    yield ""
-    yield "Ranks that make no progress, and why:"
-    yield from (f"  {line}" for each in diagnosed for line in of_finding(each))
 
 
 def of_finding(found: FindingReport, style: Style = PLAIN) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from itertools import groupby
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from muster.api.gang import Steps, of_restarts_inside
 from muster.api.values.printable import printable
@@ -10,6 +10,7 @@ from muster.client.explaining.explanation import Explanation
 from muster.client.explaining.style import BAD, BUSY, DIM, GOOD, PLAIN, Style
 from muster.client.explaining.times import clock_left, left, since
 from muster.client.member import Member
+from muster.client.snapshot import Snapshot
 
 if TYPE_CHECKING:  # the document of a run that is well is not asked for
     from muster.rollcall.document import Detail
@@ -54,7 +55,6 @@ def tree(explanation: Explanation, now: float, roll: "Detail | None" = None, sty
         lines.append(f"│ dashboard: {where}")
     members = sorted(explanation.members, key=lambda member: (member.group, member.rank))
     groups = [(name, list(found)) for name, found in groupby(members, key=lambda member: member.group)]
-    end = _End(status.finished_at, theirs=seen.watched is not None) if seen.finished else None
     marks = dict.fromkeys(status.roll.missing if status.roll else (), "missing from the roll")
     marks |= {rank: finding.what for rank, finding in roll.unseen.items()} if roll else {}
     gone = _gone(explanation) if groups else ""
@@ -65,7 +65,7 @@ def tree(explanation: Explanation, now: float, roll: "Detail | None" = None, sty
             count = f"{sum(_here(member) for member in found)}/{len(found)} ready"
         lines.append(f"{'└' if last else '├'}── {printable(name) or 'members'}  {count}")
         stem = "    " if last else "│   "
-        lines += [stem + line for line in _members(found, marks, end, style)]
+        lines += [stem + line for line in _members(found, marks, seen, style)]
     if gone:
         lines.append(f"└── {gone}")
     if not explanation.members_read:
@@ -142,37 +142,30 @@ def _readiness(explanation: Explanation) -> str:
 
 
 def _here(member: Member) -> bool:
-    """Return True if it is ready, or has done its work."""
     return member.ready or member.phase == "Succeeded"
 
 
-def _members(found: list[Member], marks: Mapping[int, str], over: "_End | None", style: Style) -> list[str]:
+def _members(found: list[Member], marks: Mapping[int, str], seen: Snapshot, style: Style) -> list[str]:
     shown, rest = found[:SHOWN], found[SHOWN:]
     pods = [printable(member.pod) for member in shown]
     size = max(map(len, pods), default=0)
     lines = []
     for member, pod in zip(shown, pods, strict=True):
         end = "└" if member is shown[-1] and not rest else "├"
-        lines.append(f"{end}── {member.rank:>3}  {pod:<{size}}  {_state(member, marks, over, style)}")
+        lines.append(f"{end}── {member.rank:>3}  {pod:<{size}}  {_state(member, marks, seen, style)}")
     if rest:
         away = sum(not member.running for member in rest)
         lines.append(f"└── and {len(rest)} more, {away} of them not running")
     return lines
 
 
-class _End(NamedTuple):
-    """Time of its end; ``theirs``: another controller runs it, and decides which of its pods are deleted."""
-
-    at: float | None
-    theirs: bool
-
-
-def _state(member: Member, marks: Mapping[int, str], over: _End | None, style: Style) -> str:
-    if over is not None and member.running:
-        word, why = (printable(member.state), RUNS_ON) if over.theirs else ("Stopping", GRACE)
+def _state(member: Member, marks: Mapping[int, str], seen: Snapshot, style: Style) -> str:
+    theirs = seen.watched is not None  # another controller decides which of its pods are deleted
+    if seen.finished and member.running:
+        word, why = (printable(member.state), RUNS_ON) if theirs else ("Stopping", GRACE)
         parts = [style.paint(word, DIM), style.paint(f"on {printable(member.node)}", DIM)]
-        return "  ".join(parts if over.theirs and member.terminating else [*parts, why])
-    stopped = _stopped(member, over)
+        return "  ".join(parts if theirs and member.terminating else [*parts, why])
+    stopped = _stopped(member, seen)
     colour = GOOD if _here(member) else DIM if stopped else BUSY
     if (member.phase == "Failed" or member.exit_code) and not stopped:
         colour = BAD
@@ -182,13 +175,13 @@ def _state(member: Member, marks: Mapping[int, str], over: _End | None, style: S
     if member.node:
         parts.append(style.paint(f"on {printable(member.node)}", DIM))
     if stopped:
-        whose = "run" if over is not None and over.theirs else "experiment"
-        parts.append(f"after the {whose}'s end, exit code {member.exit_code}")
+        parts.append(f"after the {'run' if theirs else 'experiment'}'s end, exit code {member.exit_code}")
     elif member.why:
         parts.append(printable(member.why))
     return "  ".join(parts)
 
 
-def _stopped(member: Member, over: _End | None) -> bool:
+def _stopped(member: Member, seen: Snapshot) -> bool:
     """Return True if it failed in a second after the experiment's end, as Muster had asked: no fault of its own."""
-    return bool(member.exit_code and member.ended_at and over and over.at and member.ended_at > over.at)
+    end = seen.status.finished_at
+    return bool(member.exit_code and member.ended_at and seen.finished and end and member.ended_at > end)

@@ -6,12 +6,11 @@ followed, each with one stream: the lowest of the chosen ones, so that it is kno
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator
 from typing import NamedTuple
 
 from muster.api.errors import Unreachable
-from muster.client.logs.gang_log import GangLog, Noted, line_of
-from muster.client.logs.lines import LogLine, LogNote, LogStart
+from muster.client.logs.gang_log import GangLog, line_of
+from muster.client.logs.lines import Lines, LogLine, LogNote, LogStart
 from muster.client.logs.pod_log import PodLog
 from muster.client.member import Member, member_of, members_of
 from muster.client.snapshot import Snapshot, snapshot_of
@@ -37,17 +36,16 @@ class FollowedLog:
     def __init__(self, log: GangLog) -> None:
         self._log = log
         self._seen = log.seen
-        self._noted: Noted = log.noted
         self._queue = asyncio.Queue[LogLine | BaseException | None](WAITING_LINES)
         self._streams: dict[int, _Stream] = {}
         self._read: dict[str, PodLog] = {}
         self._left_out_noted = False
         self._from_epoch = 0
 
-    async def lines(self) -> AsyncGenerator[LogLine, None]:
+    async def lines(self) -> Lines:
         """Yield the lines written so far, and those written until the experiment has finished."""
         self._note_left_out(self._seen)
-        async with contextlib.aclosing(self._until_now()) as written:
+        async with contextlib.aclosing(await self._until_now()) as written:
             async for line in written:
                 yield line
         name = self._seen.name
@@ -66,38 +64,34 @@ class FollowedLog:
                 task.cancel()
             await asyncio.gather(*every, return_exceptions=True)
 
-    async def _until_now(self) -> AsyncGenerator[LogLine, None]:
+    async def _until_now(self) -> Lines:
         log = self._log
         members = await log.members()
         self._from_epoch = max((member.epoch for member in members), default=0)
         found = {rank: m for rank, m in log.of_epoch(members).items() if self._followed(m)}
         started = [member for member in found.values() if member.started]
         if found:
-            log.note_absent(found, self._choice())
+            log.note_absent(found, self._chosen(self._seen)[: log.choice.at_once])
         self._read = {member.uid: log.log_of(member) for member in started}
-        async with contextlib.aclosing(log.merge([(m, self._read[m.uid]) for m in started])) as lines:
-            async for line in lines:
-                yield line
+        return log.merge([(member, self._read[member.uid]) for member in started])
 
-    def _choice(self) -> list[int]:
-        choice = self._log.choice
-        return sorted(choice.ranks or range(self._seen.status.size))[: choice.at_once]
+    def _chosen(self, seen: Snapshot) -> list[int]:
+        return sorted(self._log.choice.ranks or range(seen.status.size))
 
     def _followed(self, member: Member) -> bool:
+        """Return whether its rank is one of the lowest; it may be known before the size of the gang is."""
         choice = self._log.choice
-        if not choice.ranks:
-            return 0 <= member.rank < choice.at_once
-        return member.rank in sorted(choice.ranks)[: choice.at_once]
+        return member.rank in (sorted(choice.ranks) or range(choice.at_once))[: choice.at_once]
 
     def _note_left_out(self, seen: Snapshot) -> None:
         """Name the ranks that are not followed, once the size of the gang is known."""
-        choice = self._log.choice
-        left_out = tuple(sorted(choice.ranks or range(seen.status.size))[choice.at_once :])
+        at_once = self._log.choice.at_once
+        left_out = tuple(self._chosen(seen)[at_once:])
         if left_out and not self._left_out_noted:
             self._left_out_noted = True
-            limit = f"at most {choice.at_once} logs are followed at once"
+            limit = f"at most {at_once} logs are followed at once"
             why = f"not followed: {limit}; --rank chooses others, --at-once raises it"
-            self._noted(LogNote(left_out, why))
+            self._log.noted(LogNote(left_out, why))
 
     async def _pods(self) -> None:
         stream = changes(self._log.resources.transport, core(self._seen.namespace, "pods"), members_of(self._seen.uid))
@@ -152,6 +146,6 @@ class FollowedLog:
                 async for stamped in lines:
                     await self._queue.put(line_of(member, stamped))
         except Unreachable as error:  # the other errors of a connection are tried again
-            self._noted(LogNote((member.rank,), f"read no further: {error.message}", failed=True))
+            self._log.noted(LogNote((member.rank,), f"read no further: {error.message}", failed=True))
         except Exception as error:  # noqa: BLE001 - raised in the reader
             await self._queue.put(error)

@@ -42,9 +42,9 @@ class LogChoice:
         """Return the start of each log."""
         return LogStart(self.tail, self.since)
 
-    def chosen(self, member: Member) -> bool:
-        """Return True if the member's log is wanted."""
-        return member.rank >= 0 and (not self.ranks or member.rank in self.ranks)
+    def chosen(self, rank: int) -> bool:
+        """Return True if the log of that rank is wanted."""
+        return rank >= 0 and (not self.ranks or rank in self.ranks)
 
 
 def newest(members: Iterable[Member]) -> dict[int, Member]:
@@ -100,15 +100,15 @@ class GangLog:
         current = newest(members)
         older = newest(_earlier(members, current))
         chosen = {rank: older.get(rank, member) for rank, member in current.items()}
-        sources = [(member, self.log_of(member)) for member in chosen.values() if self.choice.chosen(member)]
-        if older and (absent := sorted(rank for rank in chosen if rank not in older and self._wanted(rank))):
+        sources = [(member, self.log_of(member)) for rank, member in chosen.items() if self.choice.chosen(rank)]
+        if older and (absent := sorted(rank for rank in chosen if rank not in older and self.choice.chosen(rank))):
             self.noted(LogNote(tuple(absent), "no pod of an earlier epoch or attempt is kept"))
         read = False
         async with aclosing(self.merge(sources, restarted=frozenset(chosen) - frozenset(older))) as lines:
             async for line in lines:
                 read = True
                 yield line
-        if not read and not any(map(self._wanted, older)):
+        if not read and not any(map(self.choice.chosen, older)):
             raise self._gone("of an earlier epoch or attempt")
 
     async def members(self) -> list[Member]:
@@ -124,10 +124,7 @@ class GangLog:
             epoch = max((member.epoch for member in members), default=0)
         elif all(member.epoch != epoch for member in members):
             raise self._gone(f"of epoch {epoch}")
-        return newest(m for m in members if m.epoch == epoch and self.choice.chosen(m))
-
-    def _wanted(self, rank: int) -> bool:
-        return not self.choice.ranks or rank in self.choice.ranks
+        return newest(m for m in members if m.epoch == epoch and self.choice.chosen(m.rank))
 
     def log_of(self, member: Member) -> PodLog:
         """Return the log of a member's pod."""

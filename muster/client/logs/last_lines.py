@@ -6,14 +6,12 @@ They are read on demand with the caller's rights (``get`` on ``pods/log``); the 
 import asyncio
 import contextlib
 from collections.abc import Iterable
-from contextlib import aclosing
 from dataclasses import dataclass
 
 from muster.api.errors import ApiError, Forbidden
 from muster.api.values.printable import MESSAGE, printable
 from muster.client.logs.gang_log import AT_ONCE
-from muster.client.logs.lines import LogStart
-from muster.client.logs.pod_log import log_of
+from muster.client.logs.pod_log import tail_of
 from muster.client.member import Member
 from muster.client.snapshot import Snapshot
 from muster.kube.resources import ResourceClient
@@ -77,16 +75,16 @@ async def _last_line(
     resources: ResourceClient, namespace: str, member: Member, before: float | None, *, allowed: bool = True
 ) -> LastLine:
     count = 1 if before is None else PARTING
-    log = log_of(resources, namespace, member)
     try:
-        async with asyncio.timeout(PATIENCE), aclosing(log.read(LogStart(count, None, count * LONGEST))) as lines:
-            read = [(moment(stamp), text) async for stamp, text in lines]
+        async with asyncio.timeout(PATIENCE):
+            lines = await tail_of(resources, namespace, member, count, count * LONGEST)
     except TimeoutError:
         return _unread(member, f"no answer within {PATIENCE:g} s")
     except ApiError as error:
         if isinstance(error, Forbidden) and not allowed:
             raise
         return _unread(member, printable(error.message, MESSAGE))
+    read = [(moment(stamp), text) for stamp, text in lines]
     until = [(at, text) for at, text in read if before is None or (at is not None and at <= before)]
     at, text = next(reversed(until or read), (None, ""))
     state = text.rpartition("\r")[2]  # of a progress bar the last state

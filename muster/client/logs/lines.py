@@ -7,6 +7,7 @@ result is the same.
 
 import asyncio
 import heapq
+import re
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import AsyncExitStack, aclosing
 from dataclasses import dataclass
@@ -71,32 +72,23 @@ class LogStart:
         return found
 
 
+_STAMP = re.compile(r"(.{10}T[0-9:]{8})(?:\.([0-9]{1,9}))?(Z|[+-][0-9:]{5})")
+"""The time to the second, the digits of its fraction, and its zone."""
+
+
 def nanoseconds(stamp: str) -> int | None:
     """Return nanoseconds since 1970 of an RFC 3339 time with up to nine digits of a second; None for any other text."""
-    if len(stamp) < 20 or stamp[10] != "T":
+    found = _STAMP.fullmatch(stamp)
+    seconds = None if found is None else _second(found[1] + found[3])
+    if found is None or seconds is None:
         return None
-    seconds, dot, rest = stamp.partition(".")
-    digits = rest.rstrip("Z") if dot else ""
-    zone = "Z"
-    if dot and not rest.endswith("Z"):
-        digits, zone = rest[:-6], rest[-6:]
-    elif not dot:
-        return _whole(stamp, 0)
-    if not digits.isascii() or not digits.isdecimal() or len(digits) > 9:
-        return None
-    return _whole(seconds + zone, int(digits.ljust(9, "0")))
-
-
-def _whole(stamp: str, rest: int) -> int | None:
-    seconds = _second(stamp)
-    return None if seconds is None else seconds * 1_000_000_000 + rest
+    return seconds * 1_000_000_000 + int((found[2] or "").ljust(9, "0"))
 
 
 @lru_cache(1024)
 def _second(stamp: str) -> int | None:
     try:
-        moment = datetime.fromisoformat(stamp)
-        return None if moment.tzinfo is None else int(moment.timestamp())
+        return int(datetime.fromisoformat(stamp).timestamp())
     except (ValueError, OverflowError):
         return None
 

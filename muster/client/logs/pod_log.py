@@ -5,9 +5,9 @@ whole second (core/v1 PodLogOptions.sinceTime), and the lines of that second tha
 """
 
 import asyncio
-import contextlib
 import math
 from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import aclosing
 from dataclasses import dataclass, field
 from random import SystemRandom
 
@@ -82,18 +82,12 @@ class PodLog:
             if broken or not over:
                 await self.sleep(backoff.delay() if broken else RESUME_PAUSE)
 
-    async def member(self) -> Member | None:
-        """Return the member of the pod, None if the pod is deleted."""
-        try:
-            return member_of(await self.resources.get(core(self.namespace, "pods", self.pod)))
-        except NotFound:
-            return None
-
     async def _ended(self) -> bool:
-        with contextlib.suppress(ApiError):
-            member = await self.member()
-            return member is None or member.phase in ("Succeeded", "Failed") or (member.started and not member.running)
-        return False
+        try:
+            member = member_of(await self.resources.get(core(self.namespace, "pods", self.pod)))
+        except ApiError as error:
+            return isinstance(error, NotFound)
+        return member.phase in ("Succeeded", "Failed") or (member.started and not member.running)
 
     @property
     def _path(self) -> str:
@@ -103,6 +97,15 @@ class PodLog:
 def log_of(resources: ResourceClient, namespace: str, member: Member) -> PodLog:
     """Return the log of that member's pod."""
     return PodLog(resources, namespace, member.pod, container=member.container or CONTAINER)
+
+
+async def tail_of(
+    resources: ResourceClient, namespace: str, member: Member, lines: int, most_bytes: int
+) -> list[Stamped]:
+    """Return the latest lines of that member's log, as far as so many bytes have them. Raises ``ApiError``."""
+    reading = log_of(resources, namespace, member).read(LogStart(lines, most_bytes=most_bytes))
+    async with aclosing(reading) as read:
+        return [stamped async for stamped in read]
 
 
 class _ResumePoint:

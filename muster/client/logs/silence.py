@@ -7,14 +7,12 @@ rights, so ``muster get`` reports it; the daemon reads no log (ADR 42), so its p
 
 import asyncio
 from collections.abc import Iterable, Sequence
-from contextlib import aclosing
 from itertools import pairwise
 
 from muster.api.errors import ApiError
 from muster.api.status import Phase
 from muster.client.logs.last_lines import LONGEST, PATIENCE
-from muster.client.logs.lines import LogStart
-from muster.client.logs.pod_log import log_of
+from muster.client.logs.pod_log import tail_of
 from muster.client.member import Member
 from muster.client.snapshot import Snapshot
 from muster.kube.resources import ResourceClient
@@ -50,12 +48,11 @@ async def of_gang(resources: ResourceClient, seen: Snapshot, members: Sequence[M
 
 async def _times(resources: ResourceClient, namespace: str, member: Member) -> list[float] | None:
     """Return the times of the last lines of a rank; None if its log cannot be read."""
-    log = log_of(resources, namespace, member)
     try:
-        async with aclosing(log.read(LogStart(LINES, None, LINES * LONGEST))) as lines:
-            return [at async for stamp, _ in lines if (at := moment(stamp)) is not None]
+        lines = await tail_of(resources, namespace, member, LINES, LINES * LONGEST)
     except ApiError:
         return None
+    return [at for stamp, _ in lines if (at := moment(stamp)) is not None]
 
 
 def _usual(times: Iterable[Sequence[float]]) -> float | None:

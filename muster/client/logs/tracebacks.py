@@ -7,7 +7,6 @@ program failed is not known from a traceback, which it may have caught; what is 
 
 import asyncio
 from collections.abc import Iterable
-from contextlib import aclosing
 from dataclasses import dataclass
 
 from muster.api.errors import ApiError
@@ -16,8 +15,7 @@ from muster.api.last_words.tracebacks import tracebacks
 from muster.api.values.printable import MESSAGE, clean, uncoloured
 from muster.api.values.termination_message import place_of
 from muster.client.logs.last_lines import PATIENCE
-from muster.client.logs.lines import LogStart
-from muster.client.logs.pod_log import log_of
+from muster.client.logs.pod_log import tail_of
 from muster.client.member import Member
 from muster.kube.resources import ResourceClient
 from muster.kube.unstructured import moment
@@ -61,13 +59,9 @@ async def read_tracebacks(
 
 
 async def _of(resources: ResourceClient, namespace: str, member: Member) -> Tracebacks | None:
-    log = log_of(resources, namespace, member)
     try:
-        async with (
-            asyncio.timeout(PATIENCE),
-            aclosing(log.read(LogStart(TAIL, None, MOST_BYTES))) as lines,
-        ):
-            read = [(stamp, text) async for stamp, text in lines]
+        async with asyncio.timeout(PATIENCE):
+            read = await tail_of(resources, namespace, member, TAIL, MOST_BYTES)
     except (TimeoutError, ApiError):
         return None
     if sum(len(stamp) + len(text) + 2 for stamp, text in read) >= MOST_BYTES:

@@ -110,25 +110,15 @@ _FRAME = re.compile(r'  File (?:"(.*)"|\?\?\?), line (\d{1,9}|\?\?\?) in (.*)')
 
 def read_faulthandler(text: str, main: int | None = None) -> tuple[ThreadStack, ...]:
     """Return the threads in the order of the text. ``main`` is the identity of the main thread, where it is known."""
-    return tuple(_threads(text, main))
-
-
-def _threads(text: str, main: int | None) -> Iterator[ThreadStack]:
-    head: re.Match[str] | None = None
-    frames: list[Frame] = []
-    seen = 0
+    threads: list[tuple[re.Match[str], list[Frame]]] = []
     for line in text.splitlines():
-        if found := _THREAD.fullmatch(line):
-            if head:
-                yield _thread(head, frames, main)
-            seen += 1
-            if seen > MOST_THREADS:
-                return
-            head, frames = found, []
-        elif head and len(frames) < MOST_FRAMES and (call := _FRAME.fullmatch(line)):
-            frames.append(Frame(call[3], call[1] or "???", 0 if call[2] == "???" else int(call[2])))
-    if head:
-        yield _thread(head, frames, main)
+        if head := _THREAD.fullmatch(line):
+            if len(threads) == MOST_THREADS:
+                break
+            threads.append((head, []))
+        elif threads and len(threads[-1][1]) < MOST_FRAMES and (call := _FRAME.fullmatch(line)):
+            threads[-1][1].append(Frame(call[3], call[1] or "???", 0 if call[2] == "???" else int(call[2])))
+    return tuple(_thread(head, frames, main) for head, frames in threads)
 
 
 def _thread(head: re.Match[str], frames: list[Frame], main: int | None) -> ThreadStack:

@@ -141,7 +141,10 @@ def grouped(found: Iterable[RankStacks]) -> tuple[StackGroup, ...]:
             frames = process.main.frames if process.main else ()
             calls = tuple((frame.file, frame.function) for frame in frames)
             members.setdefault((calls, Activity.of(frames)), []).append((each.rank, frames))
-    groups = [_group(same) for same in members.values()]
+    groups = []
+    for same in members.values():
+        ranks, frames = tuple(dict.fromkeys(rank for rank, _ in same)), same[0][1]
+        groups.append(StackGroup(ranks, len(same), Activity.of(frames), frames))
     return tuple(sorted(groups, key=lambda group: (-len(group.ranks), group.ranks)))
 
 
@@ -152,8 +155,3 @@ def unread(found: Iterable[RankStacks]) -> tuple[Unread, ...]:
         if not each.processes:
             reasons.setdefault(each.unread, []).append(each.rank)
     return tuple(Unread(tuple(ranks), why) for why, ranks in reasons.items())
-
-
-def _group(same: list[tuple[int, tuple[Frame, ...]]]) -> StackGroup:
-    ranks, frames = tuple(dict.fromkeys(rank for rank, _ in same)), same[0][1]
-    return StackGroup(ranks, len(same), Activity.of(frames), frames)

@@ -1,13 +1,12 @@
 """``muster delete``: delete experiments."""
 
-import asyncio
 import time
 
 import click
 
 from muster.api.errors import MusterError
 from muster.api.values.printable import printable
-from muster.cli.commands.deleting.deletion import confirmed, delete_all, deletion_options, need_answer
+from muster.cli.commands.deleting.deletion import delete_all, deletion_options, need_answer
 from muster.cli.completion import experiment_names
 from muster.cli.exits import FAILED
 from muster.cli.options import ClusterChoice, cluster_options, output_option
@@ -25,10 +24,7 @@ from muster.client.explaining.times import since
 @deletion_options
 @output_option("name")
 @cluster_options
-@click.pass_context
-def delete(
-    ctx: click.Context, chosen: ClusterChoice, names: tuple[str, ...], yes: bool, dry_run: bool, output: str | None
-) -> None:
+def delete(chosen: ClusterChoice, names: tuple[str, ...], yes: bool, dry_run: bool, output: str | None) -> None:
     """Delete every NAME, with its pods and their logs. `muster cancel` ends an experiment and keeps both.
 
     An experiment that is created under that name after the question is not deleted. Exit status: 0 all are
@@ -36,29 +32,23 @@ def delete(
     """
     need_answer(yes, dry_run)
 
-    async def run() -> bool:
-        async with chosen.client() as client:
-            found, complete = await patient(_find(client, chosen, names), "reading experiments")
-            if not found:
-                return False
-            if not dry_run and not confirmed(_question(found), yes=yes):
-                say("nothing was deleted")
-                return False
-            deleted = await delete_all(client, found, dry_run=dry_run, output=output)
-            if dry_run:
-                say("nothing was deleted: this was a dry run")
-            return deleted and complete
+    async def run(client: Client) -> bool:
+        found, complete = await patient(_find(client, names), "reading experiments")
+        if not found:
+            return False
+        asked = delete_all(client, found, _question(found), yes=yes, dry_run=dry_run, output=output)
+        return await asked and complete
 
-    if not asyncio.run(run()):
-        ctx.exit(FAILED)
+    if not chosen.run(run):
+        raise click.exceptions.Exit(FAILED)
 
 
-async def _find(client: Client, chosen: ClusterChoice, names: tuple[str, ...]) -> tuple[list[Snapshot], bool]:
+async def _find(client: Client, names: tuple[str, ...]) -> tuple[list[Snapshot], bool]:
     """Return the experiments of these names, and whether there is one of each."""
     found, complete = [], True
     for name in dict.fromkeys(names):
         try:
-            found.append(await client.get(name, namespace=chosen.namespace))
+            found.append(await client.get(name))
         except MusterError as error:
             say(plain(f"muster: {error}"))
             complete = False

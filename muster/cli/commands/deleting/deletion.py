@@ -3,20 +3,17 @@
 import asyncio
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
 
 import click
 
-from muster.api.errors import ApiError, Conflict, Forbidden, MusterError
+from muster.api.errors import Conflict, Forbidden, MusterError
 from muster.api.values.printable import printable
-from muster.cli.options import show
+from muster.cli.options import all_of, show
 from muster.cli.terminal.colours import data, plain, say
 from muster.cli.terminal.patience import patient
 from muster.client import Client, NoSuchExperiment, Snapshot
-
-Command = TypeVar("Command", bound=Callable[..., Any])
 
 AT_ONCE = 16
 """Requests under way at the same time."""
@@ -35,14 +32,10 @@ class Deletion:
     why: str = ""
 
 
-def deletion_options(command: Command) -> Command:
-    """Return the options of commands that delete."""
-    for option in (
-        click.option("--dry-run", is_flag=True, help="Ask the API server whether it would, and delete nothing."),
-        click.option("-y", "--yes", is_flag=True, help="Do not ask; needed where standard input is no terminal."),
-    ):
-        command = option(command)
-    return command
+deletion_options = all_of(
+    click.option("-y", "--yes", is_flag=True, help="Do not ask; needed where standard input is no terminal."),
+    click.option("--dry-run", is_flag=True, help="Ask the API server whether it would, and delete nothing."),
+)
 
 
 def need_answer(yes: bool, dry_run: bool) -> None:
@@ -51,10 +44,12 @@ def need_answer(yes: bool, dry_run: bool) -> None:
         raise click.UsageError("this is no terminal to ask on: add --yes, or look first with --dry-run")
 
 
-def confirmed(question: str, *, yes: bool) -> bool:
-    """Return whether the answer is yes; ``--yes`` has given it. Ctrl-C and Ctrl-D end the command."""
-    if yes:
-        return True
+def _asks() -> bool:
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def _confirmed(question: str) -> bool:
+    """Return whether the answer is yes. Ctrl-C and Ctrl-D end the command."""
     # asyncio answers the first SIGINT by cancelling its task, which cannot happen while the answer is read here
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
@@ -66,17 +61,23 @@ def confirmed(question: str, *, yes: bool) -> bool:
         signal.signal(signal.SIGINT, before)
 
 
-def _asks() -> bool:
-    return sys.stdin.isatty() and sys.stderr.isatty()
-
-
 async def delete_all(
-    client: Client, found: Sequence[Snapshot], *, dry_run: bool, output: str | None, qualified: bool = False
+    client: Client,
+    found: Sequence[Snapshot],
+    question: str,
+    *,
+    yes: bool,
+    dry_run: bool,
+    output: str | None,
+    qualified: bool = False,
 ) -> bool:
-    """Delete these experiments, print each, and report what could not be deleted; return True if all were deleted.
+    """Ask, delete these experiments, print each, and report what could not be deleted; return True if all were deleted.
 
     ``qualified`` prints names as ``namespace/name``.
     """
+    if found and not dry_run and not yes and not _confirmed(question):
+        say("nothing was deleted")
+        return False
     came: list[Deletion] = []
     limit = asyncio.Semaphore(AT_ONCE)
 
@@ -99,6 +100,8 @@ async def delete_all(
         say(plain(f"muster: {result.namespace}/{result.name} was not deleted: {result.why}"))
     if len(failed) > SHOWN:
         say(f"muster: and {len(failed) - SHOWN} more; -o json has every reason")
+    if dry_run:
+        say("nothing was deleted: this was a dry run")
     return not failed
 
 
@@ -113,8 +116,6 @@ async def _delete(client: Client, seen: Snapshot, dry_run: bool) -> Deletion:
         why = "another experiment of that name has been created since"
     except Forbidden as error:
         why = f"{error.message}; `muster doctor` lists your rights"
-    except ApiError as error:
-        why = str(error)
     except MusterError as error:
         why = str(error)
     return Deletion(seen.namespace, seen.name, seen.uid, not why, why)

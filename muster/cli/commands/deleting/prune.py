@@ -1,21 +1,20 @@
 """``muster prune``: delete experiments that ended long ago."""
 
-import asyncio
 import time
 from collections.abc import Collection, Sequence
 
 import click
 
 from muster.api.values.printable import printable
-from muster.cli.commands.deleting.deletion import confirmed, delete_all, deletion_options, need_answer
-from muster.cli.commands.several.listing import phase_option
+from muster.cli.commands.deleting.deletion import delete_all, deletion_options, need_answer
+from muster.cli.commands.several.listing import everywhere_option, phase_option, place_of, places
 from muster.cli.exits import FAILED
 from muster.cli.options import SPAN, ClusterChoice, cluster_options, output_option
 from muster.cli.terminal.colours import say
 from muster.cli.terminal.patience import patient
 from muster.cli.terminal.style import TERMINAL
 from muster.cli.terminal.table import Table
-from muster.client import Snapshot
+from muster.client import Client, Snapshot
 from muster.client.explaining.times import since
 
 SHOWN = 20
@@ -29,13 +28,11 @@ SHOWN = 20
 )
 @click.option("--older-than", type=SPAN, required=True, help="Time since the end: 90 (seconds), 12h, 7d, 2w.")
 @phase_option(("Succeeded", "Failed"), "Only experiments that ended so; may be given often.")
-@click.option("-A", "--all-namespaces", "everywhere", is_flag=True, help="Experiments of every namespace.")
+@everywhere_option
 @deletion_options
 @output_option("name")
 @cluster_options
-@click.pass_context
 def prune(
-    ctx: click.Context,
     chosen: ClusterChoice,
     older_than: float,
     phases: tuple[str, ...],
@@ -52,28 +49,21 @@ def prune(
     """
     need_answer(yes, dry_run)
 
-    async def run() -> bool:
-        async with chosen.client() as client:
-            listed = client.list(namespace=chosen.namespace, everywhere=everywhere)
-            every = await patient(listed, "listing experiments")
-            now = time.time()
-            found = old_ones(every, now - older_than, phases)
-            if not found and output in (None, "name"):
-                say(f"no experiment ended so long ago{'' if everywhere else ' in this namespace; -A looks in all'}")
-                return True
-            if found:
-                _describe(found, now, everywhere)
-            number = f"{len(found)} experiment{'' if len(found) == 1 else 's'}"
-            if found and not dry_run and not confirmed(f"Delete {number}, with pods and logs?", yes=yes):
-                say("nothing was deleted")
-                return False
-            deleted = await delete_all(client, found, dry_run=dry_run, output=output, qualified=everywhere)
-            if dry_run:
-                say("nothing was deleted: this was a dry run")
-            return deleted
+    async def run(client: Client) -> bool:
+        every = await patient(client.list(everywhere=everywhere), "listing experiments")
+        now = time.time()
+        found = old_ones(every, now - older_than, phases)
+        if not found and output in (None, "name"):
+            say(f"no experiment ended so long ago{'' if everywhere else ' in this namespace; -A looks in all'}")
+            return True
+        if found:
+            _describe(found, now, everywhere)
+        number = f"{len(found)} experiment{'' if len(found) == 1 else 's'}"
+        question = f"Delete {number}, with pods and logs?"
+        return await delete_all(client, found, question, yes=yes, dry_run=dry_run, output=output, qualified=everywhere)
 
-    if not asyncio.run(run()):
-        ctx.exit(FAILED)
+    if not chosen.run(run):
+        raise click.exceptions.Exit(FAILED)
 
 
 def old_ones(every: Sequence[Snapshot], before: float, phases: Collection[str]) -> list[Snapshot]:
@@ -93,11 +83,10 @@ def old_ones(every: Sequence[Snapshot], before: float, phases: Collection[str]) 
 
 def _describe(found: Sequence[Snapshot], now: float, everywhere: bool) -> None:
     """Print what would be deleted on standard error: standard output has the names of deleted experiments."""
-    where = ("NAMESPACE",) if everywhere else ()
-    headings = (*where, "NAME", "PHASE", "ENDED", "MESSAGE")
+    where = places(everywhere)
     rows = [
         (
-            *((printable(seen.namespace),) if everywhere else ()),
+            *place_of(seen, where),
             printable(seen.name),
             TERMINAL.phase(seen.phase),
             f"{since(seen.status.finished_at, now)} ago",
@@ -105,6 +94,6 @@ def _describe(found: Sequence[Snapshot], now: float, everywhere: bool) -> None:
         )
         for seen in found[:SHOWN]
     ]
-    say(*Table(headings).lines(rows, headings=True))
+    say(*Table((*where, "NAME", "PHASE", "ENDED", "MESSAGE")).lines(rows, headings=True))
     if len(found) > SHOWN:
         say(f"and {len(found) - SHOWN} more")

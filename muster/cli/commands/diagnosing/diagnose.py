@@ -1,12 +1,10 @@
 """``muster diagnose``: the roll call of one run, without a musterd and without a write."""
 
-import asyncio
 import logging
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from types import MappingProxyType
 from typing import Final
 
 import click
@@ -18,8 +16,8 @@ from muster.cli.commands.diagnosing.answer import print_answer, read_stacks
 from muster.cli.commands.diagnosing.lines import trouble
 from muster.cli.commands.diagnosing.recorded import of_page, of_record, roll_of_page
 from muster.cli.completion import experiment_names
-from muster.cli.exits import FOUND, SUCCEEDED
-from muster.cli.options import SPAN, ClusterChoice, cluster_options, output_option, read_token
+from muster.cli.exits import FOUND
+from muster.cli.options import SPAN, ClusterChoice, cluster_options, output_option, read_token, token_option
 from muster.cli.terminal.colours import data
 from muster.cli.terminal.patience import patient
 from muster.client import Client
@@ -42,7 +40,6 @@ from muster.kube.instrumented import lacks
 from muster.kube.paths import core
 from muster.rollcall.document import Detail
 from muster.state.vocabulary.coordinator import ProbeKind
-from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.subject import PODS
 
 UNSTATED: Final = "none"
@@ -65,12 +62,10 @@ UNASKED: Final = "its operator is none: no coordinator was asked who has arrived
 @click.option("-w", "--watch", is_flag=True, help="Continue, and print each change.")
 @click.option("--stacks", is_flag=True, help="Also what each rank does; takes get and create on pods/exec.")
 @click.option("--page", default="", metavar="URL", help="Ask the musterd that watches over it, by its page.")
-@click.option("--token-file", type=click.Path(path_type=Path), default=None, help="A token of the cluster, for --page.")
+@token_option
 @output_option()
 @cluster_options
-@click.pass_context
 def diagnose(
-    ctx: click.Context,
     chosen: ClusterChoice,
     name: str,
     selector: str,
@@ -110,31 +105,29 @@ def diagnose(
     if ranks and not name.lower().startswith(("pods", "job/")):
         raise click.UsageError("--ranks goes with `pods` and job/NAME: other objects have the number of their pods")
 
-    async def run() -> bool:
-        async with chosen.client() as client:
-            space = chosen.namespace or client.namespace
-            if selector:
-                kind = stated(chosen_pods(selector), operator or "", coordinator or 0, ranks or 0)
-                return await Diagnosis(client, kind, space, "", output).play(span, watch=watch, stacks=stacks)
-            unknown: dict[str, str] = {}
-            named = watched_kind(name)
-            if page:
-                token = read_token(token_file) if token_file is not None else ""
-                if (roll := await roll_of_page(page, token, name, space, unknown)) is not None:
-                    return await of_page(client, name, space, roll, output, stacks=stacks)
-            if named is not None:
-                with suppress(RunByMuster):
-                    kind = stated(named, operator or "", coordinator or 0, ranks or 0)
-                    diagnosis = Diagnosis(client, kind, space, name, output, unknown)
-                    return await diagnosis.play(span, watch=watch, stacks=stacks)
-            if operator or coordinator or ranks:
-                raise click.UsageError(f"Muster runs {name}: leave out --operator, --coordinator and --ranks")
-            if watch or span:
-                other = f"`muster get {name} --watch`" if watch else f"`muster explain {name}`"
-                raise click.UsageError(f"Muster runs {name}, and watches it for hangs: {other} shows what it finds")
-            return await of_record(client, name, space, unknown, output, stacks=stacks)
+    async def run(client: Client) -> bool:
+        unknown: dict[str, str] = {}
+        if selector:
+            kind = stated(chosen_pods(selector), operator or "", coordinator or 0, ranks or 0)
+            return await Diagnosis(client, kind, "", output, unknown).play(span, watch=watch, stacks=stacks)
+        named = watched_kind(name)
+        token = read_token(token_file)
+        if page and (roll := await roll_of_page(page, token, name, client.namespace, unknown)) is not None:
+            return await of_page(client, name, roll, output, stacks=stacks)
+        if named is not None:
+            with suppress(RunByMuster):
+                kind = stated(named, operator or "", coordinator or 0, ranks or 0)
+                diagnosis = Diagnosis(client, kind, name, output, unknown)
+                return await diagnosis.play(span, watch=watch, stacks=stacks)
+        if operator or coordinator or ranks:
+            raise click.UsageError(f"Muster runs {name}: leave out --operator, --coordinator and --ranks")
+        if watch or span:
+            other = f"`muster get {name} --watch`" if watch else f"`muster explain {name}`"
+            raise click.UsageError(f"Muster runs {name}, and watches it for hangs: {other} shows what it finds")
+        return await of_record(client, name, unknown, output, stacks=stacks)
 
-    ctx.exit(FOUND if asyncio.run(run()) else SUCCEEDED)
+    if chosen.run(run):
+        raise click.exceptions.Exit(FOUND)
 
 
 def watched_kind(name: str) -> WatchedKind | None:
@@ -145,11 +138,6 @@ def watched_kind(name: str) -> WatchedKind | None:
     return next((each for each in WATCHED_KINDS.values() if each.subject == subject), None)
 
 
-def asks(plan: Plan) -> bool:
-    """Return True if the plan has a coordinator that can be asked who has arrived."""
-    return plan.coordinator is not None and plan.coordinator.probe is not ProbeKind.NONE
-
-
 class Diagnosis:
     """The diagnosis of one run. ``name`` is empty where a selector chooses its pods.
 
@@ -157,15 +145,10 @@ class Diagnosis:
     """
 
     def __init__(
-        self,
-        client: Client,
-        kind: WatchedKind,
-        namespace: str,
-        name: str,
-        output: str | None,
-        unknown: Mapping[str, str] = MappingProxyType({}),
+        self, client: Client, kind: WatchedKind, name: str, output: str | None, unknown: Mapping[str, str]
     ) -> None:
-        self._client, self._kind, self._namespace, self._name, self._output = client, kind, namespace, name, output
+        self._client, self._kind, self._name, self._output = client, kind, name, output
+        self._namespace = namespace = client.namespace
         assert isinstance(client.transport, Connection)
         self._connection = client.transport
         self._source = None if kind.virtual else ObjectSource(client.resources, kind, namespace, name)
@@ -196,7 +179,10 @@ class Diagnosis:
             if self._output is None and (entry := self._run.entry) and entry.plan and (own := entry.view.own):
                 verdict = printable(f"; its status: {own.said} {own.message}") if own.said.over else ""
                 data(f"{self._namespace}/{self._name}  {entry.plan.size} ranks are wanted{verdict}")
-            raise MusterError("; ".join(self._run.unknown.values()) or self._nothing())
+            if self._run.unknown:
+                raise MusterError("; ".join(self._run.unknown.values()))
+            labels = ", ".join(self._selectors({}))
+            raise MusterError(f"no pod of namespace {self._namespace} has the labels {labels}")
         ranks = await read_stacks(self._ranks(), self._run.unknown) if stacks else None
         event = await self._musterd()
         bad = self._trouble(roll) or (event is not None and event.reason == "Stuck")
@@ -209,16 +195,14 @@ class Diagnosis:
         own = self._name.rpartition("/")[2]
         return [f"{OBSERVE}={own}" if own else self._kind.pods[0].label]
 
-    def _nothing(self) -> str:
-        return f"no pod of namespace {self._namespace} has the labels {', '.join(self._selectors({}))}"
-
     def _trouble(self, roll: Detail | None) -> bool:
         return roll is not None and trouble(roll, self._run.youngest)
 
     def _found(self) -> Detail | None:
         """Return the roll call of this moment. Where no coordinator can be asked, that is among the unknown."""
         plan = entry.plan if (entry := self._run.entry) is not None else None
-        if plan is not None and plan.operator == UNSTATED and plan.size > 1 and not asks(plan):
+        asked = plan is not None and plan.coordinator is not None and plan.coordinator.probe is not ProbeKind.NONE
+        if plan is not None and plan.operator == UNSTATED and plan.size > 1 and not asked:
             self._run.unknown["operator"] = UNASKED
         return self._run.document()
 

@@ -58,21 +58,16 @@ def lines(roll: Detail, unknown: Mapping[str, str], style: Style) -> Iterator[st
     if roll.hint:
         yield f"│ {printable(roll.hint)}"
     for found in roll.findings:
-        yield ""
-        yield from of_finding(found, style)
+        yield from ("", *of_finding(found, style))
     if roll.cause is not None:
-        yield ""
-        yield f"Last failure: {printable(roll.cause.sentence)}"
+        yield from ("", f"Last failure: {printable(roll.cause.sentence)}")
     if roll.time is not None and roll.time.seconds:
         spent = ", ".join(f"{bucket} {age(seconds)}" for bucket, seconds in roll.time.seconds.items())
-        yield ""
-        yield printable(f"Time: {spent}")
+        yield from ("", printable(f"Time: {spent}"))
     if not roll.findings and not roll.stuck and roll.phase == "Running":
-        yield ""
-        yield "Nothing is found that keeps it."
+        yield from ("", "Nothing is found that keeps it.")
     if unknown:
-        yield ""
-        yield from (style.paint(f"not known: {printable(why)}", DIM) for why in unknown.values())
+        yield from ("", *(style.paint(f"not known: {printable(why)}", DIM) for why in unknown.values()))
 
 
 def _missing(roll: Detail) -> str:

@@ -37,27 +37,25 @@ async def roll_of_page(
         return None
 
 
-async def of_page(client: Client, name: str, namespace: str, roll: Detail, output: str | None, *, stacks: bool) -> bool:
+async def of_page(client: Client, name: str, roll: Detail, output: str | None, *, stacks: bool) -> bool:
     """Print what a musterd answered of a run; True where that is trouble."""
     bad = trouble(roll, time.time() - (moment(roll.since) or 0.0))
     unknown: dict[str, str] = {}
-    ranks = await read_stacks(stacks_of(client, name, namespace=namespace), unknown) if stacks else None
+    ranks = await read_stacks(stacks_of(client, name), unknown) if stacks else None
     print_answer(roll, unknown, output, bad=bad, ranks=ranks)
     say("the record is musterd's, of this moment, from its page")
     return bad
 
 
-async def of_record(
-    client: Client, name: str, namespace: str, unknown: dict[str, str], output: str | None, *, stacks: bool
-) -> bool:
+async def of_record(client: Client, name: str, unknown: dict[str, str], output: str | None, *, stacks: bool) -> bool:
     """Print what status and pods of a run of Muster's show; True if that is trouble."""
     now = time.time()
-    found = await patient(client.explain(name, namespace=namespace), f"reading {name}")
+    found = await patient(client.explain(name), f"reading {name}")
     roll = found.roll_call(now)
     if roll is None:
         raise MusterError(f"{name}: {'; '.join(found.unreadable) or found.waits_for or 'its status cannot be read'}")
     bad = trouble(roll, now - found.experiment.status.phase_at)
-    ranks = await read_stacks(stacks_of(client, name, namespace=namespace), unknown) if stacks else None
+    ranks = await read_stacks(stacks_of(client, name), unknown) if stacks else None
     print_answer(roll, unknown, output, bad=bad, ranks=ranks)
     say(printable("the record is musterd's, of the last time it wrote; coordinator and steps were not asked again"))
     if warning := await unattended(client.resources, now):

@@ -33,8 +33,7 @@ _Dumper.add_representer(str, _text)
 @click.argument("file")
 @click.option("--strict", is_flag=True, help="Exit with 4 where something could not be carried over.")
 @click.option("-o", "--output", type=click.Choice(["yaml", "json"]), default="yaml", help="Format. [yaml]")
-@click.pass_context
-def convert(ctx: click.Context, file: str, output: str, *, strict: bool) -> None:
+def convert(file: str, output: str, *, strict: bool) -> None:
     """Print the Experiment that FILE (- is standard input) becomes.
 
     FILE is an AIchorManifest, JobSet, JAXJob, PyTorchJob, XGBoostJob, RayJob, RayCluster or TrainJob. What the
@@ -53,7 +52,7 @@ def convert(ctx: click.Context, file: str, output: str, *, strict: bool) -> None
     say(*(f"lost: {plain(str(loss))}" for loss in found.losses))
     say(*(f"note: {plain(str(note))}" for note in found.notes))
     if found.losses and strict:
-        ctx.exit(LOSSY)
+        raise click.exceptions.Exit(LOSSY)
 
 
 def _heading(found: Conversion, file: str) -> Iterator[str]:

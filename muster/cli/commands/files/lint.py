@@ -22,8 +22,7 @@ from muster.client.explaining.style import BAD, BUSY
 @click.option("--cluster", is_flag=True, help="Ask the cluster, too: kinds, queues and priority classes that it lacks.")
 @output_option()
 @cluster_options
-@click.pass_context
-def lint(ctx: click.Context, chosen: ClusterChoice, files: tuple[str, ...], output: str | None, cluster: bool) -> None:
+def lint(chosen: ClusterChoice, files: tuple[str, ...], output: str | None, cluster: bool) -> None:
     """Check manifests: print everything that is wrong with every FILE (- is standard input).
 
     Each line reads `file:line:col: field.path: what is wrong, what to do`. Exits with 2 if any file is invalid.
@@ -37,10 +36,18 @@ def lint(ctx: click.Context, chosen: ClusterChoice, files: tuple[str, ...], outp
     notes: list[str] = []
     good: list[Manifest] = []
     for file in files:
-        problems, more, manifest = _check(file)
-        found += problems
-        notes += more
-        good += [manifest] if manifest is not None else []
+        try:
+            manifest = read_manifest(file)
+        except ManifestError as error:
+            found += [("error", problem) for problem in error.problems]
+            notes += error.advice.splitlines()
+            continue
+        found += [("warning", problem) for problem in manifest.loaded.warnings]
+        try:
+            notes += [f"note: {each}" for each in (*manifest.loaded.notes, *notes_on(manifest))]
+            good.append(manifest)
+        except ManifestError as error:
+            found += [("error", problem) for problem in error.problems]
     if cluster or chosen.kubeconfig is not None or chosen.context is not None:
         import asyncio
 
@@ -55,7 +62,7 @@ def lint(ctx: click.Context, chosen: ClusterChoice, files: tuple[str, ...], outp
     bad = {problem.file for severity, problem in found if severity == "error"}
     if bad:
         say(f"{len(bad)} of {len(files)} files {'is' if len(bad) == 1 else 'are'} invalid")
-        ctx.exit(INVALID)
+        raise click.exceptions.Exit(INVALID)
     if output is None:
         say(f"{len(files)} {'file' if len(files) == 1 else 'files'} OK")
 
@@ -73,17 +80,3 @@ async def _ask(chosen: ClusterChoice, manifests: Sequence[Manifest]) -> list[tup
             sentences = [each async for each in lacking(manifest, asker, namespace)]
             found += [("warning", Problem(manifest.file, 0, 0, "", sentence)) for sentence in sentences]
     return found
-
-
-def _check(file: str) -> tuple[list[tuple[str, Problem]], list[str], Manifest | None]:
-    """Return problems with their severity, other lines to print, and the manifest if it can be used."""
-    try:
-        manifest = read_manifest(file)
-    except ManifestError as error:
-        return [("error", problem) for problem in error.problems], error.advice.splitlines(), None
-    warnings = [("warning", problem) for problem in manifest.loaded.warnings]
-    try:
-        said = (*map(str, manifest.loaded.notes), *notes_on(manifest))
-        return warnings, [f"note: {each}" for each in said], manifest
-    except ManifestError as error:
-        return [*warnings, *(("error", problem) for problem in error.problems)], [], None

@@ -16,7 +16,7 @@ from muster.cli.completion import experiment_names
 from muster.cli.options import ClusterChoice, cluster_options, output_option, show
 from muster.cli.terminal.colours import data, say
 from muster.cli.terminal.patience import patient
-from muster.client import Snapshot
+from muster.client import Client, Snapshot
 
 
 @click.command(
@@ -65,7 +65,7 @@ def goodput(
     elif name is not None:
         accounts = [_one(chosen, name)]
     else:
-        accounts = asyncio.run(_all(chosen, by or "", everywhere=everywhere))
+        accounts = chosen.run(lambda client: _all(client, by or "", everywhere=everywhere))
     if output is not None:
         show({"items": [each.document() for each in accounts]}, output)
         return
@@ -90,7 +90,7 @@ def account_of(seen: Snapshot, sums: Goodput, now: float) -> Account:
 
 
 def _one(chosen: ClusterChoice, name: str) -> Account:
-    seen = chosen.ask(lambda client: client.get(name, namespace=chosen.namespace), f"reading {name}")
+    seen = chosen.ask(lambda client: client.get(name), f"reading {name}")
     if seen.status.goodput is None:
         why = "musterd has counted nothing of it yet"
         if seen.watched is not None:
@@ -99,16 +99,13 @@ def _one(chosen: ClusterChoice, name: str) -> Account:
     return account_of(seen, seen.status.goodput, time.time())
 
 
-async def _all(chosen: ClusterChoice, by: str, *, everywhere: bool) -> list[Account]:
-    async with chosen.client() as client:
-        listed = client.list(namespace=chosen.namespace, everywhere=everywhere)
-        found = await patient(listed, "listing experiments")
-        namespace = chosen.namespace or client.namespace
+async def _all(client: Client, by: str, *, everywhere: bool) -> list[Account]:
+    found = await patient(client.list(everywhere=everywhere), "listing experiments")
     now = time.time()
     parts: dict[str, list[Account]] = {}
     for seen in found:
         if seen.status.goodput is not None:
-            part = getattr(seen, by) if by else "all namespaces" if everywhere else f"namespace {namespace}"
+            part = getattr(seen, by) if by else "all namespaces" if everywhere else f"namespace {client.namespace}"
             parts.setdefault(part, []).append(account_of(seen, seen.status.goodput, now))
     return [together(part, accounts) for part, accounts in sorted(parts.items())]
 
@@ -125,7 +122,6 @@ async def _weeks(chosen: ClusterChoice, source: Source, count: int, name: str, *
 
 
 def _remark(accounts: Sequence[Account]) -> None:
-    """Print what the figures do not hold."""
     experiments = sum(each.experiments for each in accounts)
     silent = experiments - sum(each.by_steps for each in accounts)
     if not accounts:

@@ -6,7 +6,6 @@ Each error names the address without its password, the expression and what to do
 import ssl
 from collections.abc import Mapping
 from math import isfinite
-from types import TracebackType
 from typing import Final, Self
 from urllib.parse import urlsplit
 
@@ -17,7 +16,6 @@ from muster.api.errors import MusterError
 from muster.api.values.printable import printable
 from muster.cli import musterd_page
 from muster.cli.commands.goodput.source import Source
-from muster.cli.musterd_page import LARGEST
 from muster.cli.options import read_token
 
 PATIENCE: Final = 130.0
@@ -61,7 +59,7 @@ class Prometheus:
         self.place = f"{host}{printable(urlsplit(source.url).path)}"
         self.warnings: dict[str, None] = {}
         self._url = f"{source.url.rstrip('/')}/api/v1/query"
-        token = read_token(source.token_file) if source.token_file else ""
+        token = read_token(source.token_file)
         self._headers = {"Authorization": f"Bearer {token}"} if token else {}
         try:
             trusted = source.ca_file.read_text("ascii") if source.ca_file else None
@@ -77,17 +75,18 @@ class Prometheus:
         )
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self._session.close()
 
     async def ask(self, promql: str, at: float) -> list[tuple[Mapping[str, str], float]]:
         """Return the labels and the value of each series at that second; a value that is no number is left out."""
         try:
-            status, body = await self._answer({"query": promql, "time": f"{at:.3f}"})
-            if len(body) > LARGEST:
-                raise self._error(f"answers with more than {LARGEST >> 20} MiB", promql, "ask for less")
+            form = {"query": promql, "time": f"{at:.3f}"}
+            async with self._session.post(self._url, data=form, allow_redirects=False) as response:
+                status, body = response.status, await musterd_page.bounded(response)
+            if len(body) > musterd_page.LARGEST:
+                most = musterd_page.LARGEST >> 20
+                raise self._error(f"answers with more than {most} MiB", promql, "ask for less")
             if status not in (200, 400, 422, 503):
                 raise self._error(
                     f"answers with status {status}",
@@ -110,10 +109,6 @@ class Prometheus:
         except (msgspec.DecodeError, ValueError) as error:
             why = f"what answers is no Prometheus: {printable(str(error), SHOWN)}"
             raise self._error(why, promql, ADVICE[404], who="") from error
-
-    async def _answer(self, form: Mapping[str, str]) -> tuple[int, bytes]:
-        async with self._session.post(self._url, data=form, allow_redirects=False) as response:
-            return response.status, await musterd_page.bounded(response)
 
     def _error(self, what: str, promql: str, advice: str, who: str = "Prometheus ") -> MusterError:
         return MusterError(f"{self.place}: {who}{what}; {advice} (asked: {promql})")

@@ -4,7 +4,7 @@ import asyncio
 import csv
 import io
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import click
 
@@ -61,10 +61,8 @@ def usage(source: Source, by: str, owner_label: str, since: float, output: str |
         items = [_record(each, by) for each in found]
         show({"unit": "accelerator-hours", "since": stamp(now - since), "until": stamp(now), "items": items}, output)
     elif found:
-        data(*_table(found, by))
-        if any(_lost(found).values()):
-            data("")
-        data(*_lost_table(found, by))
+        lost = _lost(found)
+        data(*_table(found, by), *([""] if any(lost.values()) else []), *_lost_table(found, by, lost))
     say(*(f"muster: {remark}" for remark in remarks))
 
 
@@ -92,35 +90,41 @@ async def _found(source: Source, by: str, now: float, window: int, label: str) -
 
 def _table(found: Sequence[Usage], by: str) -> list[str]:
     wasted = [bucket for bucket in Bucket if bucket in WASTED]
-    headings = ["CLUSTER", by.upper(), "RESOURCE", "HELD", "PRODUCTIVE", "GOODPUT"]
-    headings += [bucket.upper() for bucket in (*wasted, Bucket.OTHER)]
+    headings = ["HELD", "PRODUCTIVE", "GOODPUT", *(bucket.upper() for bucket in (*wasted, Bucket.OTHER))]
     rows = []
     for each in found:
         productive, lost = each.hours[Bucket.PRODUCTIVE], [each.hours[bucket] for bucket in wasted]
-        names = [printable(value) or "-" for value in (each.cluster, each.part, each.resource)]
         shares = [f"{each.held:.1f}", f"{productive:.1f}", percent(productive / each.held)]
         rest = max(0.0, each.held - productive - sum(lost))
-        rows.append([*names, *shares, *(f"{hours:.1f}" for hours in (*lost, rest))])
+        rows.append((each, [*shares, *(f"{hours:.1f}" for hours in (*lost, rest))]))
+    return _lines(found, rows, by, headings)
+
+
+def _lines(
+    found: Sequence[Usage], rows: Sequence[tuple[Usage, list[str]]], by: str, headings: Sequence[str]
+) -> list[str]:
+    """Return a table whose rows begin with the names of a part; without the cluster where none is named."""
     first = 0 if any(each.cluster for each in found) else 1
-    return Table(headings[first:]).lines((row[first:] for row in rows), headings=True)
+    named = ([printable(name) or "-" for name in (each.cluster, each.part, each.resource)] + row for each, row in rows)
+    heads = ["CLUSTER", by.upper(), "RESOURCE", *headings]
+    return Table(heads[first:]).lines((row[first:] for row in named), headings=True)
 
 
 def _lost(found: Sequence[Usage]) -> dict[str, float]:
-    """Return the hours that were lost to each cause, the most first."""
     sums = {cause: sum(each.lost.get(cause, 0.0) for each in found) for each in found for cause in each.lost}
     return dict(sorted(sums.items(), key=lambda one: (-one[1], one[0])))
 
 
-def _lost_table(found: Sequence[Usage], by: str) -> list[str]:
-    causes = [cause for cause, hours in _lost(found).items() if hours >= 0.05]
-    rows = []
-    for each in sorted(found, key=lambda one: -sum(one.lost.values())):
-        if (hours := sum(each.lost.values())) >= 0.05:
-            names = [printable(value) or "-" for value in (each.cluster, each.part, each.resource)]
-            rows.append([*names, f"{hours:.1f}", *(f"{each.lost.get(cause, 0.0):.1f}" for cause in causes)])
-    first = 0 if any(each.cluster for each in found) else 1
-    headings = ["CLUSTER", by.upper(), "RESOURCE", "WASTED", *(f"TO {printable(cause).upper()}" for cause in causes)]
-    return Table(headings[first:]).lines((row[first:] for row in rows), headings=True) if rows else []
+def _lost_table(found: Sequence[Usage], by: str, lost: Mapping[str, float]) -> list[str]:
+    causes = [cause for cause, hours in lost.items() if hours >= 0.05]
+    most = sorted(((each, sum(each.lost.values())) for each in found), key=lambda one: -one[1])
+    rows = [
+        (each, [f"{hours:.1f}", *(f"{each.lost.get(cause, 0.0):.1f}" for cause in causes)])
+        for each, hours in most
+        if hours >= 0.05
+    ]
+    headings = ["WASTED", *(f"TO {printable(cause).upper()}" for cause in causes)]
+    return _lines(found, rows, by, headings) if rows else []
 
 
 def _record(each: Usage, by: str) -> dict[str, str | float]:

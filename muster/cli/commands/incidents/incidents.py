@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 from msgspec import to_builtins
 
+from muster.cli.commands.contexts import Wanted, listed
 from muster.cli.commands.incidents.lines import HEADINGS, row
 from muster.cli.commands.incidents.several import asked, incidents_of, source_options, table
 from muster.cli.commands.incidents.sources import from_events, from_page, local_page
@@ -59,9 +60,17 @@ def incidents(
 
     async def ask(choice: ClusterChoice, url: str, token: str) -> IncidentListing:
         nonlocal by_events
-        found, of_events = await _found(choice, url, token, everywhere=everywhere)
-        by_events |= of_events
-        return found
+        if url:
+            listing = await from_page(IncidentListing, url, token)
+            return _within(listing, None if everywhere else choice.namespace)
+        async with choice.client() as client:
+            namespace = None if everywhere else client.namespace
+            if local := local_page(choice, client):
+                return _within(await from_page(IncidentListing, local), namespace)
+            found = await patient(listed(client, Wanted(everywhere, stuck=True)), "listing experiments")
+            read = await patient(from_events(client, found.experiments, namespace), "reading Events")
+        by_events = True
+        return IncidentListing(incidents=read, hidden=0, looked=True)
 
     answers = asyncio.run(asked(chosen, page, contexts, token_file, ask))
     found, now = incidents_of(answers), time.time()
@@ -70,7 +79,7 @@ def incidents(
         listing = IncidentListing(incidents=[], hidden=hidden, looked=answers.complete, shard=answers.shard)
         show({**to_builtins(listing), "incidents": answers.documents(found)}, output)
     elif found:
-        data(*table(answers.places, HEADINGS, ((one.place, *row(one.report, now)) for one in found)))
+        data(*table(answers.places, HEADINGS, ((one.places, row(one.report, now)) for one in found)))
     elif answers.complete:
         say("no incidents" if everywhere or page else "no incidents in this namespace; -A looks in all")
     if hidden:
@@ -80,21 +89,6 @@ def incidents(
     answers.conclude()
     if coded and found:
         raise click.exceptions.Exit(INCIDENT)
-
-
-async def _found(chosen: ClusterChoice, page: str, token: str, *, everywhere: bool) -> tuple[IncidentListing, bool]:
-    """Return what there is, and whether it is read from Events."""
-    if page:
-        listing = await patient(from_page(IncidentListing, page, token), "asking musterd")
-        return _within(listing, None if everywhere else chosen.namespace), False
-    async with chosen.client() as client:
-        namespace = None if everywhere else chosen.namespace or client.namespace
-        if local := local_page(chosen, client):
-            return _within(await patient(from_page(IncidentListing, local), "asking musterd"), namespace), False
-        listed = await patient(client.list(namespace=namespace, everywhere=everywhere), "listing experiments")
-        watched = await patient(client.list_stuck(namespace=namespace, everywhere=everywhere), "listing watched runs")
-        read = await patient(from_events(client, [*listed, *watched], namespace), "reading Events")
-        return IncidentListing(incidents=read, hidden=0, looked=True), True
 
 
 def _within(found: IncidentListing, namespace: str | None) -> IncidentListing:

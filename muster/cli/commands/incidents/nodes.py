@@ -73,7 +73,12 @@ def nodes(
     """
 
     async def ask(choice: ClusterChoice, url: str, token: str) -> NodeListing:
-        return await _found(choice, url, token, stored)
+        if url:
+            return await from_page(NodeListing, url, token)
+        async with choice.client() as client:
+            if local := local_page(choice, client):
+                return await from_page(NodeListing, local)
+            return await patient(_from_stored(client.resources, stored), "reading the history of nodes")
 
     answers, now = asyncio.run(asked(chosen, page, contexts, token_file, ask)), time.time()
     found = [each for each in nodes_of(answers) if node in ("", each.report.node)]
@@ -89,7 +94,7 @@ def nodes(
             if each.suspect and node in ("", each.node):
                 data(printable(f"{place and f'{place}: '}suspect: {each.suspect}: {each.advice}"))
     if found and (answers.places or not node):
-        data(*table(answers.places, HEADINGS, ((one.place, *_row(one.report, now)) for one in found)))
+        data(*table(answers.places, HEADINGS, ((one.places, _row(one.report, now)) for one in found)))
     for one in found if node else ():
         data(*_of_one(one.report, now))
     if not found and answers.complete:
@@ -124,15 +129,6 @@ def _of_one(one: NodeReport, now: float) -> list[str]:
         for each in one.failures
     )
     return list(Table(OF_ONE).lines(rows, headings=True))
-
-
-async def _found(chosen: ClusterChoice, page: str, token: str, stored: str) -> NodeListing:
-    if page:
-        return await patient(from_page(NodeListing, page, token), "asking musterd")
-    async with chosen.client() as client:
-        if local := local_page(chosen, client):
-            return await patient(from_page(NodeListing, local), "asking musterd")
-        return await patient(_from_stored(client.resources, stored), "reading the history of nodes")
 
 
 async def _from_stored(resources: ResourceClient, stored: str) -> NodeListing:

@@ -6,11 +6,11 @@ one name are other machines there.
 """
 
 import asyncio
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Generic, TypeVar
+from typing import Final, Generic, TypeVar
 from urllib.parse import urlsplit
 
 import click
@@ -18,32 +18,26 @@ from msgspec import to_builtins
 from msgspec.structs import replace
 
 from muster.api.values.printable import printable
-from muster.cli.commands.contexts import Answer, answer, choices, conclude, contexts_option
-from muster.cli.options import ClusterChoice, read_token
+from muster.cli.commands.contexts import MOST, Answer, answer, choices, conclude, contexts_option, named
+from muster.cli.options import ClusterChoice, all_of, read_token, token_option
 from muster.cli.terminal.table import Table
 from muster.rollcall.document import IncidentListing, IncidentReport, NodeListing, NodeReport
 
 L = TypeVar("L", IncidentListing, NodeListing)
 R = TypeVar("R", IncidentReport, NodeReport)
-F = TypeVar("F", bound=Callable[..., Any])
 PATIENCE: Final = 30.0
 """Seconds in which each of several must answer: a cluster is asked for experiments, watched runs and Events."""
-MOST: Final = 32
 CONTEXT: Final = "CONTEXT"
 SHARD: Final = "SHARD"
+Places = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Placed(Generic[R]):
     """An incident or a node, and the shards or the cluster that it is of."""
 
-    places: tuple[str, ...]
+    places: Places
     report: R
-
-    @property
-    def place(self) -> str:
-        """Return the places in words."""
-        return ", ".join(self.places)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,34 +65,46 @@ class Answers(Generic[L]):
         """Name those that did not answer; the exit status is then 1."""
         conclude(self.all, "context" if self.places == CONTEXT else "page")
 
-    def cluster(self, place: str) -> str:
-        """Return the context, which distinguishes two subjects of one name; a shard does not."""
-        return place if self.places == CONTEXT else ""
+    def placed(
+        self, of: Callable[[L], Iterable[R]], subject: Callable[[R], object]
+    ) -> Iterator[tuple[Places, list[R]]]:
+        """Yield the reports of each subject, with their places. A name in two clusters is that of two subjects."""
+        found: defaultdict[tuple[object, str], list[tuple[str, R]]] = defaultdict(list)
+        for place, listing in self.listings():
+            for each in of(listing):
+                found[subject(each), place if self.places == CONTEXT else ""].append((place, each))
+        for same in found.values():
+            yield tuple(place for place, _ in same), [each for _, each in same]
 
     def documents(self, found: Sequence[Placed[R]]) -> list[dict[str, object]]:
         """Return the reports as data: with the ``context``, or with the ``shards`` that have each."""
-        return [{**self._where(each.places), **to_builtins(each.report)} for each in found]
 
-    def _where(self, places: tuple[str, ...]) -> dict[str, object]:
-        if not self.places:
-            return {}
-        return {"context": places[0]} if self.places == CONTEXT else {"shards": list(places)}
+        def where(places: Places) -> dict[str, object]:
+            if self.places == CONTEXT:
+                return {"context": places[0]}
+            return {"shards": places} if self.places else {}
+
+        return [{**where(each.places), **to_builtins(each.report)} for each in found]
 
 
-def source_options(command: F) -> F:
-    """Return the options that choose what is asked: ``--page``, ``--contexts`` and ``--token-file``."""
-    for option in (
-        click.option("--token-file", type=click.Path(path_type=Path), help="A token of the cluster, for --page."),
-        contexts_option,
-        click.option(
-            "--page",
-            default="",
-            metavar="URL[,URL]",
-            help="Ask the leading musterd, by its page; several are the shards of one cluster.",
-        ),
-    ):
-        command = option(command)
-    return command
+def table(place: str, headings: Sequence[str], rows: Iterable[tuple[Places, Sequence[str]]]) -> list[str]:
+    """Return the lines of a table, whose first column ``place`` has the places of each row, where several are asked."""
+    first = 0 if place else 1
+    cells = [[", ".join(places), *row][first:] for places, row in rows]
+    return Table((place, *headings)[first:]).lines(cells, headings=True)
+
+
+source_options = all_of(
+    click.option(
+        "--page",
+        default="",
+        metavar="URL[,URL]",
+        help="Ask the leading musterd, by its page; several are the shards of one cluster.",
+    ),
+    contexts_option,
+    token_option,
+)
+"""The options that choose what is asked."""
 
 
 async def asked(
@@ -113,7 +119,7 @@ async def asked(
     ``ask`` gets a cluster, a page and a token. Raises ``UsageError``, and ``MusterError`` where the only one that is
     asked does not answer.
     """
-    pages = list(dict.fromkeys(filter(None, (each.strip() for each in page.split(",")))))
+    pages = named(page)
     if token_file is not None and not pages:
         raise click.UsageError("--token-file goes with --page")
     if pages and contexts:
@@ -123,7 +129,7 @@ async def asked(
     if contexts:
         of_each = (answer(name, ask(choice, "", ""), PATIENCE) for name, choice in choices(chosen, contexts).items())
         return Answers(CONTEXT, await asyncio.gather(*of_each))
-    token = read_token(token_file) if token_file is not None else ""
+    token = read_token(token_file)
     if len(pages) < 2:
         return Answers("", [Answer("", await ask(chosen, "".join(pages), token))])
     hosts = (urlsplit(each).netloc.rpartition("@")[2] or each for each in pages)
@@ -140,11 +146,8 @@ def _by_shard(one: Answer[L]) -> Answer[L]:
 
 def incidents_of(answers: Answers[IncidentListing]) -> list[Placed[IncidentReport]]:
     """Return the incidents of all that answered, the most urgent first; of shards each subject once."""
-    found: defaultdict[tuple[str, ...], list[tuple[str, IncidentReport]]] = defaultdict(list)
-    for place, listing in answers.listings():
-        for each in listing.incidents:
-            found[each.kind, each.subject, answers.cluster(place)].append((place, each))
-    placed = [Placed(tuple(place for place, _ in some), _one([each for _, each in some])) for some in found.values()]
+    found = answers.placed(lambda listing: listing.incidents, lambda one: (one.kind, one.subject))
+    placed = [Placed(places, _one(reports)) for places, reports in found]
 
     def order(one: Placed[IncidentReport]) -> tuple[bool, int, int]:
         return bool(one.report.namespace), -sum(one.report.devices.values()), -len(one.report.runs)
@@ -157,10 +160,9 @@ def _one(reports: Sequence[IncidentReport]) -> IncidentReport:
     if len(reports) == 1:
         return reports[0]
     largest = max(reports, key=lambda each: len(each.runs))
-    devices: defaultdict[str, int] = defaultdict(int)
+    devices = Counter[str]()
     for each in reports:
-        for resource, number in each.devices.items():
-            devices[resource] += number
+        devices.update(each.devices)
     runs = sorted({run for each in reports for run in each.runs})
     ranks = [each.ranks for each in reports if each.ranks is not None]
     namespaces = {each.namespace for each in reports}
@@ -178,25 +180,14 @@ def _one(reports: Sequence[IncidentReport]) -> IncidentReport:
     )
 
 
-def table(place: str, headings: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterable[str]:
-    """Return the lines of a table. Without the heading ``place`` the first cell of each row is left out."""
-    if not place:
-        return Table(headings).lines((row[1:] for row in rows), headings=True)
-    return Table((place, *headings)).lines(rows, headings=True)
-
-
 def nodes_of(answers: Answers[NodeListing]) -> list[Placed[NodeReport]]:
     """Return the nodes of all that answered, suspects first and then by runs; of shards each node once.
 
     What makes a node suspect comes from the runs of one shard, so it stays with the shard that has most of them.
     """
-    found: defaultdict[tuple[str, str], list[tuple[str, NodeReport]]] = defaultdict(list)
-    for place, listing in answers.listings():
-        for each in listing.nodes:
-            found[each.node, answers.cluster(place)].append((place, each))
     placed = []
-    for some in found.values():
-        worst = max((each for _, each in some), key=lambda each: (bool(each.suspect), len(each.failures)))
-        failures = sorted((one for _, each in some for one in each.failures), key=lambda one: one.last, reverse=True)
-        placed.append(Placed(tuple(place for place, _ in some), replace(worst, failures=failures)))
+    for places, reports in answers.placed(lambda listing: listing.nodes, lambda one: one.node):
+        worst = max(reports, key=lambda each: (bool(each.suspect), len(each.failures)))
+        failures = sorted((one for each in reports for one in each.failures), key=lambda one: one.last, reverse=True)
+        placed.append(Placed(places, replace(worst, failures=failures)))
     return sorted(placed, key=lambda one: (not one.report.suspect, -len(one.report.failures), one.report.node))

@@ -15,6 +15,7 @@ from muster.api.values.printable import printable
 from muster.cli.commands.incidents.lines import above
 from muster.cli.musterd_page import asked, shown
 from muster.cli.options import ClusterChoice
+from muster.cli.terminal.patience import patient
 from muster.client import Client, Snapshot
 from muster.client.events import EventSummary, event_summary, uids_of
 from muster.kube.paths import core
@@ -33,7 +34,8 @@ NOT_LOOKED: Final = (
 
 async def from_page(kind: type[L], url: str, token: str = "") -> L:
     """Return what the musterd at that address shows to the owner of ``token``. Raises ``MusterError``."""
-    found = await asked(url, "/incidents.json" if kind is IncidentListing else "/nodes.json", kind, token)
+    path = "/incidents.json" if kind is IncidentListing else "/nodes.json"
+    found = await patient(asked(url, path, kind, token), "asking musterd")
     if not found.looked:
         raise MusterError(NOT_LOOKED.format(shown(url, token)))
     return found
@@ -56,14 +58,12 @@ async def from_events(client: Client, found: Iterable[Snapshot], namespace: str 
     subjects = {uid: seen for seen in stuck.values() for uid in uids_of(seen)}
     if not stuck:
         return []
-    events = await client.resources.list(core(namespace, "events"), {"fieldSelector": f"reason={REASON}"})
+    raw = await client.resources.list(core(namespace, "events"), {"fieldSelector": f"reason={REASON}"})
     last: dict[str, EventSummary] = {}
-    for each in events:
-        about, event = mapping(each.get("involvedObject")), event_summary(each)
-        seen = subjects.get(text(about, "uid"))
-        if seen is None or event.reason != REASON or text(mapping(each.get("metadata")), "namespace") != seen.namespace:
-            continue
-        if _of_now(event, seen) and (event.at or 0) >= ((last[seen.uid].at or 0) if seen.uid in last else 0):
+    for event, each in sorted(((event_summary(each), each) for each in raw), key=lambda one: one[0].at or 0):
+        seen = subjects.get(text(mapping(each.get("involvedObject")), "uid"))
+        its_own = seen is not None and text(mapping(each.get("metadata")), "namespace") == seen.namespace
+        if seen is not None and its_own and event.reason == REASON and _of_now(event, seen):
             last[seen.uid] = event
     runs: defaultdict[Key, list[Snapshot]] = defaultdict(list)
     for uid, event in last.items():

@@ -48,7 +48,6 @@ def send(process: int, number: signal.Signals) -> None:
 
 
 def _session(leader: int) -> Iterator[int]:
-    """Yield the other processes of a session."""
     for entry in Path("/proc").iterdir():
         if entry.name.isdecimal() and int(entry.name) != leader:
             with contextlib.suppress(FileNotFoundError, ProcessLookupError):
@@ -78,8 +77,8 @@ def kill(name: str, rank: int, number: signal.Signals, namespace: str | None) ->
     kubeconfig = Path(running.kubeconfig)
 
     async def find() -> Member:
-        async with client_of(kubeconfig) as client:
-            found = {member.rank: member for member in await client.members(name, namespace=namespace)}
+        async with client_of(kubeconfig, namespace=namespace or "") as client:
+            found = {member.rank: member for member in await client.members(name)}
         if rank not in found:
             raise NoSuchRank(f"{name} has no pod of rank {rank} now; `muster get {name}` shows those it has")
         return found[rank]

@@ -16,8 +16,7 @@ from muster.local.home import Home, default_home
     epilog="\b\nExamples:\n  muster local status\n  export KUBECONFIG=$(muster local status -o kubeconfig)\n"
 )
 @output_option("kubeconfig")
-@click.pass_context
-def status(ctx: click.Context, output: str | None) -> None:
+def status(output: str | None) -> None:
     """Show the running local cluster; exits with 1 if none runs."""
     home = Home(default_home())
     running = home.running()
@@ -27,7 +26,7 @@ def status(ctx: click.Context, output: str | None) -> None:
             show({"running": False, "state": str(home.path)}, output)
         else:
             say(f"no local cluster runs at {home.path}; `muster local up` starts one")
-        ctx.exit(FAILED)
+        raise click.exceptions.Exit(FAILED)
     if output == "kubeconfig":
         data(running.kubeconfig)
         return

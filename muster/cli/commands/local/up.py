@@ -6,7 +6,7 @@ import contextlib
 import click
 
 from muster.cli.processes.interrupts import Interrupts
-from muster.cli.processes.stack import Stack
+from muster.cli.processes.stack import local_stack
 from muster.cli.terminal.colours import data, say
 from muster.local.home import Home, default_home
 
@@ -14,8 +14,7 @@ from muster.local.home import Home, default_home
 @click.command(epilog="\b\nExamples:\n  muster local up\n  muster local up --fresh --port 6443\n")
 @click.option("--fresh", is_flag=True, help="Remove the objects and logs of earlier clusters first.")
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port of the API server; a free one by default.")
-@click.pass_context
-def up(ctx: click.Context, fresh: bool, port: int) -> None:
+def up(fresh: bool, port: int) -> None:
     """Start a cluster and musterd, print the kubeconfig's path, and keep both running.
 
     Ctrl-C or `muster local down` ends them.
@@ -26,11 +25,11 @@ def up(ctx: click.Context, fresh: bool, port: int) -> None:
     home = Home(default_home())
 
     async def keep() -> None:
-        stack = Stack(home, say, port=port, fresh=fresh)
         with Interrupts() as interrupts:
             async with contextlib.AsyncExitStack() as parts:
-                starting = asyncio.create_task(parts.enter_async_context(stack), name="local-up")
-                if await interrupts.guard(starting) is None:
+                entering = parts.enter_async_context(local_stack(home, say, port=port, fresh=fresh))
+                stack = await interrupts.guard(asyncio.create_task(entering, name="local-up"))
+                if stack is None:
                     return
                 data(stack.cluster.kubeconfig)
                 say("next, in another terminal:")
@@ -43,4 +42,3 @@ def up(ctx: click.Context, fresh: bool, port: int) -> None:
                 say("ending pods, daemon and cluster")
 
     asyncio.run(keep())
-    ctx.exit(0)

@@ -11,16 +11,16 @@ import click
 from muster.api.status import Phase
 from muster.api.values.accelerators import USUAL, words
 from muster.api.values.printable import printable
-from muster.cli.commands.contexts import Wanted, ask_all, choices, conclude, contexts_option, listed
-from muster.cli.options import ClusterChoice, cluster_options, json_text, output_option, show
+from muster.cli.commands.contexts import Wanted, ask_all, conclude, contexts_option
+from muster.cli.options import ClusterChoice, all_of, cluster_options, json_text, output_option, show
 from muster.cli.terminal.colours import data, say
-from muster.cli.terminal.patience import patient
 from muster.cli.terminal.style import TERMINAL
 from muster.cli.terminal.table import Table
 from muster.client import Client, Snapshot
 from muster.client.explaining.times import clock_left, since
 
 HEADINGS = ("NAME", "PHASE", "REASON", "READY", "RESTARTS", "DEADLINE", "AGE", "MESSAGE")
+NAMESPACE = "NAMESPACE"
 WIDE = ("OPERATOR", "ACCELERATORS", "EPOCH", "STEP")
 """Columns before the message with ``-o wide``."""
 TABLES = (None, "wide")
@@ -32,22 +32,19 @@ PHASES = (SUBMITTED, *(phase.value for phase in Phase))
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def listing_options(command: F) -> F:
-    """Return the options of a list: ``--watch``, ``--all-namespaces``, ``--phase``."""
-    for option in reversed(
-        (
-            click.option("-w", "--watch", is_flag=True, help="Print every change, until interrupted."),
-            click.option("-A", "--all-namespaces", "everywhere", is_flag=True, help="Experiments of every namespace."),
-            phase_option(PHASES, "Only experiments in this phase; may be given often."),
-        )
-    ):
-        command = option(command)
-    return command
-
-
 def phase_option(phases: Sequence[str], text: str) -> Callable[[F], F]:
     """Return the option ``--phase``, in any case of letters."""
     return click.option("--phase", "phases", type=click.Choice(phases, case_sensitive=False), multiple=True, help=text)
+
+
+everywhere_option = click.option(
+    "-A", "--all-namespaces", "everywhere", is_flag=True, help="Experiments of every namespace."
+)
+listing_options = all_of(
+    click.option("-w", "--watch", is_flag=True, help="Print every change, until interrupted."),
+    everywhere_option,
+    phase_option(PHASES, "Only experiments in this phase; may be given often."),
+)
 
 
 @click.command(
@@ -83,13 +80,7 @@ def list_experiments(
     """
     if contexts and watch:
         raise click.UsageError("--watch follows one cluster: muster top --contexts follows several")
-    if contexts:
-        answers = asyncio.run(ask_all(choices(chosen, contexts), Wanted(everywhere, kind, output in TABLES)))
-        found = [seen for each in answers if each.found for seen in each.found.experiments if in_phase(seen, phases)]
-        _print(found, everywhere, phases, output, kind, clustered=True)
-        conclude(answers)
-        return
-    run_list(chosen, watch=watch, everywhere=everywhere, phases=phases, output=output, kind=kind)
+    run_list(chosen, watch=watch, everywhere=everywhere, phases=phases, output=output, kind=kind, contexts=contexts)
 
 
 def run_list(
@@ -100,17 +91,19 @@ def run_list(
     phases: Collection[str],
     output: str | None,
     kind: str = "",
+    contexts: str = "",
 ) -> None:
-    """Print the experiments of a namespace or of all, once or at every change."""
+    """Print the experiments of a namespace or of all, of one cluster or of several, once or at every change."""
 
     async def run() -> None:
-        async with chosen.client() as client:
-            if watch:
-                await watch_experiments(client, chosen, f"{kind}/" if kind else None, everywhere, phases, output)
-                return
-            asked = listed(client, chosen, Wanted(everywhere, kind, output in TABLES))
-            found = await patient(asked, "listing experiments")
-            _print([seen for seen in found if in_phase(seen, phases)], everywhere, phases, output, kind)
+        if watch:
+            async with chosen.client() as client:
+                await watch_experiments(client, f"{kind}/" if kind else None, everywhere, phases, output)
+            return
+        answers = await ask_all(chosen, contexts, Wanted(everywhere, kind, output in TABLES))
+        found = [seen for each in answers if each.found for seen in each.found.experiments if in_phase(seen, phases)]
+        _print(found, places(everywhere, contexts), phases, output, kind)
+        conclude(answers)
 
     asyncio.run(run())
 
@@ -125,11 +118,10 @@ def held(seen: Snapshot) -> dict[str, int]:
     return USUAL.of(tuple((printable(each.resource), each.count) for each in seen.status.devices))
 
 
-def row(
-    seen: Snapshot, now: float, *, namespaced: bool, wide: bool = False, clustered: bool = False
-) -> tuple[str, ...]:
-    """Return the cells of one experiment."""
+def row(seen: Snapshot, now: float, where: Sequence[str] = (), *, wide: bool = False) -> tuple[str, ...]:
+    """Return the cells of one experiment, below the headings of its place first."""
     cells: tuple[str, ...] = (
+        *place_of(seen, where),
         printable(seen.name),
         TERMINAL.phase(seen.phase) if seen.phase else "-",
         printable(seen.reason) or "-",
@@ -141,70 +133,54 @@ def row(
     if wide:
         step = f"{seen.status.steps.step}" if seen.status.steps is not None else "-"
         cells += (printable(seen.operator), words(held(seen)) or "-", str(seen.status.epoch_begun), step)
-    cells += (printable(seen.message),)
-    return (*place_of(seen, namespaced=namespaced, clustered=clustered), *cells)
+    return (*cells, printable(seen.message))
 
 
-def place_of(seen: Snapshot, *, namespaced: bool, clustered: bool) -> tuple[str, ...]:
-    """Return where it is: the cells before those of the experiment."""
-    return ((printable(seen.context),) if clustered else ()) + ((printable(seen.namespace),) if namespaced else ())
+def places(everywhere: bool, contexts: str = "") -> tuple[str, ...]:
+    """Return the headings before that of the name, for experiments of all namespaces or of several clusters."""
+    return (("CONTEXT",) if contexts else ()) + ((NAMESPACE,) if everywhere else ())
 
 
-def placed(headings: tuple[str, ...], *, namespaced: bool, clustered: bool) -> tuple[str, ...]:
-    """Return the headings with those of ``place_of``."""
-    return (("CONTEXT",) if clustered else ()) + (("NAMESPACE",) if namespaced else ()) + headings
+def place_of(seen: Snapshot, where: Sequence[str]) -> tuple[str, ...]:
+    """Return the cells below the headings of ``places``."""
+    return tuple(printable(seen.namespace if heading == NAMESPACE else seen.context) for heading in where)
 
 
-def show_objects(found: Sequence[Snapshot], output: str, *, clustered: bool) -> None:
+def show_objects(found: Sequence[Snapshot], output: str) -> None:
     """Print names, or the objects as a List; of several clusters each with the context that it was read through."""
     if output == "name":
-        data(*(printable(f"{seen.context}/{seen.name}" if clustered else seen.name) for seen in found))
+        data(*(printable(f"{seen.context}/{seen.name}" if seen.context else seen.name) for seen in found))
     else:
         items = [{"context": seen.context, **seen.raw} if seen.context else seen.raw for seen in found]
         show({"apiVersion": "v1", "kind": "List", "items": items}, output)
 
 
-def _table(everywhere: bool, output: str | None, *, clustered: bool = False) -> Table:
-    headings = (*HEADINGS[:-1], *WIDE, HEADINGS[-1]) if output == "wide" else HEADINGS
-    return Table(placed(headings, namespaced=everywhere, clustered=clustered))
+def _table(where: Sequence[str], output: str | None) -> Table:
+    return Table((*where, *HEADINGS[:-1], *(WIDE if output == "wide" else ()), HEADINGS[-1]))
 
 
 def _print(
-    found: Sequence[Snapshot],
-    everywhere: bool,
-    phases: Collection[str],
-    output: str | None,
-    kind: str,
-    *,
-    clustered: bool = False,
+    found: Sequence[Snapshot], where: Sequence[str], phases: Collection[str], output: str | None, kind: str
 ) -> None:
     if output not in TABLES:
-        show_objects(found, output, clustered=clustered)
+        show_objects(found, output)
     elif not found:
+        what = f"{kind} objects" if kind else "experiments"
         which = f" in phase {', '.join(phases)}" if phases else ""
-        say(
-            f"no {f'{kind} objects' if kind else 'experiments'}{which}"
-            + ("" if everywhere else " in this namespace; -A looks in all")
-        )
+        say(f"no {what}{which}{'' if NAMESPACE in where else ' in this namespace; -A looks in all'}")
     else:
-        now = time.time()
-        wide = output == "wide"
-        rows = (row(each, now, namespaced=everywhere, wide=wide, clustered=clustered) for each in found)
-        data(*_table(everywhere, output, clustered=clustered).lines(rows, headings=True))
+        rows = (row(each, time.time(), where, wide=output == "wide") for each in found)
+        data(*_table(where, output).lines(rows, headings=True))
 
 
 async def watch_experiments(
-    client: Client,
-    chosen: ClusterChoice,
-    name: str | None,
-    everywhere: bool,
-    phases: Collection[str],
-    output: str | None,
+    client: Client, name: str | None, everywhere: bool, phases: Collection[str], output: str | None
 ) -> None:
     """Print each experiment, then every change, without an end."""
-    table, first = _table(everywhere, output), True
+    where = places(everywhere)
+    table, first = _table(where, output), True
     shown: set[str] = set()
-    changes = client.watch(name, namespace=chosen.namespace, everywhere=everywhere)
+    changes = client.watch(name, everywhere=everywhere)
     async with contextlib.aclosing(changes) as stream:
         async for change in stream:
             seen = change.experiment
@@ -216,7 +192,7 @@ async def watch_experiments(
             if output not in TABLES:
                 _stream(seen.raw, seen.name, output)
                 continue
-            cells = row(seen, time.time(), namespaced=everywhere, wide=output == "wide")
+            cells = row(seen, time.time(), where, wide=output == "wide")
             if change.kind == "DELETED":
                 cells = (*cells[:-1], "deleted")
             data(*table.lines([cells], headings=first))

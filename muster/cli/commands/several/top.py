@@ -5,10 +5,8 @@ import contextlib
 import sys
 import time
 from bisect import bisect_left
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from functools import partial
-from typing import Any
 
 import click
 from rich.console import Console, Group
@@ -30,14 +28,22 @@ from muster.cli.commands.contexts import (
     problems,
 )
 from muster.cli.commands.incidents.sources import lines_above
-from muster.cli.commands.several.listing import SUBMITTED, held, place_of, placed, show_objects
+from muster.cli.commands.several.listing import (
+    NAMESPACE,
+    SUBMITTED,
+    everywhere_option,
+    held,
+    place_of,
+    places,
+    show_objects,
+)
 from muster.cli.options import ClusterChoice, cluster_options, output_option
 from muster.cli.terminal.colours import colourful, data
 from muster.cli.terminal.keys import quit_key
-from muster.cli.terminal.patience import first_of, patient
+from muster.cli.terminal.patience import first_of
 from muster.cli.terminal.style import TERMINAL
 from muster.cli.terminal.table import Table, fitted
-from muster.client import Client, Snapshot
+from muster.client import Snapshot
 from muster.client.explaining.style import BAD
 from muster.client.explaining.times import clock_left, since
 from muster.state.summary.hurt import IDLE, NOTHING, TITLES, Hurt, place, seen_in
@@ -58,7 +64,7 @@ ROUGH = frozenset({Hurt.HUNG, Hurt.STUCK, Hurt.FAILED})
     "  muster top -A --contexts eu,us\n"
     "  muster top -A -o json | jq '.items[0]'\n"
 )
-@click.option("-A", "--all-namespaces", "everywhere", is_flag=True, help="Experiments of every namespace.")
+@everywhere_option
 @click.option("--all", "over", is_flag=True, help="Those that are over, too. One that failed is shown for a day.")
 @click.option("--kind", default="", help="Objects of another kind, as jobset or pods.")
 @contexts_option
@@ -79,45 +85,24 @@ def top(chosen: ClusterChoice, everywhere: bool, over: bool, kind: str, contexts
     With --kind it shows the objects of another kind, those that Muster only watches over, too. On a terminal they, and
     those of several clusters, are read every 5 s.
     """
-    live = output is None and sys.stdout.isatty()
+    where = places(everywhere, contexts)
+    table = output is None
 
     async def run() -> None:
-        async with chosen.client() as client:
-            if live:
-                watching = _watch if not kind else partial(_read_anew, kind=kind)
-                await follow(partial(watching, client, chosen), everywhere=everywhere, over=over)
-                return
-            asked = listed(client, chosen, Wanted(everywhere, kind, output is None))
-            found = await patient(asked, "listing experiments")
-            if output is None:
-                namespace = None if everywhere else chosen.namespace or client.namespace
-                data(*await patient(lines_above(client, found, namespace), "reading Events"))
-            _print(found, over, everywhere, output)
-
-    async def run_all(clusters: dict[str, ClusterChoice]) -> None:
-        if live:
-            await follow(partial(_read_all, clusters, kind=kind), everywhere=everywhere, over=over, clustered=True)
+        wanted = Wanted(everywhere, kind, stuck=table, incidents=lines_above if table else None)
+        if table and sys.stdout.isatty():
+            await _follow(chosen, contexts, wanted, where, over=over)
             return
-        table = output is None
-        asking = ask_all(clusters, Wanted(everywhere, kind, table, lines_above if table else None))
-        answers = await patient(asking, "asking the clusters")
-        if output is None:
-            data(*(line for each in answers if each.found for line in each.found.incidents))
-        found = [seen for each in answers if each.found for seen in each.found.experiments]
-        _print(found, over, everywhere, output, clustered=True)
+        answers = await ask_all(chosen, contexts, wanted)
+        now, answered = time.time(), [each.found for each in answers if each.found]
+        found = worst_first((seen for each in answered for seen in each.experiments), now, over=over)
+        if output is not None:
+            show_objects(found, output)
+        else:
+            data(*(line for each in answered for line in each.incidents), *lines(found, now, where))
         conclude(answers)
 
-    asyncio.run(run_all(choices(chosen, contexts)) if contexts else run())
-
-
-def _print(
-    known: Iterable[Snapshot], over: bool, everywhere: bool, output: str | None, *, clustered: bool = False
-) -> None:
-    found = worst_first(known, time.time(), over=over)
-    if output is not None:
-        show_objects(found, output, clustered=clustered)
-    else:
-        data(*lines(found, time.time(), everywhere=everywhere, clustered=clustered))
+    asyncio.run(run())
 
 
 def worst_first(found: Iterable[Snapshot], now: float, *, over: bool) -> list[Snapshot]:
@@ -146,31 +131,31 @@ def _over(seen: Snapshot, now: float) -> bool:
 def lines(
     found: Sequence[Snapshot],
     now: float,
+    where: Sequence[str] = (),
     *,
-    everywhere: bool,
-    clustered: bool = False,
     columns: int | None = None,
     room: int | None = None,
 ) -> list[str]:
     """Return a line with the number of experiments, and their table, the worst first.
 
-    It has all its columns, or those that a screen of ``columns`` has room for, and all rows or the first ``room``.
+    It begins with the columns of ``where``, and has all its columns, or those that a screen of ``columns`` has room
+    for, and all rows or the first ``room``.
     """
     troubled = bisect_left(found, NOTHING, key=lambda seen: _place(seen, now))
     count = f"{len(found)} experiment{'' if len(found) == 1 else 's'}, {troubled or 'none'} with a problem"
     if not found:
-        return [f"no experiments{'' if everywhere else ' in this namespace; -A looks in all'}"]
-    headings: Sequence[str] = placed(HEADINGS, namespaced=everywhere, clustered=clustered)
-    rows: Sequence[Sequence[str]] = [_row(seen, now, everywhere, clustered) for seen in found[:room]]
+        return [f"no experiments{'' if NAMESPACE in where else ' in this namespace; -A looks in all'}"]
+    headings: Sequence[str] = (*where, *HEADINGS)
+    rows: Sequence[Sequence[str]] = [(*place_of(seen, where), *_row(seen, now)) for seen in found[:room]]
     if columns is not None:
         headings, rows = fitted(headings, rows, SPARE, columns)
     return [count, *Table(headings).lines(rows, headings=True)]
 
 
-def _row(seen: Snapshot, now: float, namespaced: bool, clustered: bool) -> tuple[str, ...]:
+def _row(seen: Snapshot, now: float) -> tuple[str, ...]:
     status, found = seen.status, seen_in(seen.status, now)
     hurt = ", ".join(TITLES[each] for each in found)
-    cells = (
+    return (
         printable(seen.name),
         click.style(hurt, fg=BAD) if ROUGH & set(found) else hurt or "-",
         TERMINAL.phase(seen.phase or SUBMITTED),
@@ -181,38 +166,31 @@ def _row(seen: Snapshot, now: float, namespaced: bool, clustered: bool) -> tuple
         clock_left(seen, now) or "-",
         printable("; ".join(filter(None, (of_steps(status, now), seen.message or seen.reason)))),
     )
-    return (*place_of(seen, namespaced=namespaced, clustered=clustered), *cells)
 
 
 class Screen:
     """The table on a terminal: as many rows as it has lines, and the columns that leave the message legible."""
 
-    def __init__(self, console: Console, *, everywhere: bool, over: bool, clustered: bool = False) -> None:
+    def __init__(self, console: Console, where: Sequence[str], *, over: bool) -> None:
         self._console = console
-        self._everywhere = everywhere
+        self._where = where
         self._over = over
-        self._clustered = clustered
         self.seen: dict[str, Snapshot] = {}
-        """By uid, or by namespace and name."""
-        self.watched: Sequence[Snapshot] = ()
-        """Runs of other controllers that are Stuck."""
-        self.incidents: Sequence[str] = ()
-        """Their lines."""
+        """Experiments of a watch, by uid."""
         self.answers: dict[str, Answer[Listed]] = {}
-        """Answers of several clusters, by context."""
+        """Answers of several clusters, by context; beside a watch that of its cluster, with runs that are Stuck."""
 
     def __rich__(self) -> Group:
         """Return the table as it is now; rich asks for it at every frame."""
         now, size = time.time(), self._console.size
         answered = [each.found for each in self.answers.values() if each.found]
-        known = [*self.seen.values(), *self.watched, *(seen for each in answered for seen in each.experiments)]
+        known = [*self.seen.values(), *(seen for each in answered for seen in each.experiments)]
         found = worst_first(known, now, over=self._over)
         room = max(3, size.height - 1)
         shown = [
             *(click.style(line, fg=BAD) for line in problems(self.answers.values())),
-            *self.incidents,
             *(line for each in answered for line in each.incidents),
-            *lines(found, now, everywhere=self._everywhere, clustered=self._clustered, columns=size.width, room=room),
+            *lines(found, now, self._where, columns=size.width, room=room),
         ]
         hidden = max(0, len(found) - room)  # of the table, which has no more rows than there is room for
         if (most := len(shown) + hidden) > room:
@@ -220,67 +198,66 @@ class Screen:
         return Group(*(Text.from_ansi(line, no_wrap=True, overflow="ellipsis") for line in shown))
 
 
-async def follow(
-    see: Callable[[Screen, bool], Coroutine[Any, Any, None]], *, everywhere: bool, over: bool, clustered: bool = False
-) -> None:
-    """Draw the table until q is typed, or until interrupted. ``see`` keeps the experiments of the screen up to date."""
+async def _follow(chosen: ClusterChoice, contexts: str, wanted: Wanted, where: Sequence[str], *, over: bool) -> None:
+    """Draw the table until q is typed, or until interrupted."""
     console = Console(highlight=False, markup=False, no_color=not colourful(sys.stdout))
-    screen = Screen(console, everywhere=everywhere, over=over, clustered=clustered)
+    screen = Screen(console, where, over=over)
+    if contexts:
+        keeping = _read_all(choices(chosen, contexts), wanted, screen)
+    else:
+        keeping = (_read_anew if wanted.kind else _watch)(chosen, wanted, screen)
     with (
         quit_key() as quitting,
         Live(screen, console=console, refresh_per_second=FRAMES_PER_SECOND, transient=False),
     ):
-        await first_of(see=see(screen, everywhere), quit=quitting.wait())
+        await first_of(see=keeping, quit=quitting.wait())
 
 
-async def _watch(client: Client, chosen: ClusterChoice, screen: Screen, everywhere: bool) -> None:
+async def _watch(chosen: ClusterChoice, wanted: Wanted, screen: Screen) -> None:
     """Keep the experiments of the screen up to date. Every 5 s read the watched runs and the incidents from Events."""
 
     async def read_incidents() -> None:
-        namespace = None if everywhere else chosen.namespace or client.namespace
         await begun.wait()
         while True:
-            screen.watched = await client.list_stuck(namespace=namespace, everywhere=everywhere)
-            screen.incidents = await lines_above(client, [*screen.seen.values(), *screen.watched], namespace)
+            stuck = await client.list_stuck(everywhere=everywhere)
+            above = await lines_above(client, [*screen.seen.values(), *stuck], None if everywhere else client.namespace)
+            screen.answers[""] = Answer("", Listed(stuck, above))
             await asyncio.sleep(READ_ANEW)
 
-    begun = asyncio.Event()
-    reading = asyncio.create_task(read_incidents(), name="reading incidents")
-    try:
-        async with contextlib.aclosing(client.watch(namespace=chosen.namespace, everywhere=everywhere)) as stream:
+    everywhere, begun = wanted.everywhere, asyncio.Event()
+    async with chosen.client() as client, contextlib.aclosing(client.watch(everywhere=everywhere)) as stream:
+        reading = asyncio.create_task(read_incidents(), name="reading incidents")
+        try:
             async for change in stream:
                 if change.kind == "DELETED":
                     screen.seen.pop(change.experiment.uid, None)
                 else:
                     screen.seen[change.experiment.uid] = change.experiment
                 begun.set()
-    finally:
-        reading.cancel()
-        await asyncio.gather(reading, return_exceptions=True)
+        finally:
+            reading.cancel()
+            await asyncio.gather(reading, return_exceptions=True)
 
 
-async def _read_all(clusters: dict[str, ClusterChoice], screen: Screen, everywhere: bool, *, kind: str) -> None:
+async def _read_anew(chosen: ClusterChoice, wanted: Wanted, screen: Screen) -> None:
+    """Keep the objects of another kind up to date. A run's state follows from object and pods: no watch has both."""
+    async with chosen.client() as client:
+        while True:
+            screen.answers[""] = Answer("", await listed(client, wanted))
+            await asyncio.sleep(READ_ANEW)
+
+
+async def _read_all(clusters: dict[str, ClusterChoice], wanted: Wanted, screen: Screen) -> None:
     """Keep the answer of each cluster up to date, each in its own time. Its last answer stays while it is silent."""
 
     async def read(name: str, choice: ClusterChoice) -> None:
         while True:
-            answer = await ask(name, choice, Wanted(everywhere, kind, True, lines_above))
+            answer = await ask(name, choice, wanted)
             if answer.problem and (before := screen.answers.get(name)):
-                said = f"{answer.problem}; its last answer is shown"
-                answer = replace(before, problem=said)
+                answer = replace(before, problem=f"{answer.problem}; its last answer is shown")
             screen.answers[name] = answer
             await asyncio.sleep(READ_ANEW)
 
     async with asyncio.TaskGroup() as group:
         for name, choice in clusters.items():
             group.create_task(read(name, choice), name=f"context {name}")
-
-
-async def _read_anew(client: Client, chosen: ClusterChoice, screen: Screen, everywhere: bool, *, kind: str) -> None:
-    """Keep the objects of another kind up to date. A run's state follows from object and pods: no watch has both."""
-    while True:
-        found = await client.list(namespace=chosen.namespace, everywhere=everywhere, kind=kind)
-        screen.seen = {f"{seen.namespace}/{seen.name}": seen for seen in found}
-        namespace = None if everywhere else chosen.namespace or client.namespace
-        screen.incidents = await lines_above(client, found, namespace)
-        await asyncio.sleep(READ_ANEW)
