@@ -18,7 +18,7 @@ from muster.api.values.printable import small_number, word
 from muster.kinds.declaration.plan_error import PlanError
 from muster.kinds.declaration.watched_kind import SUBMITTED, Place, PodFacts, PodSource, WatchedKind, own_name
 from muster.kinds.job.watched import INDEX, JobShape
-from muster.kinds.planning.statuses import number_of, read, started_of, verdict_of
+from muster.kinds.planning.statuses import number_of, part_of, read, started_of, verdict_of
 from muster.kinds.planning.watched_plan import Framework, framework_of, metadata_of, watched_plan
 from muster.state.view.own.own_state import OwnState, Said
 from muster.state.vocabulary.group import Group
@@ -165,11 +165,10 @@ VERDICTS: Final = {"Completed": Said.SUCCEEDED, "Failed": Said.FAILED}
 
 def own_state(obj: Mapping[str, Any]) -> OwnState:
     """Return the state that the status of a JobSet shows."""
-    spec = obj.get("spec")
     state = OwnState(epoch=number_of(obj, "restarts"), started_at=started_of(obj))
     if (ended := verdict_of(obj, state, VERDICTS)) is not None:
         return ended
-    if isinstance(spec, Mapping) and spec.get("suspend") is True:
+    if part_of(obj, "spec").get("suspend") is True:
         return msgspec.structs.replace(state, said=Said.SUSPENDED, reason="SuspendedJobs")
     return state
 

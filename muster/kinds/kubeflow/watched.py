@@ -14,7 +14,7 @@ import msgspec
 from muster.api.values.printable import small_number, word
 from muster.kinds.declaration.plan_error import PlanError
 from muster.kinds.declaration.watched_kind import Place, PodFacts
-from muster.kinds.planning.statuses import read, started_of, verdict_of
+from muster.kinds.planning.statuses import part_of, read, started_of, verdict_of
 from muster.kinds.planning.watched_plan import MOST
 from muster.state.view.own.own_state import OwnState, Said
 from muster.state.vocabulary.group import Group
@@ -80,8 +80,7 @@ def replicas_of(obj: Mapping[str, Any], field: str, types: Iterable[str]) -> dic
 
     A type may be written in any case, and others are left out.
     """
-    spec = obj.get("spec")
-    found = spec.get(field) if isinstance(spec, Mapping) else None
+    found = part_of(obj, "spec").get(field)
     if not isinstance(found, Mapping):
         raise PlanError(f"spec.{field}: a mapping is expected")
     named = {str(name).lower(): read({"spec": replicas}, Replicas) for name, replicas in found.items()}
@@ -134,9 +133,7 @@ def state_in(subject: Subject) -> Callable[[Mapping[str, Any]], OwnState]:
         state = OwnState(started_at=started_of(obj))
         if (ended := verdict_of(obj, state, VERDICTS)) is not None:
             return ended
-        spec = obj.get("spec")
-        policy = spec.get("runPolicy") if isinstance(spec, Mapping) else None
-        if isinstance(policy, Mapping) and policy.get("suspend") is True:
+        if part_of(obj, "spec", "runPolicy").get("suspend") is True:
             return msgspec.structs.replace(state, said=Said.SUSPENDED, reason=f"{subject.kind}Suspended")
         return state
 
