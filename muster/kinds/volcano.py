@@ -20,8 +20,8 @@ from muster.api.names import PYTORCH_PORT
 from muster.api.values.printable import clean, small_number, word
 from muster.api.values.timestamps import seconds_of
 from muster.kinds.declaration.plan_error import PlanError
-from muster.kinds.declaration.watched_kind import Place, PodFacts, PodSource, WatchedKind, own_name
-from muster.kinds.planning.statuses import MAX_MESSAGE, number_of, part_of, read, started_of
+from muster.kinds.declaration.watched_kind import Place, PodFacts, PodSource, WatchedKind, own_name, part_of
+from muster.kinds.planning.statuses import MAX_MESSAGE, number_of, read, started_of
 from muster.kinds.planning.watched_plan import MAX_PORT, MOST, Framework, framework_of, watched_plan
 from muster.kinds.pods import VOLCANO
 from muster.state.view.own.own_state import OwnState, Said

@@ -11,8 +11,8 @@ import msgspec
 
 from muster.api.values.printable import small_number, word
 from muster.kinds.declaration.plan_error import PlanError
-from muster.kinds.declaration.watched_kind import Place, PodFacts, PodSource, WatchedKind, own_name
-from muster.kinds.planning.statuses import part_of, read, started_of, verdict_of
+from muster.kinds.declaration.watched_kind import Place, PodFacts, PodSource, WatchedKind, own_name, part_of
+from muster.kinds.planning.statuses import read, started_of, verdict_of
 from muster.kinds.planning.watched_plan import (
     MOST,
     Framework,

@@ -17,14 +17,15 @@ from muster.api.manifest.error_text import Loc, position
 from muster.api.manifest.problems import Problem, path
 from muster.api.manifest.yaml.reader import Node, plain
 from muster.kinds.declaration.run_kind import RunKind
+from muster.kinds.declaration.watched_kind import list_of, part_of
 from muster.kinds.jobset import status
 from muster.kinds.jobset.checks import parse_jobset
 from muster.kinds.jobset.pods import ENVIRONMENT, annotations_of, claims_of, labels_of, template_of
 from muster.kinds.jobset.rules import clocks_of, rules_of
 from muster.kinds.jobset.spec import JobSet, ReplicatedJob
 from muster.kinds.planning.metadata import local_queue_of
+from muster.kinds.planning.pod_specs import DEFAULT_GRACE
 from muster.kinds.planning.run_object import digest
-from muster.kinds.planning.statuses import list_of, part_of
 from muster.state.vocabulary.group import Group
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.plan_parts import Edits, Failures, Naming, RestartPolicy, Watching
@@ -35,7 +36,6 @@ from muster.state.vocabulary.subject import JOBSET, Names
 OPERATOR: Final = "jobset-object"
 AT_ONCE: Final = Backoff(0.0, 600.0, 1.0)
 """A restart waits for nothing."""
-DEFAULT_GRACE: Final = 30
 
 
 def plan_of(obj: Mapping[str, Any]) -> Plan:

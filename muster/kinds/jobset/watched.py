@@ -16,9 +16,9 @@ import msgspec
 from muster.api.names import MANAGED_BY
 from muster.api.values.printable import small_number, word
 from muster.kinds.declaration.plan_error import PlanError
-from muster.kinds.declaration.watched_kind import SUBMITTED, Place, PodFacts, PodSource, WatchedKind, own_name
+from muster.kinds.declaration.watched_kind import SUBMITTED, Place, PodFacts, PodSource, WatchedKind, own_name, part_of
 from muster.kinds.job.watched import INDEX, JobShape
-from muster.kinds.planning.statuses import number_of, part_of, read, started_of, verdict_of
+from muster.kinds.planning.statuses import number_of, read, started_of, verdict_of
 from muster.kinds.planning.watched_plan import Framework, framework_of, metadata_of, watched_plan
 from muster.state.view.own.own_state import OwnState, Said
 from muster.state.vocabulary.group import Group
@@ -150,7 +150,6 @@ def _gates(spec: JobSetShape, job: _ReplicatedJob, before: str) -> tuple[Gate, .
 
 
 def _leader(spec: JobSetShape, groups: tuple[Group, ...]) -> int:
-    """Return the rank of the coordinator."""
     stated = spec.coordinator
     group = next((each for each in groups if stated is not None and each.name == stated.replicatedJob), None)
     if stated is None or group is None:

@@ -13,8 +13,8 @@ import msgspec
 
 from muster.api.values.printable import small_number, word
 from muster.kinds.declaration.plan_error import PlanError
-from muster.kinds.declaration.watched_kind import Place, PodFacts
-from muster.kinds.planning.statuses import part_of, read, started_of, verdict_of
+from muster.kinds.declaration.watched_kind import Place, PodFacts, part_of
+from muster.kinds.planning.statuses import read, started_of, verdict_of
 from muster.kinds.planning.watched_plan import MOST
 from muster.state.view.own.own_state import OwnState, Said
 from muster.state.vocabulary.group import Group

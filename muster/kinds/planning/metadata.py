@@ -2,7 +2,7 @@
 
 from muster.api.names import QUEUE_LABEL
 from muster.api.values.printable import word
-from muster.kinds.planning.statuses import texts_of
+from muster.kinds.declaration.watched_kind import texts_of
 
 ORPHAN, FOREGROUND = "orphan", "foregroundDeletion"
 """Finalizers of the API server (metav1: FinalizerOrphanDependents, FinalizerDeleteDependents)."""

@@ -8,6 +8,7 @@ import msgspec
 from muster.api.values.printable import MESSAGE, clean, word
 from muster.api.values.timestamps import seconds_of
 from muster.kinds.declaration.plan_error import PlanError
+from muster.kinds.declaration.watched_kind import list_of, part_of, texts_of
 from muster.state.view.own.own_state import OwnState, Said
 
 MAX_MESSAGE = 512
@@ -15,30 +16,6 @@ MAX_MESSAGE = 512
 MOST_CONDITIONS = 64
 """Conditions that are looked at; the kinds here have fewer than eight."""
 S = TypeVar("S", bound=msgspec.Struct)
-
-
-def part_of(obj: object, *keys: str) -> Mapping[str, Any]:
-    """Return the mapping at that place of a decoded object; an empty one where something else is, or nothing."""
-    found = _at(obj, keys)
-    return found if isinstance(found, Mapping) else {}
-
-
-def list_of(obj: object, *keys: str) -> list[Any]:
-    """Return the list at that place of a decoded object; an empty one where something else is, or nothing."""
-    found = _at(obj, keys)
-    return found if isinstance(found, list) else []
-
-
-def texts_of(obj: object, *keys: str) -> dict[str, str]:
-    """Return the texts by name at that place of a decoded object, such as its labels."""
-    found = part_of(obj, *keys)
-    return {name: text for name, text in found.items() if isinstance(name, str) and isinstance(text, str)}
-
-
-def _at(obj: object, keys: tuple[str, ...]) -> object:
-    for key in keys:
-        obj = obj.get(key) if isinstance(obj, Mapping) else None
-    return obj
 
 
 def read(obj: Mapping[str, Any], shape: type[S]) -> S:

@@ -23,8 +23,8 @@ from muster.api.values.durations import DurationError, parse_duration
 from muster.api.values.printable import word
 from muster.api.values.timestamps import seconds_of
 from muster.kinds.declaration.plan_error import PlanError
+from muster.kinds.declaration.watched_kind import list_of, part_of, texts_of
 from muster.kinds.planning.metadata import local_queue_of
-from muster.kinds.planning.statuses import list_of, part_of, texts_of
 from muster.state.vocabulary.coordinator import Coordinator, ProbeKind
 from muster.state.vocabulary.group import Group
 from muster.state.vocabulary.plan import Engine, Plan

@@ -21,8 +21,17 @@ import msgspec
 
 from muster.api.names import RAY_AGENT_PORT, RAY_DASHBOARD_PORT, RAY_PORT
 from muster.api.values.printable import clean, small_number, word
-from muster.kinds.declaration.watched_kind import SUBMITTED, Place, PodFacts, PodSource, WatchedKind, own_name
-from muster.kinds.planning.statuses import MAX_MESSAGE, condition_of, list_of, part_of, read, started_of
+from muster.kinds.declaration.watched_kind import (
+    SUBMITTED,
+    Place,
+    PodFacts,
+    PodSource,
+    WatchedKind,
+    list_of,
+    own_name,
+    part_of,
+)
+from muster.kinds.planning.statuses import MAX_MESSAGE, condition_of, read, started_of
 from muster.kinds.planning.watched_plan import Framework, watched_plan
 from muster.kinds.ray.operator import JOINING
 from muster.state.view.own.own_state import OwnState, Said

@@ -23,8 +23,8 @@ import msgspec
 from muster.api.values.printable import clean, printable, word
 from muster.api.values.timestamps import seconds_of, whole_time
 from muster.kinds.declaration.plan_error import PlanError
-from muster.kinds.declaration.watched_kind import SUBMITTED, Claim, Place, PodFacts, PodSource, WatchedKind
-from muster.kinds.planning.statuses import MAX_MESSAGE, part_of, read
+from muster.kinds.declaration.watched_kind import SUBMITTED, Claim, Place, PodFacts, PodSource, WatchedKind, part_of
+from muster.kinds.planning.statuses import MAX_MESSAGE, read
 from muster.kinds.planning.watched_plan import metadata_of, watched_plan
 from muster.kinds.ray.raycluster import (
     CLUSTER_LABEL,
