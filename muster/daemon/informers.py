@@ -67,7 +67,7 @@ class Informers:
         namespace: str,
         times: Times,
         settings: ReflectorSettings,
-        advanced: Callable[[], None],
+        advanced: Callable[[int], None],
         run_kinds: Iterable[RunKind] = (),
         kueue: bool = False,
         owners: OwnerLabels = NONE,
@@ -75,7 +75,7 @@ class Informers:
     ) -> None:
         """Changes go to the ``index``, through the ``boundary``. An empty ``namespace`` means every namespace.
 
-        ``advanced`` is called whenever a cache has advanced.
+        ``advanced`` is called with the version that a cache has reached.
 
         The kinds of ``run_kinds`` are watched as soon as the API server serves them. With ``kueue``, so are Workloads,
         and ``queue_turned`` is called when they become readable or unreadable.
@@ -87,18 +87,18 @@ class Informers:
         experiment_changed = boundary.around(index.experiment_changed)
         self._experiments = Store[ExperimentRecord](
             experiment_changed,
-            self._reached,
+            advanced,
             experiments.stripped,
             self._back("experiments", index.experiments_went_back),
             index.undone,
         )
         pod_changed, pods_back = boundary.around(index.pod_changed), self._back("pods", index.pods_went_back)
-        self._pods = Store[Pod](pod_changed, self._reached, on_back=pods_back)
-        self._services = Store[ServiceRecord](boundary.around(index.service_changed), self._reached)
+        self._pods = Store[Pod](pod_changed, advanced, on_back=pods_back)
+        self._services = Store[ServiceRecord](boundary.around(index.service_changed), advanced)
         self._workloads = Store[Workload](boundary.around(index.workload_changed), self._workloads_reached)
         self._queue_turned = queue_turned
-        self._unserved: str = "" if kueue else DISABLED
-        """The reason why Workloads cannot be read; empty while they can, or while that is not known."""
+        self.queue_problem: str = "" if kueue else DISABLED
+        """The reason why no Workload can be read or made; empty while they can, or while that is not known."""
 
         def reflector(
             path: str, params: dict[str, str], decoder: Any, store: Any, failed: Failed = lambda _error, _wait: None
@@ -133,18 +133,17 @@ class Informers:
             subject, decoder = kind.subject, decoder_of(kind, owners)
             store = self._run_kinds[subject.plural] = Store[ExperimentRecord](
                 experiment_changed,
-                self._reached,
+                advanced,
                 experiments.stripped,
                 self._back(subject.plural, partial(index.experiments_went_back, kind=subject.kind)),
                 index.undone,
             )
-            followed = reflector(subject.path, {}, decoder, store, ends_with_its_kind)
             self.run_kinds[subject.plural] = KindWatch(
                 transport,
                 kind,
-                followed,
-                begun=partial(self.reflectors.__setitem__, subject.plural, followed),
-                ended=partial(self._close, subject.plural),
+                reflector(subject.path, {}, decoder, store, ends_with_its_kind),
+                self.reflectors,
+                subject.plural,
                 random=times.random,
                 sleep=times.sleep,
             )
@@ -161,12 +160,7 @@ class Informers:
     @property
     def workloads_known(self) -> bool:
         """True once the first full list of Workloads has arrived, or if none is to come (see ``queue_problem``)."""
-        return self._workloads.synced or bool(self._unserved)
-
-    @property
-    def queue_problem(self) -> str:
-        """The reason why no Workload can be seen or made, for an experiment that has a queue; empty while they can."""
-        return self._unserved
+        return self._workloads.synced or bool(self.queue_problem)
 
     @property
     def workloads_version(self) -> int:
@@ -174,12 +168,13 @@ class Informers:
         return self._workloads.version
 
     def watched(self) -> Iterator[tuple[str, Reflector[Any]]]:
-        """Return each watch that is to be open, with the plural of its kind."""
-        return ((name, each) for name, each in self.reflectors.items() if not self.optional(name))
+        """Yield each watch that is to be open, with the plural of its kind.
 
-    def optional(self, name: str) -> bool:
-        """Return True if that watch need not be open: Workloads cannot be read, and only some experiments need them."""
-        return name == "workloads" and bool(self._unserved)
+        That is not the one of Workloads while they cannot be read: only some experiments need them.
+        """
+        for name, each in self.reflectors.items():
+            if name != "workloads" or not self.queue_problem:
+                yield name, each
 
     @property
     def pods_version(self) -> int:
@@ -232,28 +227,22 @@ class Informers:
 
         return went_back
 
-    def _close(self, resource: str) -> None:
-        del self.reflectors[resource]
-
-    def _reached(self, _version: int) -> None:
-        self._advanced()
-
-    def _workloads_reached(self, _version: int) -> None:
-        if self._unserved:
-            self._unserved = ""
+    def _workloads_reached(self, version: int) -> None:
+        if self.queue_problem:
+            self.queue_problem = ""
             self._queue_turned()
-        self._advanced()
+        self._advanced(version)
 
     def _workloads_failed(self, error: ApiError, _wait: float) -> None:
         """Keep why Workloads cannot be read, and requeue the experiments that have a queue to report it."""
-        before = self._unserved
+        before = self.queue_problem
         if isinstance(error, NotFound):
-            self._unserved = NOT_SERVED
+            self.queue_problem = NOT_SERVED
         elif isinstance(error, Forbidden):
-            self._unserved = f"musterd may not read the Workloads of Kueue: {error.message}"
-        if self._unserved != before:
+            self.queue_problem = f"musterd may not read the Workloads of Kueue: {error.message}"
+        if self.queue_problem != before:
             self._queue_turned()
-            self._advanced()
+            self._advanced(self.workloads_version)
 
 
 def _report(message: str, **fields: Any) -> None:

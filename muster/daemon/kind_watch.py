@@ -41,7 +41,7 @@ K = TypeVar("K", bound=RunKind | WatchedKind | Made)
 class KindWatch(Generic[K]):
     """The watch of one kind, which runs forever.
 
-    ``begun`` is called when the kind is served, ``ended`` when it is no longer served.
+    The reflector is in ``opened`` by ``name`` while the kind is served. ``ended`` is called when it no longer is.
     """
 
     def __init__(
@@ -49,9 +49,10 @@ class KindWatch(Generic[K]):
         transport: Transport,
         kind: K,
         reflector: Reflector[Any],
+        opened: dict[str, Reflector[Any]],
+        name: str,
         *,
-        begun: Callable[[], None],
-        ended: Callable[[], None],
+        ended: Callable[[], None] = lambda: None,
         random: Random,
         sleep: Callable[[float], Awaitable[object]],
     ) -> None:
@@ -60,7 +61,7 @@ class KindWatch(Generic[K]):
         self.served = False
         self._transport = transport
         self._reflector = reflector
-        self._begun = begun
+        self._opened, self._name = opened, name
         self._ended = ended
         self._sleep = sleep
         self._backoff = Backoff(FIRST_WAIT, LONGEST_WAIT, random)
@@ -71,13 +72,14 @@ class KindWatch(Generic[K]):
             await self._until_served()
             log.info("kind is served, watching it", kind=self.subject.kind)
             self.served = True
-            self._begun()
+            self._opened[self._name] = self._reflector
             try:
                 await self._reflector.run()
             except NotServed:
                 log.warning("kind is not served any more", kind=self.subject.kind)
             finally:
                 self.served = False
+                del self._opened[self._name]
                 self._ended()
 
     async def _until_served(self) -> None:

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import structlog
 
-from muster.api.values.owners import NONE, OwnerLabels
+from muster.api.values.owners import OwnerLabels
 from muster.daemon.kind_watch import KindWatch, ends_with_its_kind
 from muster.kinds.declaration.watched_kind import Made, PodSource, WatchedKind
 from muster.kube.listwatch.reflector import Reflector
@@ -49,7 +49,7 @@ class WatchedWatches:
         random: Any,
         sleep: Any,
         advanced: Callable[[int], None],
-        owners: OwnerLabels = NONE,
+        owners: OwnerLabels,
     ) -> None:
         """The open watches are kept in ``reflectors``, by resource. ``advanced``: a cache has advanced."""
         self._pods: dict[str, Store[Pod]] = {}
@@ -69,15 +69,16 @@ class WatchedWatches:
             objects = self._objects[name] = Store[ExperimentRecord](
                 partial(index.object_changed, name), advanced, experiments.stripped
             )
-            decoder_, resource = object_decoder_of(kind, owners), f"watched {name}"
+            decoder_ = object_decoder_of(kind, owners)
             followed = reflector(kind.subject.path, {}, decoder_, objects, ends_with_its_kind)
             self._followed[name] = followed
             self.kinds[name] = KindWatch(
                 transport,
                 kind,
                 followed,
-                begun=partial(reflectors.__setitem__, resource, followed),
-                ended=partial(self._ended, reflectors, resource, followed),
+                reflectors,
+                f"watched {name}",
+                ended=partial(_forget, followed),
                 random=random,
                 sleep=sleep,
             )
@@ -96,9 +97,9 @@ class WatchedWatches:
         followed = self._followed.get(name)
         return followed is not None and followed.failing is not None
 
-    def _ended(self, reflectors: dict[str, Reflector[Any]], resource: str, followed: Reflector[Any]) -> None:
-        del reflectors[resource]
-        followed.feed.replace({}, followed.version)
+
+def _forget(followed: Reflector[Any]) -> None:
+    followed.feed.replace({}, followed.version)
 
 
 def sources_of(kinds: Iterable[WatchedKind]) -> list[PodSource]:
