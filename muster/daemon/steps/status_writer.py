@@ -71,7 +71,6 @@ def with_own_status(entry: Entry, plan: Plan, decision: Decision, now: float) ->
 
 
 def _turns(status: Mapping[str, Any]) -> list[tuple[object, ...]]:
-    """Return type and status of each condition."""
     return [(each.get("type"), each.get("status")) for each in status.get("conditions") or ()]
 
 

@@ -13,7 +13,7 @@ One answer costs a walk over all experiments, in slices between which other task
 import asyncio
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from heapq import nsmallest
 from operator import itemgetter
 
@@ -63,10 +63,6 @@ class Filters:
     def stated(self) -> dict[str, str]:
         """Return the filters that are not empty, by name."""
         return {name: value for name in self.__slots__ if (value := getattr(self, name))}
-
-    def without(self, name: str) -> "Filters":
-        """Return these filters without the named one."""
-        return replace(self, **{name: ""})
 
 
 DIMENSIONS = ("problem", "namespace", "operator", "engine", "kind", "phase")
@@ -155,8 +151,6 @@ async def fleet(
 
 
 class _Walk:
-    """The walk that counts and collects experiments."""
-
     def __init__(self, filters: Filters, now: float, accelerators: Accelerators, explained: Collection[Run]) -> None:
         self._accelerators = accelerators
         self._explained = explained

@@ -183,7 +183,6 @@ class Streams:
 
 
 async def _within(seconds: float, happened: asyncio.Event) -> None:
-    """Wait for the event, at most that many seconds."""
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(seconds):
             await happened.wait()

@@ -225,7 +225,6 @@ class HttpServer(Listener):
     async def _bundle(
         self, reader: Reader, namespace: str, name: str, request: web.BaseRequest, patience: asyncio.Timeout
     ) -> web.Response:
-        """Return the bundle of one run, read with the token of the request."""
         self._pages.find(namespace, name)
         if self._bundles is None:
             raise Refused(404, "This daemon makes no bundles.")

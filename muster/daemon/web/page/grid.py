@@ -122,7 +122,6 @@ def _cell(seat: Seat, look: Look) -> str:
 
 
 def _blocks(bench: Bench, size: int) -> Iterator[tuple[str, str, list[Seat]]]:
-    """Yield label, name and seats of each block."""
     group, seats = bench.group, bench.seats
     if group.replicas > 1 and 1 < group.completions <= SMALL_JOB:
         for job in range(group.replicas):
