@@ -136,7 +136,7 @@ class Daemon:
             queue_turned=self._queue_turned,
         )
         self.watched = WatchedWatches(
-            transport,
+            self.informers,
             WatchedIndex(
                 self.index,
                 settings.watched,
@@ -146,10 +146,6 @@ class Daemon:
                 alone=settings.alone,
             ),
             settings.watched,
-            reflector=self.informers.reflector,
-            reflectors=self.informers.reflectors,
-            random=random,
-            sleep=sleep,
             advanced=self._advanced,
             owners=self.owners,
         )

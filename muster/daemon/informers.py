@@ -13,7 +13,7 @@ from muster.api.names import KIND, QUEUE_LABEL, SELECTOR, selector_of
 from muster.api.values.owners import NONE, OwnerLabels
 from muster.daemon.experiments.error_boundary import ErrorBoundary
 from muster.daemon.experiments.index import Cached, ExperimentIndex
-from muster.daemon.kind_watch import KindWatch, ends_with_its_kind
+from muster.daemon.kind_watch import K, KindWatch, ends_with_its_kind
 from muster.kinds.declaration.run_kind import RunKind
 from muster.kube.listwatch.listing import list_all
 from muster.kube.listwatch.reflector import Reflector, ReflectorSettings
@@ -81,9 +81,10 @@ class Informers:
         and ``queue_turned`` is called when they become readable or unreadable.
         """
         self._transport = transport
+        self._namespace = namespace
+        self._times = times
         self._settings = settings
         self._advanced = advanced
-        self._monotonic = times.monotonic
         experiment_changed = boundary.around(index.experiment_changed)
         self._experiments = Store[ExperimentRecord](
             experiment_changed,
@@ -100,29 +101,10 @@ class Informers:
         self.queue_problem: str = "" if kueue else DISABLED
         """The reason why no Workload can be read or made; empty while they can, or while that is not known."""
 
-        def reflector(
-            path: str, params: dict[str, str], decoder: Any, store: Any, failed: Failed = lambda _error, _wait: None
-        ) -> Reflector[Any]:
-            return Reflector(
-                transport,
-                in_namespace(namespace, path),
-                params,
-                decoder,
-                store,
-                clock=times.monotonic,
-                random=times.random,
-                sleep=times.sleep,
-                report=_report,
-                failed=failed,
-                settings=settings,
-            )
-
-        self.reflector = reflector
-        """The function that makes the reflector of a further watch."""
         self.reflectors: dict[str, Reflector[Any]] = {
-            "experiments": reflector(experiments.PATH, {}, experiments.decoder_of(owners), self._experiments),
-            "pods": reflector(pods.PATH, OURS, pods.DECODER, self._pods),
-            "services": reflector(services.PATH, OURS, services.DECODER, self._services),
+            "experiments": self.reflector(experiments.PATH, {}, experiments.decoder_of(owners), self._experiments),
+            "pods": self.reflector(pods.PATH, OURS, pods.DECODER, self._pods),
+            "services": self.reflector(services.PATH, OURS, services.DECODER, self._services),
         }
         """Reflectors by resource; those of other kinds only while their kind is served."""
         self._run_kinds: dict[str, Store[ExperimentRecord]] = {}
@@ -130,7 +112,7 @@ class Informers:
         self.run_kinds: dict[str, KindWatch[RunKind]] = {}
         """Watches of kinds by resource, whether served or not."""
         for kind in run_kinds:
-            subject, decoder = kind.subject, decoder_of(kind, owners)
+            subject = kind.subject
             store = self._run_kinds[subject.plural] = Store[ExperimentRecord](
                 experiment_changed,
                 advanced,
@@ -138,19 +120,42 @@ class Informers:
                 self._back(subject.plural, partial(index.experiments_went_back, kind=subject.kind)),
                 index.undone,
             )
-            self.run_kinds[subject.plural] = KindWatch(
-                transport,
-                kind,
-                reflector(subject.path, {}, decoder, store, ends_with_its_kind),
-                self.reflectors,
-                subject.plural,
-                random=times.random,
-                sleep=times.sleep,
-            )
+            self.run_kinds[subject.plural] = self.kind_watch(kind, decoder_of(kind, owners), store, subject.plural)
         if kueue:
-            self.reflectors["workloads"] = reflector(
+            self.reflectors["workloads"] = self.reflector(
                 workloads.PATH, {}, workloads.DECODER, self._workloads, self._workloads_failed
             )
+
+    def reflector(
+        self, path: str, params: dict[str, str], decoder: Any, store: Any, failed: Failed = lambda _error, _wait: None
+    ) -> Reflector[Any]:
+        """Return the reflector of a watch."""
+        return Reflector(
+            self._transport,
+            in_namespace(self._namespace, path),
+            params,
+            decoder,
+            store,
+            clock=self._times.monotonic,
+            random=self._times.random,
+            sleep=self._times.sleep,
+            report=_report,
+            failed=failed,
+            settings=self._settings,
+        )
+
+    def kind_watch(self, kind: K, decoder: Any, store: Any, name: str, *, forgets: bool = False) -> KindWatch[K]:
+        """Return the watch of a kind that may not be installed. It has that name among ``reflectors``."""
+        return KindWatch(
+            self._transport,
+            kind,
+            self.reflector(kind.subject.path, {}, decoder, store, ends_with_its_kind),
+            self.reflectors,
+            name,
+            forgets=forgets,
+            random=self._times.random,
+            sleep=self._times.sleep,
+        )
 
     @property
     def synced(self) -> bool:
@@ -194,7 +199,7 @@ class Informers:
             pods.DECODER,
             page_size=self._settings.page_size,
         )
-        now, feed = self._monotonic(), self.reflectors["pods"].feed
+        now, feed = self._times.monotonic(), self.reflectors["pods"].feed
         complete = feed.learn(seen, list(view.pods()), lambda pod: view.mark_not_found(pod, now))
         return seen.version if complete else None
 

@@ -41,7 +41,8 @@ K = TypeVar("K", bound=RunKind | WatchedKind | Made)
 class KindWatch(Generic[K]):
     """The watch of one kind, which runs forever.
 
-    The reflector is in ``opened`` by ``name`` while the kind is served. ``ended`` is called when it no longer is.
+    The reflector is in ``opened`` by ``name`` while the kind is served. With ``forgets`` its objects are forgotten when
+    it no longer is.
     """
 
     def __init__(
@@ -52,7 +53,7 @@ class KindWatch(Generic[K]):
         opened: dict[str, Reflector[Any]],
         name: str,
         *,
-        ended: Callable[[], None] = lambda: None,
+        forgets: bool,
         random: Random,
         sleep: Callable[[float], Awaitable[object]],
     ) -> None:
@@ -60,9 +61,9 @@ class KindWatch(Generic[K]):
         self.subject = kind.subject
         self.served = False
         self._transport = transport
-        self._reflector = reflector
+        self.reflector = reflector
         self._opened, self._name = opened, name
-        self._ended = ended
+        self._forgets = forgets
         self._sleep = sleep
         self._backoff = Backoff(FIRST_WAIT, LONGEST_WAIT, random)
 
@@ -72,15 +73,16 @@ class KindWatch(Generic[K]):
             await self._until_served()
             log.info("kind is served, watching it", kind=self.subject.kind)
             self.served = True
-            self._opened[self._name] = self._reflector
+            self._opened[self._name] = self.reflector
             try:
-                await self._reflector.run()
+                await self.reflector.run()
             except NotServed:
                 log.warning("kind is not served any more", kind=self.subject.kind)
             finally:
                 self.served = False
                 del self._opened[self._name]
-                self._ended()
+                if self._forgets:
+                    self.reflector.feed.replace({}, self.reflector.version)
 
     async def _until_served(self) -> None:
         self._backoff.reset()
