@@ -13,7 +13,7 @@ import msgspec
 
 from muster.api.errors import AlreadyExists, ApiError, NotFound
 from muster.api.names import LABEL_UID
-from muster.kube.metadata import Object, read
+from muster.kube.metadata import Metadata, Object, read
 from muster.kube.paths import custom
 from muster.kube.resources import MERGE_PATCH
 from muster.reconcilers.render.encode import Unrenderable, to_json
@@ -72,17 +72,12 @@ class _Status(msgspec.Struct, frozen=True, gc=False):
     checks: tuple[_Check, ...] | None = msgspec.field(name="admissionChecks", default=None)
 
 
-class _Metadata(msgspec.Struct, frozen=True, gc=False):
-    uid: str = ""
-    deletion_timestamp: str | None = msgspec.field(name="deletionTimestamp", default=None)
-
-
 class _Spec(msgspec.Struct, frozen=True, gc=False):
     active: bool | None = None
 
 
 class _Workload(msgspec.Struct, frozen=True, gc=False):
-    metadata: _Metadata = _Metadata()
+    metadata: Metadata = Metadata()
     spec: _Spec = _Spec()
     status: _Status = _Status()
 
