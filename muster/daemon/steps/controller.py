@@ -215,15 +215,12 @@ class Controller:
             live_read=entry.view.engine.live_read,
         )
 
-    @property
-    def _workloads_unknown(self) -> str:
-        return "" if self._informers.workloads_known else "the Workloads of Kueue have not been read yet"
-
     def _decide(self, entry: Entry, plan: Plan) -> Decision:
         started = self._monotonic()
         now = self._clock()  # reading the clock may find a step of it, and change the entry
         if _queued(entry) or plan.watching.local_queue:
-            entry.view.queue_problem = self._informers.queue_problem or self._workloads_unknown
+            unread = "" if self._informers.workloads_known else "the Workloads of Kueue have not been read yet"
+            entry.view.queue_problem = self._informers.queue_problem or unread
         entry.view.admission = self._index.admission_of(entry)
         if entry.record is not None:
             entry.view.hear(entry.record, now, self._heard_since(entry))
