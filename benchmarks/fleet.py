@@ -123,7 +123,7 @@ class Fleet:
         """Wait until the condition holds of the caches."""
         event = asyncio.Event()
         self._reached = condition, event
-        self._advanced()
+        self._advanced(0)
         await event.wait()
         self._reached = None
 
@@ -134,7 +134,7 @@ class Fleet:
         """Return None: no step fails here."""
         raise error
 
-    def _advanced(self) -> None:
+    def _advanced(self, _version: int) -> None:
         if self._reached is not None and self._reached[0]():
             self._reached[1].set()
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from benchmarks.harness.gangs import gang, pod, roll, seen
 from benchmarks.harness.measuring import best_of
 from benchmarks.harness.result import Result
-from muster.daemon.web.page.runbooks import Runbooks
 from muster.daemon.web.pages import Pages
+from muster.daemon.web.readers import Anyone
 from muster.metrics.collector import Subject
 from muster.state.vocabulary.record import Phase, Record, RollCall
 
@@ -58,12 +58,12 @@ def large() -> Subject:
 def run() -> list[Result]:
     """Answer as the server does, without the socket."""
     subject = large()
-    pages = Pages(One(subject), lambda: "leading", lambda: NOW, Runbooks("https://example.org/runbooks"))
+    pages = Pages(One(subject), lambda: "leading", lambda: NOW, "https://example.org/runbooks")
     html = ""
 
     def answer() -> None:
         nonlocal html
-        _, html = pages.experiment(subject, {})
+        _, html = pages.experiment(Anyone(), subject, {})
 
     seconds = best_of(answer, ANSWERS, ROUNDS) / 1e6
     return [

@@ -12,7 +12,6 @@ from benchmarks.harness.loop_lag import LAG_BUDGET, cost
 from benchmarks.harness.result import Result
 from benchmarks.scrape import NOW, subjects
 from muster.daemon.web.fleet import MOST, Query, listing
-from muster.daemon.web.page.runbooks import Runbooks
 from muster.daemon.web.pages import Pages
 from muster.daemon.web.readers import Anyone
 from muster.metrics.collector import Subject
@@ -43,7 +42,7 @@ def run() -> list[Result]:
     query = Query.of([("problem", "missing"), ("limit", str(MOST))])
     for among, running in ((f"{RUNNING:,} of them running", RUNNING), ("all of them running", EXPERIMENTS)):
         index = All(subjects(running, EXPERIMENTS - running, running))
-        pages = Pages(index, lambda: "leading", lambda: NOW + 60, Runbooks("https://example.org/runbooks"))
+        pages = Pages(index, lambda: "leading", lambda: NOW + 60, "https://example.org/runbooks")
         answers: dict[str, Callable[[], Awaitable[object]]] = {
             "page": partial(pages.fleet, Anyone(), {}),
             "listing of what hurts": partial(listing, index.here, NOW + 60, query),

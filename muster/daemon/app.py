@@ -136,7 +136,7 @@ class Daemon:
             queue_turned=self._queue_turned,
         )
         self.watched = WatchedWatches(
-            transport,
+            self.informers,
             WatchedIndex(
                 self.index,
                 settings.watched,
@@ -146,11 +146,7 @@ class Daemon:
                 alone=settings.alone,
             ),
             settings.watched,
-            reflector=self.informers.reflector,
-            reflectors=self.informers.reflectors,
-            random=random,
-            sleep=sleep,
-            advanced=lambda _version: self._advanced(),
+            advanced=self._advanced,
             owners=self.owners,
         )
         self._hearing = Hearing(clock, monotonic)
@@ -362,7 +358,7 @@ class Daemon:
         if self.leading and uid not in self.boundary.damaged:  # a damaged experiment waits for its retry
             self.controller.changed(uid)
 
-    def _advanced(self) -> None:
+    def _advanced(self, _version: int) -> None:
         if self.informers.synced and not self._tasks.synced.is_set():
             self._tasks.synced.set()
             self._settle()

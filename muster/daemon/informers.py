@@ -13,7 +13,7 @@ from muster.api.names import KIND, QUEUE_LABEL, SELECTOR, selector_of
 from muster.api.values.owners import NONE, OwnerLabels
 from muster.daemon.experiments.error_boundary import ErrorBoundary
 from muster.daemon.experiments.index import Cached, ExperimentIndex
-from muster.daemon.kind_watch import KindWatch, ends_with_its_kind
+from muster.daemon.kind_watch import K, KindWatch, ends_with_its_kind
 from muster.kinds.declaration.run_kind import RunKind
 from muster.kube.listwatch.listing import list_all
 from muster.kube.listwatch.reflector import Reflector, ReflectorSettings
@@ -67,7 +67,7 @@ class Informers:
         namespace: str,
         times: Times,
         settings: ReflectorSettings,
-        advanced: Callable[[], None],
+        advanced: Callable[[int], None],
         run_kinds: Iterable[RunKind] = (),
         kueue: bool = False,
         owners: OwnerLabels = NONE,
@@ -75,54 +75,36 @@ class Informers:
     ) -> None:
         """Changes go to the ``index``, through the ``boundary``. An empty ``namespace`` means every namespace.
 
-        ``advanced`` is called whenever a cache has advanced.
+        ``advanced`` is called with the version that a cache has reached.
 
         The kinds of ``run_kinds`` are watched as soon as the API server serves them. With ``kueue``, so are Workloads,
         and ``queue_turned`` is called when they become readable or unreadable.
         """
         self._transport = transport
+        self._namespace = namespace
+        self._times = times
         self._settings = settings
         self._advanced = advanced
-        self._monotonic = times.monotonic
         experiment_changed = boundary.around(index.experiment_changed)
         self._experiments = Store[ExperimentRecord](
             experiment_changed,
-            self._reached,
+            advanced,
             experiments.stripped,
             self._back("experiments", index.experiments_went_back),
             index.undone,
         )
         pod_changed, pods_back = boundary.around(index.pod_changed), self._back("pods", index.pods_went_back)
-        self._pods = Store[Pod](pod_changed, self._reached, on_back=pods_back)
-        self._services = Store[ServiceRecord](boundary.around(index.service_changed), self._reached)
+        self._pods = Store[Pod](pod_changed, advanced, on_back=pods_back)
+        self._services = Store[ServiceRecord](boundary.around(index.service_changed), advanced)
         self._workloads = Store[Workload](boundary.around(index.workload_changed), self._workloads_reached)
         self._queue_turned = queue_turned
-        self._unserved: str = "" if kueue else DISABLED
-        """The reason why Workloads cannot be read; empty while they can, or while that is not known."""
+        self.queue_problem: str = "" if kueue else DISABLED
+        """The reason why no Workload can be read or made; empty while they can, or while that is not known."""
 
-        def reflector(
-            path: str, params: dict[str, str], decoder: Any, store: Any, failed: Failed = lambda _error, _wait: None
-        ) -> Reflector[Any]:
-            return Reflector(
-                transport,
-                in_namespace(namespace, path),
-                params,
-                decoder,
-                store,
-                clock=times.monotonic,
-                random=times.random,
-                sleep=times.sleep,
-                report=_report,
-                failed=failed,
-                settings=settings,
-            )
-
-        self.reflector = reflector
-        """The function that makes the reflector of a further watch."""
         self.reflectors: dict[str, Reflector[Any]] = {
-            "experiments": reflector(experiments.PATH, {}, experiments.decoder_of(owners), self._experiments),
-            "pods": reflector(pods.PATH, OURS, pods.DECODER, self._pods),
-            "services": reflector(services.PATH, OURS, services.DECODER, self._services),
+            "experiments": self.reflector(experiments.PATH, {}, experiments.decoder_of(owners), self._experiments),
+            "pods": self.reflector(pods.PATH, OURS, pods.DECODER, self._pods),
+            "services": self.reflector(services.PATH, OURS, services.DECODER, self._services),
         }
         """Reflectors by resource; those of other kinds only while their kind is served."""
         self._run_kinds: dict[str, Store[ExperimentRecord]] = {}
@@ -130,28 +112,50 @@ class Informers:
         self.run_kinds: dict[str, KindWatch[RunKind]] = {}
         """Watches of kinds by resource, whether served or not."""
         for kind in run_kinds:
-            subject, decoder = kind.subject, decoder_of(kind, owners)
+            subject = kind.subject
             store = self._run_kinds[subject.plural] = Store[ExperimentRecord](
                 experiment_changed,
-                self._reached,
+                advanced,
                 experiments.stripped,
                 self._back(subject.plural, partial(index.experiments_went_back, kind=subject.kind)),
                 index.undone,
             )
-            followed = reflector(subject.path, {}, decoder, store, ends_with_its_kind)
-            self.run_kinds[subject.plural] = KindWatch(
-                transport,
-                kind,
-                followed,
-                begun=partial(self.reflectors.__setitem__, subject.plural, followed),
-                ended=partial(self._close, subject.plural),
-                random=times.random,
-                sleep=times.sleep,
-            )
+            self.run_kinds[subject.plural] = self.kind_watch(kind, decoder_of(kind, owners), store, subject.plural)
         if kueue:
-            self.reflectors["workloads"] = reflector(
+            self.reflectors["workloads"] = self.reflector(
                 workloads.PATH, {}, workloads.DECODER, self._workloads, self._workloads_failed
             )
+
+    def reflector(
+        self, path: str, params: dict[str, str], decoder: Any, store: Any, failed: Failed = lambda _error, _wait: None
+    ) -> Reflector[Any]:
+        """Return the reflector of a watch."""
+        return Reflector(
+            self._transport,
+            in_namespace(self._namespace, path),
+            params,
+            decoder,
+            store,
+            clock=self._times.monotonic,
+            random=self._times.random,
+            sleep=self._times.sleep,
+            report=_report,
+            failed=failed,
+            settings=self._settings,
+        )
+
+    def kind_watch(self, kind: K, decoder: Any, store: Any, name: str, *, forgets: bool = False) -> KindWatch[K]:
+        """Return the watch of a kind that may not be installed. It has that name among ``reflectors``."""
+        return KindWatch(
+            self._transport,
+            kind,
+            self.reflector(kind.subject.path, {}, decoder, store, ends_with_its_kind),
+            self.reflectors,
+            name,
+            forgets=forgets,
+            random=self._times.random,
+            sleep=self._times.sleep,
+        )
 
     @property
     def synced(self) -> bool:
@@ -161,12 +165,7 @@ class Informers:
     @property
     def workloads_known(self) -> bool:
         """True once the first full list of Workloads has arrived, or if none is to come (see ``queue_problem``)."""
-        return self._workloads.synced or bool(self._unserved)
-
-    @property
-    def queue_problem(self) -> str:
-        """The reason why no Workload can be seen or made, for an experiment that has a queue; empty while they can."""
-        return self._unserved
+        return self._workloads.synced or bool(self.queue_problem)
 
     @property
     def workloads_version(self) -> int:
@@ -174,12 +173,13 @@ class Informers:
         return self._workloads.version
 
     def watched(self) -> Iterator[tuple[str, Reflector[Any]]]:
-        """Return each watch that is to be open, with the plural of its kind."""
-        return ((name, each) for name, each in self.reflectors.items() if not self.optional(name))
+        """Yield each watch that is to be open, with the plural of its kind.
 
-    def optional(self, name: str) -> bool:
-        """Return True if that watch need not be open: Workloads cannot be read, and only some experiments need them."""
-        return name == "workloads" and bool(self._unserved)
+        That is not the one of Workloads while they cannot be read: only some experiments need them.
+        """
+        for name, each in self.reflectors.items():
+            if name != "workloads" or not self.queue_problem:
+                yield name, each
 
     @property
     def pods_version(self) -> int:
@@ -199,7 +199,7 @@ class Informers:
             pods.DECODER,
             page_size=self._settings.page_size,
         )
-        now, feed = self._monotonic(), self.reflectors["pods"].feed
+        now, feed = self._times.monotonic(), self.reflectors["pods"].feed
         complete = feed.learn(seen, list(view.pods()), lambda pod: view.mark_not_found(pod, now))
         return seen.version if complete else None
 
@@ -232,28 +232,22 @@ class Informers:
 
         return went_back
 
-    def _close(self, resource: str) -> None:
-        del self.reflectors[resource]
-
-    def _reached(self, _version: int) -> None:
-        self._advanced()
-
-    def _workloads_reached(self, _version: int) -> None:
-        if self._unserved:
-            self._unserved = ""
+    def _workloads_reached(self, version: int) -> None:
+        if self.queue_problem:
+            self.queue_problem = ""
             self._queue_turned()
-        self._advanced()
+        self._advanced(version)
 
     def _workloads_failed(self, error: ApiError, _wait: float) -> None:
         """Keep why Workloads cannot be read, and requeue the experiments that have a queue to report it."""
-        before = self._unserved
+        before = self.queue_problem
         if isinstance(error, NotFound):
-            self._unserved = NOT_SERVED
+            self.queue_problem = NOT_SERVED
         elif isinstance(error, Forbidden):
-            self._unserved = f"musterd may not read the Workloads of Kueue: {error.message}"
-        if self._unserved != before:
+            self.queue_problem = f"musterd may not read the Workloads of Kueue: {error.message}"
+        if self.queue_problem != before:
             self._queue_turned()
-            self._advanced()
+            self._advanced(self.workloads_version)
 
 
 def _report(message: str, **fields: Any) -> None:

@@ -41,7 +41,8 @@ K = TypeVar("K", bound=RunKind | WatchedKind | Made)
 class KindWatch(Generic[K]):
     """The watch of one kind, which runs forever.
 
-    ``begun`` is called when the kind is served, ``ended`` when it is no longer served.
+    The reflector is in ``opened`` by ``name`` while the kind is served. With ``forgets`` its objects are forgotten when
+    it no longer is.
     """
 
     def __init__(
@@ -49,9 +50,10 @@ class KindWatch(Generic[K]):
         transport: Transport,
         kind: K,
         reflector: Reflector[Any],
+        opened: dict[str, Reflector[Any]],
+        name: str,
         *,
-        begun: Callable[[], None],
-        ended: Callable[[], None],
+        forgets: bool,
         random: Random,
         sleep: Callable[[float], Awaitable[object]],
     ) -> None:
@@ -59,9 +61,9 @@ class KindWatch(Generic[K]):
         self.subject = kind.subject
         self.served = False
         self._transport = transport
-        self._reflector = reflector
-        self._begun = begun
-        self._ended = ended
+        self.reflector = reflector
+        self._opened, self._name = opened, name
+        self._forgets = forgets
         self._sleep = sleep
         self._backoff = Backoff(FIRST_WAIT, LONGEST_WAIT, random)
 
@@ -71,14 +73,16 @@ class KindWatch(Generic[K]):
             await self._until_served()
             log.info("kind is served, watching it", kind=self.subject.kind)
             self.served = True
-            self._begun()
+            self._opened[self._name] = self.reflector
             try:
-                await self._reflector.run()
+                await self.reflector.run()
             except NotServed:
                 log.warning("kind is not served any more", kind=self.subject.kind)
             finally:
                 self.served = False
-                self._ended()
+                del self._opened[self._name]
+                if self._forgets:
+                    self.reflector.feed.replace({}, self.reflector.version)
 
     async def _until_served(self) -> None:
         self._backoff.reset()

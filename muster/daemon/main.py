@@ -30,6 +30,7 @@ from muster.daemon.web.connections import Listener
 from muster.daemon.web.forwarding import Leader
 from muster.daemon.web.health import HealthServer
 from muster.daemon.web.live import Streams
+from muster.daemon.web.pages import Pages
 from muster.daemon.web.pod_tokens import PodTokens
 from muster.daemon.web.progress import StatusServer
 from muster.daemon.web.readers import Anyone, TokenAuthenticator, is_loopback
@@ -99,20 +100,23 @@ async def serve(settings: Settings) -> int:
     http = HttpServer(
         daemon.instruments.registry,
         daemon.health,
-        daemon,
+        Pages(
+            daemon,
+            daemon.health.role,
+            time.time,
+            settings.runbook_url,
+            accelerators=daemon.accelerators,
+            tracking=lambda: daemon.incidents.tracking,
+            nodes=daemon.nodes.listing,
+            shard=settings.shard,
+        ),
         settings.http_host,
         settings.http_port,
-        clock=time.time,
         authenticator=Anyone() if trusted else TokenAuthenticator(Reviews(daemon.unfenced, uninterrupted)),
         streams=Streams(daemon.changes),
-        runbooks=settings.runbook_url,
         names={name.strip().lower() for name in settings.http_names.split(",")} - {""},
         tls=certificate.context if certificate else None,
-        accelerators=daemon.accelerators,
-        tracking=lambda: daemon.incidents.tracking,
         bundles=Bundles(connection.credentials.with_token),
-        shard=settings.shard,
-        nodes=daemon.nodes.listing,
         leader=Leader(lambda: daemon.leader_page, certificate),
     )
     listeners: list[tuple[str, Listener]] = [("http", http)]

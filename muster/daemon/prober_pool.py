@@ -228,55 +228,35 @@ class ProberPool:
             await self._heard(uid, target.epoch, answer)
 
 
-Factory = Callable[[ProbeTarget, Callable[[], float]], Prober]
-"""A function that makes the prober of one coordinator; the clock gives the wall time of its answers."""
-
-
-def _ray_probe(target: ProbeTarget, clock: Callable[[], float]) -> Prober:
-    ports = {port.name: port.number for port in target.ports}
-    return RayProbe(
-        target.address,
-        dashboard=ports[DASHBOARD],
-        agent=ports[AGENT],
-        clock=clock,
-        expected=target.expected,
-        job=target.job,
-        submitter=target.submitter,
-        token=target.token,
-    )
-
-
-def _jax_probe(target: ProbeTarget, clock: Callable[[], float]) -> Prober:
-    from muster.watchers.probes.jax.probe import JaxProbe  # h2: a megabyte that other daemons do not need
-
-    return JaxProbe(target.address, clock=clock, expected=target.expected)
-
-
-def _stated_probe(target: ProbeTarget, clock: Callable[[], float]) -> Prober:
-    from muster.watchers.probes.stated import StatedProbe  # h2, as for JAX
-
-    return StatedProbe(target.address, kind=ProbeKind(target.kind), path=target.path, clock=clock)
-
-
-FACTORIES: dict[ProbeKind, Factory] = {
-    ProbeKind.JAX: _jax_probe,
-    ProbeKind.RAY: _ray_probe,
-    ProbeKind.TORCH: lambda target, clock: TorchProbe(target.address, clock=clock, expected=target.expected),
-    ProbeKind.TCP: _stated_probe,
-    ProbeKind.HTTP: _stated_probe,
-    ProbeKind.GRPC: _stated_probe,
-}
-"""The prober of each kind of coordinator; a kind without a row is never asked (``ProbeKind.NONE``)."""
-
-
 def prober_of(clock: Callable[[], float]) -> Callable[[ProbeTarget], Prober]:
-    """Return a function that makes the prober for each kind of coordinator."""
+    """Return a function that makes the prober of a coordinator; ``clock`` gives the wall time of its answers."""
 
     def make(target: ProbeTarget) -> Prober:
-        factory = FACTORIES.get(ProbeKind(target.kind))
-        if factory is None:
-            raise ValueError(f"no prober for coordinators of kind {target.kind}")
-        return factory(target, clock)
+        match ProbeKind(target.kind):
+            case ProbeKind.JAX:
+                from muster.watchers.probes.jax.probe import JaxProbe  # h2: a megabyte that other daemons do not need
+
+                return JaxProbe(target.address, clock=clock, expected=target.expected)
+            case ProbeKind.RAY:
+                ports = {port.name: port.number for port in target.ports}
+                return RayProbe(
+                    target.address,
+                    dashboard=ports[DASHBOARD],
+                    agent=ports[AGENT],
+                    clock=clock,
+                    expected=target.expected,
+                    job=target.job,
+                    submitter=target.submitter,
+                    token=target.token,
+                )
+            case ProbeKind.TORCH:
+                return TorchProbe(target.address, clock=clock, expected=target.expected)
+            case ProbeKind.NONE:
+                raise ValueError(f"no prober for coordinators of kind {target.kind}")
+            case kind:
+                from muster.watchers.probes.stated import StatedProbe  # h2, as for JAX
+
+                return StatedProbe(target.address, kind=kind, path=target.path, clock=clock)
 
     return make
 

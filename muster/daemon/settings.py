@@ -237,15 +237,14 @@ class Settings(BaseSettings):
         return self
 
     @model_validator(mode="after")
-    def _certificate_has_a_key(self) -> Self:
-        if (self.http_tls_cert is None) != (self.http_tls_key is None):
-            raise ValueError("http_tls_cert and http_tls_key go together: a certificate and its key")
+    def _certificates_have_keys(self) -> Self:
+        for of in ("http", "progress"):
+            if (getattr(self, f"{of}_tls_cert") is None) != (getattr(self, f"{of}_tls_key") is None):
+                raise ValueError(f"{of}_tls_cert and {of}_tls_key go together: a certificate and its key")
         return self
 
     @model_validator(mode="after")
     def _endpoint_is_whole(self) -> Self:
-        if (self.progress_tls_cert is None) != (self.progress_tls_key is None):
-            raise ValueError("progress_tls_cert and progress_tls_key go together: a certificate and its key")
         if self.progress_port is None:
             return self
         if self.progress_certificate is None:

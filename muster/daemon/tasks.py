@@ -1,6 +1,6 @@
 """The tasks of the daemon: which run always, which only while it leads, and in which order they end.
 
-The app defines the work of the tasks (``Duties``). A task that fails ends the daemon.
+The app defines the work of the tasks (its methods of the same names). A task that fails ends the daemon.
 
 Shutdown goes in named stages, each with its own share of time. A stage that overruns is named in the log, and the next
 one starts anyway.
@@ -8,7 +8,6 @@ one starts anyway.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 import structlog
@@ -21,31 +20,22 @@ from muster.kube.workqueue import WorkQueue
 from muster.watchers.experiments import ExperimentRecord
 
 
-@dataclass(frozen=True, slots=True)
-class Stage:
-    """One step of a shutdown; ``timeout`` in seconds."""
-
-    name: str
-    timeout: float
-    end: Callable[[], Awaitable[None]]
-
-
-async def shut_down(stages: Iterable[Stage]) -> list[str]:
-    """Go through the stages in order. Return the names of those that did not end in time or failed."""
+async def shut_down(stages: Mapping[str, Callable[[], Awaitable[None]]], seconds: float) -> list[str]:
+    """Go through the stages in order, each for so many seconds. Return the names of those that were late or failed."""
     late = []
-    for stage in stages:
+    for name, end in stages.items():
         try:
-            async with asyncio.timeout(stage.timeout):
-                await stage.end()
+            async with asyncio.timeout(seconds):
+                await end()
         except TimeoutError:
             running = sorted(task.get_name() for task in asyncio.all_tasks() if task is not asyncio.current_task())
             log.error(  # noqa: TRY400 - the tasks that still run matter, not the cancelled line
-                "shutdown stage overran", stage=stage.name, seconds=stage.timeout, running=running
+                "shutdown stage overran", stage=name, seconds=seconds, running=running
             )
-            late.append(stage.name)
+            late.append(name)
         except Exception:  # the later stages must have their turn
-            log.exception("shutdown stage failed", stage=stage.name)
-            late.append(stage.name)
+            log.exception("shutdown stage failed", stage=name)
+            late.append(name)
     return late
 
 
@@ -62,32 +52,18 @@ log = structlog.get_logger()
 Work = Coroutine[Any, Any, None]
 
 
-class Duties(Protocol):
-    """The work of the tasks."""
+class _Duties(Protocol):
+    def watches(self) -> Mapping[str, Work]: ...
 
-    def watches(self) -> Mapping[str, Work]:
-        """Return the watches, by the name of their task."""
-        ...
+    def others(self) -> Mapping[str, Work]: ...
 
-    def others(self) -> Mapping[str, Work]:
-        """Return the work that runs whether this daemon leads or not, beside the watches and the election."""
-        ...
+    def steps(self) -> Work: ...
 
-    def steps(self) -> Work:
-        """Return the steps of the experiments in the queue."""
-        ...
+    async def latest(self) -> ObjectList[ExperimentRecord]: ...
 
-    async def latest(self) -> ObjectList[ExperimentRecord]:
-        """Return all Experiments as the API server has them now."""
-        ...
+    def take_over(self, latest: ObjectList[ExperimentRecord]) -> None: ...
 
-    def take_over(self, latest: ObjectList[ExperimentRecord]) -> None:
-        """Begin to lead."""
-        ...
-
-    def stand_by(self) -> None:
-        """Stop leading."""
-        ...
+    def stand_by(self) -> None: ...
 
 
 class Tasks:
@@ -95,7 +71,7 @@ class Tasks:
 
     def __init__(
         self,
-        duties: Duties,
+        duties: _Duties,
         *,
         elector: Elector | None,
         queue: WorkQueue,
@@ -181,17 +157,15 @@ class Tasks:
         In another order a decision could use caches that are being closed.
         """
         self._stop.set()
-        share = self._shutdown_timeout / 5
         self._queue.close()
-        return await shut_down(
-            [
-                Stage("end the steps", share, lambda: end_tasks(self._workers)),
-                Stage("write the remaining Events", share, self._flush),
-                Stage("end the probes", share, self._probers.close),
-                Stage("hand over", share, self._hand_over),
-                Stage("end the watches", share, lambda: end_tasks([*self._watches, *self._announcing, *self._others])),
-            ]
-        )
+        stages = {
+            "end the steps": lambda: end_tasks(self._workers),
+            "write the remaining Events": self._flush,
+            "end the probes": self._probers.close,
+            "hand over": self._hand_over,
+            "end the watches": lambda: end_tasks([*self._watches, *self._announcing, *self._others]),
+        }
+        return await shut_down(stages, self._shutdown_timeout / len(stages))
 
     async def _flush(self) -> None:
         """Write the queued Events. Those of a standby, or after a lost leadership, stay in the status only."""

@@ -5,16 +5,15 @@ A kind may be installed long after the daemon was started, and removed again: th
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 import structlog
 
-from muster.api.values.owners import NONE, OwnerLabels
-from muster.daemon.kind_watch import KindWatch, ends_with_its_kind
+from muster.api.values.owners import OwnerLabels
+from muster.daemon.informers import Informers
+from muster.daemon.kind_watch import KindWatch
 from muster.kinds.declaration.watched_kind import Made, PodSource, WatchedKind
-from muster.kube.listwatch.reflector import Reflector
 from muster.kube.listwatch.store import Store
-from muster.kube.transport import Transport
 from muster.state.vocabulary.pod import Pod
 from muster.tracking.watched_index import WatchedIndex
 from muster.watchers import experiments
@@ -25,62 +24,39 @@ from muster.watchers.watched import object_decoder_of, pod_decoder_of
 log = structlog.get_logger()
 
 
-class MakeReflector(Protocol):
-    """A function that makes the reflector of one watch."""
-
-    def __call__(
-        self, path: str, params: dict[str, str], decoder: Any, store: Any, failed: Any = ...
-    ) -> Reflector[Any]:
-        """Make the reflector. ``failed`` is called with each failure; it may raise to end the watch."""
-        ...
-
-
 class WatchedWatches:
     """The owner of the reflectors and stores of watched runs."""
 
     def __init__(
         self,
-        transport: Transport,
+        informers: Informers,
         index: WatchedIndex,
         kinds: Mapping[str, WatchedKind],
         *,
-        reflector: MakeReflector,
-        reflectors: dict[str, Reflector[Any]],
-        random: Any,
-        sleep: Any,
         advanced: Callable[[int], None],
-        owners: OwnerLabels = NONE,
+        owners: OwnerLabels,
     ) -> None:
-        """The open watches are kept in ``reflectors``, by resource. ``advanced``: a cache has advanced."""
+        """The open watches are kept with those of the ``informers``. ``advanced``: a cache has advanced."""
         self._pods: dict[str, Store[Pod]] = {}
         self._kinds = kinds
         self.kinds: dict[str, KindWatch[WatchedKind | Made]] = {}
         """Watches of kinds by name, whether served or not."""
         self._objects: dict[str, Store[ExperimentRecord]] = {}
-        self._followed: dict[str, Reflector[Any]] = {}
         sources = sources_of(kinds.values())
         for number, source in enumerate(sources):
             store = self._pods[source.name] = Store[Pod](index.pod_changed, advanced)
-            decoder = pod_decoder_of(source, sources[:number])
-            reflectors[f"pods of {source.name}"] = reflector(PATH, {"labelSelector": source.label}, decoder, store)
+            followed = informers.reflector(
+                PATH, {"labelSelector": source.label}, pod_decoder_of(source, sources[:number]), store
+            )
+            informers.reflectors[f"pods of {source.name}"] = followed
         made = {each.made.subject.words: each.made for each in kinds.values() if each.made is not None}
         own = {name: kind for name, kind in kinds.items() if not kind.virtual}
         for name, kind in (made | own).items():
             objects = self._objects[name] = Store[ExperimentRecord](
                 partial(index.object_changed, name), advanced, experiments.stripped
             )
-            decoder_, resource = object_decoder_of(kind, owners), f"watched {name}"
-            followed = reflector(kind.subject.path, {}, decoder_, objects, ends_with_its_kind)
-            self._followed[name] = followed
-            self.kinds[name] = KindWatch(
-                transport,
-                kind,
-                followed,
-                begun=partial(reflectors.__setitem__, resource, followed),
-                ended=partial(self._ended, reflectors, resource, followed),
-                random=random,
-                sleep=sleep,
-            )
+            decoder = object_decoder_of(kind, owners)
+            self.kinds[name] = informers.kind_watch(kind, decoder, objects, f"watched {name}", forgets=True)
 
     def synced(self, name: str) -> bool:
         """Return True once the pods of that kind, and its objects, have had their first list."""
@@ -93,12 +69,8 @@ class WatchedWatches:
 
     def failing(self, name: str) -> bool:
         """Return True if the watch of that kind's objects is broken, so that their present state is not known."""
-        followed = self._followed.get(name)
-        return followed is not None and followed.failing is not None
-
-    def _ended(self, reflectors: dict[str, Reflector[Any]], resource: str, followed: Reflector[Any]) -> None:
-        del reflectors[resource]
-        followed.feed.replace({}, followed.version)
+        watch = self.kinds.get(name)
+        return watch is not None and watch.reflector.failing is not None
 
 
 def sources_of(kinds: Iterable[WatchedKind]) -> list[PodSource]:

@@ -22,15 +22,15 @@ from muster.kinds.kubeflow.watched import (
     PREFIX,
     SUSPEND,
     groups_of,
+    job_plan,
     replicas_of,
     state_in,
-    suspended,
 )
 from muster.kinds.planning.statuses import read
-from muster.kinds.planning.watched_plan import Framework, framework_of, watched_plan
+from muster.kinds.planning.watched_plan import Framework
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.rules import Gate, GateCondition
-from muster.state.vocabulary.subject import Names, Subject
+from muster.state.vocabulary.subject import Subject
 
 MPIJOB: Final = Subject("kubeflow.org/v2beta1", "MPIJob", "mpijobs")
 FIELD: Final = "mpiReplicaSpecs"
@@ -72,14 +72,8 @@ def plan_of(obj: Mapping[str, Any]) -> Plan:
     waits = read(obj, _MPIJob).launcherCreationPolicy == "WaitForWorkersReady"
     gates = (Gate(GateCondition.READY, WORKER),) if waits and WORKER in replicas else ()
     groups = groups_of(FIELD, replicas, {WORKER: 0})
-    return watched_plan(
-        obj,
-        MPIJOB,
-        (replace(each, gates=gates if each.name == LAUNCHER else ()) for each in groups),
-        framework=framework_of(obj, Framework()),
-        names=Names.KUBEFLOW,
-        suspend=suspended(obj),
-    )
+    gated = (replace(each, gates=gates if each.name == LAUNCHER else ()) for each in groups)
+    return job_plan(obj, MPIJOB, gated, Framework())
 
 
 DECLARED: Final = (

@@ -20,7 +20,7 @@ from muster.api.names import PYTORCH_PORT
 from muster.api.values.printable import clean, small_number, word
 from muster.api.values.timestamps import seconds_of
 from muster.kinds.declaration.plan_error import PlanError
-from muster.kinds.declaration.watched_kind import Place, PodFacts, PodSource, WatchedKind, own_name
+from muster.kinds.declaration.watched_kind import Place, PodFacts, PodSource, WatchedKind, own_name, part_of
 from muster.kinds.planning.statuses import MAX_MESSAGE, number_of, read, started_of
 from muster.kinds.planning.watched_plan import MAX_PORT, MOST, Framework, framework_of, watched_plan
 from muster.kinds.pods import VOLCANO
@@ -131,10 +131,9 @@ def _master(spec: _Shape, tasks: list[_Task]) -> tuple[str, int] | None:
 
 def own_state(obj: Mapping[str, Any]) -> OwnState:
     """Return the state that the status of a Volcano Job shows."""
-    state, status = OwnState(started_at=started_of(obj)), obj.get("status")
-    now = status.get("state") if isinstance(status, Mapping) else None
-    phase = now.get("phase") if isinstance(now, Mapping) else None
-    if not isinstance(now, Mapping) or not isinstance(phase, str):
+    state, now = OwnState(started_at=started_of(obj)), part_of(obj, "status", "state")
+    phase = now.get("phase")
+    if not isinstance(phase, str):
         return state
     if phase == "Pending" and not any(number_of(obj, name) for name in COUNTS):
         return msgspec.structs.replace(state, said=Said.SUSPENDED, reason="Queued", queued=_queued(obj))
@@ -151,8 +150,7 @@ def own_state(obj: Mapping[str, Any]) -> OwnState:
 
 
 def _queued(obj: Mapping[str, Any]) -> str:
-    spec = obj.get("spec")
-    queue = word(str((spec.get("queue") if isinstance(spec, Mapping) else None) or "default"))
+    queue = word(str(part_of(obj, "spec").get("queue") or "default"))
     return f"waits in the queue {queue} of Volcano, which makes no pods before its scheduler has let the PodGroup in"
 
 

@@ -21,7 +21,7 @@ from muster.metrics.catalogue import FRESH, INVALID, LEAN_RUNS, MOST_FRESH, OTHE
 from muster.metrics.exposition import Families, LabelValues, label
 from muster.metrics.profile import Profile, is_well
 from muster.metrics.rows import fleet
-from muster.metrics.run_time import NOTHING, RunTime
+from muster.metrics.run_time import NOTHING, OPERATORS, RunTime
 from muster.metrics.series import FEWEST, Facts, Finished, Series
 from muster.rollcall.seats import arrivals
 from muster.state.facts.accelerators import held
@@ -29,7 +29,7 @@ from muster.state.facts.context import Context
 from muster.state.facts.diagnosis.counts import by_cause
 from muster.state.view.view import View
 from muster.state.vocabulary.plan import Plan
-from muster.state.vocabulary.record import FINISHED, ConditionType, Phase, Record
+from muster.state.vocabulary.record import FINISHED, Phase, Record
 from muster.state.vocabulary.wall_time import moved
 from muster.tracking.entry import Entry
 
@@ -37,9 +37,6 @@ RESOURCES = 16
 """Values of the label resource: names beyond that are counted together."""
 
 STATES = HELD, HELD_BY_STUCK = "held", "stuck"
-
-OPERATORS = 32
-"""Values of the label operator in the sums; there are five operators and a few other kinds."""
 
 NAMESPACES_NOW = 1_000
 """Values of the label namespace in families that are counted again in each scrape."""
@@ -159,7 +156,7 @@ class ExperimentCollector(Collector):
             self._times.count(plan, record, until, each.owners, accelerators)
             unfinished += 1
             in_namespaces[plan.namespace, phase] += 1
-            if _is_stuck(record):
+            if record.called_stuck is not None:
                 stuck_in[plan.namespace] += 1
                 if len(stuck) < most:
                     stuck.append((plan, record, each, accelerators))
@@ -207,16 +204,10 @@ class ExperimentCollector(Collector):
         return found
 
     def _sum(self, devices: Counter[tuple[str, str]], record: Record, found: Mapping[str, int]) -> None:
-        stuck = _is_stuck(record)
         for name, number in found.items():
             devices[name, HELD] += number
-            if stuck:
+            if record.called_stuck is not None:
                 devices[name, HELD_BY_STUCK] += number
-
-
-def _is_stuck(record: Record) -> bool:
-    stuck = record.condition(ConditionType.STUCK)
-    return stuck is not None and bool(stuck.status)
 
 
 def _facts(
@@ -253,13 +244,10 @@ def _facts(
 def _sum_up(phases: Counter[tuple[str, Phase]], families: Families) -> None:
     """Write a series for each phase of each operator seen, with zeros, so that an emptied phase is seen."""
     sums: Counter[tuple[str, Phase]] = Counter()
-    operators: dict[str, None] = {}
+    names = LabelValues(OPERATORS)
     for (operator, phase), count in phases.items():
-        name = label(operator)
-        name = name if name in operators or len(operators) < OPERATORS else OTHER
-        operators[name] = None
-        sums[name, phase] += count
-    for operator in operators:
+        sums[names.of(operator), phase] += count
+    for operator in dict.fromkeys(name for name, _ in sums):
         for phase in Phase:
             families.add(fleet.EXPERIMENTS, {"operator": operator, "phase": phase.value}, sums[operator, phase])
 

@@ -29,7 +29,7 @@ from muster.metrics.exposition import LabelValues
 from muster.metrics.rows import fleet
 from muster.metrics.rows.row import Metric
 from muster.state.vocabulary.plan import Plan
-from muster.state.vocabulary.record import ConditionType, Record
+from muster.state.vocabulary.record import Record
 
 OPERATORS: Final = 32
 """Values of the label operator; there are five operators and a few other kinds."""
@@ -235,8 +235,7 @@ def _lost_to(run: _Counted, record: Record, at: int) -> str:
     ended = lost_to(record.cause.reason) if record.cause is not None else OTHER_CAUSE
     if at != _STUCK:
         return ended
-    stuck = record.condition(ConditionType.STUCK)
-    if stuck is not None and stuck.status:
+    if (stuck := record.called_stuck) is not None:
         run.stuck_for = lost_to(stuck.reason)
     return run.stuck_for or ended
 

@@ -34,7 +34,7 @@ from muster.state.view.probe_result import ProbeResult
 from muster.state.view.progress import Progress
 from muster.state.view.roll import CoordinatorState
 from muster.state.vocabulary.plan import Engine, Plan
-from muster.state.vocabulary.record import Condition, ConditionType, Phase, Record
+from muster.state.vocabulary.record import Condition, Phase, Record
 from muster.state.vocabulary.rules import ClockAction, ClockName
 
 REASONS = ("cap", "duplicate", "unreadable")
@@ -301,16 +301,15 @@ def _restarts(text: _Text, record: Record) -> None:
 
 def _stuck(text: _Text, record: Record, *, well: bool) -> None:
     """Write the condition Stuck, and every reason in the story; of a run that is well no zeros."""
-    stuck = record.condition(ConditionType.STUCK)
-    holds = stuck is not None and bool(stuck.status)
-    text.add(rows.STUCK, holds)
-    if holds and stuck is not None:
+    stuck = record.called_stuck
+    text.add(rows.STUCK, stuck is not None)
+    if stuck is not None:
         text.add(rows.STUCK_SINCE, stuck.since)
         if stuck.reason in HANGS:  # the message has names out of the program, and no age
             said = quoted(stuck.message.translate(_HARMLESS))
             text.add_one(rows.HANG, "", f',message="{said}"', 1.0)
-    for said in _reasons(record, stuck if holds else None):
-        value = holds and stuck is not None and said == _reason(stuck.reason)
+    for said in _reasons(record, stuck):
+        value = stuck is not None and said == _reason(stuck.reason)
         if value or not well:
             text.add_one(rows.STUCK_REASON, f'audience="{of_reason(said)}",', f',reason="{said}"', value)
 

@@ -13,7 +13,7 @@ import msgspec
 
 from muster.api.errors import AlreadyExists, ApiError, NotFound
 from muster.api.names import LABEL_UID
-from muster.kube.metadata import Object, read
+from muster.kube.metadata import Metadata, Object, read
 from muster.kube.paths import custom
 from muster.kube.resources import MERGE_PATCH
 from muster.reconcilers.render.encode import Unrenderable, to_json
@@ -24,7 +24,7 @@ from muster.reconcilers.render.workload import (
     render_workload,
     status_patch,
 )
-from muster.reconcilers.requests.adoption import as_sent, name_taken
+from muster.reconcilers.requests.adoption import as_sent, owned
 from muster.reconcilers.requests.batch import Calls, delete_options
 from muster.reconcilers.requests.refusals import refusal_or_raise, rejected
 from muster.reconcilers.result import Outcome
@@ -72,17 +72,12 @@ class _Status(msgspec.Struct, frozen=True, gc=False):
     checks: tuple[_Check, ...] | None = msgspec.field(name="admissionChecks", default=None)
 
 
-class _Metadata(msgspec.Struct, frozen=True, gc=False):
-    uid: str = ""
-    deletion_timestamp: str | None = msgspec.field(name="deletionTimestamp", default=None)
-
-
 class _Spec(msgspec.Struct, frozen=True, gc=False):
     active: bool | None = None
 
 
 class _Workload(msgspec.Struct, frozen=True, gc=False):
-    metadata: _Metadata = _Metadata()
+    metadata: Metadata = Metadata()
     spec: _Spec = _Spec()
     status: _Status = _Status()
 
@@ -188,7 +183,6 @@ async def let_go(calls: Calls, workload: Workload) -> None:
 
 
 async def _ensure(calls: Calls, plan: Plan) -> Outcome:
-    """Create the Workload, or find it."""
     name = plan.queue.workload if plan.queue else ""
     path = custom(API_VERSION, plan.namespace, "workloads")
     try:
@@ -215,8 +209,7 @@ async def _ensure(calls: Calls, plan: Plan) -> Outcome:
     except ApiError as error:
         return Outcome(refusal=refusal_or_raise(error, "create", KIND, name, plan))
     made = read(answer, Object, f"POST {path}").metadata
-    found = as_sent(KIND, made, plan, {LABEL_UID: plan.uid})
-    return Outcome(refusal=found) if isinstance(found, Refusal) else Outcome(workloads=found)
+    return _known(as_sent(KIND, made, plan, {LABEL_UID: plan.uid}))
 
 
 async def _priority(calls: Calls, plan: Plan) -> int | None:
@@ -234,11 +227,11 @@ async def _recognise(calls: Calls, plan: Plan, name: str) -> Outcome:
         found = read(await calls.do("GET", path), Object, f"GET {path}").metadata
     except NotFound:
         return Outcome(ahead=True)
-    owner = found.controller
-    if owner is None or owner.uid != plan.uid:
-        return Outcome(refusal=name_taken(KIND, found, plan))
-    ours = as_sent(KIND, found, plan, {LABEL_UID: plan.uid})
-    return Outcome(refusal=ours) if isinstance(ours, Refusal) else Outcome(workloads=ours)
+    return _known(owned(KIND, found, plan, {LABEL_UID: plan.uid}))
+
+
+def _known(found: int | Refusal) -> Outcome:
+    return Outcome(refusal=found) if isinstance(found, Refusal) else Outcome(workloads=found)
 
 
 async def _patch(

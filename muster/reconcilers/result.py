@@ -65,5 +65,3 @@ class Outcome:
     """The refusal of the API server, in words for the user."""
     unwanted: bool = False
     """True if the action was stopped before its end, as no longer wanted. The other fields hold nevertheless."""
-    blocking: tuple[str, ...] = ()
-    """Names of the first eight pods of other epochs that prevent the launch."""

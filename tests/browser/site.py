@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from muster.daemon.web.bundles import Bundles
 from muster.daemon.web.live import Changes, Streams
+from muster.daemon.web.pages import Pages
 from muster.daemon.web.readers import Authenticator
 from muster.daemon.web.server import HttpServer
 from muster.metrics.collector import Subject
@@ -60,15 +61,12 @@ def site(
         server = HttpServer(
             registry,
             fleet,
-            fleet,
+            Pages(fleet, fleet.role, time.time, PUBLISHED, tracking=fleet.tracking),
             "127.0.0.1",
             0,
-            clock=time.time,
             streams=streams,
             authenticator=authenticator,
-            runbooks=PUBLISHED,
             bundles=bundles,
-            tracking=fleet.tracking,
         )
         port = await server.start()
         found.append(Site(fleet, streams, asyncio.get_running_loop(), port))

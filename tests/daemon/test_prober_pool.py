@@ -9,7 +9,7 @@ from itertools import pairwise
 import pytest
 from msgspec.structs import replace
 
-from muster.daemon.prober_pool import FACTORIES, ProberPool, prober_of
+from muster.daemon.prober_pool import ProberPool, prober_of
 from muster.state.view.roll import CoordinatorState, RollAnswer
 from muster.state.vocabulary.actions import ProbeTarget
 from muster.state.vocabulary.coordinator import ProbeKind
@@ -40,7 +40,6 @@ async def test_every_kind_of_coordinator_that_can_be_asked_has_a_prober() -> Non
         finally:
             await prober.close()
         assert (answer.at, answer.coordinator.serving) == (7.0, False)
-    assert ProbeKind.NONE not in FACTORIES
 
 
 def test_a_coordinator_that_cannot_be_asked_has_no_prober() -> None:

@@ -105,7 +105,6 @@ def test_a_metric_is_a_row_and_a_line_and_its_alert_is_a_row(copy: Copy) -> None
     named("Add an alert", "deploy/prometheus", "muster/metrics/runbooks.py", "docs/runbooks", "deploy/grafana")
     row = 'GENERATION = Metric("muster_experiment_generation", "Generation of its spec.", ONE, lean=Lean.ALWAYS)\n'
     copy.add("muster/metrics/rows/experiment.py", row, before="COORDINATOR_UP = Metric(")
-    copy.add("muster/metrics/rows/experiment.py", "    GENERATION,\n", before="    COORDINATOR_UP,\n")
     line = "    text.add(rows.GENERATION, record.generation)\n"
     copy.add("muster/metrics/series.py", line, before="    text.add(rows.GANG_RESTARTS, record.gang_restarts)\n")
     assert r"- `muster_experiment_generation`\* (gauge): " in copy.run("-m", "deploy.metrics_page")

@@ -8,7 +8,6 @@ from muster.api.names import KIND
 from muster.daemon.experiments.index import ExperimentIndex
 from muster.daemon.informers import Informers
 from muster.daemon.steps.controller import Controller
-from muster.daemon.steps.live_reads import LiveReads
 from muster.daemon.steps.status_writer import StatusWriter
 from muster.kube.listwatch.events import Event
 from muster.kube.listwatch.sink_feed import SinkFeed, Tombstones
@@ -72,8 +71,8 @@ def pods_before_record(ready: Any, freshness: Freshness, **caches: Any) -> Readi
 
 
 @bug(Hunt("late-list", "ends-before-its-deadline"), shown_by="it should be")
-@instead_of(LiveReads, "read")
-async def read_dated_by_its_answer(read: Any, self: LiveReads, entry: Entry, plan: Plan) -> None:
+@instead_of(Controller, "_read_pods")
+async def read_dated_by_its_answer(read: Any, self: Controller, entry: Entry, plan: Plan) -> None:
     """A live read is as new as the arrival of its answer, and not as its request."""
     before = entry.view.engine.live_read
     await read(self, entry, plan)

@@ -129,20 +129,17 @@ class ExperimentIndex:
 
     def orphans(self, uid: str) -> list[Workload]:
         """Return the Workloads of a gone Experiment without running pods whose deletion waits for Muster."""
-        if uid in self.entries:
-            return []
-        found: list[Workload] = []
-        for (_, owner), members in self.members.items():
-            if owner == uid and members.view.workloads and not members.working:
-                found += [each for each in members.view.workloads.values() if each.deleting and each.held]
-        return found
+        idle = (members.view for members in self._left_by(uid) if not members.working)
+        return [each for view in idle for each in view.workloads.values() if each.deleting and each.held]
 
     def vanished(self, uid: str) -> list[Pod]:
         """Return the vanished pods of an Experiment that is gone but still has a Workload."""
-        if uid in self.entries:
-            return []
-        waiting = [each for (_, owner), each in self.members.items() if owner == uid and each.view.workloads]
-        return [pod for members in waiting for pod in members.view.engine.vanished.values()]
+        waiting = (members.view for members in self._left_by(uid) if members.view.workloads)
+        return [pod for view in waiting for pod in view.engine.vanished.values()]
+
+    def _left_by(self, uid: str) -> list[Membership]:
+        """Return what an Experiment has left; nothing while it exists."""
+        return [] if uid in self.entries else [each for (_, owner), each in self.members.items() if owner == uid]
 
     def ended(self, uid: str, pods: list[Pod]) -> None:
         """Note that these pods of a gone Experiment have ended, according to the live API."""

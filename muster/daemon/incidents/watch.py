@@ -27,7 +27,7 @@ from muster.state.facts.incidents.subjects import DEVICE, NODE
 from muster.state.facts.incidents.tracking import Tracking, following
 from muster.state.view.own.remark import Remark
 from muster.state.vocabulary.plan import Plan
-from muster.state.vocabulary.record import ConditionType, Phase, Record, StoryLine
+from muster.state.vocabulary.record import Phase, Record, StoryLine
 from muster.watchers.probes.bounded.cost import in_turns
 
 log = structlog.get_logger()
@@ -168,9 +168,8 @@ class IncidentWatch:
         return found | (storages - proven(hung, well, others=others))
 
     def _count(self, subject: Subject, spent: float) -> None:
-        reason = next((each.reason for each in subject.record.conditions if each.type is ConditionType.STUCK), "")
         for resource, number in self._accelerators.of(held(subject.plan, subject.view)).items():
-            self.lost[resource, reason] += number * spent
+            self.lost[resource, subject.record.stuck_reason] += number * spent
 
     async def _announce(self, stuck: dict[str, Subject]) -> None:
         explained = {run: each for each in self.tracking.shown for run in each.explains}
@@ -189,8 +188,7 @@ class IncidentWatch:
 
 def _since(record: Record) -> float:
     """Return when the run became Stuck, or else when its obstacle, its last epoch's end or its phase began."""
-    stuck = record.condition(ConditionType.STUCK)
-    if is_stuck(record) and stuck is not None:
+    if is_stuck(record) and (stuck := record.called_stuck) is not None:
         return stuck.since
     if record.blocked is not None:
         return record.blocked.since

@@ -18,7 +18,6 @@ from muster.daemon.informers import Informers
 from muster.daemon.prober_pool import ProberPool, private
 from muster.daemon.remarks import RemarkReader
 from muster.daemon.steps.leftovers import Leftovers
-from muster.daemon.steps.live_reads import LiveReads
 from muster.daemon.steps.outcomes import Outcomes
 from muster.daemon.steps.status_writer import StatusWriter, with_own_status
 from muster.daemon.steps.watched import WatchedSteps
@@ -27,9 +26,12 @@ from muster.kube.transport import Transport
 from muster.kube.workqueue import WorkQueue
 from muster.metrics.instruments import Instruments
 from muster.reconcilers.native.engine import NativeEngine
+from muster.reconcilers.requests.refusals import refusal_of
 from muster.state.decide.machine import Decision, decide
 from muster.state.facts import admission
+from muster.state.policies.refusal import READ_PODS
 from muster.state.summary.invalid_spec import halt, refuse
+from muster.state.view.engine_facts import LiveRead
 from muster.state.view.roll import RollAnswer
 from muster.state.vocabulary.actions import ConfirmEnd, ConfirmLaunch, ConfirmLoss, CreatePods, DeletePods
 from muster.state.vocabulary.plan import Plan
@@ -43,6 +45,8 @@ log = structlog.get_logger()
 
 LAST_LOOK = 0.2
 """Seconds for which the end of an epoch waits for the last reports of its programs."""
+LIVE_READ_PAUSE = 1.0
+"""Seconds between live reads that leave the decision open, because the wall clock or the API server went back."""
 RESYNC = 60.0
 """Seconds after which an unfinished experiment is decided again, whatever its timers and events are."""
 
@@ -64,9 +68,9 @@ class Controller:
         instruments: Instruments,
         clock: Callable[[], float],
         monotonic: Callable[[], float],
-        watched_synced: Callable[[str], bool] = lambda _kind: True,
-        heard_since: Callable[[Entry], float] = lambda _entry: 0.0,
-        remarks: RemarkReader | None = None,
+        watched_synced: Callable[[str], bool],
+        heard_since: Callable[[Entry], float],
+        remarks: RemarkReader,
     ) -> None:
         """``watched_synced`` returns True once objects and pods of a watched kind have had their first list.
 
@@ -74,6 +78,7 @@ class Controller:
         """
         self._watched_synced = watched_synced
         self._heard_since = heard_since
+        self._share = share
         self._index = index
         self._queue = queue
         self._informers = informers
@@ -98,7 +103,6 @@ class Controller:
             await_next=self._await_next,
             remarks=remarks,
         )
-        self._live_reads = LiveReads(share, informers, queue, self._outcomes, clock)
         self._leftovers = Leftovers(index, queue, engine, monotonic)
 
     def step(self, uid: str) -> Coroutine[Any, Any, None] | None:
@@ -123,12 +127,11 @@ class Controller:
         if entry.plan is None:
             return self._refuse(entry, entry.freshness.version)
         if self._readiness(entry) is Readiness.READ_PODS:
-            return self._live_reads.read(entry, entry.plan)
+            return self._read_pods(entry, entry.plan)
         decision = self._decide(entry, entry.plan)
-        if self._remarks is not None:
-            self._remarks.follow(entry)
+        self._remarks.follow(entry)
         if decision.read_first and not decision.write:
-            return self._live_reads.read(entry, entry.plan)
+            return self._read_pods(entry, entry.plan)
         if _ends_reports(entry, decision):
             return self._look_last(entry)
         if decision.write or decision.actions:
@@ -212,15 +215,12 @@ class Controller:
             live_read=entry.view.engine.live_read,
         )
 
-    @property
-    def _workloads_unknown(self) -> str:
-        return "" if self._informers.workloads_known else "the Workloads of Kueue have not been read yet"
-
     def _decide(self, entry: Entry, plan: Plan) -> Decision:
         started = self._monotonic()
         now = self._clock()  # reading the clock may find a step of it, and change the entry
         if _queued(entry) or plan.watching.local_queue:
-            entry.view.queue_problem = self._informers.queue_problem or self._workloads_unknown
+            unread = "" if self._informers.workloads_known else "the Workloads of Kueue have not been read yet"
+            entry.view.queue_problem = self._informers.queue_problem or unread
         entry.view.admission = self._index.admission_of(entry)
         if entry.record is not None:
             entry.view.hear(entry.record, now, self._heard_since(entry))
@@ -246,7 +246,7 @@ class Controller:
                 written = entry.freshness.version
         self._await_next(plan, decision)
         if decision.read_first:
-            await self._live_reads.read(entry, plan)
+            await self._read_pods(entry, plan)
             return
         for action in decision.actions:
             began = self._clock()
@@ -268,6 +268,29 @@ class Controller:
             self._outcomes.accepted(entry)
             if not any(isinstance(action, ConfirmLaunch | ConfirmLoss | ConfirmEnd) for action in decision.actions):
                 self._outcomes.answered(entry)
+
+    async def _read_pods(self, entry: Entry, plan: Plan) -> None:
+        """Read the pods past the cache and requeue: at once, or after a pause if the last read was not enough."""
+        at, last, refused = self._clock(), entry.view.engine.live_read, entry.view.engine.refused
+        if refused is not None and refused.action == READ_PODS and at < refused.retry_at:
+            self._queue.add_in(plan.uid, refused.retry_at - at)
+            return
+        try:
+            async with self._share.of(plan.namespace, plan.uid):
+                at = self._clock()
+                version = await self._informers.read_live(plan, entry.view)
+        except ApiError as error:
+            if refusal := refusal_of(error, "list", "Pod", "", plan):
+                self._outcomes.refused(entry, refusal, READ_PODS, at)
+                return
+            raise
+        self._outcomes.accepted(entry)
+        if version is None:
+            self._queue.add_in(plan.uid, LIVE_READ_PAUSE)
+            return
+        entry.view.engine.live_read = LiveRead(at, version)
+        again = last is not None and abs(at - last.at) < 2 * LIVE_READ_PAUSE  # twice: the last read may have paused too
+        self._queue.add_in(plan.uid, LIVE_READ_PAUSE if again else 0.0)
 
     async def _look_last(self, entry: Entry) -> None:
         """Read the last reports of an epoch, once and for a moment, and decide again.
@@ -325,7 +348,6 @@ class Controller:
 
 
 def _queued(entry: Entry) -> bool:
-    """Return True if the experiment has a queue."""
     return entry.plan is not None and (entry.plan.queue is not None or bool(entry.view.workloads))
 
 

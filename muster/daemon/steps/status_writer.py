@@ -14,7 +14,7 @@ change is written at once if a condition turns, else 4 s after the last write, b
 """
 
 import contextlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import structlog
@@ -71,7 +71,6 @@ def with_own_status(entry: Entry, plan: Plan, decision: Decision, now: float) ->
 
 
 def _turns(status: Mapping[str, Any]) -> list[tuple[object, ...]]:
-    """Return type and status of each condition."""
     return [(each.get("type"), each.get("status")) for each in status.get("conditions") or ()]
 
 
@@ -156,7 +155,16 @@ class StatusWriter:
         entry.step -= written.moved
         before = None if written.before is None else moved(written.before, written.moved)
         self._instruments.transition(entry.plan, before, written.after, entry.seen.namespace)
-        _log_story(entry, written.after, written.story)
+        for line in written.story:
+            (log.warning if line.warning else log.info)(
+                line.message,
+                experiment=entry.title,
+                namespace=entry.seen.namespace,
+                uid=entry.seen.uid,
+                phase=written.after.phase.value,
+                epoch=line.epoch,
+                reason=line.reason,
+            )
         self._recorder.record(ref_of(entry), written.story)
 
 
@@ -169,16 +177,3 @@ def ref_of(entry: Entry) -> ExperimentRef:
 def _status(entry: Entry, record: Record) -> dict[str, Any]:
     """Return the persisted part of a record; for an object of another kind, all but the story."""
     return to_status(replace(record, story=()) if entry.of_run_kind else record)
-
-
-def _log_story(entry: Entry, record: Record, lines: Sequence[StoryLine]) -> None:
-    for line in lines:
-        (log.warning if line.warning else log.info)(
-            line.message,
-            experiment=entry.title,
-            namespace=entry.seen.namespace,
-            uid=entry.seen.uid,
-            phase=record.phase.value,
-            epoch=line.epoch,
-            reason=line.reason,
-        )

@@ -69,7 +69,7 @@ class WatchedSteps:
         clock: Callable[[], float],
         decide: Callable[[Entry, Plan], Decision],
         await_next: Callable[[Plan, Decision], None],
-        remarks: RemarkReader | None = None,
+        remarks: RemarkReader,
     ) -> None:
         self._transport = transport
         self._share = share
@@ -91,8 +91,7 @@ class WatchedSteps:
         if decision.write:
             self._keep(entry, decision)
         self._await_next(entry.plan, decision)
-        if self._remarks is not None:
-            self._remarks.follow(entry)
+        self._remarks.follow(entry)
         for action in decision.actions:
             if isinstance(action, EndRun):
                 now = self._clock()

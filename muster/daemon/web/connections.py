@@ -26,7 +26,7 @@ import os
 import socket
 import ssl
 from collections import Counter, deque
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -173,12 +173,14 @@ class Listener:
         self._limits = limits
         self._runner: web.ServerRunner | None = None
         self._listening: asyncio.Server | None = None
-        self._server: _LimitedServer | None = None
+        self._held: dict[web.RequestHandler, _Held] = {}
+        """Connections in the order of their last answer, or else of their arrival."""
 
     async def start(self) -> int:
         """Listen, and return the port. Raises ``OSError`` if the address cannot be bound."""
-        server = self._server = _LimitedServer(
+        server = _LimitedServer(
             self._answer,
+            self._held,
             self._limits,
             self._refused,
             access_log=None,
@@ -216,7 +218,6 @@ class Listener:
         return int(self._listening.sockets[0].getsockname()[1])
 
     async def _accept(self, turns: Turns, listening: socket.socket) -> None:
-        """Accept new connections, which then wait for their turn."""
         loop = asyncio.get_running_loop()
         with listening, contextlib.closing(turns):
             while True:
@@ -262,7 +263,7 @@ class Listener:
     @contextlib.contextmanager
     def awaits(self, request: web.BaseRequest) -> Iterator[None]:
         """Let the connection of that request be closed to make room while its peer sends the rest."""
-        held = self._server.held(request) if self._server is not None else None
+        held = self._held.get(request.protocol)
         if held is not None:
             held.waits = True
         try:
@@ -276,20 +277,30 @@ class Listener:
 
         ``lost`` is called when its connection is lost.
         """
-        if self._server is not None:
-            self._server.unhurried(request, lost)
+        held = self._held.get(request.protocol)
+        if held is None:
+            lost()
+        else:
+            held.deadline.cancel()
+            held.lost = lost
 
 
 class _LimitedServer(web.Server):
     """A server that counts connections by peer, makes room for new ones, and aborts those whose time is over."""
 
-    def __init__(self, answer: Answer, limits: Limits, refused: Callable[[str], None], **options: Any) -> None:
+    def __init__(
+        self,
+        answer: Answer,
+        held: dict[web.RequestHandler, _Held],
+        limits: Limits,
+        refused: Callable[[str], None],
+        **options: Any,
+    ) -> None:
         super().__init__(self._serve, **options)
         self._reply = answer
-        self._refused = refused
+        self._held = held
         self._limits = limits
-        self._held: dict[web.RequestHandler, _Held] = {}
-        """Connections in the order of their last answer, or else of their arrival."""
+        self._refused = refused
 
     def connection_made(self, handler: web.RequestHandler, transport: asyncio.Transport) -> None:
         super().connection_made(handler, transport)
@@ -321,19 +332,6 @@ class _LimitedServer(web.Server):
             if self._held.pop(handler, None) is not None:
                 self._held[handler] = held
 
-    def held(self, request: web.BaseRequest) -> _Held | None:
-        """Return the connection of that request; None if it is lost."""
-        return self._held.get(request.protocol)
-
-    def unhurried(self, request: web.BaseRequest, lost: Callable[[], None]) -> None:
-        """Lift the time limit of a request (see ``Listener``)."""
-        held = self._held.get(request.protocol)
-        if held is None:
-            lost()
-        else:
-            held.deadline.cancel()
-            held.lost = lost
-
     def _make_room(self, peer: str) -> bool:
         """Return True if one more connection of ``peer`` may stay; close an idle one if a limit is reached."""
         if sum(held.peer == peer for held in self._held.values()) >= self._limits.per_peer:
@@ -345,11 +343,11 @@ class _LimitedServer(web.Server):
 
     def _close_oldest(self, peer: str) -> bool:
         """Abort the oldest idle connection of ``peer``, preferably one whose peer reads its answer."""
-        candidates = [(handler, held) for handler, held in self._held.items() if held.closable and held.peer == peer]
-        chosen = _first(candidates, lambda held: not held.transport.get_write_buffer_size())
-        chosen = chosen or _first(candidates, lambda _: True)
-        if chosen is None:
+        idle = [handler for handler, held in self._held.items() if held.closable and held.peer == peer]
+        if not idle:
             return False
+        read = (handler for handler in idle if not self._held[handler].transport.get_write_buffer_size())
+        chosen = next(read, idle[0])
         self._held[chosen].transport.abort()
         self._release(chosen)
         self._refused(peer)
@@ -361,12 +359,6 @@ class _LimitedServer(web.Server):
             held.deadline.cancel()
             if held.lost is not None:
                 held.lost()
-
-
-def _first(
-    candidates: Iterable[tuple[web.RequestHandler, _Held]], fits: Callable[[_Held], bool]
-) -> web.RequestHandler | None:
-    return next((handler for handler, held in candidates if fits(held)), None)
 
 
 class _Complaints:

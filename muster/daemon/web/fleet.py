@@ -13,7 +13,7 @@ One answer costs a walk over all experiments, in slices between which other task
 import asyncio
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from heapq import nsmallest
 from operator import itemgetter
 
@@ -22,6 +22,7 @@ import structlog
 from muster.api.values.accelerators import USUAL, Accelerators
 from muster.api.values.printable import WORD, printable
 from muster.daemon.clocks import in_slices
+from muster.daemon.web.readers import Refused
 from muster.metrics.collector import Subject
 from muster.rollcall.document import Listing, Summary
 from muster.rollcall.make import hurts, summary
@@ -62,10 +63,6 @@ class Filters:
     def stated(self) -> dict[str, str]:
         """Return the filters that are not empty, by name."""
         return {name: value for name in self.__slots__ if (value := getattr(self, name))}
-
-    def without(self, name: str) -> "Filters":
-        """Return these filters without the named one."""
-        return replace(self, **{name: ""})
 
 
 DIMENSIONS = ("problem", "namespace", "operator", "engine", "kind", "phase")
@@ -154,8 +151,6 @@ async def fleet(
 
 
 class _Walk:
-    """The walk that counts and collects experiments."""
-
     def __init__(self, filters: Filters, now: float, accelerators: Accelerators, explained: Collection[Run]) -> None:
         self._accelerators = accelerators
         self._explained = explained
@@ -232,10 +227,6 @@ CLOSED = {
 """The filters with a closed list of values."""
 
 
-class Misasked(ValueError):
-    """A query that cannot be answered; the text names the error."""
-
-
 @dataclass(frozen=True, slots=True)
 class Query:
     """A query for a listing. ``after`` is the key beyond which the page begins."""
@@ -246,25 +237,26 @@ class Query:
 
     @classmethod
     def of(cls, parameters: Iterable[tuple[str, str]]) -> "Query":
-        """Return the query of a request, from its names and values. Raises ``Misasked``."""
+        """Return the query of a request, from its names and values. Raises ``Refused``."""
         known = (*Filters.__slots__, "limit", "after")
         query: dict[str, str] = {}
         for name, value in parameters:
             if name not in known:
-                raise Misasked(f"{printable(name, WORD)} is no parameter of a listing; those are {', '.join(known)}.")
+                what = f"{printable(name, WORD)} is no parameter of a listing"
+                raise Refused(400, f"{what}; those are {', '.join(known)}.")
             if name in query:
-                raise Misasked(f"{name} is stated more than once.")
+                raise Refused(400, f"{name} is stated more than once.")
             query[name] = value
         asked = query.get("limit", str(SHOWN))
         if not (asked.isascii() and asked.isdigit() and len(asked) <= 4 and 1 <= int(asked) <= MOST):
-            raise Misasked(f"limit is a number from 1 to {MOST}.")
+            raise Refused(400, f"limit is a number from 1 to {MOST}.")
         filters = Filters.of(query)
         for name, values in CLOSED.items():
             if (stated := getattr(filters, name)) and stated not in values:
-                raise Misasked(f"{name} is one of {', '.join(values)}.")
+                raise Refused(400, f"{name} is one of {', '.join(values)}.")
         after = query.get("after", "")
         if len(after) > LONGEST_KEY:
-            raise Misasked("after is the value of that field in the listing before.")
+            raise Refused(400, "after is the value of that field in the listing before.")
         return cls(filters, int(asked), tuple(after.split("/", 1)) if after else ())
 
 

@@ -70,9 +70,7 @@ class DaemonHealth:
         problems = {f"requests to {verb} {resource}": text for (verb, resource), text in self._denials.lasting()}
         if self._elector is not None and not self._elector.leading and self._elector.problem:
             problems["lease"] = f"cannot be read or renewed: {self._elector.problem}"
-        for name, reflector in self._caches.reflectors.items():
-            if self._caches.optional(name):
-                continue
+        for name, reflector in self._caches.watched():
             if problem := self._watch(reflector):
                 problems[f"watch {name}"] = problem
         return problems

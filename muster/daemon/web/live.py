@@ -21,6 +21,7 @@ import msgspec
 
 from muster.daemon.web.page.document import version
 from muster.daemon.web.page.html import Outline, Part, changes
+from muster.daemon.web.readers import Refused
 
 EVERYTHING = ""
 """The subject of a page that shows all experiments."""
@@ -107,10 +108,6 @@ class Changes:
                 del self._followers[uid]
 
 
-class Full(Exception):
-    """The limit of streams is reached."""
-
-
 class Ended(Exception):
     """The reader may not see the page any longer, or the page is gone; the text has the reason."""
 
@@ -133,12 +130,12 @@ class Streams:
 
     @contextmanager
     def admitted(self, peer: str, reader: str) -> Iterator[None]:
-        """Count a stream while it is open. Raises ``Full``."""
+        """Count a stream while it is open. Raises ``Refused``."""
         keys = {("", ""): self.limits.streams, ("peer", peer): self.limits.per_peer}
         if reader:
             keys["reader", reader] = self.limits.per_reader
         if self.changes.closed or any(self._open[key] >= most for key, most in keys.items()):
-            raise Full
+            raise Refused(503, "Too many pages are live at the same time; this one can be loaded again.")
         self._open.update(keys.keys())
         try:
             yield
@@ -186,7 +183,6 @@ class Streams:
 
 
 async def _within(seconds: float, happened: asyncio.Event) -> None:
-    """Wait for the event, at most that many seconds."""
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(seconds):
             await happened.wait()

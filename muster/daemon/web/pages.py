@@ -7,14 +7,14 @@ from typing import Protocol
 from msgspec.structs import replace
 
 from muster.api.values.accelerators import USUAL, Accelerators
-from muster.daemon.web.fleet import Filters, fleet, shown_rows
+from muster.daemon.web.fleet import Filters, Query, fleet, listing, shown_rows
 from muster.daemon.web.page.experiment import story
 from muster.daemon.web.page.fleet import PAGE, overview
 from muster.daemon.web.page.html import Part
 from muster.daemon.web.page.runbooks import Runbooks
-from muster.daemon.web.readers import Reader
+from muster.daemon.web.readers import Anyone, Reader, Refused
 from muster.metrics.collector import Subject
-from muster.rollcall.document import Detail, IncidentListing, NodeListing, NodeReport
+from muster.rollcall.document import Detail, IncidentListing, Listing, NodeListing, NodeReport
 from muster.rollcall.make import detail, incident
 from muster.rollcall.seats import benches
 from muster.state.facts.incidents.incident import Incident
@@ -25,36 +25,30 @@ DIGITS = 7
 """Most digits of a row's number."""
 
 
-class ExperimentIndex(Protocol):
-    """The experiments as they are at this moment."""
+class _Index(Protocol):
+    def subjects(self) -> Iterable[Subject]: ...
 
-    def subjects(self) -> Iterable[Subject]:
-        """Yield every experiment that can be shown; experiments may come and go in the meantime."""
-
-    def find(self, namespace: str, name: str) -> Subject | None:
-        """Return the experiment of that name, or None."""
+    def find(self, namespace: str, name: str) -> Subject | None: ...
 
 
 class Pages:
-    """The pages of one daemon. ``role`` gives its role; ``clock`` gives wall seconds; ``runbooks`` are linked to.
+    """The pages of one daemon. ``role`` gives its role; ``clock`` gives wall seconds; runbooks are at ``runbooks``.
 
-    With ``bundles`` a reader can have the bundle of a run. ``shard`` is the name of this daemon among several.
+    Experiments may come and go while ``index`` yields them. ``shard`` is the name of this daemon among several.
     """
 
     def __init__(
         self,
-        index: ExperimentIndex,
+        index: _Index,
         role: Callable[[], str],
         clock: Callable[[], float],
-        runbooks: Runbooks,
+        runbooks: str = "",
+        *,
         accelerators: Accelerators = USUAL,
         tracking: Callable[[], Tracking] = Tracking,
         nodes: Callable[[], NodeListing] = NodeListing,
-        *,
-        bundles: bool = False,
         shard: str = "",
     ) -> None:
-        self._bundles = bundles
         self._shard = shard
         self._nodes = nodes
         self._tracking = tracking
@@ -62,7 +56,15 @@ class Pages:
         self._index = index
         self._role = role
         self._clock = clock
-        self._runbooks = runbooks
+        self._runbooks = Runbooks(runbooks)
+
+    def find(self, namespace: str, name: str) -> Subject:
+        """Return the experiment of that name. Raises ``Refused``."""
+        if (subject := self._index.find(namespace, name)) is not None:
+            return subject
+        role = self._role()
+        known = f"This daemon{f' ({role})' if role else ''} knows no experiment of that namespace and name."
+        raise Refused(404, known)
 
     async def readable(self, reader: Reader) -> tuple[Iterable[Subject], str]:
         """Return the experiments that the reader may list, and a sentence about the scope if those are not all."""
@@ -71,6 +73,12 @@ class Pages:
         namespaces: Collection[str] = await reader.namespaces(one.plan.namespace for one in self._index.subjects())
         few = (one for one in self._index.subjects() if one.plan.namespace in namespaces)
         return few, f"Those in namespaces where {reader.name} may list experiments."
+
+    async def listing(self, reader: Reader, parameters: Iterable[tuple[str, str]]) -> Listing:
+        """Return the page of the listing that the parameters ask for. Raises ``Refused``."""
+        query = Query.of(parameters)
+        subjects, _ = await self.readable(reader)
+        return await listing(subjects, self._clock(), query)
 
     async def incidents(self, reader: Reader) -> list[Incident]:
         """Return the incidents, with those runs that the reader may list."""
@@ -137,8 +145,11 @@ class Pages:
         """Return everything about one experiment."""
         return detail(subject.at(self._clock()))
 
-    def experiment(self, subject: Subject, query: Mapping[str, str]) -> tuple[Part, str]:
-        """Return the page of one experiment: its main part, and the whole document."""
+    def experiment(self, reader: Reader, subject: Subject, query: Mapping[str, str]) -> tuple[Part, str]:
+        """Return the page of one experiment: its main part, and the whole document.
+
+        It links to the bundle of the run if the reader has a token, with which that is read.
+        """
         now = self._clock()
         case = subject.at(now)
         found = benches(case)
@@ -151,7 +162,7 @@ class Pages:
             role=self._role(),
             now=now,
             runbooks=self._runbooks,
-            bundles=self._bundles,
+            bundles=not isinstance(reader, Anyone),
             shard=self._shard,
             found=incident,
         )

@@ -12,7 +12,7 @@ Lease does not forward what a standby sent: a post is forwarded once. The standb
 from, and proves with the key of the certificate, which all daemons have, that it is one: posts count against their own
 address, and not against the standby.
 
-The report of a peer that loses its connection here for lack of room is lost: ``Members.unheard``.
+The report of a peer that loses its connection here for lack of room is lost: ``members.unheard``.
 
 A sender has no name before the API server has reviewed its token, so until then the bounds are those of its address:
 refused tokens, and posts that wait for a review. A token names its owner and its audience: one that cannot be for this
@@ -26,7 +26,7 @@ import ssl
 from base64 import urlsafe_b64decode
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from typing import Final, Protocol
 
 import aiohttp
@@ -67,9 +67,13 @@ def is_for(token: str, audience: str) -> bool:
 
 
 class Senders:
-    """The counts of requests by address and pod; ``clock`` is monotonic."""
+    """The counts of requests by address and pod; ``clock`` is monotonic.
 
-    def __init__(self, clock: Callable[[], float]) -> None:
+    ``lost`` is called with an address that has its share, because one of its reports may be lost.
+    """
+
+    def __init__(self, clock: Callable[[], float], lost: Callable[[str], None]) -> None:
+        self._lost = lost
         self._refusals = Remembered[str, int](clock)
         self._asking: Counter[str] = Counter()
         self._posting: Counter[str] = Counter()
@@ -81,7 +85,10 @@ class Senders:
     @contextmanager
     def asking(self, address: str) -> Iterator[None]:
         """Count a post from that address while it waits for another server. Raises ``Refused``."""
-        if (self._refusals.get(address) or 0) >= REFUSALS:
+        refused = (self._refusals.get(address) or 0) >= REFUSALS
+        if refused or self._asking[address] >= OF_ADDRESS:
+            self._lost(address)
+        if refused:
             raise Refused(429, "TooManyRequests", f"{REFUSALS} tokens from this address were refused: wait.")
         with _one_more(self._asking, address, OF_ADDRESS, "posts from this address wait already."):
             yield
@@ -123,37 +130,28 @@ _PATH = re.compile(
 )
 
 
-class Members(Protocol):
-    """The daemon, as the endpoint uses it."""
+class _Members(Protocol):
+    @property
+    def leading(self) -> bool: ...
 
     @property
-    def leading(self) -> bool:
-        """True while this daemon leads."""
-        ...
+    def leader_address(self) -> str: ...
 
-    @property
-    def leader_address(self) -> str:
-        """Host and port of the leader's endpoint; empty if they are not known."""
-        ...
+    def reported(self, namespace: str, name: str, pod: PodIdentity, body: bytes, address: str) -> None: ...
 
-    def reported(self, namespace: str, name: str, pod: PodIdentity, body: bytes, address: str) -> None:
-        """Take in a report of that pod for that run, sent from that address. Raises ``Refused``."""
-        ...
-
-    def unheard(self, address: str) -> None:
-        """Note that a post from that address may have been lost; an empty address means any."""
-        ...
+    def unheard(self, address: str) -> None: ...
 
 
 class StatusServer(Listener):
-    """The server of the endpoint. ``trust`` verifies the certificate of another musterd, for the name in it.
+    """The server of the endpoint. ``members`` is the daemon: ``reported`` raises ``Refused``.
 
-    ``key`` reads what daemons share and nobody else has.
+    ``trust`` verifies the certificate of another musterd, for the name in it. ``key`` reads what daemons share and
+    nobody else has.
     """
 
     def __init__(
         self,
-        members: Members,
+        members: _Members,
         tokens: PodTokens,
         host: str,
         port: int,
@@ -167,7 +165,7 @@ class StatusServer(Listener):
     ) -> None:
         super().__init__(self._respond, host, port, limits, tls, per_second=PER_SECOND, refused=members.unheard)
         self._key = key
-        self._senders = Senders(lambda: asyncio.get_running_loop().time())
+        self._senders = Senders(lambda: asyncio.get_running_loop().time(), members.unheard)
         self._members = members
         self._tokens = tokens
         self._trust = trust
@@ -214,7 +212,7 @@ class StatusServer(Listener):
                 raise Refused(503, "ServiceUnavailable", "No musterd leads, as far as this one knows.")
             return await self._pass_on(request, token, address)
         try:
-            with self._asking(address):
+            with self._senders.asking(address):
                 pod = await self._tokens.pod(token, audience(namespace, name))
         except ReviewFailed:
             self._members.unheard("")
@@ -228,17 +226,6 @@ class StatusServer(Listener):
             raise Refused(503, "ServiceUnavailable", "Another musterd leads since a moment ago.")
         self._members.reported(namespace, name, pod, body, address)
         return web.Response(body=b"{}", content_type="application/json")
-
-    @contextmanager
-    def _asking(self, address: str) -> Iterator[None]:
-        """Count a post as ``Senders`` does. If the address has its share, one of its reports may be lost."""
-        with ExitStack() as stack:
-            try:
-                stack.enter_context(self._senders.asking(address))
-            except Refused:
-                self._members.unheard(address)
-                raise
-            yield
 
     def _origin(self, request: web.BaseRequest, token: str) -> tuple[str, bool]:
         """Return the address that a post comes from, and whether a standby has forwarded it."""
@@ -267,7 +254,7 @@ class StatusServer(Listener):
         return bytes(read)
 
     async def _pass_on(self, request: web.BaseRequest, token: str, origin: str) -> web.Response:
-        with self._asking(origin):
+        with self._senders.asking(origin):
             response = await self._passed_on(request, token, origin)
         if response.status == 403:
             self._senders.refused(origin)

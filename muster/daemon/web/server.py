@@ -30,24 +30,22 @@ own (``health``).
 import asyncio
 import re
 import ssl
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from contextlib import nullcontext
 
 import msgspec
 from aiohttp import web
 from prometheus_client.registry import Collector
 
-from muster.api.values.accelerators import USUAL, Accelerators
 from muster.daemon.web.bundles import Bundles
 from muster.daemon.web.connections import Limits, Listener
-from muster.daemon.web.fleet import Misasked, Query, listing
 from muster.daemon.web.forwarding import FORWARDED, Leader
 from muster.daemon.web.health import Health, probe_answer
-from muster.daemon.web.live import Changes, Ended, Full, Streams
+from muster.daemon.web.live import Changes, Ended, Streams
 from muster.daemon.web.page.document import POLICY, REFRESH, SCRIPT, SCRIPT_PATH
 from muster.daemon.web.page.html import Part
-from muster.daemon.web.page.runbooks import INDEX, SUFFIX, Runbooks, book
-from muster.daemon.web.pages import ExperimentIndex, Pages
+from muster.daemon.web.page.runbooks import INDEX, SUFFIX, book
+from muster.daemon.web.pages import Pages
 from muster.daemon.web.progress import PASSED_ON
 from muster.daemon.web.readers import (
     SIGN_IN,
@@ -62,8 +60,6 @@ from muster.daemon.web.readers import (
 )
 from muster.metrics.exposition import look, write
 from muster.metrics.runbooks import PLACES, SERVED
-from muster.rollcall.document import NodeListing
-from muster.state.facts.incidents.tracking import Tracking
 
 ANSWER_WITHIN = 10.0
 """Seconds a request may take."""
@@ -94,56 +90,35 @@ _BROWSERS = ("WWW-Authenticate", 'Basic realm="musterd: a token"')
 
 
 class HttpServer(Listener):
-    """The server of pages, documents and metrics. ``clock`` gives wall seconds."""
+    """The server of pages, documents and metrics."""
 
     def __init__(
         self,
         registry: Collector,
         health: Health,
-        index: ExperimentIndex,
+        pages: Pages,
         host: str,
         port: int,
         *,
-        clock: Callable[[], float],
         authenticator: Authenticator | None = None,
         names: Collection[str] = (),
         limits: Limits = READERS,
         streams: Streams | None = None,
-        runbooks: str = "",
         tls: ssl.SSLContext | None = None,
-        accelerators: Accelerators = USUAL,
-        tracking: Callable[[], Tracking] = Tracking,
         bundles: Bundles | None = None,
-        shard: str = "",
-        nodes: Callable[[], NodeListing] = NodeListing,
         leader: Leader | None = None,
     ) -> None:
         """``authenticator`` decides who may read (None: everyone); ``leader`` answers for a standby.
 
-        ``bundles`` makes bundles of runs; pages link to them if readers send tokens.
-
-        ``names`` are Host names beside addresses and ``localhost``; ``streams`` serves the live pages; ``runbooks`` is
-        the address of the runbooks; ``shard`` is the name of this daemon among several.
+        ``names`` are Host names beside addresses and ``localhost``; ``streams`` serves the live pages; ``bundles``
+        makes bundles of runs.
         """
         super().__init__(self._respond, host, port, limits, tls)
         self._registry = registry
         self._health = health
-        self._index = index
-        self._clock = clock
+        self._pages = pages
         self._authenticator = authenticator or Anyone()
         self._bundles = bundles
-        offered = bundles is not None and not isinstance(self._authenticator, Anyone)
-        self._pages = Pages(
-            index,
-            health.role,
-            clock,
-            Runbooks(runbooks),
-            accelerators,
-            tracking,
-            nodes,
-            bundles=offered,
-            shard=shard,
-        )
         self._streams = streams or Streams(Changes())
         self._names = names
         self._leader = leader or Leader()
@@ -173,8 +148,6 @@ class HttpServer(Listener):
                 response.headers["Refresh"] = str(REFRESH)
             except Refused as refused:
                 response = _refusal(refused, request)
-            except Full:
-                response = _text("Too many pages are live at the same time; this one can be loaded again.", 503)
         if not response.prepared:
             response.headers.update(_HEADERS)
         return response
@@ -204,7 +177,7 @@ class HttpServer(Listener):
                 await reader.check_metrics()
                 return await self._metrics(request)
             case ["experiments.json"]:
-                return await self._list(reader, request)
+                return _json(await self._pages.listing(reader, request.query.items()))
             case ["incidents.json"]:
                 return _json(await self._pages.incident_listing(reader))
             case ["nodes.json"]:
@@ -214,7 +187,7 @@ class HttpServer(Listener):
                 await reader.check_experiment(namespace, name.removesuffix(".json").removesuffix(ARCHIVE))
                 if name.endswith(ARCHIVE):
                     return await self._bundle(reader, namespace, name.removesuffix(ARCHIVE), request, patience)
-                return self._one(namespace, name, request)
+                return self._one(reader, namespace, name, request)
             case ["events", *path] if path[:1] in ([""], ["experiments"]) and len(path) <= 4:
                 return await self._events(request, reader, path, patience)
             case _ if request.path == SCRIPT_PATH:
@@ -243,32 +216,18 @@ class HttpServer(Listener):
             headers = {"Content-Type": content_type} | ({"Content-Encoding": "gzip"} if gzipped else {})
         return web.Response(body=body, headers=headers)
 
-    async def _list(self, reader: Reader, request: web.BaseRequest) -> web.Response:
-        try:
-            query = Query.of(request.query.items())
-        except Misasked as wrong:
-            return _text(str(wrong), 400)
-        subjects, _ = await self._pages.readable(reader)
-        return _json(await listing(subjects, self._clock(), query))
-
-    def _one(self, namespace: str, name: str, request: web.BaseRequest) -> web.Response:
-        subject = self._index.find(namespace, name.removesuffix(".json"))
-        if subject is None:
-            return self._unknown()
+    def _one(self, reader: Reader, namespace: str, name: str, request: web.BaseRequest) -> web.Response:
+        subject = self._pages.find(namespace, name.removesuffix(".json"))
         if name.endswith(".json"):
             return _json(self._pages.document(subject))
-        return _html(self._pages.experiment(subject, request.query)[1])
-
-    def _unknown(self) -> web.Response:
-        role = self._health.role()
-        return _text(f"This daemon{f' ({role})' if role else ''} knows no experiment of that namespace and name.", 404)
+        return _html(self._pages.experiment(reader, subject, request.query)[1])
 
     async def _bundle(
         self, reader: Reader, namespace: str, name: str, request: web.BaseRequest, patience: asyncio.Timeout
     ) -> web.Response:
-        """Return the bundle of one run, read with the token of the request."""
-        if self._bundles is None or self._index.find(namespace, name) is None:
-            return self._unknown()
+        self._pages.find(namespace, name)
+        if self._bundles is None:
+            raise Refused(404, "This daemon makes no bundles.")
         if request.headers.get("Sec-Fetch-Site", "none") not in ("none", "same-origin"):
             raise Refused(403, "A page of another site may not ask for a bundle.")
         token = token_of(request.headers.getall("Authorization", []))
@@ -289,10 +248,7 @@ class HttpServer(Listener):
         uid = ""
         if name:
             await reader.check_experiment(namespace, name)
-            subject = self._index.find(namespace, name)
-            if subject is None:
-                return self._unknown()
-            uid = subject.plan.uid
+            uid = self._pages.find(namespace, name).plan.uid
         elif path != [""]:
             return _text("A stream has the address of a page behind /events.", 404)
 
@@ -306,14 +262,11 @@ class HttpServer(Listener):
                 if not name:
                     return (await self._pages.fleet(reader, request.query))[0]
                 await reader.check_experiment(namespace, name)
+                return self._pages.experiment(reader, self._pages.find(namespace, name), request.query)[0]
             except Refused as refused:
                 if refused.status in _PASSING:  # the browser opens the stream again, or loads the page until it can
                     raise ConnectionAbortedError from None
-                raise Ended(refused.text) from None
-            subject = self._index.find(namespace, name)
-            if subject is None:
-                raise Ended("the experiment is gone")
-            return self._pages.experiment(subject, request.query)[0]
+                raise Ended("the experiment is gone" if refused.status == 404 else refused.text) from None
 
         with self._streams.admitted(request.remote or "", reader.name):
             response = web.StreamResponse(headers=_HEADERS | _STREAM)

@@ -14,8 +14,8 @@ from muster.kinds.convert.source import Fields
 _LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 
 
-def metadata_of(draft: Draft, source: Fields) -> str:
-    """Carry the metadata over; the name of the experiment."""
+def spec_of(draft: Draft, source: Fields) -> Fields:
+    """Carry the metadata over, and return the spec."""
     source.ignore("apiVersion", "kind", "status")
     metadata = source.fields("metadata")
     metadata.ignore(*SERVER_FIELDS)
@@ -34,7 +34,16 @@ def metadata_of(draft: Draft, source: Fields) -> str:
         if found:
             draft.metadata[key] = found
     metadata.rest("not carried over: an Experiment has no such metadata")
-    return name
+    spec = source.fields("spec")
+    source.rest()
+    return spec
+
+
+def suspend_of(draft: Draft, holder: Fields) -> None:
+    """Carry ``suspend`` over; who manages the object is no field of an Experiment."""
+    holder.ignore("managedBy")
+    if holder.value("suspend", bool):
+        draft.spec["suspend"] = True
 
 
 def end_of(draft: Draft, holder: Fields) -> None:

@@ -11,6 +11,7 @@ from muster.kinds.convert.command import line_of
 from muster.kinds.convert.draft import Draft
 from muster.kinds.convert.resources import MEMORY, resources_of
 from muster.kinds.convert.source import Fields
+from muster.kinds.declaration.watched_kind import part_of
 
 _SERVER: Final = ("creationTimestamp", "name", "namespace", "generateName")
 _STATED: Final = ("image", "command", "args", "resources", "restartPolicy")
@@ -147,15 +148,10 @@ def _shared_memory(own: Fields, main: dict[str, Any], pod: dict[str, Any]) -> in
 
 def _pre_stop(main: dict[str, Any]) -> tuple[str, ...]:
     """Return the command of a preStop hook, taken out of the container."""
-    lifecycle = main.get("lifecycle")
-    if not isinstance(lifecycle, dict):
-        return ()
-    hook = lifecycle.get("preStop")
-    does = hook.get("exec") if isinstance(hook, dict) else None
-    command = does.get("command") if isinstance(does, dict) else None
+    command = part_of(main, "lifecycle", "preStop", "exec").get("command")
     if not isinstance(command, list) or not all(isinstance(each, str) for each in command):
         return ()
-    del lifecycle["preStop"]
-    if not lifecycle:
+    del main["lifecycle"]["preStop"]
+    if not main["lifecycle"]:
         del main["lifecycle"]
     return tuple(command)

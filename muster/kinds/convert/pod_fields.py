@@ -14,6 +14,7 @@ from muster.api.manifest.problems import Problem, nearest, path
 from muster.api.manifest.template.container import EnvVar, ExtraContainer, InitContainer
 from muster.api.manifest.template.pod import PodSpec
 from muster.api.manifest.yaml.reader import Node, plain
+from muster.kinds.declaration.watched_kind import list_of, part_of
 
 
 def _names(*models: type[BaseModel]) -> frozenset[str]:
@@ -34,30 +35,27 @@ _EXPECTED: Final = {
 
 def pod_fields(node: Node, *, file: str) -> tuple[Problem, ...]:
     """Return the problems of the pod templates of the object in that tree, each with its place."""
-    document = plain(node)
-    spec = _mapping(document.get("spec")) if isinstance(document, Mapping) else {}
+    spec = part_of(plain(node), "spec")
     return tuple(Problem(file, *position(node, loc, key=True), path(loc), *said) for loc, *said in _found(spec))
 
 
 def _found(spec: Mapping[str, Any]) -> Iterator[tuple[Loc, str, str]]:
-    for number, job in enumerate(map(_mapping, _list(spec.get("replicatedJobs")))):
-        template = _mapping(_mapping(_mapping(job.get("template")).get("spec")).get("template"))
-        yield from _of_pod(("spec", "replicatedJobs", number, "template", "spec", "template", "spec"), template)
-    for name, replica in _mapping(spec.get("jaxReplicaSpecs")).items():
-        template = _mapping(_mapping(replica).get("template"))
-        yield from _of_pod(("spec", "jaxReplicaSpecs", str(name), "template", "spec"), template)
+    pod = ("template", "spec")
+    for number, job in enumerate(list_of(spec, "replicatedJobs")):
+        yield from _of_pod(("spec", "replicatedJobs", number, *pod, *pod), part_of(job, *pod, *pod))
+    for name, replica in part_of(spec, "jaxReplicaSpecs").items():
+        yield from _of_pod(("spec", "jaxReplicaSpecs", str(name), *pod), part_of(replica, *pod))
 
 
-def _of_pod(where: Loc, template: Mapping[str, Any]) -> Iterator[tuple[Loc, str, str]]:
-    pod = _mapping(template.get("spec"))
+def _of_pod(where: Loc, pod: Mapping[str, Any]) -> Iterator[tuple[Loc, str, str]]:
     yield from _of(where, pod, _POD, "a pod")
     for kind in ("initContainers", "containers"):
-        for number, container in enumerate(map(_mapping, _list(pod.get(kind)))):
+        for number, container in enumerate(map(part_of, list_of(pod, kind))):
             place = (*where, kind, number)
             yield from _of(place, container, _CONTAINER, "a container")
             if container and not container.get("image"):
                 yield place, "the container has no image", "write image"
-            for index, variable in enumerate(map(_mapping, _list(container.get("env")))):
+            for index, variable in enumerate(map(part_of, list_of(container, "env"))):
                 yield from _of((*place, "env", index), variable, _VARIABLE, "a variable")
 
 
@@ -70,11 +68,3 @@ def _of(where: Loc, found: Mapping[str, Any], known: frozenset[str], what: str) 
         kind, words = _EXPECTED.get(name, (object, ""))
         if value is not None and not isinstance(value, kind):
             yield (*where, name), f"{words} is expected", "correct it: the pod would be refused"
-
-
-def _mapping(value: object) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
-
-
-def _list(value: object) -> list[Any]:
-    return value if isinstance(value, list) else []

@@ -113,7 +113,7 @@ class Fields:
         for key in keys:
             self._unread.pop(key, None)
 
-    def lose(self, key: str, message: str = NO_FIELD, hint: str = "") -> None:
+    def lose(self, key: str, message: str, hint: str = "") -> None:
         """Report a field that cannot be carried over."""
         self._unread.pop(key, None)
         if key in self:
@@ -127,7 +127,7 @@ class Fields:
         """Report a difference that is worth knowing."""
         self.report.notes.append(self.report.problem(self.at(*keys), message, hint, key=bool(keys)))
 
-    def rest(self, message: str = NO_FIELD, hint: str = "") -> None:
+    def rest(self, message: str = NO_FIELD) -> None:
         """Report every field that has not been read as lost."""
         for key in list(self._unread):
-            self.lose(key, message, hint)
+            self.lose(key, message)

@@ -5,7 +5,7 @@ How a spec becomes a plan, and a record the kind's own status.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 from muster.api.gang import GroupSize
 from muster.api.manifest.problems import Problem
@@ -13,13 +13,11 @@ from muster.api.manifest.yaml.reader import Node
 from muster.api.names import MANAGED_BY
 from muster.api.values.timestamps import whole_time
 from muster.kinds.declaration.plan_error import PlanError
+from muster.kinds.declaration.watched_kind import Object, list_of, part_of
 from muster.state.view.read_only import ReadOnlyView
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.record import Phase, Record
 from muster.state.vocabulary.subject import Subject
-
-Object = Mapping[str, Any]
-"""A decoded API object."""
 
 
 def refused(record: Record, before: Mapping[str, Any]) -> dict[str, Any]:
@@ -36,35 +34,22 @@ def refused(record: Record, before: Mapping[str, Any]) -> dict[str, Any]:
     return {**before, "conditions": [*others, failed]}
 
 
-def no_traps(_node: Node, _file: str) -> tuple[Problem, ...]:
-    """Return no warnings."""
-    return ()
-
-
-class Parse(Protocol):
-    """Reads an object from the API server, or from a file."""
-
-    def __call__(self, obj: Object, /, *, file: str = "", node: Node | None = None) -> Any:
-        """Return the object that was read. Raises ``SpecError``."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class RunKind:
     """One kind.
 
     ``manager`` is the field of an object that names its manager, and ``unmanaged`` is True if Muster runs one without
-    it. ``parse`` reads an object, and raises ``SpecError`` with the places in ``file``. ``plan_of`` raises
-    ``SpecError`` or ``PlanError``. ``status_of(plan, record, view, before)`` is the kind's own status, without the
-    record; ``before`` is the one that is persisted, from which conditions keep the time of their last change; the time
-    of this write is ``record.updated_at``. ``with_sizes`` is an object that can be planned, with other numbers of pods.
-    ``ended`` are the conditions after which such an object never runs again: one that has them and no record ended
-    before Muster was installed.
+    it. ``parse(object, file, node)`` reads an object from the API server or from a file, and raises ``SpecError``.
+    ``plan_of`` raises ``SpecError`` or ``PlanError``. ``status_of(plan, record, view, before)`` is the kind's own
+    status, without the record; ``before`` is the one that is persisted, from which conditions keep the time of their
+    last change; the time of this write is ``record.updated_at``. ``with_sizes`` is an object that can be planned, with
+    other numbers of pods. ``ended`` are the conditions after which such an object never runs again: one that has them
+    and no record ended before Muster was installed.
     """
 
     subject: Subject
     manager: tuple[str, ...]
-    parse: Parse
+    parse: Callable[[Object, str, Node | None], object]
     plan_of: Callable[[Object], Plan]
     status_of: Callable[[Plan, Record, ReadOnlyView, Mapping[str, Any]], dict[str, Any]]
     with_sizes: Callable[[Object, Sequence[GroupSize]], Object]
@@ -73,27 +58,20 @@ class RunKind:
     unmanaged: bool = False
     by_phase: bool = False
     """True if the phase of its pods decides how they ended, as for the Job controller."""
-    traps: Callable[[Node, str], tuple[Problem, ...]] = no_traps
+    traps: Callable[[Node, str], tuple[Problem, ...]] = lambda _node, _file: ()
     """Warnings about an object in a file that is valid and does not do what its author expects."""
     ended: frozenset[str] = frozenset()
     refused: Callable[[Record, Mapping[str, Any]], dict[str, Any]] = refused
 
     def ours(self, obj: Object) -> bool:
         """Return True if an object is Muster's to run, from the object alone."""
-        value: Any = obj
-        for key in self.manager:
-            value = value.get(key) if isinstance(value, Mapping) else None
+        value = part_of(obj, *self.manager[:-1]).get(self.manager[-1])
         return value == MANAGED_BY or (self.unmanaged and value in (None, ""))
 
     def over(self, status: object) -> bool:
         """Return True if a status without a record shows that the object has ended."""
-        conditions = status.get("conditions") if isinstance(status, Mapping) else None
-        if not isinstance(conditions, list):
-            return False
-        return any(
-            isinstance(each, Mapping) and each.get("status") == "True" and str(each.get("type")) in self.ended
-            for each in conditions
-        )
+        conditions = map(part_of, list_of(status, "conditions"))
+        return any(each.get("status") == "True" and str(each.get("type")) in self.ended for each in conditions)
 
 
 def plan_as_begun(kind: RunKind, obj: Object, known: Plan | None, record: Record | None) -> Plan:

@@ -21,6 +21,30 @@ Object = Mapping[str, Any]
 """A decoded API object: ``metadata``, ``spec`` and ``status`` as they are on the wire, which may hold anything."""
 
 
+def part_of(obj: object, *keys: str) -> Mapping[str, Any]:
+    """Return the mapping at that place of a decoded object; an empty one where something else is, or nothing."""
+    found = _at(obj, keys)
+    return found if isinstance(found, Mapping) else {}
+
+
+def list_of(obj: object, *keys: str) -> list[Any]:
+    """Return the list at that place of a decoded object; an empty one where something else is, or nothing."""
+    found = _at(obj, keys)
+    return found if isinstance(found, list) else []
+
+
+def texts_of(obj: object, *keys: str) -> dict[str, str]:
+    """Return the texts by name at that place of a decoded object, such as its labels."""
+    found = part_of(obj, *keys)
+    return {name: text for name, text in found.items() if isinstance(name, str) and isinstance(text, str)}
+
+
+def _at(obj: object, keys: tuple[str, ...]) -> object:
+    for key in keys:
+        obj = obj.get(key) if isinstance(obj, Mapping) else None
+    return obj
+
+
 class PodFacts(msgspec.Struct, frozen=True, gc=False):
     """Fields of a pod that identify its owner. ``kind``, ``owner`` and ``owner_uid`` are those of its controller."""
 

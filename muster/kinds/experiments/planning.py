@@ -109,7 +109,6 @@ def plan_of(experiment: Experiment) -> Plan:
 
 
 def _queue(experiment: Experiment) -> Queue | None:
-    """Return the queue that the label of the Experiment names."""
     name = experiment.labels.get(QUEUE_LABEL, "")
     if not name:
         return None
@@ -177,7 +176,6 @@ def awaited(gate: DependsOn, coordinator: Coordinator | None) -> Gate:
 
 
 def _success(spec: ExperimentSpec, operator: Operator) -> SuccessRule:
-    """Return the spec's success policy, else the operator's."""
     policy = spec.success_policy
     return SuccessRule(Quantifier(policy.operator), policy.targets) if policy else operator.success
 

@@ -115,7 +115,7 @@ class JAXJob(RunObject[JAXJobSpec]):
         return next((each for each in containers if each.get("name") == CONTAINER), containers[0])
 
 
-def parse_jaxjob(obj: Mapping[str, Any], *, file: str = "", node: Node | None = None) -> JAXJob:
+def parse_jaxjob(obj: Mapping[str, Any], file: str = "", node: Node | None = None) -> JAXJob:
     """Return the JAXJob in a decoded object. Raises ``SpecError``, and nothing else, if Muster cannot run it."""
     return JAXJob.read(obj, _checks, file=file, node=node)
 

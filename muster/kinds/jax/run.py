@@ -23,6 +23,7 @@ from muster.kinds.declaration.run_kind import RunKind
 from muster.kinds.jax.jaxjob import JAXJob, parse_jaxjob
 from muster.kinds.jax.operator import CULPRITS, RESTART_GRACE, SIGABRT_EXIT, SURVIVOR_TEXT
 from muster.kinds.planning.metadata import local_queue_of
+from muster.kinds.planning.pod_specs import DEFAULT_GRACE
 from muster.kinds.planning.run_object import digest
 from muster.state.view.read_only import ReadOnlyView
 from muster.state.vocabulary.coordinator import Coordinator, ProbeKind
@@ -46,7 +47,6 @@ OPERATOR: Final = "jaxjob"
 GROUP: Final = "worker"
 PREFIX: Final = "training.kubeflow.org"
 CONTROLLER: Final = "jaxjob-controller"
-DEFAULT_GRACE: Final = 30
 
 RETRYABLE: Final = tuple(range(128, 256))
 """Exit codes after which ``ExitCode`` runs a worker again (train_util.go, IsRetryableExitCode)."""

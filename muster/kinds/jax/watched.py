@@ -10,15 +10,15 @@ from muster.kinds.kubeflow.watched import (
     LABEL,
     SUSPEND,
     groups_of,
+    job_plan,
     place_in,
     replicas_of,
     state_in,
-    suspended,
 )
-from muster.kinds.planning.watched_plan import Framework, framework_of, watched_plan
+from muster.kinds.planning.watched_plan import Framework
 from muster.state.vocabulary.coordinator import ProbeKind
 from muster.state.vocabulary.plan import Plan
-from muster.state.vocabulary.subject import JAXJOB, Names
+from muster.state.vocabulary.subject import JAXJOB
 
 FIELD: Final = "jaxReplicaSpecs"
 GROUP: Final = "worker"
@@ -32,14 +32,7 @@ def plan_of(obj: Mapping[str, Any]) -> Plan:
     if not replicas:
         raise PlanError(f"spec.{FIELD}: no {WORKER}")
     default = Framework("jax", ProbeKind.JAX, replicas[GROUP].port(CONTAINER, PORT_NAME, PORT))
-    return watched_plan(
-        obj,
-        JAXJOB,
-        groups_of(FIELD, replicas),
-        framework=framework_of(obj, default),
-        names=Names.KUBEFLOW,
-        suspend=suspended(obj),
-    )
+    return job_plan(obj, JAXJOB, groups_of(FIELD, replicas), default)
 
 
 DECLARED: Final = (

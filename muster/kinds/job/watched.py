@@ -11,14 +11,13 @@ import msgspec
 
 from muster.api.values.printable import small_number, word
 from muster.kinds.declaration.plan_error import PlanError
-from muster.kinds.declaration.watched_kind import Place, PodFacts, PodSource, WatchedKind, own_name
+from muster.kinds.declaration.watched_kind import Place, PodFacts, PodSource, WatchedKind, own_name, part_of
 from muster.kinds.planning.statuses import read, started_of, verdict_of
 from muster.kinds.planning.watched_plan import (
     MOST,
     Framework,
     annotations_of,
     framework_of,
-    metadata_of,
     watched_plan,
     whole,
 )
@@ -79,8 +78,7 @@ def _indexed(pod: PodFacts) -> bool:
 
 def wanted(obj: Mapping[str, Any]) -> bool:
     """Return True if the Job or its pods bear the label."""
-    labels = metadata_of(obj).get("labels")
-    if isinstance(labels, Mapping) and OBSERVE in labels:
+    if OBSERVE in part_of(obj, "metadata", "labels"):
         return True
     try:
         template = read(obj, JobShape).template

@@ -25,7 +25,7 @@ _VALUE: Final = re.compile(LABEL_VALUE.replace("$", r"\Z"))
 _NAME: Final = re.compile(LABEL_1123.replace("$", r"\Z"))
 
 
-def parse_jobset(obj: Mapping[str, Any], *, file: str = "", node: Node | None = None) -> JobSet:
+def parse_jobset(obj: Mapping[str, Any], file: str = "", node: Node | None = None) -> JobSet:
     """Return the JobSet in a decoded object. Raises ``SpecError``, and nothing else, if Muster cannot run it."""
     return JobSet.read(obj, _checks, file=file, node=node)
 

@@ -1,15 +1,16 @@
 """A JobSet as an Experiment of the operator jobset: a type for each replicated job."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any, Final
 
 from muster.api.manifest.problems import quoted
 from muster.api.values.fields import WORD
 from muster.kinds.convert.draft import Converter, Draft
-from muster.kinds.convert.members import deadline_of, end_of, members_of, metadata_of
+from muster.kinds.convert.members import deadline_of, end_of, members_of, spec_of, suspend_of
 from muster.kinds.convert.pod import Pod, pod_of
 from muster.kinds.convert.source import Fields
+from muster.kinds.declaration.watched_kind import part_of
 
 GROUP: Final = "jobset.sigs.k8s.io"
 EXCLUSIVE: Final = ("alpha.jobset.sigs.k8s.io/exclusive-topology", "alpha.jobset.sigs.k8s.io/node-selector")
@@ -42,10 +43,8 @@ _JOB_OF_THE_GANG: Final = "not carried over: Muster restarts the gang, and not a
 
 def jobset(draft: Draft, source: Fields) -> None:
     """Write the Experiment of a JobSet."""
-    name = metadata_of(draft, source)
+    spec = spec_of(draft, source)
     _placement(draft, source)
-    spec = source.fields("spec")
-    source.rest()
     draft.spec["operator"] = "jobset"
     jobs = list(spec.items("replicatedJobs"))
     if not jobs:
@@ -57,7 +56,7 @@ def jobset(draft: Draft, source: Fields) -> None:
         types[key] = draft.placed({}, job.loc)
         pods[key] = _replicated_job(draft, job, types[key])
         _variables(pods[key])
-        _host_names(name, job, pods[key])
+        _host_names(draft.metadata["name"], job, pods[key])
     members_of(draft, pods, "REPLICATED_JOB_NAME")
     draft.spec["types"] = draft.placed(types, spec.at("replicatedJobs"))
     for key, pod in pods.items():
@@ -84,7 +83,6 @@ def _placement(draft: Draft, source: Fields) -> None:
 
 
 def _replicated_job(draft: Draft, job: Fields, made: dict[str, Any]) -> Pod:
-    """Return one replicated job: its size, and its pod."""
     made["count"] = job.number("replicas", 1)
     template = job.fields("template")
     metadata, spec = template.fields("metadata"), template.fields("spec")
@@ -121,9 +119,7 @@ def _variables(pod: Pod) -> None:
     if not isinstance(environment, list):
         return
     for variable in environment:
-        said = variable.get("valueFrom", {}) if isinstance(variable, Mapping) else {}
-        field = said.get("fieldRef", {}) if isinstance(said, Mapping) else {}
-        path = field.get("fieldPath", "") if isinstance(field, Mapping) else ""
+        path = part_of(variable, "valueFrom", "fieldRef").get("fieldPath")
         found = _FIELD.fullmatch(path) if isinstance(path, str) else None
         if found and found[1] in VARIABLES:
             variable.pop("valueFrom")
@@ -146,7 +142,6 @@ def _host_names(name: str, job: Fields, pod: Pod) -> None:
 
 
 def _gates(spec: Fields, jobs: list[Fields], types: dict[str, Any]) -> None:
-    """Convert what each type waits for into gates."""
     in_order = spec.fields("startupPolicy").text("startupPolicyOrder") == "InOrder"
     before = ""
     for job in jobs:
@@ -182,7 +177,6 @@ def _rules(policy: Fields) -> Iterator[dict[str, Any]]:
 
 
 def _life(draft: Draft, spec: Fields) -> None:
-    """Carry restarts, success, order and end."""
     policy = spec.fields("failurePolicy")
     draft.spec["restartPolicy"] = {"backoffLimit": policy.number("maxRestarts", 0)}
     if rules := [*_rules(policy)]:
@@ -201,9 +195,7 @@ def _life(draft: Draft, spec: Fields) -> None:
         if not network.value(key, bool, True):
             network.lose(key, "not carried over: every member has an address, before it is ready")
     network.rest()
-    if spec.value("suspend", bool):
-        draft.spec["suspend"] = True
-    spec.ignore("managedBy")
+    suspend_of(draft, spec)
     spec.lose(
         "coordinator", "not carried over: the operator jobset has no coordinator", "see the operators jax, pytorch"
     )

@@ -86,7 +86,6 @@ def _replaced(spec: JobSpec) -> int:
 
 
 def _of_policy(rule: PodFailureRule, number: int, replaced: Rule) -> Rule:
-    """Return a rule of a podFailurePolicy."""
     codes = rule.on_exit_codes
     message = f"Pod {{namespace}}/{{pod}} has condition DisruptionTarget {_FAIL_JOB} {number}"
     match = replace(replaced, disruption=True)

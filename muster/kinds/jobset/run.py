@@ -17,12 +17,14 @@ from muster.api.manifest.error_text import Loc, position
 from muster.api.manifest.problems import Problem, path
 from muster.api.manifest.yaml.reader import Node, plain
 from muster.kinds.declaration.run_kind import RunKind
+from muster.kinds.declaration.watched_kind import list_of, part_of
 from muster.kinds.jobset import status
 from muster.kinds.jobset.checks import parse_jobset
 from muster.kinds.jobset.pods import ENVIRONMENT, annotations_of, claims_of, labels_of, template_of
 from muster.kinds.jobset.rules import clocks_of, rules_of
 from muster.kinds.jobset.spec import JobSet, ReplicatedJob
 from muster.kinds.planning.metadata import local_queue_of
+from muster.kinds.planning.pod_specs import DEFAULT_GRACE
 from muster.kinds.planning.run_object import digest
 from muster.state.vocabulary.group import Group
 from muster.state.vocabulary.plan import Plan
@@ -34,7 +36,6 @@ from muster.state.vocabulary.subject import JOBSET, Names
 OPERATOR: Final = "jobset-object"
 AT_ONCE: Final = Backoff(0.0, 600.0, 1.0)
 """A restart waits for nothing."""
-DEFAULT_GRACE: Final = 30
 
 
 def plan_of(obj: Mapping[str, Any]) -> Plan:
@@ -135,47 +136,38 @@ _AUTOMATIC: Final = re.compile(r"jax\.distributed\.initialize\(\s*\)")
 
 def traps_of(node: Node, file: str) -> tuple[Problem, ...]:
     """Return the traps of a JobSet, each with its place."""
-    document = plain(node)
-    spec = _mapping(document.get("spec") if isinstance(document, Mapping) else None)
+    spec = part_of(plain(node), "spec")
     return tuple(Problem(file, *position(node, loc), path(loc), *said) for loc, *said in _found(spec))
 
 
 def _found(spec: Mapping[str, Any]) -> Iterator[tuple[Loc, str, str]]:
-    jobs = [_mapping(each) for each in _list(spec.get("replicatedJobs"))]
+    jobs = [*map(part_of, list_of(spec, "replicatedJobs"))]
     where: Loc = ("spec", "replicatedJobs")
     if not jobs:
         yield ("spec",), "a JobSet without replicated jobs never completes", "write replicatedJobs"
     replicas = [each.get("replicas", 1) for each in jobs]
     several = sum(each for each in replicas if isinstance(each, int)) > 1
     for number, job in enumerate(jobs):
-        pod = _mapping(_mapping(_mapping(_mapping(job.get("template")).get("spec")).get("template")).get("spec"))
+        pod = part_of(job, "template", "spec", "template", "spec")
         place: Loc = (*where, number, "template", "spec", "template", "spec")
         priority = pod.get("priority")
         if isinstance(priority, int) and priority < 0:
             message = "JobSet writes a negative priority into a label, which makes its pods invalid"
             yield (*place, "priority"), message, "set priorityClassName"
-        for count, container in enumerate(map(_mapping, _list(pod.get("containers")))):
-            words = [*_list(container.get("command")), *_list(container.get("args"))]
+        for count, container in enumerate(map(part_of, list_of(pod, "containers"))):
+            words = [*list_of(container, "command"), *list_of(container, "args")]
             if not any(isinstance(word, str) and _AUTOMATIC.search(word) for word in words):
                 continue
             hint = "pass coordinator_address, num_processes and process_id, or run it as a JAXJob or Experiment"
             at = (*place, "containers", count)
             if several:
                 yield at, "jax.distributed.initialize() without arguments makes a cluster of each Job", hint
-            if _mapping(spec.get("network")).get("subdomain"):
+            if part_of(spec, "network").get("subdomain"):
                 yield (
                     at,
                     "jax.distributed.initialize() without arguments looks in the domain of the JobSet's name",
                     hint,
                 )
-
-
-def _mapping(value: object) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
-
-
-def _list(value: object) -> list[Any]:
-    return value if isinstance(value, list) else []
 
 
 DECLARED: Final = (

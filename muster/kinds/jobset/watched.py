@@ -16,7 +16,7 @@ import msgspec
 from muster.api.names import MANAGED_BY
 from muster.api.values.printable import small_number, word
 from muster.kinds.declaration.plan_error import PlanError
-from muster.kinds.declaration.watched_kind import SUBMITTED, Place, PodFacts, PodSource, WatchedKind, own_name
+from muster.kinds.declaration.watched_kind import SUBMITTED, Place, PodFacts, PodSource, WatchedKind, own_name, part_of
 from muster.kinds.job.watched import INDEX, JobShape
 from muster.kinds.planning.statuses import number_of, read, started_of, verdict_of
 from muster.kinds.planning.watched_plan import Framework, framework_of, metadata_of, watched_plan
@@ -150,7 +150,6 @@ def _gates(spec: JobSetShape, job: _ReplicatedJob, before: str) -> tuple[Gate, .
 
 
 def _leader(spec: JobSetShape, groups: tuple[Group, ...]) -> int:
-    """Return the rank of the coordinator."""
     stated = spec.coordinator
     group = next((each for each in groups if stated is not None and each.name == stated.replicatedJob), None)
     if stated is None or group is None:
@@ -165,11 +164,10 @@ VERDICTS: Final = {"Completed": Said.SUCCEEDED, "Failed": Said.FAILED}
 
 def own_state(obj: Mapping[str, Any]) -> OwnState:
     """Return the state that the status of a JobSet shows."""
-    spec = obj.get("spec")
     state = OwnState(epoch=number_of(obj, "restarts"), started_at=started_of(obj))
     if (ended := verdict_of(obj, state, VERDICTS)) is not None:
         return ended
-    if isinstance(spec, Mapping) and spec.get("suspend") is True:
+    if part_of(obj, "spec").get("suspend") is True:
         return msgspec.structs.replace(state, said=Said.SUSPENDED, reason="SuspendedJobs")
     return state
 

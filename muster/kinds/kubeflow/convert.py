@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, Final
 
 from muster.kinds.convert.draft import Converter, Draft
-from muster.kinds.convert.members import deadline_of, end_of, members_of, metadata_of
+from muster.kinds.convert.members import deadline_of, end_of, members_of, spec_of, suspend_of
 from muster.kinds.convert.pod import Pod, pod_of
 from muster.kinds.convert.source import Fields
 
@@ -31,9 +31,7 @@ class Framework:
 
 def job_of(framework: Framework, draft: Draft, source: Fields) -> None:
     """Write the Experiment of a job of that framework."""
-    metadata_of(draft, source)
-    spec = source.fields("spec")
-    source.rest()
+    spec = spec_of(draft, source)
     draft.spec["operator"] = framework.operator
     specs = spec.fields(framework.specs)
     replicas = {
@@ -98,13 +96,11 @@ def _restarts(draft: Draft, spec: Fields, replicas: dict[str, Fields], policies:
                 message = f"{policy} restarts one container in place; Muster restarts the gang as a whole"
                 replicas[name].note(message, "", *(("restartPolicy",) if "restartPolicy" in replicas[name] else ()))
     deadline_of(draft, run)
-    if run.value("suspend", bool):
-        draft.spec["suspend"] = True
+    suspend_of(draft, run)
     if run.text("cleanPodPolicy") in ("All", "Running"):
         run.lose("cleanPodPolicy", "not carried over: finished pods stay, with their logs, until the experiment goes")
     end_of(draft, run)
     run.lose("schedulingPolicy", "not carried over: an Experiment has no pod group", "queue it with Kueue")
-    run.ignore("managedBy")
     run.rest()
     spec.lose("elasticPolicy", "not carried over: the size of an experiment does not change")
     processes = spec.value("nprocPerNode", (str, int))

@@ -13,13 +13,14 @@ import msgspec
 
 from muster.api.values.printable import small_number, word
 from muster.kinds.declaration.plan_error import PlanError
-from muster.kinds.declaration.watched_kind import Place, PodFacts
+from muster.kinds.declaration.watched_kind import Place, PodFacts, part_of
 from muster.kinds.planning.statuses import read, started_of, verdict_of
-from muster.kinds.planning.watched_plan import MOST
+from muster.kinds.planning.watched_plan import MOST, Framework, framework_of, watched_plan
 from muster.state.view.own.own_state import OwnState, Said
 from muster.state.vocabulary.group import Group
+from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod_spec import PodSpec
-from muster.state.vocabulary.subject import Subject
+from muster.state.vocabulary.subject import Names, Subject
 
 API_VERSION: Final = "kubeflow.org/v1"
 PREFIX: Final = "training.kubeflow.org/"
@@ -65,14 +66,12 @@ class Replicas(msgspec.Struct, frozen=True):
         return default
 
 
-class RunPolicy(msgspec.Struct, frozen=True):
-    """Fields that apply to the whole job."""
-
+class _RunPolicy(msgspec.Struct, frozen=True):
     suspend: bool | None = None
 
 
 class _Job(msgspec.Struct, frozen=True):
-    runPolicy: RunPolicy | None = None  # noqa: N815
+    runPolicy: _RunPolicy | None = None  # noqa: N815
 
 
 def replicas_of(obj: Mapping[str, Any], field: str, types: Iterable[str]) -> dict[str, Replicas]:
@@ -80,8 +79,7 @@ def replicas_of(obj: Mapping[str, Any], field: str, types: Iterable[str]) -> dic
 
     A type may be written in any case, and others are left out.
     """
-    spec = obj.get("spec")
-    found = spec.get(field) if isinstance(spec, Mapping) else None
+    found = part_of(obj, "spec").get(field)
     if not isinstance(found, Mapping):
         raise PlanError(f"spec.{field}: a mapping is expected")
     named = {str(name).lower(): read({"spec": replicas}, Replicas) for name, replicas in found.items()}
@@ -99,10 +97,11 @@ def groups_of(field: str, replicas: Mapping[str, Replicas], absent: Mapping[str,
         rank += size
 
 
-def suspended(obj: Mapping[str, Any]) -> bool:
-    """Return True if its run policy suspends it. Raises ``PlanError``."""
-    policy = read(obj, _Job).runPolicy
-    return bool(policy and policy.suspend)
+def job_plan(obj: Mapping[str, Any], subject: Subject, groups: Iterable[Group], known: Framework) -> Plan:
+    """Return the plan of a job of these groups; ``known`` is the framework of its kind. Raises ``PlanError``."""
+    framework, policy = framework_of(obj, known), read(obj, _Job).runPolicy
+    suspend = bool(policy and policy.suspend)
+    return watched_plan(obj, subject, groups, framework=framework, names=Names.KUBEFLOW, suspend=suspend)
 
 
 def place_in(subject: Subject, types: frozenset[str]) -> Callable[[PodFacts], Place | None]:
@@ -134,9 +133,7 @@ def state_in(subject: Subject) -> Callable[[Mapping[str, Any]], OwnState]:
         state = OwnState(started_at=started_of(obj))
         if (ended := verdict_of(obj, state, VERDICTS)) is not None:
             return ended
-        spec = obj.get("spec")
-        policy = spec.get("runPolicy") if isinstance(spec, Mapping) else None
-        if isinstance(policy, Mapping) and policy.get("suspend") is True:
+        if part_of(obj, "spec", "runPolicy").get("suspend") is True:
             return msgspec.structs.replace(state, said=Said.SUSPENDED, reason=f"{subject.kind}Suspended")
         return state
 

@@ -85,5 +85,4 @@ def convert_node(node: Node, problems: Iterable[Problem] = (), *, filename: str 
 
 
 def _ordered(problems: list[Problem]) -> tuple[Problem, ...]:
-    """Return the problems by place, each once."""
     return tuple(sorted(dict.fromkeys(problems), key=lambda each: (each.line, each.column, each.field)))

@@ -91,7 +91,7 @@ def _as_it_is(node: Tree, kind: "RunKind", file: str) -> LoadedObject:
     if document.get("apiVersion") != version:
         raise ManifestError([_problem(node, file, f"it is not of version {version}", f"write apiVersion: {version}")])
     try:
-        kind.parse(document, file=file, node=node)
+        kind.parse(document, file, node)
     except SpecError as error:
         raise ManifestError(error.problems) from None
     document.pop("status", None)

@@ -135,7 +135,6 @@ class WatchedMembership:
         return held
 
     def _forget(self, pod: Pod) -> None:
-        """Forget the pod, which is gone."""
         given = self._given.pop(pod.uid, None)
         if given is not None and self._taken.get(given) == pod.uid:  # another pod may have taken it since
             del self._taken[given]
@@ -143,7 +142,6 @@ class WatchedMembership:
             replicas.leave(pod.job, pod.uid)
 
     def _note(self, seat: Seat | None) -> None:
-        """Note a change at a place."""
         if seat is None or self._plan is None or (group := self._plan.group_of(seat[1])) is None:
             return
         if (places := self._places.get((seat[0], _first(group, seat[1])))) is not None:
@@ -199,11 +197,11 @@ class WatchedMembership:
         own = (epoch, ranks.start + pod.index) if 0 <= pod.index < len(ranks) else None
         if own is not None and not self._shares(own, pod):
             return own
-        if own is not None:
-            return self._given_or_free(epoch, ranks, pod) or own
         if (seat := self._given.get(pod.uid)) is not None and seat[0] == epoch:
             return seat
-        return None if pod.terminating and pod.index >= 0 else self._free(epoch, ranks, pod)
+        if own is None and pod.terminating and pod.index >= 0:
+            return None
+        return self._free(epoch, ranks, pod) or own
 
     def _shares(self, seat: Seat, pod: Pod) -> bool:
         """Return True if a labelled pod at work has the same index and is no replacement: that comes after an end."""
@@ -217,16 +215,12 @@ class WatchedMembership:
         at_work = held.live and not (held.failed or held.terminating or held.succeeded)
         return at_work and (not pod.failed or held.created <= pod.created)
 
-    def _given_or_free(self, epoch: int, ranks: range, pod: Pod) -> Seat | None:
-        """Return the place that the pod was given, else one without a pod."""
-        if (seat := self._given.get(pod.uid)) is not None and seat[0] == epoch:
-            return seat
-        return self._free(epoch, ranks, pod)
-
     def _wanted(self, pod: Pod) -> "_Places | None":
         """Return the places in which a pod has its own, or may be given one; None if its labels make it no member."""
         plan, claim = self._plan, self._claims.get(pod.owner)
-        if plan is None or claim is None or pod.epoch < 0 or (self._own(pod, plan) and pod.parent != plan.uid):
+        if plan is None or claim is None or pod.epoch < 0:
+            return None
+        if pod.owner == plan.title and pod.parent not in ("", plan.uid):  # of a deleted object of that name
             return None
         group = plan.group(claim.group or pod.group)
         if group is None or pod.job < 0:
@@ -250,10 +244,6 @@ class WatchedMembership:
         members, first = self.view.of(epoch).members, group.first_rank + job * group.completions
         held = (members.get(rank) for rank in range(first, first + group.completions))
         return all(pod is None or pod.failed or pod.terminating for pod in held)
-
-    def _own(self, pod: Pod, plan: Plan) -> bool:
-        """Return True if the pod names the object and its uid as its owner: no other one of that name is meant."""
-        return bool(pod.parent) and pod.owner == plan.title
 
     def _free(self, epoch: int, ranks: range, pod: Pod) -> Seat | None:
         """Return the lowest place without a pod, else the lowest with a pod that failed or is terminating."""

@@ -14,7 +14,7 @@ from muster.api.values.printable import clean, word
 from muster.api.values.secrets.credentials import without_credentials
 from muster.api.values.timestamps import seconds_of
 from muster.kinds.declaration.watched_kind import WatchedKind
-from muster.kinds.planning.statuses import MAX_MESSAGE, MOST_CONDITIONS
+from muster.kinds.planning.statuses import MAX_MESSAGE, conditions_of
 from muster.state.view.own.own_state import OwnState, Said
 from muster.state.view.own.remark import Remark
 
@@ -32,13 +32,7 @@ def state_of(kind: WatchedKind, obj: Mapping[str, Any]) -> OwnState:
 
 def complaint(obj: Mapping[str, Any]) -> Remark | None:
     """Return the newest condition that complains."""
-    status = obj.get("status")
-    rows = status.get("conditions") if isinstance(status, Mapping) else None
-    found = [
-        remark
-        for each in (rows[:MOST_CONDITIONS] if isinstance(rows, list) else ())
-        if isinstance(each, Mapping) and (remark := _complaint(each)) is not None
-    ]
+    found = filter(None, map(_complaint, conditions_of(obj)))
     return max(found, key=lambda each: each.at, default=None)
 
 

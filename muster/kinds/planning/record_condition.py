@@ -16,6 +16,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from muster.api.values.timestamps import whole_time
+from muster.kinds.declaration.watched_kind import list_of
 from muster.state.vocabulary.record import Record, StatusError, from_status, to_status
 
 TYPE: Final = "muster.dev/Record"
@@ -84,10 +85,7 @@ def _found(status: object) -> str | None:
 
 
 def _conditions(status: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    found = status.get("conditions")
-    if not isinstance(found, list):
-        return []
-    return [each for each in found[:MOST_CONDITIONS] if isinstance(each, Mapping)]
+    return [each for each in list_of(status, "conditions")[:MOST_CONDITIONS] if isinstance(each, Mapping)]
 
 
 def _message(record: Record) -> str:

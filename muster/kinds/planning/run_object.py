@@ -12,6 +12,7 @@ from muster.api.manifest.error_text import Loc, explain, position
 from muster.api.manifest.problems import Problem, SpecError, bounded, path
 from muster.api.manifest.yaml.reader import Node
 from muster.api.values.stored import Stored
+from muster.kinds.declaration.watched_kind import list_of, part_of, texts_of
 from muster.kinds.planning.metadata import FOREGROUND, ORPHAN
 from muster.state.vocabulary.plan_parts import Lifecycle
 
@@ -48,19 +49,17 @@ class RunObject(Generic[S]):
             spec = cls.MODEL.read(obj.get("spec"))
         except ValidationError as error:
             raise SpecError(bounded(explain(error, cls.MODEL, root=("spec",), file=file, node=node))) from None
-        metadata = obj.get("metadata")
-        metadata = metadata if isinstance(metadata, Mapping) else {}
-        finalizers = metadata.get("finalizers")
+        metadata, texts = part_of(obj, "metadata"), texts_of(obj, "metadata")
         made = cls(
             spec=spec,  # type: ignore[arg-type]  # MODEL is S
-            name=_text(metadata.get("name")),
-            namespace=_text(metadata.get("namespace")),
-            uid=_text(metadata.get("uid")),
+            name=texts.get("name", ""),
+            namespace=texts.get("namespace", ""),
+            uid=texts.get("uid", ""),
             generation=metadata["generation"] if type(metadata.get("generation")) is int else 0,
             deleting=metadata.get("deletionTimestamp") is not None,
-            finalizers=tuple(map(str, finalizers)) if isinstance(finalizers, list) else (),
-            labels=_texts(metadata.get("labels")),
-            annotations=_texts(metadata.get("annotations")),
+            finalizers=tuple(map(str, list_of(metadata, "finalizers"))),
+            labels=texts_of(metadata, "labels"),
+            annotations=texts_of(metadata, "annotations"),
         )
         found = [Problem(file, *position(node, loc), path(loc), message, hint) for loc, message, hint in checks(made)]
         if found:
@@ -89,13 +88,3 @@ def too_long(loc: Loc, longest: str, named: str) -> tuple[Found, ...]:
 def digest(value: object) -> str:
     """Return a short digest of what may not be edited while an object runs."""
     return sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:4]
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""
-
-
-def _texts(value: object) -> dict[str, str]:
-    if not isinstance(value, Mapping):
-        return {}
-    return {name: text for name, text in value.items() if isinstance(name, str) and isinstance(text, str)}

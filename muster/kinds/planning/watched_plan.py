@@ -23,6 +23,7 @@ from muster.api.values.durations import DurationError, parse_duration
 from muster.api.values.printable import word
 from muster.api.values.timestamps import seconds_of
 from muster.kinds.declaration.plan_error import PlanError
+from muster.kinds.declaration.watched_kind import list_of, part_of, texts_of
 from muster.kinds.planning.metadata import local_queue_of
 from muster.state.vocabulary.coordinator import Coordinator, ProbeKind
 from muster.state.vocabulary.group import Group
@@ -80,16 +81,12 @@ class Framework:
 
 def metadata_of(obj: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the metadata of an object."""
-    found = obj.get("metadata")
-    return found if isinstance(found, Mapping) else {}
+    return part_of(obj, "metadata")
 
 
 def annotations_of(obj: Mapping[str, Any]) -> Mapping[str, str]:
     """Return the annotations of an object that are texts."""
-    found = metadata_of(obj).get("annotations")
-    if not isinstance(found, Mapping):
-        return {}
-    return {name: text for name, text in found.items() if isinstance(name, str) and isinstance(text, str)}
+    return texts_of(obj, "metadata", "annotations")
 
 
 def framework_of(obj: Mapping[str, Any], default: Framework) -> Framework:
@@ -175,7 +172,7 @@ def watched_plan(
         raise PlanError(f"it asks for {size} pods, and at most {MOST} are watched over")
     if coordinator is None:
         coordinator = framework.of_members(size).coordinator
-    generation = metadata.get("generation")
+    generation, finalizers = metadata.get("generation"), list_of(metadata, "finalizers")[:MOST_FINALIZERS]
     return Plan(
         uid=str(metadata.get("uid") or ""),
         namespace=str(metadata.get("namespace") or ""),
@@ -195,7 +192,7 @@ def watched_plan(
             on_deadline=annotations_of(obj).get(ON_DEADLINE, ""),
             local_queue=local_queue_of(metadata.get("labels")),
             deleted_at=_deleted_at(metadata),
-            finalizers=tuple(each for each in _listed(metadata.get("finalizers")) if isinstance(each, str)),
+            finalizers=tuple(each for each in finalizers if isinstance(each, str)),
         ),
         lifecycle=Lifecycle(suspend=suspend, deleting=metadata.get("deletionTimestamp") is not None),
     )
@@ -204,7 +201,3 @@ def watched_plan(
 def _deleted_at(metadata: Mapping[str, Any]) -> float | None:
     found = metadata.get("deletionTimestamp")
     return (seconds_of(found) or None) if isinstance(found, str) else None
-
-
-def _listed(found: object) -> list[Any]:
-    return found[:MOST_FINALIZERS] if isinstance(found, list) else []

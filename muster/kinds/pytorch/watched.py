@@ -16,15 +16,15 @@ from muster.kinds.kubeflow.watched import (
     LABEL,
     SUSPEND,
     groups_of,
+    job_plan,
     place_in,
     replicas_of,
     state_in,
-    suspended,
 )
-from muster.kinds.planning.watched_plan import Framework, framework_of, watched_plan
+from muster.kinds.planning.watched_plan import Framework
 from muster.state.vocabulary.coordinator import ProbeKind
 from muster.state.vocabulary.plan import Plan
-from muster.state.vocabulary.subject import Names, Subject
+from muster.state.vocabulary.subject import Subject
 
 PYTORCHJOB: Final = Subject(API_VERSION, "PyTorchJob", "pytorchjobs")
 FIELD: Final = "pytorchReplicaSpecs"
@@ -41,14 +41,7 @@ def plan_of(obj: Mapping[str, Any]) -> Plan:
         raise PlanError(f"spec.{FIELD}: neither Master nor Worker")
     master = replicas.get(MASTER)
     asked = Framework("pytorch", ProbeKind.TORCH, master.port(CONTAINER, PORT_NAME, PYTORCH_PORT)) if master else None
-    return watched_plan(
-        obj,
-        PYTORCHJOB,
-        groups_of(FIELD, replicas),
-        framework=framework_of(obj, asked or Framework("pytorch")),
-        names=Names.KUBEFLOW,
-        suspend=suspended(obj),
-    )
+    return job_plan(obj, PYTORCHJOB, groups_of(FIELD, replicas), asked or Framework("pytorch"))
 
 
 DECLARED: Final = (

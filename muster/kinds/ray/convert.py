@@ -14,7 +14,7 @@ from muster.api.manifest.yaml.reader import Mapping as Tree
 from muster.api.manifest.yaml.reader import plain, read_yaml
 from muster.api.names import CONTAINER, RAY_HEAD_TYPE, RAY_NODE_TYPE, RAY_RUNTIME_ENV
 from muster.kinds.convert.draft import Converter, Draft
-from muster.kinds.convert.members import deadline_of, end_of, metadata_of, stopping_of
+from muster.kinds.convert.members import deadline_of, end_of, spec_of, stopping_of, suspend_of
 from muster.kinds.convert.pod import Pod, pod_of
 from muster.kinds.convert.source import Fields
 
@@ -27,9 +27,7 @@ _OF_KUBERAY: Final = "not carried over: KubeRay's own"
 
 def rayjob(draft: Draft, source: Fields) -> None:
     """Write the Experiment of a RayJob."""
-    metadata_of(draft, source)
-    spec = source.fields("spec")
-    source.rest()
+    spec = spec_of(draft, source)
     if "rayClusterSpec" not in spec:
         hint = "write rayClusterSpec, with the head and the workers of the job"
         raise draft.report.refuse(spec.at("clusterSelector"), "an Experiment brings its own cluster", hint)
@@ -44,9 +42,7 @@ def rayjob(draft: Draft, source: Fields) -> None:
 
 def raycluster(draft: Draft, source: Fields) -> None:
     """Write the Experiment of a RayCluster."""
-    metadata_of(draft, source)
-    spec = source.fields("spec")
-    source.rest()
+    spec = spec_of(draft, source)
     draft.spec["operator"] = "kuberay"
     _cluster(draft, spec, WAIT)
     draft.spec["restartPolicy"] = {"backoffLimit": 0}
@@ -56,7 +52,6 @@ def raycluster(draft: Draft, source: Fields) -> None:
 
 
 def _cluster(draft: Draft, spec: Fields, command: str) -> None:
-    """Convert the head and the worker groups."""
     head = spec.fields("headGroupSpec")
     first = _group(draft, head)
     head.lose("enableIngress", "not carried over: Muster makes no Ingress")
@@ -85,9 +80,7 @@ def _cluster(draft: Draft, spec: Fields, command: str) -> None:
     stopping_of(draft, [*pods.values()], _shutdown_command({name: pod.pre_stop for name, pod in pods.items()}))
     if spec.value("enableInTreeAutoscaling", bool):
         spec.lose("enableInTreeAutoscaling", "not carried over: the size of an experiment does not change")
-    if spec.value("suspend", bool):
-        draft.spec["suspend"] = True
-    spec.ignore("managedBy")
+    suspend_of(draft, spec)
     spec.lose("gcsFaultToleranceOptions", "not carried over: a lost head restarts the gang")
     spec.rest(_OF_KUBERAY)
 
@@ -130,13 +123,11 @@ def _parameters(group: Fields) -> dict[str, Any]:
 
 
 def _life(draft: Draft, spec: Fields) -> None:
-    """Carry restarts, deadlines and end."""
     draft.spec["restartPolicy"] = {"backoffLimit": spec.number("backoffLimit", 0)}
     deadline_of(draft, spec, "attempt")
     if deadline := spec.value("preRunningDeadlineSeconds", int):
         draft.spec["clocks"] = {"assembly": {"after": f"{deadline}s", "action": "Restart"}}
-    if spec.value("suspend", bool):
-        draft.spec["suspend"] = True
+    suspend_of(draft, spec)
     if not spec.value("shutdownAfterJobFinishes", bool, default=True):
         spec.lose("shutdownAfterJobFinishes", "not carried over: the cluster ends with its job; its logs stay")
     end_of(draft, spec)
@@ -149,7 +140,6 @@ def _life(draft: Draft, spec: Fields) -> None:
     spec.lose("submitterPodTemplate", "not carried over: the submitter has the image of the head")
     spec.lose("submitterConfig", "not carried over: a submitter that is lost runs again, as often as that happens")
     spec.lose("jobId", "not carried over: the job is named after the experiment and its epoch")
-    spec.ignore("managedBy")
     spec.lose("deletionStrategy", "not carried over: the pods end with the job, and stay for their logs")
 
 

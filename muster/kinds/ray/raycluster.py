@@ -21,7 +21,16 @@ import msgspec
 
 from muster.api.names import RAY_AGENT_PORT, RAY_DASHBOARD_PORT, RAY_PORT
 from muster.api.values.printable import clean, small_number, word
-from muster.kinds.declaration.watched_kind import SUBMITTED, Place, PodFacts, PodSource, WatchedKind, own_name
+from muster.kinds.declaration.watched_kind import (
+    SUBMITTED,
+    Place,
+    PodFacts,
+    PodSource,
+    WatchedKind,
+    list_of,
+    own_name,
+    part_of,
+)
 from muster.kinds.planning.statuses import MAX_MESSAGE, condition_of, read, started_of
 from muster.kinds.planning.watched_plan import Framework, watched_plan
 from muster.kinds.ray.operator import JOINING
@@ -118,14 +127,14 @@ def plan_of(obj: Mapping[str, Any]) -> Plan:
 
 def own_state(obj: Mapping[str, Any]) -> OwnState:
     """Return the state that the conditions of a RayCluster show. A RayCluster never ends by itself."""
-    spec, at = obj.get("spec"), started_of(obj)
-    if isinstance(spec, Mapping) and spec.get("suspend") is True:
+    at = started_of(obj)
+    if part_of(obj, "spec").get("suspend") is True:
         return OwnState(Said.SUSPENDED, "Suspended", "suspended by spec.suspend of the RayCluster", started_at=at)
     failure = condition_of(obj, "ReplicaFailure") or condition_of(obj, "RayClusterReplicaFailure")
     if failure is None:
         return OwnState(started_at=at)
-    why = clean(failure.message, MAX_MESSAGE)
-    return OwnState(reason=word(failure.reason or "ReplicaFailure"), message=why, started_at=at)
+    why = clean(failure.get("message", ""), MAX_MESSAGE)
+    return OwnState(reason=word(failure.get("reason") or "ReplicaFailure"), message=why, started_at=at)
 
 
 def groups_of(spec: RayClusterSpec) -> Iterator[Group]:
@@ -177,12 +186,8 @@ def _port(params: Mapping[str, str], name: str, default: int) -> int:
 
 def _token(spec: RayClusterSpec, head: RayGroup) -> str:
     """Return the token, if the head's template holds it. KubeRay keeps it in a Secret, which Muster does not read."""
-    pod = (head.template or {}).get("spec")
-    containers = pod.get("containers") if isinstance(pod, Mapping) else None
-    main = containers[0] if isinstance(containers, list) and containers else {}
-    listed = main.get("env") if isinstance(main, Mapping) else None
-    rows = [each for each in listed or () if isinstance(each, Mapping)] if isinstance(listed, list) else []
-    env = {str(each.get("name")): str(each.get("value") or "") for each in rows}
+    main = next(iter(list_of(head.template, "spec", "containers")), None)
+    env = {str(each.get("name")): str(each.get("value") or "") for each in map(part_of, list_of(main, "env"))}
     asked = env.get("RAY_AUTH_MODE") == "token" or (spec.authOptions is not None and spec.authOptions.mode == "token")
     return env.get("RAY_AUTH_TOKEN", "") if asked else ""
 

@@ -23,7 +23,7 @@ import msgspec
 from muster.api.values.printable import clean, printable, word
 from muster.api.values.timestamps import seconds_of, whole_time
 from muster.kinds.declaration.plan_error import PlanError
-from muster.kinds.declaration.watched_kind import SUBMITTED, Claim, Place, PodFacts, PodSource, WatchedKind
+from muster.kinds.declaration.watched_kind import SUBMITTED, Claim, Place, PodFacts, PodSource, WatchedKind, part_of
 from muster.kinds.planning.statuses import MAX_MESSAGE, read
 from muster.kinds.planning.watched_plan import metadata_of, watched_plan
 from muster.kinds.ray.raycluster import (
@@ -111,14 +111,13 @@ def claims(obj: Mapping[str, Any]) -> tuple[Claim, ...]:
     """Return the pods of the present attempt's cluster, and the submitter."""
     name = word(str(metadata_of(obj).get("name") or ""))
     own, cluster = Claim(title(RAYJOB.kind, name)), _status(obj).rayClusterName
-    spec = obj.get("spec")
-    borrowed = isinstance(spec, Mapping) and bool(spec.get("clusterSelector"))
+    borrowed = part_of(obj, "spec").get("clusterSelector")
     return (own,) if borrowed or not cluster else (Claim(title(RAYCLUSTER.kind, word(cluster))), own)
 
 
 def own_state(obj: Mapping[str, Any]) -> OwnState:
     """Return the state that the status of a RayJob shows."""
-    spec, status = obj.get("spec"), _status(obj)
+    status = _status(obj)
     state, message = status.jobDeploymentStatus or "", _message(status)
     finished_at = seconds_of(status.endTime or "") or None
     stated = OwnState(
@@ -137,7 +136,7 @@ def own_state(obj: Mapping[str, Any]) -> OwnState:
         return msgspec.structs.replace(stated, said=Said.FAILED, reason=reason, message=message)
     if state == "Retrying":
         return msgspec.structs.replace(stated, reason=word(status.reason or "AppFailed"), message=message)
-    if state in ("Suspending", "Suspended") or (isinstance(spec, Mapping) and spec.get("suspend") is True):
+    if state in ("Suspending", "Suspended") or part_of(obj, "spec").get("suspend") is True:
         why = "suspended by spec.suspend of the RayJob"
         return msgspec.structs.replace(stated, said=Said.SUSPENDED, reason=state or "Suspended", message=why)
     if status.jobStatus in ("FAILED", "STOPPED"):

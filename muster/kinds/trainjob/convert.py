@@ -10,7 +10,7 @@ from muster.api.manifest.problems import quoted
 from muster.api.names import CONTAINER
 from muster.kinds.convert.command import line_of
 from muster.kinds.convert.draft import Converter, Draft
-from muster.kinds.convert.members import deadline_of, metadata_of
+from muster.kinds.convert.members import deadline_of, spec_of, suspend_of
 from muster.kinds.convert.resources import resources_of
 from muster.kinds.convert.source import Fields
 
@@ -33,9 +33,7 @@ VARIABLES: Final = {
 
 def trainjob(draft: Draft, source: Fields) -> None:
     """Write the Experiment of a TrainJob."""
-    metadata_of(draft, source)
-    spec = source.fields("spec")
-    source.rest()
+    spec = spec_of(draft, source)
     runtime = spec.fields("runtimeRef")
     name = runtime.text("name")
     operator = next((operator for word, operator in FRAMEWORKS.items() if word in name), "")
@@ -62,9 +60,7 @@ def trainjob(draft: Draft, source: Fields) -> None:
     trainer.rest()
     draft.spec["types"] = {"worker": worker}
     deadline_of(draft, spec)
-    if spec.value("suspend", bool):
-        draft.spec["suspend"] = True
-    spec.ignore("managedBy")
+    suspend_of(draft, spec)
     spec.lose("initializer", "not carried over: data and model must be there already", "mount them in the template")
     spec.rest()
 

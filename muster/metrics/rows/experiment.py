@@ -128,17 +128,17 @@ DISRUPTIONS = Metric(
     ONE,
     lean=Lean.NOT_ZERO,
 )
+CONTAINER_RESTARTS = Metric(
+    "muster_experiment_container_restarts_total",
+    "Restarts of its containers by the kubelet, as they were seen; of a watched run since this daemon began.",
+    ONE,
+)
 RESTARTS = Metric(
     "muster_experiment_restarts_total",
     "Restarts of the gang, a job or a member alone, and evictions by a queue, by reason; Other outside of "
     "a closed set.",
     (*ONE, "reason"),
     lean=Lean.NOT_ZERO,
-)
-CONTAINER_RESTARTS = Metric(
-    "muster_experiment_container_restarts_total",
-    "Restarts of its containers by the kubelet, as they were seen; of a watched run since this daemon began.",
-    ONE,
 )
 WALL = Metric(
     "muster_experiment_wall_seconds_total",
@@ -210,47 +210,12 @@ STRAGGLER_RANKS = Metric(
     "collectives for five minutes; the larger of the two. Absent where neither is known.",
     ONE,
 )
+
+ROWS = tuple(row for row in globals().values() if isinstance(row, Metric))
+"""Those with labels that name the experiment."""
+
 UNREPORTED = Metric(
     "muster_experiments_unreported",
     "Unfinished experiments without series in this scrape: over the cap, under a name in use, or unreadable.",
     ("reason",),
 )
-
-ROWS = (
-    INFO,
-    PHASE,
-    RANKS_EXPECTED,
-    RANKS_ARRIVED,
-    RANKS_MISSING,
-    RANKS_MISSING_BY_CAUSE,
-    FIRST_MISSING_RANK,
-    ACCELERATORS,
-    MEMBERS_READY,
-    EPOCH,
-    COORDINATOR_UP,
-    COORDINATOR_STATE,
-    COORDINATOR_LATENCY,
-    STUCK,
-    STUCK_REASON,
-    STUCK_SINCE,
-    HANG,
-    CLOCK_REMAINING,
-    CLOCK_ACTION,
-    CLOCK_LIMIT,
-    GANG_RESTARTS,
-    DISRUPTIONS,
-    CONTAINER_RESTARTS,
-    RESTARTS,
-    WALL,
-    PRODUCTIVE,
-    TAKEN_BACK,
-    BADPUT,
-    BASIS,
-    QUEUED,
-    STEP,
-    STEPS_PER_SECOND,
-    LAST_STEP,
-    HUNG_AFTER,
-    STRAGGLER_RANKS,
-)
-"""Those with labels that name the experiment."""

@@ -40,4 +40,5 @@ SUSPECT = Metric(
     ("node",),
 )
 
-ROWS = (RUNS, RANKS, ACCELERATORS, SINCE, HIDDEN, EXPLAINED, LOST, SUSPECT)
+ROWS = tuple(row for row in globals().values() if isinstance(row, Metric))
+"""All of them, as they are above."""

@@ -23,7 +23,7 @@ from muster.kube.metadata import Metadata, Object, read
 from muster.kube.paths import core
 from muster.reconcilers.render.encode import Unrenderable, to_json
 from muster.reconcilers.render.service import render_claim
-from muster.reconcilers.requests.adoption import SHOWN, as_sent, name_taken
+from muster.reconcilers.requests.adoption import SHOWN, as_sent, name_taken, owned
 from muster.reconcilers.requests.batch import Calls
 from muster.reconcilers.requests.refusals import refusal_or_raise, rejected
 from muster.reconcilers.result import Outcome
@@ -132,7 +132,6 @@ async def _find(calls: Calls, plan: Plan, claim: Claim) -> int | Refusal | None:
         return None
     if not claim.exclusive:
         return shared(answer, plan, claim)
-    found, owner = answer.metadata, answer.metadata.controller
-    if owner is None or owner.uid != plan.uid or found.deletion_timestamp:
-        return name_taken(KIND, found, plan)
-    return as_sent(KIND, found, plan, {LABEL_UID: plan.uid})
+    if answer.metadata.deletion_timestamp:
+        return name_taken(KIND, answer.metadata, plan)
+    return owned(KIND, answer.metadata, plan, {LABEL_UID: plan.uid})

@@ -41,7 +41,7 @@ from muster.state.vocabulary.record import Record
 from muster.state.vocabulary.subject import EXPERIMENT
 
 NAMED = 8
-"""Most names of pods that prevent a launch."""
+"""Most ranks that are named as lost."""
 
 
 class _Spec(msgspec.Struct, frozen=True, gc=False):
@@ -90,24 +90,23 @@ async def confirm_launch(calls: Calls, action: ConfirmLaunch, plan: Plan, record
     if plan.watching.rivals and (rival := await _rival(calls, plan)):
         return Outcome(confirmed=False, refusal=_other_controller(plan, rival))
     version, present, again = 0, done(plan, record), dict(action.attempts)
-    blocking: list[str] = []
+    blocked = False
     async for page in pages(calls, plan):
         version = max((version, *(pod.metadata.version for pod in page)))
         present |= {pod.rank for pod in page if pod.epoch == action.epoch}
-        blocking += [pod.metadata.name for pod in page if pod.live and _precedes(pod, action.epoch, again)]
+        blocked = blocked or any(pod.live and _precedes(pod, action.epoch, again) for pod in page)
     looked = Whereabouts()
-    if not blocking:
+    if not blocked:
         vanished = [*action.vanished, *(await search(calls, plan, action.epoch) if action.search else ())]
         looked = await ask_for(calls, plan, vanished)
     older = [each for each in looked.alive if _precedes(each[0], action.epoch, again)]
     return Outcome(
         version=version,
-        confirmed=not (blocking or older),
+        confirmed=not (blocked or older),
         attempts=action.attempts,
         owner=owner,
         launched=len(present) >= plan.together,
-        blocking=tuple(blocking[:NAMED]),
-        searched=action.search and not blocking,
+        searched=action.search and not blocked,
         refusal=refusal_for(plan, [each for each in looked.altered if each in older]),
         **_found(looked),
     )

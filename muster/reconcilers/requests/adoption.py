@@ -34,11 +34,14 @@ async def recognise(calls: Calls, plan: Plan, kind: str, name: str, labels: Mapp
             reason="Vanished",
             request=f"GET {path}",
         ) from error
-    found = read(answer, Object, f"GET {path}").metadata
+    return owned(kind, read(answer, Object, f"GET {path}").metadata, plan, labels)
+
+
+def owned(kind: str, found: Metadata, plan: Plan, labels: Mapping[str, str]) -> int | Refusal:
+    """Return the object's resourceVersion if the plan's Experiment controls it and it has these labels."""
     owner = found.controller
-    if owner is not None and owner.uid == plan.uid:
-        return as_sent(kind, found, plan, labels)
-    return name_taken(kind, found, plan)
+    ours = owner is not None and owner.uid == plan.uid
+    return as_sent(kind, found, plan, labels) if ours else name_taken(kind, found, plan)
 
 
 def as_sent(kind: str, found: Metadata, plan: Plan, labels: Mapping[str, str]) -> int | Refusal:

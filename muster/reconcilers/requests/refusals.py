@@ -35,70 +35,67 @@ _FORBIDDEN = re.compile(r'^[\w.]+(?: "[^"]*")? is forbidden: \[?')
 @dataclass(frozen=True, slots=True)
 class _Row:
     reason: str
-    text: re.Pattern[str]
+    text: str
+    """The regular expression of its beginning."""
     advice: str
     final: bool = False
     passing: bool = False
 
 
-def _row(reason: str, text: str, advice: str, *, final: bool = False, passing: bool = False) -> _Row:
-    return _Row(reason, re.compile(text), advice, final, passing)
-
-
 _ROWS = (
-    _row(
+    _Row(
         "WebhookDenied",
         r'admission webhook "[^"]*" denied the request',
         "Change the experiment so that this webhook admits it, or change the webhook's rules.",
     ),
-    _row(
+    _Row(
         "WebhookFailed",
         r"(?:Internal error occurred: )?failed (?:calling|to call) (?:the )?(?:admission )?webhook",
         "The admission webhook does not answer: restore its Service, or ask its owner to remove its configuration.",
         passing=True,
     ),
-    _row(
+    _Row(
         "PolicyDenied",
         r"(?:Validating|Mutating)AdmissionPolicy '|image policy webhook backend denied",
         "Change the experiment so that this policy admits it, or change the policy.",
     ),
-    _row(
+    _Row(
         "PodSecurityViolated",
         r'violates PodSecurity "',
         "Set the fields it names under spec.template.spec (securityContext), or lower the namespace's "
         "pod-security.kubernetes.io/enforce label.",
     ),
-    _row(
+    _Row(
         "QuotaExceeded",
         r"exceeded quota: |failed quota: |status unknown for quota: |insufficient quota to ",
         "Free or raise the ResourceQuota that it names.",
     ),
-    _row(
+    _Row(
         "LimitRangeViolated",
         r"(?:minimum|maximum) \S+ (?:usage|limit|request) per |\S+ max limit to request ratio per ",
         "Change the resources of the experiment, or the LimitRange of the namespace.",
     ),
-    _row(
+    _Row(
         "PriorityClassMissing",
         r"no PriorityClass with name ",
         "Create that PriorityClass, or name another in spec.template.spec.priorityClassName.",
     ),
-    _row(
+    _Row(
         "ServiceAccountMissing",
         r"error looking up service account ",
         "Create that ServiceAccount in the namespace, or name another in spec.template.spec.serviceAccountName.",
     ),
-    _row(
+    _Row(
         "RuntimeClassMissing",
         r"pod rejected: RuntimeClass ",
         "Create that RuntimeClass, or name another in spec.template.spec.runtimeClassName.",
     ),
-    _row(
+    _Row(
         "RightsMissing",
         r'User "[^"]*" cannot |cannot set blockOwnerDeletion ',
         "Give Muster's service account that right: deploy/ has the roles it needs.",
     ),
-    _row(
+    _Row(
         "NamespaceGone",
         r'unable to create new content in namespace |namespaces? "[^"]*" not found',
         "The namespace accepts no new objects.",
@@ -143,28 +140,27 @@ def _row_of(error: ApiError, request: str, kind: str) -> _Row | None:
     if NAMESPACE_TERMINATING in error.causes:
         return _ROWS[-1]
     text = _FORBIDDEN.sub("", error.message, count=1)
-    if row := next((row for row in _ROWS if row.text.match(text)), None):
+    if row := next((row for row in _ROWS if re.match(row.text, text)), None):
         return row
     return _by_status(error, request, kind)
 
 
 def _by_status(error: ApiError, request: str, kind: str) -> _Row | None:
-    """Return the row for an unknown text."""
     match error:
         case Forbidden(status=401):
-            return _row("CredentialsRejected", "", "Renew the credentials of musterd.")
+            return _Row("CredentialsRejected", "", "Renew the credentials of musterd.")
         case Forbidden():
             advice = "Its message names what forbids it: change that, or the experiment."
-            return _row(of_kind(kind, FORBIDDEN), "", advice)
+            return _Row(of_kind(kind, FORBIDDEN), "", advice)
         case Invalid() if request == "create":
-            return _row(of_kind(kind, REJECTED), "", "The object itself is not valid.", final=True)
+            return _Row(of_kind(kind, REJECTED), "", "The object itself is not valid.", final=True)
         case Throttled():
-            return _row("ApiServerBusy", "", "The API server is overloaded.", passing=True)
+            return _Row("ApiServerBusy", "", "The API server is overloaded.", passing=True)
         case Unreachable(reason="Timeout"):
             advice = "An admission webhook that hangs is the usual cause."
-            return _row("ApiServerSilent", "", advice, passing=True)
+            return _Row("ApiServerSilent", "", advice, passing=True)
         case _ if error.status >= 500:
-            return _row("ApiServerErrors", "", "See the log of the API server.", passing=True)
+            return _Row("ApiServerErrors", "", "See the log of the API server.", passing=True)
         case _ if 400 <= error.status < 500 and error.status not in (404, 409, 410):
-            return _row(of_kind(kind, REFUSED), "", "Its message has the reason.")
+            return _Row(of_kind(kind, REFUSED), "", "Its message has the reason.")
     return None

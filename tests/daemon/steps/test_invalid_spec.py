@@ -5,7 +5,6 @@ from html import unescape
 from typing import Any
 
 from muster.daemon.app import Daemon
-from muster.daemon.web.page.runbooks import Runbooks
 from muster.daemon.web.pages import Pages
 from muster.daemon.web.readers import Anyone
 from muster.metrics.collector import Subject
@@ -42,9 +41,9 @@ def pages_of(manifest: dict[str, Any], problem: str) -> tuple[str, str, Detail, 
 
     beside_a_daemon(story)
     ((subject, message),) = known
-    pages = Pages(Web([subject]), lambda: "", lambda: subject.record.finished_at or 0.0, Runbooks())
+    pages = Pages(Web([subject]), lambda: "", lambda: subject.record.finished_at or 0.0)
     (fleet, _) = asyncio.run(pages.fleet(Anyone(), {"problem": problem}))
-    own = pages.experiment(subject, {})[0]
+    own = pages.experiment(Anyone(), subject, {})[0]
     return unescape(fleet.html), unescape(own.html), pages.document(subject), message
 
 

@@ -109,6 +109,9 @@ async def ten_seconds(caches: Caches, server: Server, found: int = 1) -> None:
         instruments=Instruments("0", lambda: 0, lambda: 0),
         clock=lambda: NOW + loop.time(),
         monotonic=loop.time,
+        watched_synced=Mock(),
+        heard_since=lambda _: 0.0,
+        remarks=Mock(),
     )
     index.experiment_changed(None, seen(found, to_status(RUNNING)))
     ended = Exit("main", 1, 0, "Error", "", NOW)

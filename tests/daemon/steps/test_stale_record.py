@@ -51,6 +51,9 @@ def controller_of(server: Server) -> tuple[Controller, AsyncMock]:
         instruments=Instruments("0", lambda: 0, lambda: 0),
         clock=lambda: NOW,
         monotonic=lambda: 0.0,
+        watched_synced=Mock(),
+        heard_since=lambda _: 0.0,
+        remarks=Mock(),
     )
     index.experiment_changed(None, seen(3, to_status(RUNNING)))
     ended = pod(0, epoch=1, phase=PodPhase.SUCCEEDED)

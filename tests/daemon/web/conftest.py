@@ -6,6 +6,7 @@ import pytest
 from aiohttp import ClientSession
 
 from muster.daemon.web.live import Changes, Streams
+from muster.daemon.web.pages import Pages
 from muster.daemon.web.readers import TokenAuthenticator
 from muster.daemon.web.reviews import Reviews
 from muster.daemon.web.server import HttpServer
@@ -25,7 +26,7 @@ def daemon() -> Daemon:
 async def server(daemon: Daemon) -> AsyncIterator[str]:
     instruments = Instruments("1.2.3", tracked_pods=lambda: 4, queue_depth=lambda: 0, clock=lambda: NOW)
     instruments.registry.register(ExperimentCollector(daemon.subjects, lambda: NOW))
-    one = HttpServer(instruments.registry, daemon, daemon, "127.0.0.1", 0, clock=lambda: NOW)
+    one = HttpServer(instruments.registry, daemon, Pages(daemon, daemon.role, lambda: NOW), "127.0.0.1", 0)
     port = await one.start()
     yield f"http://127.0.0.1:{port}"
     await one.stop()
@@ -47,10 +48,9 @@ async def ground() -> AsyncIterator[Ground]:
     server = HttpServer(
         registry,
         daemon,
-        daemon,
+        Pages(daemon, daemon.role, lambda: NOW),
         "127.0.0.1",
         0,
-        clock=lambda: NOW,
         authenticator=authenticator,
         names=names,
         streams=Streams(Changes(), pause=0.01, heartbeat=0.01),

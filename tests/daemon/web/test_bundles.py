@@ -19,6 +19,7 @@ from muster.client.errors import NoSuchExperiment
 from muster.daemon.web import bundles
 from muster.daemon.web.bundle_process import Order, failure
 from muster.daemon.web.bundles import Bundles
+from muster.daemon.web.pages import Pages
 from muster.daemon.web.readers import Anyone, Authenticator, Refused, TokenAuthenticator
 from muster.daemon.web.reviews import Reviews
 from muster.daemon.web.server import HttpServer
@@ -73,9 +74,8 @@ async def served(made: Bundles | None, authenticator: Authenticator | None = Non
     """Yield a client of a daemon that knows the run."""
     daemon = Daemon([Subject(plan(namespace="default", name="mine"), record(), view())])
     registry = Instruments("1", tracked_pods=lambda: 0, queue_depth=lambda: 0).registry
-    server = HttpServer(
-        registry, daemon, daemon, "127.0.0.1", 0, clock=lambda: NOW, authenticator=authenticator, bundles=made
-    )
+    pages = Pages(daemon, daemon.role, lambda: NOW)
+    server = HttpServer(registry, daemon, pages, "127.0.0.1", 0, authenticator=authenticator, bundles=made)
     port = await server.start()
     try:
         async with ClientSession(f"http://127.0.0.1:{port}") as session:

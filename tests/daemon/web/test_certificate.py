@@ -13,6 +13,7 @@ from muster.daemon.main import certificate_of
 from muster.daemon.settings import Settings
 from muster.daemon.web.certificate import ServerCertificate
 from muster.daemon.web.connections import Limits, Listener
+from muster.daemon.web.pages import Pages
 from muster.daemon.web.readers import UNENCRYPTED, TokenAuthenticator
 from muster.daemon.web.reviews import Reviews
 from muster.daemon.web.server import HttpServer
@@ -121,10 +122,9 @@ async def test_a_browser_that_came_by_https_is_asked_for_its_token(mounted: Moun
     server = HttpServer(
         registry,
         daemon,
-        daemon,
+        Pages(daemon, daemon.role, lambda: NOW),
         "127.0.0.1",
         0,
-        clock=lambda: NOW,
         authenticator=TokenAuthenticator(Reviews(here.api, lambda: here.now)),
         names={"musterd.example.com"},
         tls=ServerCertificate(mounted.certificate, mounted.key).context,

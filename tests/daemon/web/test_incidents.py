@@ -6,6 +6,7 @@ import pytest
 from aiohttp import ClientSession
 
 from muster.daemon.web.page import fleet as fleet_page
+from muster.daemon.web.pages import Pages
 from muster.daemon.web.server import HttpServer
 from muster.metrics.collector import Subject
 from muster.metrics.instruments import Instruments
@@ -24,7 +25,9 @@ async def test_they_stand_first_on_the_page_and_in_a_document() -> None:
     ]
     tracking = follow(follow(Tracking(), signs, NOW - 60), signs, NOW)
     registry, daemon = Instruments("1", tracked_pods=lambda: 0, queue_depth=lambda: 0).registry, Daemon()
-    server = HttpServer(registry, daemon, daemon, "127.0.0.1", 0, clock=lambda: NOW, tracking=lambda: tracking)
+    server = HttpServer(
+        registry, daemon, Pages(daemon, daemon.role, lambda: NOW, tracking=lambda: tracking), "127.0.0.1", 0
+    )
     port = await server.start()
     try:
         async with ClientSession(f"http://127.0.0.1:{port}") as session:
@@ -70,7 +73,9 @@ async def test_the_page_of_a_run_leads_to_its_incident_and_advises_nothing_of_wh
     tracking = follow(follow(Tracking(), signs, NOW - 60), signs, NOW)
     assert (tracking.explaining(here) is not None) == explained
     registry, daemon = Instruments("1", tracked_pods=lambda: 0, queue_depth=lambda: 0).registry, Daemon([run])
-    server = HttpServer(registry, daemon, daemon, "127.0.0.1", 0, clock=lambda: NOW, tracking=lambda: tracking)
+    server = HttpServer(
+        registry, daemon, Pages(daemon, daemon.role, lambda: NOW, tracking=lambda: tracking), "127.0.0.1", 0
+    )
     port = await server.start()
     try:
         path = f"http://127.0.0.1:{port}/experiments/{here.namespace}/{here.name}"

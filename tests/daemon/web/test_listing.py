@@ -8,6 +8,7 @@ import pytest
 from aiohttp import ClientSession
 
 from muster.daemon.web.fleet import MOST
+from muster.daemon.web.pages import Pages
 from muster.daemon.web.server import HttpServer
 from muster.metrics.collector import Subject
 from muster.metrics.instruments import Instruments
@@ -38,7 +39,7 @@ def daemon() -> Daemon:
 @pytest.fixture
 async def client(daemon: Daemon) -> AsyncIterator[ClientSession]:
     registry = Instruments("1", tracked_pods=lambda: 0, queue_depth=lambda: 0).registry
-    server = HttpServer(registry, daemon, daemon, "127.0.0.1", 0, clock=lambda: NOW)
+    server = HttpServer(registry, daemon, Pages(daemon, daemon.role, lambda: NOW), "127.0.0.1", 0)
     port = await server.start()
     async with ClientSession(f"http://127.0.0.1:{port}") as session:
         yield session

@@ -11,11 +11,11 @@ import msgspec
 import pytest
 
 from muster.daemon.app import Daemon
-from muster.daemon.web.live import HEARTBEAT, PAUSE, TAKE, Changes, Ended, Full, StreamLimits, Streams
+from muster.daemon.web.live import HEARTBEAT, PAUSE, TAKE, Changes, Ended, StreamLimits, Streams
 from muster.daemon.web.page.document import version
 from muster.daemon.web.page.html import Part, element, part
-from muster.daemon.web.page.runbooks import Runbooks
 from muster.daemon.web.pages import Pages
+from muster.daemon.web.readers import Anyone, Refused
 from tests.daemon.test_leader_daemon import Musterd, until
 from tests.daemon.virtual_daemon import RUN, Cluster, as_test, experiment, in_virtual_time, virtually
 from tests.fakes.api import FakeApi
@@ -163,19 +163,19 @@ async def test_the_streams_end_when_the_server_does(reader: Reader) -> None:
     await asyncio.sleep(0.1)
     assert task.done()
     assert task.exception() is None
-    with pytest.raises(Full), reader.streams.admitted("peer", "alice"):
+    with pytest.raises(Refused), reader.streams.admitted("peer", "alice"):
         pass
 
 
 def test_streams_are_counted_in_all_by_peer_and_by_reader() -> None:
     streams = Streams(Changes(), StreamLimits(streams=3, per_peer=2, per_reader=1))
     with streams.admitted("a", "alice"):
-        with pytest.raises(Full), streams.admitted("b", "alice"):
+        with pytest.raises(Refused), streams.admitted("b", "alice"):
             pass
         with streams.admitted("a", "bob"):
-            with pytest.raises(Full), streams.admitted("a", "carol"):
+            with pytest.raises(Refused), streams.admitted("a", "carol"):
                 pass
-            with streams.admitted("b", "carol"), pytest.raises(Full), streams.admitted("c", "dora"):
+            with streams.admitted("b", "carol"), pytest.raises(Refused), streams.admitted("c", "dora"):
                 pass
             assert streams.open == 2
     assert streams.open == 0
@@ -226,7 +226,7 @@ async def test_between_two_renderings_a_stream_holds_no_page(reader: Reader) -> 
 @virtually
 async def test_a_stream_follows_a_whole_daemon(cluster: Cluster, daemon: Daemon) -> None:
     """From the create of the object to the roll: each change of the page is sent within two seconds."""
-    pages = Pages(daemon, daemon.health.role, cluster.wall, Runbooks())
+    pages = Pages(daemon, daemon.health.role, cluster.wall)
     cluster.api.put(RUN, experiment())
     await asyncio.sleep(1)
     found = daemon.find("team", "run")
@@ -236,7 +236,7 @@ async def test_a_stream_follows_a_whole_daemon(cluster: Cluster, daemon: Daemon)
     async def render() -> Part:
         subject = daemon.find("team", "run")
         assert subject is not None
-        return pages.experiment(subject, {})[0]
+        return pages.experiment(Anyone(), subject, {})[0]
 
     task = asyncio.create_task(reader.streams.serve(found.plan.uid, "", render, reader.take))
     for rank in range(4):

@@ -4,6 +4,7 @@ from typing import Any
 
 from aiohttp import ClientSession
 
+from muster.daemon.web.pages import Pages
 from muster.daemon.web.readers import Anyone
 from muster.daemon.web.server import HttpServer
 from muster.metrics.instruments import Instruments
@@ -42,7 +43,12 @@ def listing(*, nodes: int = 0) -> NodeListing:
 async def read(found: NodeListing, authenticator: Anyone | None = None) -> tuple[str, dict[str, Any]]:
     registry, daemon = Instruments("1", tracked_pods=lambda: 0, queue_depth=lambda: 0).registry, Daemon()
     server = HttpServer(
-        registry, daemon, daemon, "127.0.0.1", 0, clock=lambda: NOW, nodes=lambda: found, authenticator=authenticator
+        registry,
+        daemon,
+        Pages(daemon, daemon.role, lambda: NOW, nodes=lambda: found),
+        "127.0.0.1",
+        0,
+        authenticator=authenticator,
     )
     port = await server.start()
     try:

@@ -8,6 +8,7 @@ from structlog.testing import capture_logs
 
 from muster.daemon.web import server as http
 from muster.daemon.web.live import Changes, Streams
+from muster.daemon.web.pages import Pages
 from muster.daemon.web.server import HttpServer
 from muster.metrics.instruments import Instruments
 from tests.builders import NOW
@@ -63,7 +64,7 @@ async def test_strangers_cannot_fill_the_log_but_our_own_faults_are_logged(serve
 async def test_a_stream_ends_with_its_connection_though_it_has_nothing_to_send(daemon: Daemon) -> None:
     streams = Streams(Changes(), pause=HOUR, heartbeat=HOUR)
     registry = Instruments("1", tracked_pods=lambda: 0, queue_depth=lambda: 0).registry
-    one = HttpServer(registry, daemon, daemon, "127.0.0.1", 0, clock=lambda: NOW, streams=streams)
+    one = HttpServer(registry, daemon, Pages(daemon, daemon.role, lambda: NOW), "127.0.0.1", 0, streams=streams)
     reader, writer = await asyncio.open_connection("127.0.0.1", await one.start())
     writer.write(b"GET /events/ HTTP/1.1\r\nHost: localhost\r\n\r\n")
     async with asyncio.timeout(10):
@@ -96,4 +97,4 @@ async def test_a_port_that_is_taken_is_an_error_and_leaves_nothing_open(server: 
     registry = Instruments("1", tracked_pods=lambda: 0, queue_depth=lambda: 0).registry
     port = int(server.rsplit(":", 1)[1])
     with pytest.raises(OSError, match=str(port)):
-        await HttpServer(registry, daemon, daemon, "127.0.0.1", port, clock=lambda: NOW).start()
+        await HttpServer(registry, daemon, Pages(daemon, daemon.role, lambda: NOW), "127.0.0.1", port).start()

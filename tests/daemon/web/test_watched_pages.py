@@ -10,7 +10,6 @@ import pytest
 
 from muster.daemon.app import Daemon
 from muster.daemon.settings import Settings
-from muster.daemon.web.page.runbooks import Runbooks
 from muster.daemon.web.pages import Pages
 from muster.daemon.web.readers import Anyone
 from muster.kinds.registry.watched_kinds import WATCHED_KINDS
@@ -26,8 +25,8 @@ HREF = re.compile(r'href="(.*?)"')
 async def run(world: World, kind: str, *, image: bool = True) -> str:
     """Return the page of a run of that kind after minutes: rank 1 waits for its image and rank 2 has no pod."""
     daemon = await stood(world, kind)
-    pages = Pages(daemon, daemon.health.role, world.cluster.wall, Runbooks(PUBLISHED))
-    return pages.experiment(world.found(name_of(kind)), {})[1]
+    pages = Pages(daemon, daemon.health.role, world.cluster.wall, PUBLISHED)
+    return pages.experiment(Anyone(), world.found(name_of(kind)), {})[1]
 
 
 async def stood(world: World, kind: str, **settings: Any) -> Daemon:
@@ -116,7 +115,7 @@ async def test_the_page_of_a_standby_names_what_it_lacks(world: World, monkeypat
     leader = await stood(world, "jobs", leader_elect=True)
     standby = await world.start(Settings(watch_kinds="all", leader_elect=True), "two")
     shown = [
-        (await Pages(each, each.health.role, world.cluster.wall, Runbooks(PUBLISHED)).fleet(Anyone(), {}))[1]
+        (await Pages(each, each.health.role, world.cluster.wall, PUBLISHED).fleet(Anyone(), {}))[1]
         for each in (leader, standby)
     ]
     assert ["train" in each for each in shown] == [True, False]

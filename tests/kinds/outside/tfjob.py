@@ -9,14 +9,14 @@ from muster.kinds.kubeflow.watched import (
     LABEL,
     SUSPEND,
     groups_of,
+    job_plan,
     place_in,
     replicas_of,
     state_in,
-    suspended,
 )
-from muster.kinds.planning.watched_plan import Framework, framework_of, watched_plan
+from muster.kinds.planning.watched_plan import Framework
 from muster.state.vocabulary.plan import Plan
-from muster.state.vocabulary.subject import Names, Subject
+from muster.state.vocabulary.subject import Subject
 
 TFJOB: Final = Subject(API_VERSION, "TFJob", "tfjobs")
 FIELD: Final = "tfReplicaSpecs"
@@ -24,14 +24,7 @@ TYPES: Final = ("chief", "worker", "ps", "evaluator")
 
 
 def _plan_of(obj: Mapping[str, Any]) -> Plan:
-    return watched_plan(
-        obj,
-        TFJOB,
-        groups_of(FIELD, replicas_of(obj, FIELD, TYPES)),
-        framework=framework_of(obj, Framework()),
-        names=Names.KUBEFLOW,
-        suspend=suspended(obj),
-    )
+    return job_plan(obj, TFJOB, groups_of(FIELD, replicas_of(obj, FIELD, TYPES)), Framework())
 
 
 DECLARED: Final = (

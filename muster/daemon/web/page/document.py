@@ -71,13 +71,8 @@ def version(main: Part) -> str:
 
 
 def heading(title: Iterable[Child], here: str, query: dict[str, str], shard: str) -> Html:
-    """Return the head of a page: its title, the name of its shard, and whether it is live."""
+    """Return the head of a page: its title, the name of its shard, and a link that stops or starts its updates."""
     of_shard = (" ", element("small", f"shard {shard}")) if shard else ()
-    return element("header", element("h1", *title, *of_shard), steadiness(here, query), class_="top")
-
-
-def steadiness(here: str, query: dict[str, str]) -> Html:
-    """Return the sign of a live page, and the link that stops or starts it."""
     still = query.get("refresh") == "no"
     rest = {name: value for name, value in query.items() if name != "refresh"}
     other = rest if still else {**rest, "refresh": "no"}
@@ -85,4 +80,5 @@ def steadiness(here: str, query: dict[str, str]) -> Html:
         "a", "Resume updates" if still else "Pause updates", href=f"{here}?{urlencode(other)}" if other else here
     )
     sign = "updates paused" if still else f"reloads every {REFRESH} s"
-    return element("span", element("span", sign, id="live", role="status"), " ", link, class_="live")
+    live = element("span", element("span", sign, id="live", role="status"), " ", link, class_="live")
+    return element("header", element("h1", *title, *of_shard), live, class_="top")

@@ -183,7 +183,6 @@ def _progress(one: ProgressReport, now: float) -> Part:
 
 
 def _pairs(pairs: Iterable[tuple[str, Child]]) -> Html:
-    """Return numbers with their names below."""
     items = (element("div", element("dt", name), element("dd", value)) for name, value in pairs)
     return element("dl", *items, class_="numbers")
 

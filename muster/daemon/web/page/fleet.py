@@ -59,14 +59,13 @@ def chips(shown: Fleet, filters: Filters, query: dict[str, str]) -> Part:
 def choices(shown: Fleet, filters: Filters, query: dict[str, str]) -> Part:
     """Return the form, which a narrow screen folds up below a line that names the chosen filters."""
     titles = {"q": "text", **{name: title.lower() for name, title in _SELECTS}}
-    chosen = filters.without("problem").stated()  # a problem is chosen above
+    chosen = {name: value for name, value in filters.stated().items() if name != "problem"}  # that is chosen above
     stated = ", ".join(f"{titles[name]} {ENGINES.get(value, value)}" for name, value in chosen.items())
     line = element("summary", f"Filters: {stated}" if stated else "Filters")
     return part("details", "choices", line, _form(shown, filters, query), open=True)
 
 
 def _form(shown: Fleet, filters: Filters, query: dict[str, str]) -> Part:
-    """Return fields for namespace, phase, operator, kind and who runs it, and a text."""
     fields = [
         element(
             "label",
@@ -225,11 +224,11 @@ def _table(
     accelerators: Accelerators,
     explained: Mapping[Run, Incident],
 ) -> Part:
-    head = element("thead", element("tr", *(element("th", text, scope="col") for text in HEADS)))
     why = (explained.get(Run(one.namespace, one.name)) for one in rows)
     body = part(
         "tbody", "rows", *(_row(one, now, runbooks, accelerators, each) for one, each in zip(rows, why, strict=True))
     )
+    head = element("thead", element("tr", *(element("th", text, scope="col") for text in HEADS)))
     return part("table", "experiments", head, body)
 
 

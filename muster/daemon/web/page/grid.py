@@ -58,8 +58,8 @@ Look = tuple[str, str, str]
 def grid(
     benches: Collection[Bench],
     size: int,
-    stragglers: Collection[int] = frozenset(),
-    named: Mapping[int, str] | None = None,
+    stragglers: Collection[int],
+    named: Mapping[int, str],
 ) -> Part:
     """Return the legend and all cells; ``named`` has the cause of unhealthy ranks whose pods look well."""
     counts: Counter[Look] = Counter()
@@ -70,7 +70,7 @@ def grid(
         for label, name, seats in _blocks(bench, size):
             cells = []
             for seat in seats:
-                look = _look(seat, seat.rank in stragglers, (named or {}).get(seat.rank, ""))
+                look = _look(seat, seat.rank in stragglers, named.get(seat.rank, ""))
                 counts[look] += 1
                 ranks.setdefault(look, []).append(seat.rank)
                 cells.append(_cell(seat, look))
@@ -122,7 +122,6 @@ def _cell(seat: Seat, look: Look) -> str:
 
 
 def _blocks(bench: Bench, size: int) -> Iterator[tuple[str, str, list[Seat]]]:
-    """Yield label, name and seats of each block."""
     group, seats = bench.group, bench.seats
     if group.replicas > 1 and 1 < group.completions <= SMALL_JOB:
         for job in range(group.replicas):

@@ -6,6 +6,7 @@ import pytest
 from aiohttp import ClientSession
 from prometheus_client import CollectorRegistry
 
+from muster.daemon.web.pages import Pages
 from muster.daemon.web.server import HttpServer
 from tests.builders import NOW
 from tests.daemon.web.ground import of_tenants
@@ -14,7 +15,9 @@ from tests.daemon.web.ground import of_tenants
 @pytest.mark.parametrize(("shard", "named"), [("vision", ["shard vision"]), ("", [])])
 async def test_each_page_names_its_shard_in_its_head(shard: str, named: list[str]) -> None:
     daemon = of_tenants()
-    server = HttpServer(CollectorRegistry(), daemon, daemon, "127.0.0.1", 0, clock=lambda: NOW, shard=shard)
+    server = HttpServer(
+        CollectorRegistry(), daemon, Pages(daemon, daemon.role, lambda: NOW, shard=shard), "127.0.0.1", 0
+    )
     port = await server.start()
     subject = next(iter(daemon.subjects()))
     paths = ("/", f"/experiments/{subject.plan.namespace}/{subject.plan.title}")

@@ -21,6 +21,7 @@ from muster.daemon.web.certificate import ServerCertificate
 from muster.daemon.web.connections import Limits, Listener
 from muster.daemon.web.forwarding import Leader
 from muster.daemon.web.live import Changes, StreamLimits, Streams
+from muster.daemon.web.pages import Pages
 from muster.daemon.web.progress import PASSED_ON
 from muster.daemon.web.readers import Anyone, TokenAuthenticator
 from muster.daemon.web.reviews import Reviews
@@ -94,10 +95,9 @@ class World:
         server = HttpServer(
             Instruments("1", tracked_pods=lambda: 0, queue_depth=lambda: 0).registry,
             daemon,
-            daemon,
+            Pages(daemon, daemon.role, lambda: NOW, nodes=options.pop("nodes", NodeListing)),
             "127.0.0.1",
             0,
-            clock=lambda: NOW,
             streams=streams,
             names={"muster.example.com"},
             tls=certificate.context if certificate else None,
