@@ -13,7 +13,7 @@ from muster.api.manifest.yaml.reader import Node
 from muster.api.names import MANAGED_BY
 from muster.api.values.timestamps import whole_time
 from muster.kinds.declaration.plan_error import PlanError
-from muster.state.view.read_only import ReadOnlyView
+from muster.state.view.view import View
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.record import Phase, Record
 from muster.state.vocabulary.subject import Subject
@@ -66,7 +66,7 @@ class RunKind:
     manager: tuple[str, ...]
     parse: Parse
     plan_of: Callable[[Object], Plan]
-    status_of: Callable[[Plan, Record, ReadOnlyView, Mapping[str, Any]], dict[str, Any]]
+    status_of: Callable[[Plan, Record, View, Mapping[str, Any]], dict[str, Any]]
     with_sizes: Callable[[Object, Sequence[GroupSize]], Object]
     install: str
     """Advice for an API server that does not serve the kind."""

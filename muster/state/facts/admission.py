@@ -5,7 +5,7 @@ from typing import NamedTuple
 from muster.api.values.printable import MESSAGE, clean
 from muster.api.values.timestamps import whole_time
 from muster.state.facts.context import Context
-from muster.state.view.read_only import ReadOnlyView
+from muster.state.view.view import View
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.record import Phase
 from muster.state.vocabulary.workload import ADMITTED, FINISHED, QUOTA_RESERVED, REQUEUED, PodSetPlacement, Workload
@@ -47,14 +47,14 @@ def applies(context: Context) -> bool:
     return context.plan.queue is not None or bool(context.view.workloads)
 
 
-def workload_of(plan: Plan, view: ReadOnlyView) -> Workload | None:
+def workload_of(plan: Plan, view: View) -> Workload | None:
     """Return the Workload that decides: the newest one for the podSets of this plan."""
     wanted = plan.queue.workload if plan.queue else ""
     found = [each for each in view.workloads.values() if not wanted or each.name == wanted]
     return max(found, key=lambda each: (not each.deleting, each.created, each.uid), default=None)
 
 
-def admitted(plan: Plan, view: ReadOnlyView) -> bool:
+def admitted(plan: Plan, view: View) -> bool:
     """Return True if pods of the plan may run: it has no queue, or its Workload is admitted."""
     if plan.queue is None and not view.workloads:
         return True

@@ -52,10 +52,10 @@ from muster.state.summary.conditions import renew, roll_never_seen
 from muster.state.summary.gathering import Gathering, gathering, joined
 from muster.state.summary.history import members, of_edits, of_volume
 from muster.state.view.progress import Progress
-from muster.state.view.read_only import ReadOnlyBudget
 from muster.state.view.recorder.arrivals import Arrivals
 from muster.state.view.roll import RankState
 from muster.state.view.stale_members import STALE_MEMBERS
+from muster.state.view.write_budget import WriteBudget
 from muster.state.vocabulary.coordinator import Completeness
 from muster.state.vocabulary.record import Condition, ConditionType, HeldDevices, Phase, Record, RollCall, Steps
 from muster.state.vocabulary.rules import ClockName
@@ -196,7 +196,7 @@ def _after(record: Record) -> str:
     return f"; {sentence(record.cause)}" if record.cause else ""
 
 
-def due(before: Record | None, after: Record, budget: ReadOnlyBudget, now: float) -> Due:
+def due(before: Record | None, after: Record, budget: WriteBudget, now: float) -> Due:
     """Return when ``after`` is written; ``before`` is the record as persisted."""
     if before == after:
         return Due(False)

@@ -1,8 +1,8 @@
 """The view: the present state of one experiment, as the watches show it, kept incrementally.
 
-The view belongs to the event loop of the daemon, which changes it as events arrive. A decision reads it through
-``ReadOnlyView`` (``state.view.read_only``). Nothing in it needs to survive the daemon: it is rebuilt from the first
-full list, and the daemon decides nothing before that list.
+The view belongs to the event loop of the daemon, which changes it as events arrive. A decision lets it take in the
+record (``View.remember``), and then only reads it. Nothing in it needs to survive the daemon: it is rebuilt from the
+first full list, and the daemon decides nothing before that list.
 """
 
 from collections import defaultdict

@@ -16,13 +16,13 @@ from muster.state.facts.causes.cause import MissingCause
 from muster.state.facts.causes.table import ORDER, Causes
 from muster.state.facts.context import Context
 from muster.state.facts.diagnosis.classifier import of_absent
-from muster.state.view.read_only import ReadOnlyView
 from muster.state.view.stage import Shown, Stage
+from muster.state.view.view import View
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.record import Record
 
 
-def by_cause(plan: Plan, record: Record, view: ReadOnlyView, missing: int) -> Mapping[MissingCause, int]:
+def by_cause(plan: Plan, record: Record, view: View, missing: int) -> Mapping[MissingCause, int]:
     """Return the number of ``missing`` ranks for each cause that some have; they add up to ``missing``."""
     counts = view.of(record.epoch).missing
     here = (Stage.READY, Stage.ENDED) if plan.asked is None else ()

@@ -19,7 +19,7 @@ from muster.state.facts.diagnosis.diagnose import diagnose
 from muster.state.facts.diagnosis.finding import Finding
 from muster.state.facts.incidents.readings import Evidence
 from muster.state.facts.incidents.subjects import FOLLOWS, subjects_of
-from muster.state.view.read_only import ReadOnlyView
+from muster.state.view.view import View
 from muster.state.vocabulary.node_faults import DRIVER_FAILED, driver_fault, pressure
 from muster.state.vocabulary.pod import Pod
 from muster.state.vocabulary.record import Cause, Phase, Record
@@ -76,7 +76,7 @@ def signs_of(context: Context) -> tuple[Sign, ...]:
     return found if any(sign.node or sign.kind for sign in found) else (*found, *_of_ends(context))
 
 
-def shows(record: Record, view: ReadOnlyView, now: float) -> bool:
+def shows(record: Record, view: View, now: float) -> bool:
     """Return True if the run may show signs. It is called for every run at each look."""
     if not record.finished and (view.remark is not None or is_stuck(record)):
         return True
