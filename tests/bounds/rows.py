@@ -19,7 +19,7 @@ from muster.state.facts.diagnosis.hangs import of_places
 from muster.state.facts.incidents.grouping import assigned, groups
 from muster.state.facts.incidents.places import Places
 from muster.state.facts.incidents.signs import Run, Sign
-from muster.state.facts.incidents.tracking import Tracking, follow, following
+from muster.state.facts.incidents.tracking import Tracking, following
 from muster.state.facts.nodes.history import ALL_FAILURES, FAILURES, NAMESPACES, NODES, PERIOD, Failure, History
 from muster.state.facts.nodes.suspects import suspects
 from muster.state.view.places.report import PlaceReport
@@ -45,6 +45,7 @@ from muster.watchers.probes.ray.tasks import read_tasks
 from muster.watchers.probes.reports import ReportReader
 from muster.watchers.probes.torch.collectives import SLICE, decoded
 from tests.fakes.ras import communicator, rank_of, status
+from tests.state.facts.incidents.fleet import follow
 
 Look = Callable[[], object]
 HOLD = 20.0

@@ -76,6 +76,17 @@ def signs_of(context: Context) -> tuple[Sign, ...]:
     return found if any(sign.node or sign.kind for sign in found) else (*found, *_of_ends(context))
 
 
+def bursts(signs: Iterable[Sign], within: float) -> Iterator[list[Sign]]:
+    """Yield the signs in the order of their times, each list with those that follow each other within the seconds."""
+    some: list[Sign] = []
+    for sign in sorted(signs, key=lambda each: each.since):
+        if some and sign.since - some[-1].since > within:
+            yield some
+            some = []
+        some.append(sign)
+    yield some
+
+
 def shows(record: Record, view: View, now: float) -> bool:
     """Return True if the run may show signs. It is called for every run at each look."""
     if not record.finished and (view.remark is not None or is_stuck(record)):
