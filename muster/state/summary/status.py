@@ -202,7 +202,7 @@ def due(before: Record | None, after: Record, budget: WriteBudget, now: float) -
         return Due(False)
     if before is None or before.facts != _as_obstacle_of(before, after).facts:
         return Due(True)
-    if before.reason == after.reason and before.message == after.message and _same_words(before, after):
+    if before.reason == after.reason and before.message == after.message and _words(before) == _words(after):
         step_at = write_at(before, after, now)
         if step_at is None:
             return Due(False)
@@ -222,11 +222,6 @@ def _as_obstacle_of(before: Record, after: Record) -> Record:
     was, now = before.blocked, after.blocked
     same = was is not None and now is not None and (was.since, was.gone_at) == (now.since, now.gone_at)
     return replace(after, blocked=was) if same else after
-
-
-def _same_words(before: Record, after: Record) -> bool:
-    """Return True if the conditions have the same words."""
-    return before.conditions == after.conditions or _words(before) == _words(after)
 
 
 def _words(record: Record) -> list[tuple[object, ...]]:
