@@ -29,7 +29,7 @@ import msgspec
 
 from muster.api.collectives import beat_interval
 from muster.state.view.recorder.report import CollectiveReport, Share
-from muster.state.view.turns import A_TURN, Turns, at_once
+from muster.state.view.turns import A_TURN, Turns
 from muster.state.vocabulary.wall_time import WallTime
 
 WINDOW = 60.0
@@ -142,9 +142,6 @@ def arrivals_in_turns(
             left -= len(here)
         windows[identity] = yield from _seen(here, now, window, least)
     return Arrivals(epoch, now, windows) if windows else None
-
-
-arrivals_seen = at_once(arrivals_in_turns)
 
 
 def _seen(here: Mapping[int, tuple[int, Share]], now: float, window: _Window | None, least: float) -> Turns[_Window]:

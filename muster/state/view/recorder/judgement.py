@@ -26,7 +26,7 @@ from muster.state.view.recorder.collectives import (
     _Process,
 )
 from muster.state.view.recorder.report import CollectiveReport, GroupCount
-from muster.state.view.turns import Turns, at_once, batches
+from muster.state.view.turns import Turns, batches
 
 _Call = tuple[str, str, int, str, int]
 """Name, backend, size and ranks of a group, and a number of a collective."""
@@ -46,9 +46,6 @@ def judged_in_turns(seen: Collectives, before: Collectives | None) -> Turns[Coll
     workers = frozenset(each.report.member for each in seen.processes.values() if _works(each))
     yield
     return replace(seen, workers=workers, idle=all(map(_idles, seen.processes.values())))
-
-
-judged = at_once(judged_in_turns)
 
 
 def _works(process: _Process) -> bool:

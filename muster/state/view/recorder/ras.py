@@ -24,7 +24,7 @@ import msgspec
 
 from muster.state.view.recorder.ras_answer import OPERATIONS, Communicator, RasAnswer
 from muster.state.view.recorder.report import CollectiveReport, GroupCount
-from muster.state.view.turns import Turns, at_once, batches
+from muster.state.view.turns import Turns, batches
 from muster.state.vocabulary.wall_time import WallTime
 
 WARM: Final = 16
@@ -107,9 +107,6 @@ def ras_in_turns(
         reports += batch
         yield
     return msgspec.structs.replace(seen, reports=tuple(reports))
-
-
-ras_seen = at_once(ras_in_turns)
 
 
 def _moved(each: Communicator, last: _Known | None) -> bool:
