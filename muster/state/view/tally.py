@@ -270,12 +270,10 @@ class Tally(Counts):
         """Replace a pod's record by a newer one with the same content in every place that holds it."""
         if (member := self.members.get(pod.rank)) and member.uid == pod.uid:
             self.members[pod.rank] = pod
-        elif pod.uid in self.older:
-            self.older[pod.uid] = pod
-        waiting = self.idle, self.held, self.unplaced, self.gated
-        for held in (self.alive, self.failed, self.leaving, self.disrupted, self.restarted, self.cut_off, *waiting):
-            if pod.uid in held:
+            for held in self._notable(pod, pod.rank in self.done):
                 held[pod.uid] = pod
+        elif pod.uid in self.older:
+            self._put_aside(pod)
 
     def _collect(self, rank: int, group: str, job: int) -> None:
         self.collected[rank] = group, job
