@@ -18,7 +18,7 @@ If the gang was not called Stuck yet, what can be seen now counts only for ends 
 """
 
 import re
-from collections.abc import Container, Iterator
+from collections.abc import Iterator
 from typing import Final
 
 from msgspec.structs import replace
@@ -103,7 +103,8 @@ def cause(context: Context) -> Cause | None:
         return None
     ranks = frozenset(from_ranges(known.ranks, context.plan.size))
     gone = [pod for pod in gone if pod.rank not in ranks]
-    if not gone or (context.plan.piecewise and not _of_leader(context, ranks)):
+    leader = context.plan.coordinator.rank if context.plan.coordinator is not None else -1
+    if not gone or (context.plan.piecewise and leader not in ranks):  # such members wait for no other member
         return None
     first = min(gone, key=lambda pod: (pod.exit.finished_at if pod.exit else 0.0, pod.rank))
     end = cause_of(context, first)
@@ -174,12 +175,6 @@ def _charge(context: Context, known: Stuck) -> Charge | None:
     if cause in _OF_COORDINATOR and not serves(context):
         cause = Causes.COORDINATOR_NOT_SERVING
     return cause.charge if cause is not None else None
-
-
-def _of_leader(context: Context, ranks: Container[int]) -> bool:
-    """Return True if the ranks have the coordinator: members that run again one by one wait for no other member."""
-    coordinator = context.plan.coordinator
-    return coordinator is not None and coordinator.rank in ranks
 
 
 def _silenced(context: Context) -> bool:

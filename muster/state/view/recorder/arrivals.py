@@ -28,7 +28,7 @@ from typing import NamedTuple
 import msgspec
 
 from muster.api.collectives import beat_interval
-from muster.state.view.recorder.report import CollectiveReport, Share
+from muster.state.view.recorder.report import CollectiveReport, Share, group_words
 from muster.state.view.turns import A_TURN, Turns
 from muster.state.vocabulary.wall_time import WallTime
 
@@ -190,7 +190,7 @@ def _judged(
         Last(
             member,
             rank,
-            share.group,
+            group_words(share.name, share.described),
             waits[rank],
             others,
             max(0.0, others - waits[rank]) * seconds / spans[rank].entered,
