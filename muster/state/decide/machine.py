@@ -138,7 +138,6 @@ def _decide(plan: Plan, record: Record | None, current: Record | None, view: Vie
 
 
 def _first(plan: Plan, _: View, now: float) -> Record:
-    """Return the first record of an experiment."""
     base = Record(
         generation=plan.generation, phase=Phase.PENDING, phase_at=now, restart_request=plan.lifecycle.restart_request
     )

@@ -65,12 +65,10 @@ class Observation(Context, frozen=True):
     paid: bool = False
     """The write is charged to the experiment's budget."""
     story: tuple[StoryLine, ...] = ()
-    """The new lines."""
     due_at: tuple[float | None, ...] = ()
     """The wall seconds at which a step reports something else because time has passed."""
     wake_at: float | None = None
     target: ProbeTarget | None = None
-    """The coordinator to ask."""
 
 
 Step = Callable[[Observation], Observation]
@@ -318,7 +316,6 @@ def _ras(context: Context) -> tuple[str, ...]:
 
 
 def _answers(pod: Pod) -> bool:
-    """Return True if its processes run."""
     return pod.live and pod.started and bool(pod.ip) and not pod.terminating
 
 

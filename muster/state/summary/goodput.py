@@ -230,7 +230,6 @@ def _newer(sums: Goodput, lead: Lead, since: float) -> bool:
 
 
 def _counted(sums: Goodput, lead: Lead, since: float) -> bool:
-    """Return True if the lead is the process that is counted."""
     steps = sums.steps or EpochSteps()
     return steps.first >= 0 and lead.spent.restarts == steps.restarts and not _newer(sums, lead, since)
 

@@ -259,7 +259,6 @@ def write_at(before: Record, after: Record, now: float) -> float | None:
 
 
 def _life(steps: Steps) -> tuple[int, int]:
-    """Return the number of the epoch, and of torchrun's restart in it."""
     return steps.epoch, steps.restarts
 
 

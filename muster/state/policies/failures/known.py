@@ -66,9 +66,9 @@ def track(context: Context, reason: str, evidence: str) -> Stuck | None:
         return found
     if found is not None:
         return found if found.reason == reason else replace(found, reason=reason)
-    before = context.record.stuck
+    before, queue = context.record.stuck, context.plan.queue if context.record.phase is Phase.QUEUED else None
     since = before.since if before is not None and before.reason == reason else context.now
-    return Stuck("", evidence, "", since, reason=reason, subject=_queue(context))
+    return Stuck("", evidence, "", since, reason=reason, subject=queue.name if queue is not None else "")
 
 
 def _keeping(context: Context, *, stuck: bool) -> Stuck | None:
@@ -162,11 +162,6 @@ def _of(context: Context, known: Stuck, charge: Charge) -> Cause:
         place=context.plan.place(rank) if rank >= 0 else "",
         known_for=max(0, int((known.until or context.now) - known.since)),
     )
-
-
-def _queue(context: Context) -> str:
-    queue = context.plan.queue
-    return queue.name if queue is not None and context.record.phase is Phase.QUEUED else ""
 
 
 def _charge(context: Context, known: Stuck) -> Charge | None:

@@ -83,7 +83,8 @@ def current(context: Context) -> Obstacle | None:
     if tally.unplaced:
         return _of_first(Kind.UNPLACED, tally.unplaced)
     if (kept := tally.outlived) and len(kept) + tally.succeeded >= size:
-        return _outlived(kept)
+        first = min(pod.rank for pod in kept.values())
+        return Obstacle(Kind.OUTLIVED, CONTAINER_RUNS_ON, OUTLIVED_PATIENCE, first)
     if context.plan.engine is Engine.WATCH and (theirs := _watched(context)):
         return theirs
     if context.record.phase is Phase.PENDING and (slow := _slow_start(context)):
@@ -177,10 +178,6 @@ def _queued(context: Context) -> Obstacle:
 def running_beside(context: Context) -> int:
     """Return the number of members that run while others are queued; ended ones of a sequential group do not count."""
     return context.tally.working - len(context.tally.idle)
-
-
-def _outlived(pods: Mapping[str, Pod]) -> Obstacle:
-    return Obstacle(Kind.OUTLIVED, CONTAINER_RUNS_ON, OUTLIVED_PATIENCE, min(pod.rank for pod in pods.values()))
 
 
 def ended(context: Context) -> list[int]:

@@ -61,7 +61,6 @@ def _idles(process: _Process) -> bool:
 
 
 def _late_at_work(seen: Collectives, before: Awaited | None) -> Awaited | None:
-    """Return the late processes that are at work; None if none is."""
     workers: dict[int, Doing] = {}
     for each in seen.behind:
         for late in each.late:

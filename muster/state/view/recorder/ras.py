@@ -41,8 +41,6 @@ _Counts = tuple[int, ...]
 
 
 class _Known(NamedTuple):
-    """The knowledge about one communicator."""
-
     counts: Mapping[int, _Counts]
     """The last counts of each of its ranks."""
     clear: bool
@@ -67,8 +65,6 @@ class RasSeen(msgspec.Struct, frozen=True):
 
 
 class _Place(NamedTuple):
-    """The process of the gang."""
-
     member: int
     device: int
     """The number of its own GPU, if its pod has several; -1 if it has one."""
@@ -114,7 +110,6 @@ def _moved(each: Communicator, last: _Known | None) -> bool:
 
 
 def _followed(each: Communicator, last: _Known | None) -> _Known:
-    """Return what is known about a communicator after an answer."""
     counts = {rank.rank: rank.counts for rank in each.ranks}
     keep_up = last.keep_up if last else {}
     if each.clear and all(of[-1] < WARM for of in counts.values()):
