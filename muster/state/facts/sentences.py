@@ -161,7 +161,12 @@ def of_idle(context: Context) -> str:
     if pod is None:
         return "no pod exists"
     more = f" and {len(idle) - 1} more" if len(idle) > 1 else ""
-    return f"rank {pod.rank} ({placed(context, pod.rank, pod.name)}, {why_idle(pod)}){more}"
+    return f"{waits(context, pod)}{more}"
+
+
+def waits(context: Context, pod: Pod) -> str:
+    """Return ``rank 2 (run-worker-0-2-x7k2p, Pending: ContainerCreating)``."""
+    return f"rank {pod.rank} ({placed(context, pod.rank, pod.name)}, {why_idle(pod)})"
 
 
 def of_ends(context: Context) -> str:

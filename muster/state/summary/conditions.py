@@ -9,7 +9,7 @@ from typing import Final
 
 from muster.state.facts.context import Context
 from muster.state.facts.hang import HANGS
-from muster.state.facts.sentences import EXACT, placed, sentence, share, why_idle
+from muster.state.facts.sentences import EXACT, sentence, share, waits
 from muster.state.policies.rendezvous import Assembly
 from muster.state.summary.gathering import Gathering
 from muster.state.vocabulary.record import Condition, ConditionType, Phase
@@ -108,6 +108,5 @@ def _scheduled(context: Context) -> Row:
     unplaced = next((pod for pod in waiting if not pod.scheduled), None)
     if unplaced is None:
         return False, "Waiting", f"{share(scheduled, size)} members have a node"
-    why = f"rank {unplaced.rank} ({placed(context, unplaced.rank, unplaced.name)}, {why_idle(unplaced)})"
     reason = unplaced.waiting_reason or "Waiting"
-    return False, reason, f"{share(scheduled, size)} members have a node; {why}"
+    return False, reason, f"{share(scheduled, size)} members have a node; {waits(context, unplaced)}"
