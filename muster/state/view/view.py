@@ -8,6 +8,7 @@ first full list, and the daemon decides nothing before that list.
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from itertools import chain
 
 from msgspec import structs
 
@@ -199,6 +200,10 @@ class View:
         for tally in self.epochs.values():
             yield from tally.members.values()
             yield from tally.older.values()
+
+    def alive(self) -> Iterator[Pod]:
+        """Yield those of all epochs and attempts that may still run."""
+        return chain.from_iterable(tally.alive.values() for tally in self.epochs.values())
 
     def _tally(self, epoch: int) -> Tally:
         tally = self.epochs.get(epoch)

@@ -60,7 +60,7 @@ def wake_at(context: Context) -> float | None:
     at = context.record.delete_at
     if at is None or not context.record.finished or context.view.engine.removed:
         return None
-    if not any(tally.alive for tally in context.view.epochs.values()):
+    if not any(context.view.alive()):
         return at
     latest = barrier.give_up_at(context)
     return None if latest is None else max(at, latest)

@@ -106,7 +106,7 @@ def confirm(context: Context) -> Iterator[ConfirmEnd]:
 
     It is the last action of a step: while the answer is that they run, nothing else waits for it.
     """
-    if context.plan.lifecycle.orphans or _seen_at_work(context) or not any(True for _ in _outlived(context)):
+    if context.plan.lifecycle.orphans or any(context.view.alive()) or not any(True for _ in _outlived(context)):
         return
     vanished, search = tuple(context.view.engine.vanished.values()), _search_due(context)
     if vanished or search:
@@ -149,11 +149,7 @@ def _emptied(context: Context, workload: Workload) -> Iterator[QueueAction]:
 
 def _working(context: Context) -> bool:
     """Return True if a pod of the experiment may still run."""
-    return _seen_at_work(context) or bool(context.view.engine.vanished) or _search_due(context)
-
-
-def _seen_at_work(context: Context) -> bool:
-    return any(tally.alive for tally in context.view.epochs.values())
+    return any(context.view.alive()) or bool(context.view.engine.vanished) or _search_due(context)
 
 
 def _search_due(context: Context) -> bool:
