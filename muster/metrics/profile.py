@@ -12,7 +12,7 @@ from enum import IntEnum
 
 from muster.metrics.catalogue import SETTLED
 from muster.metrics.rows.row import Lean, Metric
-from muster.state.view.read_only import ReadOnlyView
+from muster.state.view.view import View
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.record import ConditionType, Phase, Record
 
@@ -32,7 +32,7 @@ class Profile(IntEnum):
         return not value and self is Profile.LEANEST and row.lean is Lean.NOT_ZERO
 
 
-def is_well(plan: Plan, record: Record, view: ReadOnlyView, now: float) -> bool:
+def is_well(plan: Plan, record: Record, view: View, now: float) -> bool:
     """Return whether the run has settled at work with all of its ranks."""
     if record.phase is not Phase.RUNNING or now - record.phase_at < SETTLED:
         return False

@@ -50,14 +50,14 @@ from muster.state.summary.status import of_arrivals, of_progress
 from muster.state.summary.suspect import advice, suspicion
 from muster.state.view.probe_result import SHOWN_RANKS, ProbeResult
 from muster.state.view.progress import Progress
-from muster.state.view.read_only import ReadOnlyView
 from muster.state.view.roll import RankState
+from muster.state.view.view import View
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.record import ConditionType, Phase, Record
 from muster.state.vocabulary.rules import ClockName
 
 
-def hurts(plan: Plan, record: Record, view: ReadOnlyView, now: float) -> tuple[Hurt, ...]:
+def hurts(plan: Plan, record: Record, view: View, now: float) -> tuple[Hurt, ...]:
     """Return the problems of that experiment, in the order of `Hurt`."""
     roll = None if record.finished else arrivals(plan, record, view, now)
     deadline_near = any(end - now < _near(plan, name) for name, end in ends(plan, record).items())

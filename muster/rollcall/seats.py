@@ -14,9 +14,9 @@ from muster.state.facts.causes.table import Causes, of_shown
 from muster.state.facts.context import Context
 from muster.state.policies.gathering import silence
 from muster.state.policies.gathering.silence import known
-from muster.state.view.read_only import ReadOnlyView
 from muster.state.view.roll import RankState
 from muster.state.view.stage import RUNS, Stage, shown
+from muster.state.view.view import View
 from muster.state.vocabulary.group import Group
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Pod
@@ -176,7 +176,7 @@ class Arrivals(NamedTuple):
     missing: int
 
 
-def arrivals(plan: Plan, record: Record, view: ReadOnlyView, now: float) -> Arrivals | None:
+def arrivals(plan: Plan, record: Record, view: View, now: float) -> Arrivals | None:
     """Return the counts of the record's epoch; None if they are not known at ``now``, in wall seconds.
 
     They are not known if the coordinator reports rank 0 only, or has served and no longer answers. The coordinator's

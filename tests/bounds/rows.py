@@ -19,19 +19,19 @@ from muster.state.facts.diagnosis.hangs import of_places
 from muster.state.facts.incidents.grouping import assigned, groups
 from muster.state.facts.incidents.places import Places
 from muster.state.facts.incidents.signs import Run, Sign
-from muster.state.facts.incidents.tracking import Tracking, follow, following
+from muster.state.facts.incidents.tracking import Tracking, following
 from muster.state.facts.nodes.history import ALL_FAILURES, FAILURES, NAMESPACES, NODES, PERIOD, Failure, History
 from muster.state.facts.nodes.suspects import suspects
 from muster.state.view.places.report import PlaceReport
-from muster.state.view.places.standstill import places_in_turns, places_seen
+from muster.state.view.places.standstill import places_in_turns
 from muster.state.view.progress import StepReport, progress_in_turns, steps_progress
-from muster.state.view.recorder.arrivals import arrivals_in_turns, arrivals_seen
-from muster.state.view.recorder.collectives import Collectives, collectives_in_turns, collectives_seen
+from muster.state.view.recorder.arrivals import arrivals_in_turns
+from muster.state.view.recorder.collectives import Collectives, collectives_in_turns
 from muster.state.view.recorder.judgement import judged_in_turns
-from muster.state.view.recorder.ras import ras_in_turns, ras_seen
+from muster.state.view.recorder.ras import ras_in_turns
 from muster.state.view.recorder.ras_answer import Communicator, RasAnswer, RasRank
 from muster.state.view.recorder.report import CollectiveReport, GroupCount, Share
-from muster.state.view.turns import Turns
+from muster.state.view.turns import Turns, finished
 from muster.watchers.probes.bounded.cost import MOST_PARTS, parts_of
 from muster.watchers.probes.jax.places import stack_of
 from muster.watchers.probes.jax.protobuf import bytes_field, fixed64_field, integer_field
@@ -45,6 +45,7 @@ from muster.watchers.probes.ray.tasks import read_tasks
 from muster.watchers.probes.reports import ReportReader
 from muster.watchers.probes.torch.collectives import SLICE, decoded
 from tests.fakes.ras import communicator, rank_of, status
+from tests.state.facts.incidents.fleet import follow
 
 Look = Callable[[], object]
 HOLD = 20.0
@@ -83,7 +84,7 @@ def _forged(n: int, *, silent: bool, share: bool, of: int = 8, late: int = 2) ->
     seen, now = None, 1000.0
     for beat in range(1, 9):
         now += 100.0
-        seen = collectives_seen(reports(beat), 0, now, seen)
+        seen = finished(collectives_in_turns(reports(beat), 0, now, seen))
     last = reports(9)
 
     def look() -> Turns[Collectives | None]:
@@ -129,7 +130,7 @@ def _arrivals(n: int) -> Look:
             for rank in range(n)
         ]
 
-    seen = arrivals_seen(reports(100), 0, 1000.0, None)
+    seen = finished(arrivals_in_turns(reports(100), 0, 1000.0, None))
     last = reports(1000)
     return lambda: arrivals_in_turns(last, 0, 5000.0, seen)
 
@@ -140,7 +141,7 @@ def _ras(n: int) -> Look:
         return RasAnswer((Communicator("a b", "a", ranks, clear=True),))
 
     rank_of_ip = {f"10.{rank >> 8}.{rank & 255}.1": rank for rank in range(n)}
-    seen = ras_seen(answer(20), 0, 1000.0, rank_of_ip, None)
+    seen = finished(ras_in_turns(answer(20), 0, 1000.0, rank_of_ip, None))
     last = answer(21)
     return lambda: ras_in_turns(last, 0, 1006.0, rank_of_ip, seen)
 
@@ -149,7 +150,7 @@ def _places(n: int) -> Look:
     def reports(at: float) -> list[PlaceReport]:
         return [PlaceReport(rank, at, 0.0, 1.0, 9, f"f{rank}", "t.py", rank, f"{rank}") for rank in range(n)]
 
-    seen = places_seen(reports(10.0), {}, 0, 1000.0, None, n)
+    seen = finished(places_in_turns(reports(10.0), {}, 0, 1000.0, None, n))
     last = reports(100.0)
 
     def look() -> Turns[object]:

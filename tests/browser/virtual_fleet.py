@@ -14,7 +14,7 @@ from muster.metrics.collector import Subject
 from muster.state.facts.incidents.places import Places
 from muster.state.facts.incidents.signs import signs_of
 from muster.state.facts.incidents.subjects import LABELS
-from muster.state.facts.incidents.tracking import Tracking, follow
+from muster.state.facts.incidents.tracking import Tracking
 from muster.state.view.progress import StepReport
 from muster.state.view.roll import RankState, RollAnswer
 from muster.state.view.view import View
@@ -26,6 +26,7 @@ from muster.state.vocabulary.record import Cause, Condition, ConditionType, Phas
 from muster.state.vocabulary.rules import ClockAction, ClockName
 from tests.builders import Clock, answer, plan, pod, record
 from tests.daemon.web.subjects import Daemon
+from tests.state.facts.incidents.fleet import follow
 
 NAMESPACES = ("vision", "speech", "robots", "genomics")
 BIG = 10_000

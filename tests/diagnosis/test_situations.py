@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 from muster.state.facts.causes.table import CAUSES, Causes
-from muster.state.facts.diagnosis.finding import sentence
 from tests.diagnosis.gang import NOW, Gang
 from tests.diagnosis.inducing import Situation
 from tests.diagnosis.situations import SITUATIONS
@@ -38,7 +37,7 @@ def test_the_true_cause_and_ranks_are_named_in_time(situation: Situation) -> Non
     ranks = [rank for each in found for rank in each.ranks]
     assert len(ranks) == len(set(ranks)), "a member has one cause"
     assert all(each.evidence and each.next_step for each in found)
-    assert sentence(played(situation).findings()) == sentence(found)
+    assert [each.sentence for each in played(situation).findings()] == [each.sentence for each in found]
 
 
 def test_there_are_forty_situations_and_every_framework_has_some() -> None:

@@ -6,10 +6,11 @@ from random import Random
 from typing import Final
 
 from muster.state.facts.incidents.places import Places
-from muster.state.facts.incidents.tracking import Tracking, follow
+from muster.state.facts.incidents.tracking import Tracking
 from tests.fleet_hours.fleet import NAMESPACES, PLACES, WELL, Fleet
 from tests.fleet_hours.masses import KINDS, Mass
 from tests.fleet_hours.shown import FleetRun
+from tests.state.facts.incidents.fleet import follow
 
 STEP: Final = 20.0
 LOOK: Final = 5.0

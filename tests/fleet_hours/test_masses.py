@@ -6,12 +6,13 @@ from random import Random
 import pytest
 
 from muster.state.facts.incidents.signs import Sign
-from muster.state.facts.incidents.tracking import BEGINS, Tracking, follow
+from muster.state.facts.incidents.tracking import BEGINS, Tracking
 from tests.fleet_hours import messages as say
 from tests.fleet_hours.fleet import PLACES, WELL
 from tests.fleet_hours.masses import KINDS, Plant, shared_storage
 from tests.fleet_hours.play import NAMED_WITHIN
 from tests.fleet_hours.shown import FleetRun
+from tests.state.facts.incidents.fleet import follow
 
 T = 1_000_000.0
 

@@ -30,7 +30,7 @@ from muster.metrics.rows.fleet import (
 )
 from muster.metrics.rows.row import Type
 from muster.state.facts.incidents.signs import Run, Sign
-from muster.state.facts.incidents.tracking import Tracking, follow
+from muster.state.facts.incidents.tracking import Tracking
 from muster.state.facts.nodes.suspects import Suspect
 from muster.state.view.progress import StepReport
 from muster.state.view.roll import RankState
@@ -38,6 +38,7 @@ from muster.state.vocabulary.pod_spec import PodSpec
 from muster.state.vocabulary.record import Cause, Condition, ConditionType, Phase
 from muster.state.vocabulary.rules import ClockAction, ClockName
 from tests.builders import NOW, Clock, answer, plan, pod, record, view, worker_group
+from tests.state.facts.incidents.fleet import follow
 
 DECLARED = {row.family: row for row in CATALOGUE}
 THE_LIBRARYS = ("process_", "python_")

@@ -6,9 +6,10 @@ from muster.api.values.accelerators import USUAL
 from muster.metrics.exposition import OPENMETRICS, look, write
 from muster.metrics.incidents import LABEL_SETS, IncidentCollector
 from muster.state.facts.incidents.signs import Run, Sign
-from muster.state.facts.incidents.tracking import MOST, Tracking, follow
+from muster.state.facts.incidents.tracking import MOST, Tracking
 from muster.state.facts.nodes.suspects import Suspect
 from tests.builders import NOW
+from tests.state.facts.incidents.fleet import follow
 
 GPUS = (("nvidia.com/gpu", 8), ("rdma/hca", 1))
 

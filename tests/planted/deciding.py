@@ -138,7 +138,7 @@ def ttl_from_the_start(schedule: Any, context: Context) -> Any:
 @bug(Hunt("clean", "ttl-zero"), shown_by="are being stopped")
 def deleted_before_its_end() -> Swaps:
     """An experiment that is cancelled is deleted at once, with the pods that it is still to stop."""
-    return [swap(retention, "_due", lambda context: context.record.delete_at)]
+    return [swap(retention, "wake_at", lambda context: context.record.delete_at)]
 
 
 @bug(Hunt("late-list", "unschedulable-restarts"))

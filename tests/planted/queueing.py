@@ -11,7 +11,7 @@ from muster.state.facts.context import Context
 from muster.state.policies import deadline
 from muster.state.policies.queueing import queue, quota
 from muster.state.policies.verdicts import Requeue, Restart
-from muster.state.view.read_only import ReadOnlyView
+from muster.state.view.view import View
 from muster.state.vocabulary.actions import PatchWorkloadStatus, QueueAction, ReleaseWorkload
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.record import Phase, Record
@@ -23,7 +23,7 @@ from tests.planted.bug import Hunt, Swaps, bug, instead_of, swap
 def unadmitted_pods_created() -> Swaps:
     """Pods are created as soon as there is a Workload, admitted or not."""
 
-    def admitted(plan: Plan, view: ReadOnlyView) -> bool:
+    def admitted(plan: Plan, view: View) -> bool:
         return plan.queue is None or bool(view.workloads)
 
     return [swap(admission, "admitted", admitted), swap(queue, "read_admission", lambda context: None)]

@@ -15,7 +15,7 @@ from muster.kinds.registry.run_kinds import RUN_KINDS
 from muster.metrics.instruments import Instruments
 from muster.state.policies import restart
 from muster.state.policies.failures.repair import Repairs
-from muster.state.view.read_only import ReadOnlyView
+from muster.state.view.view import View
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.record import Phase, Record
 from muster.state.vocabulary.rules import FailureRule
@@ -35,7 +35,7 @@ def saying(change: Any) -> Swaps:
     """The status of a JobSet is ``change(status, record, before)``."""
     kind = RUN_KINDS[JOBSET.kind]
 
-    def status_of(plan: Plan, record: Record, view: ReadOnlyView, before: Status) -> dict[str, Any]:
+    def status_of(plan: Plan, record: Record, view: View, before: Status) -> dict[str, Any]:
         made: dict[str, Any] = change(kind.status_of(plan, record, view, before), record, before)
         return made
 

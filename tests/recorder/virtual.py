@@ -10,8 +10,9 @@ import random
 from dataclasses import dataclass, field
 
 from muster.assist.mounted.torch_recorder import FASTEST, STILL, WARM
-from muster.state.view.recorder.collectives import Collectives, collectives_seen
+from muster.state.view.recorder.collectives import Collectives, collectives_in_turns
 from muster.state.view.recorder.report import CollectiveReport, GroupCount
+from muster.state.view.turns import finished
 
 SIZE = 4
 LOOK = 3.0
@@ -113,6 +114,6 @@ class VirtualGang:
     def _look(self) -> None:
         self.looks += 1
         reports = [rank.published for rank in self.ranks if rank.published is not None]
-        self.seen = collectives_seen(reports, 0, self.now, self.seen)
+        self.seen = finished(collectives_in_turns(reports, 0, self.now, self.seen))
         if self.seen is not None and self.seen.behind:
             self.verdicts.append((self.now, str(self.seen.behind)))

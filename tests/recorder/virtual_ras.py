@@ -10,9 +10,10 @@ later less than five times the longest before.
 import random
 from dataclasses import dataclass, field
 
-from muster.state.view.recorder.collectives import Collectives, collectives_seen
-from muster.state.view.recorder.ras import RasSeen, ras_seen
+from muster.state.view.recorder.collectives import Collectives, collectives_in_turns
+from muster.state.view.recorder.ras import RasSeen, ras_in_turns
 from muster.state.view.recorder.ras_answer import Communicator, RasAnswer, RasRank
+from muster.state.view.turns import finished
 from tests.recorder.virtual import FIRST_PAUSE, SHARE, SIZE
 
 LOOK = 6.0
@@ -109,9 +110,9 @@ class RasGang:
     def _look(self, now: float) -> None:
         self.looks += 1
         answer = RasAnswer(tuple(self._communicator(name, team) for name, team in TEAMS.items()))
-        self._ras = ras_seen(answer, 0, now, {host: rank for rank, host in enumerate(HOSTS)}, self._ras)
+        self._ras = finished(ras_in_turns(answer, 0, now, {host: rank for rank, host in enumerate(HOSTS)}, self._ras))
         if self._ras.reports:
-            self._seen = collectives_seen(self._ras.reports, 0, now, self._seen)
+            self._seen = finished(collectives_in_turns(self._ras.reports, 0, now, self._seen))
         if self._seen is not None and self._seen.behind:
             self.verdicts.append((now, str(self._seen.behind)))
 

@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from muster.assist.mounted.torch_recorder import FASTEST, SAMPLE
-from muster.state.view.recorder.arrivals import Arrivals, arrivals_seen
+from muster.state.view.recorder.arrivals import Arrivals, arrivals_in_turns
 from muster.state.view.recorder.report import CollectiveReport, Share
+from muster.state.view.turns import finished
 
 SIZE = 4
 LOOK = 3.0
@@ -90,6 +91,6 @@ class SteppingGang:
             for number, rank in enumerate(ranks)
             if rank.published is not None
         ]
-        seen = arrivals_seen(said, 0, at, seen)
+        seen = finished(arrivals_in_turns(said, 0, at, seen))
         self.verdicts += [(at, each.rank) for each in seen.last] if seen is not None else []
         return seen

@@ -1,6 +1,7 @@
 """A story: a plan, and what happens to it, told step by step. The decisions are real; the world is this file."""
 
 from collections.abc import Callable
+from copy import deepcopy
 from dataclasses import replace
 from typing import Any
 
@@ -73,7 +74,10 @@ class Story:
             if decision.wake_at == self.now:  # attempts begin with the record: what follows is decided once it is there
                 assert decision.actions == ()
                 return self.look()
+            self.view.remember(self.plan, self.record, self.now)
+            seen = deepcopy(self.view)
             again = decide(self.plan, self.record, self.view, self.now)
+            assert self.view == seen  # policies only read it
             assert not again.write, (decision.record, again.record)
             assert again.actions == decision.actions
         else:

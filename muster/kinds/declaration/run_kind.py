@@ -14,7 +14,7 @@ from muster.api.names import MANAGED_BY
 from muster.api.values.timestamps import whole_time
 from muster.kinds.declaration.plan_error import PlanError
 from muster.kinds.declaration.watched_kind import Object, list_of, part_of
-from muster.state.view.read_only import ReadOnlyView
+from muster.state.view.view import View
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.record import Phase, Record
 from muster.state.vocabulary.subject import Subject
@@ -51,7 +51,7 @@ class RunKind:
     manager: tuple[str, ...]
     parse: Callable[[Object, str, Node | None], object]
     plan_of: Callable[[Object], Plan]
-    status_of: Callable[[Plan, Record, ReadOnlyView, Mapping[str, Any]], dict[str, Any]]
+    status_of: Callable[[Plan, Record, View, Mapping[str, Any]], dict[str, Any]]
     with_sizes: Callable[[Object, Sequence[GroupSize]], Object]
     install: str
     """Advice for an API server that does not serve the kind."""

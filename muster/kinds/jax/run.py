@@ -25,7 +25,7 @@ from muster.kinds.jax.operator import CULPRITS, RESTART_GRACE, SIGABRT_EXIT, SUR
 from muster.kinds.planning.metadata import local_queue_of
 from muster.kinds.planning.pod_specs import DEFAULT_GRACE
 from muster.kinds.planning.run_object import digest
-from muster.state.view.read_only import ReadOnlyView
+from muster.state.view.view import View
 from muster.state.vocabulary.coordinator import Coordinator, ProbeKind
 from muster.state.vocabulary.group import Group
 from muster.state.vocabulary.plan import MAX_EPOCH, Plan
@@ -168,7 +168,7 @@ BACKOFF: Final = "has reached the specified backoff limit"
 Conditions = list[dict[str, Any]]
 
 
-def status_of(plan: Plan, record: Record, view: ReadOnlyView, before: Mapping[str, Any]) -> dict[str, Any]:
+def status_of(plan: Plan, record: Record, view: View, before: Mapping[str, Any]) -> dict[str, Any]:
     """Return the status of a JAXJob."""
     over = any(each.get("type") in ENDED and each.get("status") == "True" for each in before.get("conditions") or ())
     replicas = _replicas(plan, record, view)
@@ -187,7 +187,7 @@ def status_of(plan: Plan, record: Record, view: ReadOnlyView, before: Mapping[st
     return status
 
 
-def _replicas(plan: Plan, record: Record, view: ReadOnlyView) -> dict[str, Any]:
+def _replicas(plan: Plan, record: Record, view: View) -> dict[str, Any]:
     tally = view.of(record.epoch)
     succeeded, failed = tally.of_group(GROUP).succeeded, len(tally.failed)
     active = 0 if record.finished else max(0, tally.of_group(GROUP).started - succeeded - failed)

@@ -17,7 +17,7 @@ from muster.kinds.declaration import run_kind
 from muster.kinds.jobset.rules import DEADLINE
 from muster.state.facts.context import Context
 from muster.state.facts.matching_rule import first_rule
-from muster.state.view.read_only import ReadOnlyView
+from muster.state.view.view import View
 from muster.state.vocabulary.group import Group
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.record import Cause, Phase, Record, restarts_of
@@ -44,7 +44,7 @@ _OPPOSITE: Final = {
 _COUNTS: Final = ("active", "failed", "ready", "succeeded", "suspended")
 
 
-def status_of(plan: Plan, record: Record, view: ReadOnlyView, before: Mapping[str, Any]) -> dict[str, Any]:
+def status_of(plan: Plan, record: Record, view: View, before: Mapping[str, Any]) -> dict[str, Any]:
     """Return the JobSet's own status. What its controller leaves out while it is empty is left out."""
     context = Context.at(plan, record, view, record.updated_at)
     counts = {group.name: _counts(context, group) for group in plan.groups}

@@ -72,5 +72,4 @@ def _confirm_losses(context: Context, leader: int | None) -> tuple[Action, ...]:
 
 
 def _vanished(context: Context) -> tuple[Pod, ...]:
-    """Return the pods of the epoch that are no longer seen and may run."""
     return tuple(pod for pod in context.view.engine.vanished.values() if pod.epoch == context.record.epoch)

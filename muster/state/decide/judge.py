@@ -40,7 +40,6 @@ def judge(context: Context, passed: Sequence[ClockRule]) -> Verdict | None:
 
 
 def _broken(context: Context) -> Verdict | None:
-    """Return the verdict on a failure of the epoch that runs."""
     return restart.judge(context) if context.record.gathering else None
 
 

@@ -55,7 +55,6 @@ from muster.state.policies import deadline_action, refusal
 from muster.state.policies.ending import deletion
 from muster.state.policies.queueing import quota
 from muster.state.policies.watched import following
-from muster.state.view.read_only import ReadOnlyView
 from muster.state.view.view import View
 from muster.state.vocabulary.actions import Action, DeletePods, ProbeTarget
 from muster.state.vocabulary.plan import Engine, Plan
@@ -114,9 +113,7 @@ def decide(plan: Plan, record: Record | None, view: View, now: float, *, step: f
         raise error.of(plan.uid) from None
 
 
-def _decide(
-    plan: Plan, record: Record | None, current: Record | None, view: ReadOnlyView, now: float, step: float
-) -> Decision:
+def _decide(plan: Plan, record: Record | None, current: Record | None, view: View, now: float, step: float) -> Decision:
     course = COURSES[plan.engine]
     context = Context.at(plan, current or course.first(plan, view, now), view, now)
     if plan.lifecycle.deleting and course.clear_away is not None:
@@ -140,8 +137,7 @@ def _decide(
     )
 
 
-def _first(plan: Plan, _: ReadOnlyView, now: float) -> Record:
-    """Return the first record of an experiment."""
+def _first(plan: Plan, _: View, now: float) -> Record:
     base = Record(
         generation=plan.generation, phase=Phase.PENDING, phase_at=now, restart_request=plan.lifecycle.restart_request
     )
@@ -160,7 +156,7 @@ def _clear_away(context: Context) -> tuple[Action, ...]:
 class Course(NamedTuple):
     """The way to decide on a run, by who makes its pods."""
 
-    first: Callable[[Plan, ReadOnlyView, float], Record]
+    first: Callable[[Plan, View, float], Record]
     """The record of a run that has none."""
     steps: tuple[Step, ...]
     act: Callable[[Context], tuple[Action, ...]]

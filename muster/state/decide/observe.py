@@ -65,12 +65,10 @@ class Observation(Context, frozen=True):
     paid: bool = False
     """The write is charged to the experiment's budget."""
     story: tuple[StoryLine, ...] = ()
-    """The new lines."""
     due_at: tuple[float | None, ...] = ()
     """The wall seconds at which a step reports something else because time has passed."""
     wake_at: float | None = None
     target: ProbeTarget | None = None
-    """The coordinator to ask."""
 
 
 Step = Callable[[Observation], Observation]
@@ -99,9 +97,9 @@ def follow_object(seen: Observation) -> Observation:
     return replace(seen.with_record(followed.record), due_at=(*seen.due_at, followed.wake_at))
 
 
-def follow_request(seen: Observation) -> Observation:
-    """Let the next epoch follow a request for a restart, before it begins."""
-    return seen.with_record(request.track(seen))
+def kept(track: Callable[[Context], Record]) -> Step:
+    """Return the step that keeps in the record what ``track`` has found."""
+    return lambda seen: seen.with_record(track(seen))
 
 
 def await_ends(seen: Observation) -> Observation:
@@ -152,21 +150,6 @@ def reach_verdict(seen: Observation) -> Observation:
         return replace(seen, due_at=(*seen.due_at, verdict.until))
     after = seen.with_record(evidence.kept(seen, seen.assembly, apply(seen, verdict)))
     return gather(await_ends(after.with_record(blocked.track(after, obstacles.current(after)))))
-
-
-def schedule_deletion(seen: Observation) -> Observation:
-    """Set when an experiment that has ended is deleted."""
-    return seen.with_record(retention.schedule(seen))
-
-
-def track_edits(seen: Observation) -> Observation:
-    """Keep the shape of the pods in the record, and the edits that they do not follow."""
-    return seen.with_record(edits.track(seen))
-
-
-def track_volume(seen: Observation) -> Observation:
-    """Keep in the record whether the shared volume exists."""
-    return seen.with_record(volume.track(seen))
 
 
 def sum_up(seen: Observation) -> Observation:
@@ -225,14 +208,14 @@ def aim(seen: Observation) -> Observation:
 
 
 OWN: Final[tuple[Step, ...]] = (
-    follow_request,
+    kept(request.track),
     await_ends,
     gather,
     advance,
     reach_verdict,
-    schedule_deletion,
-    track_edits,
-    track_volume,
+    kept(retention.schedule),
+    kept(edits.track),
+    kept(volume.track),
     sum_up,
     persist,
     count_time,
@@ -297,7 +280,6 @@ def _told(seen: Observation, turns: history.Turns) -> Observation:
 
 
 def _target(context: Context) -> ProbeTarget | None:
-    """Return the coordinator to ask, if it has a process that can be asked."""
     coordinator = context.plan.asked
     if coordinator is None or not context.record.gathering or context.plan.lifecycle.deleting:
         return None
@@ -334,7 +316,6 @@ def _ras(context: Context) -> tuple[str, ...]:
 
 
 def _answers(pod: Pod) -> bool:
-    """Return True if its processes run."""
     return pod.live and pod.started and bool(pod.ip) and not pod.terminating
 
 

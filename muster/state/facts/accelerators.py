@@ -7,16 +7,16 @@ a group; for a run of another controller each pod has its own.
 from collections.abc import Iterator
 
 from muster.api.values.devices import Devices, total
-from muster.state.view.read_only import ReadOnlyView
+from muster.state.view.view import View
 from muster.state.vocabulary.plan import Engine, Plan
 
 
-def held(plan: Plan, view: ReadOnlyView) -> Devices:
+def held(plan: Plan, view: View) -> Devices:
     """Return the devices that its pods hold, those of older epochs too."""
     return total(_parts(plan, view)) if plan.devices or plan.engine is Engine.WATCH else ()
 
 
-def _parts(plan: Plan, view: ReadOnlyView) -> Iterator[tuple[Devices, int]]:
+def _parts(plan: Plan, view: View) -> Iterator[tuple[Devices, int]]:
     for tally in view.epochs.values():
         if plan.engine is Engine.WATCH:
             yield from tally.devices.items()

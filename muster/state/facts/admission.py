@@ -5,28 +5,20 @@ from typing import NamedTuple
 from muster.api.values.printable import MESSAGE, clean
 from muster.api.values.timestamps import whole_time
 from muster.state.facts.context import Context
-from muster.state.view.read_only import ReadOnlyView
+from muster.state.view.view import View
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.record import Phase
 from muster.state.vocabulary.workload import ADMITTED, FINISHED, QUOTA_RESERVED, REQUEUED, PodSetPlacement, Workload
 
 SILENCE = 60.0
 """Seconds within which Kueue processes a Workload; it takes some 15 ms."""
-
-
 UNAVAILABLE = "QueueUnavailable"
 """Reason: no Workload can be seen or created."""
-
-
 SILENT = "QueueSilent"
 """Reason: Kueue has not processed the Workload."""
-
-
 HOPELESS = frozenset(("ExceedsMaxQuota", "Misconfigured", "Inadmissible"))
 """Reasons of a false QuotaReserved that last until a person changes the spec or the queue. Older releases of Kueue have
 Inadmissible for all of them (kueue: apis/kueue/v1beta2/workload_types.go)."""
-
-
 DEACTIVATED = "Deactivated"
 """Beginning of the reasons of a Workload with ``spec.active: false``: DeactivatedDueToRequeuingLimitExceeded and others
 follow. Kueue never makes it active again by itself."""
@@ -47,14 +39,14 @@ def applies(context: Context) -> bool:
     return context.plan.queue is not None or bool(context.view.workloads)
 
 
-def workload_of(plan: Plan, view: ReadOnlyView) -> Workload | None:
+def workload_of(plan: Plan, view: View) -> Workload | None:
     """Return the Workload that decides: the newest one for the podSets of this plan."""
     wanted = plan.queue.workload if plan.queue else ""
     found = [each for each in view.workloads.values() if not wanted or each.name == wanted]
     return max(found, key=lambda each: (not each.deleting, each.created, each.uid), default=None)
 
 
-def admitted(plan: Plan, view: ReadOnlyView) -> bool:
+def admitted(plan: Plan, view: View) -> bool:
     """Return True if pods of the plan may run: it has no queue, or its Workload is admitted."""
     if plan.queue is None and not view.workloads:
         return True
@@ -70,7 +62,7 @@ def admits(context: Context) -> bool:
 def waiting(context: Context) -> Waiting:
     """Return the reason why the experiment is queued, in Kueue's words."""
     if context.view.queue_problem:
-        return _stuck(UNAVAILABLE, context.view.queue_problem)
+        return Waiting(context.view.queue_problem, UNAVAILABLE)
     workload = workload_of(context.plan, context.view)
     if workload is None or workload.deleting or workload.has(FINISHED):
         return Waiting("queued: its Workload is about to be made")
@@ -96,7 +88,7 @@ def held(context: Context) -> Waiting | None:
         return Waiting(message, look_again=due)
     kind = context.plan.subject.kind
     look = f"see whether Kueue's controller runs, and manages {kind}s in this namespace"
-    return _stuck(SILENT, f"{message}, for more than {SILENCE:g} s; {look}")
+    return Waiting(f"{message}, for more than {SILENCE:g} s; {look}", SILENT)
 
 
 def _as_kueue_says(context: Context, workload: Workload) -> Waiting:
@@ -125,7 +117,7 @@ def _as_kueue_says(context: Context, workload: Workload) -> Waiting:
     if requeued is not None and not requeued.true:
         message = f"{message}; not in the queue again yet ({requeued.reason})"
     if reserved.reason in HOPELESS or reserved.reason.startswith(DEACTIVATED):
-        return _stuck(reserved.reason, message)
+        return Waiting(message, reserved.reason)
     return Waiting(message, look_again=older_at)
 
 
@@ -141,11 +133,7 @@ def _silent(context: Context, workload: Workload) -> Waiting:
     message = f"queued in {workload.queue}: Kueue has not taken up its Workload {workload.name} yet"
     if context.now < due:
         return Waiting(message, look_again=due)
-    return _stuck(SILENT, f"{message}, for more than {SILENCE:g} s; see whether Kueue's controller runs")
-
-
-def _stuck(reason: str, message: str) -> Waiting:
-    return Waiting(message, reason)
+    return Waiting(f"{message}, for more than {SILENCE:g} s; see whether Kueue's controller runs", SILENT)
 
 
 def said(message: str) -> str:

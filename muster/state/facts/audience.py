@@ -20,9 +20,7 @@ class Audience(StrEnum):
     """The people who can fix a reason."""
 
     PLATFORM = "platform"
-    """The people who run the cluster."""
     RESEARCHER = "researcher"
-    """The owner of the run."""
 
 
 _RESEARCHERS: Final = (
@@ -52,15 +50,12 @@ _PLATFORM: Final = (
 )
 """Reasons of no cause, or of causes with several reasons."""
 
-_OWN: Final[Mapping[MissingCause, Audience]] = {Causes.UNSCHEDULABLE: Audience.RESEARCHER}
-"""Causes whose audience differs from who is charged. A request that no node fits is the owner's to change; if
-nodes are lost, many runs have it."""
-
 
 def of_cause(cause: MissingCause) -> Audience:
     """Return the people who can fix that cause."""
-    charged = cause.charge is not None and cause.charge.platform
-    return _OWN.get(cause, Audience.PLATFORM if charged else Audience.RESEARCHER)
+    if cause is Causes.UNSCHEDULABLE:  # the owner can ask for less; if nodes are lost, many runs have it
+        return Audience.RESEARCHER
+    return Audience.PLATFORM if cause.charge is not None and cause.charge.platform else Audience.RESEARCHER
 
 
 CATALOGUE: Final[Mapping[str, Audience]] = {

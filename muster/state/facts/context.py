@@ -6,8 +6,8 @@ import msgspec
 from msgspec.structs import replace
 
 from muster.state.view.probe_result import ProbeResult
-from muster.state.view.read_only import ReadOnlyView
 from muster.state.view.tally import Tally
+from muster.state.view.view import View
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Pod
 from muster.state.vocabulary.record import Record, attempts_of
@@ -18,7 +18,7 @@ class Context(msgspec.Struct, frozen=True):
 
     plan: Plan
     record: Record
-    view: ReadOnlyView
+    view: View
     now: float
     tally: Tally
     """The pods of the record's epoch, looked up once, because each decision reads them twenty times."""
@@ -26,7 +26,7 @@ class Context(msgspec.Struct, frozen=True):
     """The last answer of this epoch's coordinator."""
 
     @classmethod
-    def at(cls, plan: Plan, record: Record, view: ReadOnlyView, now: float) -> "Context":
+    def at(cls, plan: Plan, record: Record, view: View, now: float) -> "Context":
         """Return the context of that record."""
         return Context(plan, record, view, now, view.of(record.epoch), view.probe_result_of(record.epoch))
 

@@ -83,11 +83,7 @@ def final(cause: Cause | None) -> Cause | None:
 
 KILLED = frozenset({143, 137})
 """Exit codes of SIGTERM and SIGKILL, with which a deleted pod ends."""
-
-
 OUT_OF_MEMORY: Final = "OOMKilled"
-
-
 RANK_FAILED: Final = "RankFailed"
 """Reason of a rank that the others lost, though its own pod has not failed."""
 

@@ -9,12 +9,6 @@ from muster.state.facts.sentences import share
 from muster.state.vocabulary.group import Group
 from muster.state.vocabulary.rules import Gate, GateCondition
 
-_IS = {
-    GateCondition.CREATED: "created",
-    GateCondition.READY: "ready",
-    GateCondition.COMPLETE: "complete",
-}
-
 
 def gate_open(context: Context, gate: Gate) -> bool:
     """Return True if the awaited pods have come as far as the gate asks."""
@@ -47,7 +41,7 @@ def awaited(context: Context) -> str:
             if gate.group:
                 reached, size = _progress(context, gate)
                 much = share(reached, size)
-                return f"group {group.name} waits until {gate.group} is {_IS[gate.condition]} ({much} are)"
+                return f"group {group.name} waits until {gate.group} is {gate.condition.lower()} ({much} are)"
     return ""
 
 

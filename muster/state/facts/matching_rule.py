@@ -4,6 +4,8 @@ A rule that is used up for the members of a job is skipped. If it has a new reas
 failure is one of the job, and rules about a member are skipped. The record keeps the member's own failure.
 """
 
+from msgspec.structs import replace
+
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.record import Cause
 from muster.state.vocabulary.rules import Escalation, FailureAction, FailureRule
@@ -15,21 +17,15 @@ def first_rule(plan: Plan, cause: Cause, failures: float, *, of_job: bool = Fals
     ``failures`` of the job were counted before; infinity: every rule with such a limit is used up. ``of_job``: it is
     the failure of a job and of no member.
     """
-    reason, message = cause.reason, cause.message
+    failure = cause
     for rule in plan.failures.of_group(cause.group):
-        if (of_job and rule.action.of_member) or not rule.matches(
-            disruption=cause.disruption,
-            group=cause.group,
-            exit_code=cause.exit_code,
-            reason=reason,
-            message=message,
-            container=cause.container,
-        ):
+        if (of_job and rule.action.of_member) or not rule.matches(failure):
             continue
         if rule.per_job is None or failures < rule.per_job:
             return rule
         if rule.becomes is not None:
-            reason, message, of_job = rule.becomes.reason, _message(plan, rule.becomes, cause), True
+            of_job = True
+            failure = replace(cause, reason=rule.becomes.reason, message=_message(plan, rule.becomes, cause))
     return FailureRule(FailureAction.RESTART_GANG)
 
 

@@ -33,7 +33,10 @@ def sentence(cause: Cause) -> str:
     why = f": {cause.message}" if cause.message else ""
     if not cause.pod and cause.reason:  # no end is known, or no rank
         return f"{who}: {cause.reason}{why}" if cause.rank >= 0 else f"{cause.reason}{why}"
-    return f"{who} {_ended(cause, cause.reason)}{_where(cause)}{why}{_last_line(cause)}{of_device(cause.device)}"
+    container = f" in container {cause.container}" if cause.container not in ("", CONTAINER) else ""
+    where = container + (f" on node {cause.node}" if cause.node else "")
+    last_line = f'; last line "{cause.last_line}"' if cause.last_line else ""
+    return f"{who} {_ended(cause)}{where}{why}{last_line}{of_device(cause.device)}"
 
 
 def of_device(device: str) -> str:
@@ -41,8 +44,9 @@ def of_device(device: str) -> str:
     return f"; its device {device} was reported as Unhealthy" if device else ""
 
 
-def _ended(cause: Cause, reason: str) -> str:
+def _ended(cause: Cause) -> str:
     """Return how the pod ended: ``ended with exit code 137 (SIGKILL), OOMKilled``, ``ended (PodDeleted)``."""
+    reason = cause.reason
     if cause.exit_code:
         label = f", {reason}" if reason not in ("Error", "ContainerFailed", "") else ""
         return f"ended with {of_exit(cause.exit_code, cause.signal)}{label}"
@@ -75,15 +79,6 @@ def _who(cause: Cause) -> str:
     where = f"{cause.place}, " if cause.place else ""
     of_rank = f"rank {cause.rank} ({where}{cause.pod})" if cause.pod else f"rank {cause.rank}"
     return of_rank if cause.rank >= 0 else "the gang"
-
-
-def _where(cause: Cause) -> str:
-    container = f" in container {cause.container}" if cause.container not in ("", CONTAINER) else ""
-    return container + (f" on node {cause.node}" if cause.node else "")
-
-
-def _last_line(cause: Cause) -> str:
-    return f'; last line "{cause.last_line}"' if cause.last_line else ""
 
 
 def of_exit(code: int, number: int = 0) -> str:
@@ -166,7 +161,12 @@ def of_idle(context: Context) -> str:
     if pod is None:
         return "no pod exists"
     more = f" and {len(idle) - 1} more" if len(idle) > 1 else ""
-    return f"rank {pod.rank} ({placed(context, pod.rank, pod.name)}, {why_idle(pod)}){more}"
+    return f"{waits(context, pod)}{more}"
+
+
+def waits(context: Context, pod: Pod) -> str:
+    """Return ``rank 2 (run-worker-0-2-x7k2p, Pending: ContainerCreating)``."""
+    return f"rank {pod.rank} ({placed(context, pod.rank, pod.name)}, {why_idle(pod)})"
 
 
 def of_ends(context: Context) -> str:

@@ -57,7 +57,7 @@ def end(context: Context) -> list[StopPods | DeletePods]:
         everything = [pod for tally in context.view.epochs.values() for pod in tally.members.values()]
         everything += context.view.engine.vanished.values()
         return [*_delete(context, tuple(pod for pod in everything if not pod.terminating), None, "the plan keeps none")]
-    alive = tuple(pod for tally in context.view.epochs.values() for pod in tally.alive.values() if not pod.terminating)
+    alive = tuple(pod for pod in context.view.alive() if not pod.terminating)
     kept = tuple(pod for pod in alive if _to_keep(context, pod))
     rest = tuple(pod for pod in alive if not _to_keep(context, pod)) if kept else alive
     rest += tuple(pod for pod in context.view.engine.vanished.values() if not pod.terminating)

@@ -8,7 +8,7 @@ A clock ends something because something has *not* happened, and a late cache lo
 node, or the success. So a clock that has run out acts only on what the live API has reported since.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from math import inf
 
@@ -119,8 +119,15 @@ def _alerts_only(clock: ClockRule) -> bool:
 def sentence(context: Context, clock: ClockRule) -> str:
     """Return the sentence on what has not happened, and within which time."""
     within = f"within {clock.after:g} s"
-    roll = _roll(context, within) if clock.name is ClockName.ASSEMBLY else ""
-    text = clock.sentence.format_map(_Placeholders(context, within=within, roll=roll))
+    text = clock.sentence.format(
+        within=within,
+        roll=_roll(context, within),
+        scheduled=context.tally.scheduled,
+        done=context.tally.succeeded,
+        size=context.plan.size,
+        idle=of_idle(context),
+        lingering=of_lingering(context),
+    )
     ends = of_ends(context) if _names_ends(context, clock) else ""
     reported = context.view.progress_of(context.record.epoch) if clock.name is ClockName.PROGRESS else None
     if reported is not None:
@@ -134,17 +141,6 @@ def _names_ends(context: Context, clock: ClockRule) -> bool:
     return clock.name is ClockName.TOTAL or (clock.name is ClockName.ASSEMBLY and not served)
 
 
-class _Placeholders(dict[str, object]):
-    """The values of a sentence's placeholders; each is computed only when the sentence names it."""
-
-    def __init__(self, context: Context, **known: object) -> None:
-        super().__init__(known)
-        self._context = context
-
-    def __missing__(self, key: str) -> object:
-        return PLACEHOLDERS[key](self._context)
-
-
 def _roll(context: Context, within: str) -> str:
     probe = context.probe
     if probe is None or not probe.served:
@@ -152,13 +148,3 @@ def _roll(context: Context, within: str) -> str:
     size = context.plan.size
     missing = grouping.named(context, probe.missing, size - probe.arrived) if probe.missing else ""
     return f"only {probe.arrived}/{size} ranks arrived {within}{missing and f'; missing {missing}'}"
-
-
-PLACEHOLDERS: dict[str, Callable[[Context], object]] = {
-    "scheduled": lambda context: context.tally.scheduled,
-    "done": lambda context: context.tally.succeeded,
-    "size": lambda context: context.plan.size,
-    "idle": of_idle,
-    "lingering": of_lingering,
-}
-"""The values that the sentence of a clock may name."""

@@ -90,7 +90,6 @@ class Assembly(msgspec.Struct, frozen=True):
     obstacle: Obstacle | None = None
     """The obstacle that keeps a member from starting or working, from its first moment."""
     passed: Sequence[ClockRule] = ()
-    """The clocks that have run out."""
     recorded: bool = False
     """True if that reason is the one that an earlier daemon has written."""
     quiet: bool = False

@@ -86,7 +86,8 @@ def first_cause(context: Context) -> Cause | None:
         return (known.gave_up(context.plan, pod) and known.cause(context)) or cause_of(context, pod)
     candidates = (*tally.leaving.values(), *tally.failed.values())
     if pod := min(candidates, key=lambda pod: (not pod.terminating, order(pod)), default=None):  # deleted pods first
-        if not pod.terminating and _incomplete(context):
+        missing = context.launched and context.tally.pods < context.plan.together
+        if not pod.terminating and missing and not context.plan.piecewise:  # nothing brings the missing pod back
             return _gone(context)
         return (not pod.terminating and _of_survivors(context)) or cause_of(context, pod)
     return _gone(context)
@@ -98,11 +99,6 @@ def _of_survivors(context: Context) -> Cause | None:
     if waited_for is not None and waited_for.rank >= 0:
         return waited_for
     return culprit.cause(context) or waited_for
-
-
-def _incomplete(context: Context) -> bool:
-    """Return True if a pod of a gang whose members all run together is missing, and nothing brings it back."""
-    return not context.plan.piecewise and context.launched and context.tally.pods < context.plan.together
 
 
 def _gone(context: Context) -> Cause | None:

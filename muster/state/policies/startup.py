@@ -47,7 +47,8 @@ def launch(context: Context) -> list[Action]:
     if vanished := presence.vanished(context):  # they may run, or were lost with what their programs had done
         missing = (member for member in missing if member.rank not in vanished)
     if plan.piecewise:
-        missing = _living(context, missing)
+        waiting = repair.held_back(context) | presence.gone(context)  # whether one of these is lost is asked first
+        missing = (member for member in missing if member.rank not in waiting)
     if plan.sequential:
         missing = _in_turn(context, missing)
     places = max(0, plan.together - context.tally.working)
@@ -109,14 +110,6 @@ def _startable(context: Context, missing: Iterator[Member]) -> Iterator[Member]:
     for member in missing:
         shut = waiting.get(member.group, ())
         if not shut or (member.rank == coordinator and not any(gate.group for gate in shut)):
-            yield member
-
-
-def _living(context: Context, missing: Iterator[Member]) -> Iterator[Member]:
-    """Yield the members without a pod that may be created in their current attempt."""
-    waiting = repair.held_back(context) | presence.gone(context)  # whether one of these is lost is asked first
-    for member in missing:
-        if member.rank not in waiting:
             yield member
 
 

@@ -9,7 +9,7 @@ from typing import Final
 
 from muster.state.facts.context import Context
 from muster.state.facts.hang import HANGS
-from muster.state.facts.sentences import EXACT, placed, sentence, share, why_idle
+from muster.state.facts.sentences import EXACT, sentence, share, waits
 from muster.state.policies.rendezvous import Assembly
 from muster.state.summary.gathering import Gathering
 from muster.state.vocabulary.record import Condition, ConditionType, Phase
@@ -31,27 +31,14 @@ Row = tuple[bool, str, str]
 def renew(context: Context, assembly: Assembly, said: Gathering, coordinator: str) -> tuple[Condition, ...]:
     """Return all conditions as they are now; ``since`` moves only if the status flipped, ``reason_at`` with the reason.
 
-    ``coordinator`` is its address. In most decisions they are as they were.
+    ``coordinator`` is its address.
     """
-    generation, record = context.plan.generation, context.record
-    rows = _rows(context, assembly, said, coordinator)
-    if _are(record.conditions, rows, generation):
-        return record.conditions
-    before = map(record.condition, TYPES)  # another version of Muster may have written others
+    generation, rows = context.plan.generation, _rows(context, assembly, said, coordinator)
+    before = map(context.record.condition, TYPES)  # another version of Muster may have written others
     return tuple(
         Condition(kind, status, reason, message, generation, *_times(old, status, reason, context.now))
         for kind, old, (status, reason, message) in zip(TYPES, before, rows, strict=True)
     )
-
-
-def _are(conditions: tuple[Condition, ...], rows: tuple[Row, ...], generation: int) -> bool:
-    """Return True if the conditions have all that the rows have."""
-    for kind, old, (status, reason, message) in zip(TYPES, conditions, rows, strict=False):
-        if old.status != status or old.reason != reason or old.message != message:
-            return False
-        if old.type is not kind or old.generation != generation:
-            return False
-    return len(conditions) == len(TYPES)
 
 
 def _times(old: Condition | None, status: bool, reason: str, now: float) -> tuple[float, float | None]:
@@ -121,6 +108,5 @@ def _scheduled(context: Context) -> Row:
     unplaced = next((pod for pod in waiting if not pod.scheduled), None)
     if unplaced is None:
         return False, "Waiting", f"{share(scheduled, size)} members have a node"
-    why = f"rank {unplaced.rank} ({placed(context, unplaced.rank, unplaced.name)}, {why_idle(unplaced)})"
     reason = unplaced.waiting_reason or "Waiting"
-    return False, reason, f"{share(scheduled, size)} members have a node; {why}"
+    return False, reason, f"{share(scheduled, size)} members have a node; {waits(context, unplaced)}"

@@ -27,7 +27,6 @@ def worded(context: Context, end: Fail) -> Fail:
 
 
 def _why(context: Context, end: Fail) -> str:
-    """Return why the failure ends the experiment."""
     plan, rule, limit = context.plan, end.rule, context.plan.restarts.limit
     match end.reason:
         case restart.RULE_USED_UP if rule is not None:

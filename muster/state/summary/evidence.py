@@ -21,7 +21,7 @@ from muster.state.facts.diagnosis.finding import Finding
 from muster.state.facts.sentences import sentence
 from muster.state.policies.rendezvous import Assembly
 from muster.state.summary.status import of_progress, summarize
-from muster.state.view.places.report import PlaceGroup, PlaceReport
+from muster.state.view.places.report import PlaceGroup
 from muster.state.view.places.standstill import Places
 from muster.state.vocabulary.record import Phase, Record
 
@@ -80,7 +80,8 @@ def stacks_of(seats: Places, size: int) -> Iterator[StackThen]:
     for group in seats.groups:
         here, alike = len(group.ranks), defaultdict[str | None, list[int]](list)
         for rank in group.ranks:
-            alike[_stack_of(reports[rank]) if group.answers else None].append(rank)
+            wrote = group.answers and reports[rank].stood >= NOTICE  # else it was there too briefly to write a stack
+            alike[reports[rank].stack if wrote else None].append(rank)
         rows += [(here, len(ranks), ranks, _calls(group, stack, read)) for stack, ranks in alike.items()]
     if unheard := [rank for rank in range(size) if rank not in reports]:
         rows.append((len(unheard), len(unheard), unheard, "no stack (where it is was not heard)"))
@@ -90,11 +91,6 @@ def stacks_of(seats: Places, size: int) -> Iterator[StackThen]:
         shared = sorted(chain.from_iterable(ranks for ranks, _ in listed[MAX_STACKS - 2 : -1]))
         listed[MAX_STACKS - 2 : -1] = [(shared, "")]
     return (StackThen(ranks[0], calls, to_ranges(ranks, RANGES), len(ranks)) for ranks, calls in listed)
-
-
-def _stack_of(report: PlaceReport) -> str | None:
-    """Return a key that is equal for equal stacks; None if the rank was in its place too briefly to write one."""
-    return report.stack if report.stood >= NOTICE else None
 
 
 def _calls(group: PlaceGroup, stack: str | None, read: Mapping[tuple[str, str], Sequence[str]]) -> str:

@@ -104,12 +104,6 @@ def _over(context: Context, after: Record, until: float) -> float:
     return ended if until - ended > LATE else until
 
 
-def _never_answered(context: Context, epoch: int) -> bool:
-    """Return True if that epoch's coordinator never answered this daemon: what its programs did is unknown."""
-    probe = context.view.probe_result_of(epoch)
-    return context.plan.asked is not None and not (probe is not None and probe.served)
-
-
 def _since(before: Record, sums: Goodput) -> float:
     """Return when the roll was complete, by the present wall clock: ``before`` has the times as they were persisted."""
     if before.assembled_at is None:
@@ -236,7 +230,6 @@ def _newer(sums: Goodput, lead: Lead, since: float) -> bool:
 
 
 def _counted(sums: Goodput, lead: Lead, since: float) -> bool:
-    """Return True if the lead is the process that is counted."""
     steps = sums.steps or EpochSteps()
     return steps.first >= 0 and lead.spent.restarts == steps.restarts and not _newer(sums, lead, since)
 
@@ -297,7 +290,7 @@ def _marked(sums: Goodput, lead: Lead, since: float, until: float) -> Goodput:
     if not _counted(sums, lead, since):
         return sums
     origin = max(lead.begun, since - lead.offset - steps.skipped / 1000)
-    marks, most = list(sums.marks), _net(sums, until)
+    marks, most = list(sums.marks), sums.at(until).net
     for step, work in lead.points:
         last = marks[-1] if marks else StepMark(steps.first, steps.base)
         if step > last.step:
@@ -369,29 +362,25 @@ def _left(sums: Goodput, context: Context, lead: Lead | None, before: Record, af
     assert steps is not None
     if cause is not None and cause.epoch == before.epoch and cause.at and after.phase is not Phase.SUCCEEDED:
         ended = max(cause.at + ROUNDED, lead.reported_at if lead is not None else 0.0)
-        sums = sums.taken(Bucket.RECOVERY, min(_ms(until - ended), _net(sums, until) - steps.base))
+        sums = sums.taken(Bucket.RECOVERY, min(_ms(until - ended), sums.at(until).net - steps.base))
         until_then = min(until, ended)
     else:
         until_then = _over(context, after, until)
-        sums = sums.taken(Bucket.OTHER, min(_ms(until - until_then), _net(sums, until) - steps.base))
+        sums = sums.taken(Bucket.OTHER, min(_ms(until - until_then), sums.at(until).net - steps.base))
     if lead is None or steps.first < 0:
-        reports = after.steps is not None and not _never_answered(context, before.epoch)
-        if reports and steps.first < 0:  # this epoch came to no step
-            return sums.taken(Bucket.PROGRAM_STARTUP, _net(sums, until) - steps.base)
+        probe = context.view.probe_result_of(before.epoch)
+        answered = context.plan.asked is None or (probe is not None and probe.served)
+        if after.steps is not None and answered and steps.first < 0:  # this epoch came to no step
+            return sums.taken(Bucket.PROGRAM_STARTUP, sums.at(until).net - steps.base)
         return sums
     if not lead.pause:
         silent, progress = until_then - lead.reported_at, context.view.progress_of(before.epoch)
         if progress is None or progress.moved or not progress.repeated or after.phase is Phase.SUCCEEDED:
             return sums
         hung = not progress.hung and silent >= progress.lasting_patience  # this daemon took over in that silence
-        return sums.taken(Bucket.STUCK, min(_ms(silent), _net(sums, until) - steps.base)) if hung else sums
-    paused = min(_ms(until_then - lead.reported_at), _net(sums, until) - steps.base)
+        return sums.taken(Bucket.STUCK, min(_ms(silent), sums.at(until).net - steps.base)) if hung else sums
+    paused = min(_ms(until_then - lead.reported_at), sums.at(until).net - steps.base)
     return sums.taken(PAUSES.get(lead.spent.kind, Bucket.OTHER), paused)
-
-
-def _net(sums: Goodput, until: float) -> int:
-    """Return the productive milliseconds at that second that are not taken back."""
-    return sums.at(until).net
 
 
 def _ms(seconds: float) -> int:

@@ -22,8 +22,10 @@ KEPT_FIRST = 8
 """Lines of the beginning that are never dropped: the start of a run explains its end."""
 
 
-Turns = Callable[[Record | None, Record], Iterator[tuple[str, str, bool]]]
-"""A function that yields what happened between two records: reason, sentence, and whether it needs attention."""
+Turn = tuple[str, str, bool]
+"""Reason, sentence, and whether it needs attention."""
+Turns = Callable[[Record | None, Record], Iterator[Turn]]
+"""A function that yields what happened between two records."""
 
 
 def new_lines(before: Record | None, after: Record, now: float, turns: Turns) -> tuple[StoryLine, ...]:
@@ -48,7 +50,7 @@ def append(story: tuple[StoryLine, ...], lines: tuple[StoryLine, ...]) -> tuple[
     return lengthened[:KEPT_FIRST] + lengthened[KEPT_FIRST - STORY_LINES :]
 
 
-def turns(plan: Plan, before: Record | None, after: Record) -> Iterator[tuple[str, str, bool]]:
+def turns(plan: Plan, before: Record | None, after: Record) -> Iterator[Turn]:
     """Yield what happened to a run of our own."""
     if before is None:
         if after.phase is Phase.SUSPENDED:
@@ -72,12 +74,7 @@ def turns(plan: Plan, before: Record | None, after: Record) -> Iterator[tuple[st
         yield "SharedVolumeLost", of_volume(after), True
     if before is not None and before.node_failures != after.node_failures:
         yield from _of_nodes(before, after)
-    yield from in_place.turns(before, after)
-    yield from resumption.turns(before, after)
-    if after.finished and (before is None or not before.finished):
-        yield after.reason, after.message, after.phase is Phase.FAILED
-    elif not after.finished:
-        yield from _flips(before, after)
+    yield from _of_any_run(before, after)
 
 
 def _kind(before: Record, after: Record, share: str, *, disruption: bool) -> str:
@@ -86,7 +83,7 @@ def _kind(before: Record, after: Record, share: str, *, disruption: bool) -> str
     return f"disruption, {counted}" if disruption else counted
 
 
-def turns_of_watched(before: Record | None, after: Record) -> Iterator[tuple[str, str, bool]]:
+def turns_of_watched(before: Record | None, after: Record) -> Iterator[Turn]:
     """Yield what the controller of a watched run did."""
     if before is None:
         suspended = ", which is suspended" if after.phase is Phase.SUSPENDED else ""
@@ -106,6 +103,10 @@ def turns_of_watched(before: Record | None, after: Record) -> Iterator[tuple[str
         yield ("MemberFailed", of_failure(after), True) if cause.pod else (cause.reason, cause.message, True)
     if before is not None and after.reason == STALE_MEMBERS != before.reason:
         yield STALE_MEMBERS, after.message, True
+    yield from _of_any_run(before, after)
+
+
+def _of_any_run(before: Record | None, after: Record) -> Iterator[Turn]:
     yield from in_place.turns(before, after)
     yield from resumption.turns(before, after)
     if after.finished and (before is None or not before.finished):
@@ -118,7 +119,7 @@ def _other(known: Cause, cause: Cause) -> bool:
     return (known.uid, known.epoch, known.reason) != (cause.uid, cause.epoch, cause.reason)
 
 
-def _phase(before: Record, after: Record) -> Iterator[tuple[str, str, bool]]:
+def _phase(before: Record, after: Record) -> Iterator[Turn]:
     if after.phase is Phase.SUSPENDED:
         yield "Suspended", "deleting the pods of the gang", False
     elif after.phase is Phase.QUEUED and before.phase is Phase.RESTARTING:
@@ -135,7 +136,7 @@ def _phase(before: Record, after: Record) -> Iterator[tuple[str, str, bool]]:
         yield "Running", after.message, False
 
 
-def _repairs(before: Record, after: Record) -> Iterator[tuple[str, str, bool]]:
+def _repairs(before: Record, after: Record) -> Iterator[Turn]:
     """Yield members that run again, or are given up, while the epoch continues."""
     if after.cause is None or (before.attempts, before.ignored) == (after.attempts, after.ignored):
         return
@@ -157,7 +158,7 @@ FAILED_ON_NODE_AGAIN: Final = "FailedOnNodeAgain"
 """Reason of an Event: failures of the run were on one node more than once. It never changes."""
 
 
-def _of_nodes(before: Record, after: Record) -> Iterator[tuple[str, str, bool]]:
+def _of_nodes(before: Record, after: Record) -> Iterator[Turn]:
     known = {each.name: each for each in before.node_failures}
     for each in after.node_failures:
         old = known.get(each.name)
@@ -185,7 +186,7 @@ def _job_restarts(record: Record) -> int:
     return sum(each.restarts * sum(1 for _ in from_ranges(each.jobs, MAX_MEMBERS)) for each in record.job_restarts)
 
 
-def _flips(before: Record | None, after: Record) -> Iterator[tuple[str, str, bool]]:
+def _flips(before: Record | None, after: Record) -> Iterator[Turn]:
     for kind in (ConditionType.SCHEDULED, ConditionType.COORDINATOR_READY, ConditionType.STUCK):
         old = before.condition(kind) if before else None
         new = after.condition(kind)

@@ -27,17 +27,13 @@ class Hurt(StrEnum):
     HUNG = "hung"
     """The programs run, and make no step."""
     STUCK = "stuck"
-    """The condition Stuck is true."""
     MISSING = "missing"
     """The programs run, and ranks are missing from the roll."""
     RESTARTING = "restarting"
-    """The gang is taken down and started again."""
     DEADLINE = "deadline"
     """A clock of the experiment runs out soon, or has run out."""
     FAILED = "failed"
-    """The experiment has failed."""
     QUEUED = "queued"
-    """The experiment waits for the admission of a queue."""
 
 
 IDLE: Final = frozenset({Hurt.HUNG, Hurt.STUCK, Hurt.MISSING})
@@ -52,7 +48,6 @@ TITLES: Final = {
     Hurt.FAILED: "failed",
     Hurt.QUEUED: "queued",
 }
-"""The words for each."""
 
 _PLACES: Final = {hurt: place for place, hurt in enumerate(Hurt)}
 NOTHING: Final = len(Hurt)

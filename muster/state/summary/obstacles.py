@@ -7,7 +7,7 @@ from muster.api.names import QUEUE_LABEL
 from muster.state.facts.context import Context
 from muster.state.facts.diagnosis import grouping
 from muster.state.facts.obstacle import Kind, Obstacle
-from muster.state.facts.sentences import EXACT, placed, share, why_idle
+from muster.state.facts.sentences import EXACT, placed, share, waits
 from muster.state.policies.failures.avoidance import avoided
 from muster.state.policies.gathering.obstacles import (
     KUEUE_GATE,
@@ -37,7 +37,7 @@ def _held(context: Context, _: Obstacle) -> str:
     tally = context.tally
     found = f"{_started(context)}; {_idle(context, tally.held)}"
     pod = next(iter(tally.unplaced.values()), None)
-    return found if pod is None else f"{found}; {_waits(context, pod)}"
+    return found if pod is None else f"{found}; {waits(context, pod)}"
 
 
 def _unplaced(context: Context, _: Obstacle) -> str:
@@ -52,11 +52,7 @@ def _idle(context: Context, pods: Mapping[str, Pod]) -> str:
     blocked = context.record.blocked
     if len(pods) <= EXACT or (blocked is not None and called_stuck(context.record, blocked)):
         return grouping.named(context, (each.rank for each in pods.values()), len(pods))
-    return f"{_waits(context, next(iter(pods.values())))} and more"
-
-
-def _waits(context: Context, pod: Pod) -> str:
-    return f"rank {pod.rank} ({placed(context, pod.rank, pod.name)}, {why_idle(pod)})"
+    return f"{waits(context, next(iter(pods.values())))} and more"
 
 
 def _started(context: Context) -> str:
@@ -111,14 +107,6 @@ def _ended(context: Context, _: Obstacle) -> str:
     return f"{members} ended with exit code 0 ({which}) while {tally.working} run on"
 
 
-def _unmet(context: Context, _: Obstacle) -> str:
-    return context.probe.answer.unmet if context.probe is not None else ""
-
-
-def _unrun(context: Context, _: Obstacle) -> str:
-    return f"nothing runs {context.plan.subject.kind}s here; {context.plan.watching.unrun}"
-
-
 _SENTENCES: Final[Mapping[Kind, Callable[[Context, Obstacle], str]]] = {
     Kind.GATED: _gated,
     Kind.CUT_OFF: _cut_off,
@@ -127,8 +115,8 @@ _SENTENCES: Final[Mapping[Kind, Callable[[Context, Obstacle], str]]] = {
     Kind.SLOW: _slow,
     Kind.OUTLIVED: _outlived,
     Kind.ENDED: _ended,
-    Kind.UNMET: _unmet,
-    Kind.UNRUN: _unrun,
+    Kind.UNMET: lambda context, _: context.probe.answer.unmet if context.probe is not None else "",
+    Kind.UNRUN: lambda context, _: f"nothing runs {context.plan.subject.kind}s here; {context.plan.watching.unrun}",
     Kind.FAILED: lambda context, _: watched.failed(context),
     Kind.WITHOUT_POD: lambda context, _: watched.without_pods(context),
     Kind.GONE: lambda context, _: watched.coordinator_gone(context),

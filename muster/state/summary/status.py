@@ -52,10 +52,10 @@ from muster.state.summary.conditions import renew, roll_never_seen
 from muster.state.summary.gathering import Gathering, gathering, joined
 from muster.state.summary.history import members, of_edits, of_volume
 from muster.state.view.progress import Progress
-from muster.state.view.read_only import ReadOnlyBudget
 from muster.state.view.recorder.arrivals import Arrivals
 from muster.state.view.roll import RankState
 from muster.state.view.stale_members import STALE_MEMBERS
+from muster.state.view.write_budget import WriteBudget
 from muster.state.vocabulary.coordinator import Completeness
 from muster.state.vocabulary.record import Condition, ConditionType, HeldDevices, Phase, Record, RollCall, Steps
 from muster.state.vocabulary.rules import ClockName
@@ -196,13 +196,13 @@ def _after(record: Record) -> str:
     return f"; {sentence(record.cause)}" if record.cause else ""
 
 
-def due(before: Record | None, after: Record, budget: ReadOnlyBudget, now: float) -> Due:
+def due(before: Record | None, after: Record, budget: WriteBudget, now: float) -> Due:
     """Return when ``after`` is written; ``before`` is the record as persisted."""
     if before == after:
         return Due(False)
     if before is None or before.facts != _as_obstacle_of(before, after).facts:
         return Due(True)
-    if before.reason == after.reason and before.message == after.message and _same_words(before, after):
+    if before.reason == after.reason and before.message == after.message and _words(before) == _words(after):
         step_at = write_at(before, after, now)
         if step_at is None:
             return Due(False)
@@ -222,11 +222,6 @@ def _as_obstacle_of(before: Record, after: Record) -> Record:
     was, now = before.blocked, after.blocked
     same = was is not None and now is not None and (was.since, was.gone_at) == (now.since, now.gone_at)
     return replace(after, blocked=was) if same else after
-
-
-def _same_words(before: Record, after: Record) -> bool:
-    """Return True if the conditions have the same words."""
-    return before.conditions == after.conditions or _words(before) == _words(after)
 
 
 def _words(record: Record) -> list[tuple[object, ...]]:
@@ -264,7 +259,6 @@ def write_at(before: Record, after: Record, now: float) -> float | None:
 
 
 def _life(steps: Steps) -> tuple[int, int]:
-    """Return the number of the epoch, and of torchrun's restart in it."""
     return steps.epoch, steps.restarts
 
 

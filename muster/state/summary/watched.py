@@ -44,7 +44,6 @@ def without_pods(context: Context) -> str:
 
 
 def _how_many(context: Context) -> str:
-    """Return the sentence on members that have no pod."""
     plan, tally = context.plan, context.tally
     if plan.sequential:
         return f"{share(tally.working, tally.working + obstacles.without_pod(context))} pods of this turn exist"

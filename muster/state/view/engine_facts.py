@@ -43,16 +43,6 @@ class Refused:
     retry_at: WallTime
 
 
-def refused(before: Refused | None, refusal: Refusal, action: str, began: float, now: float) -> Refused:
-    """Return the lasting refusal after one more, of an attempt that began at ``began``."""
-    again = before is not None and before.action == action
-    since = before.since if before and again else began
-    said = not refusal.passing or now - since >= SAID_AFTER
-    first, last = (FIRST_RETRY, LAST_RETRY) if said else (QUICK_RETRY, LAST_QUICK_RETRY)
-    pause = max(first, min(last, 2 * before.pause)) if before and again else first
-    return Refused(refusal, action, since, said, pause, now + max(pause, refusal.retry_after))
-
-
 @dataclass(frozen=True, slots=True)
 class LiveRead:
     """A read of the experiment's pods from the live API; the view holds them as they were then, or newer."""
@@ -118,9 +108,14 @@ class EngineFacts:
     """True if the API server has accepted, or refused, an action of this leadership: no earlier refusal is open."""
 
     def refuse(self, refusal: Refusal, action: str, began: float, now: float) -> None:
-        """Note that the API server refused that action."""
-        self.refused = refused(self.refused, refusal, action, began, now)
-        if self.refused.said:
+        """Note that the API server refused that action, of an attempt that began at ``began``."""
+        before = self.refused if self.refused is not None and self.refused.action == action else None
+        since = before.since if before is not None else began
+        said = not refusal.passing or now - since >= SAID_AFTER
+        first, last = (FIRST_RETRY, LAST_RETRY) if said else (QUICK_RETRY, LAST_QUICK_RETRY)
+        pause = max(first, min(last, 2 * before.pause)) if before is not None else first
+        self.refused = Refused(refusal, action, since, said, pause, now + max(pause, refusal.retry_after))
+        if said:
             self.refusal = refusal
 
     def accept(self) -> None:

@@ -66,7 +66,9 @@ class Membership:
                 new = None
             if new is not None and _place(new) != _place(old):
                 # The name shows which member a pod is and cannot change, whatever becomes of the labels.
-                new = self.edited[new.uid] = _in_place_of(old, new)
+                place = {"rank": old.rank, "epoch": old.epoch, "attempt": old.attempt}
+                new = replace(new, **place, group=old.group, job=old.job, index=old.index)
+                self.edited[new.uid] = new
         elif new is None:
             return False
         elif not self._admits(new):
@@ -107,9 +109,3 @@ class Membership:
 
 def _place(pod: Pod) -> tuple[int, int, int, str, int, int]:
     return pod.rank, pod.epoch, pod.attempt, pod.group, pod.job, pod.index
-
-
-def _in_place_of(old: Pod, new: Pod) -> Pod:
-    """Return the newer record with the older one's place."""
-    place = {"rank": old.rank, "epoch": old.epoch, "attempt": old.attempt}
-    return replace(new, **place, group=old.group, job=old.job, index=old.index)

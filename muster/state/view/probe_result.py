@@ -6,12 +6,11 @@ time on it counts as present only after it has answered for a time that doubles 
 that comes and goes is reported as that, and costs no status write each time.
 """
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 import msgspec
 
-from muster.state.view.roll import RollAnswer, joined
+from muster.state.view.roll import RollAnswer
 from muster.state.vocabulary.wall_time import WallTime
 
 SHOWN_RANKS = 64
@@ -84,18 +83,11 @@ class ProbeResult(msgspec.Struct, frozen=True):
         return at if at > now and self.present(at) != self.present(now) else None
 
 
-def probe_result(
-    answer: RollAnswer, epoch: int, before: ProbeResult | None, rank_of: Mapping[str, int] | None = None
-) -> ProbeResult:
-    """Return the result after an answer, given the one before it (of any epoch).
-
-    ``rank_of`` gives the rank behind each pod IP, for coordinators that know their members by address.
-    """
+def probe_result(answer: RollAnswer, epoch: int, before: ProbeResult | None) -> ProbeResult:
+    """Return the result after an answer by rank, given the one before it (of any epoch)."""
     earlier = before if before and before.epoch == epoch else None
     serving = answer.coordinator.serving
     whole = serving and not answer.lacks
-    if answer.identities:
-        answer = joined(answer, rank_of or {})
     if not serving and earlier is not None:  # the ranks that arrived before the silence stay arrived
         answer = _with_silence(earlier.answer, answer)
     same = earlier is not None and _roll_of(earlier.answer) == _roll_of(answer)

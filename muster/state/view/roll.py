@@ -127,7 +127,7 @@ class RollAnswer:
     joined: int | None = None
     """The number of members that have registered, if the coordinator counts them without naming them."""
     errors: tuple[RankError, ...] = ()
-    """The failed ranks' errors, different texts first, capped; `failed` is complete."""
+    """The failed ranks' errors, different texts first, capped; `states` is complete."""
     work: Work | None = None
     """The coordinator's report on the program; None if it does not run it, or does not know it."""
     unmet: str = ""
@@ -161,14 +161,9 @@ class RollAnswer:
         return tuple(rank for rank, state in enumerate(self.states) if not state.arrived)
 
     @property
-    def failed(self) -> tuple[int, ...]:
-        """Ranks the coordinator gave up, ascending."""
-        return self._in(RankState.FAILED)
-
-    @property
     def left(self) -> tuple[int, ...]:
         """Ranks that left in good order, ascending."""
-        return self._in(RankState.LEFT)
+        return tuple(rank for rank, state in enumerate(self.states) if state is RankState.LEFT)
 
     @property
     def passed(self) -> bool:
@@ -178,9 +173,6 @@ class RollAnswer:
         never proves it: in jax 0.4.35 a connected rank 0 has only registered itself.
         """
         return not self.partial and not _PAST_RENDEZVOUS.isdisjoint(self.states)
-
-    def _in(self, wanted: RankState) -> tuple[int, ...]:
-        return tuple(rank for rank, state in enumerate(self.states) if state is wanted)
 
 
 def of_rank(rank: int) -> str:

@@ -53,9 +53,6 @@ class Shown(NamedTuple):
     reason: str = ""
 
 
-_PLAIN: Final = tuple(Shown(stage) for stage in Stage)
-
-
 def shown(pod: Pod, done: bool) -> Shown:
     """Return what a pod shows; ``done``: its member has succeeded, whatever the pod shows."""
     stage = stage_of(pod, done)
@@ -65,7 +62,7 @@ def shown(pod: Pod, done: bool) -> Shown:
         reason = pod.exit.reason if pod.exit else pod.waiting_reason
     else:
         reason = pod.disruption if stage is Stage.TERMINATING else ""
-    return Shown(stage, reason) if reason else _PLAIN[stage]
+    return Shown(stage, reason)
 
 
 def stage_of(pod: Pod, done: bool) -> Stage:

@@ -5,12 +5,15 @@ Each change of a pod costs O(1), so that a decision reads counts and a few notab
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from muster.api.values.devices import Devices
 from muster.state.view.roll import RankState
 from muster.state.view.stage import Shown, Stage, shown
 from muster.state.vocabulary.pod import PATIENT, SCHEDULING_GATED, Pod
 from muster.state.vocabulary.record import Attempts
+
+K = TypeVar("K")
 
 
 @dataclass(slots=True)
@@ -270,12 +273,10 @@ class Tally(Counts):
         """Replace a pod's record by a newer one with the same content in every place that holds it."""
         if (member := self.members.get(pod.rank)) and member.uid == pod.uid:
             self.members[pod.rank] = pod
-        elif pod.uid in self.older:
-            self.older[pod.uid] = pod
-        waiting = self.idle, self.held, self.unplaced, self.gated
-        for held in (self.alive, self.failed, self.leaving, self.disrupted, self.restarted, self.cut_off, *waiting):
-            if pod.uid in held:
+            for held in self._notable(pod, pod.rank in self.done):
                 held[pod.uid] = pod
+        elif pod.uid in self.older:
+            self._put_aside(pod)
 
     def _collect(self, rank: int, group: str, job: int) -> None:
         self.collected[rank] = group, job
@@ -294,11 +295,8 @@ class Tally(Counts):
         return Shown(Stage.ENDED if rank in self.done else Stage.CRASHED)
 
     def _miss(self, shows: Shown, step: int) -> None:
-        """Count a member that has not arrived. A reason that no pod shows is not kept."""
-        if count := self.missing.get(shows, 0) + step:
-            self.missing[shows] = count
-        else:
-            del self.missing[shows]
+        """Count a member that has not arrived."""
+        _shift(self.missing, shows, step)
 
     def _count(self, pod: Pod, step: int, done: bool) -> None:
         working = pod.live and not done and pod.rank not in self.ignored
@@ -306,7 +304,7 @@ class Tally(Counts):
         self.restarts += step * pod.restarts
         flags = working, pod.scheduled, pod.started, pod.ready and working and not pod.terminating, done, placed
         if placed and pod.devices:
-            self._hold(pod.devices, step)
+            _shift(self.devices, pod.devices, step)
         self._shift(pod.group, pod.job, step, flags)
 
     def _shift(self, name: str, index: int, step: int, flags: tuple[bool, bool, bool, bool, bool, bool]) -> None:
@@ -322,12 +320,6 @@ class Tally(Counts):
             del self.jobs[name, index]
         if not group.pods:
             del self.groups[name]
-
-    def _hold(self, devices: Devices, step: int) -> None:
-        if count := self.devices.get(devices, 0) + step:
-            self.devices[devices] = count
-        else:
-            del self.devices[devices]
 
     def _notable(self, pod: Pod, done: bool) -> list[dict[str, Pod]]:
         """Return where the pod is held besides ``members``. It runs twice per watch event, so it asks the pod once."""
@@ -368,6 +360,14 @@ class Tally(Counts):
         if pod.scheduled:
             return self.held
         return self.gated if pod.waiting_reason == SCHEDULING_GATED else self.unplaced
+
+
+def _shift(counts: dict[K, int], key: K, step: int) -> None:
+    """Count one in or out. A key without any is not kept."""
+    if count := counts.get(key, 0) + step:
+        counts[key] = count
+    else:
+        del counts[key]
 
 
 NO_TALLY = Tally()

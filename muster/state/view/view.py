@@ -1,13 +1,14 @@
 """The view: the present state of one experiment, as the watches show it, kept incrementally.
 
-The view belongs to the event loop of the daemon, which changes it as events arrive. A decision reads it through
-``ReadOnlyView`` (``state.view.read_only``). Nothing in it needs to survive the daemon: it is rebuilt from the first
-full list, and the daemon decides nothing before that list.
+The view belongs to the event loop of the daemon, which changes it as events arrive. A decision lets it take in the
+record (``View.remember``), and then only reads it. Nothing in it needs to survive the daemon: it is rebuilt from the
+first full list, and the daemon decides nothing before that list.
 """
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from itertools import chain
 
 from msgspec import structs
 
@@ -199,6 +200,10 @@ class View:
         for tally in self.epochs.values():
             yield from tally.members.values()
             yield from tally.older.values()
+
+    def alive(self) -> Iterator[Pod]:
+        """Yield those of all epochs and attempts that may still run."""
+        return chain.from_iterable(tally.alive.values() for tally in self.epochs.values())
 
     def _tally(self, epoch: int) -> Tally:
         tally = self.epochs.get(epoch)

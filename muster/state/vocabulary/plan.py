@@ -213,7 +213,7 @@ class Plan:
         """Return ``<hostname>.<subdomain>`` of the coordinator in that epoch; empty without a coordinator."""
         if self.meeting is None:
             return ""
-        return f"{self.hostname(self.meeting, epoch)}.{self.naming.subdomain or self.name}"
+        return f"{self.hostname(self.meeting, epoch)}.{self.domain}"
 
     def member_hosts(self, epoch: int) -> Iterator[str]:
         """Yield ``<hostname>.<subdomain>`` of each member in that epoch, in rank order."""

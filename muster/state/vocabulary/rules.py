@@ -7,6 +7,7 @@ policy asks which operator a rule came from.
 from dataclasses import dataclass
 from enum import StrEnum
 
+from muster.api.causes import Cause
 from muster.api.values.patterns import found_in
 
 
@@ -122,25 +123,17 @@ class FailureRule:
     backoff: "Backoff | None" = None
     """The wait of each member, by the failures in this life of its job (``per_job``); None: that of the gang."""
 
-    def matches(
-        self,
-        *,
-        disruption: bool,
-        group: str,
-        exit_code: int | None,
-        reason: str,
-        message: str = "",
-        container: str = "",
-    ) -> bool:
+    def matches(self, failure: Cause) -> bool:
         """Return True if every matcher that is set holds."""
+        code = failure.exit_code
         return (
-            (self.disruption is None or self.disruption == disruption)
-            and (not self.groups or group in self.groups)
-            and (not self.exit_codes or exit_code in self.exit_codes)
-            and (not self.except_codes or bool(exit_code and exit_code not in self.except_codes))
-            and (not self.container or container == self.container)
-            and (not self.reasons or reason in self.reasons)
-            and (not self.messages or any(found_in(pattern, message) for pattern in self.messages))
+            (self.disruption is None or self.disruption == failure.disruption)
+            and (not self.groups or failure.group in self.groups)
+            and (not self.exit_codes or code in self.exit_codes)
+            and (not self.except_codes or bool(code and code not in self.except_codes))
+            and (not self.container or failure.container == self.container)
+            and (not self.reasons or failure.reason in self.reasons)
+            and (not self.messages or any(found_in(pattern, failure.message) for pattern in self.messages))
         )
 
 

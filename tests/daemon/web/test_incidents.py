@@ -11,10 +11,11 @@ from muster.daemon.web.server import HttpServer
 from muster.metrics.collector import Subject
 from muster.metrics.instruments import Instruments
 from muster.state.facts.incidents.signs import Run, Sign
-from muster.state.facts.incidents.tracking import Tracking, follow
+from muster.state.facts.incidents.tracking import Tracking
 from muster.state.vocabulary.record import Condition, ConditionType, Phase
 from tests.builders import NOW, plan, pod, record, view
 from tests.daemon.web.subjects import Daemon
+from tests.state.facts.incidents.fleet import follow
 
 GPUS = (("nvidia.com/gpu", 8), ("rdma/hca", 1))
 

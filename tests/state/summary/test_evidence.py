@@ -17,7 +17,8 @@ from muster.client.explaining.epoch import lines
 from muster.state.facts.causes.table import Causes
 from muster.state.summary.evidence import stacks_of
 from muster.state.view.places.report import Heard, PlaceGroup, PlaceReport
-from muster.state.view.places.standstill import Places, places_seen
+from muster.state.view.places.standstill import Places, places_in_turns
+from muster.state.view.turns import finished
 from muster.state.vocabulary.actions import DeletePods
 from muster.state.vocabulary.record import Phase
 from muster.state.vocabulary.rules import ClockAction, ClockName
@@ -158,7 +159,7 @@ async def test_hostile_stacks_of_512_ranks_stay_within_their_bound_and_on_their_
         )
     assert len(stack.encode()) <= MAX_STACK
     reader = PlaceReader(512)
-    places = places_seen(await reader.read(store.get), dict(reader.stacks), 0, 0.0, None, 512)
+    places = finished(places_in_turns(await reader.read(store.get), dict(reader.stacks), 0, 0.0, None, 512))
     assert places is not None
     kept = tuple(stacks_of(places, 512))
     assert sum(row.count for row in kept) == 512

@@ -7,8 +7,9 @@ import pytest
 from muster.state.facts.diagnosis.hangs import of_numbers as numbers
 from muster.state.facts.diagnosis.hangs import of_places as sentence
 from muster.state.view.places.report import PlaceReport
-from muster.state.view.places.standstill import LONGEST, SILENT, STANDS, Places, places_seen
+from muster.state.view.places.standstill import LONGEST, SILENT, STANDS, Places, places_in_turns
 from muster.state.view.progress import Progress
+from muster.state.view.turns import finished
 
 NOW = 1_000.0
 
@@ -21,7 +22,7 @@ def at(rank: int, line: int = 88, stood: float = 60.0, **stated: object) -> Plac
 
 
 def seen(*reports: PlaceReport, size: int | None = None, before: Places | None = None, now: float = NOW) -> Places:
-    found = places_seen(reports, {}, 0, now, before, len(reports) if size is None else size)
+    found = finished(places_in_turns(reports, {}, 0, now, before, len(reports) if size is None else size))
     assert found is not None
     return found
 
@@ -117,7 +118,7 @@ def test_where_most_ranks_give_no_answer_nothing_is_said() -> None:
 def test_reports_of_steps_and_announced_pauses_say_that_a_gang_gets_on() -> None:
     def found(silent: float, **stated: float) -> float | None:
         progress = Progress(0, NOW, NOW - silent, repeated=True, **stated)  # type: ignore[arg-type]
-        stand = places_seen((at(0), at(1), at(2, 41)), {}, 0, NOW, None, 3, progress)
+        stand = finished(places_in_turns((at(0), at(1), at(2, 41)), {}, 0, NOW, None, 3, progress))
         assert stand is not None
         return stand.still_since
 
@@ -149,8 +150,8 @@ def test_ranks_at_one_place_share_a_verb() -> None:
 
 def test_another_epoch_begins_without_places() -> None:
     first = seen(at(0), at(1), at(2, 41))
-    assert places_seen((), {}, 1, NOW, first, 3) is None
-    assert places_seen((), {}, 0, NOW, first, 3) is first
+    assert finished(places_in_turns((), {}, 1, NOW, first, 3)) is None
+    assert finished(places_in_turns((), {}, 0, NOW, first, 3)) is first
 
 
 def test_ten_thousand_ranks_make_a_short_sentence() -> None:

@@ -110,7 +110,7 @@ def test_an_answer_lists_ranks_by_state() -> None:
     one = answer(A, M, C, F, L)
     assert one.coordinator.serving
     assert one.arrived == {0, 2, 3, 4}
-    assert (one.missing, one.failed, one.left) == ((1,), (3,), (4,))
+    assert (one.missing, one.left) == ((1,), (4,))
 
 
 @pytest.mark.parametrize(

@@ -54,7 +54,6 @@ class MissingCause:
     """A next step that depends on more than the member; empty if it has none to add."""
 
     stages: tuple[Stage, ...] = ()
-    """Stages of pods that have this cause."""
     reasons: tuple[str, ...] = ()
     """Reasons that such a pod shows (``view.stage``)."""
     when: Callable[[Context, Pod], bool] | None = None
@@ -72,7 +71,6 @@ class MissingCause:
     words: Say = ""
     """The words of a sentence about a single member, if not ``what``. For a pod that waits: the reason why it waits."""
     without_pod: str = "no pod yet"
-    """The words about a member without a pod."""
     names_node: bool = False
     """True if the node is the cause: members on one node are one finding."""
     looks_well: bool = False

@@ -30,7 +30,6 @@ CAUSES: Final = tuple(
     for each in vars(section).values()
     if isinstance(each, MissingCause)
 )
-"""The table, in its order."""
 
 ORDER: Final[Mapping[MissingCause, int]] = {cause: place for place, cause in enumerate(CAUSES)}
 """The place of each cause in a sentence."""

@@ -18,7 +18,6 @@ _OF_RECORD = {
 }
 """Reasons of Stuck that are about the coordinator's port (``policies.rendezvous``)."""
 _OF_PORT = frozenset(BY_PORT.values())
-"""Causes that the port can show."""
 
 
 def of_coordinator(context: Context, coordinator: Coordinator) -> Diagnosis | None:

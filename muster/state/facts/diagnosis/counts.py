@@ -16,19 +16,19 @@ from muster.state.facts.causes.cause import MissingCause
 from muster.state.facts.causes.table import ORDER, Causes
 from muster.state.facts.context import Context
 from muster.state.facts.diagnosis.classifier import of_absent
-from muster.state.view.read_only import ReadOnlyView
-from muster.state.view.stage import Shown, Stage
+from muster.state.view.stage import Stage
+from muster.state.view.view import View
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.record import Record
 
 
-def by_cause(plan: Plan, record: Record, view: ReadOnlyView, missing: int) -> Mapping[MissingCause, int]:
+def by_cause(plan: Plan, record: Record, view: View, missing: int) -> Mapping[MissingCause, int]:
     """Return the number of ``missing`` ranks for each cause that some have; they add up to ``missing``."""
     counts = view.of(record.epoch).missing
     here = (Stage.READY, Stage.ENDED) if plan.asked is None else ()
     found: Counter[MissingCause] = Counter()
     left = missing
-    for shows in sorted(counts, key=_furthest_last):
+    for shows in sorted(counts, key=lambda shows: (shows.stage, ORDER[table.of_shown(shows)])):
         count = min(counts[shows], left) if shows.stage not in here else 0
         if count > 0:
             found[table.counted(table.of_shown(shows))] += count
@@ -36,10 +36,6 @@ def by_cause(plan: Plan, record: Record, view: ReadOnlyView, missing: int) -> Ma
     if left:
         found.update(_without_pods(Context.at(plan, record, view, 0.0), left))
     return found
-
-
-def _furthest_last(shows: Shown) -> tuple[Stage, int]:
-    return shows.stage, ORDER[table.of_shown(shows)]
 
 
 def _without_pods(context: Context, absent: int) -> Mapping[MissingCause, int]:

@@ -14,12 +14,12 @@ from muster.state.facts.causes.table import Causes
 from muster.state.facts.context import Context
 from muster.state.facts.diagnosis import hangs
 from muster.state.facts.diagnosis.coordinator import given_up, of_coordinator
-from muster.state.facts.diagnosis.finding import NAMED_RANGES, Finding
+from muster.state.facts.diagnosis.finding import Finding
 from muster.state.facts.diagnosis.grouping import diagnoses, grouped
 from muster.state.facts.diagnosis.next_steps import next_step
 from muster.state.facts.hang import HUNG
+from muster.state.facts.sentences import NAMED_RANGES
 from muster.state.view.stage import Stage, stage_of
-from muster.state.vocabulary.pod import Pod
 from muster.state.vocabulary.record import RANKS_ENDED, Phase
 
 
@@ -74,17 +74,15 @@ def _from_roll(context: Context) -> Iterator[int]:
     tally = context.tally
     if context.plan.asked is None:
         if tally.ready + tally.succeeded < tally.started:
-            yield from (rank for rank, pod in tally.members.items() if _unready(pod, rank in tally.done))
+            for rank, pod in tally.members.items():
+                if stage_of(pod, rank in tally.done) in (Stage.RUNNING, Stage.UNKNOWN):
+                    yield rank
     elif not serves(context):
         yield from tally.members
     elif (probe := context.probe) is None:
         yield from context.record.roll.missing if context.record.roll else ()
     elif not probe.answer.partial and probe.arrived < context.plan.expected:
         yield from probe.answer.missing
-
-
-def _unready(pod: Pod, done: bool) -> bool:
-    return stage_of(pod, done) in (Stage.RUNNING, Stage.UNKNOWN)
 
 
 def _of_count(context: Context, found: Collection[int]) -> Finding | None:

@@ -4,11 +4,9 @@ from typing import NamedTuple
 
 import msgspec
 
-from muster.api.values.rank_ranges import to_ranges
+from muster.api.values.rank_ranges import spans, to_ranges
 from muster.state.facts.causes.cause import MissingCause
-
-NAMED_RANGES = 100
-"""Characters of the ranges of ranks in a sentence."""
+from muster.state.facts.sentences import NAMED_RANGES
 
 
 class Diagnosis(NamedTuple):
@@ -43,28 +41,12 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
         """Return ``rank 3``, ``ranks 8-15``, ``ranks 0, 2, 4 and 936 more`` of a long list, ``2 ranks``."""
         if not self.ranks:
             return "1 rank" if self.count == 1 else f"{self.count} ranks"
-        shown = to_ranges(self.ranks, NAMED_RANGES).replace(",", ", ")
-        rest = self.count - _numbers(shown)
+        shown = to_ranges(self.ranks, NAMED_RANGES)
+        rest = self.count - sum(last - first + 1 for first, last in spans(shown))
         more = f" and {rest} more" if rest > 0 else ""
-        return f"{'rank' if self.count == 1 else 'ranks'} {shown}{more}"
+        return f"{'rank' if self.count == 1 else 'ranks'} {shown.replace(',', ', ')}{more}"
 
     @property
     def sentence(self) -> str:
         """Return ``ranks 8-15: node n7 is not ready``."""
         return f"{self.who}: {self.what}"
-
-
-def sentence(findings: tuple[Finding, ...], shown: int = 4) -> str:
-    """Return all findings in one sentence, the most decisive first; the order depends on causes and ranks alone."""
-    rest = sum(each.count for each in findings[shown:])
-    more = [f"{rest} more"] if rest else []
-    return "; ".join([each.sentence for each in findings[:shown]] + more)
-
-
-def _numbers(ranges: str) -> int:
-    """Return how many numbers ``0-3, 7`` has: 5."""
-    count = 0
-    for part in ranges.split(", "):
-        first, _, last = part.partition("-")
-        count += int(last or first) - int(first) + 1
-    return count

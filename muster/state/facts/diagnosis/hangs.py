@@ -56,7 +56,7 @@ def diagnoses(context: Context, most: int) -> dict[int, Diagnosis]:
     if found is None or context.probe is None:
         return {}
     stand = hang.places(context)
-    apart = _groups(stand) if stand is not None else {}
+    apart = {rank: group for group in stand.outliers for rank in group.ranks} if stand is not None else {}
     stacks = stand.stacks if stand is not None else {}
     if isinstance(found.evidence, Places):
         phrase = _standstill(found.evidence)
@@ -169,11 +169,6 @@ def _standstill(stand: Places) -> str:
     """Return since when no rank makes progress, or all others wait for ranks at work, and the places of the ranks."""
     what = "ranks at work have kept the others waiting" if stand.awaited else "no progress"
     return f"{what} since {clock_time(stand.still_since or 0.0)}: {of_places(stand)}"
-
-
-def _groups(places: Places) -> dict[int, PlaceGroup]:
-    """Return the group of each rank that is not at the place of most ranks."""
-    return {rank: group for group in places.outliers for rank in group.ranks}
 
 
 def _counted(ranks: tuple[int, ...]) -> str:

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
 from muster.state.facts.causes.table import Causes
-from muster.state.facts.incidents.signs import Run, Sign
+from muster.state.facts.incidents.signs import Run, Sign, bursts
 from muster.state.facts.incidents.subjects import LABELS, NODE, NODES
 
 OF_NODE: Final = frozenset(
@@ -102,14 +102,7 @@ def _of_registry(signs: list[Sign]) -> bool:
 
 def _together(signs: Iterable[Sign], asked: Asked) -> bool:
     """Return True if enough of the signs follow each other closely enough."""
-    some: list[Sign] = []
-    for sign in sorted(signs, key=lambda each: each.since):
-        if some and sign.since - some[-1].since > asked.within:
-            if _are_enough(some, asked):
-                return True
-            some = []
-        some.append(sign)
-    return _are_enough(some, asked)
+    return any(_are_enough(some, asked) for some in bursts(signs, asked.within))
 
 
 def _are_enough(signs: list[Sign], asked: Asked) -> bool:

@@ -22,7 +22,7 @@ from typing import Final, NamedTuple
 from muster.state.facts.causes.table import Causes
 from muster.state.facts.incidents.belief import believed as enough
 from muster.state.facts.incidents.places import Place, Places
-from muster.state.facts.incidents.signs import Run, Sign
+from muster.state.facts.incidents.signs import Run, Sign, bursts
 from muster.state.facts.incidents.subjects import LABELS, NODES
 
 RUNS: Final = 3
@@ -138,21 +138,11 @@ def _moments(signs: list[Sign]) -> Iterator[tuple[list[Sign], bool]]:
 
     Nodes that have a fault share a driver or a plugin, if anything, which has a name of its own.
     """
-    away = [sign for sign in signs if sign.cause not in FAULTS]
-    yield from ((some, True) for some in _following(away))
-    if len(away) < len(signs):
-        yield from ((some, False) for some in _following([sign for sign in signs if sign.cause in FAULTS]))
-
-
-def _following(signs: list[Sign]) -> Iterator[list[Sign]]:
-    some: list[Sign] = []
-    for sign in (*sorted(signs, key=lambda each: each.since), None):
-        if sign is None or (some and sign.since - some[-1].since > TOGETHER):
-            if len({each.subject for each in some}) >= LEAST_NODES:
-                yield some
-            some = []
-        if sign is not None:
-            some.append(sign)
+    for away in (True, False):
+        alike = (sign for sign in signs if (sign.cause not in FAULTS) is away)
+        for some in bursts(alike, TOGETHER):
+            if len({sign.subject for sign in some}) >= LEAST_NODES:
+                yield some, away
 
 
 def assigned(found: Groups, active: Collection[Key]) -> Generator[None, None, Groups]:

@@ -87,18 +87,14 @@ class Incident:
         return f"{self.key.kind} {subject}: {', then '.join(self.phases)} {self._keeps}{flaps}"
 
     @property
-    def _verb(self) -> str:
-        """Return the verb: runs that fail and are started again are hit, and not blocked."""
-        return "hits" if any(sign.ended for sign in self.members) else "blocks"
-
-    @property
     def _keeps(self) -> str:
         if not self.members:
             return "blocks no run now"
         found = self.namespaces
         scope = f", all of namespace {found[0]}" if len(found) == 1 else f" of {len(found)} namespaces"
+        verb = "hits" if any(sign.ended for sign in self.members) else "blocks"  # one that fails is started again
         runs = f"{len(self.runs)} run{'' if len(self.runs) == 1 else 's'}"
-        return f"{self._verb} {runs}{scope} ({self.ranks} rank{'' if self.ranks == 1 else 's'})"
+        return f"{verb} {runs}{scope} ({self.ranks} rank{'' if self.ranks == 1 else 's'})"
 
     def explained_causes(self, run: Run) -> frozenset[str]:
         """Return the causes that the run has because of the subject: the run itself needs no action."""

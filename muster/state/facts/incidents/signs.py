@@ -19,7 +19,7 @@ from muster.state.facts.diagnosis.diagnose import diagnose
 from muster.state.facts.diagnosis.finding import Finding
 from muster.state.facts.incidents.readings import Evidence
 from muster.state.facts.incidents.subjects import FOLLOWS, subjects_of
-from muster.state.view.read_only import ReadOnlyView
+from muster.state.view.view import View
 from muster.state.vocabulary.node_faults import DRIVER_FAILED, driver_fault, pressure
 from muster.state.vocabulary.pod import Pod
 from muster.state.vocabulary.record import Cause, Phase, Record
@@ -76,7 +76,18 @@ def signs_of(context: Context) -> tuple[Sign, ...]:
     return found if any(sign.node or sign.kind for sign in found) else (*found, *_of_ends(context))
 
 
-def shows(record: Record, view: ReadOnlyView, now: float) -> bool:
+def bursts(signs: Iterable[Sign], within: float) -> Iterator[list[Sign]]:
+    """Yield the signs in the order of their times, each list with those that follow each other within the seconds."""
+    some: list[Sign] = []
+    for sign in sorted(signs, key=lambda each: each.since):
+        if some and sign.since - some[-1].since > within:
+            yield some
+            some = []
+        some.append(sign)
+    yield some
+
+
+def shows(record: Record, view: View, now: float) -> bool:
     """Return True if the run may show signs. It is called for every run at each look."""
     if not record.finished and (view.remark is not None or is_stuck(record)):
         return True

@@ -297,7 +297,6 @@ LABELS: Final[Mapping[str, tuple[str, ...]]] = {
 """Kinds of subjects that are labels of nodes, from the narrowest, each with its labels."""
 
 NODE: Final = "node"
-"""The kind of one node."""
 NODES: Final = "nodes"
 """The kind of several nodes that failed at the same time, if no label shows what they share."""
 
@@ -308,7 +307,6 @@ PATIENT: Final = tuple(dict.fromkeys(row.kind for row in SUBJECTS if row.patienc
 """Kinds whose incidents are alerted about as a warning, once they have lasted ``LASTING`` seconds."""
 
 KINDS: Final = tuple(dict.fromkeys((*(row.kind for row in SUBJECTS), *LABELS, NODES)))
-"""Every kind."""
 
 _REMEDIES: Final = {row.kind: row.remedy for row in SUBJECTS} | dict.fromkeys((*LABELS, NODES), _NODES)
 

@@ -20,7 +20,7 @@ several namespaces first, and at most ``MOST_OF_ONE`` of a single namespace.
 from collections import Counter
 from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final, cast
+from typing import Final
 
 from muster.state.facts.incidents.belief import OF_NODE, OF_NODES
 from muster.state.facts.incidents.grouping import RUNS, Groups, Key, assigned, beside, groups
@@ -83,30 +83,15 @@ class Tracking:
         return next((each for each in self.shown if run in each.explains), None)
 
 
-def follow(
-    before: Tracking,
-    signs: Iterable[Sign],
-    now: float,
-    places: Places | None = None,
-    in_use: Collection[tuple[str, str]] = (),
-) -> Tracking:
-    """Return the incidents at ``now``, from the signs of all runs at that moment.
-
-    ``places`` are those of nodes. ``in_use`` has kinds and names of subjects that well runs use. If that is a
-    device, the cluster is full, and that is no incident. If it is a storage, other runs hang for another reason.
-    """
-    steps = following(before, list(signs), now, Places() if places is None else places, in_use)
-    while True:
-        try:
-            next(steps)
-        except StopIteration as done:
-            return cast("Tracking", done.value)
-
-
 def following(
     before: Tracking, signs: Sequence[Sign], now: float, places: Places, in_use: Collection[tuple[str, str]]
 ) -> Generator[None, None, Tracking]:
-    """Follow the incidents in steps, so that a loop can do other work: 20,000 stuck runs take a quarter of a second."""
+    """Return the incidents at ``now``, from the signs of all runs at that moment.
+
+    It takes steps, so that a loop can do other work: 20,000 stuck runs take a quarter of a second. ``places`` are those
+    of nodes. ``in_use`` has kinds and names of subjects that well runs use. If that is a device, the cluster is full,
+    and that is no incident. If it is a storage, other runs hang for another reason.
+    """
     active = {key for key, each in before.known.items() if each.active}
     meant = list(_at_home(signs, before.known, now, in_use))
     held = {each.subject: before.held.get(each.subject) or places.of(each.subject) for each in signs if each.node}

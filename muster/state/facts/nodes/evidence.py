@@ -20,7 +20,7 @@ from muster.api.values.rank_ranges import from_ranges
 from muster.state.facts.causes.cause import MissingCause
 from muster.state.facts.causes.table import BY_NAME, CAUSES, Causes
 from muster.state.facts.nodes.history import DAY, Failure, History, life_of, shares_of
-from muster.state.view.read_only import ReadOnlyView
+from muster.state.view.view import View
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Pod
 from muster.state.vocabulary.record import Cause, Phase, Record, Stuck
@@ -58,7 +58,7 @@ LOOKED_AT: Final = 64
 """Ranks that are read for it."""
 
 
-def observe(history: History, plan: Plan, old: Record | None, new: Record, view: ReadOnlyView, now: float) -> None:
+def observe(history: History, plan: Plan, old: Record | None, new: Record, view: View, now: float) -> None:
     """Add the failures and the work of nodes from a record that was persisted in the place of ``old``.
 
     A life that fails where its run has failed before is no more work for the node: else a program that is started again
@@ -75,7 +75,7 @@ def observe(history: History, plan: Plan, old: Record | None, new: Record, view:
         history.served(plan.namespace, {node: share for node, share in shares.items() if node not in again}, now)
 
 
-def went_on(history: History, plan: Plan, record: Record, view: ReadOnlyView, now: float) -> int:
+def went_on(history: History, plan: Plan, record: Record, view: View, now: float) -> int:
     """Count an hour of a run that is at work. Return the number of members that were read."""
     if record.phase is not Phase.RUNNING or record.known is not None or record.blocked is not None:
         return 0
@@ -99,9 +99,7 @@ def counted(failures: Sequence[Failure]) -> list[Failure]:
     ]
 
 
-def _failures(
-    plan: Plan, old: Record | None, new: Record, view: ReadOnlyView, now: float
-) -> Iterator[tuple[str, Failure]]:
+def _failures(plan: Plan, old: Record | None, new: Record, view: View, now: float) -> Iterator[tuple[str, Failure]]:
     if new.cause is not None and (old is None or new.cause != old.cause):
         yield from _of_end(plan, new.cause, now)
     again = new.in_place.cause if new.in_place is not None else None

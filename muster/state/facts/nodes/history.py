@@ -75,8 +75,6 @@ class _Node(msgspec.Struct):
 
 
 class _Stored(msgspec.Struct, omit_defaults=True):
-    """The stored form of the history."""
-
     period: int
     nodes: dict[str, _Node]
     lives: Lives = {}
@@ -235,7 +233,6 @@ def _take(lives: Lives, stored: Lives, late: int, most: int) -> None:
 
 
 def _later(lives: Lives, periods: int) -> Lives:
-    """Return the lives after so many periods."""
     return {namespace: (this, 0.0) for namespace, (_, this) in lives.items() if this} if periods == 1 else {}
 
 

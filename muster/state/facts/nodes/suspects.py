@@ -61,8 +61,6 @@ def _found(history: History, failures: Mapping[str, list[Failure]], since: float
     failed = Counter(each.namespace for some in failures.values() for each in some)
     lived = history.lives()
     for name, some in failures.items():
-        if len(some) < RUNS or now - some[-1].at > RECENT or _moments(some, since) < MOMENTS:
-            continue
         proof = counted(some)
         namespaces = {each.namespace for each in proof}
         if len(proof) < RUNS or (len(namespaces) < 2 and not all(each.sure for each in proof)):

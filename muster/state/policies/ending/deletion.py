@@ -16,13 +16,7 @@ def clear_away(context: Context) -> tuple[DeletePods, ...]:
     plan, engine = context.plan, context.view.engine
     if plan.lifecycle.orphans:
         return ()
-    pods = tuple(
-        pod
-        for tally in context.view.epochs.values()
-        for pod in (*tally.members.values(), *tally.older.values())
-        if (pod.live or plan.lifecycle.foreground) and not pod.terminating and not engine.delete_accepted(pod, None)
-    )
-    pods += tuple(
-        pod for pod in engine.vanished.values() if not pod.terminating and not engine.delete_accepted(pod, None)
-    )
+    wanted = [pod for pod in context.view.pods() if pod.live or plan.lifecycle.foreground]
+    wanted += engine.vanished.values()
+    pods = tuple(pod for pod in wanted if not pod.terminating and not engine.delete_accepted(pod, None))
     return (DeletePods(pods, None, "the Experiment is being deleted"),) if pods else ()

@@ -51,20 +51,16 @@ def _scheduled(context: Context) -> tuple[float | None, int | None]:
 
 def expire(context: Context) -> tuple[DeleteSubject, ...]:
     """Delete the object of an experiment whose time is over."""
-    at = _due(context)
+    at = wake_at(context)
     return (DeleteSubject(),) if at is not None and context.now >= at else ()
 
 
 def wake_at(context: Context) -> float | None:
     """Return when the object is deleted, if nothing changes before."""
-    return _due(context)
-
-
-def _due(context: Context) -> float | None:
     at = context.record.delete_at
     if at is None or not context.record.finished or context.view.engine.removed:
         return None
-    if not any(tally.alive for tally in context.view.epochs.values()):
+    if not any(context.view.alive()):
         return at
     latest = barrier.give_up_at(context)
     return None if latest is None else max(at, latest)

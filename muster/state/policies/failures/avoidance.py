@@ -41,7 +41,8 @@ OF_THE_NODE: Final = frozenset(
 
 def failed_on(plan: Plan, record: Record, cause: Cause) -> Record:
     """Return the record after a restart, or the end, for that cause."""
-    if not cause.node or cause.exit_code == 0 or (cause.disruption and not _of_the_node(cause.reason)):
+    of_the_node = cause.reason in OF_THE_NODE or cause.reason.startswith("OutOf")
+    if not cause.node or cause.exit_code == 0 or (cause.disruption and not of_the_node):
         return record
     after, of_node = plan.restarts.avoid_nodes_after, evidence.of_node(cause)
     count = 1 + next((each.failures for each in record.node_failures if each.name == cause.node), 0)
@@ -55,7 +56,3 @@ def failed_on(plan: Plan, record: Record, cause: Cause) -> Record:
 def avoided(record: Record) -> tuple[str, ...]:
     """Return the nodes that pods are kept off."""
     return tuple(each.name for each in record.node_failures if each.avoided)
-
-
-def _of_the_node(reason: str) -> bool:
-    return reason in OF_THE_NODE or reason.startswith("OutOf")

@@ -18,7 +18,7 @@ If the gang was not called Stuck yet, what can be seen now counts only for ends 
 """
 
 import re
-from collections.abc import Container, Iterator
+from collections.abc import Iterator
 from typing import Final
 
 from msgspec.structs import replace
@@ -66,9 +66,9 @@ def track(context: Context, reason: str, evidence: str) -> Stuck | None:
         return found
     if found is not None:
         return found if found.reason == reason else replace(found, reason=reason)
-    before = context.record.stuck
+    before, queue = context.record.stuck, context.plan.queue if context.record.phase is Phase.QUEUED else None
     since = before.since if before is not None and before.reason == reason else context.now
-    return Stuck("", evidence, "", since, reason=reason, subject=_queue(context))
+    return Stuck("", evidence, "", since, reason=reason, subject=queue.name if queue is not None else "")
 
 
 def _keeping(context: Context, *, stuck: bool) -> Stuck | None:
@@ -103,7 +103,8 @@ def cause(context: Context) -> Cause | None:
         return None
     ranks = frozenset(from_ranges(known.ranks, context.plan.size))
     gone = [pod for pod in gone if pod.rank not in ranks]
-    if not gone or (context.plan.piecewise and not _of_leader(context, ranks)):
+    leader = context.plan.coordinator.rank if context.plan.coordinator is not None else -1
+    if not gone or (context.plan.piecewise and leader not in ranks):  # such members wait for no other member
         return None
     first = min(gone, key=lambda pod: (pod.exit.finished_at if pod.exit else 0.0, pod.rank))
     end = cause_of(context, first)
@@ -163,23 +164,12 @@ def _of(context: Context, known: Stuck, charge: Charge) -> Cause:
     )
 
 
-def _queue(context: Context) -> str:
-    queue = context.plan.queue
-    return queue.name if queue is not None and context.record.phase is Phase.QUEUED else ""
-
-
 def _charge(context: Context, known: Stuck) -> Charge | None:
     """Return the charge for a known cause. A coordinator that has never served was not lost."""
     cause = BY_NAME.get(known.cause)
     if cause in _OF_COORDINATOR and not serves(context):
         cause = Causes.COORDINATOR_NOT_SERVING
     return cause.charge if cause is not None else None
-
-
-def _of_leader(context: Context, ranks: Container[int]) -> bool:
-    """Return True if the ranks have the coordinator: members that run again one by one wait for no other member."""
-    coordinator = context.plan.coordinator
-    return coordinator is not None and coordinator.rank in ranks
 
 
 def _silenced(context: Context) -> bool:

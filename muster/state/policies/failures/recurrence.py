@@ -152,14 +152,14 @@ def _counted(context: Context, cause: Cause, row: SameFailure | None) -> SameFai
     if row is None or row.fingerprint != mark.fingerprint or _came_further(context, cause, work):
         row = SameFailure(mark.fingerprint, mark.failure, 0, cause.epoch, spread=True)
         work = 0
-    count = row.count + 1
+    count, members = row.count + 1, context.tally.members.values()
     return replace(
         row,
         count=count,
         work=max(row.work, work),
         ranks=_with(row.ranks, cause.rank) if cause.rank >= 0 else row.ranks,
         nodes=_with(row.nodes, cause.node) if cause.node else row.nodes,
-        spread=row.spread and bool(cause.node) and _has_other_nodes(context, cause.node),
+        spread=row.spread and bool(cause.node) and any(pod.node not in ("", cause.node) for pod in members),
         again=0 < limit <= count,
     )
 
@@ -232,10 +232,6 @@ def _reached(context: Context) -> _Reached | None:
 def _renewable(context: Context) -> bool:
     record = context.record
     return context.plan.restarts.renews and record.renewed < record.restarts
-
-
-def _has_other_nodes(context: Context, node: str) -> bool:
-    return any(pod.node and pod.node != node for pod in context.tally.members.values())
 
 
 def _with(known: tuple[T, ...], one: T) -> tuple[T, ...]:

@@ -65,15 +65,13 @@ EXPORTED: Final = tuple(reason for reason in REASONS if reason not in _RARE or r
 """Reasons that have a series in every experiment, at 0 before the first. Series of queues, people, and gangs that
 gave up begin when the reason is met."""
 
-_KNOWN: Final = frozenset(REASONS)
-
 
 def known(reason: str) -> str:
     """Return the reason of the closed set under which that one is counted."""
     evicted = reason.partition("DueTo")[0]
     if evicted in queue.EVICTED_FOR:
         return evicted
-    return reason if reason in _KNOWN else OTHER
+    return reason if reason in REASONS else OTHER
 
 
 def counted(counts: tuple[RestartReason, ...], reason: str) -> tuple[RestartReason, ...]:

@@ -140,12 +140,9 @@ def _out_of_the_queue(record: Record, now: float) -> Record:
     since = record.blocked.since if record.blocked else now
     if record.finished or record.phase is Phase.SUSPENDED:
         return record
-    moved = {moment.value: getattr(record, moment.value) for moment in _PAUSED}
-    return replace(record, **{name: _moved(at, since, now) for name, at in moved.items() if at is not None})
-
-
-def _moved(at: float, since: float, now: float) -> float:
-    return now if at >= since else at + (now - since)
+    times = {moment.value: getattr(record, moment.value) for moment in _PAUSED}
+    moved = {name: now if at >= since else at + (now - since) for name, at in times.items() if at is not None}
+    return replace(record, **moved)
 
 
 def _kind(reason: str) -> str:

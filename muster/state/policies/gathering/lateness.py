@@ -33,7 +33,9 @@ def late_at(context: Context, coordinator: Coordinator, probe: ProbeResult, quie
     for rank in probe.missing:
         pod = context.tally.members.get(rank)
         if pod is None:
-            first = min(first, _without_pod_late_at(context, rank, quiet_at))
+            group = context.plan.group_of(rank)
+            if group is None or not gates.closed(context, group):  # else what the gate waits for is late, or nothing is
+                first = min(first, quiet_at)
         elif pod.exit is not None or not pod.live or pod.terminating:
             first = min(first, quiet_at)
         elif pod.started:
@@ -60,12 +62,6 @@ def serves_since(context: Context, coordinator: Coordinator) -> float | None:
     if since is None or pod is None:
         return since
     return max(since, _started_at(context, pod))
-
-
-def _without_pod_late_at(context: Context, rank: int, quiet_at: float) -> float:
-    group = context.plan.group_of(rank)
-    held = group is not None and bool(gates.closed(context, group))
-    return inf if held else quiet_at  # what the gate waits for is late, or nothing is
 
 
 def _pace(context: Context, coordinator: Coordinator, probe: ProbeResult) -> float:

@@ -77,13 +77,14 @@ def current(context: Context) -> Obstacle | None:
     if tally.gated:
         return _queued(context)
     if tally.cut_off:
-        return _cut_off(tally.cut_off)
+        return _of_first(Kind.CUT_OFF, tally.cut_off, NODE_NOT_READY)
     if tally.held:
-        return _idle(Kind.HELD, tally.held)
+        return _of_first(Kind.HELD, tally.held)
     if tally.unplaced:
-        return _idle(Kind.UNPLACED, tally.unplaced)
+        return _of_first(Kind.UNPLACED, tally.unplaced)
     if (kept := tally.outlived) and len(kept) + tally.succeeded >= size:
-        return _outlived(kept)
+        first = min(pod.rank for pod in kept.values())
+        return Obstacle(Kind.OUTLIVED, CONTAINER_RUNS_ON, OUTLIVED_PATIENCE, first)
     if context.plan.engine is Engine.WATCH and (theirs := _watched(context)):
         return theirs
     if context.record.phase is Phase.PENDING and (slow := _slow_start(context)):
@@ -153,10 +154,10 @@ def called_stuck(record: Record, obstacle: Blocked) -> bool:
     return record.called_stuck is not None and record.stuck_reason == obstacle.reason
 
 
-def _idle(kind: Kind, pods: Mapping[str, Pod]) -> Obstacle:
-    """Return the obstacle of members that do not start."""
+def _of_first(kind: Kind, pods: Mapping[str, Pod], reason: str = "") -> Obstacle:
+    """Return the obstacle of these members; without a reason, it is that for which the first of them waits."""
     pod = next(iter(pods.values()))
-    return Obstacle(kind, pod.waiting_reason, patience_of(pod), pod.rank)
+    return Obstacle(kind, reason or pod.waiting_reason, patience_of(pod), pod.rank)
 
 
 def patience_of(pod: Pod) -> float:
@@ -177,15 +178,6 @@ def _queued(context: Context) -> Obstacle:
 def running_beside(context: Context) -> int:
     """Return the number of members that run while others are queued; ended ones of a sequential group do not count."""
     return context.tally.working - len(context.tally.idle)
-
-
-def _cut_off(pods: Mapping[str, Pod]) -> Obstacle:
-    pod = next(iter(pods.values()))
-    return Obstacle(Kind.CUT_OFF, NODE_NOT_READY, patience_of(pod), pod.rank)
-
-
-def _outlived(pods: Mapping[str, Pod]) -> Obstacle:
-    return Obstacle(Kind.OUTLIVED, CONTAINER_RUNS_ON, OUTLIVED_PATIENCE, min(pod.rank for pod in pods.values()))
 
 
 def ended(context: Context) -> list[int]:

@@ -83,10 +83,10 @@ def report(context: Context) -> Iterator[QueueAction]:
     if context.record.phase in (Phase.RESTARTING, Phase.PENDING):
         if said is not None and said.true and ready < together:
             message = f"epoch {context.record.epoch} is being started"
-            yield _patched(context, workload, (PODS_READY, False, "WaitForRecovery", message))
+            yield replace_conditions(context, workload, (PODS_READY, False, "WaitForRecovery", message))
     elif ready >= together and not (said and said.true):
         reason = "Recovered" if said is not None and said.reason == "WaitForRecovery" else "Started"
-        yield _patched(context, workload, (PODS_READY, True, reason, f"all {together} members are ready"))
+        yield replace_conditions(context, workload, (PODS_READY, True, reason, f"all {together} members are ready"))
 
 
 def close(context: Context) -> Iterator[QueueAction]:
@@ -106,7 +106,7 @@ def confirm(context: Context) -> Iterator[ConfirmEnd]:
 
     It is the last action of a step: while the answer is that they run, nothing else waits for it.
     """
-    if context.plan.lifecycle.orphans or _seen_at_work(context) or not any(True for _ in _outlived(context)):
+    if context.plan.lifecycle.orphans or any(context.view.alive()) or not any(True for _ in _outlived(context)):
         return
     vanished, search = tuple(context.view.engine.vanished.values()), _search_due(context)
     if vanished or search:
@@ -130,7 +130,7 @@ def _outlived(context: Context) -> Iterator[QueueAction]:
             yield from _discard(workload)
         elif not workload.has(FINISHED):
             reason = "Succeeded" if record.phase is Phase.SUCCEEDED else "Failed"
-            yield _patched(context, workload, (FINISHED, True, reason, record.message))
+            yield replace_conditions(context, workload, (FINISHED, True, reason, record.message))
         elif workload.held:
             yield ReleaseWorkload(workload)
 
@@ -149,11 +149,7 @@ def _emptied(context: Context, workload: Workload) -> Iterator[QueueAction]:
 
 def _working(context: Context) -> bool:
     """Return True if a pod of the experiment may still run."""
-    return _seen_at_work(context) or bool(context.view.engine.vanished) or _search_due(context)
-
-
-def _seen_at_work(context: Context) -> bool:
-    return any(tally.alive for tally in context.view.epochs.values())
+    return any(context.view.alive()) or bool(context.view.engine.vanished) or _search_due(context)
 
 
 def _search_due(context: Context) -> bool:
@@ -173,22 +169,18 @@ def _discard(workload: Workload) -> Iterator[QueueAction]:
 def _released(context: Context, workload: Workload, eviction: WorkloadCondition) -> PatchWorkloadStatus:
     """Return the patch that gives the quota back: what Kueue's reconciler of its own jobs writes."""
     gone = f"no pod of epoch {max(context.record.epoch - 1, 0)} runs"
-    rows: list[Row] = [
+    return replace_conditions(
+        context,
+        workload,
         (QUOTA_RESERVED, False, "PendingEvaluation", gone),
         (ADMITTED, False, "NoReservation", NO_RESERVATION),
         (PODS_READY, False, "WaitForStart", gone),
         (REQUEUED, eviction.reason in REQUEUED_AT_ONCE, eviction.reason, gone),
-    ]
-    return replace_conditions(context, workload, rows, release=True)
+        release=True,
+    )
 
 
-def _patched(context: Context, workload: Workload, row: Row) -> PatchWorkloadStatus:
-    return replace_conditions(context, workload, [row])
-
-
-def replace_conditions(
-    context: Context, workload: Workload, rows: list[Row], *, release: bool = False
-) -> PatchWorkloadStatus:
+def replace_conditions(context: Context, workload: Workload, *rows: Row, release: bool = False) -> PatchWorkloadStatus:
     """Return the Workload's conditions with these rows; all others stay, and a time moves only with its status."""
     found = {each.type: each for each in workload.conditions}
     now = whole_time(context.now)

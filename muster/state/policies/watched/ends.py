@@ -6,8 +6,6 @@ long before. A run whose object is being deleted has ended when no pod of it sti
 The pods of some kinds still run after the end (by default a RayJob's cluster). That is reported: they hold nodes.
 """
 
-from collections.abc import Iterator
-from itertools import chain
 from typing import NamedTuple
 
 from muster.api.values.printable import word
@@ -15,7 +13,6 @@ from muster.state.facts.context import Context
 from muster.state.facts.sentences import still_running
 from muster.state.view.own.own_state import OwnState, Said
 from muster.state.vocabulary.plan import Plan
-from muster.state.vocabulary.pod import Pod
 from muster.state.vocabulary.record import Phase
 
 SETTLED_WITHIN = 10.0
@@ -49,7 +46,7 @@ def by_its_object(context: Context, own: OwnState) -> End | None:
 def by_deletion(context: Context) -> End | None:
     """Return the end of a run whose object is being deleted, and held, and which has no running pod."""
     deleted = context.plan.watching.deleted_at
-    if deleted is None or context.now < deleted + HELD_AFTER or any(_running(context)):
+    if deleted is None or context.now < deleted + HELD_AFTER or any(context.view.alive()):
         return None
     return End(Phase.FAILED, DELETED, "it was deleted before its end", ended_at(context, None))
 
@@ -57,7 +54,7 @@ def by_deletion(context: Context) -> End | None:
 def held_at(context: Context) -> float | None:
     """Return when a deletion counts as blocked."""
     deleted = context.plan.watching.deleted_at
-    return None if deleted is None or any(_running(context)) else deleted + HELD_AFTER
+    return None if deleted is None or any(context.view.alive()) else deleted + HELD_AFTER
 
 
 def ended_at(context: Context, at: float | None) -> float:
@@ -70,7 +67,7 @@ def left(context: Context, own: OwnState) -> str:
     """Return the sentence on the rest of a run that has ended."""
     settled = context.now >= (context.record.finished_at or 0.0) + SETTLED_WITHIN
     running = (
-        [pod for pod in _running(context) if not pod.terminating]
+        [pod for pod in context.view.alive() if not pod.terminating]
         if settled and not context.plan.lifecycle.deleting
         else []
     )
@@ -81,14 +78,14 @@ def left(context: Context, own: OwnState) -> str:
 def settles_at(context: Context) -> float | None:
     """Return when the pods that still run are reported; None if that is over."""
     at = (context.record.finished_at or 0.0) + SETTLED_WITHIN
-    return at if at > context.now and any(_running(context)) else None
+    return at if at > context.now and any(context.view.alive()) else None
 
 
 def deletion(context: Context) -> str:
     """Return the sentence while the object is being deleted; empty if it is not."""
     if not context.plan.lifecycle.deleting:
         return ""
-    running = still_running(list(_running(context))) or "no pod runs"
+    running = still_running(list(context.view.alive())) or "no pod runs"
     return f"{held(context.plan)}; {running}"
 
 
@@ -98,8 +95,3 @@ def held(plan: Plan) -> str:
     more = f" and {len(plan.watching.finalizers) - NAMED} more" if len(plan.watching.finalizers) > NAMED else ""
     finalizers = "finalizer" if len(plan.watching.finalizers) == 1 else "finalizers"
     return f"being deleted; held by the {finalizers} {names}{more}" if names else "being deleted"
-
-
-def _running(context: Context) -> Iterator[Pod]:
-    """Yield the pods of every epoch that may still run."""
-    return chain.from_iterable(tally.alive.values() for tally in context.view.epochs.values())

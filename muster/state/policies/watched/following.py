@@ -22,7 +22,7 @@ from muster.state.policies.verdicts import Fail
 from muster.state.policies.watched import ends, obstacles
 from muster.state.policies.watched.ends import End
 from muster.state.view.own.own_state import OwnState, Said
-from muster.state.view.read_only import ReadOnlyView
+from muster.state.view.view import View
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.record import Cause, Phase, Record
 from muster.state.vocabulary.transitions import enter, next_epoch
@@ -40,7 +40,7 @@ class Followed(NamedTuple):
     wake_at: float | None = None
 
 
-def first(plan: Plan, view: ReadOnlyView, now: float) -> Record:
+def first(plan: Plan, view: View, now: float) -> Record:
     """Return the record of a watched run that has none: it is new, or this daemon is."""
     own = view.own or NOTHING
     epoch = max(0, own.epoch)

@@ -19,8 +19,6 @@ PATIENCE: Final = 60.0
 """Seconds: a Job waits 10 s before its first new pod, and JobSet until all pods of a failed Job have ended."""
 SAID_WITHIN: Final = 5.0
 """Seconds within which the object gives the reason for deleted pods: its watch may bring that after theirs."""
-NAMED: Final = 8
-"""Ranks that a sentence names."""
 
 
 def counts_from(context: Context, pod: Pod) -> float:

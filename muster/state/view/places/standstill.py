@@ -23,7 +23,7 @@ from muster.api.places import NOTICE, RETURNS, longest_interval, place_interval
 from muster.state.view.at_work import Awaited, awaited
 from muster.state.view.places.report import Heard, PlaceGroup, PlaceReport
 from muster.state.view.progress import Progress
-from muster.state.view.turns import A_TURN, Turns, at_once
+from muster.state.view.turns import A_TURN, Turns
 from muster.state.vocabulary.wall_time import WallTime
 
 STANDS = 40.0
@@ -138,9 +138,6 @@ def places_in_turns(
         stacks=stacks,
         ranks=ranks,
     )
-
-
-places_seen = at_once(places_in_turns)
 
 
 def makes_no_step(progress: Progress | None) -> bool:

@@ -28,8 +28,8 @@ from typing import NamedTuple
 import msgspec
 
 from muster.api.collectives import beat_interval
-from muster.state.view.recorder.report import CollectiveReport, Share
-from muster.state.view.turns import A_TURN, Turns, at_once
+from muster.state.view.recorder.report import CollectiveReport, Share, group_words
+from muster.state.view.turns import A_TURN, Turns
 from muster.state.vocabulary.wall_time import WallTime
 
 WINDOW = 60.0
@@ -144,9 +144,6 @@ def arrivals_in_turns(
     return Arrivals(epoch, now, windows) if windows else None
 
 
-arrivals_seen = at_once(arrivals_in_turns)
-
-
 def _seen(here: Mapping[int, tuple[int, Share]], now: float, window: _Window | None, least: float) -> Turns[_Window]:
     seconds = now - window.began if window is not None else 0.0
     if window is not None and 0 <= seconds < least:
@@ -193,7 +190,7 @@ def _judged(
         Last(
             member,
             rank,
-            share.group,
+            group_words(share.name, share.described),
             waits[rank],
             others,
             max(0.0, others - waits[rank]) * seconds / spans[rank].entered,

@@ -33,7 +33,7 @@ from muster.api.collectives import beat_interval
 from muster.api.values.rank_ranges import spans
 from muster.state.view.at_work import Awaited
 from muster.state.view.recorder.report import CollectiveReport, GroupCount, group_words
-from muster.state.view.turns import A_TURN, Turns, at_once, batches
+from muster.state.view.turns import A_TURN, Turns, batches
 from muster.state.vocabulary.wall_time import WallTime
 
 LOOKS = 3
@@ -186,9 +186,6 @@ def collectives_in_turns(
         behind=behind,
         processes=processes,
     )
-
-
-collectives_seen = at_once(collectives_in_turns)
 
 
 def _who_is_behind(processes: Mapping[tuple[int, int], _Process]) -> Turns[tuple[Behind, ...]]:

@@ -26,7 +26,7 @@ from muster.state.view.recorder.collectives import (
     _Process,
 )
 from muster.state.view.recorder.report import CollectiveReport, GroupCount
-from muster.state.view.turns import Turns, at_once, batches
+from muster.state.view.turns import Turns, batches
 
 _Call = tuple[str, str, int, str, int]
 """Name, backend, size and ranks of a group, and a number of a collective."""
@@ -48,9 +48,6 @@ def judged_in_turns(seen: Collectives, before: Collectives | None) -> Turns[Coll
     return replace(seen, workers=workers, idle=all(map(_idles, seen.processes.values())))
 
 
-judged = at_once(judged_in_turns)
-
-
 def _works(process: _Process) -> bool:
     """Return True if it is at work. One that waits in a collective may spin, and is not; nor is a silent one."""
     report = process.report
@@ -64,7 +61,6 @@ def _idles(process: _Process) -> bool:
 
 
 def _late_at_work(seen: Collectives, before: Awaited | None) -> Awaited | None:
-    """Return the late processes that are at work; None if none is."""
     workers: dict[int, Doing] = {}
     for each in seen.behind:
         for late in each.late:

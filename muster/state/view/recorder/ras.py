@@ -24,7 +24,7 @@ import msgspec
 
 from muster.state.view.recorder.ras_answer import OPERATIONS, Communicator, RasAnswer
 from muster.state.view.recorder.report import CollectiveReport, GroupCount
-from muster.state.view.turns import Turns, at_once, batches
+from muster.state.view.turns import Turns, batches
 from muster.state.vocabulary.wall_time import WallTime
 
 WARM: Final = 16
@@ -41,8 +41,6 @@ _Counts = tuple[int, ...]
 
 
 class _Known(NamedTuple):
-    """The knowledge about one communicator."""
-
     counts: Mapping[int, _Counts]
     """The last counts of each of its ranks."""
     clear: bool
@@ -67,8 +65,6 @@ class RasSeen(msgspec.Struct, frozen=True):
 
 
 class _Place(NamedTuple):
-    """The process of the gang."""
-
     member: int
     device: int
     """The number of its own GPU, if its pod has several; -1 if it has one."""
@@ -109,15 +105,11 @@ def ras_in_turns(
     return msgspec.structs.replace(seen, reports=tuple(reports))
 
 
-ras_seen = at_once(ras_in_turns)
-
-
 def _moved(each: Communicator, last: _Known | None) -> bool:
     return last is None or any(last.counts.get(rank.rank) != rank.counts for rank in each.ranks)
 
 
 def _followed(each: Communicator, last: _Known | None) -> _Known:
-    """Return what is known about a communicator after an answer."""
     counts = {rank.rank: rank.counts for rank in each.ranks}
     keep_up = last.keep_up if last else {}
     if each.clear and all(of[-1] < WARM for of in counts.values()):

@@ -50,11 +50,6 @@ class Share(NamedTuple):
     elsewhere: int
     """Samples in which it was in a collective of another group only."""
 
-    @property
-    def group(self) -> str:
-        """The group, by its description if it has one."""
-        return group_words(self.name, self.described)
-
 
 class CollectiveReport(NamedTuple):
     """The last report of one process. It is a claim of the program."""

@@ -7,7 +7,7 @@ import pytest
 from muster.state.facts.causes.table import Causes
 from muster.state.facts.context import Context
 from muster.state.facts.diagnosis.diagnose import diagnose
-from muster.state.facts.diagnosis.finding import Finding, sentence
+from muster.state.facts.diagnosis.finding import Finding
 from muster.state.facts.diagnosis.hangs import diagnoses
 from muster.state.view.progress import BEHIND_SECONDS, HANG_SECONDS, StepReport
 from muster.state.view.roll import CoordinatorState, RankState, RollAnswer
@@ -50,7 +50,7 @@ def test_the_most_decisive_cause_comes_first_and_the_order_does_not_depend_on_th
     said = set()
     for order in (pods, pods[::-1], [pods[2], pods[0], pods[3], pods[1]]):
         found = diagnose(context(*order, wanted=plan(), heard=answer(*[MISSING] * 4)))
-        said.add(sentence(found))
+        said.add("; ".join(each.sentence for each in found))
     (only,) = said
     assert only.startswith("rank 3: node n7 is not ready; rank 1: ended with exit code 1; ")
 

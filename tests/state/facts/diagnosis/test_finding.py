@@ -1,9 +1,9 @@
-"""The words of a finding: its ranks, and one sentence for all findings."""
+"""The words of a finding: its ranks, and its sentence."""
 
 import pytest
 
 from muster.state.facts.causes.table import Causes
-from muster.state.facts.diagnosis.finding import Finding, sentence
+from muster.state.facts.diagnosis.finding import Finding
 from muster.state.facts.sentences import with_message
 
 
@@ -35,12 +35,6 @@ def test_a_long_list_of_ranks_is_cut_and_the_rest_is_counted() -> None:
     who = finding(*ranks).who
     named, rest = who.removeprefix("ranks ").split(" and ")
     assert len(named.split(", ")) + int(rest.removesuffix(" more")) == len(ranks)
-
-
-def test_a_sentence_has_the_first_findings_and_counts_the_members_of_the_rest() -> None:
-    found = (finding(1), finding(2), finding(3, 4, 5))
-    assert sentence(found[:2]) == "rank 1: fails; rank 2: fails"
-    assert sentence(found, shown=1) == "rank 1: fails; 4 more"
 
 
 def test_a_message_follows_what_is_said_where_there_is_one() -> None:

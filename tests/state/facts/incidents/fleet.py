@@ -1,11 +1,12 @@
 """Signs of runs on nodes, and looks at them."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from muster.state.facts.incidents.incident import Incident
 from muster.state.facts.incidents.places import Places
 from muster.state.facts.incidents.signs import Run, Sign
-from muster.state.facts.incidents.tracking import Tracking, follow
+from muster.state.facts.incidents.tracking import Tracking, following
+from muster.state.view.turns import finished
 
 GPUS = (("nvidia.com/gpu", 8),)
 T = 1_000_000.0
@@ -29,6 +30,17 @@ def gangs(
 def after(cause: str, count: int = 3, kind: str = "", subject: str = "") -> list[Sign]:
     """The same gangs, once they show nothing of nodes."""
     return [Sign(Run(f"team-{gang}", "run"), cause, kind, subject, 4, T, GPUS) for gang in range(count)]
+
+
+def follow(
+    before: Tracking,
+    signs: Iterable[Sign],
+    now: float,
+    places: Places | None = None,
+    in_use: Collection[tuple[str, str]] = (),
+) -> Tracking:
+    """The incidents after a look, without a pause."""
+    return finished(following(before, list(signs), now, Places() if places is None else places, in_use))
 
 
 class Looks:

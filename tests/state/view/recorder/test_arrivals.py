@@ -1,8 +1,9 @@
 """Who comes last to collectives, by how often each process is seen to wait in them."""
 
 from muster.state.summary.status import of_arrivals
-from muster.state.view.recorder.arrivals import FEWEST, SAMPLES, WINDOW, Arrivals, arrivals_seen
+from muster.state.view.recorder.arrivals import FEWEST, SAMPLES, WINDOW, Arrivals, arrivals_in_turns
 from muster.state.view.recorder.report import CollectiveReport, Share
+from muster.state.view.turns import finished
 
 LOOK = 3.0
 PER_LOOK = 6
@@ -41,7 +42,7 @@ class Gang:
             for rank in self.waits
             if rank not in absent
         ]
-        self.seen = arrivals_seen(said, epoch, self.now, self.seen)
+        self.seen = finished(arrivals_in_turns(said, epoch, self.now, self.seen))
 
     def share(self, rank: int) -> Share:
         counts = int(self.entered), int(self.samples), int(self.inside[rank]), int(self.away[rank])
@@ -165,7 +166,7 @@ def test_ranks_that_have_not_entered_as_many_collectives_are_not_compared() -> N
             )
             for rank, share in enumerate(shares)
         ]
-        seen = arrivals_seen(said, 0, 1000.0 + window * WINDOW, seen)
+        seen = finished(arrivals_in_turns(said, 0, 1000.0 + window * WINDOW, seen))
     assert seen is not None
     assert seen.last == ()
 

@@ -9,9 +9,10 @@ from muster.state.view.recorder.collectives import (
     STILL_SECONDS,
     Behind,
     Collectives,
-    collectives_seen,
+    collectives_in_turns,
 )
 from muster.state.view.recorder.report import CollectiveReport, GroupCount
+from muster.state.view.turns import finished
 
 LOOK = 3.0
 WORLD = "0-3"
@@ -61,7 +62,7 @@ class Gang:
             )
             for rank in self.beats
         ]
-        self.seen = collectives_seen(reports, 0, self.now, self.seen, pause=self.pause)
+        self.seen = finished(collectives_in_turns(reports, 0, self.now, self.seen, pause=self.pause))
 
     def stand(self, *counts: int, name: str = "0", ranks: str = WORLD, described: str = "default_pg") -> None:
         """Each rank has entered so many collectives of the group; those at the top wait."""
@@ -319,8 +320,8 @@ def test_another_epoch_begins_anew_and_a_look_without_values_says_nothing() -> N
     gang.stand(101, 101, 100, 101)
     gang.run(60)
     assert gang.named == [2]
-    assert collectives_seen((), 0, gang.now, gang.seen) is gang.seen
-    assert collectives_seen((), 1, gang.now, gang.seen) is None
+    assert finished(collectives_in_turns((), 0, gang.now, gang.seen)) is gang.seen
+    assert finished(collectives_in_turns((), 1, gang.now, gang.seen)) is None
 
 
 def test_the_ranks_of_a_group_are_read_only_as_far_as_they_are_asked_for() -> None:

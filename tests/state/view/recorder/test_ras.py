@@ -12,9 +12,10 @@ from muster.state.view.recorder.collectives import (
     STILL_SECONDS,
     Behind,
     Collectives,
-    collectives_seen,
+    collectives_in_turns,
 )
-from muster.state.view.recorder.ras import KEEPS_UP, RasSeen, ras_seen
+from muster.state.view.recorder.ras import KEEPS_UP, RasSeen, ras_in_turns
+from muster.state.view.turns import finished
 from muster.watchers.probes.nccl import decoded
 from tests.fakes.ras import communicator, gang, missing_rank, rank_of, status
 
@@ -34,8 +35,8 @@ class Gang:
     def look(self, said: dict[str, Any]) -> tuple[Behind, ...]:
         """One answer; who is behind after it."""
         self.now += LOOK
-        self.ras = ras_seen(decoded(json.dumps(said).encode()), 0, self.now, self.rank_of, self.ras)
-        self.seen = collectives_seen(self.ras.reports, 0, self.now, self.seen)
+        self.ras = finished(ras_in_turns(decoded(json.dumps(said).encode()), 0, self.now, self.rank_of, self.ras))
+        self.seen = finished(collectives_in_turns(self.ras.reports, 0, self.now, self.seen))
         return self.seen.behind if self.seen else ()
 
     def rest(self, said: dict[str, Any], seconds: float = STILL_SECONDS + 2 * LOOK) -> tuple[Behind, ...]:
@@ -280,7 +281,7 @@ def test_another_epoch_begins_anew() -> None:
     story = stepping()
     story.rest(gang([101, 101, 100, 101]))
     answer = decoded(json.dumps(gang([101, 101, 100, 101])).encode())
-    after = ras_seen(answer, 1, story.now, story.rank_of, story.ras)
+    after = finished(ras_in_turns(answer, 1, story.now, story.rank_of, story.ras))
     assert (after.epoch, after.looks, after.longest) == (1, 1, 0.0)
 
 
