@@ -97,9 +97,9 @@ def follow_object(seen: Observation) -> Observation:
     return replace(seen.with_record(followed.record), due_at=(*seen.due_at, followed.wake_at))
 
 
-def kept(track: Callable[[Context], Record]) -> Step:
-    """Return the step that keeps in the record what ``track`` has found."""
-    return lambda seen: seen.with_record(track(seen))
+def follow_request(seen: Observation) -> Observation:
+    """Let the next epoch follow a request for a restart, before it begins."""
+    return seen.with_record(request.track(seen))
 
 
 def await_ends(seen: Observation) -> Observation:
@@ -150,6 +150,21 @@ def reach_verdict(seen: Observation) -> Observation:
         return replace(seen, due_at=(*seen.due_at, verdict.until))
     after = seen.with_record(evidence.kept(seen, seen.assembly, apply(seen, verdict)))
     return gather(await_ends(after.with_record(blocked.track(after, obstacles.current(after)))))
+
+
+def schedule_deletion(seen: Observation) -> Observation:
+    """Set when an experiment that has ended is deleted."""
+    return seen.with_record(retention.schedule(seen))
+
+
+def track_edits(seen: Observation) -> Observation:
+    """Keep the shape of the pods in the record, and the edits that they do not follow."""
+    return seen.with_record(edits.track(seen))
+
+
+def track_volume(seen: Observation) -> Observation:
+    """Keep in the record whether the shared volume exists."""
+    return seen.with_record(volume.track(seen))
 
 
 def sum_up(seen: Observation) -> Observation:
@@ -208,14 +223,14 @@ def aim(seen: Observation) -> Observation:
 
 
 OWN: Final[tuple[Step, ...]] = (
-    kept(request.track),
+    follow_request,
     await_ends,
     gather,
     advance,
     reach_verdict,
-    kept(retention.schedule),
-    kept(edits.track),
-    kept(volume.track),
+    schedule_deletion,
+    track_edits,
+    track_volume,
     sum_up,
     persist,
     count_time,
