@@ -80,9 +80,7 @@ def stacks_of(seats: Places, size: int) -> Iterator[StackThen]:
     for group in seats.groups:
         here, alike = len(group.ranks), defaultdict[str | None, list[int]](list)
         for rank in group.ranks:
-            wrote = (
-                group.answers and reports[rank].stood >= NOTICE
-            )  # before, no stack is written
+            wrote = group.answers and reports[rank].stood >= NOTICE  # before, no stack is written
             alike[reports[rank].stack if wrote else None].append(rank)
         rows += [(here, len(ranks), ranks, _calls(group, stack, read)) for stack, ranks in alike.items()]
     if unheard := [rank for rank in range(size) if rank not in reports]:
