@@ -29,7 +29,7 @@ def test_a_value_is_the_report_of_a_process_with_its_pod() -> None:
     assert not report.doing.meets
     assert read(meets=1)[0].doing.meets
     (share,) = read(shares=[["\x1b" + "x" * 99, *SHARE[1:]]])[0].shares
-    assert (share.group, share.size, share.entered, share.samples, share.inside) == ("default_pg", 3, 6, 120, 95)
+    assert (share.described, share.size, share.entered, share.samples, share.inside) == ("default_pg", 3, 6, 120, 95)
     assert len(share.name) <= 60
     assert "\x1b" not in share.name
 

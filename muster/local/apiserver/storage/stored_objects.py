@@ -16,10 +16,11 @@ GroupResource = tuple[str, str]
 encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder().decode
 
+_EVENT_FIELDS = ("reason", "type", "reportingComponent")
 _NAMES = ("metadata.name", "metadata.namespace")
 _SELECTABLE: Mapping[GroupResource, tuple[str, ...]] = {
     ("", "pods"): ("spec.nodeName", "status.phase"),
-    ("", "events"): (*(f"involvedObject.{each}" for each in ("kind", "namespace", "name", "uid")), "reason", "type"),
+    ("", "events"): (*_EVENT_FIELDS, *(f"involvedObject.{each}" for each in ("kind", "namespace", "name", "uid"))),
 }
 
 
