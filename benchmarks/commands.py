@@ -23,8 +23,8 @@ from benchmarks.harness.result import Result
 from muster.api.names import API_VERSION, KIND
 from muster.api.schema.crd import custom_resource_definition
 from muster.local.apiserver import ApiServer, WriteOptions
+from muster.local.cluster import reduced_crd
 from muster.local.home import write_kubeconfig
-from muster.local.reduced_crds import reduced_crd
 from muster.state.vocabulary.subject import JOBSET
 
 RUNS = 10

@@ -21,7 +21,7 @@ from benchmarks.harness.result import Result
 from benchmarks.harness.typed_client import event_typed, list_typed, memory_typed, watch_typed
 from benchmarks.servers.synthetic_pods import encoded, line
 from muster.kube.connection import Connection
-from muster.kube.listwatch.listing import list_all
+from muster.kube.listwatch.sink_feed import list_all
 from muster.kube.listwatch.store import Store
 from muster.watchers.pods import decode as pods
 

@@ -27,7 +27,7 @@ from benchmarks.servers.fleet_server import EPOCH
 from muster.daemon.experiments.error_boundary import ErrorBoundary
 from muster.daemon.experiments.index import ExperimentIndex
 from muster.daemon.informers import Informers, Times
-from muster.kube.authentication.access import FixedAccess
+from muster.kube.authentication.credentials import FixedAccess
 from muster.kube.connection import Connection
 from muster.kube.listwatch.reflector import ReflectorSettings
 from muster.kube.workqueue import WorkQueue

@@ -15,7 +15,7 @@ from benchmarks.harness.result import Result
 from muster.api.values.accelerators import USUAL
 from muster.daemon.incidents.watch import EVERY, MOST, IncidentWatch
 from muster.metrics.collector import Subject
-from muster.state.facts.incidents.places import Places
+from muster.state.facts.incidents.grouping import Places
 from muster.state.view.view import View
 from muster.state.vocabulary.record import Condition, ConditionType, Phase, Record
 

@@ -30,13 +30,13 @@ from muster.cli.exits import INTERRUPTED
 from muster.cli.options import client_of
 from muster.cli.processes.follow_run import RunFollower
 from muster.cli.processes.interrupts import Interrupts
-from muster.cli.processes.local_cluster import LocalCluster, local_cluster
+from muster.cli.processes.stack import LocalCluster, local_cluster
 from muster.cli.terminal.colours import say
 from muster.cli.terminal.display import choose_display
 from muster.client import Client, Snapshot
 from muster.client.names import name_for
-from muster.kinds.planning.pod_specs import DEFAULT_GRACE
-from muster.local.caller import Caller, write_caller
+from muster.kinds.planning.parts import DEFAULT_GRACE
+from muster.local.home import Caller, write_caller
 
 HERE = Path(__file__).parent
 

@@ -35,8 +35,8 @@ def kubectl_complete() -> None:
     """Complete a line of ``kubectl muster`` (extra ``cli``): nothing is offered if a module is missing."""
     gc.set_threshold(COLLECT_AFTER)
     if extras.problem("cli") is None:
-        from muster.cli.completion import for_kubectl
         from muster.cli.main import muster as group
+        from muster.cli.options import for_kubectl
 
         sys.stdout.writelines(f"{line}\n" for line in for_kubectl(group, sys.argv[1:]))
 

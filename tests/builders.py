@@ -11,12 +11,10 @@ from muster.kinds.jax.operator import JAX
 from muster.state.facts.context import Context
 from muster.state.view.roll import CoordinatorState, RankState, RollAnswer
 from muster.state.view.view import View
-from muster.state.vocabulary.coordinator import Coordinator, ProbeKind
-from muster.state.vocabulary.group import Group
+from muster.state.vocabulary.group import Coordinator, Group, ProbeKind
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.plan_parts import Edits, Failures, Lifecycle, Naming, RestartPolicy, Watching
-from muster.state.vocabulary.pod import Pod, PodPhase
-from muster.state.vocabulary.pod_spec import PodSpec
+from muster.state.vocabulary.pod import Pod, PodPhase, PodSpec
 from muster.state.vocabulary.record import Phase, Record
 from muster.state.vocabulary.rules import CLOCKS, ClockAction, ClockName, ClockRule, Gate
 

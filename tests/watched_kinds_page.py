@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from muster.kinds.registry.watched_kinds import WATCHED_KINDS
+from muster.kinds.registry import WATCHED_KINDS
 from muster.state.vocabulary.subject import title
 
 BEGIN: Final = "<!-- Made by `python -m tests.watched_kinds_page`. Do not edit. -->"

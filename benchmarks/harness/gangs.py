@@ -4,11 +4,9 @@ from dataclasses import replace
 
 from muster.state.view.roll import CoordinatorState, RankState, RollAnswer
 from muster.state.view.view import View
-from muster.state.vocabulary.coordinator import Coordinator, ProbeKind
-from muster.state.vocabulary.group import Group
+from muster.state.vocabulary.group import Coordinator, Group, ProbeKind
 from muster.state.vocabulary.plan import Plan
-from muster.state.vocabulary.pod import Pod, PodPhase
-from muster.state.vocabulary.pod_spec import PodSpec
+from muster.state.vocabulary.pod import Pod, PodPhase, PodSpec
 from muster.state.vocabulary.rules import CLOCKS, ClockAction
 
 UID = "0f8fad5b-d9cb-469f-a165-70867728950e"

@@ -25,14 +25,14 @@ from benchmarks.real.processes import Processes, Stretch
 from muster.api.errors import ApiError, NotFound
 from muster.api.manifest.experiment import parse_experiment
 from muster.api.names import API_VERSION, KIND, LABEL_EPOCH
-from muster.kinds.experiments.planning import plan_of
+from muster.kinds.experiments import plan_of
 from muster.kube.authentication.kubeconfig import KubeConfig
 from muster.kube.connection import Connection
-from muster.kube.metadata import Object as Meta
-from muster.kube.metadata import read
 from muster.kube.paths import core
+from muster.kube.resources import Object as Meta
+from muster.kube.resources import read
+from muster.reconcilers.render.objects import render_service
 from muster.reconcilers.render.pod import PodTemplate
-from muster.reconcilers.render.service import render_service
 from tests.real.ground import STAND_IN, SYSTEM, TAINT, Ground
 from tests.real.namespace import eventually
 from tests.real.rights import account

@@ -2,8 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from muster.kinds.registry.run_kinds import RUN_KINDS
-from muster.kinds.registry.watched_kinds import WATCHED_KINDS
+from muster.kinds.registry import RUN_KINDS, WATCHED_KINDS
 from muster.state.vocabulary.subject import Subject
 
 HEAD = "{{/* Made by `python -m deploy.helm` from the declarations in muster/kinds. Do not edit. */}}\n"

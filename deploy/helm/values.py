@@ -12,7 +12,7 @@ from deploy.helm.shapes import HOSTS, LABEL, Object, Port, Strict, listed
 from muster.api.values import retention
 from muster.api.values.durations import PATTERN
 from muster.daemon.settings import CAN_RUN, NAME, Settings
-from muster.kinds.registry.watched_kinds import WATCHED_KINDS
+from muster.kinds.registry import WATCHED_KINDS
 
 NOT_IN_THE_CHART = {
     "kubeconfig": "in a cluster musterd is its service account, and has the rights that the chart grants to it",

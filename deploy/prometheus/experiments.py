@@ -28,7 +28,7 @@ from deploy.prometheus.row import (
     Severity,
     Threshold,
 )
-from muster.metrics.closed_sets import AGAIN
+from muster.metrics.catalogue import AGAIN
 from muster.state.facts.audience import Audience, of_reason
 from muster.state.summary.hurt import NEAR_SHARE
 

@@ -16,26 +16,29 @@ from typing import Annotated, Any, Final
 
 import msgspec
 
-from muster.api.causes import Cause, ContainerRestarts
+from muster.api.causes import Blocked, Cause, ContainerRestarts, Stuck
 from muster.api.conditions import Condition
 from muster.api.evidence import MAX_EPOCHS, EpochEvidence
-from muster.api.gang import MAX_GROUPS, GroupSize, HeldDevices, RollCall, Steps
-from muster.api.goodput import Goodput
-from muster.api.hindrances import Blocked, Stuck
-from muster.api.restart_counts import (
+from muster.api.gang import (
     MAX_ATTEMPTS,
+    MAX_GROUPS,
     MAX_JOB_COUNTS,
     MAX_NODES,
     MAX_RESTART_REASONS,
     MAX_RULES,
     Attempts,
+    GroupSize,
+    HeldDevices,
     JobRestarts,
     NodeFailures,
     RestartReason,
+    RollCall,
     RuleUse,
     SameFailure,
+    Steps,
 )
-from muster.api.values.devices import MOST_NAMES
+from muster.api.goodput import Goodput
+from muster.api.values.accelerators import MOST_NAMES
 from muster.api.wire import structs as wire
 from muster.api.wire.kinds import (
     Count,

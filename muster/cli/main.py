@@ -11,8 +11,7 @@ from muster.api.errors import Forbidden, MusterError
 from muster.api.manifest.problems import ProblemsError
 from muster.cli.exits import FAILED, INTERRUPTED, INVALID
 from muster.cli.lazy_group import LazyGroup, Verb
-from muster.cli.terminal.colours import plain, say
-from muster.cli.terminal.streams import prepare_streams
+from muster.cli.terminal.colours import plain, prepare_streams, say
 
 VERBS = {
     "diagnose": Verb("muster.cli.commands.diagnosing.diagnose:diagnose", "Show who is missing from a run, and why."),
@@ -34,11 +33,11 @@ VERBS = {
     "logs": Verb("muster.cli.commands.logs:logs", "Print the lines of all ranks by time."),
     "stacks": Verb("muster.cli.commands.stacks:stacks", "Show what each rank does at this moment."),
     "port-forward": Verb("muster.cli.commands.port_forward:port_forward", "Open a port of a member on this machine."),
-    "wait": Verb("muster.cli.commands.wait:wait", "Wait until an experiment has finished, or for a condition."),
-    "cancel": Verb("muster.cli.commands.cancel:cancel", "End an experiment; the object stays."),
-    "restart": Verb("muster.cli.commands.restart:restart", "Restart the gang of an experiment."),
-    "delete": Verb("muster.cli.commands.deleting.delete:delete", "Delete experiments with their pods and logs."),
-    "prune": Verb("muster.cli.commands.deleting.prune:prune", "Delete the experiments that ended long ago."),
+    "wait": Verb("muster.cli.commands.lifecycle:wait", "Wait until an experiment has finished, or for a condition."),
+    "cancel": Verb("muster.cli.commands.lifecycle:cancel", "End an experiment; the object stays."),
+    "restart": Verb("muster.cli.commands.lifecycle:restart", "Restart the gang of an experiment."),
+    "delete": Verb("muster.cli.commands.deleting:delete", "Delete experiments with their pods and logs."),
+    "prune": Verb("muster.cli.commands.deleting:prune", "Delete the experiments that ended long ago."),
     "local": Verb("muster.cli.commands.local:local", "A Kubernetes cluster on this machine, with musterd."),
     "doctor": Verb("muster.cli.commands.doctor:doctor", "Check this machine and this cluster."),
     "version": Verb("muster.cli.commands.version:version", "Print the version of this command and of its API."),

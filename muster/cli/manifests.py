@@ -1,13 +1,19 @@
-"""Manifests on the command line: read from a file or from standard input, checked, and turned into objects."""
+"""Manifests on the command line: read from a file or from standard input, checked, and turned into objects.
 
+Remarks about a valid manifest that its author may want to know of the program it runs.
+"""
+
+import ast
 import random
+import shlex
 import sys
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from muster.api.manifest.changes.lighten import Share, lighten
-from muster.api.manifest.changes.overrides import override
+from muster.api.manifest.changes import Share, lighten, override
 from muster.api.manifest.error_text import position
 from muster.api.manifest.experiment import Experiment
 from muster.api.manifest.load import Loaded
@@ -15,8 +21,8 @@ from muster.api.manifest.problems import ManifestError, Problem, SpecError, boun
 from muster.api.manifest.yaml.reader import MAX_BYTES, Node
 from muster.cli.terminal.colours import say
 from muster.client.names import name_for
-from muster.kinds.declaration.plan_error import PlanError
-from muster.kinds.experiments.planning import plan_of
+from muster.kinds.declaration import PlanError
+from muster.kinds.experiments import plan_of
 from muster.kinds.manifests.documents import read_one
 from muster.kinds.manifests.load import LoadedObject, load_any_node, object_of
 from muster.state.vocabulary.plan import Plan
@@ -79,7 +85,7 @@ class Manifest:
 
 def _plan_of_object(loaded: LoadedObject, *, name: str, namespace: str, uid: str) -> Plan:
     """Return the plan of an object that is run as it is. Raises ``PlanError`` and ``SpecError``."""
-    from muster.kinds.registry import run_kinds as kinds
+    from muster.kinds import registry as kinds
 
     kind = kinds.RUN_KINDS.get(loaded.kind)
     if kind is None:
@@ -137,3 +143,80 @@ def read_text(file: str) -> tuple[str, str]:
 def print_warnings(warnings: tuple[Problem, ...]) -> None:
     """Print the warnings of a manifest that can be used."""
     say(*(f"warning: {problem}" for problem in warnings))
+
+
+MODULE = "muster.jax"
+PLAIN_JAX = (
+    "a failure in one rank of a jax program hangs every rank for up to 300 s unless the program joins with "
+    "muster.jax.initialize(), or has spec.assist (muster submit --assist, muster run): see `A jax program` in "
+    "docs/guide.md"
+)
+TORCH = "torch.distributed"
+PLAIN_TORCH = (
+    "{script} uses torch.distributed and not jax: with {instead} Muster sees which ranks have arrived; with the "
+    "operator jax it waits for a coordinator that torch does not open"
+)
+LARGEST = 1 << 20
+"""Bytes of a script that are searched for the module."""
+
+
+def notes_on(manifest: Manifest) -> Iterator[str]:
+    """Yield the notes on a manifest that can be planned."""
+    plan = manifest.plan(name="checked")
+    loaded = manifest.loaded
+    assisted = any(group.pod.assist for group in plan.groups)
+    if isinstance(loaded, Loaded) and plan.operator == "jax":
+        words: list[str] = []
+        with suppress(ValueError):  # an open quote
+            words = shlex.split(loaded.spec.command)
+        if note := torch_note(words, "spec.operator: pytorch"):
+            yield f"{manifest.file}: {note}"
+        elif plan.size > 1 and not assisted and not _joins_with_muster(words):
+            yield f"{manifest.file}: {PLAIN_JAX}"
+    longest = plan.restarts.longest_grace
+    if (grace := max((group.pod.grace for group in plan.groups), default=0)) > longest:
+        yield (
+            f"{manifest.file}: a gang restart cuts the grace period of {grace} s after {longest:g} s; "
+            f"where a restart must wait for it, set spec.clocks.terminating of kind: Experiment to {grace}s"
+        )
+
+
+def torch_note(words: Sequence[str], instead: str) -> str:
+    """Return the note on words that run a script here as jax that uses torch.distributed; else empty.
+
+    ``instead`` is the way to choose the operator pytorch. The script is the first word that ends in ``.py``.
+    """
+    script = next((word for word in words if word.endswith(".py")), "")
+    names = _modules(Path(script)) if script else frozenset()
+    torch = any(name == TORCH or name.startswith(f"{TORCH}.") for name in names)
+    if not torch or any(name == "jax" or name.startswith(("jax.", MODULE)) for name in names):
+        return ""
+    return PLAIN_TORCH.format(script=script, instead=instead)
+
+
+def _modules(script: Path) -> frozenset[str]:
+    """Return the dotted names that a script imports, or reads of what it imported; none where it cannot be parsed."""
+    try:
+        with script.open("rb") as file, warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = ast.parse(file.read(LARGEST))
+    except (OSError, ValueError, SyntaxError, RecursionError):  # not here; a name with a NUL; no Python
+        return frozenset()
+    names = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            names.add(f"{node.value.id}.{node.attr}")
+    return frozenset(names)
+
+
+def _joins_with_muster(words: Sequence[str]) -> bool:
+    """Return whether a word of the command is a file here that names the module. Other places are unknown."""
+    for script in (word for word in words if word.endswith(".py")):
+        with suppress(OSError, ValueError), Path(script).open("rb") as file:  # not here; a name with a NUL
+            if MODULE.encode() in file.read(LARGEST):
+                return True
+    return False

@@ -14,7 +14,7 @@ from typing import Final
 import click
 from pydantic import ValidationError
 
-from muster.api.manifest.changes.lighten import Share
+from muster.api.manifest.changes import Share
 from muster.api.manifest.error_text import explain
 from muster.api.manifest.experiment import ExperimentSpec
 from muster.api.manifest.load import AICHOR, Loaded

@@ -19,12 +19,11 @@ if TYPE_CHECKING:
         Vanished,
         WaitTimeout,
     )
-    from muster.client.events import EventSummary
     from muster.client.explaining.explanation import Explanation
     from muster.client.logs.last_lines import LastLine
-    from muster.client.logs.lines import LogLine, LogNote
+    from muster.client.logs.pod_log import LogLine, LogNote
     from muster.client.member import Member
-    from muster.client.snapshot import ExperimentChange, Outcome, Snapshot
+    from muster.client.snapshot import EventSummary, ExperimentChange, Outcome, Snapshot
     from muster.client.waiting import Until
 
 __all__ = [
@@ -51,12 +50,11 @@ __all__ = [
 _MODULES = {
     "client": ("Client",),
     "errors": ("LogsGone", "NoCluster", "NoSuchExperiment", "NoSuchRank", "NotInstalled", "Vanished", "WaitTimeout"),
-    "events": ("EventSummary",),
     "explaining.explanation": ("Explanation",),
     "logs.last_lines": ("LastLine",),
-    "logs.lines": ("LogLine", "LogNote"),
+    "logs.pod_log": ("LogLine", "LogNote"),
     "member": ("Member",),
-    "snapshot": ("ExperimentChange", "Outcome", "Snapshot"),
+    "snapshot": ("EventSummary", "ExperimentChange", "Outcome", "Snapshot"),
     "waiting": ("Until",),
 }
 _HOMES = {name: module for module, names in _MODULES.items() for name in names}

@@ -20,14 +20,12 @@ from typing import TYPE_CHECKING
 from muster.api.errors import ApiError, Conflict, Forbidden
 from muster.api.names import ANNOTATION_CANCELLED, ANNOTATION_RESTART
 from muster.client.errors import OnlyWatched
-from muster.client.events import EventSummary, events_of
 from muster.client.explaining.explanation import Explanation, explain
-from muster.client.logs.follow import FollowedLog
-from muster.client.logs.gang_log import AT_ONCE, GangLog, LogChoice, Noted, newest
+from muster.client.logs.gang_log import AT_ONCE, FollowedLog, GangLog, LogChoice, Noted, newest
 from muster.client.logs.last_lines import LastLine, read_last_lines
-from muster.client.logs.lines import LogLine
+from muster.client.logs.pod_log import LogLine
 from muster.client.member import Member, MemberChange, member_of, members_of, read_members
-from muster.client.snapshot import ExperimentChange, Snapshot, known_kind, snapshot_of
+from muster.client.snapshot import EventSummary, ExperimentChange, Snapshot, events_of, known_kind, snapshot_of
 from muster.client.subjects import collection_path, object_path, ours, parse, refuse_to_ask, refuse_watched, subject_of
 from muster.client.waiting import Until, wait
 from muster.kube.listwatch.informer import changes

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from muster.api.errors import ApiError
 from muster.client.errors import NoCluster
-from muster.kube.authentication.access import CONFIGURATION
+from muster.kube.authentication.credentials import CONFIGURATION
 from muster.kube.authentication.kubeconfig import users_source
 from muster.kube.connection import Connection
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from muster.api.last_words.launchers import NONE, sentence
+from muster.api.last_words import NONE, sentence
 from muster.api.names import (
     CONTAINER,
     LABEL_ATTEMPT,
@@ -13,7 +13,7 @@ from muster.api.names import (
     LABEL_RANK,
     selector_of,
 )
-from muster.api.values.secrets.environment import secrets_of
+from muster.api.values.secrets import secrets_of
 from muster.api.values.termination_message import are_a_reason, words
 from muster.api.values.timestamps import seconds_of
 from muster.kube.listwatch.informer import Kind

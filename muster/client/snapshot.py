@@ -2,11 +2,13 @@
 
 The object itself is in ``raw``, its status as ``muster.api.status`` reads it in ``status``. A status that cannot be
 read counts as empty; its object can still be shown, listed and cancelled.
+
+Kubernetes Events as people read them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
@@ -16,17 +18,20 @@ from msgspec import structs
 from muster.api.conditions import Condition
 from muster.api.errors import NotFound
 from muster.api.gang import MAX_MEMBERS
-from muster.api.names import KIND, MANAGED_BY
+from muster.api.names import ANNOTATION_ABOUT, KIND, MANAGED_BY
 from muster.api.status import ExperimentStatus
 from muster.api.wire.kinds import WireError
 from muster.client.errors import NoSuchExperiment, NotInstalled
 from muster.client.subjects import parse
 from muster.kube.listwatch.informer import Kind
-from muster.kube.unstructured import Json, mapping, moment, text
-from muster.state.vocabulary.subject import EXPERIMENT, Subject, title
+from muster.kube.paths import core
+from muster.kube.resources import ResourceClient
+from muster.kube.unstructured import Json, mapping, moment, text, whole
+from muster.state.vocabulary.subject import EXPERIMENT, PODS, Subject, title
 
-if TYPE_CHECKING:  # an Experiment is shown without the rules by which runs of others are understood
+if TYPE_CHECKING:
     from muster.client.watched import WatchedSnapshot
+
 
 Outcome = Literal["Succeeded", "Failed", "Deadline"]
 
@@ -191,3 +196,59 @@ def known_kind(name: str = "", space: str = "") -> Iterator[None]:
                 "or choose another cluster with --context"
             ) from error
         raise
+
+
+@dataclass(frozen=True, slots=True)
+class EventSummary:
+    """A Kubernetes Event about the experiment. ``at`` is the last time it occurred, in wall seconds."""
+
+    at: float | None
+    type: str
+    reason: str
+    message: str
+    count: int
+    source: str = ""
+    """The component that recorded it: ``muster``."""
+    about: str = ""
+    """Subject, for programs; only in Events of Muster."""
+
+
+def event_summary(event: Json) -> EventSummary:
+    """Return the summary of an Event object (core/v1)."""
+    series = mapping(event.get("series"))
+    times = (
+        series.get("lastObservedTime"),
+        event.get("lastTimestamp"),
+        event.get("eventTime"),
+        event.get("firstTimestamp"),
+    )
+    return EventSummary(
+        at=next((at for value in times if (at := moment(value)) is not None), None),
+        type=text(event, "type"),
+        reason=text(event, "reason"),
+        message=text(event, "message"),
+        count=whole(series, "count") or whole(event, "count", 1),
+        source=text(mapping(event.get("source")), "component") or text(event, "reportingComponent"),
+        about=text(mapping(mapping(event.get("metadata")).get("annotations")), ANNOTATION_ABOUT),
+    )
+
+
+def uids_of(seen: Snapshot) -> set[str]:
+    """Return the uids of the objects that its Events are about: of labelled pods those of its pods."""
+    if seen.subject != PODS:
+        return {seen.uid}
+    return {member.uid for member in seen.watched.all_members} if seen.watched is not None else set()
+
+
+async def events_of(resources: ResourceClient, seen: Snapshot) -> Sequence[EventSummary]:
+    """Return the Events about an object, oldest first; those without a time come first.
+
+    Those of labelled pods are on the pods.
+    """
+    pods = seen.subject == PODS
+    chosen = "kind=Pod" if pods else f"kind={seen.subject.kind},involvedObject.uid={seen.uid}"
+    found = await resources.list(core(seen.namespace, "events"), {"fieldSelector": f"involvedObject.{chosen}"})
+    if pods:
+        members = uids_of(seen)
+        found = [each for each in found if text(mapping(each.get("involvedObject")), "uid") in members]
+    return sorted(map(event_summary, found), key=lambda event: event.at or 0.0)

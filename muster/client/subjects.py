@@ -23,8 +23,7 @@ def subject_of(word: str) -> Subject:
     """Return the kind named ``jobset``, ``jobsets`` or ``JobSet``; empty for Experiment. Raises ``UnknownKind``."""
     if not word:
         return EXPERIMENT
-    from muster.kinds.registry.run_kinds import RUN_KINDS
-    from muster.kinds.registry.watched_kinds import WATCHED_KINDS
+    from muster.kinds.registry import RUN_KINDS, WATCHED_KINDS
 
     run = (each.subject for each in RUN_KINDS.values())
     watched = (each.subject for each in WATCHED_KINDS.values())
@@ -67,7 +66,7 @@ def refuse_watched(name: str, what: str) -> None:
     subject, _ = parse(name)
     if subject == EXPERIMENT:
         return
-    from muster.kinds.registry.run_kinds import RUN_KINDS
+    from muster.kinds.registry import RUN_KINDS
 
     if subject.kind not in RUN_KINDS:
         raise OnlyWatched(f"{name.partition('/')[0]} objects are run by another controller: {what}")
@@ -89,7 +88,7 @@ def ours(obj: Json) -> bool:
     name = text(obj, "kind")
     if name in ("", EXPERIMENT.kind):
         return True
-    from muster.kinds.registry import run_kinds as kinds
+    from muster.kinds import registry as kinds
 
     kind = kinds.RUN_KINDS.get(name)
     return kind is not None and kind.ours(obj)
@@ -97,7 +96,7 @@ def ours(obj: Json) -> bool:
 
 def _field_that_suspends(subject: Subject) -> str:
     """Return the path of the field that the declaration of the kind sets."""
-    from muster.kinds.registry.watched_kinds import WATCHED_KINDS
+    from muster.kinds.registry import WATCHED_KINDS
 
     patch: Any = WATCHED_KINDS[subject.words].suspend
     path = []

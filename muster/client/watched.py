@@ -14,23 +14,22 @@ from msgspec import structs
 
 from muster.api.status import ExperimentStatus
 from muster.client.member import Member, member_of
-from muster.kinds.declaration.watched_kind import WatchedKind
+from muster.kinds import registry as kinds
+from muster.kinds.declaration import WatchedKind
 from muster.kinds.planning.parts import Part
-from muster.kinds.registry import run_kinds as kinds
-from muster.kinds.registry.watched_kinds import WATCHED_KINDS
+from muster.kinds.registry import WATCHED_KINDS
 from muster.kube.unstructured import Json, items, mapping, moment, text
-from muster.state.policies.watched import ends
+from muster.state.policies.watched import following
 from muster.state.policies.watched.obstacles import PODS_MISSING
-from muster.state.view.own.own_state import Said
-from muster.state.view.own.remark import Remark
+from muster.state.view.own import Remark, Said
 from muster.state.view.view import View
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Pod
 from muster.state.vocabulary.record import Condition, ConditionType, Record
 from muster.state.vocabulary.workload import Workload
-from muster.tracking.deciding import settle
+from muster.tracking.entry import settle
 from muster.tracking.labelled import Key, LabelledSets
-from muster.tracking.moment import entry_of, unasked
+from muster.tracking.watched_index import entry_of, unasked
 from muster.watchers.experiments import ExperimentRecord
 from muster.watchers.watched import PodDocument, pod_reader_of, watched_object
 
@@ -159,7 +158,7 @@ def look(
     said = view.own.said if view.own is not None else Said.NOTHING
     if pods is None and said in (Said.NOTHING, Said.ASK_PODS):
         message = "; ".join(
-            filter(None, (ends.held(plan) if plan.lifecycle.deleting else "", "its pods may not be read"))
+            filter(None, (following.held(plan) if plan.lifecycle.deleting else "", "its pods may not be read"))
         )
         status = structs.replace(status, phase=UNKNOWN, reason="PodsForbidden", message=message, ready=0, size=0)
     return status, seen

@@ -14,23 +14,22 @@ from muster.api.conditions import Condition, ConditionType
 from muster.api.errors import ApiError, Forbidden
 from muster.api.names import MANAGER
 from muster.api.status import ExperimentStatus
-from muster.api.values.secrets.environment import secrets_within
+from muster.api.values.secrets import secrets_within
 from muster.client.errors import NoSuchExperiment, NotInstalled, RunByMuster
-from muster.client.events import EventSummary, event_summary, events_of, uids_of
-from muster.client.snapshot import Snapshot, known_kind, snapshot_of
+from muster.client.snapshot import EventSummary, Snapshot, event_summary, events_of, known_kind, snapshot_of, uids_of
 from muster.client.subjects import collection_path, object_path
 from muster.client.watched import ReadPod, WatchedSnapshot, kind_of, look, read, selectors, sets_of
-from muster.kinds.declaration.watched_kind import WatchedKind
-from muster.kinds.planning.metadata import local_queue_of
+from muster.kinds.declaration import WatchedKind
+from muster.kinds.planning.parts import local_queue_of
 from muster.kinds.pods import LABELLED_PODS, OBSERVE
-from muster.kinds.registry.watched_kinds import WATCHED_KINDS
+from muster.kinds.registry import WATCHED_KINDS
 from muster.kube.instrumented import lacks
 from muster.kube.paths import core, custom
 from muster.kube.resources import ResourceClient
 from muster.kube.unstructured import Json, items, mapping, moment, text
-from muster.state.facts.incidents.announcement import REASON as INCIDENT
-from muster.state.view.own.remark import Remark
-from muster.state.view.stale_members import STALE_MEMBERS
+from muster.state.facts.incidents.grouping import REASON as INCIDENT
+from muster.state.view.own import Remark
+from muster.state.view.roll import STALE_MEMBERS
 from muster.state.vocabulary.subject import PODS, Subject
 from muster.state.vocabulary.workload import Workload
 from muster.watchers import workloads

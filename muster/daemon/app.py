@@ -35,26 +35,24 @@ from muster.daemon.settings import Settings
 from muster.daemon.steps.controller import Controller
 from muster.daemon.steps.status_writer import ref_of
 from muster.daemon.steps.watched import ref_of as ref_of_watched
-from muster.daemon.takeover import Source, elector_of, list_latest, stand_by, take_over
-from muster.daemon.tasks import Tasks
+from muster.daemon.tasks import Source, Tasks, elector_of, list_latest, stand_by, take_over
 from muster.daemon.watched import WatchedWatches, report
 from muster.daemon.web.certificate import endpoint_for
 from muster.daemon.web.health import DaemonHealth
 from muster.daemon.web.live import Changes
-from muster.kinds.registry.run_kinds import RUN_KINDS, runs
+from muster.kinds.registry import RUN_KINDS, runs
 from muster.kube.fair_share import ALONE, FairShare
 from muster.kube.instrumented import Denials, MeasuredTransport, labels
-from muster.kube.leaderelection.fence import FencedTransport
-from muster.kube.listwatch.listing import ObjectList
+from muster.kube.leaderelection.elector import FencedTransport
 from muster.kube.listwatch.reflector import Reflector, ReflectorSettings
+from muster.kube.listwatch.sink_feed import ObjectList
 from muster.kube.transport import Transport
 from muster.kube.workqueue import WorkQueue
 from muster.metrics.collector import ExperimentCollector, Subject
-from muster.metrics.incidents import IncidentCollector
 from muster.metrics.instruments import Instruments, Traced
-from muster.metrics.own_state import LeadershipCollector, RightsCollector, WatchCollector
+from muster.metrics.own_state import IncidentCollector, LeadershipCollector, RightsCollector, WatchCollector
 from muster.reconcilers.native.engine import NativeEngine
-from muster.state.facts.incidents.places import Places
+from muster.state.facts.incidents.grouping import Places
 from muster.state.view.roll import RollAnswer
 from muster.state.vocabulary.actions import ProbeTarget
 from muster.state.vocabulary.plan import Plan

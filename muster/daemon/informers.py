@@ -1,10 +1,17 @@
-"""The informers: a reflector and a store for each watched kind, and the resourceVersions they have reached."""
+"""The informers: a reflector and a store for each watched kind, and the resourceVersions they have reached.
 
+The watch of a kind that may not be installed: it begins when the API server serves the kind.
+
+A CRD may be installed long after the daemon was started. Until its kind is served, discovery is asked again with a
+growing delay. When it is no longer served, the watch ends and the daemon waits again.
+"""
+
+import json
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from random import Random
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import structlog
 
@@ -13,23 +20,105 @@ from muster.api.names import KIND, QUEUE_LABEL, SELECTOR, selector_of
 from muster.api.values.owners import NONE, OwnerLabels
 from muster.daemon.experiments.error_boundary import ErrorBoundary
 from muster.daemon.experiments.index import Cached, ExperimentIndex
-from muster.daemon.kind_watch import K, KindWatch, ends_with_its_kind
-from muster.kinds.declaration.run_kind import RunKind
-from muster.kube.listwatch.listing import list_all
+from muster.kinds.declaration import Made, RunKind, WatchedKind
 from muster.kube.listwatch.reflector import Reflector, ReflectorSettings
+from muster.kube.listwatch.sink_feed import list_all
 from muster.kube.listwatch.store import Store
 from muster.kube.transport import Transport
+from muster.kube.workqueue import Backoff
 from muster.state.view.view import View
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Pod
 from muster.state.vocabulary.workload import Workload
-from muster.watchers import experiments, services, workloads
+from muster.watchers import experiments, metadata, workloads
 from muster.watchers.experiments import ExperimentRecord
+from muster.watchers.metadata import ServiceRecord
 from muster.watchers.pods import decode as pods
 from muster.watchers.run_kinds import decoder_of
-from muster.watchers.services import ServiceRecord
 
 log = structlog.get_logger()
+
+FIRST_WAIT = 1.0
+LONGEST_WAIT = 60.0
+"""Seconds between two looks at discovery: a new CRD is found within a minute."""
+
+
+class NotServed(Exception):
+    """The API server does not serve the kind."""
+
+
+def ends_with_its_kind(error: ApiError, _wait: float) -> None:
+    """End a reflector's run if its kind is not served (a ``failed`` callback)."""
+    if isinstance(error, NotFound):
+        raise NotServed
+
+
+K = TypeVar("K", bound=RunKind | WatchedKind | Made)
+
+
+class KindWatch(Generic[K]):
+    """The watch of one kind, which runs forever.
+
+    The reflector is in ``opened`` by ``name`` while the kind is served. With ``forgets`` its objects are forgotten when
+    it no longer is.
+    """
+
+    def __init__(
+        self,
+        transport: Transport,
+        kind: K,
+        reflector: Reflector[Any],
+        opened: dict[str, Reflector[Any]],
+        name: str,
+        *,
+        forgets: bool,
+        random: Random,
+        sleep: Callable[[float], Awaitable[object]],
+    ) -> None:
+        self.kind = kind
+        self.subject = kind.subject
+        self.served = False
+        self._transport = transport
+        self.reflector = reflector
+        self._opened, self._name = opened, name
+        self._forgets = forgets
+        self._sleep = sleep
+        self._backoff = Backoff(FIRST_WAIT, LONGEST_WAIT, random)
+
+    async def run(self) -> None:
+        """Wait for the kind, watch it, and wait again when it is gone."""
+        while True:
+            await self._until_served()
+            log.info("kind is served, watching it", kind=self.subject.kind)
+            self.served = True
+            self._opened[self._name] = self.reflector
+            try:
+                await self.reflector.run()
+            except NotServed:
+                log.warning("kind is not served any more", kind=self.subject.kind)
+            finally:
+                self.served = False
+                del self._opened[self._name]
+                if self._forgets:
+                    self.reflector.feed.replace({}, self.reflector.version)
+
+    async def _until_served(self) -> None:
+        self._backoff.reset()
+        while not await self._served():
+            await self._sleep(self._backoff.delay())
+
+    async def _served(self) -> bool:
+        """Return True if discovery lists the kind; False also if the API server cannot be asked."""
+        try:
+            answer = await self._transport.request("GET", f"/apis/{self.subject.api_version}")
+            document = json.loads(answer.body)
+            resources = document.get("resources") if isinstance(document, dict) else None
+        except (ApiError, ValueError, RecursionError):
+            return False
+        if not isinstance(resources, list):
+            return False
+        return any(isinstance(each, dict) and each.get("name") == self.subject.plural for each in resources)
+
 
 Failed = Callable[[ApiError, float], None]
 """A callback for a failure of a watch and the seconds until it is opened again."""
@@ -104,7 +193,7 @@ class Informers:
         self.reflectors: dict[str, Reflector[Any]] = {
             "experiments": self.reflector(experiments.PATH, {}, experiments.decoder_of(owners), self._experiments),
             "pods": self.reflector(pods.PATH, OURS, pods.DECODER, self._pods),
-            "services": self.reflector(services.PATH, OURS, services.DECODER, self._services),
+            "services": self.reflector(metadata.PATH, OURS, metadata.DECODER, self._services),
         }
         """Reflectors by resource; those of other kinds only while their kind is served."""
         self._run_kinds: dict[str, Store[ExperimentRecord]] = {}

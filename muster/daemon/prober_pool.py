@@ -21,12 +21,12 @@ from typing import Protocol, runtime_checkable
 
 import structlog
 
-from muster.api.values.secrets.environment import secrets_of, without_secrets
+from muster.api.values.secrets import secrets_of, without_secrets
 from muster.state.view.roll import RollAnswer
 from muster.state.vocabulary.actions import ProbeTarget
-from muster.state.vocabulary.coordinator import AGENT, DASHBOARD, ProbeKind
+from muster.state.vocabulary.group import AGENT, DASHBOARD, ProbeKind
 from muster.state.vocabulary.plan import Plan
-from muster.watchers.probes.bounded.cost import Meter, metered
+from muster.watchers.probes.bounded.connection import Meter, metered
 from muster.watchers.probes.nccl import RasProbe
 from muster.watchers.probes.ray import RayProbe
 from muster.watchers.probes.torch import TorchProbe

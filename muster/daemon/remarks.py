@@ -13,17 +13,16 @@ from typing import Final
 import structlog
 
 from muster.api.errors import ApiError, Forbidden
-from muster.api.values.secrets.environment import Secrets, secrets_of
+from muster.api.values.secrets import Secrets, secrets_of
 from muster.kinds.planning.parts import Part
 from muster.kube.transport import Transport
 from muster.state.policies.gathering.obstacles import SLOW_AFTER
 from muster.state.policies.watched.obstacles import PODS_MISSING
-from muster.state.view.own.remark import Remark
+from muster.state.view.own import Remark
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Pod
 from muster.state.vocabulary.record import Record
-from muster.tracking.entry import Entry
-from muster.tracking.watched_run import LOOKED_AT
+from muster.tracking.entry import LOOKED_AT, Entry
 from muster.watchers.remarks import POD, read_remark
 
 log = structlog.get_logger()

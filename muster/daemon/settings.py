@@ -20,9 +20,8 @@ from muster.api.values.owners import PATTERN as OWNERS
 from muster.api.values.owners import OwnerLabels
 from muster.api.values.retention import LONGEST as LONGEST_RETENTION
 from muster.api.values.retention import Retention
-from muster.kinds.declaration.watched_kind import WatchedKind
-from muster.kinds.registry.run_kinds import RUN_KINDS
-from muster.kinds.registry.watched_kinds import WATCHED_KINDS
+from muster.kinds.declaration import WatchedKind
+from muster.kinds.registry import RUN_KINDS, WATCHED_KINDS
 from muster.kube.leaderelection.rules import LONGEST
 from muster.kube.listwatch.reflector import ReflectorSettings
 from muster.metrics.runbooks import SERVED, SITE

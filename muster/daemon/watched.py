@@ -10,9 +10,8 @@ from typing import Any
 import structlog
 
 from muster.api.values.owners import OwnerLabels
-from muster.daemon.informers import Informers
-from muster.daemon.kind_watch import KindWatch
-from muster.kinds.declaration.watched_kind import Made, PodSource, WatchedKind
+from muster.daemon.informers import Informers, KindWatch
+from muster.kinds.declaration import Made, PodSource, WatchedKind
 from muster.kube.listwatch.store import Store
 from muster.state.vocabulary.pod import Pod
 from muster.tracking.watched_index import WatchedIndex

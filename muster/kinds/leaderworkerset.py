@@ -16,16 +16,13 @@ from typing import Any, Final
 import msgspec
 
 from muster.api.values.printable import small_number, word
-from muster.kinds.declaration.plan_error import PlanError
-from muster.kinds.declaration.watched_kind import Place, PodFacts, PodSource, WatchedKind, own_name
-from muster.kinds.planning.statuses import read, started_of
-from muster.kinds.planning.watched_plan import MOST, Framework, framework_of, watched_plan
+from muster.kinds.declaration import Place, PlanError, PodFacts, PodSource, WatchedKind, own_name
+from muster.kinds.planning.watched_plan import MOST, Framework, framework_of, read, started_of, watched_plan
 from muster.kinds.pods import LWS
-from muster.state.view.own.own_state import OwnState
-from muster.state.vocabulary.coordinator import ProbeKind
-from muster.state.vocabulary.group import Group
+from muster.state.view.own import OwnState
+from muster.state.vocabulary.group import Group, ProbeKind
 from muster.state.vocabulary.plan import Plan
-from muster.state.vocabulary.pod_spec import PodSpec
+from muster.state.vocabulary.pod import PodSpec
 from muster.state.vocabulary.subject import Subject
 
 LEADERWORKERSET: Final = Subject("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", "leaderworkersets")

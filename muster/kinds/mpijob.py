@@ -14,8 +14,7 @@ from typing import Any, Final
 import msgspec
 
 from muster.api.values.printable import small_number, word
-from muster.kinds.declaration.plan_error import PlanError
-from muster.kinds.declaration.watched_kind import Place, PodFacts, PodSource, WatchedKind, own_name
+from muster.kinds.declaration import Place, PlanError, PodFacts, PodSource, WatchedKind, own_name
 from muster.kinds.kubeflow.watched import (
     INDEX,
     LABEL,
@@ -26,8 +25,7 @@ from muster.kinds.kubeflow.watched import (
     replicas_of,
     state_in,
 )
-from muster.kinds.planning.statuses import read
-from muster.kinds.planning.watched_plan import Framework
+from muster.kinds.planning.watched_plan import Framework, read
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.rules import Gate, GateCondition
 from muster.state.vocabulary.subject import Subject

@@ -16,14 +16,13 @@ from typing import Any, Final
 
 from muster.api.values.printable import small_number, word
 from muster.api.values.timestamps import seconds_of
-from muster.kinds.declaration.watched_kind import Place, PodFacts, PodSource, WatchedKind, own_name
+from muster.kinds.declaration import Place, PodFacts, PodSource, WatchedKind, own_name
 from muster.kinds.planning.watched_plan import MOST, Framework, annotations_of, framework_of, metadata_of, watched_plan
 from muster.kinds.planning.watched_plan import whole as whole_number
-from muster.state.view.own.own_state import OwnState, Said
+from muster.state.view.own import OwnState, Said
 from muster.state.vocabulary.group import Group
 from muster.state.vocabulary.plan import Plan
-from muster.state.vocabulary.pod import Pod
-from muster.state.vocabulary.pod_spec import PodSpec
+from muster.state.vocabulary.pod import Pod, PodSpec
 from muster.state.vocabulary.subject import PODS
 
 OBSERVE: Final = "muster.dev/observe"

@@ -19,16 +19,23 @@ import msgspec
 from muster.api.names import PYTORCH_PORT
 from muster.api.values.printable import clean, small_number, word
 from muster.api.values.timestamps import seconds_of
-from muster.kinds.declaration.plan_error import PlanError
-from muster.kinds.declaration.watched_kind import Place, PodFacts, PodSource, WatchedKind, own_name, part_of
-from muster.kinds.planning.statuses import MAX_MESSAGE, number_of, read, started_of
-from muster.kinds.planning.watched_plan import MAX_PORT, MOST, Framework, framework_of, watched_plan
+from muster.kinds.declaration import Place, PlanError, PodFacts, PodSource, WatchedKind, own_name, part_of
+from muster.kinds.planning.watched_plan import (
+    MAX_MESSAGE,
+    MAX_PORT,
+    MOST,
+    Framework,
+    framework_of,
+    number_of,
+    read,
+    started_of,
+    watched_plan,
+)
 from muster.kinds.pods import VOLCANO
-from muster.state.view.own.own_state import OwnState, Said
-from muster.state.vocabulary.coordinator import ProbeKind
-from muster.state.vocabulary.group import Group
+from muster.state.view.own import OwnState, Said
+from muster.state.vocabulary.group import Group, ProbeKind
 from muster.state.vocabulary.plan import Plan
-from muster.state.vocabulary.pod_spec import PodSpec
+from muster.state.vocabulary.pod import PodSpec
 from muster.state.vocabulary.rules import Gate, GateCondition
 from muster.state.vocabulary.subject import Names, Subject
 

@@ -18,12 +18,10 @@ from typing import Any
 import aiohttp
 
 from muster.api.errors import Throttled, Unreachable
-from muster.kube.authentication.access import Source
-from muster.kube.authentication.credentials import Credentials, Identity
+from muster.kube.authentication.credentials import Credentials, Identity, Source
 from muster.kube.authentication.kubeconfig import choose_source
 from muster.kube.http import FAILURES, LARGEST_ANSWER, address, make_socket, read_body, read_lines, unreachable
-from muster.kube.status_errors import LONGEST_STATUS, error_from_answer
-from muster.kube.transport import Answer
+from muster.kube.transport import LONGEST_STATUS, Answer, error_from_answer
 
 USER_AGENT = "muster"
 """The daemon's user agent. The API server names the field manager of a write after it."""

@@ -3,9 +3,18 @@
 The frames begin with a byte that names their channel (kubernetes: apimachinery/pkg/util/remotecommand): 1 is standard
 output, 2 standard error, 3 a metav1.Status with the outcome. Protocol v5 adds the closing of a channel, which is not
 used here; API servers before 1.30 use v4.
+
+Carries a TCP connection to a port of a pod: the subresource ``portforward``, over a WebSocket.
+
+The frames begin with a byte that names their channel: 0 is the data, 1 an error as text; the first frame of each has
+the port, in two bytes (kubernetes: cri-streaming/pkg/streaming/portforward/websocket.go, v4.channel.k8s.io). API
+servers that know newer protocols forward this one to the kubelet. It has no sign for the end of one direction: the
+pod's remaining data for a program that closes its side is lost.
 """
 
-from collections.abc import AsyncIterator, Sequence
+import asyncio
+import socket
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Final, Protocol
@@ -15,7 +24,7 @@ import msgspec
 
 from muster.api.errors import ApiError, Unreachable
 from muster.kube.paths import core
-from muster.kube.status_errors import error_from_status, read_status
+from muster.kube.transport import error_from_status, read_status
 
 PROTOCOLS: Final = ("v5.channel.k8s.io", "v4.channel.k8s.io")
 OUTPUT, ERRORS, OUTCOME = 1, 2, 3
@@ -96,3 +105,139 @@ def _code(outcome: bytes, path: str) -> int:
             return int(cause.message)
     refused: ApiError = error_from_status(read_status(outcome), request=path)
     raise refused
+
+
+PROTOCOL: Final = "v4.channel.k8s.io"
+DATA, ERROR_CHANNEL = 0, 1
+"""The channels."""
+AT_ONCE: Final = 2**16
+"""Most bytes of one frame."""
+
+Write = Callable[[bytes], Awaitable[None]]
+NOT_FORWARDED: Final = "PortForward"
+"""The reason of the error if the port of the pod could not be reached from inside the pod."""
+LEAST: Final = 0.2
+"""Seconds within which a node reports that nothing listens at the port."""
+
+
+async def dial(
+    sockets: Sockets,
+    namespace: str,
+    pod: str,
+    port: int,
+    *,
+    limit: int,
+    late: Callable[[ApiError], None],
+    carried_by: set["asyncio.Task[None]"],
+) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """Open a connection to that port of the pod, as ``asyncio.open_connection`` does; ``limit`` bounds a line.
+
+    The protocol has no sign for an open connection, only for a failure: so a failure is awaited for as long as the
+    WebSocket took to open. ``late`` is called with a later one, before the connection ends. ``carried_by`` has the task
+    that carries the connection, as long as it runs: the caller ends and awaits them all. Raises ``ApiError``.
+    """
+    opened, heard, began = asyncio.Event(), asyncio.Event(), asyncio.get_running_loop().time()
+    returned = False
+    here, there = socket.socketpair()
+    reader, writer = await asyncio.open_connection(sock=here, limit=limit)
+    inner, outer = await asyncio.open_connection(sock=there)
+
+    async def write(data: bytes) -> None:
+        heard.set()
+        outer.write(data)
+        await outer.drain()
+
+    async def carry() -> None:
+        try:
+            await forward(sockets, namespace, pod, port, inner, write, opened.set)
+        except ConnectionError:  # the caller has closed its side
+            pass
+        except ApiError as error:
+            if returned:
+                late(error)
+            raise
+        finally:
+            outer.transport.abort()
+
+    carried = asyncio.create_task(carry(), name=f"port {port} of {namespace}/{pod}")
+    carried_by.add(carried)
+    carried.add_done_callback(carried_by.discard)
+    carried.add_done_callback(_done)
+    try:
+        await _first(carried, opened)
+        taken = asyncio.get_running_loop().time() - began
+        async with asyncio.timeout(max(LEAST, taken)):
+            await _first(carried, heard)
+    except TimeoutError:
+        pass  # the server is silent until it is asked
+    except BaseException:
+        writer.transport.abort()
+        carried.cancel()
+        raise
+    returned = True
+    return reader, writer
+
+
+async def _first(carried: "asyncio.Task[None]", event: asyncio.Event) -> None:
+    """Wait until the event is set, or until the connection has ended. Raises the error of its end."""
+    waiting = asyncio.create_task(event.wait())
+    try:
+        await asyncio.wait((carried, waiting), return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        waiting.cancel()
+    if carried.done():
+        carried.result()
+
+
+def _done(carried: "asyncio.Task[None]") -> None:
+    if not carried.cancelled():
+        carried.exception()  # the reader of the connection sees its end
+
+
+async def forward(
+    sockets: Sockets,
+    namespace: str,
+    pod: str,
+    port: int,
+    reader: asyncio.StreamReader,
+    write: Write,
+    opened: Callable[[], None] = lambda: None,
+) -> None:
+    """Carry the data of ``reader`` to that port of the pod, and write the answers, until one side ends.
+
+    ``opened`` is called when the API server has accepted. Raises ``ApiError``, also if nothing in the pod listens at
+    the port.
+    """
+    path = f"{core(namespace, 'pods', pod)}/portforward"
+    async with sockets.socket(path, params=[("ports", str(port))], protocols=(PROTOCOL,)) as stream:
+        opened()
+        there = asyncio.create_task(_there(reader, stream))
+        back = asyncio.create_task(_back(stream, write, path))
+        try:
+            done, _ = await asyncio.wait((there, back), return_when=asyncio.FIRST_COMPLETED)
+            for task in done:
+                await task
+        finally:
+            for task in (there, back):
+                task.cancel()
+            await asyncio.gather(there, back, return_exceptions=True)
+
+
+async def _there(reader: asyncio.StreamReader, stream: "aiohttp.ClientWebSocketResponse[bool]") -> None:
+    while data := await reader.read(AT_ONCE):
+        await stream.send_bytes(bytes((DATA,)) + data)
+
+
+async def _back(stream: "aiohttp.ClientWebSocketResponse[bool]", write: Write, path: str) -> None:
+    begun: set[int] = set()
+    async for message in stream:
+        if message.type is not aiohttp.WSMsgType.BINARY or not message.data:
+            continue
+        channel, data = message.data[0], message.data[1:]
+        if channel not in begun:
+            begun.add(channel)
+            data = data[2:]
+        if channel == DATA and data:
+            await write(data)
+        elif channel == ERROR_CHANNEL and data:
+            raise Unreachable(data.decode(errors="replace"), reason=NOT_FORWARDED, request=path)

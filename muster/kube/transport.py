@@ -2,12 +2,19 @@
 
 ``muster.kube.connection`` implements it over HTTP, the simulation in memory. It has two calls: a bounded request with
 one answer, and a stream of lines. Both raise only ``muster.api.errors.ApiError``.
+
+The error of a refused request, from its Status object (metav1.Status). Nothing in the object is trusted.
 """
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Protocol
+
+import msgspec
+
+from muster.api.errors import ApiError, error_of
+from muster.api.values.printable import WORD, clean
 
 TOO_LARGE_ANSWER = "TooLargeAnswer"
 """Reason of an ``Unreachable``: the answer was larger than the limit."""
@@ -52,3 +59,74 @@ class Transport(Protocol):
         connection broke.
         """
         ...
+
+
+LONGEST_STATUS = 65_536
+"""Most bytes of an error body that are read."""
+
+LONGEST_MESSAGE = 1024
+MOST_CAUSES = 16
+LONGEST_WAIT = 3600.0
+"""Most seconds of a Retry-After: a longer one is cut to this."""
+
+TOO_LARGE = "ResourceVersionTooLarge"
+"""The cause of a refusal: the resourceVersion of the request is ahead of the server
+(metav1.CauseTypeResourceVersionTooLarge)."""
+
+
+class _Cause(msgspec.Struct, gc=False):
+    reason: str | None = None
+
+
+class _Details(msgspec.Struct, gc=False):
+    retryAfterSeconds: int | None = None  # noqa: N815 - the wire's names, here and below
+    causes: list[_Cause] | None = None
+
+
+class Status(msgspec.Struct, gc=False):
+    """The fields of metav1.Status that are used."""
+
+    message: str | None = None
+    reason: str | None = None
+    code: int | None = None
+    details: _Details | None = None
+
+
+_STATUS = msgspec.json.Decoder(Status)
+
+
+def read_status(body: bytes) -> Status:
+    """Return the Status in ``body``; without one, the text of the body becomes its message."""
+    try:
+        return _STATUS.decode(body)
+    except (ValueError, RecursionError):
+        return Status(message=body[:LONGEST_MESSAGE].decode(errors="replace"))
+
+
+def error_from_status(
+    status: Status, *, http: int = 0, retry_after: float | None = None, request: str = ""
+) -> ApiError:
+    """Return the error of a Status; an HTTP status comes before its ``code``."""
+    details = status.details or _Details()
+    if retry_after is None and details.retryAfterSeconds is not None and details.retryAfterSeconds > 0:
+        retry_after = float(min(details.retryAfterSeconds, LONGEST_WAIT))
+    reason = clean(status.reason, WORD)
+    causes = tuple(clean(cause.reason, WORD) for cause in (details.causes or ())[:MOST_CAUSES])
+    if TOO_LARGE in causes:
+        reason = TOO_LARGE
+    code = http or (status.code if status.code is not None and 100 <= status.code <= 599 else 500)
+    message = clean(status.message, LONGEST_MESSAGE) or "the server gave no message"
+    return error_of(code, reason, message, retry_after=retry_after, request=request, causes=causes)
+
+
+def error_from_answer(http: int, headers: Mapping[str, str], body: bytes, request: str) -> ApiError:
+    """Return the error of a refused request."""
+    retry_after = seconds_to_wait(headers.get("Retry-After"))
+    return error_from_status(read_status(body), http=http, retry_after=retry_after, request=request)
+
+
+def seconds_to_wait(header: str | None) -> float | None:
+    """Return Retry-After as seconds. Kubernetes sends whole seconds; anything else, dates included, is None."""
+    if header and len(header) <= 9 and header.isascii() and header.isdigit():
+        return min(float(header), LONGEST_WAIT)
+    return None

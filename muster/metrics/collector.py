@@ -14,19 +14,16 @@ from prometheus_client.metrics_core import Metric as Family
 from prometheus_client.registry import Collector
 
 from muster.api.goodput import micros
-from muster.api.values.accelerators import USUAL, Accelerators
-from muster.api.values.devices import Devices, total
+from muster.api.values.accelerators import USUAL, Accelerators, Devices, total
 from muster.api.values.owners import Owners
 from muster.metrics.catalogue import FRESH, INVALID, LEAN_RUNS, MOST_FRESH, OTHER, SERIES, WHOLE_RUNS
 from muster.metrics.exposition import Families, LabelValues, label
-from muster.metrics.profile import Profile, is_well
 from muster.metrics.rows import fleet
 from muster.metrics.run_time import NOTHING, OPERATORS, RunTime
-from muster.metrics.series import FEWEST, Facts, Finished, Series
+from muster.metrics.series import FEWEST, Facts, Finished, Profile, Series, is_well
 from muster.rollcall.seats import arrivals
-from muster.state.facts.accelerators import held
-from muster.state.facts.context import Context
-from muster.state.facts.diagnosis.counts import by_cause
+from muster.state.facts.context import Context, held
+from muster.state.facts.diagnosis.classifier import by_cause
 from muster.state.view.view import View
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.record import FINISHED, Phase, Record

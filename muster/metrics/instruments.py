@@ -21,7 +21,7 @@ from prometheus_client import (
     ProcessCollector,
 )
 
-from muster.metrics import closed_sets
+from muster.metrics import catalogue
 from muster.metrics.catalogue import INVALID, NAMESPACES, OTHER
 from muster.metrics.exposition import Bounded, LabelValues, label
 from muster.metrics.rows import daemon, fleet
@@ -55,30 +55,30 @@ class Instruments:
         self._traced, self._changed = traced, changed
         self.registry = CollectorRegistry()
         self._folded = self._counter(daemon.LABEL_SETS_FOLDED)
-        self._phases = self._bounded_histogram(fleet.PHASE_DURATION, closed_sets.PHASES)
-        operators = closed_sets.EACH_OPERATOR
+        self._phases = self._bounded_histogram(fleet.PHASE_DURATION, catalogue.PHASES)
+        operators = catalogue.EACH_OPERATOR
         self._assembled = self._bounded_histogram(fleet.TIME_TO_ASSEMBLED, operators)
         self._downtime = self._bounded_histogram(fleet.RESTART_DOWNTIME, operators)
-        self._restarts = self._bounded_counter(fleet.GANG_RESTARTS, closed_sets.RESTARTS)
-        self._disruptions = self._bounded_counter(fleet.DISRUPTIONS, closed_sets.DISRUPTIONS)
-        self._member_restarts = self._bounded_counter(fleet.MEMBER_RESTARTS, closed_sets.MEMBER_RESTARTS)
-        self._container_restarts = self._bounded_counter(fleet.CONTAINER_RESTARTS, closed_sets.CONTAINER_RESTARTS)
-        self._verdicts = self._bounded_counter(fleet.RESTART_VERDICTS, closed_sets.VERDICTS)
-        self._outcomes = self._bounded_counter(fleet.OUTCOMES, closed_sets.OUTCOMES)
+        self._restarts = self._bounded_counter(fleet.GANG_RESTARTS, catalogue.RESTARTS)
+        self._disruptions = self._bounded_counter(fleet.DISRUPTIONS, catalogue.DISRUPTIONS)
+        self._member_restarts = self._bounded_counter(fleet.MEMBER_RESTARTS, catalogue.MEMBER_RESTARTS)
+        self._container_restarts = self._bounded_counter(fleet.CONTAINER_RESTARTS, catalogue.CONTAINER_RESTARTS)
+        self._verdicts = self._bounded_counter(fleet.RESTART_VERDICTS, catalogue.VERDICTS)
+        self._outcomes = self._bounded_counter(fleet.OUTCOMES, catalogue.OUTCOMES)
         self._by_namespace = NamespaceOutcomes(
             self._counter(fleet.NAMESPACE_OUTCOMES), self._folded.labels(fleet.NAMESPACE_OUTCOMES.name)
         )
-        self._refusals = self._bounded_counter(fleet.REFUSALS, closed_sets.REFUSALS)
+        self._refusals = self._bounded_counter(fleet.REFUSALS, catalogue.REFUSALS)
         self._requests = self._bounded_histogram(daemon.API_REQUEST_DURATION)
-        self._retries = self._bounded_counter(daemon.API_RETRIES, closed_sets.RETRIED)
-        self._probes = self._bounded_counter(daemon.PROBE_REQUESTS, closed_sets.PROBES)
+        self._retries = self._bounded_counter(daemon.API_RETRIES, catalogue.RETRIED)
+        self._probes = self._bounded_counter(daemon.PROBE_REQUESTS, catalogue.PROBES)
         self._probe_durations = self._bounded_histogram(daemon.PROBE_DURATION)
-        self._posts = self._bounded_counter(daemon.PROGRESS_POSTS, closed_sets.POSTS)
+        self._posts = self._bounded_counter(daemon.PROGRESS_POSTS, catalogue.POSTS)
         self._decisions = self._histogram(daemon.DECISION_DURATION)
         self._waits = self._histogram(daemon.QUEUE_WAIT)
         self._lag = self._histogram(daemon.LOOP_LAG)
         self._steps = self._counter(daemon.CLOCK_STEPS)
-        self._failures = self._bounded_counter(daemon.INTERNAL_ERRORS, closed_sets.ERRORS)
+        self._failures = self._bounded_counter(daemon.INTERNAL_ERRORS, catalogue.ERRORS)
         self._reading(daemon.CLOCK, clock)
         self._reading(daemon.TRACKED_PODS, tracked_pods)
         self._reading(daemon.QUEUE_DEPTH, queue_depth)
@@ -118,10 +118,10 @@ class Instruments:
         if disruptions:
             self._disruptions.at(operator, reason).inc(disruptions)
         if new.same_failure is not None and new.same_failure.again and new.same_failure != old.same_failure:
-            enforced = new.finished and new.reason == closed_sets.AGAIN
-            self._verdicts.at(closed_sets.AGAIN, "true" if enforced else "false").inc()
+            enforced = new.finished and new.reason == catalogue.AGAIN
+            self._verdicts.at(catalogue.AGAIN, "true" if enforced else "false").inc()
         if new.renewed > old.renewed:
-            self._verdicts.at(closed_sets.RENEWED, "true").inc()
+            self._verdicts.at(catalogue.RENEWED, "true").inc()
         if new.epoch == old.epoch and new.attempts != old.attempts:
             for why, members in member_restarts(old, new).items():
                 self._member_restarts.at(operator, why).inc(members)
@@ -129,7 +129,7 @@ class Instruments:
         if new.in_place is not None:
             again = new.in_place.count - (old.in_place.count if old.in_place is not None else 0)
             ended = new.in_place.cause.reason if new.in_place.cause is not None else ""
-            why = ended if ended in closed_sets.ENDS else closed_sets.OTHER_END
+            why = ended if ended in catalogue.ENDS else catalogue.OTHER_END
             self._container_restarts.at(operator, why).inc(max(0, again))
 
     def refused(self, reason: str) -> None:

@@ -23,8 +23,7 @@ from typing import Final
 
 from muster.api.goodput import BADPUT, WASTED, Bucket, Goodput, micros
 from muster.api.values.owners import Owners
-from muster.metrics.catalogue import NAMESPACES
-from muster.metrics.closed_sets import LOST_CAUSES, OTHER_CAUSE, lost_to
+from muster.metrics.catalogue import LOST_CAUSES, NAMESPACES, OTHER_CAUSE, lost_to
 from muster.metrics.exposition import LabelValues
 from muster.metrics.rows import fleet
 from muster.metrics.rows.row import Metric

@@ -1,6 +1,6 @@
 """The series of the experiments in one scrape, written as text.
 
-There are about 80 for each experiment in trouble, 25 or 9 for one that is well (``muster.metrics.profile``), and 2 for
+There are about 80 for each experiment in trouble, 25 or 9 for one that is well, and 2 for
 one that has ended, so this is most of a scrape. A state set is written from a template, in which only the labels that
 name the experiment are filled in. The labels of a line are in alphabetical order, as prometheus_client has them; those
 of owners follow them.
@@ -8,10 +8,20 @@ of owners follow them.
 At most ``cap`` lines are written, and an experiment has all of its lines or none. Label values are made printable, and
 an experiment whose labels then equal another's is left out, because Prometheus rejects duplicates. An experiment that
 cannot be read is left out alone. Those that are left out are counted by reason, but not those that have ended.
+
+The series of a run that are exported: all, or the few that boards, or alerts and rules, need of it.
+
+A run that is not well has all of its series, zeros too, so that no query meets a gap while people look at it: one that
+is Stuck, has ranks missing, starts, restarts or waits, and any for ``SETTLED`` after that. One that is well has no more
+than it shows: of what is one of several (phase, state, cause, reason) only what holds. Where many run, it has only what
+the rows of the catalogue mark as ``lean``: no alert and no rule reads anything else.
+
+So a fleet costs what its troubles cost, and no run is without its alerts.
 """
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from enum import IntEnum
 from functools import lru_cache
 from itertools import chain, product
 from types import MappingProxyType
@@ -19,10 +29,10 @@ from typing import NamedTuple
 
 from muster.api.goodput import BADPUT, Basis, Bucket, Goodput, badput_of
 from muster.api.values.owners import Owners
+from muster.metrics.catalogue import SETTLED
 from muster.metrics.exposition import Block, quoted, reason
-from muster.metrics.profile import Profile
 from muster.metrics.rows import experiment as rows
-from muster.metrics.rows.row import Metric
+from muster.metrics.rows.row import Lean, Metric
 from muster.state.facts.audience import of_reason
 from muster.state.facts.causes.cause import MissingCause
 from muster.state.facts.causes.table import COUNTED
@@ -33,9 +43,40 @@ from muster.state.policies.failures.restart_reasons import by_reason
 from muster.state.view.probe_result import ProbeResult
 from muster.state.view.progress import Progress
 from muster.state.view.roll import CoordinatorState
+from muster.state.view.view import View
 from muster.state.vocabulary.plan import Engine, Plan
-from muster.state.vocabulary.record import Condition, Phase, Record
+from muster.state.vocabulary.record import Condition, ConditionType, Phase, Record
 from muster.state.vocabulary.rules import ClockAction, ClockName
+
+
+class Profile(IntEnum):
+    """Extent of the series of one run."""
+
+    WHOLE = 0
+    """Every row, with zeros."""
+    LEAN = 1
+    """Every row. A row that is one of several has no zeros."""
+    LEANEST = 2
+    """Series that alerts and rules read."""
+
+    def omits(self, row: Metric, value: float) -> bool:
+        """Leave out that sample."""
+        return not value and self is Profile.LEANEST and row.lean is Lean.NOT_ZERO
+
+
+def is_well(plan: Plan, record: Record, view: View, now: float) -> bool:
+    """Return whether the run has settled at work with all of its ranks."""
+    if record.phase is not Phase.RUNNING or now - record.phase_at < SETTLED:
+        return False
+    stuck = record.condition(ConditionType.STUCK)
+    if stuck is not None and (stuck.status or now - stuck.since < SETTLED):
+        return False
+    found = view.probe_result_of(record.epoch)
+    if found is not None and (not found.serving or found.missing):
+        return False
+    pods = view.of(record.epoch)
+    return pods.ready + pods.succeeded >= plan.size
+
 
 REASONS = ("cap", "duplicate", "unreadable")
 """Why an experiment has no series of its own."""

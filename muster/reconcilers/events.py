@@ -10,8 +10,7 @@ from muster.api.errors import AlreadyExists, MusterError, Throttled, Unreachable
 from muster.kube.paths import core
 from muster.kube.transport import Transport
 from muster.reconcilers.refs import ExperimentRef
-from muster.reconcilers.render.encode import to_json
-from muster.reconcilers.render.event import render_event
+from muster.reconcilers.render.objects import render_event, to_json
 from muster.state.vocabulary.record import StoryLine
 
 Report = Callable[[StoryLine, Exception], None]

@@ -13,10 +13,9 @@ import msgspec
 
 from muster.api.errors import AlreadyExists, ApiError, NotFound
 from muster.api.names import LABEL_UID
-from muster.kube.metadata import Metadata, Object, read
 from muster.kube.paths import custom
-from muster.kube.resources import MERGE_PATCH
-from muster.reconcilers.render.encode import Unrenderable, to_json
+from muster.kube.resources import MERGE_PATCH, Metadata, Object, read
+from muster.reconcilers.render.objects import Unrenderable, to_json
 from muster.reconcilers.render.workload import (
     API_VERSION,
     queue_patch,
@@ -24,8 +23,7 @@ from muster.reconcilers.render.workload import (
     render_workload,
     status_patch,
 )
-from muster.reconcilers.requests.adoption import as_sent, owned
-from muster.reconcilers.requests.batch import Calls, delete_options
+from muster.reconcilers.requests.batch import Calls, as_sent, delete_options, owned
 from muster.reconcilers.requests.refusals import refusal_or_raise, rejected
 from muster.reconcilers.result import Outcome
 from muster.state.view.engine_facts import Refusal

@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from muster.api.trainer_status import CA_CERT, PREFIXES, TOKEN, URL, post_interval
+from muster.api.progress import CA_CERT, PREFIXES, TOKEN, URL, post_interval
 from muster.reporting.reporter import Latest, finite, value_of
 
 TIMEOUT = 5.0

@@ -31,23 +31,20 @@ from muster.rollcall.document import (
     made,
 )
 from muster.rollcall.seats import Bench, arrivals, benches, by_standing
-from muster.state.facts.accelerators import held
-from muster.state.facts.context import Context
+from muster.state.facts.context import Context, held
 from muster.state.facts.diagnosis.classifier import why_missing
 from muster.state.facts.diagnosis.diagnose import diagnose
 from muster.state.facts.hang import bridges, slow
 from muster.state.facts.incidents.incident import Incident
-from muster.state.facts.nodes.evidence import counted
 from muster.state.facts.nodes.history import Failure
-from muster.state.facts.nodes.suspects import Suspect
+from muster.state.facts.nodes.suspects import Suspect, counted
 from muster.state.facts.sentences import sentence
 from muster.state.policies.deadline import ends
-from muster.state.policies.gathering import silence
+from muster.state.policies.gathering import lateness
 from muster.state.summary import quiet
-from muster.state.summary.hurt import NEAR, Hurt, near
+from muster.state.summary.hurt import NEAR, Hurt, advice, near, suspicion
 from muster.state.summary.hurt import hurts as with_facts
 from muster.state.summary.status import of_arrivals, of_progress
-from muster.state.summary.suspect import advice, suspicion
 from muster.state.view.probe_result import SHOWN_RANKS, ProbeResult
 from muster.state.view.progress import Progress
 from muster.state.view.roll import RankState
@@ -230,7 +227,7 @@ def _missing(case: Context) -> Iterable[int]:
     if case.record.finished:
         return ()
     if probe := case.probe:
-        return probe.missing if silence.known_in(case) else ()
+        return probe.missing if lateness.known_in(case) else ()
     return case.record.roll.missing[:SHOWN_RANKS] if case.record.roll else ()
 
 

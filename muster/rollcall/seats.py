@@ -12,8 +12,8 @@ from typing import NamedTuple
 from muster.api.values.printable import printable
 from muster.state.facts.causes.table import Causes, of_shown
 from muster.state.facts.context import Context
-from muster.state.policies.gathering import silence
-from muster.state.policies.gathering.silence import known
+from muster.state.policies.gathering import lateness
+from muster.state.policies.gathering.lateness import known
 from muster.state.view.roll import RankState
 from muster.state.view.stage import RUNS, Stage, shown
 from muster.state.view.view import View
@@ -127,7 +127,7 @@ class _Roll:
         self._missing: frozenset[int] | None = None
         if record.finished or self._passive:
             return
-        if not silence.known_in(case):
+        if not lateness.known_in(case):
             return
         if probe is not None and not probe.answer.partial:
             self._states = probe.answer.states

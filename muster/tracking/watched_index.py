@@ -5,29 +5,88 @@ key, with or without an object that claims them, as the watches are independent.
 
 The content of one object or pod never disturbs another: an exception is logged and counted, and the object is read
 again from all of its pods, or left out until its next change.
+
+The objects that controllers make for watched ones, as the plans of their pods: the JobSet of a TrainJob.
+
+The two are watched apart, so either may be seen first. What was made may go before the object it was made for: a
+TrainJob whose deadline has passed has no JobSet left. Its plan is kept as long as one of the two is known.
+
+A watched run as it is at one moment: its object and its pods are read once, and musterd's own rules applied.
 """
 
-from collections.abc import Callable, Mapping
+import json
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from muster.api.errors import MusterError
 from muster.api.manifest.yaml.reader import MAX_BYTES
-from muster.api.values.secrets.environment import NO_SECRETS, secrets_within
+from muster.api.values.secrets import NO_SECRETS, secrets_within
 from muster.api.values.timestamps import seconds_of
-from muster.kinds.declaration.watched_kind import Object, WatchedKind
-from muster.kinds.planning.complaints import state_of
-from muster.kinds.planning.watched_plan import ON_DEADLINE, metadata_of
+from muster.kinds.declaration import Made, Object, WatchedKind, every
+from muster.kinds.planning.watched_plan import ON_DEADLINE, metadata_of, state_of
 from muster.state.view.membership import Membership
+from muster.state.vocabulary.group import ProbeKind
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Pod
-from muster.tracking.entries import Entries
-from muster.tracking.entry import Entry
+from muster.tracking.entry import Entries, Entry, WatchedRun
 from muster.tracking.labelled import Key, LabelledSets
-from muster.tracking.made import MadeObjects
-from muster.tracking.watched_run import WatchedRun
 from muster.watchers.experiments import ExperimentRecord, stripped
-from muster.watchers.watched import watched_object
+from muster.watchers.watched import object_decoder_of, watched_object
+
+
+class MadeObjects:
+    """The objects made for objects of ``kinds``, by the uids of the latter."""
+
+    def __init__(self, kinds: Mapping[str, WatchedKind], report: Callable[..., object]) -> None:
+        self._report = report
+        self._outer = {each.made.subject.words: each for each in kinds.values() if each.made is not None}
+        self._plans: dict[str, tuple[str, Plan]] = {}
+        """The uid and the plan of the object that was made last, by the uid of the outer object."""
+        self._here: dict[str, str] = {}
+        """The uid of the outer object, by the uid of each made object that still exists."""
+
+    def change(self, name: str, obj: Object, *, too_large: bool = False) -> str:
+        """Take in an object of that kind. Return the uid of the object that it was made for; empty without one."""
+        kind = self._outer.get(name)
+        uid, outer = str(metadata_of(obj).get("uid") or ""), _controller(obj, kind) if kind is not None else ""
+        if kind is None or kind.made is None or not outer or too_large:
+            return ""
+        try:
+            plan = kind.made.plan_of(obj)
+        except MusterError as error:
+            self._report(
+                "object that was made for another one cannot be read", object=name, uid=uid, problem=str(error)
+            )
+            return ""
+        self._plans[outer], self._here[uid] = (uid, plan), outer
+        return outer
+
+    def gone(self, uid: str) -> str:
+        """Forget an object that is gone. Return the uid of the object that it was made for; empty without one."""
+        return self._here.pop(uid, "")
+
+    def forget(self, outer: str) -> None:
+        """Forget the plan for an outer object that is no longer known."""
+        found = self._plans.get(outer)
+        if found is not None and found[0] not in self._here:
+            del self._plans[outer]
+
+    def joined(self, kind: WatchedKind, outer: str, alone: Plan) -> Plan:
+        """Return the plan of the object of that kind and uid, with that of the object made for it."""
+        found = self._plans.get(outer)
+        return alone if found is None or kind.made is None else kind.made.joined(alone, found[1])
+
+
+def _controller(obj: Object, kind: WatchedKind) -> str:
+    """Return the uid of the controller, if it is of that kind."""
+    references = metadata_of(obj).get("ownerReferences")
+    for each in references if isinstance(references, list) else ():
+        if isinstance(each, Mapping) and each.get("controller") is True and each.get("kind") == kind.subject.kind:
+            same = str(each.get("apiVersion")).partition("/")[0] == kind.subject.group
+            return str(each.get("uid") or "") if same else ""
+    return ""
+
 
 PODS = "pods"
 
@@ -271,3 +330,32 @@ def _which(about: ExperimentRecord | Pod | None) -> dict[str, str]:
     if about is None:
         return {}
     return {"namespace": about.namespace, "object": about.name, "uid": about.uid}
+
+
+def entry_of(kind: WatchedKind, obj: Object, pods: Iterable[Pod], made: Object | None = None) -> Entry | None:
+    """Return the entry of one object; ``made`` is the object that its controller made. None if it cannot be read.
+
+    A set of labelled pods has no object but its pods, so ``obj`` is ignored.
+    """
+    runs = WatchedRuns()
+    index = WatchedIndex(runs, {kind.name: replace(kind, wanted=every)}, ours=lambda _kind, _obj: False)
+    if kind.made is not None and made is not None and (record := record_of(kind.made, made)) is not None:
+        index.object_changed(kind.made.subject.words, None, record)
+    for pod in pods:
+        index.pod_changed(None, pod)
+    if not kind.virtual and (record := record_of(kind, obj)) is not None:
+        index.object_changed(kind.name, None, record)
+    return next(iter(runs.entries.values()), None)
+
+
+def record_of(kind: WatchedKind | Made, obj: Object) -> ExperimentRecord | None:
+    """Return the flat record of an object, as a list of the API server has it; None if it cannot be used."""
+    body = json.dumps({"metadata": {"resourceVersion": "1"}, "items": [obj]}).encode("utf-8", "replace")
+    return next(iter(object_decoder_of(kind).page(body).objects), None)
+
+
+def unasked(plan: Plan) -> Plan:
+    """Return the plan of a run whose coordinator is not asked: a member has arrived when its pod is ready."""
+    if plan.coordinator is None:
+        return plan
+    return replace(plan, coordinator=replace(plan.coordinator, probe=ProbeKind.NONE))

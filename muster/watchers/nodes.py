@@ -7,7 +7,7 @@ import msgspec
 
 from muster.api.values.printable import clean
 from muster.kube.listwatch.decoder import Projection
-from muster.state.facts.incidents.places import Place, places_of
+from muster.state.facts.incidents.grouping import Place, places_of
 from muster.watchers.metadata import Metadata, identity
 
 PATH = "/api/v1/nodes"

@@ -14,12 +14,12 @@ import msgspec
 
 from muster.api.names import MANAGER
 from muster.api.values.printable import clean, word
-from muster.api.values.secrets.environment import NO_SECRETS, Secrets, without_secrets
+from muster.api.values.secrets import NO_SECRETS, Secrets, without_secrets
 from muster.kinds.planning.parts import Part
 from muster.kube.paths import core
 from muster.kube.transport import Transport
 from muster.kube.unstructured import Json, items, mapping, moment, text
-from muster.state.view.own.remark import Remark
+from muster.state.view.own import Remark
 
 PAGE: Final = 100
 """Events of one list. The API server keeps them for an hour, and controllers count repeats in one Event."""

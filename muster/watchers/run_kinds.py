@@ -11,7 +11,7 @@ import msgspec
 from msgspec.structs import replace
 
 from muster.api.values.owners import NONE, OwnerLabels
-from muster.kinds.declaration.run_kind import RunKind
+from muster.kinds.declaration import RunKind
 from muster.kinds.planning.record_condition import TYPE
 from muster.kube.listwatch.decoder import Projection
 from muster.watchers import experiments

@@ -14,11 +14,11 @@ import msgspec
 from msgspec.structs import replace
 
 from muster.api.names import LABEL_UID
-from muster.api.values.devices import Devices, of_containers
+from muster.api.values.accelerators import Devices, of_containers
 from muster.api.values.owners import NONE, OwnerLabels
 from muster.api.values.printable import word
 from muster.api.values.timestamps import seconds_of
-from muster.kinds.declaration.watched_kind import Made, PodFacts, PodSource, WatchedKind
+from muster.kinds.declaration import Made, PodFacts, PodSource, WatchedKind
 from muster.kube.listwatch.decoder import Projection
 from muster.state.vocabulary.pod import Pod
 from muster.watchers import experiments

@@ -4,8 +4,8 @@ import sys
 
 import pytest
 
-from muster.api.values.secrets import credentials
-from muster.api.values.secrets.credentials import REMOVED, without_credentials
+from muster.api.values import secrets
+from muster.api.values.secrets import REMOVED, without_credentials
 from muster.api.values.termination_message import words
 
 VALUE = "abcdEFGH12345678"
@@ -142,5 +142,5 @@ def test_the_last_words_of_a_program_hold_none(said: str) -> None:
 
 
 def test_detectors_are_of_an_engine_whose_time_is_linear() -> None:
-    assert type(credentials._detectors()).__module__.startswith(("re2", "_re2"))  # noqa: SLF001
+    assert type(secrets._detectors()).__module__.startswith(("re2", "_re2"))  # noqa: SLF001
     assert "re2" in sys.modules

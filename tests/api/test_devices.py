@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from muster.api.values.devices import CLAIMS, MOST_NAMES, MOST_OF_ONE, Devices, devices_of, of_containers, total
+from muster.api.values.accelerators import CLAIMS, MOST_NAMES, MOST_OF_ONE, Devices, devices_of, of_containers, total
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from celpy.adapter import json_to_cel
 
 from muster.api.manifest.edits import EDITS, FROZEN, Edit, changed, shape_of
 from muster.api.manifest.experiment import ExperimentSpec
-from muster.api.manifest.policies.restart_policy import RestartPolicy
+from muster.api.manifest.policies import RestartPolicy
 from muster.api.schema.crd import FROZEN_TOGETHER, IMMUTABLE, experiment_schema
 from tests.manifest_reference import manifest_reference
 

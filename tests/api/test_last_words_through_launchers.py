@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muster.api.last_words.launchers import NONE, Child, sentence
+from muster.api.last_words import NONE, Child, sentence
 from muster.api.values.printable import MESSAGE
 from muster.api.values.termination_message import Words, are_a_reason, words
 from tests.fakes.launchers import (

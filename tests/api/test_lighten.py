@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import yaml
 
-from muster.api.manifest.changes.lighten import Share, lighten
+from muster.api.manifest.changes import Share, lighten
 from muster.api.manifest.load import Loaded
 from muster.api.manifest.yaml.reader import plain, read_yaml
 from muster.kinds.manifests.load import load_any_node

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muster.api.manifest.changes.overrides import override
+from muster.api.manifest.changes import override
 from muster.api.manifest.load import load_node
 from muster.api.manifest.problems import ManifestError
 from muster.api.manifest.yaml.reader import Node, plain, read_yaml

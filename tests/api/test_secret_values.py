@@ -6,13 +6,13 @@ from urllib.parse import quote, quote_plus
 
 import pytest
 
-from muster.api.values.secrets.credentials import REMOVED
-from muster.api.values.secrets.environment import Secrets
-from muster.api.values.secrets.secret_values import (
+from muster.api.values.secrets import (
     LONGEST,
     MOST,
     MOST_CHARACTERS,
+    REMOVED,
     SHORTEST,
+    Secrets,
     secrets_in,
     without_values,
 )

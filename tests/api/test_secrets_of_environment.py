@@ -4,17 +4,17 @@ import os
 
 import pytest
 
-from muster.api.values.secrets.credentials import REMOVED
-from muster.api.values.secrets.environment import (
+from muster.api.values.secrets import (
     MOST_NAMES,
     MOST_PREFIXES,
     NO_SECRETS,
+    REMOVED,
     Secrets,
     secrets_of,
     secrets_within,
+    without_named,
     without_secrets,
 )
-from muster.api.values.secrets.secret_values import without_named
 from muster.api.values.termination_message import words
 from tests.bounds.test_bounds import steps
 

@@ -10,38 +10,31 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from muster.api.collectives import MAX_GROUPS, MAX_SHARES
-from muster.api.values.secrets.credentials import without_credentials
-from muster.api.values.secrets.environment import MOST_NAMES, MOST_PREFIXES, secrets_of, without_secrets
-from muster.api.values.secrets.secret_values import MOST as MOST_VALUES
+from muster.api.values.secrets import MOST as MOST_VALUES
+from muster.api.values.secrets import MOST_NAMES, MOST_PREFIXES, secrets_of, without_credentials, without_secrets
 from muster.api.values.termination_message import words
 from muster.daemon.experiments.sent import read_status
 from muster.state.facts.diagnosis.hangs import of_places
-from muster.state.facts.incidents.grouping import assigned, groups
-from muster.state.facts.incidents.places import Places
+from muster.state.facts.incidents.grouping import Places, assigned, groups
 from muster.state.facts.incidents.signs import Run, Sign
 from muster.state.facts.incidents.tracking import Tracking, following
 from muster.state.facts.nodes.history import ALL_FAILURES, FAILURES, NAMESPACES, NODES, PERIOD, Failure, History
 from muster.state.facts.nodes.suspects import suspects
-from muster.state.view.places.report import PlaceReport
-from muster.state.view.places.standstill import places_in_turns
+from muster.state.view.places import PlaceReport, places_in_turns
 from muster.state.view.progress import StepReport, progress_in_turns, steps_progress
-from muster.state.view.recorder.arrivals import arrivals_in_turns
+from muster.state.view.recorder.arrivals import CollectiveReport, GroupCount, Share, arrivals_in_turns
 from muster.state.view.recorder.collectives import Collectives, collectives_in_turns
 from muster.state.view.recorder.judgement import judged_in_turns
-from muster.state.view.recorder.ras import ras_in_turns
-from muster.state.view.recorder.ras_answer import Communicator, RasAnswer, RasRank
-from muster.state.view.recorder.report import CollectiveReport, GroupCount, Share
+from muster.state.view.recorder.ras import Communicator, RasAnswer, RasRank, ras_in_turns
 from muster.state.view.turns import Turns, finished
-from muster.watchers.probes.bounded.cost import MOST_PARTS, parts_of
+from muster.watchers.probes.bounded.connection import MOST_PARTS, parts_of
 from muster.watchers.probes.jax.places import stack_of
-from muster.watchers.probes.jax.protobuf import bytes_field, fixed64_field, integer_field
-from muster.watchers.probes.jax.rpc import Generation
+from muster.watchers.probes.jax.rpc import Generation, bytes_field, fixed64_field, integer_field
 from muster.watchers.probes.jax.task_list import RollReader, entries_in_turns
 from muster.watchers.probes.nccl import decoded_in_turns as ras_decoded
-from muster.watchers.probes.ray.answers import MOST_OBJECTS, nodes_in_turns
+from muster.watchers.probes.ray.answers import MOST_OBJECTS, nodes_in_turns, read_tasks
 from muster.watchers.probes.ray.demands import _decoder as demands_decoder
 from muster.watchers.probes.ray.demands import sentence_in_turns as demands_sentence
-from muster.watchers.probes.ray.tasks import read_tasks
 from muster.watchers.probes.reports import ReportReader
 from muster.watchers.probes.torch.collectives import SLICE, decoded
 from tests.fakes.ras import communicator, rank_of, status
@@ -355,40 +348,37 @@ ROWS = (
     Row("collectives: values of a turn", (f"{PROBES}.torch.collectives",), SLICE, _collectives),
     Row("who comes last", (f"{RECORDER}.arrivals",), 4096, _arrivals),
     Row("NCCL's RAS: its answer", (f"{PROBES}.nccl",), 3500, _ras_answer),
-    Row("NCCL's RAS: over looks", (f"{RECORDER}.ras", f"{RECORDER}.ras_answer"), 3500, _ras),
-    Row("places: over looks", (f"{PLACES}.standstill", f"{PLACES}.report"), 4096, _places),
+    Row("NCCL's RAS: over looks", (f"{RECORDER}.ras",), 3500, _ras),
+    Row("places: over looks", (PLACES,), 4096, _places),
     Row("places: a stack", (f"{PROBES}.jax.places",), 64, _stack),
     Row("steps: over looks", (f"{VIEW}.progress",), 4096, _steps),
     Row("steps: values of a store", (f"{PROBES}.reports", f"{PROBES}.torch.probe"), 4096, _entries),
-    Row("jax: list of tasks", (f"{PROBES}.jax.task_list", f"{PROBES}.jax.protobuf"), 16_384, _task_list),
+    Row("jax: list of tasks", (f"{PROBES}.jax.task_list", f"{PROBES}.jax.rpc"), 16_384, _task_list),
     Row("ray: nodes", (f"{PROBES}.ray.answers",), 4096, _ray_nodes),
-    Row("ray: tasks", (f"{PROBES}.ray.tasks",), 4096, _ray_tasks),
+    Row("ray: tasks", (f"{PROBES}.ray.answers",), 4096, _ray_tasks),
     Row("ray: demands", (f"{PROBES}.ray.demands",), 4096, _ray_demands),
-    Row("ray: demands without end", (f"{PROBES}.bounded.cost",), MOST_PARTS - 16, _many_parts),
+    Row("ray: demands without end", (f"{PROBES}.bounded.connection",), MOST_PARTS - 16, _many_parts),
     Row("ray: nodes without end", (f"{PROBES}.ray.answers",), MOST_OBJECTS, _many_nodes),
-    Row("nodes: suspects", ("state.facts.nodes.suspects", "state.facts.nodes.evidence"), ALL_FAILURES, _suspects),
+    Row("nodes: suspects", ("state.facts.nodes.suspects", "state.facts.nodes.suspects"), ALL_FAILURES, _suspects),
     Row("nodes: what is stored", ("state.facts.nodes.history",), ALL_FAILURES, _stored_nodes),
     Row("incidents: grouping", ("state.facts.incidents.grouping",), 4000, _grouping),
     Row("incidents: tracking", ("state.facts.incidents.tracking",), 4000, _tracking),
     Row("last words of a container", ("api.values.termination_message",), 4096, _last_words),
-    Row("credentials in a text", ("api.values.secrets.credentials",), 4096, _credentials),
-    Row("credentials in sentences", ("api.values.secrets.credentials",), 4096, _near_credentials),
-    Row("secrets by value", ("api.values.secrets.secret_values",), 4096, _secrets_by_value),
-    Row("secrets by name", ("api.values.secrets.secret_values",), 4096, _secrets_by_name),
+    Row("credentials in a text", ("api.values.secrets",), 4096, _credentials),
+    Row("credentials in sentences", ("api.values.secrets",), 4096, _near_credentials),
+    Row("secrets by value", ("api.values.secrets",), 4096, _secrets_by_value),
+    Row("secrets by name", ("api.values.secrets",), 4096, _secrets_by_name),
     Row("a status that was sent", ("daemon.experiments.sent",), 256, _status),
 )
 
 ELSEWHERE = {
     f"{PROBES}.bounded.channel": "it counts frames of a grant, with a turn for others after 64 of them; test_floods.py",
-    f"{PROBES}.bounded.connection": "it grants bytes and parts, and reads 64 parts a turn",
     f"{PROBES}.bounded.grpc": "one answer of a grant; test_floods.py",
     f"{PROBES}.bounded.http": "it reads lines and chunks of a grant; test_floods.py",
     f"{PROBES}.jax.port_check": "one frame",
     f"{PROBES}.jax.probe": "it asks; its answers are read by task_list, reports and places",
-    f"{PROBES}.jax.rpc": "it asks, with a closed list of methods",
     f"{PROBES}.ray.probe": "it asks; its answers are read by answers, demands and tasks",
     f"{PROBES}.stated": "one byte, one head or one small message",
     f"{PROBES}.torch.store": "one number, or values whose size is granted",
-    "state.view.recorder.report": "fields alone, which collectives, arrivals and ras read",
 }
 """Modules of the probes without a row, and why."""

@@ -14,7 +14,7 @@ import pytest
 from muster.state.view.turns import finished
 from tests.bounds.rows import ELSEWHERE, HOLD, ROWS, Row
 
-FOLDERS = "watchers/probes", "state/view/recorder", "state/view/places"
+FOLDERS = "watchers/probes", "state/view/recorder"
 """Where everything reads what tenants wrote."""
 ROOT = Path(__file__).parents[2] / "muster"
 SIZE = 48

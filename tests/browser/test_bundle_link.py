@@ -10,7 +10,7 @@ from selenium.webdriver.common.by import By
 from muster.daemon.web.bundles import Bundles
 from muster.daemon.web.readers import TokenAuthenticator
 from muster.daemon.web.reviews import Reviews
-from muster.kube.authentication.access import FixedAccess
+from muster.kube.authentication.credentials import FixedAccess
 from tests.browser.conftest import Open
 from tests.browser.site import site
 from tests.browser.test_live_page import complaints, live, until

@@ -11,7 +11,7 @@ from msgspec.structs import replace as changed
 
 from muster.api.names import name_suffix, pod_name
 from muster.metrics.collector import Subject
-from muster.state.facts.incidents.places import Places
+from muster.state.facts.incidents.grouping import Places
 from muster.state.facts.incidents.signs import signs_of
 from muster.state.facts.incidents.subjects import LABELS
 from muster.state.facts.incidents.tracking import Tracking
@@ -20,8 +20,7 @@ from muster.state.view.roll import RankState, RollAnswer
 from muster.state.view.view import View
 from muster.state.vocabulary.group import Group
 from muster.state.vocabulary.plan import Plan
-from muster.state.vocabulary.pod import Exit, Pod, PodPhase
-from muster.state.vocabulary.pod_spec import PodSpec
+from muster.state.vocabulary.pod import Exit, Pod, PodPhase, PodSpec
 from muster.state.vocabulary.record import Cause, Condition, ConditionType, Phase, StoryLine
 from muster.state.vocabulary.rules import ClockAction, ClockName
 from tests.builders import Clock, answer, plan, pod, record

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
-from muster.kinds.registry.watched_kinds import WATCHED_KINDS
+from muster.kinds.registry import WATCHED_KINDS
 from tests.client.localserver import LocalServer
 
 LONG_AGO: Final = "2026-01-01T00:00:00Z"

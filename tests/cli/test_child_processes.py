@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from muster.cli.processes import child
-from muster.cli.processes.child import Child, ChildEnded
+from muster.cli.processes import stack
 from muster.cli.processes.interrupts import Interrupts
-from muster.cli.processes.local_cluster import KEPT, sweep
+from muster.cli.processes.stack import KEPT, Child, ChildEnded, sweep
 from muster.local.home import Home
 
 
@@ -51,7 +50,7 @@ async def test_a_child_that_announces_nothing_times_out(tmp_path: Path) -> None:
 
 
 async def test_a_child_that_ignores_sigterm_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(child, "KILL_SECONDS", 0.2)
+    monkeypatch.setattr(stack, "KILL_SECONDS", 0.2)
     program = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print(1, flush=True); time.sleep(60)"
     started = await Child.start("thing", python(program), tmp_path / "log", announces=True)
     await started.announcement(20)

@@ -14,8 +14,7 @@ import pytest
 from muster.api.errors import Forbidden
 from muster.api.names import API_VERSION
 from muster.api.values.timestamps import whole_time
-from muster.cli.commands.deleting.deletion import delete_all
-from muster.cli.commands.deleting.prune import old_ones
+from muster.cli.commands.deleting import delete_all, old_ones
 from muster.client import Client
 from muster.client.snapshot import snapshot_of
 from tests.cli.conftest import Call
@@ -45,7 +44,7 @@ def listed(call: Call, *words: str) -> list[str]:
 
 
 def on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("muster.cli.commands.deleting.deletion._asks", lambda: True)
+    monkeypatch.setattr("muster.cli.commands.deleting._asks", lambda: True)
 
 
 def test_delete_deletes_what_it_is_given_and_prints_the_names(call: Call, submit: Submit) -> None:
@@ -92,7 +91,7 @@ def test_the_first_ctrl_c_at_the_question_ends_the_command(
 
     submit("one", ended=30.0)
     on_a_terminal(monkeypatch)
-    monkeypatch.setattr("muster.cli.commands.deleting.deletion.click.confirm", asked)
+    monkeypatch.setattr("muster.cli.commands.deleting.click.confirm", asked)
     result = call(*words)
     assert (result.exit_code, went_on) == (1, [])
     assert "nothing was deleted" in result.stderr
@@ -107,7 +106,7 @@ def test_a_reader_that_goes_away_ends_a_deletion_as_it_ends_other_output(monkeyp
     def closed(_text: str) -> None:
         raise BrokenPipeError
 
-    monkeypatch.setattr("muster.cli.commands.deleting.deletion.data", closed)
+    monkeypatch.setattr("muster.cli.commands.deleting.data", closed)
     found = [snapshot_of({"metadata": {"name": name, "namespace": "n"}}) for name in ("one", "two")]
     with pytest.raises(BrokenPipeError):  # and no group of errors, which the command does not expect
         asyncio.run(delete_all(cast("Client", Deleting()), found, "", yes=True, dry_run=False, output=None))
@@ -143,7 +142,7 @@ def test_an_experiment_created_anew_after_the_question_is_not_deleted(
         return True
 
     on_a_terminal(monkeypatch)
-    monkeypatch.setattr("muster.cli.commands.deleting.deletion._confirmed", meanwhile)
+    monkeypatch.setattr("muster.cli.commands.deleting._confirmed", meanwhile)
     result = call(*words)
     assert (result.exit_code, result.stdout) == (1, "")
     assert "another experiment of that name has been created since" in result.stderr

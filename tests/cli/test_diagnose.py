@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from muster.cli.completion import for_kubectl
 from muster.cli.main import muster
+from muster.cli.options import for_kubectl
 from muster.client.stacks import reading
 from muster.kube.execution import Executed
 from tests.cli.conftest import Call

@@ -12,8 +12,8 @@ from aiohttp import web
 from click.testing import Result
 
 from muster.local.apiserver.errors import ApiError
+from muster.local.apiserver.http.bodies import Query, RequestInfo
 from muster.local.apiserver.http.request_handler import RequestHandler
-from muster.local.apiserver.http.request_info import Query, RequestInfo
 from tests.cli.conftest import Call
 from tests.cli.diagnosed import beside, jobset
 from tests.client.localserver import LocalServer

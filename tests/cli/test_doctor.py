@@ -20,7 +20,7 @@ from muster.api.names import API_VERSION
 from muster.api.schema.crd import custom_resource_definition
 from muster.api.values.timestamps import micro_time, whole_time
 from muster.cli.doctor import machine
-from muster.cli.doctor.findings import Finding
+from muster.cli.doctor.server import Finding
 from muster.cli.options import ClusterChoice
 from muster.client import Client
 from muster.kube.transport import Answer

@@ -3,7 +3,7 @@
 from typing import Any
 
 from muster.cli.doctor.daemon import Release
-from muster.cli.doctor.progress import SERVED, SILENT, progress_endpoint
+from muster.cli.doctor.monitoring import SERVED, SILENT, progress_endpoint
 from muster.client import Snapshot
 from muster.client.snapshot import snapshot_of
 

@@ -5,9 +5,8 @@ from typing import Any
 import pytest
 
 from muster.api.causes import Cause
-from muster.api.last_words.tracebacks import HEAD
-from muster.cli.processes.evidence import Printed, exception_before, of_end, runs_on
-from muster.cli.processes.tracebacks import Tracebacks
+from muster.api.last_words import HEAD
+from muster.cli.processes.evidence import Printed, Tracebacks, exception_before, of_end, runs_on
 from muster.kinds.jax.operator import SURVIVOR_TEXT
 
 FRAME = '  File "train.py", line 1, in <module>'

@@ -13,7 +13,7 @@ from muster.cli.manifests import Manifest
 from muster.cli.processes import evidence, follow_run
 from muster.cli.processes.follow_run import RunFollower
 from muster.cli.processes.interrupts import Interrupts
-from muster.cli.processes.local_cluster import LocalCluster
+from muster.cli.processes.stack import LocalCluster
 from muster.cli.terminal.display import Lines
 from muster.client import Client, Snapshot
 from muster.kinds.manifests.load import load_any

@@ -11,10 +11,9 @@ from muster.api.errors import Forbidden
 from muster.cli.main import main, muster
 from muster.cli.options import ClusterChoice, json_text, yaml_text
 from muster.cli.terminal import colours
-from muster.cli.terminal.display import Block, Lines
+from muster.cli.terminal.display import Block, Lines, read_rollcall
 from muster.cli.terminal.log_lines import log_line
 from muster.cli.terminal.progress import summary
-from muster.cli.terminal.rollcall import read_rollcall
 from muster.client import Client, Explanation
 from muster.client.explaining.tree import tree
 from muster.client.member import member_of

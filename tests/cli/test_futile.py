@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from muster.cli.processes.futile import futile
+from muster.cli.processes.evidence import futile
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from muster.api.manifest.experiment import parse_experiment
 from muster.api.manifest.load import experiment_object, load_manifest
 from muster.api.manifest.operators import operators
 from muster.cli.commands.files.init import starter
-from muster.kinds.experiments.planning import plan_of
+from muster.kinds.experiments import plan_of
 from tests.cli.conftest import Call
 from tests.frameworks.__main__ import LOCK
 

@@ -3,7 +3,7 @@
 import json
 
 from muster.client import LastLine
-from muster.client.explaining.last_lines import ROWS, rows
+from muster.client.explaining.lines import ROWS, rows
 from tests.cli.conftest import Call
 from tests.client.localserver import LocalServer, ended, labels, running
 

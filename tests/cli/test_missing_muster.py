@@ -2,7 +2,7 @@
 
 import pytest
 
-from muster.cli.processes.missing_muster import hint
+from muster.cli.processes.stack import hint
 from muster.extras import pip_argument
 
 TRACEBACK = ["Traceback (most recent call last):", '  File "/x/train.py", line 2, in <module>', "    import muster.jax"]

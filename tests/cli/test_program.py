@@ -7,7 +7,7 @@ from typing import Any
 import click
 import pytest
 
-from muster.api.manifest.changes.lighten import Share
+from muster.api.manifest.changes import Share
 from muster.api.manifest.problems import ManifestError
 from muster.cli.commands.run import run
 from muster.cli.manifests import Manifest

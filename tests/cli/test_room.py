@@ -3,13 +3,13 @@
 import pytest
 
 from muster.api.errors import MusterError
-from muster.api.manifest.changes.lighten import Share
+from muster.api.manifest.changes import Share
 from muster.api.names import LABEL_EXPERIMENT
+from muster.cli.environment import ALONE, BESIDE, LEAST, Room
 from muster.cli.manifests import Manifest
 from muster.cli.program import program_manifest
-from muster.cli.room import ALONE, BESIDE, LEAST, Room
 from muster.local.node.scheduling.fit import amounts
-from muster.local.node.scheduling.shortage import Ledger
+from muster.local.node.scheduling.scheduler import Ledger
 from muster.state.vocabulary.plan import Plan
 from tests.local.node.harness import Pod, container, pod
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from muster.cli.processes.child import module
+from muster.cli.processes.stack import module
 from tests.processes.forked import Forked
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(240)]

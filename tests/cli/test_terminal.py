@@ -6,20 +6,18 @@ from typing import Any
 import click
 import pytest
 
-from muster.api.values.humanize import age
+from muster.api.values.durations import age
 from muster.api.values.printable import printable
 from muster.cli.commands.several import listing
-from muster.cli.terminal.display import Block, Ending, Lines, choose_display
+from muster.cli.terminal.display import MARKS, Block, Ending, Lines, choose_display, read_rollcall
 from muster.cli.terminal.progress import summary
-from muster.cli.terminal.rollcall import MARKS, read_rollcall
 from muster.cli.terminal.table import Table
 from muster.client import Explanation
-from muster.client.events import EventSummary
 from muster.client.explaining.lines import lines as explained_lines
-from muster.client.explaining.times import NO_TIME, left, of_day, since
+from muster.client.explaining.style import NO_TIME, left, of_day, since
 from muster.client.explaining.tree import SHOWN, tree
 from muster.client.member import member_of
-from muster.client.snapshot import snapshot_of
+from muster.client.snapshot import EventSummary, snapshot_of
 from tests.client.localserver import ended, labels, running
 
 

@@ -1,7 +1,7 @@
 """The tracebacks of an epoch: the first is shown whole, of the others the last line; the last of a rank is kept."""
 
-from muster.api.last_words.tracebacks import HEAD
-from muster.cli.processes.tracebacks import LONGEST, SHOWN, Tracebacks
+from muster.api.last_words import HEAD
+from muster.cli.processes.evidence import LONGEST, SHOWN, Tracebacks
 
 
 def traceback(error: str, frames: int = 1) -> list[str]:

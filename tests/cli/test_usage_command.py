@@ -10,7 +10,7 @@ import pytest
 import trustme
 
 from muster.api.goodput import Bucket
-from muster.cli.commands.goodput.held import seconds_of
+from muster.cli.commands.goodput.usage import seconds_of
 from tests.cli.conftest import Call
 from tests.cli.test_goodput import FakePrometheus, fake_prometheus, vector
 

@@ -16,7 +16,7 @@ import yaml
 from aiohttp import web
 
 from muster.api.values.timestamps import micro_time
-from muster.cli.completion import experiment_names
+from muster.cli.options import experiment_names
 from muster.local.apiserver.http.request_handler import RequestHandler
 from tests.cli.conftest import Call
 from tests.client.localserver import MANIFEST, LocalServer, ended, labels, running
@@ -295,7 +295,7 @@ def test_a_tab_completes_the_names_of_experiments(
 IMPORTED_MEANWHILE = """
 import asyncio, sys
 import click
-from muster.cli.completion import experiment_names
+from muster.cli.options import experiment_names
 
 bounded, before = asyncio.timeout, set()
 

@@ -9,11 +9,11 @@ import pytest
 
 from muster.client.stacks import reading
 from muster.client.subjects import UnknownKind, subject_of
-from muster.kinds.registry.watched_kinds import WATCHED_KINDS
+from muster.kinds.registry import WATCHED_KINDS
 from muster.kube.connection import Connection
 from muster.kube.execution import Executed
 from muster.local.apiserver.objects import object_store
-from muster.local.reduced_crds import reduced_crd, run_kinds_crds
+from muster.local.cluster import reduced_crd, run_kinds_crds
 from tests.cli.conftest import Call
 from tests.client.localserver import LocalServer, ended, running
 from tests.client.stacks.test_reading import answers

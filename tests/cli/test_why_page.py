@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import pytest
 
-from muster.kinds.registry.watched_kinds import WATCHED_KINDS
+from muster.kinds.registry import WATCHED_KINDS
 from muster.reconcilers.render.workload import API_VERSION
 from muster.watchers.workloads import JOB_UID
 from tests.cli.conftest import Call

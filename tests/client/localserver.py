@@ -18,10 +18,9 @@ from muster.api.names import API_VERSION, LABEL_EXPERIMENT, LABEL_UID
 from muster.api.schema.crd import custom_resource_definition
 from muster.local.apiserver import ApiServer, WriteOptions
 from muster.local.apiserver.errors import ApiError
-from muster.local.apiserver.objects.options import DeleteOptions
-from muster.local.apiserver.objects.write_preparation import merge_patch
+from muster.local.apiserver.objects.write_preparation import DeleteOptions, merge_patch
+from muster.local.cluster import run_kinds_crds
 from muster.local.home import write_kubeconfig
-from muster.local.reduced_crds import run_kinds_crds
 from tests.fakes.listener import accepting
 
 TOKEN = "for-tests"

@@ -10,8 +10,7 @@ import pytest
 
 from muster.api.errors import ApiError, Invalid, NotFound, Unreachable
 from muster.client import Client, LogLine, LogNote, LogsGone, NoSuchRank
-from muster.client.logs.lines import LogStart, nanoseconds
-from muster.client.logs.pod_log import PodLog
+from muster.client.logs.pod_log import LogStart, PodLog, nanoseconds
 from muster.kube.resources import ResourceClient
 from muster.kube.transport import Answer
 from tests.client.localserver import FIRST_SECOND, MANIFEST, LocalServer, ended, labels, running

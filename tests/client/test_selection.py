@@ -9,8 +9,7 @@ import pytest
 
 from muster.api.names import LABEL_EXPERIMENT
 from muster.client import Client, NoSuchExperiment, NoSuchRank
-from muster.client.logs.follow import FollowedLog
-from muster.client.logs.gang_log import GangLog, LogChoice
+from muster.client.logs.gang_log import FollowedLog, GangLog, LogChoice
 from tests.client.localserver import MANIFEST, LocalServer, labels, running
 
 ANOTHER = {"muster.dev/experiment-uid": "another"}

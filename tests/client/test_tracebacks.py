@@ -7,7 +7,7 @@ from muster.api.errors import Unreachable
 from muster.api.values.printable import MESSAGE
 from muster.client import Client
 from muster.client.explaining.lines import lines
-from muster.client.logs.tracebacks import MOST_BYTES, MOST_READ, TAIL, Tracebacks, read_tracebacks
+from muster.client.logs.last_lines import MOST_BYTES, MOST_FAILED, TAIL, Tracebacks, read_tracebacks
 from muster.kube.resources import ResourceClient
 from tests.client.localserver import MANIFEST, LocalServer, ended, labels, running
 from tests.client.test_last_lines import Logs, members
@@ -79,9 +79,9 @@ async def test_of_a_log_whose_end_is_not_reached_nothing_is_known() -> None:
 
 async def test_few_ranks_are_read_and_their_words_are_cut() -> None:
     hostile = [FAILS[0], FAILS[1], f"ValueError: \x1b[2J{'x' * 9_000}"]
-    logs = Logs({f"p{rank}": log(hostile, hostile) for rank in range(MOST_READ + 5)})
-    found = await read(logs, MOST_READ + 5)
-    assert len(found) == len(logs.asked) == MOST_READ
+    logs = Logs({f"p{rank}": log(hostile, hostile) for rank in range(MOST_FAILED + 5)})
+    found = await read(logs, MOST_FAILED + 5)
+    assert len(found) == len(logs.asked) == MOST_FAILED
     assert all(len(each.exception) <= MESSAGE and each.exception.isprintable() for each in found)
 
 

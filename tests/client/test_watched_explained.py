@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from muster.api.status import ExperimentStatus
-from muster.client.events import EventSummary
+from muster.client.snapshot import EventSummary
 from muster.client.watched import LASTS, WatchedSnapshot, look
 from muster.client.watching import as_musterd_said
-from muster.kinds.registry.watched_kinds import WATCHED_KINDS
-from muster.state.view.own.remark import Remark
+from muster.kinds.registry import WATCHED_KINDS
+from muster.state.view.own import Remark
 from muster.state.vocabulary.record import Condition
 from tests.watched_samples import SAMPLES
 

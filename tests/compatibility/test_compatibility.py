@@ -5,13 +5,13 @@ from typing import Final
 
 import pytest
 
-from muster.api.manifest.changes.overrides import override
+from muster.api.manifest.changes import override
 from muster.api.manifest.experiment import Experiment
 from muster.api.manifest.load import load_node
 from muster.api.manifest.problems import ProblemsError
 from muster.api.manifest.yaml.reader import Node, plain, read_yaml
-from muster.kinds.declaration.plan_error import PlanError
-from muster.kinds.experiments.planning import plan_of
+from muster.kinds.declaration import PlanError
+from muster.kinds.experiments import plan_of
 from muster.kinds.jax.jaxjob import parse_jaxjob
 from muster.kinds.jobset.checks import parse_jobset
 from tests.compatibility.page import page

@@ -20,8 +20,7 @@ import pytest
 
 from muster.api.errors import NotFound
 from muster.api.names import API_VERSION, KIND, LABEL_EPOCH
-from muster.cli.processes.child import module
-from muster.cli.processes.stack import free_port
+from muster.cli.processes.stack import free_port, module
 from muster.kube.connection import Connection
 from muster.kube.paths import core
 from muster.reconcilers.refs import experiment_path

@@ -8,8 +8,8 @@ from structlog.testing import capture_logs
 from muster.api.names import LABEL_RANK
 from muster.daemon.app import Daemon
 from muster.state.facts.causes.table import Causes
+from muster.state.facts.diagnosis.classifier import Finding
 from muster.state.facts.diagnosis.diagnose import diagnose
-from muster.state.facts.diagnosis.finding import Finding
 from tests.daemon.virtual_daemon import RUN, Cluster, experiment, scraped, virtually
 
 SOON = 5.0

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from muster.daemon.prober_pool import ProberPool
-from muster.state.view.recorder.ras_answer import RasAnswer
-from muster.state.view.recorder.report import CollectiveReport
+from muster.state.view.recorder.arrivals import CollectiveReport
+from muster.state.view.recorder.ras import RasAnswer
 from muster.state.view.roll import CoordinatorState, RankState, RollAnswer
 from muster.state.vocabulary.actions import ProbeTarget
-from muster.state.vocabulary.coordinator import ProbeKind
+from muster.state.vocabulary.group import ProbeKind
 from muster.watchers.probes.bounded.connection import Address, Guard
 from muster.watchers.probes.nccl import RasProbe
 from tests.simulation.world.virtual_loop import VirtualLoop

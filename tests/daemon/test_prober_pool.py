@@ -12,9 +12,9 @@ from msgspec.structs import replace
 from muster.daemon.prober_pool import ProberPool, prober_of
 from muster.state.view.roll import CoordinatorState, RollAnswer
 from muster.state.vocabulary.actions import ProbeTarget
-from muster.state.vocabulary.coordinator import ProbeKind
-from muster.state.vocabulary.pod_spec import Port
-from muster.watchers.probes.bounded.cost import Meter, metered
+from muster.state.vocabulary.group import ProbeKind
+from muster.state.vocabulary.pod import Port
+from muster.watchers.probes.bounded.connection import Meter, metered
 from tests.simulation.world.virtual_loop import VirtualLoop
 
 

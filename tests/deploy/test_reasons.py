@@ -8,7 +8,7 @@ import pytest
 from deploy.prometheus.__main__ import ROOT
 from deploy.reasons.__main__ import PAGE, page
 from deploy.reasons.rows import CAUSE, ENDED, QUEUE, STUCK, WAITING, Row
-from muster.metrics.closed_sets import FAILURES, SUCCESSES
+from muster.metrics.catalogue import FAILURES, SUCCESSES
 from muster.metrics.runbooks import of_reason
 from muster.state.facts.audience import CATALOGUE
 from muster.state.facts.audience import of_reason as audience

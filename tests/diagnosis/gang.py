@@ -14,11 +14,11 @@ from muster.api.names import (
     LABEL_POD,
     LABEL_RANK,
 )
-from muster.kinds.experiments.planning import plan_of
-from muster.kube.listwatch.events import EventType
+from muster.kinds.experiments import plan_of
+from muster.kube.listwatch.decoder import EventType
 from muster.state.facts.context import Context
+from muster.state.facts.diagnosis.classifier import Finding
 from muster.state.facts.diagnosis.diagnose import diagnose
-from muster.state.facts.diagnosis.finding import Finding
 from muster.state.view.engine_facts import Refusal
 from muster.state.view.roll import CoordinatorState, RankError, RankState, RollAnswer
 from muster.state.view.view import View

@@ -48,8 +48,8 @@ def said() -> dict[str, Any]:
     from muster.client import Explanation
     from muster.client.explaining.lines import lines
     from muster.client.snapshot import snapshot_of
+    from muster.daemon.web.page.document import Runbooks
     from muster.daemon.web.page.experiment import story
-    from muster.daemon.web.page.runbooks import Runbooks
     from muster.metrics.collector import ExperimentCollector, Subject
     from muster.metrics.exposition import OPENMETRICS, look, write
     from muster.metrics.runbooks import of_reason

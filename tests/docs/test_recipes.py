@@ -161,7 +161,7 @@ def test_a_policy_is_one_file_and_its_place_in_the_order(copy: Copy) -> None:
     )
     copy.add("muster/state/policies/thirteen.py", policy)
     imported = "from muster.state.policies import thirteen\n"
-    copy.add("muster/state/decide/judge.py", imported, before="from muster.state.policies.ending import")
+    copy.add("muster/state/decide/judge.py", imported, before="from muster.state.policies.failures import")
     asked = "    if unlucky := thirteen.judge(context):\n        return unlucky\n"
     copy.add("muster/state/decide/judge.py", asked, before="    if over := deadline.judge(context, passed):\n")
     printed = copy.run(

@@ -13,8 +13,7 @@ import msgspec
 from click.testing import CliRunner
 
 from muster.cli.main import muster
-from muster.cli.processes.child import Child, module
-from muster.cli.processes.stack import free_port
+from muster.cli.processes.stack import Child, free_port, module
 from muster.client import Client, Snapshot
 from muster.local.home import Announcement, Home
 from tests.processes.forked import start_child

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from muster.cli.processes.child import module
+from muster.cli.processes.stack import module
 from tests.processes import forked
 from tests.processes.local_up import local_up
 

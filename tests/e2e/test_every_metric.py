@@ -21,11 +21,10 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from muster.api.names import API_VERSION, JAX_PORT, KIND, LABEL_EPOCH, LABEL_RANK, PLURAL, QUEUE_LABEL
 from muster.api.schema.crd import custom_resource_definition
-from muster.cli.processes.child import Child, module
-from muster.cli.processes.stack import free_port
+from muster.cli.processes.stack import Child, free_port, module
 from muster.local.apiserver import ApiError, ApiServer, WriteOptions
 from muster.local.apiserver.http.request_handler import RequestHandler
-from muster.local.apiserver.objects.options import DeleteOptions
+from muster.local.apiserver.objects.write_preparation import DeleteOptions
 from muster.local.home import write_kubeconfig
 from muster.metrics.catalogue import CATALOGUE
 from muster.metrics.exposition import OPENMETRICS

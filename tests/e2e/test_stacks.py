@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from muster.cli.exits import FAILED, PARTIAL, SUCCEEDED
-from muster.cli.processes.child import module
+from muster.cli.processes.stack import module
 from tests.e2e.environment import Environment, environment
 from tests.processes.forked import run
 

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from muster.cli.processes.child import module
-from muster.local.caller import Caller, write_caller
+from muster.cli.processes.stack import module
+from muster.local.home import Caller, write_caller
 from tests.e2e.environment import ROOT, Environment, environment
 from tests.processes.forked import run
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from muster.cli.processes.child import module
+from muster.cli.processes.stack import module
 from tests.examples.table import BY_NAME, EXAMPLES, ROOT, Example
 from tests.processes.forked import Forked, run
 from tests.processes.local_up import local_up

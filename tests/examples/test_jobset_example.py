@@ -3,7 +3,7 @@
 import pytest
 
 from muster.api.manifest.experiment import parse_experiment
-from muster.kinds.experiments.planning import plan_of
+from muster.kinds.experiments import plan_of
 from muster.reconcilers.render.pod import render_pod
 from tests.examples.table import BY_NAME
 

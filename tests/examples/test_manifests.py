@@ -8,11 +8,10 @@ import pytest
 import yaml
 
 from muster.api.manifest.load import load_manifest
-from muster.kinds.experiments.planning import REGISTRY
+from muster.kinds.experiments import REGISTRY
 from muster.kinds.jax.jaxjob import parse_jaxjob
 from muster.kinds.jobset.checks import parse_jobset
-from muster.kinds.registry.run_kinds import RUN_KINDS
-from muster.kinds.registry.watched_kinds import WATCHED_KINDS
+from muster.kinds.registry import RUN_KINDS, WATCHED_KINDS
 from tests.examples import table
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from muster.api.manifest.experiment import parse_experiment
-from muster.kinds.experiments.planning import plan_of
+from muster.kinds.experiments import plan_of
 from muster.reconcilers.render.pod import render_pod
 from tests.docs.commands import ROOT
 from tests.docs.pages import blocks

@@ -5,8 +5,7 @@ from random import Random
 from typing import Any
 
 from muster.api.errors import ApiError
-from muster.kube.leaderelection.elector import Elector
-from muster.kube.leaderelection.fence import Fenced, FencedTransport
+from muster.kube.leaderelection.elector import Elector, Fenced, FencedTransport
 from muster.kube.leaderelection.lease import Leases
 from muster.kube.leaderelection.rules import Terms
 from tests.fakes.machines import WORK, Machine, World

@@ -2,7 +2,7 @@
 
 import json
 
-from muster.watchers.probes.jax.protobuf import bytes_field
+from muster.watchers.probes.jax.rpc import bytes_field
 
 VALUE = {
     "at": 512.2,

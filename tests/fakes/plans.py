@@ -8,8 +8,7 @@ from muster.kube.paths import core
 from muster.reconcilers.refs import experiment_path
 from muster.state.vocabulary.group import Member
 from muster.state.vocabulary.plan import Plan
-from muster.state.vocabulary.pod import Pod
-from muster.state.vocabulary.pod_spec import Env, PodSpec, Source
+from muster.state.vocabulary.pod import Env, Pod, PodSpec, Source
 from muster.state.vocabulary.record import Phase, Record
 from tests import builders
 from tests.builders import worker_group

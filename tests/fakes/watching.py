@@ -10,8 +10,7 @@ from math import inf
 from typing import Protocol
 
 from muster.api.errors import Expired, Unreachable
-from muster.kinds.registry.run_kinds import RUN_KINDS
-from muster.kinds.registry.watched_kinds import WATCHED_KINDS
+from muster.kinds.registry import RUN_KINDS, WATCHED_KINDS
 from tests.fakes.history import Change, Chosen, History, Object, encode
 
 BOOKMARK = 60.0

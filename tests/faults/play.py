@@ -15,7 +15,7 @@ from pathlib import Path
 import msgspec
 
 from muster.api.names import API_VERSION, GROUP, KIND, VERSION
-from muster.cli.processes.child import module
+from muster.cli.processes.stack import module
 from muster.local.home import write_kubeconfig
 from tests.faults.direct import Direct, Object
 from tests.faults.kubelet import Kubelet

@@ -15,8 +15,7 @@ from typing import Any
 
 import aiohttp
 
-from muster.cli.processes.child import Child, module
-from muster.cli.processes.stack import free_port
+from muster.cli.processes.stack import Child, free_port, module
 from tests.deploy.prometheus.binaries import Unavailable, program
 from tests.deploy.prometheus.live.pipeline import Pipeline, pipeline
 from tests.fakes.relay import Relay

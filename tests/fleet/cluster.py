@@ -12,7 +12,7 @@ from typing import Any
 from muster.api.schema.crd import custom_resource_definition
 from muster.api.values.timestamps import whole_time
 from muster.local.apiserver import ApiServer, WriteOptions
-from muster.local.apiserver.objects.options import DeleteOptions
+from muster.local.apiserver.objects.write_preparation import DeleteOptions
 from muster.local.home import write_kubeconfig
 from muster.state.facts.incidents.subjects import LABELS
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from random import Random
 from typing import Final, NamedTuple
 
-from muster.state.facts.incidents.places import Places
+from muster.state.facts.incidents.grouping import Places
 from muster.state.facts.incidents.signs import Sign
 from tests.fleet_hours import messages as say
 from tests.fleet_hours.shown import FleetRun

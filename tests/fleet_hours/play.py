@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Final
 
-from muster.state.facts.incidents.places import Places
+from muster.state.facts.incidents.grouping import Places
 from muster.state.facts.incidents.tracking import Tracking
 from tests.fleet_hours.fleet import NAMESPACES, PLACES, WELL, Fleet
 from tests.fleet_hours.masses import KINDS, Mass

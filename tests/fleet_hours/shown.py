@@ -9,13 +9,12 @@ from muster.state.facts.causes.table import Causes
 from muster.state.facts.context import Context
 from muster.state.facts.failure_cause import cause_of
 from muster.state.facts.incidents.signs import Sign, signs_of
-from muster.state.policies.failures.avoidance import failed_on
+from muster.state.policies.failures.restart_reasons import failed_on
 from muster.state.view.engine_facts import Refusal
-from muster.state.view.own.remark import Remark
+from muster.state.view.own import Remark
 from muster.state.view.view import View
 from muster.state.vocabulary.plan import Plan
-from muster.state.vocabulary.pod import Pod
-from muster.state.vocabulary.pod_spec import Claim, PodSpec
+from muster.state.vocabulary.pod import Claim, Pod, PodSpec
 from muster.state.vocabulary.record import Blocked, Condition, ConditionType, Phase, Record, Stuck
 from muster.watchers.pods.decode import DECODER
 from tests.builders import plan, record, view, worker_group

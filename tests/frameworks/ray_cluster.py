@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from muster.client import Snapshot
-from muster.local.caller import Caller, write_caller
+from muster.local.home import Caller, write_caller
 from tests.e2e.environment import ROOT, Environment, environment
 from tests.frameworks.interpreters import python_of, reason_without
 

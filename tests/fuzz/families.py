@@ -8,12 +8,10 @@ from typing import Any, TypeVar
 
 from muster.api.errors import ApiError, error_of
 from muster.kube.leaderelection.lease import Leases
-from muster.kube.status_errors import error_from_answer
-from muster.kube.transport import Answer
+from muster.kube.transport import Answer, error_from_answer
 from muster.state.view.roll import CoordinatorState, RollAnswer
 from muster.watchers.probes.jax.probe import JaxProbe
-from muster.watchers.probes.jax.protobuf import Malformed, bytes_field, fixed64_field, integer_field
-from muster.watchers.probes.jax.rpc import Generation
+from muster.watchers.probes.jax.rpc import Generation, Malformed, bytes_field, fixed64_field, integer_field
 from muster.watchers.probes.jax.task_list import RollReader, read_entries, read_entry, read_mismatch
 from tests.fuzz.mutation import damage, mutate, to_bytes
 from tests.fuzz.samples import (

@@ -13,8 +13,8 @@ from typing import Any
 from muster.api.manifest.experiment import parse_experiment
 from muster.api.manifest.problems import SpecError
 from muster.daemon.experiments.index import ExperimentIndex
-from muster.kinds.declaration.plan_error import PlanError
-from muster.kinds.experiments.planning import plan_of
+from muster.kinds.declaration import PlanError
+from muster.kinds.experiments import plan_of
 from muster.state.vocabulary.plan import Plan
 from muster.watchers.experiments import DECODER
 from tests.fuzz.mutation import places

@@ -12,29 +12,27 @@ from typing import Any
 import msgspec
 
 from muster.daemon.experiments.index import ExperimentIndex
-from muster.kube.listwatch.events import Event, EventType, Page
+from muster.kube.listwatch.decoder import Event, EventType, Page
 from muster.kube.listwatch.store import Store
 from muster.metrics.collector import ExperimentCollector, Subject
 from muster.metrics.exposition import look, write
 from muster.reconcilers.refs import ExperimentRef
-from muster.reconcilers.render.encode import to_json
-from muster.reconcilers.render.event import render_event
+from muster.reconcilers.render.objects import render_event, render_service, to_json
 from muster.reconcilers.render.pod import PodTemplate
-from muster.reconcilers.render.service import render_service
 from muster.rollcall.make import detail
 from muster.state.decide.machine import Decision, decide
-from muster.state.summary.invalid_spec import refuse
+from muster.state.summary.history import refuse
 from muster.state.view.roll import CoordinatorState, RankState, RollAnswer
 from muster.state.vocabulary.actions import CreatePods, ProbeTarget
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Pod
 from muster.state.vocabulary.record import Record, StoryLine, from_status, to_status
 from muster.tracking.entry import Entry
-from muster.watchers import experiments, services
+from muster.watchers import experiments, metadata
 from muster.watchers.experiments import ExperimentRecord
+from muster.watchers.metadata import ServiceRecord
 from muster.watchers.pods import decode as pods
 from muster.watchers.probes.bounded.connection import Address
-from muster.watchers.services import ServiceRecord
 from tests.fuzz.samples import SPECS, experiment, member, service
 
 NOW = 1_800_000_000.0
@@ -45,7 +43,7 @@ LONGEST_MESSAGE = 1_024
 LONGEST_ERROR = 4_096
 
 DECODERS: dict[str, Any] = {
-    "experiment": experiments.DECODER, "pod": pods.DECODER, "service": services.DECODER,
+    "experiment": experiments.DECODER, "pod": pods.DECODER, "service": metadata.DECODER,
 }  # fmt: skip
 
 

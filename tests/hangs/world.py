@@ -18,7 +18,7 @@ from muster.api.errors import ApiError
 from muster.cli.commands.get import get
 from muster.client import Snapshot
 from muster.client.stacks.reading import stacks_of
-from muster.local.caller import Caller, write_caller
+from muster.local.home import Caller, write_caller
 from tests.e2e.environment import ROOT, Environment, environment
 from tests.e2e.progress import endpoint
 from tests.frameworks.interpreters import python_of

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from muster.kinds.experiments.debug import LONGEST, NO_PROGRAM
+from muster.kinds.experiments import LONGEST, NO_PROGRAM
 from muster.reconcilers.render.pod import render_pod
 from muster.state.decide.machine import decide
-from muster.state.vocabulary.coordinator import ProbeKind
+from muster.state.vocabulary.group import ProbeKind
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.rules import ClockAction, ClockName
 from tests.builders import NOW, view

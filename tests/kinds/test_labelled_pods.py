@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 
 from muster.api.errors import MusterError
-from muster.kinds.declaration.watched_kind import Place, PodFacts
+from muster.kinds.declaration import Place, PodFacts
 from muster.kinds.pods import LABELLED_PODS, OBSERVE, place_of
 from muster.state.decide.machine import decide
-from muster.state.view.own.own_state import Said
-from muster.state.vocabulary.coordinator import ProbeKind
+from muster.state.view.own import Said
+from muster.state.vocabulary.group import ProbeKind
 from muster.state.vocabulary.plan import Engine
 from muster.state.vocabulary.record import Phase
 from muster.state.vocabulary.rules import ClockAction, ClockName

@@ -8,10 +8,9 @@ import pytest
 import yaml
 
 from muster.kinds import leaderworkerset
-from muster.kinds.declaration.plan_error import PlanError
-from muster.kinds.declaration.watched_kind import Place, PodFacts
-from muster.kinds.registry.watched_kinds import WATCHED_KINDS
-from muster.state.vocabulary.coordinator import ProbeKind
+from muster.kinds.declaration import Place, PlanError, PodFacts
+from muster.kinds.registry import WATCHED_KINDS
+from muster.state.vocabulary.group import ProbeKind
 from muster.state.vocabulary.record import Phase
 from tests.daemon.watched.world import World, virtually
 

@@ -8,10 +8,9 @@ import pytest
 import yaml
 
 from muster.kinds import mpijob as watched
-from muster.kinds.declaration.plan_error import PlanError
-from muster.kinds.declaration.watched_kind import Place, PodFacts
+from muster.kinds.declaration import Place, PlanError, PodFacts
 from muster.kinds.kubeflow.watched import INDEX, LABEL
-from muster.kinds.registry.watched_kinds import WATCHED_KINDS
+from muster.kinds.registry import WATCHED_KINDS
 from muster.state.vocabulary.record import Phase
 from muster.state.vocabulary.rules import Gate, GateCondition
 from tests.daemon.watched.world import World, virtually

@@ -10,15 +10,14 @@ from muster.api.manifest.depends_on import DependsOn
 from muster.api.manifest.experiment import parse_experiment
 from muster.api.manifest.operators import injected_env
 from muster.api.names import ENV_PREFIX
-from muster.kinds.experiments import planning
-from muster.kinds.experiments.planning import REGISTRY, plan_of
+from muster.kinds import experiments
+from muster.kinds.experiments import REGISTRY, plan_of
 from muster.kinds.jax.operator import JAX
 from muster.kinds.pytorch.operator import OPENED_BY
-from muster.state.vocabulary.coordinator import Coordinator, ProbeKind
-from muster.state.vocabulary.group import Group, Member, Role
+from muster.state.vocabulary.group import Coordinator, Group, Member, ProbeKind, Role
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.plan_parts import Edits, Failures, Lifecycle, RestartPolicy
-from muster.state.vocabulary.pod_spec import Env, PodSpec, Port, Source, Toleration, Volume
+from muster.state.vocabulary.pod import Env, PodSpec, Port, Source, Toleration, Volume
 from muster.state.vocabulary.record import ConditionType
 from muster.state.vocabulary.rules import (
     GANG_FAILURE_RULES,
@@ -443,7 +442,7 @@ def test_gates_of_a_type_follow_those_of_the_startup_order() -> None:
     serving = Gate(GateCondition.READY, "master") if passive else Gate(GateCondition.SERVING)
     assert run.groups[0].gates == run.groups[1].gates[:1]
     assert run.groups[1].gates[1:] == (Gate(GateCondition.CREATED, "master"), serving)
-    assert planning.awaited(DependsOn(group="master", status="Serving"), first) == Gate(GateCondition.SERVING)
+    assert experiments.awaited(DependsOn(group="master", status="Serving"), first) == Gate(GateCondition.SERVING)
 
 
 def test_the_success_policy_of_the_spec_takes_the_place_of_the_operators() -> None:

@@ -22,7 +22,7 @@ OUTSIDE = Path(__file__).parent / "outside"
 def seen() -> dict[str, Any]:
     """What a process knows that finds the files of ``outside``. It runs this file."""
     from deploy.helm.kinds import kinds_template
-    from muster.api.manifest.changes.lighten import Share
+    from muster.api.manifest.changes import Share
     from muster.api.manifest.operators import injected_env
     from muster.api.schema.crd import custom_resource_definition
     from muster.cli.commands.run import run
@@ -30,9 +30,9 @@ def seen() -> dict[str, Any]:
     from muster.client.errors import OnlyWatched
     from muster.client.subjects import object_path, refuse_watched
     from muster.daemon.settings import Settings
-    from muster.kinds.experiments.planning import REGISTRY
-    from muster.kinds.registry.watched_kinds import WATCHED_KINDS
-    from muster.metrics import closed_sets
+    from muster.kinds.experiments import REGISTRY
+    from muster.kinds.registry import WATCHED_KINDS
+    from muster.metrics import catalogue
     from muster.metrics.catalogue import LABEL_SETS
     from tests.manifest_reference import manifest_reference
     from tests.watched_kinds_page import with_table
@@ -71,8 +71,8 @@ def seen() -> dict[str, Any]:
         "page": with_table(""),
         "rights": kinds_template(),
         "settings": list(Settings(watch_kinds="tfjobs").watched),
-        "outcomes": [list(each) for each in closed_sets.OUTCOMES if each[0] == "mpi"],
-        "budget": [len(closed_sets.OUTCOMES), LABEL_SETS],
+        "outcomes": [list(each) for each in catalogue.OUTCOMES if each[0] == "mpi"],
+        "budget": [len(catalogue.OUTCOMES), LABEL_SETS],
         "starter": starter,
         "lint": call("lint", "-", given=starter),
         "broken": call("lint", "-", given=broken),

@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from muster.kinds.declaration.plan_error import PlanError
-from muster.kinds.declaration.run_kind import plan_as_begun
+from muster.kinds.declaration import PlanError, plan_as_begun
 from muster.kinds.jobset.run import DECLARED
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.record import Phase, Record

@@ -9,10 +9,9 @@ import yaml
 
 from muster.client.subjects import parse
 from muster.kinds import volcano
-from muster.kinds.declaration.plan_error import PlanError
-from muster.kinds.declaration.watched_kind import Place, PodFacts
-from muster.kinds.registry.watched_kinds import WATCHED_KINDS
-from muster.state.view.own.own_state import Said
+from muster.kinds.declaration import Place, PlanError, PodFacts
+from muster.kinds.registry import WATCHED_KINDS
+from muster.state.view.own import Said
 from muster.state.vocabulary.record import Phase
 from muster.state.vocabulary.rules import Gate, GateCondition
 from tests.daemon.watched.world import World, virtually

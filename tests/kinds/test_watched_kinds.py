@@ -6,14 +6,13 @@ import pytest
 
 from muster.client.errors import CannotCancel
 from muster.client.subjects import refuse_to_ask
-from muster.kinds.declaration.plan_error import PlanError
-from muster.kinds.declaration.watched_kind import Claim, PodFacts, every
-from muster.kinds.manifests.converters import CONVERTERS
+from muster.kinds.declaration import Claim, PlanError, PodFacts, every
+from muster.kinds.manifests.documents import CONVERTERS
 from muster.kinds.planning.watched_plan import MOST, Framework, watched_plan
-from muster.kinds.registry.watched_kinds import WATCHED_KINDS
+from muster.kinds.registry import WATCHED_KINDS
 from muster.state.vocabulary.group import Group
 from muster.state.vocabulary.plan import Engine
-from muster.state.vocabulary.pod_spec import PodSpec
+from muster.state.vocabulary.pod import PodSpec
 from muster.state.vocabulary.subject import title
 from tests.watched_kinds_page import with_table
 from tests.watched_samples import SAMPLES

@@ -2,7 +2,7 @@
 
 from random import Random
 
-from muster.kube.backoff import Backoff
+from muster.kube.workqueue import Backoff
 
 
 def test_delays_double_up_to_the_longest() -> None:

@@ -19,7 +19,7 @@ from muster.api.errors import (
     Unreachable,
 )
 from muster.kube.connection import Connection
-from muster.kube.status_errors import error_from_answer
+from muster.kube.transport import error_from_answer
 from tests.fakes.apiserver import (
     ApiServer,
     Reply,

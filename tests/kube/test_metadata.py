@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from muster.api.errors import ApiError
-from muster.kube.metadata import Object, read
+from muster.kube.resources import Object, read
 from muster.kube.transport import Answer
 
 

@@ -12,8 +12,8 @@ import aiohttp
 import pytest
 
 from muster.api.errors import ApiError
-from muster.kube import port_forward
-from muster.kube.port_forward import ERRORS, PROTOCOL, dial
+from muster.kube import execution
+from muster.kube.execution import ERROR_CHANNEL, PROTOCOL, dial
 
 
 class Late:
@@ -32,14 +32,14 @@ class Late:
 
     async def __aiter__(self) -> AsyncIterator[Any]:
         await self.fails.wait()
-        said = bytes((ERRORS, 0, 80)) + b"connection refused"
+        said = bytes((ERROR_CHANNEL, 0, 80)) + b"connection refused"
         yield SimpleNamespace(type=aiohttp.WSMsgType.BINARY, data=said)
 
 
 async def test_a_failure_after_the_usual_time_is_told_before_the_connection_ends(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(port_forward, "LEAST", 0.0)
+    monkeypatch.setattr(execution, "LEAST", 0.0)
     sockets, late = Late(), list[ApiError]()
     reader, writer = await dial(sockets, "team", "p", 80, limit=100, late=late.append, carried_by=set())
     assert late == []

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from muster.local.caller import Caller, read_caller, write_caller
+from muster.local.home import Caller, read_caller, write_caller
 
 
 def pod(experiment: str | None, namespace: str = "default") -> dict[str, Any]:

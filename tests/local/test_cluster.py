@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from muster.cli.processes.child import module
+from muster.cli.processes.stack import module
 from muster.local.home import Home
 from tests.processes.forked import Forked
 

@@ -18,9 +18,8 @@ from muster.api.values.accelerators import USUAL
 from muster.metrics.catalogue import CATALOGUE, LABEL_SETS
 from muster.metrics.collector import ExperimentCollector, Subject
 from muster.metrics.exposition import OPENMETRICS, Seen, look, write
-from muster.metrics.incidents import IncidentCollector
 from muster.metrics.instruments import Instruments
-from muster.metrics.own_state import LeadershipCollector, RightsCollector, WatchCollector
+from muster.metrics.own_state import IncidentCollector, LeadershipCollector, RightsCollector, WatchCollector
 from muster.metrics.rows import experiment as each
 from muster.metrics.rows.fleet import (
     NAMESPACE_ACCELERATOR_LOST,
@@ -34,7 +33,7 @@ from muster.state.facts.incidents.tracking import Tracking
 from muster.state.facts.nodes.suspects import Suspect
 from muster.state.view.progress import StepReport
 from muster.state.view.roll import RankState
-from muster.state.vocabulary.pod_spec import PodSpec
+from muster.state.vocabulary.pod import PodSpec
 from muster.state.vocabulary.record import Cause, Condition, ConditionType, Phase
 from muster.state.vocabulary.rules import ClockAction, ClockName
 from tests.builders import NOW, Clock, answer, plan, pod, record, view, worker_group

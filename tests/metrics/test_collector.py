@@ -14,15 +14,15 @@ from muster.metrics.exposition import OPENMETRICS, look, write
 from muster.metrics.series import FEWEST, OF_FINISHED
 from muster.state.facts.causes.table import CAUSES
 from muster.state.policies.failures.restart_reasons import EXPORTED
-from muster.state.summary.invalid_spec import refuse
+from muster.state.summary.history import refuse
 from muster.state.view.probe_result import LOST_AFTER
 from muster.state.view.progress import StepReport
-from muster.state.view.recorder.report import CollectiveReport, Share
+from muster.state.view.recorder.arrivals import CollectiveReport, Share
 from muster.state.view.roll import CoordinatorState, RankState
 from muster.state.view.view import View
-from muster.state.vocabulary.coordinator import ProbeKind
+from muster.state.vocabulary.group import ProbeKind
 from muster.state.vocabulary.plan import Plan
-from muster.state.vocabulary.pod_spec import PodSpec
+from muster.state.vocabulary.pod import PodSpec
 from muster.state.vocabulary.record import (
     FINISHED,
     Condition,

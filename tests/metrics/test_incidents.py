@@ -4,7 +4,7 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from muster.api.values.accelerators import USUAL
 from muster.metrics.exposition import OPENMETRICS, look, write
-from muster.metrics.incidents import LABEL_SETS, IncidentCollector
+from muster.metrics.own_state import LABEL_SETS, IncidentCollector
 from muster.state.facts.incidents.signs import Run, Sign
 from muster.state.facts.incidents.tracking import MOST, Tracking
 from muster.state.facts.nodes.suspects import Suspect

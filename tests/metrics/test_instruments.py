@@ -6,7 +6,7 @@ import pytest
 from prometheus_client import Counter
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
-from muster.metrics import closed_sets
+from muster.metrics import catalogue
 from muster.metrics.catalogue import LABEL_SETS
 from muster.metrics.exposition import OPENMETRICS, Bounded, label, look, write
 from muster.metrics.instruments import Instruments
@@ -70,7 +70,7 @@ def test_restarts_of_containers_are_counted_by_the_reason_of_the_end_before(inst
     instruments.transition(plan(), record(phase=Phase.RUNNING), running(1, 'x",y="'))
     found = {
         reason: read(instruments, "muster_container_restarts_total", operator="jax", reason=reason)
-        for reason in closed_sets.ENDS
+        for reason in catalogue.ENDS
     }
     assert found == {"OOMKilled": 8, "Error": 0, "Completed": 0, "Other": 1}
 
@@ -167,7 +167,7 @@ def test_an_invalid_duration_does_not_spoil_the_sum(instruments: Instruments, od
 
 
 def test_reasons_beyond_the_limit_share_the_overflow_series(instruments: Instruments) -> None:
-    for n in range(LABEL_SETS - len(closed_sets.OUTCOMES) + 50):
+    for n in range(LABEL_SETS - len(catalogue.OUTCOMES) + 50):
         instruments.transition(plan(), None, record(phase=Phase.FAILED, reason=f"Reason{n}"))
     other = {"operator": "_other", "outcome": "_other", "reason": "_other"}
     assert read(instruments, "muster_outcomes_total", **other) == 50
@@ -193,7 +193,7 @@ def test_counters_of_closed_sets_begin_at_0_and_leave_room_for_others(instrument
     assert read(instruments, "muster_internal_errors_total", place="step") == 0
     assert read(instruments, "muster_probe_requests_total", kind="jax", state="serving") == 0
     assert read(instruments, "muster_progress_posts_total", outcome="refused") == 0
-    known = (getattr(closed_sets, name) for name in ("PHASES", "RESTARTS", "DISRUPTIONS", "OUTCOMES", "REFUSALS"))
+    known = (getattr(catalogue, name) for name in ("PHASES", "RESTARTS", "DISRUPTIONS", "OUTCOMES", "REFUSALS"))
     assert max(map(len, known)) <= LABEL_SETS / 4
 
 

@@ -15,7 +15,7 @@ from muster.metrics.rows.row import Lean
 from muster.state.view.progress import StepReport
 from muster.state.view.roll import CoordinatorState, RankState
 from muster.state.view.view import View
-from muster.state.vocabulary.pod_spec import PodSpec
+from muster.state.vocabulary.pod import PodSpec
 from muster.state.vocabulary.record import (
     Condition,
     ConditionType,

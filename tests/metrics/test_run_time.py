@@ -8,12 +8,11 @@ from msgspec.structs import replace
 
 from muster.api.goodput import Bucket, Goodput, micros
 from muster.api.values.owners import Owners
-from muster.metrics.catalogue import OTHER
-from muster.metrics.closed_sets import LOST_CAUSES, lost_to
+from muster.metrics.catalogue import LOST_CAUSES, OTHER, lost_to
 from muster.metrics.run_time import NOTHING, SUMS, RunTime
 from muster.state.facts.audience import CATALOGUE
+from muster.state.policies import queueing
 from muster.state.policies.failures.restart_reasons import REASONS
-from muster.state.policies.queueing import queue
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.record import Cause, Condition, ConditionType, Phase, Record
 from tests.builders import NOW, edited, plan, record
@@ -171,7 +170,7 @@ def test_every_reason_of_stuck_that_holds_accelerators_has_a_cause_of_its_own() 
     """Reasons of queues hold none; those of a spec that nobody can run are few."""
     other = {reason for reason in (*CATALOGUE, *REASONS) if lost_to(reason) == "other"}
     assert other <= {
-        *queue.LOST,
+        *queueing.LOST,
         *("ContainerRunsOn", "InitContainerRuns", "RequestUnmet", "Requested", "Other"),
         *("ExceedsMaxQuota", "FlavorMissing", "Inadmissible", "Misconfigured", "QueueSilent", "QueuedTwice"),
         *("ServiceAltered", "PersistentVolumeClaimAltered"),

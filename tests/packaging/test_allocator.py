@@ -8,8 +8,7 @@ import msgspec
 import pytest
 import yaml
 
-from muster.cli.processes.child import Child, ChildEnded
-from muster.cli.processes.stack import local_stack
+from muster.cli.processes.stack import Child, ChildEnded, local_stack
 from muster.local.home import Announcement, Home
 from tests.packaging.conftest import ROOT
 

@@ -9,11 +9,10 @@ from muster.daemon.experiments.index import ExperimentIndex
 from muster.daemon.steps import controller as controller
 from muster.daemon.steps.status_writer import StatusWriter
 from muster.state.decide import machine
-from muster.state.facts import gates, older_pods
+from muster.state.facts import gates, presence
 from muster.state.facts.context import Context
 from muster.state.facts.failure_cause import cause_of
-from muster.state.policies import barrier, deadline, restart, startup
-from muster.state.policies.ending import retention
+from muster.state.policies import barrier, deadline, ending, restart, startup
 from muster.state.policies.verdicts import Fail, Repair, Restart
 from muster.state.view.view import View
 from muster.state.vocabulary.actions import DeletePods, StopPods
@@ -74,7 +73,7 @@ def failures_by_edge() -> Swaps:
 @bug(Hunt("clean", "node-lost-blocks"), Hunt("clean", "survivors-hang"), Hunt("crash", "node-lost-blocks", most=10))
 def no_barrier() -> Swaps:
     """An epoch begins while pods of another one may still run."""
-    return [swap(older_pods, "clear", lambda case: True)]
+    return [swap(presence, "none_older", lambda case: True)]
 
 
 @bug(Hunt("clean", "suspended"), Hunt("crash", "suspended", most=10))
@@ -125,7 +124,7 @@ def claim_forgotten() -> Swaps:
 
 
 @bug(Hunt("clean", "ttl"), shown_by="before its ttl is over")
-@instead_of(retention, "schedule")
+@instead_of(ending, "schedule")
 def ttl_from_the_start(schedule: Any, context: Context) -> Any:
     """The ttl of a finished experiment counts from its start."""
     record = schedule(context)
@@ -138,7 +137,7 @@ def ttl_from_the_start(schedule: Any, context: Context) -> Any:
 @bug(Hunt("clean", "ttl-zero"), shown_by="are being stopped")
 def deleted_before_its_end() -> Swaps:
     """An experiment that is cancelled is deleted at once, with the pods that it is still to stop."""
-    return [swap(retention, "wake_at", lambda context: context.record.delete_at)]
+    return [swap(ending, "wake_at", lambda context: context.record.delete_at)]
 
 
 @bug(Hunt("late-list", "unschedulable-restarts"))

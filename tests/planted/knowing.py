@@ -4,8 +4,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from muster.api.last_words import launchers
-from muster.api.last_words.launchers import NO_REPORT, NONE
+from muster.api import last_words
+from muster.api.last_words import NO_REPORT, NONE
 from muster.api.values import termination_message
 from muster.assist.mounted.at_work import Others, Question
 from muster.assist.mounted.place_watch import PlaceWatch
@@ -15,8 +15,8 @@ from muster.state.policies import container_restarts, rendezvous
 from muster.state.policies.failures import known
 from muster.state.policies.failures import recurrence as known_again
 from muster.state.policies.verdicts import Fail
-from muster.state.summary import in_place
-from muster.state.view.at_work import Awaited
+from muster.state.summary import history
+from muster.state.view.stage import Awaited
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Exit
 from muster.state.vocabulary.record import Record
@@ -94,8 +94,8 @@ def work_without_a_clock() -> Swaps:
 def launchers_words_are_the_cause() -> Swaps:
     """The exception of torchrun is taken for the program's."""
     return [
-        swap(launchers, "is_of_a_launcher", lambda found: False),
-        swap(launchers, "reported", lambda lines: NO_REPORT),
+        swap(last_words, "is_of_a_launcher", lambda found: False),
+        swap(last_words, "reported", lambda lines: NO_REPORT),
     ]
 
 
@@ -138,7 +138,7 @@ def restart_counted_at_each_look(track: Any, context: Context) -> Any:
 @bug(Hunt("clean", "gang-restarts-in-place", size=1), shown_by="no Event says")
 def restart_without_an_event() -> Swaps:
     """A restart in a pod is counted, and no Event says it."""
-    return [swap(in_place, "turns", lambda before, after: iter(()))]
+    return [swap(history, "in_place_turns", lambda before, after: iter(()))]
 
 
 @bug(Hunt("clean", "gang-restarts-often", size=1), shown_by="the metric has")

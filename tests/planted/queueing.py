@@ -8,8 +8,7 @@ from msgspec.structs import replace
 from muster.state.decide import observe
 from muster.state.facts import admission
 from muster.state.facts.context import Context
-from muster.state.policies import deadline
-from muster.state.policies.queueing import queue, quota
+from muster.state.policies import deadline, queueing
 from muster.state.policies.verdicts import Requeue, Restart
 from muster.state.view.view import View
 from muster.state.vocabulary.actions import PatchWorkloadStatus, QueueAction, ReleaseWorkload
@@ -26,24 +25,24 @@ def unadmitted_pods_created() -> Swaps:
     def admitted(plan: Plan, view: View) -> bool:
         return plan.queue is None or bool(view.workloads)
 
-    return [swap(admission, "admitted", admitted), swap(queue, "read_admission", lambda context: None)]
+    return [swap(admission, "admitted", admitted), swap(queueing, "read_admission", lambda context: None)]
 
 
 @bug(Hunt("clean", "queue-preempts"), Hunt("clean", "queue-deleted"), Hunt("clean", "queue-drained"))
 def quota_given_back_early() -> Swaps:
     """The quota is given back while pods still end."""
-    return [swap(quota, "_working", lambda context: False)]
+    return [swap(queueing, "_working", lambda context: False)]
 
 
 @bug(Hunt("clean", "queue-preempts"), Hunt("clean", "queue-drained"))
-@instead_of(quota, "ask")
+@instead_of(queueing, "ask")
 def quota_kept_after_an_eviction(ask: Any, context: Context) -> Iterator[QueueAction]:
     """The pods of an evicted gang go, and its quota stays reserved."""
     return (each for each in ask(context) if not isinstance(each, PatchWorkloadStatus))
 
 
 @bug(Hunt("clean", "queue-preempts"), Hunt("clean", "queue-deactivates"))
-@instead_of(queue, "judge")
+@instead_of(queueing, "judge")
 def eviction_charged(judge: Any, context: Context) -> Requeue | Restart | None:
     """An eviction by the queue is a restart of the budget."""
     verdict = judge(context)
@@ -67,12 +66,12 @@ def every_clock_in_the_queue(progress: Any, seen: observe.Observation, begins: A
 
 
 @bug(Hunt("clean", "queue-keeps-place"))
-@instead_of(quota, "report")
+@instead_of(queueing, "report")
 def place_lost_by_a_restart(report: Any, context: Context) -> Any:
     """A restart of the gang gives its quota back and queues anew."""
     if context.record.phase is not Phase.RESTARTING:
         return report(context)
-    return quota.close(context.with_record(replace(context.record, phase=Phase.SUSPENDED)))
+    return queueing.close(context.with_record(replace(context.record, phase=Phase.SUSPENDED)))
 
 
 @bug(Hunt("clean", "queue-one-by-one"), Hunt("clean", "queue-deleted"))
@@ -80,11 +79,11 @@ def finalizer_left() -> Swaps:
     """The finalizer of a Workload is never removed."""
 
     def held(close: str) -> Swaps:
-        policy = getattr(quota, close)
+        policy = getattr(queueing, close)
 
         def holding(context: Context) -> Iterator[QueueAction]:
             return (each for each in policy(context) if not isinstance(each, ReleaseWorkload))
 
-        return [swap(quota, close, holding)]
+        return [swap(queueing, close, holding)]
 
     return [*held("close"), *held("leave")]

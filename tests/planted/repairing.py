@@ -6,7 +6,7 @@ from typing import Any
 from muster.reconcilers.native import confirm
 from muster.state.facts.context import Context
 from muster.state.policies import restart
-from muster.state.policies.failures import avoidance, backoff, recurrence, repair
+from muster.state.policies.failures import recurrence, repair, restart_reasons
 from muster.state.policies.failures.repair import Repairs
 from tests.planted.bug import Hunt, Swaps, bug, instead_of, swap
 
@@ -52,13 +52,13 @@ def only_the_failed_member_of_a_job(begin: Any, self: Repairs, ranks: Any, cause
 @bug(Hunt("clean", "node-avoided"), Hunt("crash", "node-avoided", most=10), shown_by="to be avoided")
 def bad_node_taken_again() -> Swaps:
     """Nodes that the gang failed on are named and not left out."""
-    return [swap(avoidance, "avoided", lambda record: ())]
+    return [swap(restart_reasons, "avoided", lambda record: ())]
 
 
 @bug(Hunt("clean", "jitter"), shown_by="before its back-off")
 def jitter_takes_all_of_the_wait() -> Swaps:
     """With jitter a restart waits for nothing."""
-    return [swap(backoff, "_shortened", lambda plan, seconds, epoch, attempt: 0.0 if plan.restarts.jitter else seconds)]
+    return [swap(repair, "_shortened", lambda plan, seconds, epoch, attempt: 0.0 if plan.restarts.jitter else seconds)]
 
 
 @bug(Hunt("clean", "failures-differ"), shown_by="are called the same")

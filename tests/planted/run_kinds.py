@@ -11,7 +11,7 @@ from muster.daemon.steps import status_writer
 from muster.daemon.steps.controller import Controller
 from muster.kinds.jobset import status as jobset_status
 from muster.kinds.planning.record_condition import with_record, without_record
-from muster.kinds.registry.run_kinds import RUN_KINDS
+from muster.kinds.registry import RUN_KINDS
 from muster.metrics.instruments import Instruments
 from muster.state.policies import restart
 from muster.state.policies.failures.repair import Repairs

@@ -7,7 +7,7 @@ from muster.daemon.steps.outcomes import Outcomes
 from muster.kube.fair_share import FairShare
 from muster.state.view.engine_facts import EngineFacts
 from muster.state.view.probe_result import ProbeResult
-from muster.state.view.write_budget import WriteBudget
+from muster.state.view.turns import WriteBudget
 from muster.tracking.entry import Entry
 from tests.planted.bug import Hunt, Swaps, bug, instead_of, swap
 

@@ -5,7 +5,7 @@ import pytest
 
 from muster.daemon.steps import status_writer as status_writer
 from muster.reconcilers.status import write_status
-from muster.state.facts import older_pods
+from muster.state.facts import presence
 from tests.planted import (
     changing,
     deciding,
@@ -113,7 +113,7 @@ def test_a_bug_that_does_not_fit_the_product_catches_nothing() -> None:
     @bug(Hunt("clean", "happy"))
     def without_arguments() -> Swaps:
         """A patch that was forgotten when its target got an argument."""
-        return [swap(older_pods, "clear", lambda: True)]
+        return [swap(presence, "none_older", lambda: True)]
 
     with pytest.raises(hunting.Misfit, match="without-arguments does not fit"):
         hunting.violations_of([without_arguments], "happy:n=1")

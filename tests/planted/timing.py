@@ -3,11 +3,10 @@
 from typing import Any
 
 from muster.daemon.clocks import WallClock
-from muster.state.facts import older_pods
+from muster.state.facts import presence
 from muster.state.facts.context import Context
-from muster.state.policies import deadline
-from muster.state.policies.ending import deletion
-from muster.state.policies.failures import backoff
+from muster.state.policies import deadline, ending
+from muster.state.policies.failures import repair
 from muster.state.policies.gathering import blocked
 from muster.state.vocabulary.group import Group
 from muster.state.vocabulary.plan import Plan
@@ -39,7 +38,7 @@ def backoff_one_restart_ahead() -> Swaps:
 @bug(Hunt("clean", "preempted-again"), shown_by="before its back-off")
 def disruptions_never_wait() -> Swaps:
     """A gang that is disrupted again and again starts again at once."""
-    return [swap(backoff, "disrupted", lambda plan, row, epoch, attempt=0: 0.0)]
+    return [swap(repair, "disrupted", lambda plan, row, epoch, attempt=0: 0.0)]
 
 
 @bug(Hunt("clean", "unschedulable-fails"), shown_by="after its clock")
@@ -64,7 +63,7 @@ def clock_step_unnoticed() -> Swaps:
 @bug(Hunt("clean", "finalizer-on-experiment"), shown_by="is not asked to go")
 def deletion_left_to_others() -> Swaps:
     """The pods of an Experiment that is being deleted are left to the garbage collector."""
-    return [swap(deletion, "clear_away", lambda context: ())]
+    return [swap(ending, "clear_away", lambda context: ())]
 
 
 @bug(Hunt("clean", "happy", operator="jobset-sequential"), shown_by="run together")
@@ -77,7 +76,7 @@ def all_at_once() -> Swaps:
 def barrier_clear_late() -> Swaps:
     """An epoch begins some seconds after the last old pod has gone."""
     firsts: dict[int, float] = {}
-    clear = older_pods.clear
+    clear = presence.none_older
 
     def slow(context: Context) -> bool:
         free = clear(context)
@@ -85,4 +84,4 @@ def barrier_clear_late() -> Swaps:
             return free
         return context.now >= firsts.setdefault(context.record.epoch, context.now) + 20.0
 
-    return [swap(older_pods, "clear", slow)]
+    return [swap(presence, "none_older", slow)]

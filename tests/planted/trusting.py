@@ -6,8 +6,8 @@ from typing import Any
 from msgspec.structs import replace
 
 from muster.daemon.experiments.index import ExperimentIndex
-from muster.kube.listwatch import listing
-from muster.kube.listwatch.listing import ObjectList
+from muster.kube.listwatch import sink_feed
+from muster.kube.listwatch.sink_feed import ObjectList
 from muster.kube.transport import Transport
 from muster.state.policies import completion
 from muster.state.view.membership import Membership
@@ -57,7 +57,7 @@ def done_in_memory() -> Swaps:
 
 
 @bug(Hunt("drop", "member-fails"), Hunt("relist", "member-fails"))
-@instead_of(listing, "_pages")
+@instead_of(sink_feed, "_pages")
 async def first_page_only(
     _: Any,
     transport: Transport,

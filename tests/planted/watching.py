@@ -9,15 +9,14 @@ from muster.daemon.experiments.index import ExperimentIndex
 from muster.daemon.informers import Informers
 from muster.daemon.steps.controller import Controller
 from muster.daemon.steps.status_writer import StatusWriter
-from muster.kube.listwatch.events import Event
+from muster.kube.listwatch.decoder import Event
 from muster.kube.listwatch.sink_feed import SinkFeed, Tombstones
 from muster.kube.listwatch.store import Store
 from muster.state.view.engine_facts import LiveRead
 from muster.state.view.roll import RollAnswer
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.record import Record
-from muster.tracking.entry import Entry
-from muster.tracking.freshness import Freshness, Readiness
+from muster.tracking.entry import Entry, Freshness, Readiness
 from tests.planted.bug import Hunt, Swaps, bug, instead_of, swap
 
 FOR_EVER = 1 << 62

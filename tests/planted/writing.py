@@ -11,7 +11,7 @@ from muster.daemon.steps import status_writer as status_writer
 from muster.daemon.steps.controller import Controller
 from muster.daemon.steps.status_writer import StatusWriter
 from muster.kube.transport import Answer, Transport
-from muster.reconcilers.native import altered, confirm, delete, engine
+from muster.reconcilers.native import confirm, delete, engine, live_pods
 from muster.reconcilers.refs import ExperimentRef
 from muster.reconcilers.render import pod as pods
 from muster.reconcilers.render.environment import Place, Restarts
@@ -61,9 +61,11 @@ async def loss_taken_for_granted(*_: object) -> Outcome:
 
 @bug(Hunt("clean", "label-removed"), Hunt("clean", "altered-and-apart", operator="jobset"), shown_by="run")
 @instead_of(confirm, "ask_for")
-async def what_is_not_listed_is_gone(_: Any, _calls: Calls, _plan: Plan, asked: Collection[Pod]) -> altered.Whereabouts:
+async def what_is_not_listed_is_gone(
+    _: Any, _calls: Calls, _plan: Plan, asked: Collection[Pod]
+) -> live_pods.Whereabouts:
     """A pod that vanished from the list is not asked for by name: it may have lost a label and run."""
-    return altered.Whereabouts(gone=list(asked))
+    return live_pods.Whereabouts(gone=list(asked))
 
 
 class _Blind:

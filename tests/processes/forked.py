@@ -21,8 +21,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, AnyStr, cast
 
-from muster.cli.processes.child import Child, module
-from muster.cli.processes.stack import DAEMON_ENVIRON
+from muster.cli.processes.stack import DAEMON_ENVIRON, Child, module
 from muster.local import tether
 
 ROOT = Path(__file__).parents[2]
@@ -34,7 +33,7 @@ STARTING = threading.Lock()
 
 
 class Forked(subprocess.Popen[AnyStr]):
-    """``subprocess.Popen`` of a command as ``muster.cli.processes.child.module`` makes it."""
+    """``subprocess.Popen`` of a command as ``muster.cli.processes.stack.module`` makes it."""
 
     _status: socket.socket
 

@@ -21,9 +21,9 @@ from typing import Any, Final
 
 from muster.api.schema.crd import custom_resource_definition
 from muster.cli.main import VERBS
-from muster.cli.processes.child import Child
-from muster.local.apiserver.schema.crds import check
-from muster.local.reduced_crds import run_kinds_crds
+from muster.cli.processes.stack import Child
+from muster.local.apiserver.schema import check_crd
+from muster.local.cluster import run_kinds_crds
 from muster.local.tether import tie
 from tests.processes import forked
 
@@ -47,7 +47,7 @@ def main() -> None:
     for name in PROGRAMS:
         del sys.modules[name]
     for crd in (custom_resource_definition(), *run_kinds_crds()):
-        check(crd)  # its CEL rules are parsed once for all clusters
+        check_crd(crd)  # its CEL rules are parsed once for all clusters
     gc.collect()
     gc.freeze()  # so that the garbage collector of a child does not copy shared pages
     Forkserver(requests).serve()

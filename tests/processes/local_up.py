@@ -5,7 +5,7 @@ import subprocess
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from muster.cli.processes.child import module
+from muster.cli.processes.stack import module
 from tests.processes.forked import Forked, run
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from muster.cli.processes.child import module
+from muster.cli.processes.stack import module
 from tests.processes.forked import Forked, start_child
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(120)]

@@ -20,8 +20,7 @@ from typing import Any
 
 import yaml
 
-from muster.cli.processes.child import module
-from muster.cli.processes.stack import free_port
+from muster.cli.processes.stack import free_port, module
 from tests.real.binaries import binaries
 from tests.real.given import given, leave
 from tests.real.plane import kubeconfig

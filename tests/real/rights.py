@@ -13,7 +13,7 @@ from typing import Any
 
 import yaml
 
-from muster.kinds.registry.run_kinds import RUN_KINDS
+from muster.kinds.registry import RUN_KINDS
 from muster.state.vocabulary.subject import EXPERIMENT
 from tests.real.ground import ROOT
 

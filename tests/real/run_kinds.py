@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from muster.local.reduced_crds import run_kinds_crds
+from muster.local.cluster import run_kinds_crds
 from muster.state.vocabulary.subject import JOBSET, Subject
 from tests.real.controllers import define
 from tests.real.controllers.jobset import JOBSETS

@@ -10,8 +10,8 @@ import random
 from dataclasses import dataclass, field
 
 from muster.assist.mounted.torch_recorder import FASTEST, STILL, WARM
+from muster.state.view.recorder.arrivals import CollectiveReport, GroupCount
 from muster.state.view.recorder.collectives import Collectives, collectives_in_turns
-from muster.state.view.recorder.report import CollectiveReport, GroupCount
 from muster.state.view.turns import finished
 
 SIZE = 4

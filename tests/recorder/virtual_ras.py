@@ -11,8 +11,7 @@ import random
 from dataclasses import dataclass, field
 
 from muster.state.view.recorder.collectives import Collectives, collectives_in_turns
-from muster.state.view.recorder.ras import RasSeen, ras_in_turns
-from muster.state.view.recorder.ras_answer import Communicator, RasAnswer, RasRank
+from muster.state.view.recorder.ras import Communicator, RasAnswer, RasRank, RasSeen, ras_in_turns
 from muster.state.view.turns import finished
 from tests.recorder.virtual import FIRST_PAUSE, SHARE, SIZE
 

@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from muster.assist.mounted.torch_recorder import FASTEST, SAMPLE
-from muster.state.view.recorder.arrivals import Arrivals, arrivals_in_turns
-from muster.state.view.recorder.report import CollectiveReport, Share
+from muster.state.view.recorder.arrivals import Arrivals, CollectiveReport, Share, arrivals_in_turns
 from muster.state.view.turns import finished
 
 SIZE = 4

@@ -9,7 +9,7 @@ from muster.rollcall.document import stamp
 from muster.rollcall.make import detail, summary
 from muster.state.facts.context import Context
 from muster.state.view.progress import StepReport
-from muster.state.view.recorder.report import CollectiveReport, Share
+from muster.state.view.recorder.arrivals import CollectiveReport, Share
 from muster.state.view.roll import RankState
 from muster.state.vocabulary.record import Phase, RollCall
 from tests.builders import NOW, answer, plan, record, view

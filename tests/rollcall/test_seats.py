@@ -7,7 +7,7 @@ import pytest
 from muster.rollcall.seats import Standing, benches, by_standing
 from muster.state.facts.context import Context
 from muster.state.view.roll import CoordinatorState, RankState
-from muster.state.vocabulary.coordinator import ProbeKind
+from muster.state.vocabulary.group import ProbeKind
 from muster.state.vocabulary.pod import Exit, PodPhase
 from muster.state.vocabulary.record import Phase, RollCall
 from tests.builders import NOW, answer, plan, pod, record, view

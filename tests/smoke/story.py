@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from muster.client import Snapshot
-from muster.local.caller import Caller, write_caller
+from muster.local.home import Caller, write_caller
 from tests.e2e.environment import ROOT, Environment, children_of, environment
 from tests.smoke.gangs import GANGS, KILLED, KILLED_AFTER, Gang
 

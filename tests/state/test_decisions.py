@@ -10,11 +10,9 @@ from muster.state.view.engine_facts import LiveRead, Refusal
 from muster.state.view.roll import RankState
 from muster.state.view.view import View
 from muster.state.vocabulary.actions import ConfirmLaunch, ConfirmLoss, CreatePods, DeletePods, ProbeTarget, StopPods
-from muster.state.vocabulary.coordinator import Coordinator, ProbeKind
-from muster.state.vocabulary.group import Group
+from muster.state.vocabulary.group import Coordinator, Group, ProbeKind
 from muster.state.vocabulary.plan import Plan
-from muster.state.vocabulary.pod import Exit, Pod, PodPhase
-from muster.state.vocabulary.pod_spec import PodSpec
+from muster.state.vocabulary.pod import Exit, Pod, PodPhase, PodSpec
 from muster.state.vocabulary.record import Cause, ConditionType, Phase, Record, RollCall
 from muster.state.vocabulary.rules import Backoff, ClockAction, ClockName
 from tests.builders import NOW, Clock, answer, plan, pod, record, view, worker_group

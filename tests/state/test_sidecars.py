@@ -6,8 +6,7 @@ from typing import Any
 from muster.state.vocabulary.actions import CreatePods, StopPods
 from muster.state.vocabulary.group import Group
 from muster.state.vocabulary.plan import Plan
-from muster.state.vocabulary.pod import Exit, PodPhase
-from muster.state.vocabulary.pod_spec import PodSpec
+from muster.state.vocabulary.pod import Exit, PodPhase, PodSpec
 from muster.state.vocabulary.record import ConditionType, Phase
 from tests.builders import plan
 from tests.state.story import Story

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from muster.api.last_words.launchers import Child
+from muster.api.last_words import Child
 from muster.api.values.termination_message import Words, words
 from muster.assist import CODE, FILE
 from tests.frameworks.interpreters import CURRENT_TORCH, python_of, reason_without

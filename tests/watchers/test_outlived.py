@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from muster.kinds.registry.watched_kinds import WATCHED_KINDS
+from muster.kinds.registry import WATCHED_KINDS
 from muster.state.vocabulary.record import ConditionType, Phase
 from muster.watchers.pods.containers import outlived_by
 from muster.watchers.pods.document import Status

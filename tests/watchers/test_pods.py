@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from muster.api.values.timestamps import seconds_of
-from muster.kube.listwatch.events import EventType
+from muster.kube.listwatch.decoder import EventType
 from muster.state.vocabulary.pod import Pod, PodPhase
 from muster.watchers.pods import decode as pods
 from tests.fakes.apiserver import bookmark, event

@@ -7,8 +7,8 @@ import msgspec
 import pytest
 
 from muster.daemon.watched import sources_of
-from muster.kinds.declaration.watched_kind import PodSource
-from muster.kinds.registry.watched_kinds import WATCHED_KINDS
+from muster.kinds.declaration import PodSource
+from muster.kinds.registry import WATCHED_KINDS
 from muster.watchers.watched import PodDocument, pod_reader_of
 from tests.watched_samples import SAMPLES
 

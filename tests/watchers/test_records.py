@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 from muster.api.values.owners import OwnerLabels
 from muster.api.values.printable import clean, small_number
 from muster.api.values.timestamps import seconds_of
-from muster.kinds.registry.run_kinds import RUN_KINDS
-from muster.kinds.registry.watched_kinds import WATCHED_KINDS
-from muster.watchers import experiments, run_kinds, services, watched
+from muster.kinds.registry import RUN_KINDS, WATCHED_KINDS
+from muster.watchers import experiments, metadata, run_kinds, watched
 from tests.fakes.apiserver import event
 
 
@@ -58,7 +57,7 @@ def test_of_its_annotations_the_requests_of_people_are_kept() -> None:
     "wrong", [{"uid": None}, {"uid": ""}, {"name": ""}, {"resourceVersion": "x"}, {"generation": "2"}]
 )
 def test_an_experiment_without_metadata_is_a_problem_and_not_an_error(wrong: dict[str, Any]) -> None:
-    for decoder in (experiments.DECODER, services.DECODER):
+    for decoder in (experiments.DECODER, metadata.DECODER):
         got = decoder.event(event("ADDED", experiment(**wrong)))
         if decoder is experiments.DECODER or "generation" not in wrong:
             assert got.obj is None
@@ -69,12 +68,12 @@ def test_an_experiment_without_metadata_is_a_problem_and_not_an_error(wrong: dic
 
 def test_the_record_of_a_service_has_its_controller() -> None:
     owners = [{"uid": "other"}, {"uid": "exp-1", "controller": True}]
-    metadata = {"uid": "s1", "name": "mnist", "namespace": "team", "resourceVersion": "3", "ownerReferences": owners}
-    got = services.DECODER.event(event("ADDED", {"metadata": metadata, "spec": {"clusterIP": "None"}})).obj
-    assert got == services.ServiceRecord("s1", "mnist", "team", "exp-1", 3)
-    del metadata["ownerReferences"], metadata["namespace"]
-    got = services.DECODER.event(event("ADDED", {"metadata": metadata})).obj
-    assert got == services.ServiceRecord("s1", "mnist", "", "", 3)
+    meta = {"uid": "s1", "name": "mnist", "namespace": "team", "resourceVersion": "3", "ownerReferences": owners}
+    got = metadata.DECODER.event(event("ADDED", {"metadata": meta, "spec": {"clusterIP": "None"}})).obj
+    assert got == metadata.ServiceRecord("s1", "mnist", "team", "exp-1", 3)
+    del meta["ownerReferences"], meta["namespace"]
+    got = metadata.DECODER.event(event("ADDED", {"metadata": meta})).obj
+    assert got == metadata.ServiceRecord("s1", "mnist", "", "", 3)
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from muster.api.values.secrets.environment import NO_SECRETS, Secrets
+from muster.api.values.secrets import NO_SECRETS, Secrets
 from muster.kinds.planning.parts import Part
 from muster.kube.transport import Answer
-from muster.state.view.own.remark import Remark
+from muster.state.view.own import Remark
 from muster.watchers import remarks
 from muster.watchers.remarks import newest, read_remark
 

@@ -3,7 +3,7 @@
 A gang is one program on a fixed set of ranks: an edit of its pods is refused (ADR 16). An edit of the experiment's
 policies is applied at once. The API server refuses by transition rules of the CRD, which are made from this table. The
 kind of an older release may let an edit through: then only pods that are created from then on follow it, and the status
-reports it (``state.policies.edits``).
+reports it (``state.policies.request``).
 """
 
 import json

@@ -17,12 +17,17 @@ from muster.api.manifest.aichor import AIchorSpec, Storage
 from muster.api.manifest.error_text import explain
 from muster.api.manifest.groups import Group
 from muster.api.manifest.naming import check_name
-from muster.api.manifest.policies.clocks import Clocks
-from muster.api.manifest.policies.failure_policy import FailurePolicy, refused_rules
-from muster.api.manifest.policies.gates import SuccessPolicy, refused_gates, refused_targets
-from muster.api.manifest.policies.restart_policy import RestartPolicy
+from muster.api.manifest.policies import (
+    Clocks,
+    FailurePolicy,
+    RestartPolicy,
+    SuccessPolicy,
+    refused_gates,
+    refused_rules,
+    refused_targets,
+)
 from muster.api.manifest.problems import Problem, Refused, SpecError, bounded, quoted
-from muster.api.manifest.template.complete import Written, missing
+from muster.api.manifest.template.container import Written, missing
 from muster.api.manifest.template.field import Template
 from muster.api.manifest.template.merge import merge
 from muster.api.names import MANAGED_BY

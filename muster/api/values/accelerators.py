@@ -1,13 +1,104 @@
 """Which devices are accelerators: a list of names and patterns, a setting of the installation.
 
 A pattern has one ``*`` at its beginning or its end: ``*/gpu`` is every vendor's GPU, ``nvidia.com/mig-*`` every slice.
+
+Devices that a pod asks for: extended resources and requests of resource claims, as small tuples.
+
+Extended resources are those with a domain of their own, such as ``nvidia.com/gpu`` (kubernetes:
+pkg/apis/core/v1/helper, IsExtendedResourceName). Which of them are accelerators is decided where they are read
+(``muster.api.values.accelerators``).
+
+Each request of a claim that is made for the pod (``resourceClaimTemplateName``) counts as one device: a pod does not
+show how many devices its template asks for. A claim that is named (``resourceClaimName``) may be shared by many pods
+and is not counted.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final
+from functools import lru_cache
+from typing import Any, Final
 
-from muster.api.values.devices import CLAIMS, Devices
+from muster.api.values.quantities import QuantityError, parse_quantity
+
+Devices = tuple[tuple[str, int], ...]
+"""Name and number of each, by name."""
+
+CLAIMS: Final = "resourceclaims.resource.k8s.io"
+"""The name under which requests of claims are counted, as in the names of quotas (kubernetes: pkg/quota)."""
+MOST_NAMES: Final = 8
+"""Names that are kept of one pod, and of one run: the first ones by name."""
+MOST_OF_ONE: Final = 10_000
+"""Devices of one name that a pod is believed to ask for."""
+LONGEST_NAME: Final = 128
+_NATIVE: Final = "kubernetes.io"
+
+
+def is_extended(name: object) -> bool:
+    """Return True if the name is that of an extended resource, and short."""
+    if not isinstance(name, str) or "/" not in name or len(name) > LONGEST_NAME or not name.isascii():
+        return False
+    domain = name.partition("/")[0]
+    return not domain.startswith("requests.") and domain != _NATIVE and not domain.endswith(f".{_NATIVE}")
+
+
+@lru_cache(maxsize=256)
+def _number(text: str) -> int:
+    try:
+        return max(0, min(int(parse_quantity(text)), MOST_OF_ONE))
+    except QuantityError:
+        return 0
+
+
+def devices_of(resources: Mapping[str, Any]) -> Devices:
+    """Return the extended resources among the requests or limits of a container."""
+    found = {name: _number(str(amount)) for name, amount in resources.items() if is_extended(name)}
+    return bounded(found)
+
+
+def bounded(found: Mapping[str, int]) -> Devices:
+    """Return those that are more than none, by name, and not too many names."""
+    return tuple(sorted((name, number) for name, number in found.items() if number > 0)[:MOST_NAMES])
+
+
+def total(parts: Iterable[tuple[Devices, int]]) -> Devices:
+    """Return the sum of devices, each so many times."""
+    found: dict[str, int] = {}  # a Counter costs more than the sum, and each run is summed at each scrape
+    for devices, times in parts:
+        for name, number in devices:
+            found[name] = found.get(name, 0) + number * times
+    return bounded(found)
+
+
+def of_containers(containers: Iterable[Any], claims: object = ()) -> Devices:
+    """Return the devices of the regular containers of a core/v1 PodSpec, and of its ``resourceClaims``."""
+    own = set(_own_claims(claims))
+    requested: set[tuple[str, str]] = set()
+    found: list[tuple[Devices, int]] = []
+    for each in containers:
+        resources = each.get("resources") if isinstance(each, Mapping) else None
+        if not isinstance(resources, Mapping):
+            continue
+        stated = [part for key in ("requests", "limits") if isinstance(part := resources.get(key), Mapping)]
+        found.append((devices_of({name: amount for part in stated for name, amount in part.items()}), 1))
+        for claim in _items(resources.get("claims")):
+            if (name := claim.get("name")) in own:
+                requested.add((str(name), str(claim.get("request") or "")))
+    if requested:
+        found.append((((CLAIMS, min(len(requested), MOST_OF_ONE)),), 1))
+    return total(found)
+
+
+def _own_claims(claims: object) -> Iterator[str]:
+    for claim in _items(claims):
+        if claim.get("resourceClaimTemplateName") and isinstance(name := claim.get("name"), str):
+            yield name
+
+
+def _items(items: object) -> Iterator[Mapping[str, Any]]:
+    for item in items if isinstance(items, (list, tuple)) else ():
+        if isinstance(item, Mapping):
+            yield item
+
 
 DEFAULT: Final = (
     f"*/gpu,*/tpu,nvidia.com/mig-*,nvidia.com/gpu.shared,aws.amazon.com/neuron*,habana.ai/gaudi,gpu.intel.com/*,"

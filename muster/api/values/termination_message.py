@@ -20,11 +20,9 @@ import re
 import signal
 from typing import Final, NamedTuple
 
-from muster.api.last_words.launchers import NONE, Child, end_of
-from muster.api.last_words.lines import last_of
-from muster.api.last_words.tracebacks import Traceback
+from muster.api.last_words import NONE, Child, Traceback, end_of, last_of
 from muster.api.values.printable import MESSAGE, clean, uncoloured
-from muster.api.values.secrets.environment import NO_SECRETS, Secrets, without_secrets
+from muster.api.values.secrets import NO_SECRETS, Secrets, without_secrets
 
 LAST_LINE: Final = 200
 """Characters that are kept of the last line."""

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import click
 
-from muster.cli.completion import experiment_names
-from muster.cli.options import ClusterChoice, cluster_options
+from muster.cli.options import ClusterChoice, cluster_options, experiment_names
 from muster.cli.terminal.colours import say
 from muster.client.explaining.bundle import bundle as made
 

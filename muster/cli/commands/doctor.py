@@ -10,8 +10,8 @@ import click
 
 from muster.api.errors import ApiError, MusterError
 from muster.api.values.printable import printable
-from muster.cli.doctor import daemon, machine, monitoring, progress, rights, server, watched
-from muster.cli.doctor.findings import Finding
+from muster.cli.doctor import daemon, machine, monitoring, rights, server
+from muster.cli.doctor.server import Finding
 from muster.cli.exits import FAILED
 from muster.cli.options import ClusterChoice, cluster_options, output_option, show
 from muster.cli.terminal.colours import data
@@ -131,13 +131,13 @@ async def _of_release(
     yield await daemon.ready(asker, release, lease, processed=any(each.phase for each in seen))
     if release.pods is None or release.pods or lease.there:
         yield daemon.leader(release, lease)
-    for finding in progress.progress_endpoint(release, seen, asker.now):
+    for finding in monitoring.progress_endpoint(release, seen, asker.now):
         yield finding
     if release.pods is None or release.pods:
         async for finding in monitoring.monitoring(asker, release):
             yield finding
         if release.looks_after(namespace):
-            async for finding in watched.watched(asker, release, namespace):
+            async for finding in rights.watched(asker, release, namespace):
                 yield finding
 
 

@@ -8,16 +8,14 @@ import msgspec
 from muster.api.evidence import EpochEvidence
 from muster.api.values.rank_ranges import from_ranges
 from muster.api.wire import structs as wire
-from muster.cli.completion import experiment_names
-from muster.cli.options import ClusterChoice, cluster_options, output_option, show
+from muster.cli.options import ClusterChoice, cluster_options, experiment_names, output_option, show
 from muster.cli.terminal.colours import data
 from muster.cli.terminal.style import TERMINAL
 from muster.client import Explanation
 from muster.client.errors import UnknownEpoch
 from muster.client.explaining.epoch import kept, which
 from muster.client.explaining.epoch import lines as of_epoch
-from muster.client.explaining.last_lines import rows
-from muster.client.explaining.lines import lines
+from muster.client.explaining.lines import lines, rows
 from muster.kube.unstructured import mapping
 from muster.rollcall.document import Detail
 

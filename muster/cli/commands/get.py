@@ -10,9 +10,8 @@ import click
 from muster.api.errors import Forbidden, MusterError
 from muster.api.values.printable import printable
 from muster.cli.commands.several.listing import listing_options, run_list, watch_experiments
-from muster.cli.completion import experiment_names
 from muster.cli.doctor.attention import unattended
-from muster.cli.options import ClusterChoice, cluster_options, output_option, show
+from muster.cli.options import ClusterChoice, cluster_options, experiment_names, output_option, show
 from muster.cli.terminal.colours import data, say
 from muster.cli.terminal.patience import patient
 from muster.cli.terminal.style import TERMINAL

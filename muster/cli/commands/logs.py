@@ -9,9 +9,8 @@ import click
 import msgspec
 
 from muster.api.values.printable import printable
-from muster.cli.completion import experiment_names
 from muster.cli.exits import FAILED
-from muster.cli.options import ClusterChoice, Parsed, cluster_options, json_text, span
+from muster.cli.options import ClusterChoice, Parsed, cluster_options, experiment_names, json_text, span
 from muster.cli.terminal.colours import data, say
 from muster.cli.terminal.log_lines import log_line, rank_prefix
 from muster.cli.terminal.patience import patient

@@ -7,8 +7,7 @@ import click
 
 from muster.api.errors import ApiError, Forbidden, MusterError, NotFound
 from muster.api.values.printable import printable
-from muster.cli.completion import experiment_names
-from muster.cli.options import ClusterChoice, Parsed, cluster_options
+from muster.cli.options import ClusterChoice, Parsed, cluster_options, experiment_names
 from muster.cli.terminal.colours import data, plain, say
 from muster.cli.terminal.patience import patient
 from muster.client import Client, Member, NoSuchRank
@@ -75,7 +74,7 @@ async def _member(client: Client, name: str, rank: int) -> Member:
 
 async def _serve(client: Client, member: Member, here: int, there: int) -> None:
     from muster.kube.connection import Connection
-    from muster.kube.port_forward import forward
+    from muster.kube.execution import forward
 
     connection = client.transport
     assert isinstance(connection, Connection)

@@ -11,25 +11,21 @@ from pathlib import Path
 import click
 
 from muster.api.errors import MusterError
-from muster.api.manifest.changes.lighten import Share
+from muster.api.manifest.changes import Share
 from muster.cli.commands.local.kill import send
-from muster.cli.environment import ASSIGNMENT, RunEnvironment, read_env_files, run_environment
+from muster.cli.environment import ASSIGNMENT, Room, RunEnvironment, read_env_files, read_room, run_environment
 from muster.cli.exits import INTERRUPTED, status_of
-from muster.cli.manifests import Manifest, print_warnings, read_manifest
-from muster.cli.notes import torch_note
+from muster.cli.manifests import Manifest, print_warnings, read_manifest, torch_note
 from muster.cli.options import client_of
 from muster.cli.processes.follow_run import RunFollower
 from muster.cli.processes.interrupts import Interrupts
-from muster.cli.processes.local_cluster import local_cluster
-from muster.cli.processes.missing_muster import hint
+from muster.cli.processes.stack import hint, local_cluster
 from muster.cli.program import PROGRAMS, OperatorName, ProgramCommand, choices, program_manifest, program_words
-from muster.cli.room import Room, read_room
 from muster.cli.terminal.colours import plain, say
 from muster.cli.terminal.display import choose_display
 from muster.client import Client, Snapshot
 from muster.client.names import name_for
-from muster.local.caller import Caller, write_caller
-from muster.local.home import Home, default_home
+from muster.local.home import Caller, Home, default_home, write_caller
 from muster.state.vocabulary.plan import Plan
 
 

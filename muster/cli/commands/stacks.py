@@ -5,9 +5,8 @@ from collections.abc import Iterator, Sequence
 import click
 
 from muster.api.values.printable import printable
-from muster.cli.completion import experiment_names
 from muster.cli.exits import FAILED, PARTIAL
-from muster.cli.options import SPAN, ClusterChoice, cluster_options, output_option, show
+from muster.cli.options import SPAN, ClusterChoice, cluster_options, experiment_names, output_option, show
 from muster.cli.terminal.colours import data, say
 from muster.client.stacks.frames import RankStacks, grouped, unread
 from muster.client.stacks.reading import AT_ONCE, PATIENCE, stacks_of

@@ -1,7 +1,7 @@
 """Checks by its Lease that a musterd looks after the experiments of a cluster."""
 
 from muster.api.errors import ApiError
-from muster.api.values.humanize import age
+from muster.api.values.durations import age
 from muster.api.values.printable import printable
 from muster.kube.paths import custom
 from muster.kube.resources import ResourceClient

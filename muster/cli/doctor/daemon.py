@@ -12,10 +12,9 @@ from itertools import groupby
 import aiohttp
 
 from muster.api.errors import ApiError, Forbidden, NotFound
-from muster.api.values.humanize import age
+from muster.api.values.durations import age
 from muster.api.values.printable import printable
-from muster.cli.doctor.findings import Finding, State
-from muster.cli.doctor.server import PATIENCE, SHOWN, Asker
+from muster.cli.doctor.server import PATIENCE, SHOWN, Asker, Finding, State
 from muster.client import Snapshot
 from muster.client.member import member_of
 from muster.kube.paths import core, custom

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from muster import __version__, extras
 from muster.api.errors import MusterError
-from muster.cli.doctor.findings import Finding
+from muster.cli.doctor.server import Finding
 from muster.local.home import Home, default_home
 from muster.local.node.isolation.levels import Isolation, choose_isolation
 

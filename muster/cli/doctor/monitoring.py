@@ -1,12 +1,15 @@
-"""Checks the metrics of a musterd in the cluster, and that Prometheus' kinds exist."""
+"""Checks the metrics of a musterd in the cluster, and that Prometheus' kinds exist.
 
-from collections.abc import AsyncGenerator
+Checks that the progress of members can reach musterd, if experiments ask for that.
+"""
+
+from collections.abc import AsyncGenerator, Iterator, Sequence
 
 from muster.api.errors import ApiError, Forbidden, NotFound
 from muster.api.values.printable import printable
 from muster.cli.doctor.daemon import AREA, LABELS, Release
-from muster.cli.doctor.findings import Finding
-from muster.cli.doctor.server import SHOWN, Asker
+from muster.cli.doctor.server import SHOWN, Asker, Finding
+from muster.client import Snapshot
 from muster.kube.paths import custom
 from muster.kube.unstructured import items, mapping, text
 
@@ -68,3 +71,41 @@ async def _monitored(asker: Asker, release: Release) -> Finding:
                 return Finding(AREA, check, "ok", printable(f"{kind[:-1]} {', '.join(names)} selects musterd", SHOWN))
     what = f"its kinds are installed, but namespace {printable(release.namespace)} has no monitor for musterd"
     return Finding(AREA, check, "warning", what, remedy)
+
+
+CHECK = "progress endpoint"
+SERVED = "--progress-port"
+SILENT = 300.0
+"""Seconds that an experiment runs without a report after which the way may be closed: first steps compile."""
+
+
+def progress_endpoint(release: Release, every: Sequence[Snapshot], now: float) -> Iterator[Finding]:
+    """Check the endpoint where a running experiment asks for it. ``now`` is in wall seconds of the API server."""
+    asking = [
+        seen for seen in every if not seen.finished and mapping(seen.raw.get("spec")).get("progressEndpoint") is True
+    ]
+    if not asking:
+        return
+    first = printable(f"{asking[0].namespace}/{asking[0].name}")
+    if release.pods and not release.argument(SERVED, ""):
+        what = f"{first} has spec.progressEndpoint, and musterd serves none ({SERVED} is not set)"
+        yield Finding(AREA, CHECK, "warning", what, "set the chart's progress.secretName (docs/chart.md)")
+        return
+    silent = [
+        s
+        for s in asking
+        if s.status.steps is None and s.phase == "Running" and now - (s.status.assembled_at or now) > SILENT
+    ]
+    heard = [seen for seen in asking if seen.status.steps is not None]
+    if heard:
+        yield Finding(AREA, CHECK, "ok", f"{len(heard)} of {len(asking)} experiments that ask for it have reported")
+    elif silent:
+        where = printable(f"{silent[0].namespace}/{silent[0].name}")
+        what = f"{where} has run for more than {SILENT:g} s and has sent no step"
+        remedy = (
+            "either its program sends none, or it does not reach musterd: no NetworkPolicy may keep members from that "
+            "port, their authority must be that of its certificate, and pods made before it was set up have no address"
+        )
+        yield Finding(AREA, CHECK, "warning", what, remedy)
+    else:
+        yield Finding(AREA, CHECK, "ok", f"{first} has it, and has not run long enough to judge")

@@ -1,22 +1,39 @@
-"""The API server: reached, on time, and with the kind Experiment."""
+"""The API server: reached, on time, and with the kind Experiment.
+
+Result of a check, in words, and the next step.
+"""
 
 import time
 from collections.abc import AsyncGenerator, Mapping, Sequence
+from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
 from muster.api.errors import Forbidden, NotFound
 from muster.api.names import API_VERSION, GROUP, PLURAL, VERSION
 from muster.api.schema.crd import custom_resource_definition
-from muster.api.values.humanize import age
+from muster.api.values.durations import age
 from muster.api.values.printable import printable
-from muster.cli.doctor.findings import Finding
-from muster.kube.metadata import read
 from muster.kube.paths import custom
+from muster.kube.resources import read
 from muster.kube.transport import Answer, Transport
 from muster.kube.unstructured import Json, items, mapping, text
+
+State = Literal["ok", "warning", "failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """The result of one check. ``next`` is the next step; it is empty if nothing needs to be done."""
+
+    area: str
+    check: str
+    state: State
+    found: str
+    next: str = ""
+
 
 AREA = "cluster"
 PATIENCE = 5.0

@@ -12,24 +12,21 @@ import aiohttp
 
 from muster.api.causes import Cause
 from muster.api.errors import ApiError, MusterError
-from muster.api.values.humanize import age
+from muster.api.values.durations import age
 from muster.api.values.printable import printable
 from muster.cli.asker import asker
 from muster.cli.processes import evidence
-from muster.cli.processes.evidence import Printed
-from muster.cli.processes.futile import futile
+from muster.cli.processes.evidence import Printed, Tracebacks, futile
 from muster.cli.processes.interrupts import Interrupts
-from muster.cli.processes.local_cluster import LocalCluster
-from muster.cli.processes.tracebacks import Tracebacks
+from muster.cli.processes.stack import LocalCluster
 from muster.cli.terminal.colours import plain
-from muster.cli.terminal.display import Display, Ending
+from muster.cli.terminal.display import Display, Ending, fetch_roll
 from muster.cli.terminal.progress import watch_to_end
-from muster.cli.terminal.rollcall import fetch_roll
 from muster.client import Client, LogLine, NoSuchExperiment, Snapshot
-from muster.client.explaining.last_lines import rows
+from muster.client.explaining.lines import rows
 from muster.kube.unstructured import moment
 from muster.state.facts.sentences import of_last_failure, sentence
-from muster.state.summary.resumption import REASON as RESUMED
+from muster.state.summary.ends import REASON as RESUMED
 from muster.state.vocabulary.plan import Plan
 
 ROLL_SECONDS = 0.5

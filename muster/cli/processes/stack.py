@@ -2,25 +2,134 @@
 
 The daemon is the same program as on a real cluster, with a kubeconfig and an address; it does not know that it runs
 beside a local cluster.
+
+A child process of the command: it ends with the command, is supervised, and writes its output to a log file.
+
+It runs in a session of its own, so that Ctrl-C in the terminal reaches the command alone, which then ends its
+children in order.
+
+The cluster of ``muster run``: the local one that runs already, or one of its own that ends with it.
+
+Advice if the program's Python does not have Muster's own modules.
+
+``muster`` is often installed for itself, and the program runs with another Python, which lacks ``muster.jax``.
 """
 
 import asyncio
+import contextlib
 import os
+import re
+import secrets
+import shutil
 import socket
+import sys
 import time
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections import deque
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Final
 
 import aiohttp
 import msgspec
 
 from muster import extras
 from muster.api.errors import MusterError
-from muster.cli.processes.child import Child, module
+from muster.cli.terminal.colours import say
 from muster.cli.terminal.patience import first_of
-from muster.local.home import Announcement, DaemonNote, Home, Occupied
+from muster.extras import pip_argument
+from muster.local import tether
+from muster.local.home import Announcement, DaemonNote, Exposed, Home, Occupied, default_home
+
+LAST_LINES = 15
+KILL_SECONDS = 20.0
+"""Seconds a child may take to end by itself once it was asked to."""
+
+
+class ChildEnded(MusterError):
+    """A child process that the command needs has ended."""
+
+
+def module(name: str, *arguments: str) -> list[str]:
+    """Return the argument vector that runs one of our own modules, whatever directory the command was called in."""
+    return [sys.executable, "-P", "-m", name, *arguments]
+
+
+@dataclass(slots=True)
+class Child:
+    """One child process. Create it with ``start``, and always ``stop`` it."""
+
+    name: str
+    log: Path
+    process: asyncio.subprocess.Process
+
+    @classmethod
+    async def start(
+        cls,
+        name: str,
+        program: Sequence[str],
+        log: Path,
+        *,
+        announces: bool = False,
+        environ: Mapping[str, str] = MappingProxyType({}),
+    ) -> "Child":
+        """Start ``program`` with its output in ``log``, and ``environ`` added to the environment of this process.
+
+        With ``announces`` its standard output is read by the caller.
+        """
+        with log.open("ab") as file:
+            process = await asyncio.create_subprocess_exec(
+                *tether.command(program),
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=asyncio.subprocess.PIPE if announces else file,
+                stderr=file,
+                env={**os.environ, **environ},
+                start_new_session=True,
+            )
+        return cls(name, log, process)
+
+    async def announcement(self, seconds: float) -> bytes:
+        """Return its first line on standard output. Raises ``ChildEnded`` without one within ``seconds``."""
+        assert self.process.stdout is not None
+        try:
+            async with asyncio.timeout(seconds):
+                line = await self.process.stdout.readline()
+        except TimeoutError:
+            raise ChildEnded(self._with_log(f"the {self.name} was not ready after {seconds:g} s")) from None
+        if not line:
+            await self.watch()
+        return line
+
+    async def watch(self) -> None:
+        """Wait for its end, and raise ``ChildEnded`` with the last lines of its log: it was not asked to end."""
+        status = await self.process.wait()
+        how = f"was killed by signal {-status}" if status < 0 else f"ended with status {status}"
+        raise ChildEnded(self._with_log(f"the {self.name} (process {self.process.pid}) {how}"))
+
+    async def stop(self) -> None:
+        """Ask it to end, and kill it if it does not."""
+        if self.process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                self.process.terminate()
+            try:
+                async with asyncio.timeout(KILL_SECONDS):
+                    await self.process.wait()
+            except TimeoutError:
+                with contextlib.suppress(ProcessLookupError):
+                    self.process.kill()
+                await self.process.wait()
+
+    def _with_log(self, what: str) -> str:
+        try:
+            with self.log.open(encoding="utf-8", errors="replace") as file:
+                lines = [line.rstrip() for line in deque(file, LAST_LINES)]
+        except OSError:
+            lines = []
+        last = "".join(f"\n  {line}" for line in lines) or "\n  (nothing)"
+        return f"{what}; the last lines of {self.log}:{last}"
+
 
 START_SECONDS = 60.0
 ASK_AGAIN = 0.1
@@ -111,3 +220,79 @@ def free_port() -> int:
     with socket.create_server((HOST, 0)) as server:
         port: int = server.getsockname()[1]
         return port
+
+
+KEPT = "kept"
+"""A file that marks a state directory which is to be kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class LocalCluster:
+    """A cluster with a daemon.
+
+    ``supervise`` waits for the end of either, where they were started for this run. ``callers`` is where environments
+    are lent to pods.
+    """
+
+    kubeconfig: Path
+    daemon_url: str
+    callers: Path
+    supervise: Callable[[], Coroutine[Any, Any, None]] | None
+
+
+@asynccontextmanager
+async def local_cluster(*, keep: bool) -> AsyncGenerator[LocalCluster, None]:
+    """Yield the running local cluster, or a new one that ends with the context. With ``keep`` its files stay."""
+    home = Home(default_home())
+    if running := home.running():
+        note = home.noted_daemon()
+        if note is None:
+            raise MusterError(f"the cluster at {home.path} runs without musterd; end it with `muster local down`")
+        say(f"using the local cluster at {running.url}")
+        yield LocalCluster(Path(running.kubeconfig), note.url, home.callers, None)
+        return
+    home.make()
+    sweep(home.runs)
+    own = Home(home.runs / secrets.token_hex(4))
+    own.create()
+    if keep:
+        (own.path / KEPT).touch()
+    say("starting a cluster on this machine")
+    try:
+        async with local_stack(own, say, memory_only=not keep) as stack:
+            yield LocalCluster(Path(stack.cluster.kubeconfig), stack.daemon_url, own.callers, stack.watch)
+    except ChildEnded:
+        keep = True  # its log has the reason, and the message names it
+        raise
+    finally:
+        if keep:
+            say(f"kept: {own.path}")
+        else:
+            shutil.rmtree(own.path, ignore_errors=True)
+
+
+def sweep(runs: Path) -> None:
+    """Remove the directories of killed runs.
+
+    One whose lock is held, that is to be kept, or that belongs to another user (``sudo muster run``) stays. A link is
+    not followed.
+    """
+    for path in runs.glob("*") if runs.is_dir() else ():
+        with contextlib.suppress(Occupied, Exposed, OSError):
+            if path.is_symlink() or (path / KEPT).exists() or not (path / "lock").exists():
+                continue
+            Home(path).acquire().close()
+            shutil.rmtree(path, ignore_errors=True)
+
+
+_LINE: Final = re.compile(r"ModuleNotFoundError: No module named 'muster(\.\w+)*'")
+
+
+def hint(lines: Iterable[str], python: str | None) -> str:
+    """Return how to install it, or do without, if a line shows that ``python`` lacks it; else empty."""
+    if python is None or not any(_LINE.match(line) for line in lines):
+        return ""
+    return (
+        f"{python} does not have muster.jax: {python} -m pip install '{pip_argument()}', "
+        "or use the three lines of jax instead (docs/researcher.md)"
+    )

@@ -5,7 +5,7 @@ import time
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, TypeVar
 
-from muster.api.values.humanize import age
+from muster.api.values.durations import age
 from muster.api.values.printable import printable
 from muster.cli.terminal.colours import say
 

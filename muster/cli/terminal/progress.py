@@ -11,8 +11,7 @@ from muster.api.values.printable import printable
 from muster.cli.terminal.colours import say
 from muster.cli.terminal.style import TERMINAL
 from muster.client import Client, Snapshot, Vanished
-from muster.client.explaining.style import BAD
-from muster.client.explaining.times import of_day
+from muster.client.explaining.style import BAD, of_day
 
 
 @dataclass(slots=True)

@@ -23,8 +23,7 @@ import msgspec
 import muster
 from muster.api.names import API_VERSION
 from muster.api.values.printable import WORD, printable
-from muster.api.values.secrets.credentials import REMOVED, without_credentials
-from muster.api.values.secrets.environment import Secrets, secrets_within, without_secrets
+from muster.api.values.secrets import REMOVED, Secrets, secrets_within, without_credentials, without_secrets
 from muster.api.values.timestamps import whole_time
 from muster.client.explaining.explanation import Explanation
 from muster.client.explaining.lines import explained

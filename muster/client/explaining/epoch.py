@@ -8,8 +8,7 @@ from muster.api.status import ExperimentStatus
 from muster.api.values.printable import printable
 from muster.api.values.rank_ranges import from_ranges
 from muster.api.values.timestamps import whole_time
-from muster.client.explaining.style import PLAIN, Style
-from muster.client.explaining.times import of_day, since
+from muster.client.explaining.style import PLAIN, Style, of_day, since
 
 
 def which(status: ExperimentStatus) -> str:

@@ -8,12 +8,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from muster.api.errors import ApiError, Forbidden
-from muster.client.events import EventSummary, events_of
 from muster.client.logs.gang_log import newest
-from muster.client.logs.last_lines import LastLine, read_last_lines
-from muster.client.logs.tracebacks import Tracebacks, read_tracebacks
+from muster.client.logs.last_lines import LastLine, Tracebacks, read_last_lines, read_tracebacks
 from muster.client.member import Member, member_of, read_pods
-from muster.client.snapshot import Snapshot
+from muster.client.snapshot import EventSummary, Snapshot, events_of
 from muster.kube.resources import ResourceClient
 from muster.kube.unstructured import Json
 

@@ -12,8 +12,8 @@ from msgspec.structs import asdict
 from muster.api.errors import MusterError
 from muster.api.manifest.experiment import parse_experiment
 from muster.client.snapshot import Snapshot
-from muster.kinds.experiments.planning import plan_of
-from muster.kinds.registry.run_kinds import RUN_KINDS
+from muster.kinds.experiments import plan_of
+from muster.kinds.registry import RUN_KINDS
 from muster.kube.unstructured import Json
 from muster.rollcall.document import Detail
 from muster.rollcall.make import detail

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from muster.api.gang import Steps, of_restarts_inside
 from muster.api.values.printable import printable
 from muster.client.explaining.explanation import Explanation
-from muster.client.explaining.style import BAD, BUSY, DIM, GOOD, PLAIN, Style
-from muster.client.explaining.times import clock_left, left, since
+from muster.client.explaining.style import BAD, BUSY, DIM, GOOD, PLAIN, Style, clock_left, left, since
 from muster.client.member import Member
 from muster.client.snapshot import Snapshot
 

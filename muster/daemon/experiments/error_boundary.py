@@ -17,7 +17,7 @@ from muster.state.vocabulary.pod import Pod
 from muster.state.vocabulary.workload import Workload
 from muster.tracking.entry import Entry
 from muster.watchers.experiments import ExperimentRecord
-from muster.watchers.services import ServiceRecord
+from muster.watchers.metadata import ServiceRecord
 
 log = structlog.get_logger()
 

@@ -21,10 +21,9 @@ from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Pod
 from muster.state.vocabulary.record import Record
 from muster.state.vocabulary.workload import Workload
-from muster.tracking.entries import Entries
-from muster.tracking.entry import Entry
+from muster.tracking.entry import Entries, Entry
 from muster.watchers.experiments import ExperimentRecord, stripped
-from muster.watchers.services import ServiceRecord
+from muster.watchers.metadata import ServiceRecord
 
 log = structlog.get_logger()
 

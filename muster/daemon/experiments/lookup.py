@@ -7,11 +7,10 @@ from msgspec import structs
 
 from muster.api.names import KIND
 from muster.daemon.experiments.index import ExperimentIndex
-from muster.kinds.registry.run_kinds import RUN_KINDS
-from muster.kinds.registry.watched_kinds import WATCHED_KINDS
+from muster.kinds.registry import RUN_KINDS, WATCHED_KINDS
 from muster.metrics.catalogue import INVALID
 from muster.metrics.collector import Invalid, Subject
-from muster.state.summary.invalid_spec import unreadable
+from muster.state.summary.history import unreadable
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.subject import EXPERIMENT
 from muster.tracking.entry import Entry

@@ -13,10 +13,10 @@ from muster.api.errors import MusterError
 from muster.api.manifest.experiment import parse_experiment
 from muster.api.manifest.yaml.reader import MAX_BYTES
 from muster.api.names import ANNOTATION_CANCELLED, ANNOTATION_RESTART, PRIORITY_LABEL, QUEUE_LABEL
-from muster.kinds.declaration.run_kind import plan_as_begun
-from muster.kinds.experiments.planning import plan_of
+from muster.kinds.declaration import plan_as_begun
+from muster.kinds.experiments import plan_of
 from muster.kinds.planning.record_condition import from_object, without_record
-from muster.kinds.registry.run_kinds import RUN_KINDS
+from muster.kinds.registry import RUN_KINDS
 from muster.reconcilers.render.workload import workload_name
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.record import Record, from_status

@@ -3,7 +3,7 @@
 The sender is a pod that the API server knows (``PodIdentity``). A report counts for the sender's own rank only, in the
 running epoch of an Experiment that gives its members the endpoint, and once in ``PACE`` seconds.
 
-What was sent has the form of ``muster.api.trainer_status``.
+What was sent has the form of ``muster.api.progress``.
 """
 
 from collections.abc import Callable, Iterable

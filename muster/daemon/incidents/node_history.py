@@ -23,15 +23,14 @@ from muster.daemon.experiments.index import ExperimentIndex
 from muster.daemon.settings import Settings
 from muster.kube.listwatch.reflector import Reflector
 from muster.kube.listwatch.store import Store
-from muster.kube.metadata import Metadata, Object, read
 from muster.kube.paths import core
+from muster.kube.resources import Metadata, Object, read
 from muster.kube.transport import Transport
 from muster.rollcall.document import NodeListing
 from muster.rollcall.make import node_listing
-from muster.state.facts.incidents.places import Places
-from muster.state.facts.nodes.evidence import observe, went_on
+from muster.state.facts.incidents.grouping import Places
 from muster.state.facts.nodes.history import KEY, Failure, History
-from muster.state.facts.nodes.suspects import Suspect, suspects
+from muster.state.facts.nodes.suspects import Suspect, observe, suspects, went_on
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.record import Record
 from muster.watchers import nodes

@@ -17,18 +17,16 @@ import structlog
 from muster.api.values.accelerators import Accelerators
 from muster.daemon.clocks import in_slices
 from muster.metrics.collector import Subject
-from muster.state.facts.accelerators import held
-from muster.state.facts.incidents.announcement import line
-from muster.state.facts.incidents.belief import faulty_nodes
-from muster.state.facts.incidents.places import Places
+from muster.state.facts.context import held
+from muster.state.facts.incidents.belief import STORAGES, faulty_nodes, hangs, proven, storages_of, suspected
+from muster.state.facts.incidents.grouping import Places, line
 from muster.state.facts.incidents.signs import MOST_MEMBERS, Run, Sign, is_stuck, shows, signs_of
-from muster.state.facts.incidents.storages import STORAGES, hangs, proven, storages_of, suspected
 from muster.state.facts.incidents.subjects import DEVICE, NODE
 from muster.state.facts.incidents.tracking import Tracking, following
-from muster.state.view.own.remark import Remark
+from muster.state.view.own import Remark
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.record import Phase, Record, StoryLine
-from muster.watchers.probes.bounded.cost import in_turns
+from muster.watchers.probes.bounded.connection import in_turns
 
 log = structlog.get_logger()
 

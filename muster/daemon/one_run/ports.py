@@ -11,9 +11,8 @@ from collections.abc import Callable
 
 from muster.api.errors import ApiError, Forbidden
 from muster.api.values.printable import MESSAGE, printable
-from muster.kube.execution import Sockets
+from muster.kube.execution import NOT_FORWARDED, Sockets, dial
 from muster.kube.instrumented import lacks
-from muster.kube.port_forward import NOT_FORWARDED, dial
 from muster.watchers.probes.bounded.connection import BUFFER, Address, Streams
 
 REFUSED = "refused"

@@ -5,25 +5,31 @@ and create of pods/portforward for the roll call. ``unknown`` has what a missing
 that the run's own annotations ask for is not carried out.
 
 Every ``REREAD`` seconds the object is read again, because a watch of its kind would need one more right.
+
+A run as its reader states it: the selector of its pods, its operator, its coordinator's port, its size.
 """
 
 import asyncio
 import time
-from collections.abc import Callable, MutableMapping, Sequence
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from math import inf
 from random import SystemRandom
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 from msgspec import structs
 
 from muster.api.errors import ApiError, Forbidden, MusterError, Throttled, Unreachable
+from muster.api.values.printable import word
 from muster.daemon.informers import in_namespace
 from muster.daemon.one_run.ports import Ports
 from muster.daemon.prober_pool import Prober, ProberPool, private, prober_of
 from muster.daemon.remarks import RemarkReader
-from muster.kinds.declaration.watched_kind import Object, WatchedKind, every
+from muster.kinds.declaration import Object, Place, PodSource, WatchedKind, every
+from muster.kinds.planning.watched_plan import OPERATOR, PORT, annotations_of, metadata_of
+from muster.kinds.pods import LABELLED_PODS, SIZE, within
 from muster.kube.execution import Sockets
 from muster.kube.instrumented import lacks
 from muster.kube.listwatch.reflector import Reflector, ReflectorSettings
@@ -35,17 +41,42 @@ from muster.state.facts.context import Context
 from muster.state.policies.watched.obstacles import PODS_MISSING
 from muster.state.view.roll import RollAnswer
 from muster.state.vocabulary.actions import ProbeTarget
+from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Pod
 from muster.state.vocabulary.workload import Workload
-from muster.tracking.deciding import settle
-from muster.tracking.entry import Entry
-from muster.tracking.moment import record_of, unasked
-from muster.tracking.watched_index import WatchedIndex, WatchedRuns, unreported
+from muster.tracking.entry import Entry, settle
+from muster.tracking.watched_index import WatchedIndex, WatchedRuns, record_of, unasked, unreported
 from muster.watchers.experiments import ExperimentRecord
 from muster.watchers.pods.decode import PATH
-from muster.watchers.probes.bounded.connection import DIAL
-from muster.watchers.probes.bounded.cost import in_turns
+from muster.watchers.probes.bounded.connection import DIAL, in_turns
 from muster.watchers.watched import pod_decoder_of
+
+
+def chosen_pods(selector: str) -> WatchedKind:
+    """Return the kind of the pods that the selector chooses as one run: of any controller, without Muster's label."""
+    name = word(selector)
+    source = PodSource("pods", selector, lambda pod: Place(f"pods/{name}", *within(pod)))
+    return replace(LABELLED_PODS, pods=(source,), plan_of=_chosen)
+
+
+def stated(kind: WatchedKind, operator: str, port: int, ranks: int) -> WatchedKind:
+    """Return the kind with an operator, a coordinator's port and a number of ranks.
+
+    They go before the annotations of its objects, which count where an argument is empty or zero.
+    """
+    found = {OPERATOR: operator, PORT: str(port or ""), SIZE: str(ranks or "")}
+    return replace(kind, plan_of=partial(_stated, kind.plan_of, {name: text for name, text in found.items() if text}))
+
+
+def _chosen(obj: Mapping[str, Any]) -> Plan:
+    plan = LABELLED_PODS.plan_of(obj)
+    return replace(plan, watching=replace(plan.watching, chosen=True))
+
+
+def _stated(plan_of: Callable[[Mapping[str, Any]], Plan], found: Mapping[str, str], obj: Mapping[str, Any]) -> Plan:
+    annotations = {**annotations_of(obj), **found}
+    return plan_of({**obj, "metadata": {**metadata_of(obj), "annotations": annotations}})
+
 
 REREAD: Final = 10.0
 ASKED: Final = 3

@@ -2,7 +2,7 @@
 
 A step decides, persists the record under the resourceVersion it was read with, records Events, carries the actions out
 and sets a timer for the next step. Between two steps of one experiment the caches must have caught up with our own
-writes (``tracking.freshness``).
+writes (``tracking.entry``).
 """
 
 from collections.abc import Callable, Coroutine
@@ -17,8 +17,7 @@ from muster.daemon.experiments.index import ExperimentIndex
 from muster.daemon.informers import Informers
 from muster.daemon.prober_pool import ProberPool, private
 from muster.daemon.remarks import RemarkReader
-from muster.daemon.steps.leftovers import Leftovers
-from muster.daemon.steps.outcomes import Outcomes
+from muster.daemon.steps.outcomes import Leftovers, Outcomes
 from muster.daemon.steps.status_writer import StatusWriter, with_own_status
 from muster.daemon.steps.watched import WatchedSteps
 from muster.kube.fair_share import FairShare
@@ -30,16 +29,15 @@ from muster.reconcilers.requests.refusals import refusal_of
 from muster.state.decide.machine import Decision, decide
 from muster.state.facts import admission
 from muster.state.policies.refusal import READ_PODS
-from muster.state.summary.invalid_spec import halt, refuse
+from muster.state.summary.history import halt, refuse
 from muster.state.view.engine_facts import LiveRead
 from muster.state.view.roll import RollAnswer
 from muster.state.vocabulary.actions import ConfirmEnd, ConfirmLaunch, ConfirmLoss, CreatePods, DeletePods
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.record import Phase
 from muster.state.vocabulary.transitions import IllegalTransition
-from muster.tracking.entry import Entry
-from muster.tracking.freshness import Readiness
-from muster.watchers.probes.bounded.cost import in_turns
+from muster.tracking.entry import Entry, Readiness
+from muster.watchers.probes.bounded.connection import in_turns
 
 log = structlog.get_logger()
 

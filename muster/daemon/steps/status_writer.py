@@ -23,7 +23,7 @@ from msgspec.structs import replace
 from muster.api.errors import ApiError, Conflict, NotFound
 from muster.daemon.event_recorder import EventRecorder
 from muster.kinds.planning.record_condition import with_record
-from muster.kinds.registry.run_kinds import RUN_KINDS
+from muster.kinds.registry import RUN_KINDS
 from muster.kube.fair_share import FairShare
 from muster.kube.transport import Transport
 from muster.metrics.instruments import Instruments

@@ -20,16 +20,14 @@ from muster.kube.fair_share import FairShare
 from muster.kube.transport import Transport
 from muster.metrics.instruments import Instruments
 from muster.reconcilers.refs import ExperimentRef
-from muster.reconcilers.watched import end_run
+from muster.reconcilers.status import end_run
 from muster.state.decide.machine import Decision
 from muster.state.vocabulary.actions import EndRun
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.record import StoryLine
 from muster.state.vocabulary.subject import Subject
 from muster.state.vocabulary.wall_time import moved
-from muster.tracking.deciding import keep
-from muster.tracking.entry import Entry
-from muster.tracking.watched_run import WatchedRun
+from muster.tracking.entry import Entry, WatchedRun, keep
 
 log = structlog.get_logger()
 

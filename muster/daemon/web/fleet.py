@@ -26,7 +26,7 @@ from muster.daemon.web.readers import Refused
 from muster.metrics.collector import Subject
 from muster.rollcall.document import Listing, Summary
 from muster.rollcall.make import hurts, summary
-from muster.state.facts.accelerators import held
+from muster.state.facts.context import held
 from muster.state.facts.incidents.signs import Run
 from muster.state.summary.hurt import IDLE, NOTHING, Hurt, place
 from muster.state.vocabulary.plan import Engine

@@ -8,10 +8,10 @@ from msgspec.structs import replace
 
 from muster.api.values.accelerators import USUAL, Accelerators
 from muster.daemon.web.fleet import Filters, Query, fleet, listing, shown_rows
+from muster.daemon.web.page.document import Runbooks
 from muster.daemon.web.page.experiment import story
 from muster.daemon.web.page.fleet import PAGE, overview
 from muster.daemon.web.page.html import Part
-from muster.daemon.web.page.runbooks import Runbooks
 from muster.daemon.web.readers import Anyone, Reader, Refused
 from muster.metrics.collector import Subject
 from muster.rollcall.document import Detail, IncidentListing, Listing, NodeListing, NodeReport

@@ -34,12 +34,11 @@ import msgspec
 from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError
 
-from muster.api.trainer_status import MAX_BODY, audience
+from muster.api.progress import MAX_BODY, audience
 from muster.daemon.experiments.sent import PodIdentity, Refused
 from muster.daemon.web.connections import Limits, Listener
-from muster.daemon.web.pod_tokens import PodTokens
 from muster.daemon.web.readers import token_of
-from muster.daemon.web.reviews import DENIED, REFUSALS, Remembered, ReviewFailed
+from muster.daemon.web.reviews import DENIED, REFUSALS, PodTokens, Remembered, ReviewFailed
 
 OF_ADDRESS: Final = 8
 """Most posts of one address whose tokens are reviewed, or which are forwarded, at the same time."""

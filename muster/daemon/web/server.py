@@ -42,9 +42,8 @@ from muster.daemon.web.connections import Limits, Listener
 from muster.daemon.web.forwarding import FORWARDED, Leader
 from muster.daemon.web.health import Health, probe_answer
 from muster.daemon.web.live import Changes, Ended, Streams
-from muster.daemon.web.page.document import POLICY, REFRESH, SCRIPT, SCRIPT_PATH
+from muster.daemon.web.page.document import INDEX, POLICY, REFRESH, SCRIPT, SCRIPT_PATH, SUFFIX, book
 from muster.daemon.web.page.html import Part
-from muster.daemon.web.page.runbooks import INDEX, SUFFIX, book
 from muster.daemon.web.pages import Pages
 from muster.daemon.web.progress import PASSED_ON
 from muster.daemon.web.readers import (

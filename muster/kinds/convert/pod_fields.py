@@ -14,7 +14,7 @@ from muster.api.manifest.problems import Problem, nearest, path
 from muster.api.manifest.template.container import EnvVar, ExtraContainer, InitContainer
 from muster.api.manifest.template.pod import PodSpec
 from muster.api.manifest.yaml.reader import Node, plain
-from muster.kinds.declaration.watched_kind import list_of, part_of
+from muster.kinds.declaration import list_of, part_of
 
 
 def _names(*models: type[BaseModel]) -> frozenset[str]:

@@ -17,10 +17,9 @@ from pydantic import Field
 
 from muster.api.manifest.error_text import Loc
 from muster.api.manifest.problems import quoted
-from muster.api.manifest.template.values import owned
+from muster.api.manifest.template.container import owned
 from muster.api.manifest.yaml.reader import Node
-from muster.api.values.fields import LABEL_1035, MEANING
-from muster.api.values.stored import Stored
+from muster.api.values.fields import LABEL_1035, MEANING, Stored
 from muster.kinds.job.spec import PodTemplate
 from muster.kinds.planning.run_object import Found, RunObject, too_long
 

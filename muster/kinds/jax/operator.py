@@ -21,9 +21,9 @@ collectives are lost anyway: the grace of a restart is short.
 
 from muster.api.manifest.groups import Group
 from muster.api.names import JAX_PORT
-from muster.kinds.declaration.operator import Operator, size_of
-from muster.state.vocabulary.coordinator import Coordinator, ProbeKind
-from muster.state.vocabulary.pod_spec import Env, Source
+from muster.kinds.declaration import Operator, size_of
+from muster.state.vocabulary.group import Coordinator, ProbeKind
+from muster.state.vocabulary.pod import Env, Source
 from muster.state.vocabulary.rules import CulpritRule
 
 COORDINATOR_RANK = 0

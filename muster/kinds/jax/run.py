@@ -19,18 +19,16 @@ from typing import Any, Final
 
 from muster.api.gang import GroupSize
 from muster.api.values.timestamps import whole_time
-from muster.kinds.declaration.run_kind import RunKind
+from muster.kinds.declaration import RunKind
 from muster.kinds.jax.jaxjob import JAXJob, parse_jaxjob
 from muster.kinds.jax.operator import CULPRITS, RESTART_GRACE, SIGABRT_EXIT, SURVIVOR_TEXT
-from muster.kinds.planning.metadata import local_queue_of
-from muster.kinds.planning.pod_specs import DEFAULT_GRACE
+from muster.kinds.planning.parts import DEFAULT_GRACE, local_queue_of
 from muster.kinds.planning.run_object import digest
 from muster.state.view.view import View
-from muster.state.vocabulary.coordinator import Coordinator, ProbeKind
-from muster.state.vocabulary.group import Group
+from muster.state.vocabulary.group import Coordinator, Group, ProbeKind
 from muster.state.vocabulary.plan import MAX_EPOCH, Plan
 from muster.state.vocabulary.plan_parts import Edits, Failures, Naming, RestartPolicy, Watching
-from muster.state.vocabulary.pod_spec import Env, PodSpec, Source
+from muster.state.vocabulary.pod import Env, PodSpec, Source
 from muster.state.vocabulary.record import Phase, Record
 from muster.state.vocabulary.rules import (
     CLOCKS,

@@ -10,9 +10,8 @@ from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from muster.api.manifest.template.values import check_json, owned
-from muster.api.values.fields import Annotation, LabelKey, LabelValue, Word, Wrong, listed
-from muster.api.values.stored import Stored
+from muster.api.manifest.template.container import check_json, owned
+from muster.api.values.fields import Annotation, LabelKey, LabelValue, Stored, Word, Wrong, listed
 
 ExitCode = Annotated[int, Field(ge=0, le=2**31 - 1)]
 DISRUPTION = "DisruptionTarget"

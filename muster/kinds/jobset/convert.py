@@ -6,11 +6,9 @@ from typing import Any, Final
 
 from muster.api.manifest.problems import quoted
 from muster.api.values.fields import WORD
-from muster.kinds.convert.draft import Converter, Draft
-from muster.kinds.convert.members import deadline_of, end_of, members_of, spec_of, suspend_of
-from muster.kinds.convert.pod import Pod, pod_of
-from muster.kinds.convert.source import Fields
-from muster.kinds.declaration.watched_kind import part_of
+from muster.kinds.convert.draft import Converter, Draft, Fields
+from muster.kinds.convert.pod import Pod, deadline_of, end_of, members_of, pod_of, spec_of, suspend_of
+from muster.kinds.declaration import part_of
 
 GROUP: Final = "jobset.sigs.k8s.io"
 EXCLUSIVE: Final = ("alpha.jobset.sigs.k8s.io/exclusive-topology", "alpha.jobset.sigs.k8s.io/node-selector")

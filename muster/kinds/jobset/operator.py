@@ -5,8 +5,8 @@ Job.
 """
 
 from muster.api.manifest.groups import Group
-from muster.kinds.declaration.operator import Operator
-from muster.state.vocabulary.pod_spec import Env, Source
+from muster.kinds.declaration import Operator
+from muster.state.vocabulary.pod import Env, Source
 
 
 def _env(group: Group, groups: tuple[Group, ...]) -> tuple[Env, ...]:

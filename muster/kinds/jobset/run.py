@@ -1,7 +1,7 @@
 """JobSets, as Muster runs them: a JobSet (jobset.x-k8s.io/v1alpha2) becomes a plan of the native engine.
 
 A replicated job is a group, a Job of it a job of the plan, a pod of that a member. No batch/v1 Job is created: what one
-would do with its pods is in the plan's own rules (``kinds.jobset.rules``).
+would do with its pods is in the plan's own rules (``kinds.jobset.status``).
 
 JobSet restarts at once, without a back-off, and its ``maxRestarts`` of 3 means 4 runs.
 
@@ -16,20 +16,25 @@ from muster.api.gang import GroupSize
 from muster.api.manifest.error_text import Loc, position
 from muster.api.manifest.problems import Problem, path
 from muster.api.manifest.yaml.reader import Node, plain
-from muster.kinds.declaration.run_kind import RunKind
-from muster.kinds.declaration.watched_kind import list_of, part_of
+from muster.kinds.declaration import RunKind, list_of, part_of
 from muster.kinds.jobset import status
 from muster.kinds.jobset.checks import parse_jobset
-from muster.kinds.jobset.pods import ENVIRONMENT, annotations_of, claims_of, labels_of, template_of
-from muster.kinds.jobset.rules import clocks_of, rules_of
-from muster.kinds.jobset.spec import JobSet, ReplicatedJob
-from muster.kinds.planning.metadata import local_queue_of
-from muster.kinds.planning.pod_specs import DEFAULT_GRACE
+from muster.kinds.jobset.spec import (
+    ENVIRONMENT,
+    JobSet,
+    ReplicatedJob,
+    annotations_of,
+    claims_of,
+    labels_of,
+    template_of,
+)
+from muster.kinds.jobset.status import clocks_of, rules_of
+from muster.kinds.planning.parts import DEFAULT_GRACE, local_queue_of
 from muster.kinds.planning.run_object import digest
 from muster.state.vocabulary.group import Group
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.plan_parts import Edits, Failures, Naming, RestartPolicy, Watching
-from muster.state.vocabulary.pod_spec import PodSpec
+from muster.state.vocabulary.pod import PodSpec
 from muster.state.vocabulary.rules import Backoff, Gate, GateCondition, Quantifier, SuccessRule
 from muster.state.vocabulary.subject import JOBSET, Names
 

@@ -6,22 +6,127 @@ and keeps its place in the list. They are computed from the record, the view and
 The controller counts Jobs as the Job controller reports them, up to three seconds after the pods. Here a job is ready,
 succeeded or failed when its pods are. So the conditions of InOrder do not flap between the last pod's end and that of
 its Job.
+
+Rules for the failure of a pod of a JobSet: those of its Job, and then those of the JobSet.
+
+A Job replaces a failed pod up to ``backoffLimit`` times, each time after twice as long (kubernetes:
+pkg/controller/job). Here that is a rule about a member with a limit for each job. Beyond it the failure counts as the
+Job's, with the reason and the message that the Job controller gives it, because rules of JobSets match these.
+
+A pod whose policy is OnFailure has a container that the kubelet starts again, and each restart counts: a limit of N is
+N runs. Here the pod is replaced instead, so its first N - 1 failures are.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from math import inf
 from typing import Any, Final
 
 from muster.api.values.timestamps import whole_time
-from muster.kinds.declaration import run_kind
-from muster.kinds.jobset.rules import DEADLINE
+from muster.kinds import declaration
+from muster.kinds.job.spec import JobSpec, PodFailureRule
+from muster.kinds.jobset.spec import JobSet, ReplicatedJob
 from muster.state.facts.context import Context
-from muster.state.facts.matching_rule import first_rule
+from muster.state.facts.failure_cause import first_rule
 from muster.state.view.view import View
 from muster.state.vocabulary.group import Group
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.record import Cause, Phase, Record, restarts_of
-from muster.state.vocabulary.rules import FailureAction, FailureRule
+from muster.state.vocabulary.rules import (
+    Backoff,
+    ClockAction,
+    ClockName,
+    ClockRule,
+    Escalation,
+    FailureAction,
+    FailureRule,
+    Moment,
+)
+from muster.state.vocabulary.rules import FailureAction as Action
+from muster.state.vocabulary.rules import FailureRule as Rule
+
+MEMBER_BACKOFF: Final = Backoff(10.0, 600.0, 2.0)
+"""Seconds before a Job replaces a failed pod (kubernetes: pkg/controller/job/backoff_utils.go)."""
+BACKOFF_LIMIT: Final = Escalation("BackoffLimitExceeded", "Job has reached the specified backoff limit")
+DEADLINE: Final = "DeadlineExceeded"
+_FAIL_JOB: Final = "matching FailJob rule at index"
+_ACTIONS: Final = {
+    "FailJobSet": Rule(Action.FAIL_EXPERIMENT),
+    "RestartJobSet": Rule(Action.RESTART_GANG),
+    "RestartJobSetAndIgnoreMaxRestarts": Rule(Action.RESTART_GANG, counted=False),
+    "RestartJob": Rule(Action.RESTART_JOB),
+    "RestartJobAndIgnoreMaxRestarts": Rule(Action.RESTART_JOB, counted=False),
+}
+"""Rule for each action of JobSet, and whether it is counted against ``maxRestarts``."""
+
+
+def rules_of(jobset: JobSet) -> Iterator[Rule]:
+    """Yield the rules in order. Last: the action if none matches, the end without a policy and a restart with one."""
+    for replicated in jobset.spec.replicated_jobs:
+        yield from _of_job(replicated)
+    policy = jobset.spec.failure_policy
+    for number, rule in enumerate(policy.rules if policy else ()):
+        yield replace(
+            _ACTIONS[rule.action],
+            name=policy.name_of(number) if policy else "",
+            groups=rule.target_replicated_jobs,
+            reasons=rule.on_job_failure_reasons,
+            messages=rule.on_job_failure_message_patterns,
+        )
+    yield Rule(Action.RESTART_GANG if policy else Action.FAIL_EXPERIMENT)
+
+
+def clocks_of(jobset: JobSet) -> Iterator[ClockRule]:
+    """Yield the clock over the replicated jobs that state ``activeDeadlineSeconds``, which all state the same."""
+    late = [job for job in jobset.spec.replicated_jobs if job.template.spec.active_deadline_seconds is not None]
+    if late:
+        yield ClockRule(
+            ClockName.RUN,
+            Moment.EPOCH_STARTED,
+            Moment.FINISHED,
+            DEADLINE,
+            "Job was active longer than specified deadline: it did not succeed {within}",
+            after=float(late[0].template.spec.active_deadline_seconds or 0),
+            action=ClockAction.RESTART,
+            groups=frozenset(job.name for job in late),
+        )
+
+
+def _of_job(replicated: ReplicatedJob) -> Iterator[Rule]:
+    spec = replicated.template.spec
+    replaced = Rule(
+        Action.RESTART_MEMBER,
+        groups=(replicated.name,),
+        counted=False,
+        per_job=_replaced(spec),
+        becomes=BACKOFF_LIMIT,
+        backoff=MEMBER_BACKOFF,
+    )
+    for number, rule in enumerate(spec.pod_failure_policy.rules if spec.pod_failure_policy else ()):
+        yield _of_policy(rule, number, replaced)
+    yield replaced
+
+
+def _replaced(spec: JobSpec) -> int:
+    """Return the number of failed pods of a Job that are replaced."""
+    return spec.limit if spec.template.restart_policy == "Never" else max(0, spec.limit - 1)
+
+
+def _of_policy(rule: PodFailureRule, number: int, replaced: Rule) -> Rule:
+    codes = rule.on_exit_codes
+    message = f"Pod {{namespace}}/{{pod}} has condition DisruptionTarget {_FAIL_JOB} {number}"
+    match = replace(replaced, disruption=True)
+    if codes is not None:
+        what = "Container {container} for pod {namespace}/{pod} failed with exit code {exit_code}"
+        message = f"{what} {_FAIL_JOB} {number}"
+        among, beside = (codes.values, ()) if codes.operator == "In" else ((), codes.values)
+        match = replace(replaced, exit_codes=among, except_codes=beside, container=codes.container_name or "")
+    if rule.action == "Ignore":
+        return replace(match, per_job=None)
+    if rule.action == "Count":
+        return match
+    return replace(match, per_job=0, becomes=Escalation("PodFailurePolicy", message))
+
 
 COMPLETED: Final = "AllJobsCompleted", "jobset completed successfully"
 SUSPENDED: Final = "SuspendedJobs", "jobset is suspended"
@@ -66,7 +171,7 @@ def status_of(plan: Plan, record: Record, view: View, before: Mapping[str, Any])
 
 def refused(record: Record, before: Mapping[str, Any]) -> dict[str, Any]:
     """Return the status of a JobSet whose spec cannot be planned: failed, and its last state for ``kubectl get``."""
-    return {**run_kind.refused(record, before), "restarts": record.gang_restarts, "terminalState": "Failed"}
+    return {**declaration.refused(record, before), "restarts": record.gang_restarts, "terminalState": "Failed"}
 
 
 class _Conditions:

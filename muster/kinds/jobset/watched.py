@@ -15,15 +15,22 @@ import msgspec
 
 from muster.api.names import MANAGED_BY
 from muster.api.values.printable import small_number, word
-from muster.kinds.declaration.plan_error import PlanError
-from muster.kinds.declaration.watched_kind import SUBMITTED, Place, PodFacts, PodSource, WatchedKind, own_name, part_of
+from muster.kinds.declaration import SUBMITTED, Place, PlanError, PodFacts, PodSource, WatchedKind, own_name, part_of
 from muster.kinds.job.watched import INDEX, JobShape
-from muster.kinds.planning.statuses import number_of, read, started_of, verdict_of
-from muster.kinds.planning.watched_plan import Framework, framework_of, metadata_of, watched_plan
-from muster.state.view.own.own_state import OwnState, Said
+from muster.kinds.planning.watched_plan import (
+    Framework,
+    framework_of,
+    metadata_of,
+    number_of,
+    read,
+    started_of,
+    verdict_of,
+    watched_plan,
+)
+from muster.state.view.own import OwnState, Said
 from muster.state.vocabulary.group import Group
 from muster.state.vocabulary.plan import Plan
-from muster.state.vocabulary.pod_spec import PodSpec
+from muster.state.vocabulary.pod import PodSpec
 from muster.state.vocabulary.rules import Gate, GateCondition
 from muster.state.vocabulary.subject import JOBSET, Names
 

@@ -7,10 +7,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
-from muster.kinds.convert.draft import Converter, Draft
-from muster.kinds.convert.members import deadline_of, end_of, members_of, spec_of, suspend_of
-from muster.kinds.convert.pod import Pod, pod_of
-from muster.kinds.convert.source import Fields
+from muster.kinds.convert.draft import Converter, Draft, Fields
+from muster.kinds.convert.pod import Pod, deadline_of, end_of, members_of, pod_of, spec_of, suspend_of
 
 
 @dataclass(frozen=True, slots=True)

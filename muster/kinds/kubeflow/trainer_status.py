@@ -11,8 +11,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-from muster.api.progress import MAX_SCALAR_NAME, MAX_SCALARS, MAX_STEP
-from muster.api.trainer_status import STEP_METRICS, TOTAL_METRIC
+from muster.api.progress import MAX_SCALAR_NAME, MAX_SCALARS, MAX_STEP, STEP_METRICS, TOTAL_METRIC
 from muster.api.values.printable import printable
 from muster.state.view.progress import LONGEST_INTERVAL, StepReport
 from muster.state.view.sent_reports import SAME_STEP

@@ -12,14 +12,12 @@ from typing import Any, Final
 import msgspec
 
 from muster.api.values.printable import small_number, word
-from muster.kinds.declaration.plan_error import PlanError
-from muster.kinds.declaration.watched_kind import Place, PodFacts, part_of
-from muster.kinds.planning.statuses import read, started_of, verdict_of
-from muster.kinds.planning.watched_plan import MOST, Framework, framework_of, watched_plan
-from muster.state.view.own.own_state import OwnState, Said
+from muster.kinds.declaration import Place, PlanError, PodFacts, part_of
+from muster.kinds.planning.watched_plan import MOST, Framework, framework_of, read, started_of, verdict_of, watched_plan
+from muster.state.view.own import OwnState, Said
 from muster.state.vocabulary.group import Group
 from muster.state.vocabulary.plan import Plan
-from muster.state.vocabulary.pod_spec import PodSpec
+from muster.state.vocabulary.pod import PodSpec
 from muster.state.vocabulary.subject import Names, Subject
 
 API_VERSION: Final = "kubeflow.org/v1"

@@ -17,7 +17,7 @@ from muster.api.manifest.yaml.reader import Node, plain, tree_of
 from muster.kinds.manifests.documents import read_one
 
 if TYPE_CHECKING:
-    from muster.kinds.declaration.run_kind import RunKind
+    from muster.kinds.declaration import RunKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,16 +49,16 @@ def load_any_node(
     if kind in KINDS:
         return load_node(node, problems, filename=filename)
     from muster.kinds.manifests.conversion import convert_node
-    from muster.kinds.manifests.converters import CONVERTERS
+    from muster.kinds.manifests.documents import CONVERTERS
 
     if not isinstance(node, Tree) or kind not in CONVERTERS:
-        from muster.kinds.manifests.outside import refusal
+        from muster.kinds.manifests.conversion import refusal
 
         if (error := refusal(node, filename, "is not run by Muster")) is not None:
             raise error
         return load_node(node, problems, filename=filename)
     from muster.api.names import MANAGED_BY
-    from muster.kinds.registry.run_kinds import RUN_KINDS
+    from muster.kinds.registry import RUN_KINDS
 
     problems, run = [*problems], RUN_KINDS.get(str(kind))
     if not problems and run and run.ours(plain(node)):

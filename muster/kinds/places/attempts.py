@@ -7,8 +7,8 @@ name than the last one is the next epoch. The count is in memory, and begins at 
 
 from msgspec.structs import replace
 
-from muster.kinds.declaration.watched_kind import Claim
-from muster.state.view.own.own_state import OwnState, Said
+from muster.kinds.declaration import Claim
+from muster.state.view.own import OwnState, Said
 
 KEPT = 8
 """Claims of earlier attempts that are kept: their pods are gone seconds after the next attempt begins."""

@@ -9,24 +9,117 @@ pod beyond the last place that is being deleted takes none, because it is what t
 
 Who may create pods in the namespace may write any labels. So a forged pod can take a place of runs of its own
 namespace, and of no other.
+
+The places of one job that a pod without an index may take: the lowest without a pod, else the lowest that is lost.
+
+A place is lost when its pod has ended without success or is terminating. Every place is looked at once when the job is
+first asked for one, and after that only those whose pod has changed: n pods that come one by one cost n log n.
+
+Which job of a group each replica is, where replicas keep their numbers when others go (Ray with several hosts).
+
+KubeRay names each replica by an index, and a scale-down removes any of them: of two that are left the indices may be 0
+and 7. The pods of one replica are one job of the plan. A replica has the job of its own index as long as that is free,
+else the lowest one that is, else one whose pods all end. It keeps the job until its last pod is gone.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from heapq import heappop, heappush
 from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from muster.kinds.declaration.watched_kind import Claim
-from muster.kinds.places.free_places import FreePlaces
-from muster.kinds.places.replicas import Replicas
+from muster.kinds.declaration import Claim
 from muster.state.policies.watched.waiting import Waiting
 from muster.state.view.view import View
 from muster.state.vocabulary.group import Group
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Pod
 from muster.state.vocabulary.subject import PODS
+
+Is = Callable[[int], bool]
+
+
+class FreePlaces:
+    """The free and lost places of one job. ``free`` and ``lost`` check the present state of a rank."""
+
+    def __init__(self, ranks: range, free: Is, lost: Is) -> None:
+        self.ranks = ranks
+        self._free, self._lost = free, lost
+        self._frees = [rank for rank in ranks if free(rank)]  # ascending, and so a heap
+        self._losts = [rank for rank in ranks if lost(rank)]
+
+    def __len__(self) -> int:
+        """Return the number of entries, some of them out of date."""
+        return len(self._frees) + len(self._losts)
+
+    def note(self, rank: int) -> None:
+        """Note a change of the pod of a place."""
+        if self._free(rank):
+            heappush(self._frees, rank)
+        elif self._lost(rank):
+            heappush(self._losts, rank)
+        if len(self) > 4 * len(self.ranks) + 16:  # one place may change again and again
+            self._frees, self._losts = sorted(set(self._frees)), sorted(set(self._losts))
+
+    def lowest(self) -> int | None:
+        """Return the place to take; None where every pod is at work."""
+        for heap, holds in ((self._frees, self._free), (self._losts, self._lost)):
+            while heap and not holds(heap[0]):
+                heappop(heap)
+            if heap:
+                return heap[0]
+        return None
+
+
+@dataclass(slots=True)
+class _Replica:
+    job: int
+    pods: set[str] = field(default_factory=set)
+    """The uids of its pods."""
+
+
+@dataclass(slots=True)
+class Replicas:
+    """The replicas of one group in one epoch. ``ends`` is True for a job without a pod at work."""
+
+    jobs: int
+    ends: Callable[[int], bool]
+    _known: dict[int, _Replica] = field(default_factory=dict)
+    """By replica index."""
+    _held: dict[int, int] = field(default_factory=dict)
+    """By job, the index of the replica that took it last."""
+
+    def job_of(self, index: int, uid: str) -> int | None:
+        """Return the job of the replica that a pod belongs to; None where every job is at work."""
+        replica = self._known.get(index)
+        if replica is None:
+            job = self._job(index)
+            if job is None:
+                return None
+            replica = self._known[index] = _Replica(job)
+            self._held[job] = index
+        replica.pods.add(uid)
+        return replica.job
+
+    def leave(self, index: int, uid: str) -> None:
+        """Remove a pod that is gone."""
+        replica = self._known.get(index)
+        if replica is None:
+            return
+        replica.pods.discard(uid)
+        if not replica.pods:
+            del self._known[index]
+            if self._held.get(replica.job) == index:
+                del self._held[replica.job]
+
+    def _job(self, index: int) -> int | None:
+        if index < self.jobs and index not in self._held:
+            return index
+        free = next((job for job in range(self.jobs) if job not in self._held), None)
+        return free if free is not None else next((job for job in range(self.jobs) if self.ends(job)), None)
+
 
 Seat = tuple[int, int]
 """Epoch and rank."""

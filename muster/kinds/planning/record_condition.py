@@ -16,7 +16,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from muster.api.values.timestamps import whole_time
-from muster.kinds.declaration.watched_kind import list_of
+from muster.kinds.declaration import list_of
 from muster.state.vocabulary.record import Record, StatusError, from_status, to_status
 
 TYPE: Final = "muster.dev/Record"

@@ -11,9 +11,9 @@ from pydantic import ValidationError
 from muster.api.manifest.error_text import Loc, explain, position
 from muster.api.manifest.problems import Problem, SpecError, bounded, path
 from muster.api.manifest.yaml.reader import Node
-from muster.api.values.stored import Stored
-from muster.kinds.declaration.watched_kind import list_of, part_of, texts_of
-from muster.kinds.planning.metadata import FOREGROUND, ORPHAN
+from muster.api.values.fields import Stored
+from muster.kinds.declaration import list_of, part_of, texts_of
+from muster.kinds.planning.parts import FOREGROUND, ORPHAN
 from muster.state.vocabulary.plan_parts import Lifecycle
 
 S = TypeVar("S", bound=Stored)

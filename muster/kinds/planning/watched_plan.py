@@ -11,26 +11,124 @@ Annotations of a watched object (of labelled pods: of any pod of the set):
 ``muster.dev/on-deadline``         suspend or delete: what is done with the object then; without it, an alert
 
 Of labelled pods there are ``muster.dev/size`` (how many they are) and, on each, ``muster.dev/rank`` besides.
+
+Reads what any object has: a part of its spec, and its conditions, whatever else they hold.
+
+The state of a watched object, with the condition that complains of something, whatever its kind.
+
+A condition complains where it is True and its type names a trouble (``ReplicaFailure``), or False and its reason does
+(``Created`` is False: ``JobsBuildFailed``). It is a remark and no verdict: the kind's own reader gives those.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any, Final, TypeVar
+
+import msgspec
 
 from muster.api.names import JAX_PORT, PYTORCH_PORT
 from muster.api.values.durations import DurationError, parse_duration
-from muster.api.values.printable import word
+from muster.api.values.printable import MESSAGE, clean, word
+from muster.api.values.secrets import without_credentials
 from muster.api.values.timestamps import seconds_of
-from muster.kinds.declaration.plan_error import PlanError
-from muster.kinds.declaration.watched_kind import list_of, part_of, texts_of
-from muster.kinds.planning.metadata import local_queue_of
-from muster.state.vocabulary.coordinator import Coordinator, ProbeKind
-from muster.state.vocabulary.group import Group
+from muster.kinds.declaration import PlanError, WatchedKind, list_of, part_of, texts_of
+from muster.kinds.planning.parts import local_queue_of
+from muster.state.view.own import OwnState, Remark, Said
+from muster.state.vocabulary.group import Coordinator, Group, ProbeKind
 from muster.state.vocabulary.plan import Engine, Plan
 from muster.state.vocabulary.plan_parts import Failures, Lifecycle, Naming, Watching
 from muster.state.vocabulary.rules import CLOCKS, ClockAction, ClockName, ClockRule
 from muster.state.vocabulary.subject import Names, Subject
+
+MAX_MESSAGE = 512
+"""Characters of another controller's message that are kept."""
+MOST_CONDITIONS = 64
+"""Conditions that are looked at; the kinds here have fewer than eight."""
+S = TypeVar("S", bound=msgspec.Struct)
+
+
+def read(obj: Mapping[str, Any], shape: type[S]) -> S:
+    """Return that part of the spec. Raises ``PlanError``; unknown fields are left out."""
+    try:
+        return msgspec.convert(obj.get("spec") or {}, shape)
+    except msgspec.ValidationError as error:
+        raise PlanError(f"spec: {clean(str(error), MESSAGE)}") from error
+
+
+def conditions_of(obj: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """Yield the conditions in the status."""
+    yield from map(part_of, list_of(obj, "status", "conditions")[:MOST_CONDITIONS])
+
+
+def condition_of(obj: Mapping[str, Any], kind: str) -> Mapping[str, str] | None:
+    """Return the texts in the condition of that type, if it is True."""
+    true = (each for each in conditions_of(obj) if each.get("type") == kind and each.get("status") == "True")
+    return next(map(texts_of, true), None)
+
+
+def verdict_of(obj: Mapping[str, Any], state: OwnState, said: Mapping[str, Said]) -> OwnState | None:
+    """Return ``state`` with the first of these conditions that is True, by its type; None where none is.
+
+    The object has ended when that condition became true.
+    """
+    for kind, verdict in said.items():
+        if (found := condition_of(obj, kind)) is not None:
+            at = (seconds_of(found.get("lastTransitionTime", "")) or None) if verdict.over else None
+            reason, message = word(found.get("reason", "")), clean(found.get("message", ""), MAX_MESSAGE)
+            return msgspec.structs.replace(state, said=verdict, reason=reason, message=message, finished_at=at)
+    return None
+
+
+def started_of(obj: Mapping[str, Any]) -> float | None:
+    """Return ``status.startTime``, else the last resumption, else the creation; None where none is known."""
+    times = [part_of(obj, "status").get("startTime")]
+    resumed = (each for each in conditions_of(obj) if (each.get("type"), each.get("status")) == ("Suspended", "False"))
+    times += [each.get("lastTransitionTime") for each in resumed]
+    times.append(part_of(obj, "metadata").get("creationTimestamp"))
+    return next((at for each in times if isinstance(each, str) and (at := seconds_of(each))), None)
+
+
+def number_of(obj: Mapping[str, Any], name: str) -> int:
+    """Return a counter in the status; 0 where there is none."""
+    found = part_of(obj, "status").get(name)
+    return found if type(found) is int and found >= 0 else 0
+
+
+_TROUBLE: Final = re.compile(r"(?i:fail|error|invalid|forbidden|denied|exceed|unschedulable|insufficient|refused)")
+LONGEST_NAME: Final = 253
+
+
+def state_of(kind: WatchedKind, obj: Mapping[str, Any]) -> OwnState:
+    """Return the state of the object as its kind reads it, with its newest complaint."""
+    state = kind.own_state(obj)
+    if state.said is not Said.NOTHING or (found := complaint(obj)) is None:
+        return state
+    return msgspec.structs.replace(state, remark=found)
+
+
+def complaint(obj: Mapping[str, Any]) -> Remark | None:
+    """Return the newest condition that complains."""
+    found = filter(None, map(_complaint, conditions_of(obj)))
+    return max(found, key=lambda each: each.at, default=None)
+
+
+def _complaint(condition: Mapping[str, Any]) -> Remark | None:
+    kind, status, reason = (condition.get(name) for name in ("type", "status", "reason"))
+    if not isinstance(kind, str) or not isinstance(reason, str):
+        return None
+    trouble = bool(_TROUBLE.search(kind[:LONGEST_NAME]))
+    untrue = status == "False" and not trouble and bool(_TROUBLE.search(reason[:LONGEST_NAME]))
+    if not (untrue or (trouble and status == "True")):
+        return None
+    message, at = condition.get("message"), condition.get("lastTransitionTime")
+    words = clean(message, MAX_MESSAGE) if isinstance(message, str) else ""
+    return Remark(
+        reason=word(reason or kind),
+        message=without_credentials(words),
+        at=seconds_of(at) if isinstance(at, str) else 0.0,
+    )
+
 
 PREFIX: Final = "muster.dev/"
 OPERATOR: Final = f"{PREFIX}operator"

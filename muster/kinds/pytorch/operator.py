@@ -15,9 +15,9 @@ survivors of a broken gang get a short grace.
 
 from muster.api.manifest.groups import Group
 from muster.api.names import PYTORCH_PORT
-from muster.kinds.declaration.operator import Operator, size_of
-from muster.state.vocabulary.coordinator import Coordinator, ProbeKind
-from muster.state.vocabulary.pod_spec import Env, Source
+from muster.kinds.declaration import Operator, size_of
+from muster.state.vocabulary.group import Coordinator, ProbeKind
+from muster.state.vocabulary.pod import Env, Source
 
 COORDINATOR_RANK = 0
 SIGABRT_EXIT = 134

@@ -9,8 +9,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from muster.api.names import PYTORCH_PORT
-from muster.kinds.declaration.plan_error import PlanError
-from muster.kinds.declaration.watched_kind import SUBMITTED, PodSource, WatchedKind, own_name
+from muster.kinds.declaration import SUBMITTED, PlanError, PodSource, WatchedKind, own_name
 from muster.kinds.kubeflow.watched import (
     API_VERSION,
     LABEL,
@@ -22,7 +21,7 @@ from muster.kinds.kubeflow.watched import (
     state_in,
 )
 from muster.kinds.planning.watched_plan import Framework
-from muster.state.vocabulary.coordinator import ProbeKind
+from muster.state.vocabulary.group import ProbeKind
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.subject import Subject
 

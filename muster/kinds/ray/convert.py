@@ -13,10 +13,8 @@ from muster.api.manifest.problems import quoted
 from muster.api.manifest.yaml.reader import Mapping as Tree
 from muster.api.manifest.yaml.reader import plain, read_yaml
 from muster.api.names import CONTAINER, RAY_HEAD_TYPE, RAY_NODE_TYPE, RAY_RUNTIME_ENV
-from muster.kinds.convert.draft import Converter, Draft
-from muster.kinds.convert.members import deadline_of, end_of, spec_of, stopping_of, suspend_of
-from muster.kinds.convert.pod import Pod, pod_of
-from muster.kinds.convert.source import Fields
+from muster.kinds.convert.draft import Converter, Draft, Fields
+from muster.kinds.convert.pod import Pod, deadline_of, end_of, pod_of, spec_of, stopping_of, suspend_of
 
 WAIT: Final = "sleep infinity"
 OVERWRITE: Final = "ray.io/overwrite-container-cmd"

@@ -23,15 +23,13 @@ from muster.api.manifest.groups import HEAD, SUBMITTER
 from muster.api.manifest.groups import Group as Asked
 from muster.api.manifest.resources import Resources
 from muster.api.names import CONTAINER, RAY_HEAD_TYPE, RAY_METRICS_PORT, RAY_NODE_TYPE
-from muster.kinds.declaration.operator import SAMPLE, Operator
-from muster.kinds.planning.pod_specs import pod_spec_of
+from muster.kinds.declaration import SAMPLE, Operator
+from muster.kinds.planning.parts import pod_spec_of
 from muster.kinds.ray import manifest
-from muster.kinds.ray.start import Ports, in_shell, memory_of, ray_start
-from muster.kinds.ray.submit import SUBMIT
-from muster.state.vocabulary.coordinator import AGENT, DASHBOARD, Completeness, Coordinator, ProbeKind
-from muster.state.vocabulary.group import Group, Role
+from muster.kinds.ray.start import SUBMIT, Ports, in_shell, memory_of, ray_start
+from muster.state.vocabulary.group import AGENT, DASHBOARD, Completeness, Coordinator, Group, ProbeKind, Role
 from muster.state.vocabulary.plan import Plan
-from muster.state.vocabulary.pod_spec import Env, PodSpec, Port, Source
+from muster.state.vocabulary.pod import Env, PodSpec, Port, Source
 from muster.state.vocabulary.rules import FailureAction, FailureRule, Gate, GateCondition, SuccessRule
 
 JOINING = 60.0

@@ -21,24 +21,13 @@ import msgspec
 
 from muster.api.names import RAY_AGENT_PORT, RAY_DASHBOARD_PORT, RAY_PORT
 from muster.api.values.printable import clean, small_number, word
-from muster.kinds.declaration.watched_kind import (
-    SUBMITTED,
-    Place,
-    PodFacts,
-    PodSource,
-    WatchedKind,
-    list_of,
-    own_name,
-    part_of,
-)
-from muster.kinds.planning.statuses import MAX_MESSAGE, condition_of, read, started_of
-from muster.kinds.planning.watched_plan import Framework, watched_plan
+from muster.kinds.declaration import SUBMITTED, Place, PodFacts, PodSource, WatchedKind, list_of, own_name, part_of
+from muster.kinds.planning.watched_plan import MAX_MESSAGE, Framework, condition_of, read, started_of, watched_plan
 from muster.kinds.ray.operator import JOINING
-from muster.state.view.own.own_state import OwnState, Said
-from muster.state.vocabulary.coordinator import AGENT, DASHBOARD, Completeness, Coordinator, ProbeKind
-from muster.state.vocabulary.group import Group, Role
+from muster.state.view.own import OwnState, Said
+from muster.state.vocabulary.group import AGENT, DASHBOARD, Completeness, Coordinator, Group, ProbeKind, Role
 from muster.state.vocabulary.plan import Plan
-from muster.state.vocabulary.pod_spec import PodSpec, Port
+from muster.state.vocabulary.pod import PodSpec, Port
 from muster.state.vocabulary.subject import Subject, title
 
 GROUP_VERSION: Final = "ray.io/v1"

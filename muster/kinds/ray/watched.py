@@ -22,10 +22,8 @@ import msgspec
 
 from muster.api.values.printable import clean, printable, word
 from muster.api.values.timestamps import seconds_of, whole_time
-from muster.kinds.declaration.plan_error import PlanError
-from muster.kinds.declaration.watched_kind import SUBMITTED, Claim, Place, PodFacts, PodSource, WatchedKind, part_of
-from muster.kinds.planning.statuses import MAX_MESSAGE, read
-from muster.kinds.planning.watched_plan import metadata_of, watched_plan
+from muster.kinds.declaration import SUBMITTED, Claim, Place, PlanError, PodFacts, PodSource, WatchedKind, part_of
+from muster.kinds.planning.watched_plan import MAX_MESSAGE, metadata_of, read, watched_plan
 from muster.kinds.ray.raycluster import (
     CLUSTER_LABEL,
     FRAMEWORK,
@@ -38,10 +36,10 @@ from muster.kinds.ray.raycluster import (
     coordinator_of,
     groups_of,
 )
-from muster.state.view.own.own_state import OwnState, Said
+from muster.state.view.own import OwnState, Said
 from muster.state.vocabulary.group import Group, Role
 from muster.state.vocabulary.plan import Plan
-from muster.state.vocabulary.pod_spec import PodSpec
+from muster.state.vocabulary.pod import PodSpec
 from muster.state.vocabulary.rules import Gate, GateCondition
 from muster.state.vocabulary.subject import Subject, title
 

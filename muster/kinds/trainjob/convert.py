@@ -8,11 +8,8 @@ from typing import Any, Final
 
 from muster.api.manifest.problems import quoted
 from muster.api.names import CONTAINER
-from muster.kinds.convert.command import line_of
-from muster.kinds.convert.draft import Converter, Draft
-from muster.kinds.convert.members import deadline_of, spec_of, suspend_of
-from muster.kinds.convert.resources import resources_of
-from muster.kinds.convert.source import Fields
+from muster.kinds.convert.draft import Converter, Draft, Fields
+from muster.kinds.convert.pod import deadline_of, line_of, resources_of, spec_of, suspend_of
 
 FRAMEWORKS: Final = {"jax": "jax", "torch": "pytorch", "xgboost": "xgboost"}
 """Words in the name of a runtime, and the operator."""

@@ -16,23 +16,23 @@ from typing import Any, Final
 import msgspec
 
 from muster.api.values.printable import word
-from muster.kinds.declaration.plan_error import PlanError
-from muster.kinds.declaration.watched_kind import SUBMITTED, Claim, Made, WatchedKind
+from muster.kinds.declaration import SUBMITTED, Claim, Made, PlanError, WatchedKind
 from muster.kinds.jobset import watched as jobset
 from muster.kinds.kubeflow.trainer_status import own_report
-from muster.kinds.planning.statuses import read, started_of, verdict_of
 from muster.kinds.planning.watched_plan import (
     MOST,
     Framework,
     framework_of,
     metadata_of,
+    read,
+    started_of,
+    verdict_of,
     watched_plan,
 )
-from muster.state.view.own.own_state import OwnState, Said
-from muster.state.vocabulary.coordinator import ProbeKind
-from muster.state.vocabulary.group import Group, Role
+from muster.state.view.own import OwnState, Said
+from muster.state.vocabulary.group import Group, ProbeKind, Role
 from muster.state.vocabulary.plan import Plan
-from muster.state.vocabulary.pod_spec import PodSpec
+from muster.state.vocabulary.pod import PodSpec
 from muster.state.vocabulary.rules import GateCondition
 from muster.state.vocabulary.subject import JOBSET, Names, Subject, title
 

@@ -14,9 +14,9 @@ A worker that has lost another, or waits for too long, raises an XGBoostError th
 
 from muster.api.manifest.groups import Group
 from muster.api.names import XGBOOST_PORT
-from muster.kinds.declaration.operator import Operator, size_of
-from muster.state.vocabulary.coordinator import Coordinator, ProbeKind
-from muster.state.vocabulary.pod_spec import Env, Source
+from muster.kinds.declaration import Operator, size_of
+from muster.state.vocabulary.group import Coordinator, ProbeKind
+from muster.state.vocabulary.pod import Env, Source
 
 COORDINATOR_RANK = 0
 SURVIVOR_TEXT = r"src/collective/|RabitTracker|\[tracker\b"

@@ -27,7 +27,7 @@ from typing import Any
 import yaml
 
 from muster.api.errors import ApiError
-from muster.kube.authentication.access import CONFIGURATION, ClusterAccess, Source, environment_proxy
+from muster.kube.authentication.credentials import CONFIGURATION, ClusterAccess, Source, environment_proxy
 
 _PACKAGES: dict[str, dict[str, str]] = {
     "urllib3": {},

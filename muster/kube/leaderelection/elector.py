@@ -9,22 +9,117 @@
 An attempt is a read if one is needed, and a write, with a time limit for both together. A leader writes without a read,
 under the resourceVersion of its last write, and reads again only when the result of that write is unknown. A daemon
 that loses the leadership keeps running with warm caches, and tries to acquire the Lease again.
+
+The fence: a writer's request is sent only while this process leads.
+
+The instant at which it closes is fixed when the Lease is renewed, and every request is checked against the clock when
+it is sent. So a process that was suspended (SIGSTOP, a frozen virtual machine) and resumes in the middle of its work
+sends nothing, although none of its tasks knows yet how late it is. Requests under way when the fence closes are
+cancelled, including those that the transport would send again.
+
+Watches do not go through the fence: a standby keeps its caches warm.
 """
 
 import asyncio
 import contextlib
 from collections import Counter
-from collections.abc import Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from math import inf
 from random import Random
 from typing import Any, NoReturn
 
 import structlog
 
-from muster.api.errors import AlreadyExists, ApiError, Conflict, NotFound
+from muster.api.errors import AlreadyExists, ApiError, Conflict, NotFound, Unreachable
 from muster.api.values.printable import WORD, clean
-from muster.kube.leaderelection.fence import Fence
 from muster.kube.leaderelection.lease import Leases
 from muster.kube.leaderelection.rules import ElectionState, Terms
+from muster.kube.transport import Answer, Transport
+
+
+class Fenced(ApiError):
+    """A request that was not sent, because this daemon does not lead."""
+
+
+class Fence:
+    """A fence that is open until an instant of ``monotonic``; closed at first."""
+
+    def __init__(self, monotonic: Callable[[], float]) -> None:
+        self._monotonic = monotonic
+        self._until = -inf
+        self._inside: set[asyncio.Timeout] = set()
+
+    @property
+    def open(self) -> bool:
+        """True while requests may be sent."""
+        return self._monotonic() < self._until
+
+    def open_until(self, instant: float) -> None:
+        """Let requests start and continue until that instant."""
+        self._until = instant
+        closes = self._closes()
+        for limit in self._inside:
+            if not limit.expired():
+                limit.reschedule(closes)
+
+    def close(self) -> None:
+        """Let no request pass from now on, and cancel those in progress."""
+        self.open_until(-inf)
+
+    @asynccontextmanager
+    async def passing(self, request: str) -> AsyncIterator[None]:
+        """Enter the context of a request. Raises ``Fenced``, or ``Unreachable`` if the fence closes meanwhile."""
+        if not self.open:
+            raise Fenced("not sent: this daemon does not lead at the moment", reason="NotLeading", request=request)
+        try:
+            async with asyncio.timeout_at(self._closes()) as limit:
+                self._inside.add(limit)
+                try:
+                    yield
+                finally:
+                    self._inside.discard(limit)
+        except TimeoutError as error:
+            raise Unreachable(
+                "cancelled: this daemon stopped leading before the answer came",
+                reason="NotLeading",
+                request=request,
+            ) from error
+
+    def _closes(self) -> float:
+        """Return when it closes, on the clock of the event loop, which may differ from ``monotonic``."""
+        return asyncio.get_running_loop().time() + max(0.0, self._until - self._monotonic())
+
+
+class FencedTransport:
+    """A ``Transport`` for writers: its requests need an open fence."""
+
+    def __init__(self, transport: Transport, fence: Fence) -> None:
+        self._transport = transport
+        self._fence = fence
+
+    async def request(
+        self,
+        method: str,
+        path: str,
+        *,
+        params: Mapping[str, str] | None = None,
+        body: bytes | None = None,
+        content_type: str = "application/json",
+        timeout: float | None = None,
+    ) -> Answer:
+        """Send a request (see ``Transport``). Raises ``Fenced`` while this daemon does not lead."""
+        async with self._fence.passing(f"{method} {path}"):
+            return await self._transport.request(
+                method, path, params=params, body=body, content_type=content_type, timeout=timeout
+            )
+
+    def lines(
+        self, path: str, *, params: Mapping[str, str], silence: float
+    ) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
+        """Open a watch (see ``Transport``), which writes nothing and needs no fence."""
+        return self._transport.lines(path, params=params, silence=silence)
+
 
 log = structlog.get_logger()
 

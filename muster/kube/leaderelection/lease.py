@@ -17,8 +17,8 @@ import msgspec
 
 from muster.api.errors import NotFound
 from muster.api.values.timestamps import micro_time
-from muster.kube.metadata import read
 from muster.kube.paths import custom
+from muster.kube.resources import read
 from muster.kube.transport import Answer, Transport
 
 API_VERSION = "coordination.k8s.io/v1"

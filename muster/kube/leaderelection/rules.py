@@ -21,7 +21,7 @@ leader is over, and does not release it before (the next holder would not know t
 first start in a cluster takes that long.
 
 A write that was sent in time may still arrive late. Against that, every write names a uid or a resourceVersion or has a
-deterministic name, and a new leader relies only on what it has read (``daemon.takeover``).
+deterministic name, and a new leader relies only on what it has read (``daemon.tasks``).
 """
 
 from dataclasses import dataclass, field

@@ -21,13 +21,11 @@ from random import Random
 from typing import Any, Generic, NoReturn, Protocol, TypeVar
 
 from muster.api.errors import ApiError, Expired, Invalid, Throttled, Unreachable
-from muster.kube.backoff import Backoff
 from muster.kube.instrumented import denied
-from muster.kube.listwatch.events import Decoder, Event, EventType, Sink, Tracked
-from muster.kube.listwatch.listing import list_all
-from muster.kube.listwatch.sink_feed import SinkFeed, collect
-from muster.kube.status_errors import TOO_LARGE
-from muster.kube.transport import Transport
+from muster.kube.listwatch.decoder import Decoder, Event, EventType, Sink, Tracked
+from muster.kube.listwatch.sink_feed import SinkFeed, collect, list_all
+from muster.kube.transport import TOO_LARGE, Transport
+from muster.kube.workqueue import Backoff
 
 T = TypeVar("T", bound=Tracked)
 

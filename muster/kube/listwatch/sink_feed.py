@@ -6,16 +6,102 @@ the cache again forever, and a barrier that waits for its end would never open.
 
 ``Tombstones`` remembers deleted objects, and their number is bounded: one that is dropped raises ``floor``, up to which
 every event counts as late (a watch delivers in order of resourceVersion, so hardly any is).
+
+Reads a whole list page by page: consistent, bounded, and started again when a continue token expires.
 """
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-from muster.kube.listwatch.events import Event, EventType, Sink, Tracked
-from muster.kube.listwatch.listing import ObjectList
+import msgspec
+
+from muster.api.errors import ApiError, Expired, Unreachable
+from muster.kube.listwatch.decoder import Decoder, Event, EventType, Sink, Tracked
+from muster.kube.transport import TOO_LARGE_ANSWER, Transport
 
 T = TypeVar("T", bound=Tracked)
+
+PAGE_BYTES = 16 * 2**20
+"""The size of a page above which the next ones are smaller: one tenant may fill its objects to 1.5 MB each."""
+
+SHRINK = 10
+"""The factor by which pages are made smaller after an answer that was too large to be read."""
+
+MOST_PAGES = 20_000
+"""Most pages of a list: 10 million objects at 500 a page."""
+
+
+class ObjectList(msgspec.Struct, Generic[T]):
+    """All objects as of ``version``, by uid. ``problems`` are the items that could not be read."""
+
+    objects: dict[str, T]
+    version: int
+    problems: list[str]
+
+
+async def list_all(
+    transport: Transport,
+    path: str,
+    params: Mapping[str, str],
+    decode: Decoder[T],
+    *,
+    page_size: int,
+    timeout: float | None = None,
+    on_page: Callable[[], None] = lambda: None,
+) -> ObjectList[T]:
+    """Return everything at ``path``.
+
+    Each page may take ``timeout`` seconds (None: the transport's default); ``on_page`` is called after each.
+
+    No resourceVersion is sent: the API server then answers with a quorum read and not from a cache that may be minutes
+    old (with ``resourceVersion=0`` a daemon that starts could see pods as they were before its own last writes). After
+    a continue token expired (410) the list starts again, the second time without pages. After an answer that was too
+    large to be read it starts again with smaller pages.
+    """
+    limit, expired = page_size, 0
+    while True:
+        try:
+            return await _pages(transport, path, params, decode, limit, timeout, on_page)
+        except Expired:
+            expired += 1
+            if limit == 0:
+                raise
+            limit = limit if expired == 1 else 0
+        except Unreachable as error:
+            if error.reason != TOO_LARGE_ANSWER or limit <= 1:
+                raise
+            limit = max(1, limit // SHRINK)
+
+
+async def _pages(
+    transport: Transport,
+    path: str,
+    params: Mapping[str, str],
+    decode: Decoder[T],
+    limit: int,
+    timeout: float | None,
+    on_page: Callable[[], None],
+) -> ObjectList[T]:
+    query = dict(params)
+    found: ObjectList[T] = ObjectList({}, 0, [])
+    for _ in range(MOST_PAGES):
+        if limit:
+            query["limit"] = str(limit)
+        answer = await transport.request("GET", path, params=query, timeout=timeout)
+        on_page()
+        page = decode.page(answer.body)
+        for obj in page.objects:
+            found.objects[obj.uid] = obj
+        found.problems += page.problems
+        found.version = page.version
+        if not page.proceed:
+            return found
+        if limit and len(answer.body) > PAGE_BYTES:
+            limit = max(1, limit * PAGE_BYTES // len(answer.body))
+        query["continue"] = page.proceed
+    raise ApiError(f"the list of {decode.kind} has no end", reason="Malformed", request=f"GET {path}")
+
 
 _DELETED = EventType.DELETED
 """Compared with every event; a module's name is found ten times as fast as an enum's member."""

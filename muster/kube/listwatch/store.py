@@ -10,7 +10,7 @@ from typing import Generic, TypeVar
 from msgspec import Struct
 from msgspec.structs import force_setattr
 
-from muster.kube.listwatch.events import Tracked
+from muster.kube.listwatch.decoder import Tracked
 
 T = TypeVar("T", bound=Tracked)
 

@@ -5,7 +5,7 @@ which calls `storage/`; `kinds/` and `schema/` define what is served and what is
 """
 
 from muster.local.apiserver.errors import ApiError
-from muster.local.apiserver.objects.options import WriteOptions
+from muster.local.apiserver.objects.write_preparation import WriteOptions
 from muster.local.apiserver.server import ApiServer
 
 __all__ = ["ApiError", "ApiServer", "WriteOptions"]

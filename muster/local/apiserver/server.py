@@ -11,18 +11,15 @@ from pathlib import Path
 from aiohttp import web
 
 from muster.local.apiserver.http.bodies import BODY_LIMIT
-from muster.local.apiserver.http.pod_exec import PodCommands
-from muster.local.apiserver.http.pod_subresources import PodLogs, PodSubresources
-from muster.local.apiserver.http.read_handlers import ReadHandlers
+from muster.local.apiserver.http.handlers import ReadHandlers, WriteHandlers
+from muster.local.apiserver.http.pod_subresources import PodCommands, PodLogs, PodSubresources
 from muster.local.apiserver.http.request_handler import RequestHandler
-from muster.local.apiserver.http.write_handlers import WriteHandlers
 from muster.local.apiserver.kinds.resources import Registry
 from muster.local.apiserver.objects.account_tokens import AccountTokens
 from muster.local.apiserver.objects.garbage_collector import GarbageCollector
 from muster.local.apiserver.objects.object_store import ObjectStore
-from muster.local.apiserver.schema.crds import CRD_RESOURCE
-from muster.local.apiserver.storage.database import Database
-from muster.local.apiserver.storage.versioned_store import VersionedStore
+from muster.local.apiserver.schema import CRD_RESOURCE
+from muster.local.apiserver.storage.versioned_store import Database, VersionedStore
 
 FIRST_NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system")
 _SHUTDOWN_SECONDS = 2.0

@@ -22,11 +22,11 @@ from typing import IO
 import structlog
 
 from muster.api.errors import ApiError
-from muster.kube.authentication.access import Source
+from muster.kube.authentication.credentials import Source
 from muster.kube.connection import Connection
 from muster.kube.listwatch.informer import Informer
 from muster.kube.resources import ResourceClient
-from muster.local.caller import CALLERS
+from muster.local.home import CALLERS
 from muster.local.node.containers.runner import run_command
 from muster.local.node.containers.states import INITIAL
 from muster.local.node.context import NodeContext
@@ -41,7 +41,7 @@ from muster.local.node.pods.assigned_pods import AssignedPods
 from muster.local.node.registration import Registration, machine_capacity
 from muster.local.node.scheduling.fit import amounts
 from muster.local.node.scheduling.scheduler import Scheduler
-from muster.local.node.sources.config_sources import ConfigSources
+from muster.local.node.sources.environment import ConfigSources
 
 FILTER = Path("/proc/sys/net/bridge/bridge-nf-call-iptables")
 ANSWER_SECONDS = 10.0

@@ -14,7 +14,7 @@ from muster.local.node.logs import LogStore
 from muster.local.node.network.hosts_files import HostsFiles
 from muster.local.node.network.pod_network import PodNetwork
 from muster.local.node.objects import Clock
-from muster.local.node.sources.config_sources import ConfigSources, PodPlacement
+from muster.local.node.sources.environment import ConfigSources, PodPlacement
 
 
 @dataclass(slots=True)
@@ -23,7 +23,7 @@ class NodeContext:
 
     `back_off` is the first CrashLoopBackOff delay, `retry` the delay after a failed pod set-up, in seconds. `workspace`
     is the working directory of containers that set none. `callers` has the environments of callers of `muster run`
-    (`muster.local.caller`). `api_port` is where pods reach an API server that knows service accounts, at the address
+    (`muster.local.home`). `api_port` is where pods reach an API server that knows service accounts, at the address
     that this machine has for pods. `entrypoints` are those of images, by repository.
     """
 

@@ -14,7 +14,7 @@ class Type(StrEnum):
 
 
 class Lean(IntEnum):
-    """Samples of a row that remain for a run without all of its series (``muster.metrics.profile``)."""
+    """Samples of a row that remain for a run without all of its series (``muster.metrics.series``)."""
 
     NEVER = 0
     """Nothing where many run."""

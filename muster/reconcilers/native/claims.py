@@ -18,18 +18,16 @@ import msgspec
 from muster.api.errors import AlreadyExists, ApiError, Conflict, NotFound
 from muster.api.names import LABEL_UID
 from muster.api.values.quantities import QuantityError, parse_quantity
-from muster.kinds.jobset.pods import JOBSET_NAME
-from muster.kube.metadata import Metadata, Object, read
+from muster.kinds.jobset.spec import JOBSET_NAME
 from muster.kube.paths import core
-from muster.reconcilers.render.encode import Unrenderable, to_json
-from muster.reconcilers.render.service import render_claim
-from muster.reconcilers.requests.adoption import SHOWN, as_sent, name_taken, owned
-from muster.reconcilers.requests.batch import Calls
+from muster.kube.resources import Metadata, Object, read
+from muster.reconcilers.render.objects import Unrenderable, render_claim, to_json
+from muster.reconcilers.requests.batch import SHOWN, Calls, as_sent, name_taken, owned
 from muster.reconcilers.requests.refusals import refusal_or_raise, rejected
 from muster.reconcilers.result import Outcome
 from muster.state.view.engine_facts import Refusal
 from muster.state.vocabulary.plan import Plan
-from muster.state.vocabulary.pod_spec import Claim
+from muster.state.vocabulary.pod import Claim
 
 KIND = "PersistentVolumeClaim"
 

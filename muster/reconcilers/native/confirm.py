@@ -26,10 +26,19 @@ from muster.api.errors import NotFound
 from muster.api.names import LABEL_UID
 from muster.api.values.rank_ranges import from_ranges
 from muster.kinds.planning.record_condition import from_object
-from muster.kube.metadata import Metadata, read
 from muster.kube.paths import core
-from muster.reconcilers.native.altered import KEEPS_QUOTA, Whereabouts, ask_for, refusal_for, search, unseen
-from muster.reconcilers.native.live_pods import LivePod, Pods, pages
+from muster.kube.resources import Metadata, read
+from muster.reconcilers.native.live_pods import (
+    KEEPS_QUOTA,
+    LivePod,
+    Pods,
+    Whereabouts,
+    ask_for,
+    pages,
+    refusal_for,
+    search,
+    unseen,
+)
 from muster.reconcilers.refs import ref_of
 from muster.reconcilers.requests.batch import Calls
 from muster.reconcilers.result import Outcome

@@ -19,22 +19,19 @@ from typing import assert_never
 from muster.api.errors import AlreadyExists, ApiError, Conflict, MusterError, NotFound
 from muster.api.names import LABEL_UID
 from muster.kube.fair_share import FairShare
-from muster.kube.metadata import Object, read
 from muster.kube.paths import core
+from muster.kube.resources import Object, read
 from muster.kube.transport import Transport
-from muster.reconcilers.native.altered import may_run
 from muster.reconcilers.native.claims import ensure_claims
 from muster.reconcilers.native.confirm import confirm_end, confirm_launch, confirm_loss
 from muster.reconcilers.native.delete import collect_pods, delete_pods, stop_pods
+from muster.reconcilers.native.live_pods import may_run
 from muster.reconcilers.queue import carry_out_for_queue, let_go
 from muster.reconcilers.refs import ref_of
-from muster.reconcilers.render.encode import Unrenderable, to_json
 from muster.reconcilers.render.environment import NO_RESTARTS, Endpoint, Restarts
-from muster.reconcilers.render.placement import placed
-from muster.reconcilers.render.pod import PodTemplate, identity
-from muster.reconcilers.render.service import render_service
-from muster.reconcilers.requests.adoption import as_sent, recognise
-from muster.reconcilers.requests.batch import Batch, Calls, delete_options
+from muster.reconcilers.render.objects import Unrenderable, render_service, to_json
+from muster.reconcilers.render.pod import PodTemplate, identity, placed
+from muster.reconcilers.requests.batch import Batch, Calls, as_sent, delete_options, recognise
 from muster.reconcilers.requests.refusals import refusal_or_raise, rejected
 from muster.reconcilers.result import Outcome
 from muster.state.view.engine_facts import Refusal

@@ -3,7 +3,7 @@
 Variables keep their order: ``$(NAME)`` refers to a variable listed earlier.
 
 With ``spec.progressEndpoint`` they have the address of that endpoint, and the proof of the member's pod. Their names
-are Kubeflow Trainer's, of both alphas (``muster.api.trainer_status``). The token is a projected one of the pod's
+are Kubeflow Trainer's, of both alphas (``muster.api.progress``). The token is a projected one of the pod's
 service account, for this run and nothing else: no API server accepts it. The authority is an annotation of the pod that
 the same volume shows as a file, so neither a ConfigMap nor a right to make one is needed (as ADR 54).
 """
@@ -15,10 +15,10 @@ from typing import assert_never
 import msgspec
 
 from muster.api.names import ANNOTATION_PROGRESS_CA, PROGRESS_VOLUME
-from muster.api.trainer_status import CA_CERT, CA_FILE, MOUNT, PREFIXES, TOKEN, TOKEN_FILE, URL, audience, status_path
+from muster.api.progress import CA_CERT, CA_FILE, MOUNT, PREFIXES, TOKEN, TOKEN_FILE, URL, audience, status_path
 from muster.state.vocabulary.group import Group
 from muster.state.vocabulary.plan import Plan
-from muster.state.vocabulary.pod_spec import Env, Source
+from muster.state.vocabulary.pod import Env, Source
 
 Cell = str | msgspec.Raw
 """A text that differs from member to member, or the slot for it in a template."""

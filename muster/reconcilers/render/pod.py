@@ -18,12 +18,21 @@ filter. Root without capabilities cannot change owners, mount, load modules or r
 needs the ``baseline`` profile; with ``runAsNonRoot`` in its template, ``restricted``. ``ptrace`` (py-spy, gdb) adds
 SYS_PTRACE, which baseline does not admit either: the namespace must be ``privileged`` or exempt, which its
 administrator decides, not the author of the experiment.
+
+The placement of pods: node selectors and tolerations of a queue's flavors, and the nodes that a pod must avoid.
+
+The former are merged over the manifest's own. Kueue assigns no flavor that contradicts the node selector of the podSet,
+so a label of both differs only if the flavor was changed since.
+
+Node anti-affinity keeps a pod off nodes by name. The name is a field of the node. Its label kubernetes.io/hostname may
+differ from it, or be another node's. A requirement on a field takes one value (kubernetes: pkg/apis/core/validation),
+so each node has its own.
 """
 
-from collections.abc import Sequence
-from dataclasses import fields
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, replace
 from hashlib import sha1
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -44,9 +53,14 @@ from muster.api.names import (
     SHM_PATH,
     SHM_VOLUME,
 )
-from muster.reconcilers.render.assist import assist_annotations, assist_mount, assist_volume, assisted
-from muster.reconcilers.render.command import arguments_of, command_of
-from muster.reconcilers.render.encode import to_json
+from muster.reconcilers.render.command import (
+    arguments_of,
+    assist_annotations,
+    assist_mount,
+    assist_volume,
+    assisted,
+    command_of,
+)
 from muster.reconcilers.render.environment import (
     NO_RESTARTS,
     Cell,
@@ -59,12 +73,55 @@ from muster.reconcilers.render.environment import (
     endpoint_volume,
     environment,
 )
-from muster.reconcilers.render.placement import kept_off
-from muster.reconcilers.render.service import labels, owner_reference
+from muster.reconcilers.render.objects import labels, owner_reference, to_json
 from muster.reconcilers.render.whole_pod import whole_pod
 from muster.state.vocabulary.group import Group, Member
 from muster.state.vocabulary.plan import Plan
-from muster.state.vocabulary.pod_spec import Toleration
+from muster.state.vocabulary.pod import Toleration
+from muster.state.vocabulary.workload import PodSetPlacement
+
+
+def placed(plan: Plan, placement: Sequence[PodSetPlacement]) -> Plan:
+    """Return the plan with the flavors' requirements on its pods; the same plan if there are none."""
+    by_group = {each.group: each for each in placement if each.node_selector or each.tolerations}
+    if not by_group:
+        return plan
+    return replace(
+        plan,
+        groups=tuple(
+            _placed(group, by_group[group.name]) if group.name in by_group else group for group in plan.groups
+        ),
+    )
+
+
+def _placed(group: Group, where: PodSetPlacement) -> Group:
+    spec: dict[str, object] = {}
+    if where.node_selector:
+        spec["nodeSelector"] = dict(where.node_selector)
+    if where.tolerations:
+        spec["tolerations"] = [msgspec.to_builtins(each) for each in where.tolerations]
+    return replace(group, template=merge(group.template, {"spec": spec}))
+
+
+NAME: Final = "metadata.name"
+REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
+
+
+def kept_off(pod: dict[str, Any], nodes: Sequence[str]) -> dict[str, Any]:
+    """Return the pod without these nodes, whatever else its template requires of nodes.
+
+    The terms of a node selector are alternatives (core/v1 NodeSelector), so the condition is added to each of them.
+    """
+    if not nodes:
+        return pod
+    spec = pod["spec"]
+    affinity: Mapping[str, Any] = spec.get("affinity") or {}
+    of_nodes: Mapping[str, Any] = affinity.get("nodeAffinity") or {}
+    terms: Sequence[Mapping[str, Any]] = (of_nodes.get(REQUIRED) or {}).get("nodeSelectorTerms") or ({},)
+    others = [{"key": NAME, "operator": "NotIn", "values": [node]} for node in nodes]
+    each = [{**term, "matchFields": [*(term.get("matchFields") or ()), *others]} for term in terms]
+    wanted = {**affinity, "nodeAffinity": {**of_nodes, REQUIRED: {"nodeSelectorTerms": each}}}
+    return {**pod, "spec": {**spec, "affinity": wanted}}
 
 
 def render_pod(

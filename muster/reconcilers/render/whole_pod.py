@@ -16,10 +16,10 @@ enough.
 from typing import Any, Final
 
 from muster.reconcilers.render.environment import Cell, Place, environment, variable
-from muster.reconcilers.render.service import labels, owner_reference
+from muster.reconcilers.render.objects import labels, owner_reference
 from muster.state.vocabulary.group import Group
 from muster.state.vocabulary.plan import Plan
-from muster.state.vocabulary.pod_spec import Env
+from muster.state.vocabulary.pod import Env
 
 
 def whole_pod(

@@ -11,8 +11,8 @@ from typing import Any, Final
 import msgspec
 
 from muster.api.names import FINALIZER_QUOTA, JOB_UID_LABEL
+from muster.reconcilers.render.objects import labels, owner_reference
 from muster.reconcilers.render.pod import render_pod
-from muster.reconcilers.render.service import labels, owner_reference
 from muster.state.vocabulary.actions import PatchWorkloadStatus
 from muster.state.vocabulary.group import Group
 from muster.state.vocabulary.plan import Plan

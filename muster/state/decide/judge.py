@@ -4,14 +4,12 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from muster.state.facts import admission, older_pods
+from muster.state.facts import admission, presence
 from muster.state.facts.context import Context
 from muster.state.facts.failure_cause import final
 from muster.state.facts.sentences import repeated
-from muster.state.policies import deadline, refusal, request, restart
-from muster.state.policies.ending import success, suspension
-from muster.state.policies.failures import avoidance, known, recurrence
-from muster.state.policies.queueing import queue
+from muster.state.policies import deadline, ending, queueing, refusal, request, restart
+from muster.state.policies.failures import known, recurrence, restart_reasons
 from muster.state.policies.verdicts import Fail, ReadFirst, Repair, Requeue, Restart, Resume, Succeed, Suspend, Verdict
 from muster.state.summary import ends
 from muster.state.vocabulary.record import Phase, Record
@@ -24,13 +22,13 @@ def judge(context: Context, passed: Sequence[ClockRule]) -> Verdict | None:
     suspended = context.record.phase is Phase.SUSPENDED
     if context.plan.success.after_failures and isinstance(first := _broken(context), Restart | Fail | ReadFirst):
         return first
-    if not suspended and (done := success.judge(context)):
+    if not suspended and (done := ending.judge_success(context)):
         return done
-    if wish := suspension.judge(context):
+    if wish := ending.judge_suspension(context):
         return wish
     if suspended:
         return None
-    if evicted := queue.judge(context):
+    if evicted := queueing.judge(context):
         return evicted
     if asked := request.judge(context):
         return asked
@@ -61,7 +59,7 @@ def apply(context: Context, verdict: Succeed | Fail | Restart | Repair | Requeue
             end = known.remembered(context, ends.worded(context, verdict))
             record = recurrence.ended(context, verdict.cause) if verdict.cause is not None else record
             cause, message = final(end.cause) or record.cause, end.message
-            record = avoidance.failed_on(context.plan, record, end.cause) if end.cause is not None else record
+            record = restart_reasons.failed_on(context.plan, record, end.cause) if end.cause is not None else record
             same = record.same_failure
             if verdict.cause is not None and same is not None and not same.again:  # else SameFailureAgain reports it
                 message += repeated(replace(record, cause=verdict.cause))
@@ -79,5 +77,5 @@ def apply(context: Context, verdict: Succeed | Fail | Restart | Repair | Requeue
                 return enter(record, Phase.QUEUED, now, started_at=now)
             # Until the barrier is clear no pod can start: the clock over nodes waits for it.
             return enter(
-                record, Phase.PENDING, now, started_at=now, epoch_at=now if older_pods.clear(context) else None
+                record, Phase.PENDING, now, started_at=now, epoch_at=now if presence.none_older(context) else None
             )

@@ -15,19 +15,18 @@ from typing import Final
 from msgspec.structs import replace
 
 from muster.state.decide.judge import apply, judge
-from muster.state.facts import admission, older_pods
+from muster.state.facts import admission, presence
 from muster.state.facts.context import Context
-from muster.state.policies import barrier, completion, deadline, edits, progress, refusal, rendezvous, request
-from muster.state.policies.ending import retention
-from muster.state.policies.failures import disruptions, recurrence, repair, volume
+from muster.state.policies import barrier, completion, deadline, ending, refusal, rendezvous, request, startup
+from muster.state.policies.failures import recurrence, repair
 from muster.state.policies.gathering import blocked, obstacles
 from muster.state.policies.rendezvous import NOT_GATHERED, Assembly
 from muster.state.policies.verdicts import ReadFirst, Wait
-from muster.state.policies.watched import following, times
+from muster.state.policies.watched import following
 from muster.state.summary import evidence, goodput, history
 from muster.state.summary.status import due, summarize
 from muster.state.vocabulary.actions import ProbeTarget
-from muster.state.vocabulary.coordinator import ProbeKind
+from muster.state.vocabulary.group import ProbeKind
 from muster.state.vocabulary.pod import Pod
 from muster.state.vocabulary.record import Phase, Record, StoryLine
 from muster.state.vocabulary.rules import ClockName
@@ -136,7 +135,7 @@ def advance(seen: Observation) -> Observation:
 
 def advance_watched(seen: Observation) -> Observation:
     """Move the record forward. Another controller begins the epochs, so their pods show the time."""
-    return _advanced(seen, _progress(seen, following.begins, begins_at=lambda: times.epoch_at(seen)))
+    return _advanced(seen, _progress(seen, following.begins, begins_at=lambda: following.epoch_at(seen)))
 
 
 def reach_verdict(seen: Observation) -> Observation:
@@ -154,17 +153,17 @@ def reach_verdict(seen: Observation) -> Observation:
 
 def schedule_deletion(seen: Observation) -> Observation:
     """Set when an experiment that has ended is deleted."""
-    return seen.with_record(retention.schedule(seen))
+    return seen.with_record(ending.schedule(seen))
 
 
 def track_edits(seen: Observation) -> Observation:
     """Keep the shape of the pods in the record, and the edits that they do not follow."""
-    return seen.with_record(edits.track(seen))
+    return seen.with_record(request.track_edits(seen))
 
 
 def track_volume(seen: Observation) -> Observation:
     """Keep in the record whether the shared volume exists."""
-    return seen.with_record(volume.track(seen))
+    return seen.with_record(startup.track_claims(seen))
 
 
 def sum_up(seen: Observation) -> Observation:
@@ -201,20 +200,20 @@ def tell_of_watched(seen: Observation) -> Observation:
 
 def wake(seen: Observation) -> Observation:
     """Find the next instant at which time alone changes the decision."""
-    times = [
+    following = [
         *seen.clocks.values(),
         *seen.due_at,
         seen.record.resume_at,
         seen.assembly.look_again,
-        disruptions.progress_at(seen),
+        recurrence.progress_at(seen),
         recurrence.wake_at(seen),
         refusal.retry_at(seen),
         repair.resume_at(seen),
         barrier.cut_at(seen),
         barrier.give_up_at(seen),
-        retention.wake_at(seen),
+        ending.wake_at(seen),
     ]
-    return replace(seen, wake_at=min((at for at in times if at is not None and at > seen.now), default=None))
+    return replace(seen, wake_at=min((at for at in following if at is not None and at > seen.now), default=None))
 
 
 def aim(seen: Observation) -> Observation:
@@ -261,7 +260,7 @@ def _advanced(seen: Observation, record: Record) -> Observation:
 
 def _begins(seen: Observation) -> bool:
     """Return True if an epoch of our own may begin: its back-off is over, no older pod may run, and it is admitted."""
-    return seen.now >= (seen.record.resume_at or 0.0) and older_pods.clear(seen) and admission.admits(seen)
+    return seen.now >= (seen.record.resume_at or 0.0) and presence.none_older(seen) and admission.admits(seen)
 
 
 def _progress(seen: Observation, begins: Callable[[Observation], bool], begins_at: Callable[[], float]) -> Record:
@@ -271,7 +270,7 @@ def _progress(seen: Observation, begins: Callable[[Observation], bool], begins_a
         if record.phase in _AWAITED and begins(seen):
             return enter(record, Phase.PENDING, now, epoch_at=begins_at(), resume_at=None)
         return record
-    if record.epoch_at is None and older_pods.clear(seen):  # it was resumed while old pods ended
+    if record.epoch_at is None and presence.none_older(seen):  # it was resumed while old pods ended
         record = replace(record, epoch_at=begins_at())
     if record.scheduled_at is None and tally.scheduled >= seen.plan.together:
         record = replace(record, scheduled_at=now)
@@ -279,8 +278,8 @@ def _progress(seen: Observation, begins: Callable[[Observation], bool], begins_a
         record = enter(record, Phase.ASSEMBLING, now, assembling_at=now)
     if record.phase is Phase.ASSEMBLING and seen.assembly.complete:
         record = enter(record, Phase.RUNNING, now, assembled_at=now, broken_at=None)
-    record = progress.note(seen.with_record(record))
-    progressed = disruptions.progress_at(seen.with_record(record))
+    record = completion.note(seen.with_record(record))
+    progressed = recurrence.progress_at(seen.with_record(record))
     if progressed is not None and now >= progressed:
         record = replace(record, consecutive_disruptions=0)
     record = recurrence.track(seen.with_record(record))

@@ -20,11 +20,11 @@ from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from muster.state.facts.context import Context
-from muster.state.view.at_work import OWN_SECONDS, Awaited
-from muster.state.view.places.standstill import Places, makes_no_step
+from muster.state.view.places import Places, makes_no_step
 from muster.state.view.progress import HANG_INTERVALS, Progress
 from muster.state.view.recorder.arrivals import Arrivals
 from muster.state.view.recorder.collectives import Collectives
+from muster.state.view.stage import OWN_SECONDS, Awaited
 from muster.state.vocabulary.record import Phase
 
 HUNG: Final = "Hung"

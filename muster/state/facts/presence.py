@@ -9,6 +9,8 @@ away while no daemon ran. The live API is asked for it (``ConfirmLoss``), and th
 a Job counts it as failed, as the Job controller does. Of later attempts nothing shows whether their pod was created; it
 is created where it is missing. If the members of some group take turns, nothing shows which had begun, nor whether
 a group that waits for that one had.
+
+Pods of older epochs and attempts that may still run, also those that vanished without a last state.
 """
 
 from collections.abc import Iterator
@@ -16,6 +18,24 @@ from enum import Enum
 
 from muster.state.facts.context import Context
 from muster.state.vocabulary.pod import Pod
+
+
+def none_older(context: Context) -> bool:
+    """Return True if no pod of another epoch may still run."""
+    return not any(tally.alive for tally in context.view.others(context.record.epoch))
+
+
+def older_vanished(context: Context) -> tuple[Pod, ...]:
+    """Return vanished pods of other epochs and attempts that may run in spite of that: a label was removed."""
+    record = context.record
+    pods = context.view.engine.vanished.values()
+    return tuple(pod for pod in pods if (pod.epoch, pod.attempt) != (record.epoch, record.attempt_of(pod.rank)))
+
+
+def older_unknown(context: Context) -> bool:
+    """Return True if this process has seen no complete gang, and so does not know which pods had vanished before."""
+    facts = context.view.engine
+    return facts.launched < 0 and not facts.searched
 
 
 class Presence(Enum):

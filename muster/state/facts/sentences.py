@@ -1,25 +1,57 @@
 """Sentences for people about waiting pods, and about the end of an epoch.
 
 They name the rank, the pod and the reason, in that order, because the reader types these next.
+
+Words that differ by the creator of a run's pods.
 """
 
 import signal
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import islice
+from typing import Final, NamedTuple
 
 from muster.api.gang import MAX_MEMBERS
 from muster.api.names import CONTAINER
 from muster.api.status import ExperimentStatus
-from muster.api.values.humanize import age, often
+from muster.api.values.durations import age, often
 from muster.api.values.rank_ranges import from_ranges, to_ranges
 from muster.api.values.termination_message import SIGNALLED
 from muster.state.facts.context import Context
 from muster.state.facts.failure_cause import RANK_FAILED
-from muster.state.view.own.remark import Remark
+from muster.state.view.own import Remark
 from muster.state.vocabulary.group import Member
+from muster.state.vocabulary.plan import Engine
 from muster.state.vocabulary.pod import Exit, Pod
 from muster.state.vocabulary.record import Cause, attempts_of
+
+
+class Words(NamedTuple):
+    """Sentences; ``{kind}`` is the kind of the object, ``{epoch}`` the number of the epoch."""
+
+    suspended: str
+    restarting: tuple[str, str]
+    """Reason and sentence."""
+    not_created: str
+    """The reason why a member has no pod, if nothing else is known."""
+    beside: bool
+    """True if wanted pods are created beside those no longer wanted, and the words name both."""
+
+
+WORDS: Final = {
+    Engine.NATIVE: Words(
+        suspended="suspended by spec.suspend; set it to false to continue",
+        restarting=("BackingOff", "epoch {epoch} starts after the back-off"),
+        not_created="nothing known prevents its creation",
+        beside=False,
+    ),
+    Engine.WATCH: Words(
+        suspended="the {kind} is suspended",
+        restarting=("AwaitingPods", "epoch {epoch} waits for pods of its controller"),
+        not_created="its own controller has not created it",
+        beside=True,
+    ),
+}
 
 
 def sentence(cause: Cause) -> str:

@@ -18,7 +18,7 @@ Pods that have ended do no harm. The one that caused the last restart is kept fo
 
 from collections.abc import Iterator
 
-from muster.state.facts import older_pods
+from muster.state.facts import presence
 from muster.state.facts.context import Context
 from muster.state.vocabulary.actions import DeletePods, StopPods
 from muster.state.vocabulary.pod import Pod
@@ -36,7 +36,7 @@ STOP_MARGIN = 30.0
 def sweep(context: Context) -> list[DeletePods]:
     """Delete the pods of other epochs and attempts, but not the terminating ones and the pod of the last cause."""
     kept = context.record.cause.uid if context.record.cause else ""
-    alive = tuple(pod for pod in (*context.lingering, *older_pods.vanished(context)) if not pod.terminating)
+    alive = tuple(pod for pod in (*context.lingering, *presence.older_vanished(context)) if not pod.terminating)
     ended = tuple(pod for pod in _superseded(context) if not pod.live and not pod.terminating and pod.uid != kept)
     forced = _forced(context)
     if forced:

@@ -9,12 +9,24 @@ written, they are written ``SAVE_PAUSE`` after the first of them ended, and thos
 the first of these: a gang of 512 that ends over ten minutes costs one write. They are written at once when the pod that
 shows it is gone or being deleted, because after a restart of the daemon only the record would know. That write comes
 before every action of the step. No finalizer holds the pods meanwhile (ADR 34).
+
+Progress: the last sign that a gang makes progress, for the clock ``progress``.
+
+Signs that Muster sees without help of the program: the gang was assembled, and a member ended with exit code 0. A
+program that works for hours between two ends shows none of them, so the clock runs only if the spec asks for it
+(ADR 0047). If the program reports steps (``muster.report``), each report is a sign, too.
+The time is kept in the record if that clock runs, and is written along with other news: a gang whose members end or
+step one after another costs no write of its own. It is the instant at which Muster saw the sign: clocks of nodes may be
+set otherwise.
 """
+
+from msgspec.structs import replace
 
 from muster.api.values.rank_ranges import to_ranges
 from muster.api.wire.kinds import MAX_RANGES
 from muster.state.facts.context import Context
-from muster.state.vocabulary.record import attempts_of
+from muster.state.vocabulary.record import Phase, Record, attempts_of
+from muster.state.vocabulary.rules import ClockName
 
 SAVE_PAUSE = 120.0
 """Seconds after a rank succeeded before the status is written for that alone.
@@ -46,3 +58,15 @@ def completed(context: Context) -> str:
     begun = attempts_of(record.attempts)  # ranks that begin another attempt in this decision are not done in it
     here = (rank for rank in sorted(tally.done) if begun.get(rank, 0) == tally.attempts.get(rank, 0))
     return to_ranges(here, MAX_RANGES)
+
+
+def note(context: Context) -> Record:
+    """Return the record with the last sign of progress of an assembled gang."""
+    record = context.record
+    if record.phase is not Phase.RUNNING or context.plan.clock(ClockName.PROGRESS) is None:
+        return record
+    reported = context.view.progress_of(record.epoch)
+    moved_at = reported.moved_at if reported else None
+    signs = (record.assembled_at, record.progressed_at, context.view.done_at, moved_at)
+    last = max((at for at in signs if at is not None), default=None)
+    return record if last == record.progressed_at else replace(record, progressed_at=last)

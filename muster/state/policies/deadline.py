@@ -6,22 +6,29 @@ experiment in the phase Queued has the total clock, too.
 
 A clock ends something because something has *not* happened, and a late cache looks just like that: it may hide the last
 node, or the success. So a clock that has run out acts only on what the live API has reported since.
+
+Opt-in deadlines: a clock of a watched run that has run out ends it, if its own annotation asks for that.
+
+This is the only thing that Muster ever does to a watched run. It uses the object's own way: its field ``suspend``, or
+its deletion. The run has ended when its object reports that, and not when it was asked to.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from math import inf
+from typing import Final
 
 from msgspec.structs import replace
 
 from muster.api.gang import MAX_MEMBERS
 from muster.api.values.rank_ranges import from_ranges
 from muster.state.facts.context import Context
-from muster.state.facts.diagnosis import grouping, hangs
+from muster.state.facts.diagnosis import diagnose, hangs
 from muster.state.facts.sentences import of_ends, of_idle, of_lingering
 from muster.state.policies.gathering import blocked
 from muster.state.policies.restart import spend
 from muster.state.policies.verdicts import Fail, ReadFirst, Repair, Restart
+from muster.state.vocabulary.actions import EndRun
 from muster.state.vocabulary.group import Member
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.record import Cause, Phase, Record
@@ -146,5 +153,22 @@ def _roll(context: Context, within: str) -> str:
     if probe is None or not probe.served:
         return f"the coordinator did not serve {within}"
     size = context.plan.size
-    missing = grouping.named(context, probe.missing, size - probe.arrived) if probe.missing else ""
+    missing = diagnose.named(context, probe.missing, size - probe.arrived) if probe.missing else ""
     return f"only {probe.arrived}/{size} ranks arrived {within}{missing and f'; missing {missing}'}"
+
+
+ASKS: Final = "muster.dev/on-deadline"
+
+
+def end(context: Context) -> tuple[EndRun, ...]:
+    """Return the end of a run whose first passed clock asks for it."""
+    plan, record = context.plan, context.record
+    if record.finished or record.phase is Phase.SUSPENDED or not plan.watching.on_deadline or plan.lifecycle.deleting:
+        return ()
+    over = passed(context, ends(plan, record))
+    first = next((clock for clock in over if clock.action is ClockAction.FAIL), None)
+    if first is None:
+        return ()
+    pods = () if plan.subject.plural else tuple(context.tally.alive.values())
+    what = f"the annotation {ASKS} asks to {plan.watching.on_deadline} it"
+    return (EndRun(plan.watching.on_deadline, first.reason, f"{sentence(context, first)}; {what}", pods),)

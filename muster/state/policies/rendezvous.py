@@ -39,11 +39,11 @@ from muster.state.facts.context import Context
 from muster.state.facts.failure_cause import RANK_FAILED
 from muster.state.facts.obstacle import Obstacle
 from muster.state.policies import deadline
-from muster.state.policies.failures import disruptions, recurrence
-from muster.state.policies.gathering import blocked, lateness, obstacles, silence
+from muster.state.policies.failures import recurrence
+from muster.state.policies.gathering import blocked, lateness, obstacles
 from muster.state.view.probe_result import LOST_AFTER, ProbeResult
 from muster.state.view.roll import RankError
-from muster.state.vocabulary.coordinator import Completeness, Coordinator
+from muster.state.vocabulary.group import Completeness, Coordinator
 from muster.state.vocabulary.record import ConditionType, Phase
 from muster.state.vocabulary.rules import ClockRule
 
@@ -154,7 +154,7 @@ def _as_persisted(context: Context, coordinator: Coordinator) -> Assembly | None
         absent_at, due = probe.since + LOST_AFTER, probe.since + coordinator.quiet
         was_ready = was_ready and context.now < absent_at
         if not stuck and context.now >= due:
-            stuck = silence.UNREACHABLE
+            stuck = lateness.UNREACHABLE
         look_again = min((at for at in (absent_at, due) if at > context.now), default=None)
     return Assembly(
         complete=assembled is not None,
@@ -257,8 +257,8 @@ def _by_count(context: Context, coordinator: Coordinator, probe: ProbeResult) ->
 
 def _silence(context: Context, coordinator: Coordinator, probe: ProbeResult) -> tuple[str, float | None]:
     """Return the reason of Stuck of a coordinator that is silent, and when that may change."""
-    state, look_again = silence.of(context, coordinator, probe)
-    return silence.UNREACHABLE if state is not None else "", look_again
+    state, look_again = lateness.of(context, coordinator, probe)
+    return lateness.UNREACHABLE if state is not None else "", look_again
 
 
 def _with_alerts(context: Context, gathered: Assembly, passed: Sequence[ClockRule]) -> Assembly:
@@ -287,8 +287,8 @@ def _with_alerts(context: Context, gathered: Assembly, passed: Sequence[ClockRul
             recorded = bool(alarm)
         elif gathered.stuck == RANKS_MISSING:
             gathered = replace(gathered, stuck="", recorded=False)
-    if not alarm and disruptions.loops(context):
-        alarm = disruptions.REASON
+    if not alarm and recurrence.loops(context):
+        alarm = recurrence.DISRUPTION_LOOP
     if not alarm and not gathered.stuck and recurrence.recurs(context):
         alarm = recurrence.REASON
     return replace(gathered, stuck=alarm, recorded=recorded) if alarm else gathered

@@ -18,6 +18,15 @@
    has left. A restart that is not counted needs the row of disruptions to be shorter than the plan allows. What is used
    up ends the experiment, and the message names it (``summary.ends``).
 5. **The next epoch** (``restarted``), or the next attempt of a member or a job (``failures.repair``).
+
+Lost coordinator: a coordinator that has served in this epoch and has no pod was lost, not pending.
+
+The other members met at it, so its loss is theirs, however few of them there were: a Ray head keeps its jobs and actors
+in memory, and the JAX coordinator its registrations. Its pod is not created again in the epoch, also if not all members
+had a node yet. The record shows that it served (``CoordinatorReady``, or a roll with an arrival), so a daemon that was
+away while the pod was taken decides as one that saw it go. The live API is asked before (``ConfirmLoss``).
+
+A coordinator that may run again alone, because a failure rule allows it, is created in its current attempt.
 """
 
 from collections.abc import Iterator, Mapping
@@ -28,23 +37,14 @@ from msgspec.structs import replace
 
 from muster.state.facts import presence
 from muster.state.facts.context import Context
-from muster.state.facts.failure_cause import cause_of, gone_cause
-from muster.state.facts.matching_rule import first_rule
-from muster.state.policies.failures import (
-    avoidance,
-    backoff,
-    culprit,
-    disruptions,
-    known,
-    recurrence,
-    restart_reasons,
-)
+from muster.state.facts.failure_cause import cause_of, first_rule, gone_cause
+from muster.state.policies.failures import culprit, known, recurrence, repair, restart_reasons
 from muster.state.policies.failures.repair import Repairs
 from muster.state.policies.verdicts import Fail, ReadFirst, Repair, Requeue, Restart, Wait
 from muster.state.vocabulary.group import Group
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Pod
-from muster.state.vocabulary.record import Cause, JobRestarts, Phase, Record, RuleUse, restarts_of
+from muster.state.vocabulary.record import Cause, ConditionType, JobRestarts, Phase, Record, RuleUse, restarts_of
 from muster.state.vocabulary.rules import FailureAction, FailureRule
 from muster.state.vocabulary.transitions import enter, next_epoch
 
@@ -231,7 +231,7 @@ def _end_epoch(context: Context, rule: FailureRule, cause: Cause) -> Restart | F
     if rule.counted:
         over = exhausted(plan, record, cause)
         return over or Restart(cause, counted=True, rule=limited(plan, rule))
-    if disruptions.exhausted(plan, record):
+    if recurrence.exhausted(plan, record):
         return Fail(DISRUPTED, cause=cause)
     return Restart(cause, counted=False, rule=limited(plan, rule))
 
@@ -255,7 +255,7 @@ def used(record: Record) -> int:
 
 def charged(plan: Plan, record: Record, cause: Cause, *, counted: bool, rule: str = "") -> Record:
     """Return the record after one more restart, of the gang or of a part of it. ``rule`` names one that has a limit."""
-    record = avoidance.failed_on(plan, _with_use(record, rule), cause)
+    record = restart_reasons.failed_on(plan, _with_use(record, rule), cause)
     return replace(
         record,
         restarts=record.restarts + counted,
@@ -320,7 +320,7 @@ def restarted(context: Context, verdict: Restart) -> Record:
     record = charged(plan, record, cause, counted=counted, rule=verdict.rule)
     row = record.consecutive_disruptions + (not counted and not requested)
     epoch = record.epoch + 1
-    wait = backoff.counted(plan, used(record), epoch) if counted else backoff.disrupted(plan, row, epoch)
+    wait = repair.counted(plan, used(record), epoch) if counted else repair.disrupted(plan, row, epoch)
     return replace(
         next_epoch(record, Phase.RESTARTING, now),
         gang_restarts=record.gang_restarts + 1,
@@ -340,3 +340,24 @@ def requeued(context: Context, verdict: Requeue) -> Record:
     record = charged(context.plan, recurrence.ended(context, verdict.cause), verdict.cause, counted=False)
     broken_at = now if record.broken_at is None else record.broken_at
     return replace(next_epoch(record, Phase.QUEUED, now), cause=verdict.cause, broken_at=broken_at)
+
+
+def lost(context: Context) -> int | None:
+    """Return the rank of the coordinator that has served and has no pod; None if there is none."""
+    coordinator = context.plan.asked
+    if coordinator is None:
+        return None
+    rank = coordinator.rank
+    if presence.has_pod_or_needs_none(context, rank) or not _served(context):
+        return None
+    group = context.plan.group_of(rank)
+    alone = context.plan.piecewise and group is not None and mends(context, group)
+    return None if alone else rank
+
+
+def _served(context: Context) -> bool:
+    record, probe = context.record, context.probe
+    if probe is not None and probe.served:
+        return True
+    ready, roll = record.condition(ConditionType.COORDINATOR_READY), record.roll
+    return bool(ready and ready.status) or bool(roll and roll.arrived)

@@ -10,18 +10,42 @@ current attempt: when no older pod of its rank may run, its back-off is over, an
 Before the first create of an epoch the live API is asked once (``ConfirmLaunch``). Pods are created in waves, so that
 Muster acts on a failure in the middle of a very large gang before the rest of it exists. (A cancellation, a suspension
 and a deletion stop a wave.)
+
+Shared volume: its data are the experiment's, so Muster reports their loss.
+
+The claim is made before the first pod and found again by each epoch. A deleted one goes, with its data, when the last
+pod is gone (finalizer kubernetes.io/pvc-protection), and the next epoch would begin on an empty volume as if nothing
+had happened. So the record keeps that the claim existed. If it is gone, that is persisted first, with an Event and in
+the message for as long as the experiment runs. Then the claim is made again: nothing brings the data back.
 """
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import filterfalse, islice
 
-from muster.state.facts import admission, gates, older_pods, presence
+from msgspec.structs import replace
+
+from muster.state.facts import admission, gates, presence
 from muster.state.facts.context import Context
-from muster.state.policies.failures import avoidance, repair
-from muster.state.policies.queueing import queue
+from muster.state.policies import queueing
+from muster.state.policies.failures import repair, restart_reasons
 from muster.state.vocabulary.actions import Action, ConfirmLaunch, CreatePods, EnsureClaims, EnsureService
 from muster.state.vocabulary.group import Member
+from muster.state.vocabulary.record import Record
+
+
+def track_claims(context: Context) -> Record:
+    """Return the record with what is known of the claim."""
+    record, facts = context.record, context.view.engine
+    claims = context.plan.claims
+    if not claims or not any(claim.exclusive for claim in claims):
+        return record
+    if facts.volume_gone == record.epoch and record.volume_at is not None:
+        return replace(record, volume_at=None, volume_lost_at=context.now)
+    if record.volume_at is None and facts.claims == record.epoch:
+        return replace(record, volume_at=context.now)
+    return record
+
 
 WAVE = 1024
 """Pods: one to three seconds of creates. Between two waves no create is sent until the watch has shown the last pod."""
@@ -41,7 +65,7 @@ def launch(context: Context) -> list[Action]:
         return actions
     if presence.unplaced(context):
         return [*actions, _confirmation(context)]
-    if (unread := queue.read_admission(context)) is not None:
+    if (unread := queueing.read_admission(context)) is not None:
         return [*actions, unread]
     missing = _startable(context, _without_pod(context))
     if vanished := presence.vanished(context):  # they may run, or were lost with what their programs had done
@@ -60,7 +84,7 @@ def launch(context: Context) -> list[Action]:
     if wave and _claims_due(context):
         return [*actions, EnsureClaims(epoch)]
     if wave:
-        placed, avoided = admission.placement(context), avoidance.avoided(context.record)
+        placed, avoided = admission.placement(context), restart_reasons.avoided(context.record)
         actions.append(CreatePods(epoch, wave, placed, attempts, avoided))
     return actions
 
@@ -72,8 +96,10 @@ def _confirmation(context: Context, attempts: tuple[tuple[int, int], ...] = ()) 
     know them: another one has launched the epochs before, and each of those only beside no pod of an older one.
     """
     epoch = context.record.epoch
-    search = older_pods.unknown(context) and (epoch > 0 or bool(attempts))
-    return ConfirmLaunch(epoch, attempts, (*older_pods.vanished(context), *presence.unplaced(context)), search=search)
+    search = presence.older_unknown(context) and (epoch > 0 or bool(attempts))
+    return ConfirmLaunch(
+        epoch, attempts, (*presence.older_vanished(context), *presence.unplaced(context)), search=search
+    )
 
 
 def prepare(context: Context) -> list[Action]:

@@ -10,19 +10,26 @@ from itertools import chain
 
 from msgspec.structs import replace
 
-from muster.api.evidence import MAX_EPOCHS, MAX_FINDINGS, MAX_STACKS, RANGES, EpochEvidence, FindingThen, StackThen
-from muster.api.places import NOTICE
+from muster.api.evidence import (
+    MAX_EPOCHS,
+    MAX_FINDINGS,
+    MAX_STACKS,
+    NOTICE,
+    RANGES,
+    EpochEvidence,
+    FindingThen,
+    StackThen,
+)
 from muster.api.values.rank_ranges import to_ranges
 from muster.state.facts import hang
 from muster.state.facts.context import Context
 from muster.state.facts.diagnosis import hangs
+from muster.state.facts.diagnosis.classifier import Finding
 from muster.state.facts.diagnosis.diagnose import diagnose
-from muster.state.facts.diagnosis.finding import Finding
 from muster.state.facts.sentences import sentence
 from muster.state.policies.rendezvous import Assembly
 from muster.state.summary.status import of_progress, summarize
-from muster.state.view.places.report import PlaceGroup
-from muster.state.view.places.standstill import Places
+from muster.state.view.places import PlaceGroup, Places
 from muster.state.vocabulary.record import Phase, Record
 
 

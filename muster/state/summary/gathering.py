@@ -8,23 +8,23 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Final, NamedTuple
 
 from muster.state.facts import admission, hang
-from muster.state.facts.causes.heard import needs_no_port
+from muster.state.facts.causes.cause import needs_no_port
 from muster.state.facts.causes.table import Causes
 from muster.state.facts.context import Context
-from muster.state.facts.diagnosis import grouping, hangs
+from muster.state.facts.diagnosis import diagnose, hangs
 from muster.state.facts.failure_cause import RANK_FAILED
 from muster.state.facts.obstacle import Kind, Obstacle
 from muster.state.facts.sentences import EXACT, all_succeeded, sentence, share, why_idle
 from muster.state.policies import deadline, rendezvous
-from muster.state.policies.failures import culprit, disruptions, recurrence
-from muster.state.policies.gathering import obstacles, silence
-from muster.state.policies.gathering.silence import Silence
+from muster.state.policies.failures import culprit, recurrence
+from muster.state.policies.gathering import lateness, obstacles
+from muster.state.policies.gathering.lateness import Silence
 from muster.state.policies.rendezvous import Assembly, Roll
 from muster.state.summary import ends
 from muster.state.summary import obstacles as of_obstacles
 from muster.state.view.probe_result import ProbeResult
 from muster.state.view.roll import CoordinatorState
-from muster.state.vocabulary.coordinator import Coordinator
+from muster.state.vocabulary.group import Coordinator
 from muster.state.vocabulary.plan import Engine
 from muster.state.vocabulary.record import ConditionType, Phase
 
@@ -62,7 +62,7 @@ class _Part(NamedTuple):
 def gathering(context: Context, assembly: Assembly) -> Gathering:
     """Return the sentences of that assembly."""
     reason, obstacle, roll = assembly.stuck, assembly.obstacle, _ROLLS[assembly.roll](context, assembly)
-    hindrance = of_obstacles.sentence(context, obstacle) if obstacle is not None else ""
+    hindrance = of_obstacles.obstacle_sentence(context, obstacle) if obstacle is not None else ""
     own = _own_reason(context, assembly) if reason else ""
     by_obstacle = obstacle is not None and obstacle.reason == reason
     by_roll = bool(reason) and not own and not by_obstacle
@@ -124,7 +124,7 @@ def _ready(context: Context, assembly: Assembly) -> _Part:
 
 def _with(context: Context, message: str, joint: str, ranks: Iterable[int], total: int) -> _Part:
     """Return the message and these members, with why they are missing."""
-    named = grouping.listed(context, ranks, total)
+    named = diagnose.listed(context, ranks, total)
     return _Part(f"{message}{joint}{named.sentence}", named.ranks)
 
 
@@ -229,7 +229,7 @@ def _silent(context: Context) -> str:
     coordinator, probe = context.plan.asked, context.probe
     if coordinator is None or probe is None:
         return ""
-    how = silence.of(context, coordinator, probe)[0]
+    how = lateness.of(context, coordinator, probe)[0]
     if how is Silence.FLAPPING:
         return f"the coordinator comes and goes: it counts as serving once it has answered for {probe.hold:g} s"
     what = "restarted and has not served since" if how is Silence.RESTARTED else "stopped responding"
@@ -245,17 +245,17 @@ def _hanging(context: Context) -> str:
 def _disruptions(context: Context) -> str:
     record = context.record
     last = f"; the last restart: {sentence(record.cause)}" if record.cause else ""
-    number, least = record.consecutive_disruptions, disruptions.PROGRESS
+    number, least = record.consecutive_disruptions, recurrence.PROGRESS
     return f"{number} disruptions in a row without {least:g} s of work between them{last}"
 
 
 _REASONS: Final[Mapping[str, Callable[[Context], str]]] = {
     Causes.PROCESS_COUNT.stuck_as: _processes,
     RANK_FAILED: _given_up,
-    silence.UNREACHABLE: _silent,
+    lateness.UNREACHABLE: _silent,
     rendezvous.DASHBOARD_NOT_SERVING: lambda context: context.probe.answer.lacks if context.probe is not None else "",
     **dict.fromkeys(hang.HANGS, _hanging),
-    disruptions.REASON: _disruptions,
+    recurrence.DISRUPTION_LOOP: _disruptions,
     recurrence.REASON: lambda context: ends.recurring(context.record),
 }
 """The sentence for each reason of Stuck."""

@@ -2,20 +2,73 @@
 
 Lines are derived from the difference of two records, so a turn that was not persisted has no line, and a line
 cannot occur twice for one turn. Each line becomes a Kubernetes Event after the record that holds it is written.
+
+Sentences on containers that the kubelet has started again in their pods.
+
+``rank 1 (run-1) ended with exit code 137 (SIGKILL), OOMKilled in container train on node n1; started again in its pod
+8 times (last end at 2026-11-28T10:00:00Z)``.
+
+The records of experiments that cannot be planned.
+
+One whose spec cannot be planned is Failed at once, with the reason InvalidSpec. One that has begun, and whose spec was
+edited while no daemon ran, is Stuck with that reason: its pods still run. One whose status cannot be read is left as it
+is, so it has no record; people are shown that it is stuck.
 """
 
 from collections.abc import Callable, Iterator
+from math import inf
 from typing import Final
 
+from msgspec.structs import replace
+
 from muster.api.gang import MAX_MEMBERS
+from muster.api.values.durations import often
 from muster.api.values.rank_ranges import from_ranges, to_ranges
+from muster.api.values.timestamps import whole_time
+from muster.state.facts.causes.table import Causes
 from muster.state.facts.hang import HANGS
 from muster.state.facts.sentences import NAMED_RANGES, of_failure, sentence
-from muster.state.summary import ends, in_place, resumption
+from muster.state.summary import ends
 from muster.state.summary.conditions import NO_COORDINATOR
-from muster.state.view.stale_members import STALE_MEMBERS
+from muster.state.view.roll import STALE_MEMBERS
 from muster.state.vocabulary.plan import Plan
-from muster.state.vocabulary.record import STORY_LINES, Cause, ConditionType, Phase, Record, StoryLine, attempts_of
+from muster.state.vocabulary.record import (
+    STORY_LINES,
+    Cause,
+    Condition,
+    ConditionType,
+    ContainerRestarts,
+    Phase,
+    Record,
+    StoryLine,
+    attempts_of,
+)
+
+REASON = Causes.RESTARTED_IN_PLACE.stuck_as
+NAMED_BY = (REASON, STALE_MEMBERS)
+"""Reasons of a status whose sentence names the restart."""
+
+
+def said(restarts: ContainerRestarts | None, epoch: int) -> str:
+    """Return the sentence on the last restarts in that epoch; empty without any."""
+    if restarts is None or restarts.cause is None or restarts.cause.epoch != epoch:
+        return ""
+    cause = restarts.cause
+    at = f" (last end at {whole_time(cause.at)})" if cause.at else ""
+    restart = "restart" if restarts.others == 1 else "restarts"
+    others = f"; after it {restarts.others} {restart} of other members" if restarts.others else ""
+    return f"{sentence(cause)}; started again in its pod {often(restarts.times)}{at}{others}"
+
+
+def in_place_turns(before: Record | None, after: Record) -> Iterator[tuple[str, str, bool]]:
+    """Yield the line of the story that reports it."""
+    if before is None or after.in_place is None:
+        return
+    if after.in_place.count > (before.in_place.count if before.in_place is not None else 0):
+        message = said(after.in_place, after.epoch)
+        if message:
+            yield REASON, message, True
+
 
 STUCK: Final = "Stuck"
 KEPT_FIRST = 8
@@ -107,8 +160,8 @@ def turns_of_watched(before: Record | None, after: Record) -> Iterator[Turn]:
 
 
 def _of_any_run(before: Record | None, after: Record) -> Iterator[Turn]:
-    yield from in_place.turns(before, after)
-    yield from resumption.turns(before, after)
+    yield from in_place_turns(before, after)
+    yield from ends.turns(before, after)
     if after.finished and (before is None or not before.finished):
         yield after.reason, after.message, after.phase is Phase.FAILED
     elif not after.finished:
@@ -224,3 +277,51 @@ def of_volume(record: Record) -> str:
     if record.volume_lost_at is None:
         return ""
     return "the shared volume was deleted, not by Muster, and is created again: its data is lost"
+
+
+INVALID = "InvalidSpec"
+UNREADABLE = "StatusUnreadable"
+"""Reason that is shown for an experiment whose status cannot be read."""
+
+
+def refuse(generation: int, problem: str, now: float) -> Record:
+    """Return the first and last record of an experiment that cannot be planned."""
+    line = StoryLine(now, 0, INVALID, problem, warning=True)
+    over = (ConditionType.FAILED, ConditionType.FINISHED)
+    return Record(
+        generation=generation,
+        phase=Phase.FAILED,
+        phase_at=now,
+        reason=INVALID,
+        message=problem,
+        finished_at=now,
+        updated_at=now,
+        conditions=tuple(Condition(kind, True, INVALID, problem, generation, now) for kind in over),
+        story=(line,),
+    )
+
+
+def halt(record: Record, generation: int, problem: str, now: float) -> Record | None:
+    """Return the record of a run that can no longer be planned; None if it has that already, or has ended."""
+    known = record.condition(ConditionType.STUCK)
+    if record.finished or (known and known.status and (known.reason, known.generation) == (INVALID, generation)):
+        return None
+    message = f"{problem}; Muster leaves the pods as they are until the spec can be run"
+    stuck = Condition(ConditionType.STUCK, True, INVALID, message, generation, now)
+    others = tuple(each for each in record.conditions if each.type != ConditionType.STUCK)
+    line = StoryLine(now, record.epoch, INVALID, message, warning=True)
+    return replace(
+        record,
+        reason=INVALID,
+        message=message,
+        updated_at=now,
+        conditions=(*others, stuck),
+        story=append(record.story, (line,)),
+    )
+
+
+def unreadable(problem: str) -> Record:
+    """Return what is shown if a status cannot be read; it is never written. Since when is not known."""
+    message = f"{problem}; Muster does nothing with it until its status can be read"
+    stuck = Condition(ConditionType.STUCK, True, UNREADABLE, message, 0, -inf)
+    return Record(phase=Phase.PENDING, phase_at=-inf, reason=UNREADABLE, message=message, conditions=(stuck,))

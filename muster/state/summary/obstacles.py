@@ -1,14 +1,32 @@
-"""Sentences on an obstacle, which keeps a member from starting or working (``gathering.obstacles``)."""
+"""Sentences on an obstacle, which keeps a member from starting or working (``gathering.obstacles``).
+
+Sentences on a watched run with a problem that its own controller does not fix.
+"""
 
 from collections.abc import Callable, Mapping
+from itertools import islice
 from typing import Final
 
 from muster.api.names import QUEUE_LABEL
+from muster.api.values.durations import often
+from muster.api.values.rank_ranges import to_ranges
+from muster.state.facts import gates
 from muster.state.facts.context import Context
-from muster.state.facts.diagnosis import grouping
+from muster.state.facts.diagnosis import diagnose
 from muster.state.facts.obstacle import Kind, Obstacle
-from muster.state.facts.sentences import EXACT, placed, share, waits
-from muster.state.policies.failures.avoidance import avoided
+from muster.state.facts.sentences import (
+    EXACT,
+    NAMED_RANGES,
+    all_succeeded,
+    how_ended,
+    placed,
+    quoted,
+    sentence,
+    share,
+    waits,
+    why_idle,
+)
+from muster.state.policies.failures.restart_reasons import avoided
 from muster.state.policies.gathering.obstacles import (
     KUEUE_GATE,
     PARTLY_QUEUED,
@@ -17,8 +35,106 @@ from muster.state.policies.gathering.obstacles import (
     ended_early,
     running_beside,
 )
-from muster.state.summary import watched
+from muster.state.policies.watched import obstacles
 from muster.state.vocabulary.pod import Pod
+
+NAMED: Final = 8
+"""Ranks without a pod that a sentence names."""
+AGAIN: Final = 3
+"""Members that were started again and that a sentence names."""
+
+
+def failed(context: Context) -> str:
+    """Return the sentence on members that have failed; empty without any."""
+    if not context.tally.failed:
+        return ""
+    cause = context.record.cause
+    which = sentence(cause) if cause is not None and cause.epoch == context.record.epoch else "a member failed"
+    others = len(context.tally.failed) - 1
+    return f"{which}{f', and {others} more' if others > 0 else ''}"
+
+
+def without_pods(context: Context) -> str:
+    """Return the sentence on members without a pod, with the reason of their controller; empty if all have one."""
+    if not obstacles.without_pod(context):
+        return ""
+    return "; ".join(filter(None, (_how_many(context), _why_absent(context))))
+
+
+def _how_many(context: Context) -> str:
+    plan, tally = context.plan, context.tally
+    if plan.sequential:
+        return f"{share(tally.working, tally.working + obstacles.without_pod(context))} pods of this turn exist"
+    message = f"{share(tally.pods, plan.size)} pods exist"
+    if plan.size > EXACT:
+        return message
+    without = (rank for rank in range(plan.size) if rank not in tally.members and rank not in tally.collected)
+    ranks = (rank for rank in without if not gates.awaits_leader(context, rank))
+    named = list(islice(ranks, NAMED))
+    who, have = ("rank", "has") if len(named) == 1 else ("ranks", "have")
+    group = plan.group_of(named[0]) if named else None
+    place = plan.place(named[0]) if group is not None and group.named else ""
+    first = f" ({'first: ' if len(named) > 1 else ''}{place})" if place else ""
+    return f"{message}; {who} {to_ranges(named, NAMED_RANGES)}{first} {have} no pod"
+
+
+def _why_absent(context: Context) -> str:
+    """Return the last reason that a controller gave for pods that it does not make, as a quotation with its age."""
+    own, event = context.view.own, context.view.remark
+    event = None if event is not None and event.about.startswith("Pod ") else event  # it was about a pod that exists
+    found = [each for each in (event, own.remark if own is not None else None) if each is not None]
+    if found:
+        return quoted(max(found, key=lambda each: each.at), context.now)
+    return context.view.remark_problem
+
+
+def all_done(context: Context) -> str:
+    """Return the sentence for members that all have succeeded, while the object does not show it."""
+    done, kind = all_succeeded(context.plan.size), context.plan.subject.kind
+    return f"{done}; the status of the {kind} does not show it, so its controller may not run"
+
+
+def program_done(context: Context) -> str:
+    """Return the sentence for a program that has ended by its coordinator, while the object does not show it."""
+    work, own = context.probe.answer.work if context.probe is not None else None, context.view.own
+    word = own.word if own is not None else ""
+    return f"{work.sentence if work else ''}; the {context.plan.subject.kind} still reports {word or 'nothing'}"
+
+
+def reported(context: Context) -> str:
+    """Return the sentence for a failure that the controller reports, without a conclusion."""
+    own = context.view.own
+    what = ": ".join(filter(None, (own.reason, own.message))) if own is not None else ""
+    return f"the {context.plan.subject.kind} reports {what}"
+
+
+def coordinator_gone(context: Context) -> str:
+    """Return the sentence for a coordinator that served, and whose pod is gone, going, or new."""
+    rank = context.plan.coordinator.rank if context.plan.coordinator is not None else 0
+    pod = context.tally.members.get(rank)
+    if pod is None:
+        return f"the coordinator, rank {rank}, has no pod"
+    why = "is not ready, and does not answer"
+    if pod.terminating:
+        why = "is being deleted"
+    elif not pod.started:
+        why = f"does not run yet, {why_idle(pod)}"
+    again = f": {_again(pod)}" if pod.restarts and not pod.ready else ""
+    return f"the coordinator, rank {rank} ({pod.name}), {why}{again}"
+
+
+def restarted(context: Context) -> str:
+    """Return the sentence for containers started again in their pods whose members are not ready since."""
+    found = obstacles.restarted(context)
+    named = "; ".join(f"rank {pod.rank} ({pod.name}): {_again(pod)}" for pod in found[:AGAIN])
+    return f"{named}; and {len(found) - AGAIN} more" if len(found) > AGAIN else named
+
+
+def _again(pod: Pod) -> str:
+    now = pod.waiting_reason or "not ready yet"
+    ended = f"{how_ended(pod.last_exit)}, " if pod.last_exit else ""
+    return f"{ended}started again in its pod {often(pod.restarts)}, {now}"
+
 
 NATIVE: Final = "make it an init container with restartPolicy Always, which ends with the program"
 CURE: Final = (
@@ -28,7 +144,7 @@ CURE: Final = (
 """The setting with which Kueue leaves pods alone whose controller is an Experiment."""
 
 
-def sentence(context: Context, obstacle: Obstacle) -> str:
+def obstacle_sentence(context: Context, obstacle: Obstacle) -> str:
     """Return the obstacle and its member, in words."""
     return _SENTENCES[obstacle.kind](context, obstacle)
 
@@ -51,7 +167,7 @@ def _idle(context: Context, pods: Mapping[str, Pod]) -> str:
     """Return members that do not start, by cause; only the first of many until they are Stuck: they change before."""
     blocked = context.record.blocked
     if len(pods) <= EXACT or (blocked is not None and called_stuck(context.record, blocked)):
-        return grouping.named(context, (each.rank for each in pods.values()), len(pods))
+        return diagnose.named(context, (each.rank for each in pods.values()), len(pods))
     return f"{waits(context, next(iter(pods.values())))} and more"
 
 
@@ -74,12 +190,12 @@ def _gated(context: Context, obstacle: Obstacle) -> str:
 
 def _cut_off(context: Context, _: Obstacle) -> str:
     pods = context.tally.cut_off
-    return grouping.as_findings(context, (pod.rank for pod in pods.values()), len(pods))
+    return diagnose.as_findings(context, (pod.rank for pod in pods.values()), len(pods))
 
 
 def _slow(context: Context, _: Obstacle) -> str:
     idle = context.tally.idle
-    return f"{_started(context)}; {grouping.as_findings(context, (pod.rank for pod in idle.values()), len(idle))}"
+    return f"{_started(context)}; {diagnose.as_findings(context, (pod.rank for pod in idle.values()), len(idle))}"
 
 
 def _outlived(context: Context, _: Obstacle) -> str:
@@ -117,11 +233,11 @@ _SENTENCES: Final[Mapping[Kind, Callable[[Context, Obstacle], str]]] = {
     Kind.ENDED: _ended,
     Kind.UNMET: lambda context, _: context.probe.answer.unmet if context.probe is not None else "",
     Kind.UNRUN: lambda context, _: f"nothing runs {context.plan.subject.kind}s here; {context.plan.watching.unrun}",
-    Kind.FAILED: lambda context, _: watched.failed(context),
-    Kind.WITHOUT_POD: lambda context, _: watched.without_pods(context),
-    Kind.GONE: lambda context, _: watched.coordinator_gone(context),
-    Kind.REPORTED: lambda context, _: watched.reported(context),
-    Kind.RESTARTED: lambda context, _: watched.restarted(context),
-    Kind.ALL_DONE: lambda context, _: watched.all_done(context),
-    Kind.PROGRAM_DONE: lambda context, _: watched.program_done(context),
+    Kind.FAILED: lambda context, _: failed(context),
+    Kind.WITHOUT_POD: lambda context, _: without_pods(context),
+    Kind.GONE: lambda context, _: coordinator_gone(context),
+    Kind.REPORTED: lambda context, _: reported(context),
+    Kind.RESTARTED: lambda context, _: restarted(context),
+    Kind.ALL_DONE: lambda context, _: all_done(context),
+    Kind.PROGRAM_DONE: lambda context, _: program_done(context),
 }

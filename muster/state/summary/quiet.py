@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from muster.api.status import ExperimentStatus, Phase
-from muster.api.values.humanize import age
+from muster.api.values.durations import age
 
 if TYPE_CHECKING:  # commands import this, and not what decisions are made of
     from muster.state.facts.context import Context

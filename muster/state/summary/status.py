@@ -9,7 +9,7 @@ The rule. A status holds five kinds of things, and each has its own time:
   first ones after a restart, which show what it cost: as words.
 - *counts* (ready, roll) that no sentence shows: with the next write.
 
-The budget (``state.view.write_budget``) is six writes in a row and one more every 12 s. So a sentence that is no longer
+The budget (``state.view.turns``) is six writes in a row and one more every 12 s. So a sentence that is no longer
 true is shown for 4 s at most while there is budget, and for 12 s at most if it has changed faster than five times a
 minute for a while; an experiment makes at most 11 such writes in its worst minute and five in each one after that, and
 each writes the Events of its turns only. Two rules keep the budget for what is new: what flaps is damped where it is
@@ -33,30 +33,27 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from muster.api.gang import of_restarts_inside
-from muster.api.values.humanize import age
+from muster.api.values.durations import age
 from muster.api.wire.kinds import MAX_COUNTER
-from muster.state.facts import admission, gates, older_pods
-from muster.state.facts.accelerators import held
-from muster.state.facts.context import Context
+from muster.state.facts import admission, gates, presence
+from muster.state.facts.context import Context, held
 from muster.state.facts.diagnosis import hangs
-from muster.state.facts.sentences import of_lingering, sentence, share, still_running
-from muster.state.facts.words import WORDS
+from muster.state.facts.sentences import WORDS, of_lingering, sentence, share, still_running
 from muster.state.policies import container_restarts
 from muster.state.policies.failures import known, recurrence
-from muster.state.policies.gathering import blocked, silence
+from muster.state.policies.gathering import blocked, lateness
 from muster.state.policies.rendezvous import Assembly
-from muster.state.policies.watched import ends
-from muster.state.policies.watched.stale_status import RESTARTED_IN_PLACE
-from muster.state.summary import in_place
+from muster.state.policies.watched import following
+from muster.state.policies.watched.obstacles import RESTARTED_IN_PLACE
+from muster.state.summary import history
 from muster.state.summary.conditions import renew, roll_never_seen
 from muster.state.summary.gathering import Gathering, gathering, joined
 from muster.state.summary.history import members, of_edits, of_volume
 from muster.state.view.progress import Progress
 from muster.state.view.recorder.arrivals import Arrivals
-from muster.state.view.roll import RankState
-from muster.state.view.stale_members import STALE_MEMBERS
-from muster.state.view.write_budget import WriteBudget
-from muster.state.vocabulary.coordinator import Completeness
+from muster.state.view.roll import STALE_MEMBERS, RankState
+from muster.state.view.turns import WriteBudget
+from muster.state.vocabulary.group import Completeness
 from muster.state.vocabulary.record import Condition, ConditionType, HeldDevices, Phase, Record, RollCall, Steps
 from muster.state.vocabulary.rules import ClockName
 
@@ -82,7 +79,7 @@ def summarize(context: Context, assembly: Assembly) -> Record:
         ready, roll = (plan.size, None) if roll_never_seen(context) else (record.ready, roll)
     elif plan.lifecycle.deleting:
         roll = None  # its pods leave
-    elif record.gathering and plan.asked and silence.known_in(context):
+    elif record.gathering and plan.asked and lateness.known_in(context):
         ended = sum(rank >= plan.expected for rank in context.tally.done) if plan.expected < plan.size else 0
         ready, roll = assembly.arrived + ended, RollCall(plan.expected, assembly.arrived, assembly.missing)
     coordinator = plan.coordinator_address(record.epoch)
@@ -95,8 +92,8 @@ def summarize(context: Context, assembly: Assembly) -> Record:
         reason, message = _waiting_for(context, assembly, said, conditions)
         beside = _still_running(context) if _goes_on_beside(context) else ""
         slow = "" if stuck else hangs.of_work(context) or hangs.of_slow(context)
-        named = reason in in_place.NAMED_BY or not record.gathering
-        again = "" if named else in_place.said(restarts, record.epoch)
+        named = reason in history.NAMED_BY or not record.gathering
+        again = "" if named else history.said(restarts, record.epoch)
         edited = of_edits(record, plan.edits.remark)
         more = again, slow, beside, plan.said(record.epoch), edited, of_volume(record)
         message = joined(message, *more)
@@ -136,7 +133,7 @@ def _waiting_for(
     record, tally, size = context.record, context.tally, context.plan.size
     words = WORDS[context.plan.engine]
     if context.plan.lifecycle.deleting:
-        return "Deleting", ends.deletion(context)
+        return "Deleting", following.deletion(context)
     if assembly.stuck:
         return assembly.stuck, said.whole
     at_rest = not record.gathering
@@ -150,9 +147,9 @@ def _waiting_for(
         what = words.suspended.format(kind=context.plan.subject.kind)
         return "Suspended", joined(what, _still_running(context) if words.beside else "")
     if at_rest and record.phase is Phase.QUEUED:
-        ending = "" if older_pods.clear(context) else f"; waiting for {of_lingering(context)} to terminate"
+        ending = "" if presence.none_older(context) else f"; waiting for {of_lingering(context)} to terminate"
         return "Queued", f"{said.whole}{ending}"
-    if not older_pods.clear(context) and not _goes_on_beside(context):
+    if not presence.none_older(context) and not _goes_on_beside(context):
         return "AwaitingOldPods", f"waiting for {of_lingering(context)} to terminate{_after(record)}"
     if at_rest and record.phase is Phase.RESTARTING:
         reason, what = words.restarting

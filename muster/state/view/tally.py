@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from muster.api.values.devices import Devices
+from muster.api.values.accelerators import Devices
 from muster.state.view.roll import RankState
 from muster.state.view.stage import Shown, Stage, shown
 from muster.state.vocabulary.pod import PATIENT, SCHEDULING_GATED, Pod

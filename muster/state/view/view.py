@@ -14,22 +14,18 @@ from msgspec import structs
 
 from muster.api.values.rank_ranges import from_ranges
 from muster.state.view.engine_facts import EngineFacts
-from muster.state.view.own.own_state import OwnState
-from muster.state.view.own.remark import Remark
-from muster.state.view.places.standstill import Places, places_in_turns
+from muster.state.view.own import OwnState, Remark
+from muster.state.view.places import Places, places_in_turns
 from muster.state.view.probe_result import ProbeResult, probe_result
 from muster.state.view.progress import Progress, StepReport, progress_in_turns, resumed, steps_progress
-from muster.state.view.recorder.arrivals import Arrivals, arrivals_in_turns
+from muster.state.view.recorder.arrivals import Arrivals, CollectiveReport, arrivals_in_turns
 from muster.state.view.recorder.collectives import Collectives, collectives_in_turns
 from muster.state.view.recorder.judgement import judged_in_turns
 from muster.state.view.recorder.ras import RasSeen, ras_in_turns
-from muster.state.view.recorder.report import CollectiveReport
-from muster.state.view.roll import RollAnswer, joined
+from muster.state.view.roll import RollAnswer, StaleMembers, joined
 from muster.state.view.sent_reports import SentReports
-from muster.state.view.stale_members import StaleMembers
 from muster.state.view.tally import NO_TALLY, Tally
-from muster.state.view.turns import Turns, finished
-from muster.state.view.write_budget import WriteBudget
+from muster.state.view.turns import Turns, WriteBudget, finished
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Pod
 from muster.state.vocabulary.record import Record, attempts_of

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 import msgspec
 
 from muster.state.vocabulary.group import Member
-from muster.state.vocabulary.pod import Pod
-from muster.state.vocabulary.pod_spec import Port
+from muster.state.vocabulary.pod import Pod, Port
 from muster.state.vocabulary.workload import PodSetPlacement, Workload, WorkloadCondition
 
 

@@ -14,12 +14,11 @@ from operator import attrgetter
 from typing import Final
 
 from muster.api.names import name_suffix
-from muster.api.values.devices import Devices
+from muster.api.values.accelerators import Devices
 from muster.api.values.ras_address import ras_port
-from muster.state.vocabulary.coordinator import DASHBOARD, Coordinator
-from muster.state.vocabulary.group import Group, Member, Role, devices_of_member
+from muster.state.vocabulary.group import DASHBOARD, Coordinator, Group, Member, Role, devices_of_member
 from muster.state.vocabulary.plan_parts import Edits, Failures, Lifecycle, Naming, RestartPolicy, Watching
-from muster.state.vocabulary.pod_spec import Claim
+from muster.state.vocabulary.pod import Claim
 from muster.state.vocabulary.rules import EVERY_JOB, ClockName, ClockRule, SuccessRule
 from muster.state.vocabulary.subject import EXPERIMENT, Names, Subject, title
 

@@ -11,12 +11,22 @@ from typing import Any, Final
 
 from msgspec.structs import asdict
 
-from muster.api.causes import Cause, ContainerRestarts
+from muster.api.causes import Blocked, Cause, ContainerRestarts, Stuck
 from muster.api.conditions import Condition, ConditionType
 from muster.api.errors import MusterError
-from muster.api.gang import MAX_MEMBERS, GroupSize, HeldDevices, RollCall, Steps
-from muster.api.hindrances import Blocked, Stuck
-from muster.api.restart_counts import Attempts, JobRestarts, NodeFailures, RestartReason, RuleUse, SameFailure
+from muster.api.gang import (
+    MAX_MEMBERS,
+    Attempts,
+    GroupSize,
+    HeldDevices,
+    JobRestarts,
+    NodeFailures,
+    RestartReason,
+    RollCall,
+    RuleUse,
+    SameFailure,
+    Steps,
+)
 from muster.api.status import STORY_LINES, ExperimentStatus, Phase, StoryLine
 from muster.api.values.rank_ranges import from_ranges, to_ranges
 from muster.api.wire.kinds import WireError

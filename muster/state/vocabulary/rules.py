@@ -274,7 +274,7 @@ clock                   runs from                                until
 ``terminating``         pods that must go are asked to           they are gone
 ======================  =======================================  ==========================================
 
-The ``run`` clock of a JobSet (``kinds.jobset.rules``) runs from the epoch's launch until some groups have succeeded.
+The ``run`` clock of a JobSet (``kinds.jobset.status``) runs from the epoch's launch until some groups have succeeded.
 
 A spec sets ``after`` and ``action`` of a row under its name in ``spec.clocks``; a clock that is not set does not run.
 The order of the rows is the order in which clocks that have run out are judged.

@@ -23,8 +23,8 @@ import msgspec
 
 from muster.api.names import CONTAINER
 from muster.api.values.printable import MESSAGE, clean, word
-from muster.api.values.secrets.environment import NO_SECRETS, Secrets
-from muster.api.values.secrets.environment import secrets_of as secrets_in
+from muster.api.values.secrets import NO_SECRETS, Secrets
+from muster.api.values.secrets import secrets_of as secrets_in
 from muster.api.values.termination_message import words
 from muster.api.values.timestamps import seconds_of
 from muster.state.vocabulary.pod import PATIENT, Exit, PodPhase

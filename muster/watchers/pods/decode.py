@@ -29,7 +29,7 @@ from muster.watchers.pods.containers import (
 from muster.watchers.pods.document import AnyMetadata, AnyPod, Condition, Labels, Owner, PodDocument, Status
 
 if TYPE_CHECKING:
-    from muster.kinds.declaration.run_kind import RunKind
+    from muster.kinds.declaration import RunKind
 
 PATH = "/api/v1/pods"
 _GROUP = f"{GROUP}/"
@@ -217,7 +217,7 @@ def _owner(references: list[Owner] | None) -> tuple[str, bool]:
 @cache
 def _run_kinds() -> "Mapping[str, RunKind]":
     """Return the kinds beside Experiments whose pods Muster creates. A client of Experiments does not import them."""
-    from muster.kinds.registry.run_kinds import RUN_KINDS
+    from muster.kinds.registry import RUN_KINDS
 
     return RUN_KINDS
 

@@ -21,10 +21,20 @@ import msgspec
 
 from muster.api.gang import MAX_MEMBERS
 from muster.api.values.printable import printable
-from muster.state.view.recorder.ras_answer import OPERATIONS, Communicator, RasAnswer, RasRank
+from muster.state.view.recorder.ras import OPERATIONS, Communicator, RasAnswer, RasRank
 from muster.state.view.turns import Turns, at_once, batches
-from muster.watchers.probes.bounded.connection import Address, Connection, Excess, Guard, Unreached
-from muster.watchers.probes.bounded.cost import MOST_PARTS, in_turns, loop_time, metered, parts_of
+from muster.watchers.probes.bounded.connection import (
+    MOST_PARTS,
+    Address,
+    Connection,
+    Excess,
+    Guard,
+    Unreached,
+    in_turns,
+    loop_time,
+    metered,
+    parts_of,
+)
 
 MAX_DEVICES: Final = 128
 """Most GPUs of one node: NCCL has at most 72 ranks on it (NCCL_MAX_LOCAL_RANKS)."""

@@ -10,13 +10,13 @@ from time import monotonic
 
 from muster.api.values.printable import printable
 from muster.state.view.roll import CoordinatorState, RankState, RollAnswer
-from muster.state.vocabulary.coordinator import ProbeKind
+from muster.state.vocabulary.group import ProbeKind
 from muster.watchers.probes.bounded.channel import Channel
 from muster.watchers.probes.bounded.connection import Address, PortState
 from muster.watchers.probes.bounded.grpc import NoAnswer, Status
 from muster.watchers.probes.bounded.http import Asker
 from muster.watchers.probes.jax.port_check import check_port, connect
-from muster.watchers.probes.jax.protobuf import Malformed, fields
+from muster.watchers.probes.jax.rpc import Malformed, fields
 
 MAX_TEXT = 1_000
 GOOD = range(200, 400)

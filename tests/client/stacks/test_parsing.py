@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muster.client.stacks.answers import MOST_FRAMES, MOST_THREADS, complaint, read_faulthandler, read_pyspy
 from muster.client.stacks.frames import Activity, Frame, ThreadStack
+from muster.client.stacks.reading import MOST_FRAMES, MOST_THREADS, complaint, read_faulthandler, read_pyspy
 
 TWO_THREADS = """\
 Thread 0x00007f1c9d3fe6c0 (most recent call first):

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muster.client.stacks.answers import Answer, read_answers, read_stacks, why_none
 from muster.client.stacks.processes import MOST, Listing, Process, read_listing, workers
+from muster.client.stacks.reading import Answer, read_answers, read_stacks, why_none
 
 N = "muster-ab12"
 

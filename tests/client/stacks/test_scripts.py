@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from muster.assist import CODE, FILE
-from muster.client.stacks.answers import read_answers, read_stacks
 from muster.client.stacks.processes import Process, dump_command, list_command, read_listing
+from muster.client.stacks.reading import read_answers, read_stacks
 
 N = "muster-test-nonce"
 PROGRAM = """

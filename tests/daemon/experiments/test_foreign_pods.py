@@ -8,7 +8,7 @@ from muster.state.decide.machine import Decision, decide
 from muster.state.vocabulary.pod import Pod, PodPhase
 from muster.state.vocabulary.record import Phase, to_status
 from muster.tracking.entry import Entry
-from muster.watchers.services import ServiceRecord
+from muster.watchers.metadata import ServiceRecord
 from tests.builders import NOW, pod, record
 from tests.daemon.experiments.test_index import SERVICE, UID, run
 

@@ -3,7 +3,7 @@
 import pytest
 
 from muster.state.view.engine_facts import LiveRead
-from muster.tracking.freshness import Freshness, Readiness
+from muster.tracking.entry import Freshness, Readiness
 
 
 @pytest.mark.parametrize(

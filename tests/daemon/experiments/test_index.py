@@ -10,7 +10,7 @@ from muster.daemon.experiments.index import ExperimentIndex
 from muster.state.vocabulary.record import to_status
 from muster.state.vocabulary.workload import Workload
 from muster.watchers.experiments import DECODER, ExperimentRecord
-from muster.watchers.services import ServiceRecord
+from muster.watchers.metadata import ServiceRecord
 from tests.builders import NOW, pod, record
 from tests.fuzz.samples import SPECS, experiment
 from tests.fuzz.world import line_of

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from muster.api.values.secrets.credentials import REMOVED
+from muster.api.values.secrets import REMOVED
 from muster.daemon.prober_pool import private
 from muster.state.view.roll import CoordinatorState, RankError, RollAnswer, Work
 from tests.builders import plan

@@ -9,8 +9,7 @@ from muster.kube.listwatch.store import Store
 from muster.state.view.engine_facts import LiveRead
 from muster.state.vocabulary.pod import Pod
 from muster.state.vocabulary.record import Phase, Record, to_status
-from muster.tracking.entry import Entry, Unanswered
-from muster.tracking.freshness import Readiness
+from muster.tracking.entry import Entry, Readiness, Unanswered
 from muster.watchers.experiments import ExperimentRecord, stripped
 from tests.builders import NOW, pod, record
 from tests.daemon.experiments.test_index import UID, run

@@ -7,7 +7,7 @@ import pytest
 from muster.api.errors import error_of
 from muster.daemon.incidents.node_history import STALE
 from muster.daemon.settings import Settings
-from muster.state.facts.incidents.places import Place
+from muster.state.facts.incidents.grouping import Place
 from tests.daemon.virtual_daemon import Daemons, played, scraped
 
 RACK = "topology.kubernetes.io/rack"

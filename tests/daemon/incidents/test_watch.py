@@ -14,11 +14,10 @@ from muster.daemon.settings import Settings
 from muster.metrics.collector import Subject
 from muster.reconcilers.refs import experiment_path
 from muster.state.facts.context import Context
-from muster.state.facts.incidents.places import Place, Places
+from muster.state.facts.incidents.grouping import Place, Places
 from muster.state.facts.incidents.signs import Sign, signs_of
 from muster.state.vocabulary.plan import Plan
-from muster.state.vocabulary.pod import PodPhase
-from muster.state.vocabulary.pod_spec import Claim, PodSpec
+from muster.state.vocabulary.pod import Claim, PodPhase, PodSpec
 from muster.state.vocabulary.record import Cause, Condition, ConditionType, Phase, StoryLine
 from tests.builders import NOW, edited, plan, pod, record, view, worker_group
 from tests.daemon.virtual_daemon import Daemons, experiment, played

@@ -14,8 +14,8 @@ from muster.client.subjects import parse
 from muster.client.watched import selectors
 from muster.client.watching import ObjectSource
 from muster.daemon.one_run.watch import OneRun
-from muster.kinds.declaration.watched_kind import Object
-from muster.kinds.registry.watched_kinds import WATCHED_KINDS
+from muster.kinds.declaration import Object
+from muster.kinds.registry import WATCHED_KINDS
 from muster.kube.resources import ResourceClient
 from muster.kube.transport import Answer
 from muster.rollcall.document import Detail

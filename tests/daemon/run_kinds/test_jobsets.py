@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from muster.api.names import LABEL_UID
-from muster.kinds.jobset.pods import PREFIX
+from muster.kinds.jobset.spec import PREFIX
 from muster.kinds.planning.record_condition import TYPE
 from muster.state.vocabulary.subject import JOBSET
 from tests.daemon.run_kinds.world import World, virtually

@@ -3,8 +3,8 @@
 import asyncio
 from collections.abc import Iterable
 
-from muster.daemon.steps import leftovers
-from muster.daemon.steps.leftovers import Leftovers
+from muster.daemon.steps import outcomes
+from muster.daemon.steps.outcomes import Leftovers
 from muster.state.vocabulary.pod import Pod
 from muster.state.vocabulary.workload import Workload
 from tests.builders import pod
@@ -62,7 +62,7 @@ def test_a_workload_is_let_go_when_the_pods_that_no_watch_shows_have_ended() -> 
     world.alive = [pod(2)]
     step(world)
     assert (world.unseen, world.released) == ([pod(2)], [])
-    assert world.due == [leftovers.ASKED_AFTER] * 2
+    assert world.due == [outcomes.ASKED_AFTER] * 2
     world.alive = []
     step(world)
     assert (world.due[-1], world.released) == (0.0, [])

@@ -3,7 +3,7 @@
 import asyncio
 from dataclasses import replace
 
-from muster.client.events import EventSummary
+from muster.client.snapshot import EventSummary
 from muster.client.watched import kind_of, look
 from muster.client.watching import as_musterd_said
 from muster.daemon.settings import Settings

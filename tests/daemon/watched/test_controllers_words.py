@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from muster.api.errors import Forbidden, Unreachable
-from muster.kinds.registry.watched_kinds import WATCHED_KINDS
+from muster.kinds.registry import WATCHED_KINDS
 from tests.daemon.watched.world import World, virtually
 from tests.watched_samples import SAMPLES
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from muster.kinds.registry.watched_kinds import WATCHED_KINDS
+from muster.kinds.registry import WATCHED_KINDS
 from muster.state.vocabulary.record import Phase
 from tests.daemon.watched.test_jobs import job
 from tests.daemon.watched.test_jobs import pod as job_pod

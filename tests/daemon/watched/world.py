@@ -7,7 +7,7 @@ from typing import Any, Concatenate, ParamSpec
 from muster.api.errors import NotFound
 from muster.daemon.app import Daemon
 from muster.daemon.settings import Settings
-from muster.kinds.registry.watched_kinds import WATCHED_KINDS
+from muster.kinds.registry import WATCHED_KINDS
 from muster.metrics.collector import Subject
 from tests.daemon.virtual_daemon import Daemons, as_test, played
 from tests.fakes import objects

@@ -12,7 +12,7 @@ from muster.daemon.app import Daemon
 from muster.daemon.settings import Settings
 from muster.daemon.web.pages import Pages
 from muster.daemon.web.readers import Anyone
-from muster.kinds.registry.watched_kinds import WATCHED_KINDS
+from muster.kinds.registry import WATCHED_KINDS
 from muster.metrics.runbooks import PUBLISHED
 from tests.cli.test_watched_kinds import name_of
 from tests.daemon.watched.world import World, virtually, virtually_with_writes

@@ -11,8 +11,7 @@ from typing import Any
 import yaml
 from openapi_schema_validator import OAS30Validator
 
-from muster.local.apiserver.schema.builtin_schemas import schema
-from muster.local.apiserver.schema.structural_schemas import decode_types, prune
+from muster.local.apiserver.schema import decode_types, prune, schema
 from tests.deploy.chart.conftest import Object
 
 OPERATOR = Path(__file__).parent / "prometheus_operator.yaml"

@@ -5,7 +5,7 @@ from typing import Any
 import click
 import pytest
 
-from muster.cli.commands.deleting.prune import prune
+from muster.cli.commands.deleting import prune
 from tests.deploy.chart.conftest import Rendered, one
 from tests.deploy.chart.matrix import MATRIX
 

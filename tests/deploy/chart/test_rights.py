@@ -8,7 +8,7 @@ import yaml
 
 from deploy.helm.manifests import MUSTERD, READERS, render
 from deploy.helm.rights import CLUSTER, GRANTING, NoReason, grants, rows, table
-from muster.kinds.registry.watched_kinds import WATCHED_KINDS
+from muster.kinds.registry import WATCHED_KINDS
 from tests.deploy.chart.conftest import Rendered
 
 pytestmark = pytest.mark.slow

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from muster.cli.processes.child import Child, module
+from muster.cli.processes.stack import Child, module
 from muster.client import Client, Snapshot
 from muster.kube.paths import core
 from tests.deploy.grafana.dashboards import ROOT

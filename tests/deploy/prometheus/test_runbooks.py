@@ -14,7 +14,7 @@ from deploy.prometheus.pages import RUN, SILENCED
 from deploy.prometheus.text import plain
 from deploy.prometheus.values import defaults
 from muster.cli.main import muster
-from muster.daemon.web.page.runbooks import book
+from muster.daemon.web.page.document import book
 from muster.metrics.runbooks import PAGES as DECLARED
 from muster.metrics.runbooks import PLACES, PUBLISHED, SERVED
 from tests.deploy.prometheus.cases import CASES

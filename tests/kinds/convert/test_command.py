@@ -7,7 +7,7 @@ import sys
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from muster.kinds.convert.command import by_case, line_of
+from muster.kinds.convert.pod import by_case, line_of
 
 VARIABLES = {"RANK": "3", "NAME": "a b"}
 WORDS = st.lists(

@@ -3,9 +3,9 @@
 from typing import Any
 
 from muster.kinds.jax import run as jaxjob
-from muster.kinds.registry.run_kinds import RUN_KINDS
+from muster.kinds.registry import RUN_KINDS
 from muster.reconcilers.render.pod import render_pod
-from muster.state.vocabulary.coordinator import ProbeKind
+from muster.state.vocabulary.group import ProbeKind
 from muster.state.vocabulary.plan import MAX_EPOCH
 from muster.state.vocabulary.rules import ClockName
 from tests.fakes.plans import member_of

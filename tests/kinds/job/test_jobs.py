@@ -4,16 +4,15 @@ from typing import Any
 
 import pytest
 
-from muster.kinds.declaration.plan_error import PlanError
-from muster.kinds.declaration.watched_kind import Claim, Place, PodFacts
+from muster.kinds.declaration import Claim, Place, PlanError, PodFacts
 from muster.kinds.jax import watched as jaxjob
 from muster.kinds.job import watched as job
 from muster.kinds.jobset import watched as jobset
 from muster.kinds.kubeflow.watched import INDEX, LABEL
-from muster.kinds.planning.statuses import MOST_CONDITIONS, condition_of, number_of, started_of
+from muster.kinds.planning.watched_plan import MOST_CONDITIONS, condition_of, number_of, started_of
 from muster.kinds.trainjob import watched as trainjob
-from muster.state.view.own.own_state import Said
-from muster.state.vocabulary.coordinator import ProbeKind
+from muster.state.view.own import Said
+from muster.state.vocabulary.group import ProbeKind
 from muster.state.vocabulary.plan import Engine
 
 LABELLED = {"labels": {"muster.dev/observe": "yes"}}

@@ -4,11 +4,10 @@ from typing import Any
 
 import pytest
 
-from muster.kinds.declaration.plan_error import PlanError
-from muster.kinds.declaration.watched_kind import Place, PodFacts
+from muster.kinds.declaration import Place, PlanError, PodFacts
 from muster.kinds.job.watched import INDEX
 from muster.kinds.jobset import watched as jobset
-from muster.state.view.own.own_state import Said
+from muster.state.view.own import Said
 from muster.state.vocabulary.rules import Gate, GateCondition
 
 

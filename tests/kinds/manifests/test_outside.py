@@ -4,9 +4,9 @@ import pytest
 
 from muster.api.manifest.problems import ManifestError
 from muster.kinds.manifests.conversion import convert
-from muster.kinds.manifests.converters import CONVERTERS
+from muster.kinds.manifests.documents import CONVERTERS
 from muster.kinds.manifests.load import load_any
-from muster.kinds.registry.watched_kinds import WATCHED_KINDS
+from muster.kinds.registry import WATCHED_KINDS
 
 LABELLED = "give them the label muster.dev/observe, and musterd watches over them (--watch-kinds pods)"
 WATCHED = {

@@ -6,7 +6,7 @@ import pytest
 
 from muster.api.manifest.load import load_manifest
 from muster.api.manifest.problems import ManifestError
-from muster.kinds.manifests import slurm
+from muster.kinds.manifests import documents
 from muster.kinds.manifests.load import load_any
 
 SCRIPT = """#!/bin/bash
@@ -24,8 +24,8 @@ srun --cpu-bind=none torchrun --nproc-per-node=8 train.py
 """
 
 
-def job(*lines: str, command: str = "srun python3 train.py") -> slurm.Job:
-    found = slurm.job_of("\n".join(("#!/bin/sh", *(f"#SBATCH {line}" for line in lines), command)))
+def job(*lines: str, command: str = "srun python3 train.py") -> documents.Job:
+    found = documents.job_of("\n".join(("#!/bin/sh", *(f"#SBATCH {line}" for line in lines), command)))
     assert found is not None
     return found
 
@@ -58,7 +58,7 @@ def test_the_manifest_asks_for_what_the_script_asks_for() -> None:
 def test_a_member_is_a_task_and_the_gpus_are_its_own(lines: tuple[str, ...], members: int, gpus: int) -> None:
     found = job(*lines)
     assert (found.members, found.gpus) == (members, gpus)
-    (worker,) = load_manifest(slurm.manifest_of(found)).spec.groups
+    (worker,) = load_manifest(documents.manifest_of(found)).spec.groups
     assert (worker.members, worker.resources.gpus) == (members, gpus)
 
 
@@ -72,7 +72,7 @@ def test_a_member_is_a_task_and_the_gpus_are_its_own(lines: tuple[str, ...], mem
 def test_the_forms_of_a_time_limit(stated: str, seconds: int) -> None:
     found = job(f"--time={stated}")
     assert found.seconds == seconds
-    assert ("timeout" in slurm.manifest_of(found)) == (seconds > 0)
+    assert ("timeout" in documents.manifest_of(found)) == (seconds > 0)
 
 
 def test_another_script_is_advised_to_be_run_as_a_program() -> None:
@@ -90,6 +90,6 @@ def test_another_script_is_advised_to_be_run_as_a_program() -> None:
 )
 def test_a_hostile_line_makes_no_manifest_that_cannot_be_read(line: str) -> None:
     begun = time.process_time()
-    text = slurm.manifest_of(job(line, command='srun echo "\x1b[31m\u2028"'))
+    text = documents.manifest_of(job(line, command='srun echo "\x1b[31m\u2028"'))
     assert time.process_time() - begun < 0.5
     load_manifest(text)

@@ -13,8 +13,8 @@ from muster.api.manifest.groups import Group, one_job
 from muster.api.manifest.operators import ManifestOperator, Program, Resources
 from muster.api.manifest.types.collective import Worker
 from muster.api.values.fields import Shape
-from muster.kinds.declaration.operator import Operator, size_of
-from muster.state.vocabulary.pod_spec import Env, Source
+from muster.kinds.declaration import Operator, size_of
+from muster.state.vocabulary.pod import Env, Source
 from muster.state.vocabulary.rules import SuccessRule
 
 STARTER: Final = """\

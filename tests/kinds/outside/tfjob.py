@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from muster.kinds.declaration.watched_kind import PodSource, WatchedKind, own_name
+from muster.kinds.declaration import PodSource, WatchedKind, own_name
 from muster.kinds.kubeflow.watched import (
     API_VERSION,
     LABEL,

@@ -1,8 +1,8 @@
 """Attempts that a controller names become epochs, and pods of the attempt before stay the object's own."""
 
-from muster.kinds.declaration.watched_kind import Claim
+from muster.kinds.declaration import Claim
 from muster.kinds.places.attempts import KEPT, Attempts
-from muster.state.view.own.own_state import OwnState, Said
+from muster.state.view.own import OwnState, Said
 
 SUBMITTER = Claim("rayjob/rj")
 

@@ -2,12 +2,10 @@
 
 import pytest
 
-from muster.kinds.declaration.watched_kind import Claim
-from muster.kinds.places.free_places import FreePlaces
-from muster.kinds.places.membership import WatchedMembership
+from muster.kinds.declaration import Claim
+from muster.kinds.places.membership import FreePlaces, WatchedMembership
 from muster.state.vocabulary.group import Group
-from muster.state.vocabulary.pod import Exit, Pod, PodPhase
-from muster.state.vocabulary.pod_spec import PodSpec
+from muster.state.vocabulary.pod import Exit, Pod, PodPhase, PodSpec
 from tests.builders import NOW, plan, pod
 
 OWNER = "job/big"

@@ -5,12 +5,11 @@ from typing import Any
 
 import pytest
 
-from muster.kinds.declaration.watched_kind import Claim
+from muster.kinds.declaration import Claim
 from muster.kinds.places.membership import WatchedMembership
 from muster.state.vocabulary.group import Group
 from muster.state.vocabulary.plan import Plan
-from muster.state.vocabulary.pod import Exit, Pod, PodPhase
-from muster.state.vocabulary.pod_spec import PodSpec
+from muster.state.vocabulary.pod import Exit, Pod, PodPhase, PodSpec
 from tests.builders import NOW, plan, pod
 
 OWNER = "raycluster/rc"

@@ -4,11 +4,10 @@ from typing import Any
 
 import pytest
 
-from muster.kinds.declaration.watched_kind import Claim
+from muster.kinds.declaration import Claim
 from muster.kinds.places.membership import WatchedMembership
 from muster.state.vocabulary.group import Group
-from muster.state.vocabulary.pod import Pod
-from muster.state.vocabulary.pod_spec import PodSpec
+from muster.state.vocabulary.pod import Pod, PodSpec
 from tests.builders import plan, pod
 
 OWNER = "raycluster/rc"

@@ -1,9 +1,9 @@
 """Pods that a scale-down leaves keep their index, which may lie beyond the last place."""
 
-from muster.kinds.declaration.watched_kind import Claim
+from muster.kinds.declaration import Claim
 from muster.kinds.places.membership import WatchedMembership
 from muster.state.vocabulary.group import Group
-from muster.state.vocabulary.pod_spec import PodSpec
+from muster.state.vocabulary.pod import PodSpec
 from tests.builders import plan, pod
 
 CLAIMS = {"raycluster/rc": Claim("raycluster/rc", epoch=0)}

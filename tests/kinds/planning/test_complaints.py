@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from muster.kinds.planning.complaints import complaint, state_of
-from muster.kinds.registry.watched_kinds import WATCHED_KINDS
-from muster.state.view.own.own_state import Said
+from muster.kinds.planning.watched_plan import complaint, state_of
+from muster.kinds.registry import WATCHED_KINDS
+from muster.state.view.own import Said
 from tests.watched_samples import SAMPLES
 
 TIME = "2026-01-01T00:00:00Z"

@@ -3,7 +3,7 @@
 import pytest
 
 from muster.kinds.planning.parts import MOST, Part, parts_of
-from muster.kinds.registry.watched_kinds import WATCHED_KINDS
+from muster.kinds.registry import WATCHED_KINDS
 from tests.watched_samples import SAMPLES
 
 EXPECTED = {

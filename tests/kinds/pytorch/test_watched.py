@@ -6,13 +6,12 @@ from typing import Any
 import pytest
 import yaml
 
-from muster.kinds.declaration.plan_error import PlanError
-from muster.kinds.declaration.watched_kind import Place, PodFacts
+from muster.kinds.declaration import Place, PlanError, PodFacts
 from muster.kinds.kubeflow.watched import INDEX, LABEL, TYPE
 from muster.kinds.pytorch import watched
-from muster.kinds.registry.watched_kinds import WATCHED_KINDS
-from muster.state.view.own.own_state import Said
-from muster.state.vocabulary.coordinator import ProbeKind
+from muster.kinds.registry import WATCHED_KINDS
+from muster.state.view.own import Said
+from muster.state.vocabulary.group import ProbeKind
 
 KIND = WATCHED_KINDS["pytorchjobs"]
 EXAMPLE = Path(__file__).parents[3] / "examples/watched/pytorchjob.yaml"

@@ -9,14 +9,13 @@ from muster.api.manifest.experiment import parse_experiment
 from muster.api.manifest.operators import injected_env
 from muster.api.manifest.problems import SpecError
 from muster.api.names import SCRATCH_VOLUME
-from muster.kinds.experiments.planning import plan_of
-from muster.kinds.ray.submit import SUBMIT
+from muster.kinds.experiments import plan_of
+from muster.kinds.ray.start import SUBMIT
+from muster.reconcilers.render.objects import render_service
 from muster.reconcilers.render.pod import render_pod
-from muster.reconcilers.render.service import render_service
-from muster.state.vocabulary.coordinator import Completeness, Coordinator, ProbeKind
-from muster.state.vocabulary.group import Role
+from muster.state.vocabulary.group import Completeness, Coordinator, ProbeKind, Role
 from muster.state.vocabulary.plan import Plan
-from muster.state.vocabulary.pod_spec import Port
+from muster.state.vocabulary.pod import Port
 from muster.state.vocabulary.rules import Gate, GateCondition, SuccessRule
 
 TYPES: dict[str, Any] = {

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from muster.api.names import RAY_RUNTIME_ENV
-from muster.kinds.ray.submit import SUBMIT
+from muster.kinds.ray.start import SUBMIT
 
 RAY = """
 import json

@@ -4,11 +4,10 @@ from typing import Any
 
 import pytest
 
-from muster.kinds.declaration.plan_error import PlanError
-from muster.kinds.declaration.watched_kind import Place, PodFacts
+from muster.kinds.declaration import Place, PlanError, PodFacts
 from muster.kinds.ray.raycluster import own_state, place_of, plan_of
-from muster.state.view.own.own_state import Said
-from muster.state.vocabulary.coordinator import Completeness, ProbeKind
+from muster.state.view.own import Said
+from muster.state.vocabulary.group import Completeness, ProbeKind
 from muster.state.vocabulary.plan import Engine
 
 

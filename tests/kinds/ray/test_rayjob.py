@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from muster.kinds.declaration.watched_kind import Claim, Place, PodFacts
+from muster.kinds.declaration import Claim, Place, PodFacts
 from muster.kinds.ray.watched import claims, own_state, place_of, plan_of
-from muster.state.view.own.own_state import Said
+from muster.state.view.own import Said
 from muster.state.vocabulary.group import Role
 
 CLUSTER = {"headGroupSpec": {}, "workerGroupSpecs": [{"groupName": "w", "replicas": 2, "maxReplicas": 2}]}

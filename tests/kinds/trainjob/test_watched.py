@@ -8,9 +8,9 @@ import pytest
 from muster.api.conditions import ConditionType
 from muster.client.watched import look, read
 from muster.kinds.jobset import watched as jobset
-from muster.kinds.registry.watched_kinds import WATCHED_KINDS
+from muster.kinds.registry import WATCHED_KINDS
 from muster.kinds.trainjob.watched import joined
-from muster.state.vocabulary.coordinator import ProbeKind
+from muster.state.vocabulary.group import ProbeKind
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.record import Phase
 from tests.daemon.watched.world import World, virtually

@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 from muster.api.errors import ApiError, Forbidden, Unreachable
-from muster.kube.authentication.access import ClusterAccess, Source, environment_proxy
-from muster.kube.authentication.credentials import Credentials
+from muster.kube.authentication.credentials import ClusterAccess, Credentials, Source, environment_proxy
 from muster.kube.authentication.kubeconfig import InCluster, KubeConfig, choose_source
 from muster.kube.connection import Connection
 from tests.fakes.apiserver import Reply, Request, Step, answer, api_server, refusal, stream

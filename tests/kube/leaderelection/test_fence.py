@@ -11,7 +11,7 @@ import pytest
 
 from muster.api.errors import ApiError, NotFound, Unreachable
 from muster.kube.connection import Connection
-from muster.kube.leaderelection.fence import Fence, Fenced, FencedTransport
+from muster.kube.leaderelection.elector import Fence, Fenced, FencedTransport
 from muster.kube.transport import Answer
 from tests.fakes.apiserver import Reply, Request, api_server
 

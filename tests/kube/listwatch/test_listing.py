@@ -6,10 +6,10 @@ import msgspec
 import pytest
 
 from muster.api.errors import Unreachable
-from muster.kube.listwatch import listing
-from muster.kube.listwatch.listing import list_all
+from muster.kube.listwatch import sink_feed
+from muster.kube.listwatch.sink_feed import list_all
 from muster.kube.transport import TOO_LARGE_ANSWER, Answer
-from muster.watchers.services import DECODER
+from muster.watchers.metadata import DECODER
 
 PATH = "/api/v1/services"
 
@@ -57,7 +57,7 @@ class Server:
 
 
 async def test_pages_shrink_until_they_fit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(listing, "PAGE_BYTES", 10_000)
+    monkeypatch.setattr(sink_feed, "PAGE_BYTES", 10_000)
     server = Server(200, 1000)
     found = await list_all(server, PATH, {}, DECODER, page_size=100)  # type: ignore[arg-type]
     assert len(found.objects) == 200

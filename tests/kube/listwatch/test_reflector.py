@@ -19,8 +19,8 @@ import pytest
 from muster.api.errors import ApiError, Forbidden
 from muster.api.names import SELECTOR
 from muster.kube.connection import Connection
-from muster.kube.listwatch.listing import ObjectList
 from muster.kube.listwatch.reflector import Reflector, ReflectorSettings
+from muster.kube.listwatch.sink_feed import ObjectList
 from muster.kube.listwatch.store import Store
 from muster.state.vocabulary.pod import Pod
 from muster.watchers.pods import decode as pods
@@ -259,7 +259,7 @@ async def test_a_list_that_keeps_expiring_is_retried_after_a_delay(tmp_path: Pat
 
 
 async def test_a_list_with_too_many_pages_is_abandoned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("muster.kube.listwatch.listing.MOST_PAGES", 3)
+    monkeypatch.setattr("muster.kube.listwatch.sink_feed.MOST_PAGES", 3)
     more = answer(200, listing([], 5, "token"))
     async with scripted(tmp_path, more, more, more, answer(200, listing([], 8)), paged=True) as run:
         assert "has no end" in run.reports[0][1]["problem"]

@@ -17,8 +17,8 @@ import pytest
 from muster.api.errors import Expired, Throttled, Unreachable
 from muster.api.names import SELECTOR
 from muster.kube.connection import Connection
-from muster.kube.listwatch.listing import list_all
 from muster.kube.listwatch.reflector import Reflector, ReflectorSettings
+from muster.kube.listwatch.sink_feed import list_all
 from muster.kube.listwatch.store import Store
 from muster.kube.transport import Answer
 from muster.local.apiserver import ApiServer

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from muster.kube.listwatch.sink_feed import Tombstones
 from muster.kube.listwatch.store import Store
-from muster.watchers.services import ServiceRecord
+from muster.watchers.metadata import ServiceRecord
 
 
 def service(uid: str, version: int, name: str = "same-name") -> ServiceRecord:

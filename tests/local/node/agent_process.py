@@ -5,7 +5,7 @@ import signal
 import sys
 from pathlib import Path
 
-from muster.kube.authentication.access import FixedAccess
+from muster.kube.authentication.credentials import FixedAccess
 from muster.local.node import Isolation, NodeAgent
 
 

@@ -12,7 +12,7 @@ import pytest
 import structlog
 
 from muster.api.errors import Conflict, NotFound
-from muster.kube.authentication.access import FixedAccess
+from muster.kube.authentication.credentials import FixedAccess
 from muster.kube.connection import Connection
 from muster.kube.listwatch.informer import Informer, changes
 from muster.kube.resources import ResourceClient

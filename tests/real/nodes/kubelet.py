@@ -16,8 +16,8 @@ from aiohttp.typedefs import Handler
 from muster.cli.processes.stack import free_port
 from muster.kube.paths import core
 from muster.kube.resources import ResourceClient
-from muster.local.apiserver.http import pod_exec, pod_port_forward
-from muster.local.apiserver.http.pod_exec import PodCommands
+from muster.local.apiserver.http import pod_subresources
+from muster.local.apiserver.http.pod_subresources import PodCommands
 from muster.local.node.objects import NODES
 
 EXEC = "/exec/{namespace}/{pod}/{container}"
@@ -35,13 +35,13 @@ async def kubelet(
     async def run(request: web.Request) -> web.StreamResponse:
         found = request.match_info
         where = found["namespace"], found["pod"], found["container"]
-        return await pod_exec.answer(request, commands, where, request.query.getall("command"))
+        return await pod_subresources.answer_exec(request, commands, where, request.query.getall("command"))
 
     async def forward(request: web.Request) -> web.StreamResponse:
         namespace, pod = request.match_info["namespace"], request.match_info["pod"]
         address = (await api.get(core(namespace, "pods", pod)))["status"]["podIP"]
         # the API server hands the client's ``ports`` on as ``port`` (pkg/registry/core/pod: streamParams)
-        return await pod_port_forward.answer(request, pod, address, int(request.query["port"]))
+        return await pod_subresources.answer_port_forward(request, pod, address, int(request.query["port"]))
 
     application = web.Application(middlewares=[takes_any_answer])
     application.router.add_get(EXEC, run)

@@ -32,7 +32,7 @@ from muster.local.node import objects
 from muster.local.node.containers import states
 from muster.local.node.containers.states import ContainerRecord
 from muster.local.node.objects import LEASES, NODES, PODS, Object, micro_time, pod_path, whole_time
-from muster.local.node.pods.pod_status import PodState, pod_status
+from muster.local.node.pods.status_writer import PodState, pod_status
 from tests.real.nodes.script import Step, steps
 
 LABEL = "muster.dev/stand-in"

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from muster.api.names import API_VERSION, KIND, LABEL_RANK
-from muster.local.caller import CALLERS, Caller, write_caller
+from muster.local.home import CALLERS, Caller, write_caller
 from tests.frameworks.ray_cluster import FILE, NAME, processes_of, search_path
 from tests.real.ground import ROOT, TAINT
 from tests.real.namespace import Object, eventually

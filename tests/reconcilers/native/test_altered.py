@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from muster.reconcilers.native import altered
+from muster.reconcilers.native import live_pods
 from muster.reconcilers.result import Outcome
 from muster.state.vocabulary.actions import ConfirmEnd, ConfirmLaunch, ConfirmLoss, CreatePods, DeletePods
 from muster.state.vocabulary.plan import Plan
@@ -60,7 +60,7 @@ async def test_a_pod_of_another_uid_is_not_the_one_that_vanished() -> None:
     plan = gang(3)
     bench = await launched(plan)
     alter(bench, plan, 1, labels={})
-    seen = altered.unseen(plan, member_of(plan, 1), 0, 0, "another uid")
+    seen = live_pods.unseen(plan, member_of(plan, 1), 0, 0, "another uid")
     assert (await loss(bench, plan, vanished=(seen,))).lost_ranks == (1,)
 
 
@@ -112,7 +112,7 @@ async def test_no_watch_brings_the_version_of_a_deleted_pod_without_its_label() 
     for rank in range(2):
         path = pod_path(plan, rank)
         bench.api.put(path, {**bench.api.objects[path], **RUNNING, "spec": {"nodeName": "a"}})
-        pods.append(altered.unseen(plan, member_of(plan, rank), 0, 0, bench.api.objects[path]["metadata"]["uid"]))
+        pods.append(live_pods.unseen(plan, member_of(plan, rank), 0, 0, bench.api.objects[path]["metadata"]["uid"]))
     alter(bench, plan, 1, labels={})
     versions = [
         (await bench.engine.carry_out(DeletePods((pod,), None, "gone"), plan, record(0))).version for pod in pods
@@ -130,7 +130,7 @@ async def test_pods_whose_quota_is_to_be_given_back_have_ended_when_none_of_thei
     bench = await launched(plan)
     alter(bench, plan, 1, labels={})
     uid = bench.api.objects[pod_path(plan, 1)]["metadata"]["uid"]
-    pod = altered.unseen(plan, member_of(plan, 1), 0, 0, uid)
+    pod = live_pods.unseen(plan, member_of(plan, 1), 0, 0, uid)
     outcome = await end(bench, plan, vanished=(pod,))
     assert ([each.uid for each in outcome.altered], outcome.gone, outcome.ahead) == ([uid], (), False)
     assert outcome.refusal is not None
@@ -143,7 +143,7 @@ async def test_pods_whose_quota_is_to_be_given_back_have_ended_when_none_of_thei
 async def test_one_that_has_its_marks_again_is_left_to_the_watch() -> None:
     plan = gang(3)
     bench = await launched(plan)
-    pod = altered.unseen(plan, member_of(plan, 1), 0, 0)
+    pod = live_pods.unseen(plan, member_of(plan, 1), 0, 0)
     outcome = await end(bench, plan, vanished=(pod,))
     assert (outcome.altered, outcome.gone, outcome.refusal, outcome.ahead) == ((), (), None, True)
 

@@ -11,7 +11,7 @@ from muster.kube.paths import core
 from muster.reconcilers.result import Outcome
 from muster.state.vocabulary.actions import EnsureClaims
 from muster.state.vocabulary.plan import Plan
-from muster.state.vocabulary.pod_spec import Claim
+from muster.state.vocabulary.pod import Claim
 from tests.fakes.engines import Bench
 from tests.fakes.plans import gang, record
 

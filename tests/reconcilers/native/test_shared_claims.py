@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from muster.kinds.jobset.pods import JOBSET_NAME
+from muster.kinds.jobset.spec import JOBSET_NAME
 from muster.kube.paths import core
 from muster.reconcilers.native.claims import differing
 from muster.reconcilers.result import Outcome
 from muster.state.vocabulary.actions import EnsureClaims
-from muster.state.vocabulary.pod_spec import Claim
+from muster.state.vocabulary.pod import Claim
 from tests.fakes.engines import Bench
 from tests.fakes.plans import gang, record
 

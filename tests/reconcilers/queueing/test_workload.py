@@ -21,7 +21,7 @@ from muster.state.vocabulary.actions import (
     ReleaseWorkload,
 )
 from muster.state.vocabulary.plan import Plan, Queue
-from muster.state.vocabulary.pod_spec import Toleration
+from muster.state.vocabulary.pod import Toleration
 from muster.state.vocabulary.workload import Workload, WorkloadCondition
 from muster.watchers.workloads import DECODER
 from tests.fakes.engines import Bench

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from muster.reconcilers.render.placement import REQUIRED, kept_off
+from muster.reconcilers.render.pod import REQUIRED, kept_off
 
 AWAY = [{"key": "metadata.name", "operator": "NotIn", "values": [node]} for node in ("a", "b")]
 GPU = {"key": "gpu", "operator": "Exists"}

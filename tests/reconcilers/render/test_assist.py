@@ -26,8 +26,7 @@ from muster.assist import (
     WORK_CODE,
     WORK_FILE,
 )
-from muster.reconcilers.render.assist import PREFIX, assisted
-from muster.reconcilers.render.command import arguments_of, command_of
+from muster.reconcilers.render.command import PREFIX, arguments_of, assisted, command_of
 from muster.reconcilers.render.pod import PodTemplate, render_pod
 from muster.state.vocabulary.plan import Plan
 from tests.fakes.plans import gang, member_of

@@ -10,12 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muster.reconcilers.render.encode import Unrenderable
+from muster.reconcilers.render.objects import Unrenderable
 from muster.reconcilers.render.pod import PodTemplate, render_pod
-from muster.state.vocabulary.coordinator import Coordinator, ProbeKind
-from muster.state.vocabulary.group import Group, Role
+from muster.state.vocabulary.group import Coordinator, Group, ProbeKind, Role
 from muster.state.vocabulary.plan import Plan
-from muster.state.vocabulary.pod_spec import Env, PodSpec, Port, Source, Toleration, Volume
+from muster.state.vocabulary.pod import Env, PodSpec, Port, Source, Toleration, Volume
 from tests.fakes.plans import POD_FIELDS, UID, gang, member_of
 
 EVERY_SOURCE = (

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from muster.api.names import ANNOTATION_PROGRESS_CA
-from muster.api.trainer_status import MOUNT, audience, status_path
+from muster.api.progress import MOUNT, audience, status_path
 from muster.reconcilers.render.environment import TOKEN_SECONDS, Endpoint, endpoint_variables
 from muster.reconcilers.render.pod import render_pod
 from muster.state.vocabulary.plan import Plan

@@ -1,6 +1,6 @@
 """The headless Service of an experiment."""
 
-from muster.reconcilers.render.service import render_service
+from muster.reconcilers.render.objects import render_service
 from tests.fakes.plans import UID, gang
 
 

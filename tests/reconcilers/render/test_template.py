@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from muster.api.manifest.experiment import parse_experiment
 from muster.api.manifest.problems import SpecError
-from muster.kinds.experiments.planning import plan_of
+from muster.kinds.experiments import plan_of
 from muster.reconcilers.render.pod import PodTemplate, render_pod
 from muster.state.vocabulary.plan import Plan
 from tests.fakes.plans import gang

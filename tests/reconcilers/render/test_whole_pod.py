@@ -5,11 +5,10 @@ from dataclasses import replace
 from typing import Any
 
 from muster.reconcilers.refs import ref_of
-from muster.reconcilers.render.event import render_event
+from muster.reconcilers.render.objects import render_event, render_service
 from muster.reconcilers.render.pod import PodTemplate, render_pod
-from muster.reconcilers.render.service import render_service
 from muster.state.vocabulary.plan import Plan
-from muster.state.vocabulary.pod_spec import Env, Source
+from muster.state.vocabulary.pod import Env, Source
 from muster.state.vocabulary.record import StoryLine
 from muster.state.vocabulary.subject import JAXJOB, Names
 from tests.builders import edited

@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from muster.reconcilers.render.placement import placed
+from muster.reconcilers.render.pod import placed
 from muster.reconcilers.render.workload import pod_sets, render_workload, workload_name
 from muster.state.vocabulary.group import Group
 from muster.state.vocabulary.plan import Plan
-from muster.state.vocabulary.pod_spec import PodSpec, Toleration
+from muster.state.vocabulary.pod import PodSpec, Toleration
 from muster.state.vocabulary.workload import PodSetPlacement
 from tests.fakes.plans import gang
 

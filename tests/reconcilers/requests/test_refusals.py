@@ -3,7 +3,7 @@
 import pytest
 
 from muster.api.errors import ApiError, Unreachable, error_of
-from muster.kube.status_errors import error_from_answer
+from muster.kube.transport import error_from_answer
 from muster.reconcilers.requests.refusals import refusal_of
 from muster.state.view.engine_facts import Refusal
 from tests.fakes.plans import gang

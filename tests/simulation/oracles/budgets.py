@@ -2,7 +2,7 @@
 
 A status write that changes a fact (a phase, an epoch, a time, a count of restarts) follows the life of the gang, which
 back-off bounds. One that changes words alone comes from a budget: six in a row, and one more every twelve seconds
-(``state.view.write_budget``; ADR 30). A daemon that takes over starts with a full budget.
+(``state.view.turns``; ADR 30). A daemon that takes over starts with a full budget.
 """
 
 from collections import defaultdict

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from muster.kube.metadata import Metadata, Object
+from muster.kube.resources import Metadata, Object
 from muster.kube.transport import Answer
 from tests.simulation.world.process import WATCHED
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from muster.daemon.kind_watch import LONGEST_WAIT
+from muster.daemon.informers import LONGEST_WAIT
 from muster.state.vocabulary.subject import title
 from tests.scenarios.scenario import Serves, StopsServing
 from tests.simulation.oracles.ends import ended

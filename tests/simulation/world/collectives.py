@@ -9,9 +9,9 @@ from random import Random
 
 from muster.assist.mounted.place_watch import LOOK, Writer
 from muster.assist.mounted.torch_recorder import FASTEST, SAMPLE, STILL
-from muster.state.view.at_work import Doing
-from muster.state.view.places.report import PlaceReport
-from muster.state.view.recorder.report import CollectiveReport, GroupCount, Share
+from muster.state.view.places import PlaceReport
+from muster.state.view.recorder.arrivals import CollectiveReport, GroupCount, Share
+from muster.state.view.stage import Doing
 from muster.watchers.probes.jax import places
 from tests.scenarios.incidents import Evaluates, Pauses, Slow
 from tests.simulation.world.threads import ANSWER, POLLS, Call, Code, Thread

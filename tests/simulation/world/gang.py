@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from muster.state.view.progress import StepReport
-from muster.state.view.recorder.report import CollectiveReport
+from muster.state.view.recorder.arrivals import CollectiveReport
 from muster.state.view.roll import CoordinatorState, RankError, RankState, RollAnswer, of_rank
 from muster.state.vocabulary.actions import ProbeTarget
 from tests.scenarios.incidents import (

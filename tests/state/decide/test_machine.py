@@ -7,7 +7,7 @@ import pytest
 from muster.state.decide.machine import decide
 from muster.state.view.roll import CoordinatorState, RankState
 from muster.state.vocabulary.actions import ConfirmLaunch, ConfirmLoss, CreatePods, DeletePods, EnsureService, StopPods
-from muster.state.vocabulary.coordinator import ProbeKind
+from muster.state.vocabulary.group import ProbeKind
 from muster.state.vocabulary.record import Attempts, ConditionType, Phase
 from muster.state.vocabulary.rules import Backoff, ClockAction, ClockName, Gate, GateCondition
 from tests.builders import NOW, Clock, edited, plan, pod, record, view

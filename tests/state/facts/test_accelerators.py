@@ -1,11 +1,10 @@
 """What a run holds: what its pods ask for that are on a node and have not ended."""
 
-from muster.api.restart_counts import Attempts
-from muster.state.facts.accelerators import held
+from muster.api.gang import Attempts
+from muster.state.facts.context import held
 from muster.state.view.view import View
 from muster.state.vocabulary.plan import Engine
-from muster.state.vocabulary.pod import PodPhase
-from muster.state.vocabulary.pod_spec import PodSpec
+from muster.state.vocabulary.pod import PodPhase, PodSpec
 from tests.builders import NOW, plan, pod, record, view, worker_group
 
 GPUS = PodSpec(limits={"cpu": "4", "nvidia.com/gpu": "8"})

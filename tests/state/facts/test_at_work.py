@@ -5,14 +5,13 @@ from math import inf
 
 import pytest
 
-from muster.api.places import INPUT
+from muster.api.evidence import INPUT
 from muster.state.facts.hang import HUNG
-from muster.state.view.at_work import OWN_SECONDS, WORKS, Doing
-from muster.state.view.places.report import PlaceReport
-from muster.state.view.places.standstill import STANDS
+from muster.state.view.places import STANDS, PlaceReport
 from muster.state.view.progress import HANG_SECONDS, StepReport
+from muster.state.view.recorder.arrivals import CollectiveReport, GroupCount
 from muster.state.view.recorder.collectives import STILL_SECONDS
-from muster.state.view.recorder.report import CollectiveReport, GroupCount
+from muster.state.view.stage import OWN_SECONDS, WORKS, Doing
 from muster.state.vocabulary.record import ConditionType
 from tests.builders import plan
 from tests.state.story import Story

@@ -7,7 +7,7 @@ import pytest
 from deploy.prometheus import reasons
 from deploy.prometheus.groups import ALERTS
 from deploy.reasons.rows import STUCK
-from muster.metrics.closed_sets import CLOCK_REASONS, REFUSED
+from muster.metrics.catalogue import CLOCK_REASONS, REFUSED
 from muster.metrics.runbooks import REASONS
 from muster.state.facts.audience import CATALOGUE, Audience, of_cause, of_reason
 from muster.state.facts.causes.table import CAUSES, Causes

@@ -6,11 +6,11 @@ import pytest
 
 from muster.state.facts.causes.table import Causes
 from muster.state.facts.context import Context
+from muster.state.facts.diagnosis.classifier import Finding
 from muster.state.facts.diagnosis.diagnose import diagnose
-from muster.state.facts.diagnosis.finding import Finding
-from muster.state.view.at_work import Doing
+from muster.state.view.recorder.arrivals import CollectiveReport, GroupCount
 from muster.state.view.recorder.collectives import STILL_SECONDS
-from muster.state.view.recorder.report import CollectiveReport, GroupCount
+from muster.state.view.stage import Doing
 from muster.state.view.view import View
 from muster.state.vocabulary.record import ConditionType, Phase
 from tests.builders import plan

@@ -11,8 +11,7 @@ from muster.state.policies import startup
 from muster.state.vocabulary.actions import CreatePods
 from muster.state.vocabulary.group import Group
 from muster.state.vocabulary.plan import Plan
-from muster.state.vocabulary.pod import Pod, PodPhase
-from muster.state.vocabulary.pod_spec import PodSpec
+from muster.state.vocabulary.pod import Pod, PodPhase, PodSpec
 from muster.state.vocabulary.record import Phase
 from muster.state.vocabulary.rules import Gate, GateCondition
 from tests.builders import NOW, plan, pod, record, view, view_of

@@ -6,7 +6,7 @@ from dataclasses import replace as replace_rule
 import pytest
 from msgspec.structs import replace
 
-from muster.state.facts.matching_rule import first_rule
+from muster.state.facts.failure_cause import first_rule
 from muster.state.vocabulary.plan_parts import Failures
 from muster.state.vocabulary.record import Cause
 from muster.state.vocabulary.rules import Escalation, FailureAction, FailureRule

@@ -8,10 +8,10 @@ import pytest
 
 from muster.state.facts.causes.table import Causes
 from muster.state.facts.context import Context
+from muster.state.facts.diagnosis.classifier import Finding
 from muster.state.facts.diagnosis.diagnose import diagnose
-from muster.state.facts.diagnosis.finding import Finding
 from muster.state.view.recorder.collectives import STILL_SECONDS
-from muster.state.view.recorder.ras_answer import RasAnswer
+from muster.state.view.recorder.ras import RasAnswer
 from muster.state.vocabulary.record import ConditionType, Phase
 from muster.watchers.probes.nccl import decoded
 from tests.builders import plan

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from muster.api.last_words.launchers import Child
+from muster.api.last_words import Child
 from muster.state.facts.context import Context
 from muster.state.facts.diagnosis.classifier import why_missing
 from muster.state.facts.failure_cause import cause_of
@@ -17,10 +17,8 @@ from muster.state.facts.sentences import (
     share,
     why_idle,
 )
-from muster.state.vocabulary.coordinator import ProbeKind
-from muster.state.vocabulary.group import Group, Member
-from muster.state.vocabulary.pod import Exit, Pod, PodPhase
-from muster.state.vocabulary.pod_spec import PodSpec
+from muster.state.vocabulary.group import Group, Member, ProbeKind
+from muster.state.vocabulary.pod import Exit, Pod, PodPhase, PodSpec
 from muster.state.vocabulary.record import Attempts, Cause, Phase
 from tests.builders import NOW, plan, pod, record, view, worker_group
 

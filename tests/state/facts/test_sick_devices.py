@@ -6,7 +6,7 @@ from muster.state.facts.context import Context
 from muster.state.facts.diagnosis.diagnose import diagnose
 from muster.state.facts.failure_cause import cause_of
 from muster.state.facts.incidents.signs import signs_of
-from muster.state.facts.nodes.evidence import of_node
+from muster.state.facts.nodes.suspects import of_node
 from muster.state.facts.sentences import sentence
 from muster.state.vocabulary.pod import Exit, PodPhase
 from muster.state.vocabulary.record import Condition, ConditionType, Phase

@@ -4,8 +4,7 @@ from dataclasses import replace
 
 from muster.state.facts.context import Context
 from muster.state.facts.hang import slow
-from muster.state.view.recorder.arrivals import HOLDS, WINDOW, WINDOWS
-from muster.state.view.recorder.report import CollectiveReport, Share
+from muster.state.view.recorder.arrivals import HOLDS, WINDOW, WINDOWS, CollectiveReport, Share
 from muster.state.vocabulary.record import Phase
 from tests.builders import plan
 from tests.state.story import Story

@@ -9,8 +9,7 @@ from muster.state.facts.causes.table import Causes
 from muster.state.facts.context import Context
 from muster.state.facts.diagnosis.diagnose import diagnose
 from muster.state.facts.diagnosis.hangs import CALLS
-from muster.state.view.places.report import PlaceReport
-from muster.state.view.places.standstill import SILENT, STANDS
+from muster.state.view.places import SILENT, STANDS, PlaceReport
 from muster.state.view.progress import HANG_SECONDS, StepReport
 from muster.state.vocabulary.record import ConditionType, Phase
 from tests.builders import plan

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from muster.state.facts import older_pods
+from muster.state.facts import presence
 from muster.state.facts.context import Context
 from muster.state.policies import barrier
 from muster.state.vocabulary.actions import DeletePods
@@ -25,10 +25,10 @@ def ended(rank: int, epoch: int = 1, **changes: Any) -> Pod:
 
 
 def test_only_live_pods_of_other_epochs_stand_in_the_way() -> None:
-    assert older_pods.clear(case(pod(0, epoch=2), ended(1)))
-    assert not older_pods.clear(case(pod(0, epoch=1)))
-    assert not older_pods.clear(case(pod(0, epoch=3)))
-    assert not older_pods.clear(case(pod(0, epoch=1, terminating=True)))
+    assert presence.none_older(case(pod(0, epoch=2), ended(1)))
+    assert not presence.none_older(case(pod(0, epoch=1)))
+    assert not presence.none_older(case(pod(0, epoch=3)))
+    assert not presence.none_older(case(pod(0, epoch=1, terminating=True)))
 
 
 def test_what_is_left_of_other_epochs_is_deleted_and_this_one_is_not_touched() -> None:

@@ -9,11 +9,9 @@ import pytest
 from muster.state.policies.completion import SAVE_PAUSE
 from muster.state.view.view import View
 from muster.state.vocabulary.actions import ConfirmLoss, CreatePods
-from muster.state.vocabulary.coordinator import Coordinator, ProbeKind
-from muster.state.vocabulary.group import Group
+from muster.state.vocabulary.group import Coordinator, Group, ProbeKind
 from muster.state.vocabulary.plan import Plan
-from muster.state.vocabulary.pod import Exit
-from muster.state.vocabulary.pod_spec import PodSpec
+from muster.state.vocabulary.pod import Exit, PodSpec
 from muster.state.vocabulary.record import Phase
 from muster.state.vocabulary.rules import Gate, GateCondition, Quantifier, SuccessRule
 from tests.builders import plan, worker_group

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from muster.state.facts.context import Context
-from muster.state.policies.deadline_action import end
+from muster.state.policies.deadline import end
 from muster.state.vocabulary.actions import EndRun
 from muster.state.vocabulary.plan import Engine
 from muster.state.vocabulary.record import Phase

@@ -3,7 +3,7 @@
 import pytest
 
 from muster.state.facts.context import Context
-from muster.state.policies import deadline, progress
+from muster.state.policies import completion, deadline
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import PodPhase
 from muster.state.vocabulary.record import Phase
@@ -87,13 +87,13 @@ def context(run: Plan, ended: bool, *, completed: str = "", **facts: object) -> 
     [(True, None, NOW), (False, None, NOW - 50), (False, NOW - 5, NOW - 5), (True, NOW - 5, NOW)],
 )
 def test_the_last_sign_counts(ended: bool, kept: float | None, last: float) -> None:
-    found = progress.note(context(clocked(ClockName.PROGRESS), ended, progressed_at=kept))
+    found = completion.note(context(clocked(ClockName.PROGRESS), ended, progressed_at=kept))
     assert found.progressed_at == last
 
 
 def test_an_end_that_the_record_has_is_no_news_to_a_daemon_that_takes_over() -> None:
     here = context(clocked(ClockName.PROGRESS), True, completed="0", progressed_at=NOW - 30)
-    assert progress.note(here) is here.record
+    assert completion.note(here) is here.record
 
 
 def test_a_step_of_the_wall_clock_moves_what_was_seen() -> None:
@@ -104,4 +104,4 @@ def test_a_step_of_the_wall_clock_moves_what_was_seen() -> None:
 
 def test_nothing_is_noted_where_nobody_asks() -> None:
     here = context(plan(), True)
-    assert progress.note(here) is here.record
+    assert completion.note(here) is here.record

@@ -5,7 +5,7 @@ from dataclasses import replace
 from muster.state.policies import deadline
 from muster.state.policies.gathering import obstacles
 from muster.state.vocabulary.group import Group
-from muster.state.vocabulary.pod_spec import PodSpec
+from muster.state.vocabulary.pod import PodSpec
 from muster.state.vocabulary.record import ConditionType, Phase
 from muster.state.vocabulary.rules import ClockAction, ClockName
 from tests.builders import NOW, Clock, plan

@@ -11,11 +11,9 @@ from muster.state.summary.gathering import CUT_OFF
 from muster.state.view.engine_facts import Refusal
 from muster.state.view.roll import CoordinatorState, RankError, RankState, RollAnswer
 from muster.state.view.view import View
-from muster.state.vocabulary.coordinator import Coordinator, ProbeKind
-from muster.state.vocabulary.group import Group
+from muster.state.vocabulary.group import Coordinator, Group, ProbeKind
 from muster.state.vocabulary.plan import Plan
-from muster.state.vocabulary.pod import Pod, PodPhase
-from muster.state.vocabulary.pod_spec import PodSpec
+from muster.state.vocabulary.pod import Pod, PodPhase, PodSpec
 from muster.state.vocabulary.record import Blocked, Condition, ConditionType, Phase, RollCall
 from muster.state.vocabulary.rules import ClockAction, ClockName, ClockRule
 from tests.builders import NOW, Clock, answer, plan, pod, record, view

@@ -11,11 +11,9 @@ from muster.state.policies import startup
 from muster.state.policies.startup import WAVE
 from muster.state.view.roll import CoordinatorState, RankState, RollAnswer
 from muster.state.vocabulary.actions import ConfirmLaunch, CreatePods, EnsureClaims, EnsureService
-from muster.state.vocabulary.coordinator import Coordinator, ProbeKind
-from muster.state.vocabulary.group import Group
+from muster.state.vocabulary.group import Coordinator, Group, ProbeKind
 from muster.state.vocabulary.plan import Plan
-from muster.state.vocabulary.pod import Pod, PodPhase
-from muster.state.vocabulary.pod_spec import Claim, PodSpec
+from muster.state.vocabulary.pod import Claim, Pod, PodPhase, PodSpec
 from muster.state.vocabulary.rules import Gate, GateCondition
 from tests.builders import NOW, answer, plan, pod, record, view, view_of
 

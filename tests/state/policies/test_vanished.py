@@ -19,8 +19,7 @@ from muster.state.vocabulary.actions import (
     StopPods,
 )
 from muster.state.vocabulary.group import Group
-from muster.state.vocabulary.pod import Pod
-from muster.state.vocabulary.pod_spec import PodSpec
+from muster.state.vocabulary.pod import Pod, PodSpec
 from muster.state.vocabulary.record import Phase
 from muster.state.vocabulary.rules import FailureAction, FailureRule
 from muster.state.vocabulary.workload import Workload, WorkloadCondition

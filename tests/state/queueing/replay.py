@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from muster.kube.listwatch.decoder import Projection
 from muster.state.vocabulary.actions import PatchWorkloadStatus, QueueAction, ReadAdmission
-from muster.state.vocabulary.coordinator import ProbeKind
+from muster.state.vocabulary.group import ProbeKind
 from muster.state.vocabulary.plan import Plan, Queue
 from muster.state.vocabulary.workload import Placement, Workload
 from muster.watchers.workloads import DECODER

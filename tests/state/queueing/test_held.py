@@ -2,8 +2,8 @@
 
 import pytest
 
-from muster.state.view.own.own_state import OwnState, Said
-from muster.state.vocabulary.coordinator import ProbeKind
+from muster.state.view.own import OwnState, Said
+from muster.state.vocabulary.group import ProbeKind
 from muster.state.vocabulary.plan import Engine
 from muster.state.vocabulary.record import ConditionType, Phase
 from muster.state.vocabulary.workload import Workload

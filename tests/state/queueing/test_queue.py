@@ -9,12 +9,12 @@ from msgspec import structs
 from muster.api.errors import MusterError
 from muster.api.manifest.experiment import parse_experiment
 from muster.api.names import FINALIZER_QUOTA, PRIORITY_LABEL, QUEUE_LABEL
-from muster.kinds.declaration.plan_error import PlanError
-from muster.kinds.experiments.planning import plan_of
+from muster.kinds.declaration import PlanError
+from muster.kinds.experiments import plan_of
 from muster.state.facts import admission
 from muster.state.facts.causes.table import Causes
 from muster.state.facts.context import Context
-from muster.state.facts.diagnosis.counts import by_cause
+from muster.state.facts.diagnosis.classifier import by_cause
 from muster.state.policies import deadline
 from muster.state.vocabulary.plan import Queue
 from muster.state.vocabulary.record import ConditionType, Phase

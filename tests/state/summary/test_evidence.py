@@ -7,17 +7,26 @@ from typing import Any
 
 import pytest
 
-from muster.api.evidence import MAX_EPOCHS, MAX_FINDINGS, MAX_STACKS, RANGES, EpochEvidence, FindingThen, StackThen
+from muster.api.evidence import (
+    MAX_EPOCHS,
+    MAX_FINDINGS,
+    MAX_STACK,
+    MAX_STACKS,
+    PLACES,
+    RANGES,
+    STACKS,
+    EpochEvidence,
+    FindingThen,
+    StackThen,
+)
 from muster.api.gang import RollCall
-from muster.api.places import MAX_STACK, PLACES, STACKS
 from muster.api.status import ExperimentStatus
 from muster.api.values.rank_ranges import to_ranges
 from muster.api.wire.kinds import MAX_COUNTER, MAX_MESSAGE
 from muster.client.explaining.epoch import lines
 from muster.state.facts.causes.table import Causes
 from muster.state.summary.evidence import stacks_of
-from muster.state.view.places.report import Heard, PlaceGroup, PlaceReport
-from muster.state.view.places.standstill import Places, places_in_turns
+from muster.state.view.places import Heard, PlaceGroup, PlaceReport, Places, places_in_turns
 from muster.state.view.turns import finished
 from muster.state.vocabulary.actions import DeletePods
 from muster.state.vocabulary.record import Phase

@@ -2,7 +2,7 @@
 
 import pytest
 
-from muster.state.summary.invalid_spec import halt, refuse
+from muster.state.summary.history import halt, refuse
 from muster.state.vocabulary.record import Condition, ConditionType, Phase
 from tests.builders import NOW, record
 

@@ -11,8 +11,8 @@ from muster.state.policies.rendezvous import NOT_GATHERED, Assembly
 from muster.state.summary import status
 from muster.state.summary.gathering import Gathering
 from muster.state.summary.status import WORDS_AFTER, Due, due, summarize
-from muster.state.view.write_budget import BURST, REFILL, WriteBudget
-from muster.state.vocabulary.coordinator import ProbeKind
+from muster.state.view.turns import BURST, REFILL, WriteBudget
+from muster.state.vocabulary.group import ProbeKind
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Pod, PodPhase
 from muster.state.vocabulary.record import Cause, Condition, ConditionType, Phase, Record, RollCall

@@ -6,8 +6,7 @@ import pytest
 
 from muster.state.facts.diagnosis.hangs import of_numbers as numbers
 from muster.state.facts.diagnosis.hangs import of_places as sentence
-from muster.state.view.places.report import PlaceReport
-from muster.state.view.places.standstill import LONGEST, SILENT, STANDS, Places, places_in_turns
+from muster.state.view.places import LONGEST, SILENT, STANDS, PlaceReport, Places, places_in_turns
 from muster.state.view.progress import Progress
 from muster.state.view.turns import finished
 

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from muster.api.gang import Steps
-from muster.state.view.own.own_state import OwnState
+from muster.state.view.own import OwnState
 from muster.state.view.progress import HANG_SECONDS, LONGEST_INTERVAL, SENT_AGAIN, Progress, StepReport
 from muster.state.view.roll import CoordinatorState, RollAnswer
 from muster.state.view.sent_reports import SAME_STEP

@@ -2,13 +2,13 @@
 
 import asyncio
 
-from muster.state.view.places.report import PlaceReport
+from muster.state.view.places import PlaceReport
 from muster.state.view.progress import StepReport
-from muster.state.view.recorder.report import CollectiveReport
+from muster.state.view.recorder.arrivals import CollectiveReport
 from muster.state.view.roll import CoordinatorState, RankState, RollAnswer
 from muster.state.view.turns import A_TURN, Turns, at_once, batches, finished
 from muster.state.view.view import View
-from muster.watchers.probes.bounded.cost import in_turns
+from muster.watchers.probes.bounded.connection import in_turns
 
 SIZE = 4 * A_TURN
 

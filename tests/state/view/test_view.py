@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muster.api.restart_counts import Attempts
+from muster.api.gang import Attempts
 from muster.state.view.probe_result import SHOWN_RANKS, probe_result
 from muster.state.view.roll import CoordinatorState, RankState, RollAnswer
 from muster.state.view.tally import NO_TALLY, Tally

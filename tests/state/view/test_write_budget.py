@@ -1,7 +1,7 @@
 """The write budget: six in a row, then five a minute."""
 
+from muster.state.view.turns import BURST, REFILL, WriteBudget
 from muster.state.view.view import View
-from muster.state.view.write_budget import BURST, REFILL, WriteBudget
 from tests.builders import NOW
 
 

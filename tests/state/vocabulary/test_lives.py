@@ -18,8 +18,8 @@ from muster.state.view.engine_facts import EngineFacts, LiveRead, Refusal, Refus
 from muster.state.view.probe_result import ProbeResult
 from muster.state.view.progress import Progress
 from muster.state.view.roll import RollAnswer
+from muster.state.view.turns import WriteBudget
 from muster.state.view.view import View
-from muster.state.view.write_budget import WriteBudget
 from muster.state.vocabulary.record import JobRestarts, Phase, Record, restarts_of
 from muster.state.vocabulary.transitions import enter, next_epoch
 from muster.state.vocabulary.wall_time import WallTime, moved, moving

@@ -3,10 +3,9 @@
 import pytest
 
 from muster.api.names import name_suffix
-from muster.state.vocabulary.coordinator import ProbeKind
-from muster.state.vocabulary.group import Group, Member
+from muster.state.vocabulary.group import Group, Member, ProbeKind
 from muster.state.vocabulary.plan import Engine, Plan
-from muster.state.vocabulary.pod_spec import PodSpec
+from muster.state.vocabulary.pod import PodSpec
 from muster.state.vocabulary.rules import Backoff, SuccessRule
 from tests.builders import plan
 

@@ -7,15 +7,12 @@ import pytest
 from muster.kinds.jobset.operator import JOBSET
 from muster.state.facts import gates
 from muster.state.facts.context import Context
-from muster.state.policies import rendezvous, restart, startup
-from muster.state.policies.ending import success
+from muster.state.policies import ending, rendezvous, restart, startup
 from muster.state.policies.verdicts import Fail, Restart, Succeed
 from muster.state.view.roll import RankState
-from muster.state.vocabulary.coordinator import Completeness, Coordinator, ProbeKind
-from muster.state.vocabulary.group import Group
+from muster.state.vocabulary.group import Completeness, Coordinator, Group, ProbeKind
 from muster.state.vocabulary.plan import Plan
-from muster.state.vocabulary.pod import Exit, Pod, PodPhase
-from muster.state.vocabulary.pod_spec import PodSpec
+from muster.state.vocabulary.pod import Exit, Pod, PodPhase, PodSpec
 from muster.state.vocabulary.record import Cause, Phase
 from muster.state.vocabulary.rules import FailureAction, FailureRule, Gate, GateCondition, Quantifier, SuccessRule
 from tests.builders import NOW, answer, plan, pod, record, view
@@ -47,17 +44,17 @@ def case(wanted: Plan, *pods: Pod, **facts: object) -> Context:
 
 def test_the_target_groups_alone_decide_about_success() -> None:
     wanted = run(success=SuccessRule(groups=("driver",)))
-    assert success.judge(case(wanted, member(0), done(1), done(2), done(3), done(4))) is None
-    assert success.judge(case(wanted, done(0), member(1))) == Succeed(
-        "the member of driver succeeded", success.BY_POLICY
+    assert ending.judge_success(case(wanted, member(0), done(1), done(2), done(3), done(4))) is None
+    assert ending.judge_success(case(wanted, done(0), member(1))) == Succeed(
+        "the member of driver succeeded", ending.BY_POLICY
     )
 
 
 def test_any_job_of_the_target_groups_is_enough() -> None:
     wanted = run(success=SuccessRule(Quantifier.ANY, ("worker",)))
-    assert success.judge(case(wanted, done(0), done(1), member(2), done(3), member(4))) is None
-    verdict = success.judge(case(wanted, member(0), member(1), done(3), done(4)))
-    assert verdict == Succeed("job worker-1 succeeded", success.BY_POLICY)
+    assert ending.judge_success(case(wanted, done(0), done(1), member(2), done(3), member(4))) is None
+    verdict = ending.judge_success(case(wanted, member(0), member(1), done(3), done(4)))
+    assert verdict == Succeed("job worker-1 succeeded", ending.BY_POLICY)
 
 
 # --- failure -----------------------------------------------------------------------------------------------------

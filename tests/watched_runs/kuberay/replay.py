@@ -11,7 +11,7 @@ from muster.api.values.timestamps import seconds_of
 from muster.daemon.settings import Settings
 from muster.rollcall.seats import arrivals
 from muster.state.vocabulary.actions import ProbeTarget
-from muster.state.vocabulary.coordinator import AGENT, DASHBOARD
+from muster.state.vocabulary.group import AGENT, DASHBOARD
 from muster.state.vocabulary.record import ConditionType, Record
 from muster.watchers.probes.ray import RayProbe
 from tests.daemon.virtual_daemon import Cluster, in_virtual_time, started

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from muster.state.view.roll import RollAnswer
-from muster.state.vocabulary.coordinator import ProbeKind
+from muster.state.vocabulary.group import ProbeKind
 
 ASKED = 4
 """Snapshots of each probe, one after the other."""

@@ -4,12 +4,12 @@ import json
 
 import pytest
 
-from muster.api.places import MAX_STACK, MAX_VALUE
-from muster.state.view.places.report import PlaceReport
+from muster.api.evidence import MAX_STACK, MAX_VALUE
+from muster.state.view.places import PlaceReport
 from muster.watchers.probes.bounded.grpc import NoAnswer, Status
 from muster.watchers.probes.jax.places import MOST_STACKS, PlaceReader, stack_of
 from muster.watchers.probes.jax.probe import JaxProbe
-from muster.watchers.probes.jax.protobuf import Malformed
+from muster.watchers.probes.jax.rpc import Malformed
 from muster.watchers.probes.reports import MOST_REST
 from tests.fakes.coordinator import FakeCoordinator
 from tests.fakes.places import Store, value

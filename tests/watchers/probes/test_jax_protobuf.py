@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from muster.api.values.printable import printable
-from muster.watchers.probes.jax.protobuf import (
+from muster.watchers.probes.jax.rpc import (
     Malformed,
     bytes_field,
     fields,

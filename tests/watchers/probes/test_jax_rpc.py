@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import muster.watchers.probes.jax
-from muster.watchers.probes.jax.protobuf import fields, signed
-from muster.watchers.probes.jax.rpc import Generation, Method, ProtocolNegotiation, Question, Seen
+from muster.watchers.probes.jax.rpc import Generation, Method, ProtocolNegotiation, Question, Seen, fields, signed
 from muster.watchers.probes.stated import CHECK
 
 PACKAGE = Path(muster.watchers.probes.jax.__file__).parent

@@ -5,8 +5,7 @@ from sys import getrefcount
 import pytest
 
 from muster.state.view.roll import CoordinatorState, RankError, RankState, RollAnswer
-from muster.watchers.probes.jax.protobuf import Malformed, bytes_field, fixed64_field, integer_field
-from muster.watchers.probes.jax.rpc import Generation
+from muster.watchers.probes.jax.rpc import Generation, Malformed, bytes_field, fixed64_field, integer_field
 from muster.watchers.probes.jax.task_list import MAX_ERRORS, MAX_TASKS, RollReader, most_tasks, summary
 
 M, A, C, F, L = RankState.MISSING, RankState.ARRIVED, RankState.CONNECTED, RankState.FAILED, RankState.LEFT

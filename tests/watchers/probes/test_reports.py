@@ -6,7 +6,7 @@ import pytest
 
 from muster.state.view.progress import StepReport
 from muster.watchers.probes.jax.probe import JaxProbe
-from muster.watchers.probes.jax.protobuf import Malformed, bytes_field
+from muster.watchers.probes.jax.rpc import Malformed, bytes_field
 from muster.watchers.probes.jax.task_list import most_tasks, read_entries
 from muster.watchers.probes.reports import IDLE, MOST_REST, ReportReader
 from tests.fakes.coordinator import FakeCoordinator

@@ -10,8 +10,8 @@ import pytest
 from aiohttp import web
 
 from muster.state.view.roll import CoordinatorState, RankState, RollAnswer
-from muster.state.vocabulary.coordinator import ProbeKind
-from muster.watchers.probes.jax.protobuf import integer_field
+from muster.state.vocabulary.group import ProbeKind
+from muster.watchers.probes.jax.rpc import integer_field
 from muster.watchers.probes.stated import StatedProbe
 
 SERVING, UNHEALTHY = CoordinatorState.SERVING, CoordinatorState.UNHEALTHY

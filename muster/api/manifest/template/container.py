@@ -2,28 +2,155 @@
 
 Of ``main`` the manifest states image, command and resources, so a template cannot; it adds environment, mounts, ports,
 probes and security context. An extra container is taken as written.
+
+The kinds of values that a pod template holds: fields owned by Muster, and values that the API server checks.
+
+Finds missing parts of a pod template once the templates of the experiment and of its types are merged.
+
+An extra container may be written in one of them and changed in the other, so only the result shows if it has an image,
+and if a mount has a volume. Each problem names the place where the container or the mount is written.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any, Final, Literal, Self
 
-from pydantic import AfterValidator, Field, ValidationInfo, field_validator, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo, field_validator, model_validator
 
 from muster.api.manifest.operators import injected_env
-from muster.api.manifest.template.values import (
-    Arguments,
-    Name,
-    Opaque,
-    Opaques,
-    Path,
-    Value,
-    Word,
-    check_json,
-    owned,
-    unique,
+from muster.api.manifest.problems import Refused, nearest, quoted
+from muster.api.names import (
+    ASSIST_VOLUME,
+    CLAIM_VOLUME,
+    CONTAINER,
+    ENV_PREFIX,
+    PROGRESS_VOLUME,
+    SCRATCH_VOLUME,
+    SHM_PATH,
+    SHM_VOLUME,
 )
-from muster.api.names import CONTAINER, ENV_PREFIX, SHM_PATH
-from muster.api.values.fields import Image, LabelKey, Shape, Wrong, limited, listed
+from muster.api.values.fields import (
+    LABEL_1123,
+    SCRIPT,
+    TEXT,
+    Image,
+    LabelKey,
+    LabelValue,
+    Shape,
+    Wrong,
+    limited,
+    listed,
+)
+
+MAX_DEPTH: Final = 24
+_INT64: Final = 2**63
+
+
+def owned(why: str, instead: str) -> Any:
+    """Return a field that Muster sets itself: any value is refused, with the reason and what to do instead."""
+
+    def refuse(_value: Any) -> Any:
+        raise Wrong(why, instead)
+
+    return BeforeValidator(refuse)
+
+
+def check_json(value: Any, depth: int = 0) -> Any:
+    """Refuse what JSON or the API server cannot hold, so that rendering a checked template cannot fail on it."""
+    if depth > MAX_DEPTH:
+        raise Wrong(f"nested deeper than {MAX_DEPTH} levels", "write a flatter value")
+    if isinstance(value, Mapping):
+        for name, inner in value.items():
+            if not isinstance(name, str):
+                raise Wrong(f"a key is text, not {quoted(name)}", "put it in quotes")
+            check_json(inner, depth + 1)
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            check_json(inner, depth + 1)
+    elif isinstance(value, int) and not -_INT64 <= value < _INT64:
+        raise Wrong("a number beyond 64 bits", "write a smaller one")
+    elif isinstance(value, float) and not -1e308 < value < 1e308:
+        raise Wrong("a number too large to hold", "write a finite number")
+    return value
+
+
+Opaque = Annotated[dict[str, Any], Field(max_length=64), AfterValidator(check_json)]
+"""A mapping that the API server checks."""
+Opaques = Annotated[tuple[Opaque, ...], listed(64)]
+Name = Annotated[str, limited(LABEL_1123, 63)]
+Word = Annotated[str, limited(TEXT, 253)]
+Path = Annotated[str, limited(TEXT, 1_024)]
+Value = Annotated[str, limited(SCRIPT, 65_536, 0)]
+Arguments = Annotated[tuple[Value, ...], listed(1_024)]
+Selector = Annotated[dict[LabelKey, LabelValue], Field(max_length=64)]
+
+
+def unique(key: str) -> Any:
+    """Return a list whose elements differ in ``key``: Kubernetes rejects a name that is used twice."""
+
+    def check(elements: tuple[Any, ...]) -> tuple[Any, ...]:
+        seen = set()
+        for element in elements:
+            name = getattr(element, key)
+            if name in seen:
+                raise Wrong(f"{quoted(name)} is listed twice", "give every element a name of its own")
+            seen.add(name)
+        return elements
+
+    return AfterValidator(check)
+
+
+def is_reserved_volume(name: str) -> bool:
+    """Return True for a name of a volume that Muster adds: shared memory, a directory, a claim of ``spec.storage``."""
+    claim = name.startswith(CLAIM_VOLUME) and name.removeprefix(CLAIM_VOLUME).isdigit()
+    return claim or name in (ASSIST_VOLUME, PROGRESS_VOLUME, SHM_VOLUME, SCRATCH_VOLUME)
+
+
+Loc = tuple[str | int, ...]
+_LISTS: Final = ("containers", "initContainers")
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A template at its place in the spec, and the merged templates that it becomes a part of."""
+
+    loc: Loc
+    template: Mapping[str, Any]
+    merged: tuple[Mapping[str, Any], ...]
+
+
+def missing(written: Iterable[Written]) -> list[Refused]:
+    """Return everything that is missing, in the order of the templates."""
+    return [found for each in written for kind in _LISTS for found in _of_list(each, kind)]
+
+
+def _of_list(written: Written, kind: str) -> Iterator[Refused]:
+    for number, container in enumerate(_named(written.template, kind)):
+        loc = (*written.loc, "spec", kind, number)
+        name = container["name"]
+        if name != CONTAINER and not all(_has_image(merged, kind, name) for merged in written.merged):
+            yield Refused(loc, f"container {name} has no image", "write image")
+        for place, mount in enumerate(container.get("volumeMounts", ())):
+            volume = mount["name"]
+            known = [_volumes(merged) for merged in written.merged]
+            if not is_reserved_volume(volume) and not all(volume in names for names in known):
+                close = nearest(volume, {name for names in known for name in names})
+                hint = f"did you mean {close}?" if close else "add it to spec.volumes of the template"
+                yield Refused((*loc, "volumeMounts", place, "name"), f"there is no volume {volume}", hint)
+
+
+def _named(template: Mapping[str, Any], kind: str) -> Sequence[Mapping[str, Any]]:
+    found: Sequence[Mapping[str, Any]] = template.get("spec", {}).get(kind, ())
+    return found
+
+
+def _has_image(template: Mapping[str, Any], kind: str, name: str) -> bool:
+    return any(container.get("image") for container in _named(template, kind) if container["name"] == name)
+
+
+def _volumes(template: Mapping[str, Any]) -> set[str]:
+    return {volume["name"] for volume in _named(template, "volumes")}
+
 
 _ENV_NAME: Final = r"^[-._a-zA-Z][-._a-zA-Z0-9]*$"
 _STATED_RESOURCES: Final = {

@@ -12,8 +12,19 @@ from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import AfterValidator, Field, WrapValidator, field_validator, model_validator
 
-from muster.api.manifest.template.container import ExtraContainer, InitContainer, read_container
-from muster.api.manifest.template.values import Name, Opaque, Opaques, Selector, Word, is_reserved_volume, owned, unique
+from muster.api.manifest.template.container import (
+    ExtraContainer,
+    InitContainer,
+    Name,
+    Opaque,
+    Opaques,
+    Selector,
+    Word,
+    is_reserved_volume,
+    owned,
+    read_container,
+    unique,
+)
 from muster.api.names import GROUP, LABEL_MANAGED_BY
 from muster.api.values.fields import Annotation, LabelKey, LabelValue, ObjectName, Shape, Wrong, listed
 

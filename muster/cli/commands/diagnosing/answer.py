@@ -1,13 +1,13 @@
-"""Prints the answer of a diagnosis: the roll call, what each rank does, and what musterd knows of the run."""
+"""The lines of ``muster diagnose``: who is missing and why, what each rank does, and what musterd knows of the run."""
 
-from collections.abc import Coroutine, Mapping, MutableMapping, Sequence
+from collections.abc import Coroutine, Iterator, Mapping, MutableMapping, Sequence
 from typing import Any
 
 import msgspec
 
 from muster.api.errors import ApiError, Forbidden
+from muster.api.values.durations import age
 from muster.api.values.printable import printable
-from muster.cli.commands.diagnosing.lines import lines
 from muster.cli.commands.explain import findings_of
 from muster.cli.commands.stacks import document
 from muster.cli.commands.stacks import lines as stack_lines
@@ -15,10 +15,81 @@ from muster.cli.options import show
 from muster.cli.terminal.colours import data
 from muster.cli.terminal.patience import patient
 from muster.cli.terminal.style import TERMINAL
-from muster.client.events import EventSummary
+from muster.client.explaining.lines import of_finding
+from muster.client.explaining.style import BAD, DIM, Style
+from muster.client.snapshot import EventSummary
 from muster.client.stacks.frames import RankStacks, unread
 from muster.kube.instrumented import lacks
 from muster.rollcall.document import Detail
+from muster.state.facts.causes.cause import MissingCause
+from muster.state.facts.causes.table import BY_NAME, Causes
+from muster.state.view.roll import CoordinatorState
+
+YOUNG = 60.0
+"""Seconds after the last start of a member in which a rank that has not arrived may be on its way."""
+ON_THEIR_WAY: tuple[MissingCause, ...] = (
+    Causes.TERMINATING,
+    Causes.QUEUED,
+    Causes.HELD_BACK,
+    Causes.INIT_CONTAINER,
+    Causes.SCHEDULING,
+    Causes.NOT_CREATED,
+    Causes.STARTING,
+    Causes.AWAITS_COORDINATOR,
+)
+"""Causes of members in whose start or end nothing is wrong."""
+SOON: tuple[MissingCause, ...] = (
+    Causes.NOT_ARRIVED,
+    Causes.COORDINATOR_NOT_SERVING,
+    Causes.UNSCHEDULABLE,
+    Causes.SANDBOX,
+)
+"""Causes that a young run has for a moment."""
+
+
+def trouble(roll: Detail, youngest: float) -> bool:
+    """Return whether something is wrong with the run; its last member started ``youngest`` seconds ago."""
+    if roll.phase == "Failed" or roll.stuck or (roll.progress is not None and roll.progress.hung):
+        return True
+    causes = [BY_NAME.get(found.cause) for found in roll.findings]
+    return any(each not in ON_THEIR_WAY and (each not in SOON or youngest >= YOUNG) for each in causes)
+
+
+def lines(roll: Detail, unknown: Mapping[str, str], style: Style) -> Iterator[str]:
+    """Yield the roll call for people."""
+    facts = [printable(roll.kind), f"epoch {roll.epoch}", f"{roll.ready}/{roll.size} pods ready"]
+    if roll.restarts:
+        facts.append(f"{roll.restarts} restart{'s' if roll.restarts > 1 else ''}")
+    if roll.stuck:
+        facts.append(style.paint(f"stuck ({printable(roll.stuck)})", BAD))
+    yield f"{printable(f'{roll.namespace}/{roll.name}')}  {style.phase(roll.phase)}  {', '.join(facts)}"
+    if roll.message:
+        yield f"│ {printable(roll.message)}"
+    if roll.arrived is not None and roll.coordinator is not None and roll.coordinator.state == CoordinatorState.SERVING:
+        yield f"│ {roll.arrived} of {roll.size} ranks have arrived at the coordinator{_missing(roll)}"
+    if roll.progress is not None:
+        yield f"│ {printable(roll.progress.sentence)}"
+    if roll.hint:
+        yield f"│ {printable(roll.hint)}"
+    for found in roll.findings:
+        yield from ("", *of_finding(found, style))
+    if roll.cause is not None:
+        yield from ("", f"Last failure: {printable(roll.cause.sentence)}")
+    if roll.time is not None and roll.time.seconds:
+        spent = ", ".join(f"{bucket} {age(seconds)}" for bucket, seconds in roll.time.seconds.items())
+        yield from ("", printable(f"Time: {spent}"))
+    if not roll.findings and not roll.stuck and roll.phase == "Running":
+        yield from ("", "Nothing is found that keeps it.")
+    if unknown:
+        yield from ("", *(style.paint(f"not known: {printable(why)}", DIM) for why in unknown.values()))
+
+
+def _missing(roll: Detail) -> str:
+    missing = sorted(each.rank for each in roll.missing_ranks)
+    if not roll.missing or not missing:
+        return ""
+    rest = roll.missing - len(missing)
+    return f"; missing {', '.join(map(str, missing))}" + (f" and {rest} more" if rest > 0 else "")
 
 
 async def read_stacks(

@@ -1,46 +1,101 @@
-"""``muster diagnose``: the roll call of one run, without a musterd and without a write."""
+"""``muster diagnose``: the roll call of one run, without a musterd and without a write.
+
+The diagnosis of a run that musterd keeps the record of: in the status of the run, or on its page alone.
+"""
 
 import logging
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, MutableMapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
+from urllib.parse import quote
 
 import click
 import structlog
 
 from muster.api.errors import ApiError, Forbidden, MusterError
 from muster.api.values.printable import printable
-from muster.cli.commands.diagnosing.answer import print_answer, read_stacks
-from muster.cli.commands.diagnosing.lines import trouble
-from muster.cli.commands.diagnosing.recorded import of_page, of_record, roll_of_page
-from muster.cli.completion import experiment_names
+from muster.cli.commands.diagnosing.answer import print_answer, read_stacks, trouble
+from muster.cli.doctor.attention import unattended
 from muster.cli.exits import FOUND
-from muster.cli.options import SPAN, ClusterChoice, cluster_options, output_option, read_token, token_option
-from muster.cli.terminal.colours import data
+from muster.cli.musterd_page import asked, shown
+from muster.cli.options import (
+    SPAN,
+    ClusterChoice,
+    cluster_options,
+    experiment_names,
+    output_option,
+    read_token,
+    token_option,
+)
+from muster.cli.terminal.colours import data, plain, say
 from muster.cli.terminal.patience import patient
 from muster.client import Client
 from muster.client.errors import RunByMuster
-from muster.client.events import EventSummary
 from muster.client.member import Member
+from muster.client.snapshot import EventSummary
 from muster.client.stacks.frames import RankStacks
-from muster.client.stacks.reading import StacksReader
+from muster.client.stacks.reading import StacksReader, stacks_of
 from muster.client.subjects import parse
 from muster.client.watched import seated, selectors
 from muster.client.watching import ObjectSource
-from muster.daemon.one_run.chosen_pods import chosen_pods, stated
-from muster.daemon.one_run.watch import OneRun
-from muster.kinds.declaration.watched_kind import Object, WatchedKind
+from muster.daemon.one_run.watch import OneRun, chosen_pods, stated
+from muster.kinds.declaration import Object, WatchedKind
 from muster.kinds.planning.watched_plan import FRAMEWORKS, MAX_PORT, MOST
 from muster.kinds.pods import OBSERVE
-from muster.kinds.registry.watched_kinds import WATCHED_KINDS
+from muster.kinds.registry import WATCHED_KINDS
 from muster.kube.connection import Connection
 from muster.kube.instrumented import lacks
 from muster.kube.paths import core
+from muster.kube.unstructured import moment
 from muster.rollcall.document import Detail
-from muster.state.vocabulary.coordinator import ProbeKind
-from muster.state.vocabulary.subject import PODS
+from muster.state.vocabulary.group import ProbeKind
+from muster.state.vocabulary.subject import PODS, title
+
+
+async def roll_of_page(
+    url: str, token: str, name: str, namespace: str, unknown: MutableMapping[str, str]
+) -> Detail | None:
+    """Return what the musterd at that address knows of a run; None where it gives nothing, and ``unknown`` has why.
+
+    Raises ``MusterError`` for an address that cannot be asked.
+    """
+    shown(url, token)
+    subject, own = parse(name)
+    path = f"/experiments/{quote(namespace)}/{quote(title(subject.word, own))}.json"
+    try:
+        return await patient(asked(url, path, Detail, token), "asking musterd")
+    except MusterError as error:
+        unknown["page"] = f"{error}: what musterd has seen of it before is not known"
+        return None
+
+
+async def of_page(client: Client, name: str, roll: Detail, output: str | None, *, stacks: bool) -> bool:
+    """Print what a musterd answered of a run; True where that is trouble."""
+    bad = trouble(roll, time.time() - (moment(roll.since) or 0.0))
+    unknown: dict[str, str] = {}
+    ranks = await read_stacks(stacks_of(client, name), unknown) if stacks else None
+    print_answer(roll, unknown, output, bad=bad, ranks=ranks)
+    say("the record is musterd's, of this moment, from its page")
+    return bad
+
+
+async def of_record(client: Client, name: str, unknown: dict[str, str], output: str | None, *, stacks: bool) -> bool:
+    """Print what status and pods of a run of Muster's show; True if that is trouble."""
+    now = time.time()
+    found = await patient(client.explain(name), f"reading {name}")
+    roll = found.roll_call(now)
+    if roll is None:
+        raise MusterError(f"{name}: {'; '.join(found.unreadable) or found.waits_for or 'its status cannot be read'}")
+    bad = trouble(roll, now - found.experiment.status.phase_at)
+    ranks = await read_stacks(stacks_of(client, name), unknown) if stacks else None
+    print_answer(roll, unknown, output, bad=bad, ranks=ranks)
+    say(printable("the record is musterd's, of the last time it wrote; coordinator and steps were not asked again"))
+    if warning := await unattended(client.resources, now):
+        say(plain(warning))
+    return bad or bool(warning)
+
 
 UNSTATED: Final = "none"
 """The operator where nothing states what runs in the pods."""

@@ -7,8 +7,7 @@ import click
 
 from muster.api.manifest.problems import ManifestError, Problem
 from muster.cli.exits import INVALID
-from muster.cli.manifests import Manifest, read_manifest
-from muster.cli.notes import notes_on
+from muster.cli.manifests import Manifest, notes_on, read_manifest
 from muster.cli.options import ClusterChoice, cluster_options, output_option, show
 from muster.cli.terminal.colours import data, plain, say
 from muster.client.explaining.style import BAD, BUSY

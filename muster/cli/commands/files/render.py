@@ -9,8 +9,8 @@ from muster.cli.manifests import PLACEHOLDER_UID, print_warnings, read_manifest
 from muster.cli.options import show, yaml_text
 from muster.cli.terminal.colours import data
 from muster.kinds.manifests.load import object_of
+from muster.reconcilers.render.objects import render_claim, render_service
 from muster.reconcilers.render.pod import render_pod
-from muster.reconcilers.render.service import render_claim, render_service
 from muster.state.vocabulary.group import Member
 from muster.state.vocabulary.plan import Plan
 

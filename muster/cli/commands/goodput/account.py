@@ -7,7 +7,7 @@ from typing import Any, Final
 import click
 
 from muster.api.goodput import WASTED, Bucket, StepTime, whole_seconds
-from muster.api.values.humanize import age
+from muster.api.values.durations import age
 from muster.api.values.printable import printable
 from muster.client.explaining.style import BAD, BUSY, DIM, GOOD
 

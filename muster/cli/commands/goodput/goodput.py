@@ -11,9 +11,8 @@ from muster.api.goodput import BY_PHASE, NOT_KNOWN, Bucket, Goodput, step_time
 from muster.api.values.accelerators import USUAL
 from muster.api.values.printable import printable
 from muster.cli.commands.goodput.account import Account, together
-from muster.cli.commands.goodput.source import Source, prometheus_options
-from muster.cli.completion import experiment_names
-from muster.cli.options import ClusterChoice, cluster_options, output_option, show
+from muster.cli.commands.goodput.prometheus import Source, prometheus_options
+from muster.cli.options import ClusterChoice, cluster_options, experiment_names, output_option, show
 from muster.cli.terminal.colours import data, say
 from muster.cli.terminal.patience import patient
 from muster.client import Client, Snapshot

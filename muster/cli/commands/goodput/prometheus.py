@@ -1,22 +1,62 @@
 """A Prometheus that scrapes musterd, or what answers in its place: its HTTP API, asked for the values of an expression.
 
 Each error names the address without its password, the expression and what to do.
+
+The options that name a Prometheus which scrapes musterd, and what it takes to reach it.
 """
 
 import ssl
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import wraps
 from math import isfinite
-from typing import Final, Self
+from pathlib import Path
+from typing import Any, Concatenate, Final, ParamSpec, Self, TypeVar
 from urllib.parse import urlsplit
 
 import aiohttp
+import click
 import msgspec
 
 from muster.api.errors import MusterError
 from muster.api.values.printable import printable
 from muster.cli import musterd_page
-from muster.cli.commands.goodput.source import Source
 from muster.cli.options import read_token
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The address as it was given; empty without one."""
+
+    url: str
+    token_file: Path | None = None
+    ca_file: Path | None = None
+
+
+def prometheus_options(
+    what: str, variable: str | None = None
+) -> Callable[[Callable[Concatenate[Source, P], T]], Callable[..., T]]:
+    """Give a command ``--prometheus``, with ``what`` as its help, as its first argument."""
+
+    def decorate(command: Callable[Concatenate[Source, P], T]) -> Callable[..., T]:
+        path = click.Path(path_type=Path)
+
+        @click.option("--prometheus", default="", metavar="URL", envvar=variable, show_envvar=True, help=what)
+        @click.option("--token-file", type=path, default=None, help="A bearer token, for --prometheus.")
+        @click.option("--ca-file", type=path, default=None, help="Its authority's certificate, for --prometheus.")
+        @wraps(command)
+        def run(*args: Any, prometheus: str, token_file: Path | None, ca_file: Path | None, **kwargs: Any) -> T:
+            if (token_file or ca_file) and not prometheus:
+                raise click.UsageError("--token-file and --ca-file go with --prometheus")
+            return command(Source(prometheus, token_file, ca_file), *args, **kwargs)
+
+        return run
+
+    return decorate
+
 
 PATIENCE: Final = 130.0
 """Seconds for a query; Prometheus gives one up after 120 s."""

@@ -13,8 +13,7 @@ from typing import Final
 
 from muster.api.goodput import BADPUT, Bucket
 from muster.cli.commands.goodput.account import Account
-from muster.cli.commands.goodput.prometheus import Prometheus, quoted
-from muster.cli.commands.goodput.source import Source
+from muster.cli.commands.goodput.prometheus import Prometheus, Source, quoted
 
 WEEK: Final = timedelta(days=7)
 

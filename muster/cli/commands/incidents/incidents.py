@@ -8,9 +8,8 @@ import click
 from msgspec import to_builtins
 
 from muster.cli.commands.contexts import Wanted, listed
-from muster.cli.commands.incidents.lines import HEADINGS, row
 from muster.cli.commands.incidents.several import asked, incidents_of, source_options, table
-from muster.cli.commands.incidents.sources import from_events, from_page, local_page
+from muster.cli.commands.incidents.sources import HEADINGS, from_events, from_page, local_page, row
 from muster.cli.exits import INCIDENT
 from muster.cli.options import ClusterChoice, cluster_options, output_option, show
 from muster.cli.terminal.colours import data, say

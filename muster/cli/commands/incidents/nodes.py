@@ -16,7 +16,7 @@ from muster.cli.options import ClusterChoice, cluster_options, output_option, sh
 from muster.cli.terminal.colours import data, say
 from muster.cli.terminal.patience import patient
 from muster.cli.terminal.table import Table
-from muster.client.explaining.times import since
+from muster.client.explaining.style import since
 from muster.kube.paths import core
 from muster.kube.resources import ResourceClient
 from muster.kube.unstructured import mapping, moment, text

@@ -3,6 +3,8 @@
 musterd knows them as they are. In the API server are only its Events: each is of one run that is Stuck, and names cause
 and subject. The API server keeps an Event for an hour unless it is set to another time, so a run that has been
 Stuck for longer may be in no incident here.
+
+A line for each incident: what it is, how much it holds, since when, and what to do.
 """
 
 import time
@@ -10,20 +12,59 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Final, TypeVar
 
+import click
+
 from muster.api.errors import ApiError, MusterError
+from muster.api.values.accelerators import USUAL, words
 from muster.api.values.printable import printable
-from muster.cli.commands.incidents.lines import above
 from muster.cli.musterd_page import asked, shown
 from muster.cli.options import ClusterChoice
 from muster.cli.terminal.patience import patient
 from muster.client import Client, Snapshot
-from muster.client.events import EventSummary, event_summary, uids_of
+from muster.client.explaining.style import BAD, since
+from muster.client.snapshot import EventSummary, event_summary, uids_of
 from muster.kube.paths import core
-from muster.kube.unstructured import mapping, text
+from muster.kube.unstructured import mapping, moment, text
 from muster.rollcall.document import IncidentListing, IncidentReport, NodeListing, stamp
-from muster.state.facts.incidents.announcement import REASON, announced
-from muster.state.facts.incidents.grouping import Key
+from muster.state.facts.incidents.grouping import REASON, Key, announced
 from muster.state.facts.incidents.subjects import remedy
+
+HEADINGS: Final = ("SUBJECT", "CAUSE", "RUNS", "ACCELERATORS", "SINCE", "WHAT TO DO")
+SHOWN: Final = 3
+"""Incidents above the experiments."""
+
+
+def row(one: IncidentReport, now: float) -> tuple[str, ...]:
+    """Return the cells of one incident."""
+    return (
+        printable(f"{one.kind} {one.subject}"),
+        printable(one.cause) or "-",
+        str(len(one.runs)),
+        _accelerators(one) or "-",
+        since(moment(one.since), now) or "-",
+        printable(one.remedy),
+    )
+
+
+def above(found: Sequence[IncidentReport], now: float) -> list[str]:
+    """Return the lines above a list of experiments: the first incidents, and how many more there are."""
+    lines = []
+    for each in found[:SHOWN]:
+        held, ago = _accelerators(each), since(moment(each.since), now)
+        said = (
+            printable(each.sentence)
+            + (f", since {ago}" if ago else "")
+            + (f"; holds {held} accelerators" if held else "")
+        )
+        lines.append(click.style(f"incident: {said}", fg=BAD))
+    if len(found) > SHOWN:
+        lines.append(f"and {len(found) - SHOWN} more incidents: muster incidents")
+    return lines
+
+
+def _accelerators(one: IncidentReport) -> str:
+    return printable(words(USUAL.of(tuple(one.devices.items()))))
+
 
 L = TypeVar("L", IncidentListing, NodeListing)
 NOT_LOOKED: Final = (

@@ -5,9 +5,9 @@ import click
 from muster.cli.lazy_group import LazyGroup, Verb
 
 VERBS = {
-    "up": Verb("muster.cli.commands.local.up:up", "Start a cluster and musterd, and keep both running."),
-    "down": Verb("muster.cli.commands.local.down:down", "End the local cluster and its pods."),
-    "status": Verb("muster.cli.commands.local.status:status", "Show the running local cluster."),
+    "up": Verb("muster.cli.commands.local.cluster:up", "Start a cluster and musterd, and keep both running."),
+    "down": Verb("muster.cli.commands.local.cluster:down", "End the local cluster and its pods."),
+    "status": Verb("muster.cli.commands.local.cluster:status", "Show the running local cluster."),
     "kill": Verb("muster.cli.commands.local.kill:kill", "Send a signal to the process of one member."),
 }
 

@@ -17,7 +17,7 @@ from muster.cli.terminal.colours import data, say
 from muster.cli.terminal.style import TERMINAL
 from muster.cli.terminal.table import Table
 from muster.client import Client, Snapshot
-from muster.client.explaining.times import clock_left, since
+from muster.client.explaining.style import clock_left, since
 
 HEADINGS = ("NAME", "PHASE", "REASON", "READY", "RESTARTS", "DEADLINE", "AGE", "MESSAGE")
 NAMESPACE = "NAMESPACE"

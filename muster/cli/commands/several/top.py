@@ -44,8 +44,7 @@ from muster.cli.terminal.patience import first_of
 from muster.cli.terminal.style import TERMINAL
 from muster.cli.terminal.table import Table, fitted
 from muster.client import Snapshot
-from muster.client.explaining.style import BAD
-from muster.client.explaining.times import clock_left, since
+from muster.client.explaining.style import BAD, clock_left, since
 from muster.state.summary.hurt import IDLE, NOTHING, TITLES, Hurt, place, seen_in
 from muster.state.summary.quiet import of_steps
 

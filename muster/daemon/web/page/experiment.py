@@ -4,22 +4,33 @@ from collections.abc import Collection, Iterable, Sequence
 
 from muster.api.conditions import ConditionType
 from muster.api.goodput import BY_PHASE, WASTED, Basis, Bucket
-from muster.api.values.humanize import age
+from muster.api.values.durations import age
 from muster.api.values.printable import WORD, printable
 from muster.api.values.rank_ranges import from_ranges
-from muster.daemon.web.page.document import document, heading
+from muster.daemon.web.page.document import Runbooks, document, heading, link
+from muster.daemon.web.page.drawings import grid, spans, stuck, timeline
 from muster.daemon.web.page.fleet import TONES, address, state
-from muster.daemon.web.page.grid import grid
-from muster.daemon.web.page.html import Child, Html, Part, bar, element, join, part, section
-from muster.daemon.web.page.runbooks import Runbooks, link
-from muster.daemon.web.page.timeline import spans, stuck, timeline
-from muster.daemon.web.page.times import ago, dated, left, moment, seconds_of
+from muster.daemon.web.page.html import (
+    Child,
+    Html,
+    Part,
+    ago,
+    bar,
+    dated,
+    element,
+    join,
+    left,
+    moment,
+    part,
+    seconds_of,
+    section,
+)
 from muster.rollcall.document import DeadlineReport, Detail, FindingReport, ProgressReport, TimeReport
 from muster.rollcall.seats import Bench
-from muster.state.facts.incidents.announcement import announcement
+from muster.state.facts.incidents.grouping import announcement
 from muster.state.facts.incidents.incident import Incident
 from muster.state.facts.incidents.signs import Run
-from muster.state.summary.invalid_spec import REASON as INVALID_SPEC
+from muster.state.summary.history import INVALID as INVALID_SPEC
 
 NEAR = 0.9
 """The share of a clock above which its bar warns."""

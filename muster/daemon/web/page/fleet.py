@@ -8,16 +8,14 @@ from urllib.parse import quote, urlencode
 
 from muster.api.values.accelerators import USUAL, Accelerators, words
 from muster.daemon.web.fleet import Filters, Fleet
-from muster.daemon.web.page.document import document, heading
-from muster.daemon.web.page.html import Child, Html, Part, bar, element, join, part
-from muster.daemon.web.page.runbooks import OUTSIDE, Runbooks
-from muster.daemon.web.page.times import ago, coarse
+from muster.daemon.web.page.document import OUTSIDE, Runbooks, document, heading
+from muster.daemon.web.page.html import Child, Html, Part, ago, bar, coarse, element, join, part
 from muster.metrics.catalogue import INVALID
 from muster.rollcall.document import NodeReport, Summary
 from muster.state.facts.incidents.incident import Incident
 from muster.state.facts.incidents.signs import Run
+from muster.state.summary.history import UNREADABLE
 from muster.state.summary.hurt import TITLES, Hurt
-from muster.state.summary.invalid_spec import UNREADABLE
 
 _SELECTS = (
     ("namespace", "Namespace"),

@@ -1,17 +1,121 @@
-"""The pod subresources log, binding, exec and portforward."""
+"""The pod subresources log, binding, exec and portforward.
 
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
+The pod subresource exec, over a WebSocket: `kubectl exec POD -- COMMAND` and `muster stacks`.
+
+Standard output and standard error of the command are one stream, as in logs. There is no standard input or terminal.
+
+The pod subresource portforward, over a WebSocket: `muster port-forward`.
+
+A socket carries one connection to one port of the pod (v4.channel.k8s.io): channel 0 is the data, channel 1 an error
+in words, and the first frame of each brings the port.
+"""
+
+import asyncio
+import json
+import os
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from typing import Protocol
 
-from aiohttp import web
+from aiohttp import WSMsgType, web
 
 from muster.api.values.timestamps import seconds_of, whole_time
 from muster.local.apiserver.errors import ApiError, bad_request, conflict, not_found
-from muster.local.apiserver.http import bodies, pod_exec, pod_port_forward
-from muster.local.apiserver.http.bodies import json_reply
-from muster.local.apiserver.http.request_info import Query, RequestInfo
+from muster.local.apiserver.http import bodies
+from muster.local.apiserver.http.bodies import Query, RequestInfo, json_reply
 from muster.local.apiserver.objects.object_store import ObjectStore
 from muster.local.apiserver.storage.stored_objects import Json, encode
+
+PROTOCOLS = ("v5.channel.k8s.io", "v4.channel.k8s.io")
+OUTPUT, OUTCOME = b"\x01", b"\x03"
+"""First byte of a frame (apimachinery/pkg/util/remotecommand)."""
+
+Write = Callable[[bytes], Awaitable[None]]
+
+
+class PodCommands(Protocol):
+    """Runs commands in containers; the node agent implements it."""
+
+    async def execute(
+        self, namespace: str, pod: str, container: str, command: Sequence[str], write: Write
+    ) -> int | None:
+        """Run a command to its end, and `write` its output. The exit code; None where the container does not run."""
+        ...
+
+
+async def answer_exec(
+    request: web.BaseRequest, commands: PodCommands, where: tuple[str, str, str], command: Sequence[str]
+) -> web.StreamResponse:
+    """Run a command over this WebSocket, to its end. ``where`` is namespace, pod and container."""
+    namespace, pod, container = where
+    socket = web.WebSocketResponse(protocols=PROTOCOLS)
+    await socket.prepare(request)
+
+    async def write(data: bytes) -> None:
+        await socket.send_bytes(OUTPUT + data)
+
+    code = await commands.execute(namespace, pod, container, command, write)
+    await socket.send_bytes(OUTCOME + json.dumps(_outcome(code, container, pod)).encode())
+    await socket.close()
+    return socket
+
+
+def _outcome(code: int | None, container: str, pod: str) -> Json:
+    if code is None:
+        message = f'container not found ("{container}") in pod "{pod}": it does not run'
+        return {"status": "Failure", "reason": "NotFound", "message": message, "code": 404}
+    if code == 0:
+        return {"metadata": {}, "status": "Success"}
+    cause = {"reason": "ExitCode", "message": str(code)}
+    message = f"command terminated with non-zero exit code: exit status {code}"
+    return {"status": "Failure", "reason": "NonZeroExitCode", "message": message, "details": {"causes": [cause]}}
+
+
+PROTOCOL = "v4.channel.k8s.io"
+DATA, ERRORS = b"\x00", b"\x01"
+"""First byte of a frame."""
+AT_ONCE = 2**16
+"""Bytes of one frame."""
+
+
+async def answer_port_forward(request: web.BaseRequest, pod: str, address: str, port: int) -> web.StreamResponse:
+    """Carry one connection to that address over this WebSocket, until one side ends."""
+    socket = web.WebSocketResponse(protocols=(PROTOCOL,))
+    await socket.prepare(request)
+    for channel in (DATA, ERRORS):
+        await socket.send_bytes(channel + port.to_bytes(2, "little"))
+    try:
+        reader, writer = await asyncio.open_connection(address, port)
+    except OSError as error:
+        why = os.strerror(error.errno) if error.errno else str(error)
+        await socket.send_bytes(ERRORS + f"port {port} of pod {pod}: {why}".encode())
+        await socket.close()
+        return socket
+    await _carry(socket, reader, writer)
+    return socket
+
+
+async def _carry(socket: web.WebSocketResponse, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+
+    async def there() -> None:
+        async for message in socket:
+            if message.type is WSMsgType.BINARY and message.data[:1] == DATA:
+                writer.write(message.data[1:])
+                await writer.drain()
+
+    async def back() -> None:
+        while data := await reader.read(AT_ONCE):
+            await socket.send_bytes(DATA + data)
+
+    tasks = (asyncio.create_task(there()), asyncio.create_task(back()))
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in tasks:
+            task.cancel()
+        writer.close()
+        await asyncio.gather(*tasks, writer.wait_closed(), return_exceptions=True)
+        await socket.close()
+
 
 _SUCCESS: Json = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
 
@@ -46,7 +150,7 @@ class PodSubresources:
         store: ObjectStore,
         clock: Callable[[], float],
         logs: Callable[[], PodLogs | None],
-        commands: Callable[[], pod_exec.PodCommands | None],
+        commands: Callable[[], PodCommands | None],
     ) -> None:
         self._store = store
         self._clock = clock
@@ -134,7 +238,7 @@ class PodSubresources:
         if commands is None:
             raise ApiError(503, "ServiceUnavailable", "no node agent runs commands yet; try again")
         _require_websocket(request, "takes exec")
-        return await pod_exec.answer(request, commands, (info.namespace, info.name, container), command)
+        return await answer_exec(request, commands, (info.namespace, info.name, container), command)
 
     async def forward(self, request: web.BaseRequest, info: RequestInfo, query: Query) -> web.StreamResponse:
         """Carry one connection to a port of the pod, at its own address, which this machine reaches."""
@@ -146,7 +250,7 @@ class PodSubresources:
         if not address:
             raise bad_request(f"pod {info.name} has no address: it does not run")
         _require_websocket(request, "forwards ports")
-        return await pod_port_forward.answer(request, info.name, address, port)
+        return await answer_port_forward(request, info.name, address, port)
 
     def _since(self, query: Query) -> float | None:
         seconds = query.number("sinceSeconds")

@@ -1,25 +1,102 @@
 """Handles every request: authentication, discovery and health paths, and dispatch to the handler of the verb.
 
 SelfSubject*Review requests. Every user of a local cluster is system:admin and may do everything.
+
+Discovery: the groups, versions and resources that are served, and their OpenAPI v3 documents.
+
+From the latter kubectl reads that the server checks fields itself, before it writes an object. They name the patch
+operation of each resource with its parameter `fieldValidation`, and have no schemas.
 """
 
 import hmac
 import sqlite3
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 import structlog
 from aiohttp import web
 
 from muster.local.apiserver.errors import ApiError, method_not_allowed, unknown_path
-from muster.local.apiserver.http import bodies, discovery
-from muster.local.apiserver.http.bodies import failure_reply, json_reply
+from muster.local.apiserver.http import bodies
+from muster.local.apiserver.http.bodies import Query, RequestInfo, failure_reply, json_reply, parse, segments
+from muster.local.apiserver.http.handlers import ReadHandlers, WriteHandlers
 from muster.local.apiserver.http.pod_subresources import PodSubresources
-from muster.local.apiserver.http.read_handlers import ReadHandlers
-from muster.local.apiserver.http.request_info import Query, RequestInfo, parse, segments
-from muster.local.apiserver.http.write_handlers import WriteHandlers
 from muster.local.apiserver.kinds.resources import Registry, Resource
 from muster.local.apiserver.objects.account_tokens import AccountTokens
-from muster.local.apiserver.storage.stored_objects import Json, encode
+from muster.local.apiserver.storage.stored_objects import encode
+
+Json = dict[str, Any]
+VERSION: Json = {
+    "major": "1",
+    "minor": "34",
+    "gitVersion": "v1.34.0+muster",
+    "gitCommit": "",
+    "gitTreeState": "clean",
+    "buildDate": "1970-01-01T00:00:00Z",
+    "goVersion": "none",
+    "compiler": "cpython",
+    "platform": "linux/amd64",
+}
+
+
+def groups(registry: Registry) -> Json:
+    """Return the APIGroupList of /apis."""
+    listed: list[Json] = []
+    for group, version in dict.fromkeys((each.group, each.version) for each in registry.all() if each.group):
+        served = {"groupVersion": f"{group}/{version}", "version": version}
+        kind = {"kind": "APIGroup", "apiVersion": "v1", "name": group}
+        listed.append(kind | {"versions": [served], "preferredVersion": served})
+    return {"kind": "APIGroupList", "apiVersion": "v1", "groups": listed}
+
+
+def core() -> Json:
+    """Return the APIVersions of /api."""
+    return {"kind": "APIVersions", "versions": ["v1"], "serverAddressByClientCIDRs": []}
+
+
+def _served(registry: Registry, group: str, version: str) -> list[Resource]:
+    found = [each for each in registry.all() if (each.group, each.version) == (group, version)]
+    if not found:
+        raise unknown_path()
+    return found
+
+
+def resources(registry: Registry, group: str, version: str) -> Json:
+    """Return the APIResourceList of one group and version. Subresources are served, and not listed."""
+    listed: list[Json] = []
+    for resource in _served(registry, group, version):
+        row: Json = {
+            "name": resource.plural,
+            "singularName": resource.singular,
+            "namespaced": resource.namespaced,
+            "kind": resource.kind,
+            "verbs": list(resource.verbs),
+        }
+        names = {"shortNames": list(resource.short_names), "categories": list(resource.categories)}
+        listed.append(row | {key: value for key, value in names.items() if value})
+    name = f"{group}/{version}" if group else version
+    return {"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": name, "resources": listed}
+
+
+def openapi_document(registry: Registry, group: str, version: str) -> Json:
+    """Return the OpenAPI document of one group and version."""
+    root = f"/apis/{group}/{version}" if group else f"/api/{version}"
+    paths: Json = {}
+    for resource in _served(registry, group, version):
+        spaced = "/namespaces/{namespace}" if resource.namespaced else ""
+        kind = {"group": group, "version": version, "kind": resource.kind}
+        checked = {"name": "fieldValidation", "in": "query", "schema": {"type": "string"}}
+        operation = {"x-kubernetes-group-version-kind": kind, "parameters": [checked], "responses": {}}
+        paths[f"{root}{spaced}/{resource.plural}/{{name}}"] = {"patch": operation}
+    return {"openapi": "3.0.0", "info": {"title": "Muster local cluster", "version": "v1.34.0"}, "paths": paths}
+
+
+def openapi_index(registry: Registry) -> Json:
+    """Return the index of /openapi/v3. Clients keep no document whose address has no hash."""
+    versions = {(each.group, each.version) for each in registry.all()}
+    names = sorted(f"apis/{group}/{version}" if group else f"api/{version}" for group, version in versions)
+    return {"paths": {name: {"serverRelativeURL": f"/openapi/v3/{name}"} for name in names}}
+
 
 Handler = Callable[[web.BaseRequest, RequestInfo, Query], Awaitable[web.StreamResponse]]
 _FAULTS = (ArithmeticError, AssertionError, AttributeError, LookupError, OSError, RuntimeError, TypeError, ValueError)
@@ -88,21 +165,21 @@ class RequestHandler:
         found: Json
         match parts:
             case ["version"]:
-                found = discovery.VERSION
+                found = VERSION
             case ["api"]:
-                found = discovery.core()
+                found = core()
             case ["apis"]:
-                found = discovery.groups(self._registry)
+                found = groups(self._registry)
             case ["api", version]:
-                found = discovery.resources(self._registry, "", version)
+                found = resources(self._registry, "", version)
             case ["apis", group, version]:
-                found = discovery.resources(self._registry, group, version)
+                found = resources(self._registry, group, version)
             case ["openapi", "v3"]:
-                found = discovery.openapi_index(self._registry)
+                found = openapi_index(self._registry)
             case ["openapi", "v3", "api", version]:
-                found = discovery.openapi_document(self._registry, "", version)
+                found = openapi_document(self._registry, "", version)
             case ["openapi", "v3", "apis", group, version]:
-                found = discovery.openapi_document(self._registry, group, version)
+                found = openapi_document(self._registry, group, version)
             case _:
                 return None
         return json_reply(encode(found))

@@ -11,10 +11,9 @@ from collections.abc import Callable
 import structlog
 
 from muster.local.apiserver.errors import ApiError
-from muster.local.apiserver.objects.deletion import CLEANUP, CONTENTS, ORPHAN
-from muster.local.apiserver.objects.object_store import ObjectStore
-from muster.local.apiserver.objects.options import DeleteOptions
-from muster.local.apiserver.schema.crds import CRD_RESOURCE
+from muster.local.apiserver.objects.object_store import CLEANUP, CONTENTS, ORPHAN, ObjectStore
+from muster.local.apiserver.objects.write_preparation import DeleteOptions
+from muster.local.apiserver.schema import CRD_RESOURCE
 from muster.local.apiserver.storage.stored_objects import Change, GroupResource, Json, StoredObject
 
 _NAMESPACES: GroupResource = ("", "namespaces")

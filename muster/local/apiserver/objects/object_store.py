@@ -2,21 +2,86 @@
 
 Every method is synchronous and runs on the event loop's thread, so each call is atomic: no other write happens between
 reading the old object and writing the new one.
+
+Deletion: preconditions, grace period, finalizers, and when an object is removed.
+
+The order of the steps is that of apiserver pkg/registry/generic/registry/store.go.
 """
 
 from collections.abc import Callable
 from typing import Any
 
 from muster.api.values.timestamps import whole_time
-from muster.local.apiserver.errors import Cause, already_exists, forbidden, not_found
+from muster.local.apiserver import schema
+from muster.local.apiserver.errors import Cause, already_exists, conflict, forbidden, not_found
 from muster.local.apiserver.kinds.resources import Registry, Resource
-from muster.local.apiserver.objects import deletion, metadata, write_preparation
-from muster.local.apiserver.objects.options import DeleteOptions, WriteOptions
-from muster.local.apiserver.objects.write_preparation import admit, merge_patch
-from muster.local.apiserver.schema import crds, validation
-from muster.local.apiserver.storage.selectors import Selector
-from muster.local.apiserver.storage.stored_objects import Json, StoredObject
+from muster.local.apiserver.objects import write_preparation
+from muster.local.apiserver.objects.write_preparation import DeleteOptions, WriteOptions, admit, merge_patch
+from muster.local.apiserver.storage.stored_objects import Json, Selector, StoredObject
 from muster.local.apiserver.storage.versioned_store import VersionedStore
+
+CLEANUP = "customresourcecleanup.apiextensions.k8s.io"
+CONTENTS = "kubernetes"
+ORPHAN = "orphan"
+"""Finalizers of the garbage collector: of a CRD with objects, of a Namespace, of an owner that leaves dependents."""
+_IMMORTAL = frozenset(("default", "kube-public", "kube-system"))
+
+
+def check_preconditions(resource: Resource, stored: StoredObject, options: DeleteOptions) -> None:
+    """Raise ApiError 409 if the uid or resourceVersion differs, 403 if the object must not be deleted."""
+    if resource.group_resource == ("", "namespaces") and stored.name in _IMMORTAL:
+        raise forbidden(resource.qualified, stored.name, "this namespace may not be deleted")
+    for label, wanted, held in (
+        ("UID", options.uid, stored.uid),
+        ("ResourceVersion", options.version, str(stored.version)),
+    ):
+        if wanted and wanted != held:
+            why = f"Precondition failed: {label} in precondition: {wanted}, {label} in object meta: {held}"
+            raise conflict(resource.qualified, stored.name, why)
+
+
+def grace_of(obj: Json, asked: int | None) -> int:
+    """Return the grace period of a pod in seconds; 0 if it is not bound to a node or has finished."""
+    spec: dict[str, Any] = obj.get("spec") or {}
+    phase = (obj.get("status") or {}).get("phase")
+    if not spec.get("nodeName") or phase in ("Succeeded", "Failed"):
+        return 0
+    own = spec.get("terminationGracePeriodSeconds")
+    return max(0, asked if asked is not None else 30 if own is None else int(own))
+
+
+def mark(resource: Resource, obj: Json, options: DeleteOptions, now: float) -> bool:
+    """Set the deletion fields of an object, in place; False if it is to be removed at once."""
+    meta = obj["metadata"]
+    already = bool(meta.get("deletionTimestamp"))
+    finalizers: list[str] = meta.get("finalizers") or []
+    if not already:
+        own = {"CustomResourceDefinition": [CLEANUP], "Namespace": [CONTENTS]}.get(resource.kind, [])
+        own += [ORPHAN] if options.propagation == "Orphan" else []
+        if finalizers := list(dict.fromkeys([*finalizers, *own])):
+            meta["finalizers"] = finalizers
+    grace = grace_of(obj, options.grace) if resource.group_resource == ("", "pods") else 0
+    if already:
+        # A second delete can only shorten the grace period.
+        grace = min(grace, int(meta.get("deletionGracePeriodSeconds") or 0))
+    if grace == 0 and not finalizers:
+        return False
+    if not already or grace != meta.get("deletionGracePeriodSeconds"):
+        meta["deletionTimestamp"] = whole_time(now + grace) if not already or grace else meta["deletionTimestamp"]
+        meta["deletionGracePeriodSeconds"] = grace
+    if not already and "generation" in meta:
+        meta["generation"] += 1
+    if resource.kind == "Namespace":
+        obj.setdefault("status", {})["phase"] = "Terminating"
+    return True
+
+
+def finished(obj: Json) -> bool:
+    """Return True if an object that is being deleted has no finalizer and no grace period left."""
+    meta = obj["metadata"]
+    left = meta.get("finalizers") or meta.get("deletionGracePeriodSeconds")
+    return bool(meta.get("deletionTimestamp")) and not left
+
 
 _DEFAULT_WRITE = WriteOptions()
 _DEFAULT_DELETE = DeleteOptions()
@@ -53,25 +118,25 @@ class ObjectStore:
         self, resource: Resource, namespace: str, body: Any, options: WriteOptions = _DEFAULT_WRITE
     ) -> StoredObject:
         """Create an object; ApiError 400, 403, 404, 409 or 422 if it is refused. The body is modified."""
-        obj = validation.check_type(resource, body)
-        metadata.set_namespace_and_name(resource, obj, namespace)
+        obj = schema.check_type(resource, body)
+        write_preparation.set_namespace_and_name(resource, obj, namespace)
         self._require_open_namespace(resource, namespace, obj)
         generated = not obj["metadata"].get("name") and bool(obj["metadata"].get("generateName"))
         write_preparation.read_strictly(resource, obj, options)
         if resource.has_status and resource.kind != "Node":
             # A kubelet creates its Node with a status. All other objects get theirs through the status subresource.
             obj.pop("status", None)
-        metadata.prepare_for_create(resource, obj, whole_time(self._clock()))
-        validation.set_defaults(resource, obj)
+        write_preparation.prepare_for_create(resource, obj, whole_time(self._clock()))
+        schema.set_defaults(resource, obj)
         admit(resource, obj, self.versions)
-        validation.raise_if_invalid(resource, obj, validation.check(resource, obj))
+        schema.raise_if_invalid(resource, obj, schema.check(resource, obj))
         for _ in range(_NAME_ATTEMPTS):
             name = obj["metadata"]["name"]
             if self.versions.lookup(resource.group_resource, obj["metadata"].get("namespace") or "", name) is None:
                 break
             if not generated:
                 raise already_exists(resource.qualified, name)
-            obj["metadata"]["name"] = metadata.generate_name(obj["metadata"]["generateName"])
+            obj["metadata"]["name"] = write_preparation.generate_name(obj["metadata"]["generateName"])
         else:
             raise already_exists(resource.qualified, obj["metadata"]["name"])
         return self._put(resource, obj, options)
@@ -81,8 +146,8 @@ class ObjectStore:
     ) -> StoredObject:
         """Replace an object or, by `options.subresource`, its status; ApiError 409 if the resourceVersion is stale."""
         stored = self.get(resource, namespace, name)
-        obj = validation.check_type(resource, body)
-        metadata.set_namespace_and_name(resource, obj, namespace, name)
+        obj = schema.check_type(resource, body)
+        write_preparation.set_namespace_and_name(resource, obj, namespace, name)
         needs_version = not options.subresource
         return self._replace(resource, stored, obj, options, needs_version=needs_version)
 
@@ -96,8 +161,8 @@ class ObjectStore:
     ) -> StoredObject:
         """Replace an object with the result of `change`."""
         stored = self.get(resource, namespace, name)
-        obj = validation.check_type(resource, change(stored.object()))
-        metadata.set_namespace_and_name(resource, obj, namespace, name)
+        obj = schema.check_type(resource, change(stored.object()))
+        write_preparation.set_namespace_and_name(resource, obj, namespace, name)
         return self._replace(resource, stored, obj, options, needs_version=False)
 
     def ensure(
@@ -118,9 +183,9 @@ class ObjectStore:
     ) -> StoredObject:
         """Delete an object, or mark it as being deleted. Returns its last state."""
         stored = self.get(resource, namespace, name)
-        deletion.check_preconditions(resource, stored, options)
+        check_preconditions(resource, stored, options)
         obj = stored.object()
-        if not deletion.mark(resource, obj, options, self._clock()):
+        if not mark(resource, obj, options, self._clock()):
             return stored if options.dry_run else self._drop(resource, stored, obj)
         if options.dry_run or obj == stored.object():
             return stored
@@ -149,14 +214,14 @@ class ObjectStore:
     def _write_or_remove(
         self, resource: Resource, stored: StoredObject, obj: Json, options: WriteOptions
     ) -> StoredObject:
-        if deletion.finished(obj):
+        if finished(obj):
             return stored if options.dry_run else self._drop(resource, stored, obj)
         return self._put(resource, obj, options)
 
     def _put(self, resource: Resource, obj: Json, options: WriteOptions) -> StoredObject:
-        is_definition = resource.group_resource == crds.CRD_RESOURCE
+        is_definition = resource.group_resource == schema.CRD_RESOURCE
         if is_definition:
-            crds.set_accepted_status(obj, whole_time(self._clock()))
+            schema.set_accepted_status(obj, whole_time(self._clock()))
         if options.dry_run:
             return self.versions.render(resource.group_resource, obj)
         stored = self.versions.put(resource.group_resource, obj)
@@ -166,13 +231,13 @@ class ObjectStore:
 
     def _drop(self, resource: Resource, stored: StoredObject, obj: Json) -> StoredObject:
         last = self.versions.drop(stored, obj)
-        if resource.group_resource == crds.CRD_RESOURCE:
+        if resource.group_resource == schema.CRD_RESOURCE:
             self.registry.remove(stored.name)
         return last
 
     def install(self, crd: Json) -> None:
         """Serve the resource that a stored CRD defines."""
-        self.registry.install(crds.resource(crd))
+        self.registry.install(schema.resource(crd))
 
     def _require_open_namespace(self, resource: Resource, namespace: str, obj: Json) -> None:
         if not resource.namespaced:

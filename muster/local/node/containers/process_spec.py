@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from muster.api.values.quantities import QuantityError, parse_quantity
-from muster.local.caller import read_caller
+from muster.local.home import read_caller
 from muster.local.node import objects
 from muster.local.node.context import PodContext
 from muster.local.node.isolation.cgroups import Group

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import structlog
 
-from muster.kube.backoff import Backoff
+from muster.kube.workqueue import Backoff
 from muster.local.node import objects
 from muster.local.node.containers import states
 from muster.local.node.containers.probes import watch_container
@@ -28,7 +28,7 @@ from muster.local.node.context import PodContext
 from muster.local.node.isolation.sandbox import ProcessSpec, RunningProcess, SandboxError
 from muster.local.node.logs import LogPipe, LogWriter, termination_message
 from muster.local.node.objects import SECOND, Object
-from muster.local.node.sources.config_sources import ConfigError
+from muster.local.node.sources.environment import ConfigError
 
 DRAIN_SECONDS = 0.5
 """Seconds to wait for output after the container has ended, from a process that left its session."""

@@ -10,7 +10,7 @@ import os
 from dataclasses import dataclass, field
 from typing import Any
 
-from muster.kube.backoff import Backoff
+from muster.kube.workqueue import Backoff
 from muster.local.node.objects import whole_time
 
 OUT_OF_MEMORY = "OOMKilled"

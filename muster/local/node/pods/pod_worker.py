@@ -20,9 +20,8 @@ from muster.local.node.isolation.sandbox import SandboxError
 from muster.local.node.network.address_pool import AddressesExhaustedError
 from muster.local.node.network.hosts_files import names_of
 from muster.local.node.objects import SECOND, Object, whole_time
-from muster.local.node.pods.pod_status import PodState
-from muster.local.node.pods.status_writer import StatusWriter
-from muster.local.node.sources.config_sources import ConfigError, PodPlacement
+from muster.local.node.pods.status_writer import PodState, StatusWriter
+from muster.local.node.sources.environment import ConfigError, PodPlacement
 from muster.local.node.sources.volumes import make_volumes, memory_volumes, renew_tokens
 
 VOLUMES = "volumes"

@@ -17,13 +17,7 @@ import structlog
 from muster.api.values.quantities import QuantityError, parse_quantity
 from muster.local.node import objects
 from muster.local.node.objects import Object
-from muster.local.node.sources.config_sources import (
-    ConfigError,
-    ConfigSources,
-    PodPlacement,
-    read_config_map,
-    read_secret,
-)
+from muster.local.node.sources.environment import ConfigError, ConfigSources, PodPlacement, read_config_map, read_secret
 
 API_ACCESS = "kube-api-access-"
 """The name of the volume that the admission plugin ServiceAccount adds begins with it."""

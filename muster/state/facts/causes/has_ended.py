@@ -2,9 +2,8 @@
 
 from typing import Final
 
-from muster.api.values.humanize import often
-from muster.state.facts.causes.cause import MissingCause, by_user
-from muster.state.facts.causes.heard import uncalled
+from muster.api.values.durations import often
+from muster.state.facts.causes.cause import MissingCause, by_user, uncalled
 from muster.state.facts.context import Context
 from muster.state.facts.failure_cause import OUT_OF_MEMORY, ended_by_kubelet, last_words
 from muster.state.facts.sentences import how_ended, of_exit, with_message

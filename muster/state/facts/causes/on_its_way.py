@@ -7,11 +7,18 @@ from typing import Final
 
 from muster.state.facts import admission
 from muster.state.facts.causes.cannot_start import is_kept
-from muster.state.facts.causes.cause import MissingCause, by_platform, by_user
-from muster.state.facts.causes.heard import is_coordinator, passive, serves, uncalled
+from muster.state.facts.causes.cause import (
+    MissingCause,
+    by_platform,
+    by_user,
+    is_coordinator,
+    passive,
+    serves,
+    uncalled,
+)
 from muster.state.facts.context import Context
 from muster.state.facts.sentences import quoted, why_idle
-from muster.state.view.own.remark import Remark
+from muster.state.view.own import Remark
 from muster.state.view.stage import RUNS, Stage
 from muster.state.vocabulary.pod import Pod
 

@@ -8,10 +8,9 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Final
 
-from muster.state.facts.causes.at_work import AtWork
+from muster.state.facts.causes.at_work import AtWork, OfCoordinator
 from muster.state.facts.causes.cannot_start import CannotStart
 from muster.state.facts.causes.cause import MissingCause
-from muster.state.facts.causes.coordinator import OfCoordinator
 from muster.state.facts.causes.has_ended import HasEnded
 from muster.state.facts.causes.on_its_way import OnItsWay
 from muster.state.facts.context import Context

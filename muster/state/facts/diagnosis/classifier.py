@@ -2,22 +2,169 @@
 
 The table (``causes.table``) has the consequences of a cause. ``why_missing`` is the sentence about one member; findings
 group many (``diagnosis.grouping``).
+
+A finding: members that share one cause, with its evidence and the next step.
+
+The cause of a coordinator that cannot be asked, and reports of a coordinator, or of the record, about members.
+
+Counts of a gang's missing ranks by cause: each rank has one cause of a closed list, and the counts add up.
+
+The causes are those of counts that the view keeps (``view.tally``), so they cost the same for 8 members as for 10,000.
+A rank without a pod has the cause for which its pod is missing.
+
+Without an answer of the coordinator in this epoch (a daemon that has just started), the number of arrived ranks is
+known, but not which they are. Then those that have come furthest count as arrived.
 """
 
-from muster.state.facts import admission, gates, older_pods, presence
+from collections import Counter
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import msgspec
+
+from muster.api.values.rank_ranges import spans, to_ranges
+from muster.state.facts import admission, gates, presence
 from muster.state.facts.causes import table
-from muster.state.facts.causes.cause import MissingCause, say
-from muster.state.facts.causes.table import Causes
+from muster.state.facts.causes.cause import MissingCause, needs_no_port, say, serves
+from muster.state.facts.causes.table import BY_NAME, BY_PORT, ORDER, Causes
 from muster.state.facts.context import Context
-from muster.state.facts.diagnosis.coordinator import of_coordinator
-from muster.state.facts.diagnosis.finding import Diagnosis
 from muster.state.facts.presence import Presence
-from muster.state.facts.sentences import expected_name, of_lingering, placed, sentence, why_idle
-from muster.state.facts.words import WORDS
-from muster.state.view.stage import RUNS, WAITS, shown
+from muster.state.facts.sentences import (
+    NAMED_RANGES,
+    WORDS,
+    expected_name,
+    of_lingering,
+    placed,
+    sentence,
+    why_idle,
+    with_message,
+)
+from muster.state.view.probe_result import ProbeResult
+from muster.state.view.roll import RankState
+from muster.state.view.stage import RUNS, WAITS, Stage, shown
+from muster.state.view.view import View
+from muster.state.vocabulary.group import Coordinator
+from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Pod
-from muster.state.vocabulary.record import Phase
+from muster.state.vocabulary.record import Phase, Record
 from muster.state.vocabulary.refusals import refusal_reason
+
+
+class Diagnosis(NamedTuple):
+    """The cause of one missing member. Members with equal ``cause``, ``what`` and ``node`` are one finding."""
+
+    cause: MissingCause
+    what: str
+    evidence: str
+    node: str = ""
+
+
+class Finding(msgspec.Struct, frozen=True, kw_only=True):
+    """One cause, and the members that have it."""
+
+    cause: MissingCause
+    ranks: tuple[int, ...]
+    """The ranks, ascending; empty if only their number is known."""
+    count: int
+    """The number of members with the cause: more than ``ranks`` if it is not known which they are."""
+    what: str
+    """The cause in a few words: ``node n7 is not ready``."""
+    evidence: str
+    """The proof: the pod, and the words of kubelet, scheduler, API server or coordinator."""
+    next_step: str
+    group: str = ""
+    """The group of all these members; empty if they have several groups."""
+    node: str = ""
+    """Their node, if the node is the cause."""
+
+    @property
+    def who(self) -> str:
+        """Return ``rank 3``, ``ranks 8-15``, ``ranks 0, 2, 4 and 936 more`` of a long list, ``2 ranks``."""
+        if not self.ranks:
+            return "1 rank" if self.count == 1 else f"{self.count} ranks"
+        shown = to_ranges(self.ranks, NAMED_RANGES)
+        rest = self.count - sum(last - first + 1 for first, last in spans(shown))
+        more = f" and {rest} more" if rest > 0 else ""
+        return f"{'rank' if self.count == 1 else 'ranks'} {shown.replace(',', ', ')}{more}"
+
+    @property
+    def sentence(self) -> str:
+        """Return ``ranks 8-15: node n7 is not ready``."""
+        return f"{self.who}: {self.what}"
+
+
+HEARTBEAT = 14
+"""The gRPC code (UNAVAILABLE) with which a JAX coordinator gives a member up whose heartbeats stopped."""
+_OF_RECORD = {
+    cause.stuck_as: cause
+    for cause in (Causes.COORDINATOR_UNREACHABLE, Causes.COORDINATOR_NOT_SERVING, Causes.PROCESS_COUNT)
+}
+"""Reasons of Stuck that are about the coordinator's port (``policies.rendezvous``)."""
+_OF_PORT = frozenset(BY_PORT.values())
+
+
+def of_coordinator(context: Context, coordinator: Coordinator) -> Diagnosis | None:
+    """Return the fault of a coordinator whose program runs; None if it has none."""
+    probe, pod = context.probe, context.tally.members.get(coordinator.rank)
+    if pod is None or not pod.live or not pod.started or pod.terminating or pod.cut_off:
+        return None
+    address = context.plan.coordinator_address(context.record.epoch)
+    if probe is None:
+        if serves(context) or context.record.stuck_reason in _OF_RECORD:
+            return _as_recorded(context)
+        what = "the coordinator runs, but its port has not answered yet"
+        return Diagnosis(Causes.COORDINATOR_NOT_SERVING, what, f"pod {pod.name} runs; nothing serves at {address}")
+    answer, size = probe.answer, context.plan.expected
+    if probe.serving:
+        if answer.lacks:
+            return _said(Causes.DASHBOARD_NOT_SERVING, f"pod {pod.name} runs; {answer.lacks}")
+        if answer.expected is None or answer.expected == size:
+            return None
+        what = f"the coordinator waits for {answer.expected} processes, the gang has {size}"
+        return Diagnosis(Causes.PROCESS_COUNT, what, f"pod {pod.name} at {address} lists {answer.expected} processes")
+    if needs_no_port(coordinator, probe) or probe.present(context.now):
+        return None
+    cause = BY_PORT[answer.coordinator]
+    before = "; it served before in this epoch" if probe.last_served_at else ""
+    evidence = with_message(f"pod {pod.name} runs; probe of {address}: {answer.coordinator}{before}", answer.detail)
+    return _said(cause, evidence)
+
+
+def _as_recorded(context: Context) -> Diagnosis | None:
+    """Return the record's cause for a reader that has not asked the coordinator: a new daemon, or a client."""
+    stuck = context.record.called_stuck
+    if stuck is None or (cause := _OF_RECORD.get(stuck.reason)) is None:
+        return None
+    if cause is Causes.PROCESS_COUNT:
+        return Diagnosis(cause, stuck.message, stuck.message)
+    known = BY_NAME.get(context.record.known.cause) if context.record.known is not None else None
+    return _said(known if known in _OF_PORT else cause, stuck.message)
+
+
+def _said(cause: MissingCause, evidence: str) -> Diagnosis:
+    """Return the diagnosis of that cause in the words of its row."""
+    return Diagnosis(cause, str(cause.what), evidence)
+
+
+def given_up(context: Context, probe: ProbeResult) -> dict[int, Diagnosis]:
+    """Return the members that the coordinator gave up, or that have left it while others have not."""
+    found: dict[int, Diagnosis] = {}
+    members = context.tally.members
+    for error in probe.answer.errors:
+        pod = members.get(error.rank)
+        if pod is None or not pod.live or pod.terminating or pod.cut_off or pod.failed:
+            continue  # the state of its pod explains more
+        said = f"pod {pod.name} runs; the coordinator reports: {error.text}"
+        if error.code == HEARTBEAT or probe.answer.protocol == "ray":
+            found[error.rank] = _said(Causes.HEARTBEAT_LOST, said)
+        else:
+            found[error.rank] = _said(Causes.GIVEN_UP, said)
+    if probe.leaving and RankState.CONNECTED in probe.answer.states:
+        for rank in probe.answer.left:
+            said = f"pod {members[rank].name}" if rank in members else "its pod is gone"
+            found[rank] = _said(Causes.LEFT, said)
+    return found
+
 
 _SAID = (Causes.INIT_CONTAINER, Causes.NETWORK_FAILS, Causes.VOLUME_FAILS)
 """Causes of waiting pods whose own words explain more than the reason for which the container waits."""
@@ -58,7 +205,7 @@ def of_absent(context: Context) -> MissingCause | None:
         return table.of_refusal(refusal.reason)
     if record.phase is Phase.QUEUED:
         return Causes.QUEUED
-    waits = record.phase is Phase.RESTARTING or not older_pods.clear(context)
+    waits = record.phase is Phase.RESTARTING or not presence.none_older(context)
     return Causes.HELD_BACK if waits else None
 
 
@@ -111,7 +258,33 @@ def why_missing(context: Context, rank: int) -> str:
 def _held_back(context: Context) -> Diagnosis:
     cause = context.record.cause
     because = f"; {sentence(cause)}" if cause else ""
-    if not older_pods.clear(context):
+    if not presence.none_older(context):
         what = "waiting for pods of an older epoch to terminate"
         return Diagnosis(Causes.HELD_BACK, what, f"{of_lingering(context)}{because}")
     return Diagnosis(Causes.HELD_BACK, "waiting for the back-off", f"epoch {context.record.epoch} is next{because}")
+
+
+def by_cause(plan: Plan, record: Record, view: View, missing: int) -> Mapping[MissingCause, int]:
+    """Return the number of ``missing`` ranks for each cause that some have; they add up to ``missing``."""
+    counts = view.of(record.epoch).missing
+    here = (Stage.READY, Stage.ENDED) if plan.asked is None else ()
+    found: Counter[MissingCause] = Counter()
+    left = missing
+    for shows in sorted(counts, key=lambda shows: (shows.stage, ORDER[table.of_shown(shows)])):
+        count = min(counts[shows], left) if shows.stage not in here else 0
+        if count > 0:
+            found[table.counted(table.of_shown(shows))] += count
+            left -= count
+    if left:
+        found.update(_without_pods(Context.at(plan, record, view, 0.0), left))
+    return found
+
+
+def _without_pods(context: Context, absent: int) -> Mapping[MissingCause, int]:
+    if (shared := of_absent(context)) is not None:
+        return {table.counted(shared): absent}
+    held = min(absent, gates.held_back(context))
+    together = context.launched and not context.plan.sequential
+    lost = absent - held if together else min(absent - held, len(context.tally.gone))
+    counts = {Causes.HELD_BACK: held, Causes.LOST: lost, Causes.NOT_CREATED: absent - held - lost}
+    return {cause: count for cause, count in counts.items() if count}

@@ -3,24 +3,189 @@
 It reads the notable members (missing from the roll, not started, failed, on a node that is not ready …) and never
 the others. The page, ``muster explain`` and the tests ask for all of them; the decision about a gang
 that is stuck reads a few (``failures.known``). The sentence of the status is bounded (``diagnosis.grouping``).
+
+The next step of a person for a cause: the words of its row, with the names of the member's objects.
+
+Groups of members with the same diagnosis: one finding for each, and its sentence in the status.
+
+The status has one sentence per experiment. If it names one member, it is that member with its pod. If it names
+several, they are grouped as on the page and in ``muster explain``: ``ranks 8-15: node n7 is not ready (first: POD)``.
+The order depends on causes and ranks alone, so the same state has the same sentence in every daemon. At most ``MOST``
+members are read, so a step costs the same for any number of missing members.
 """
 
+import re
 from collections.abc import Collection, Iterable, Iterator
 from itertools import chain, filterfalse, islice
+from typing import Final, NamedTuple
 
 from muster.api.values.rank_ranges import to_ranges
-from muster.state.facts.causes.heard import serves
-from muster.state.facts.causes.table import Causes
+from muster.state.facts.causes import table
+from muster.state.facts.causes.cause import MissingCause, serves
+from muster.state.facts.causes.table import ORDER, Causes
 from muster.state.facts.context import Context
 from muster.state.facts.diagnosis import hangs
-from muster.state.facts.diagnosis.coordinator import given_up, of_coordinator
-from muster.state.facts.diagnosis.finding import Finding
-from muster.state.facts.diagnosis.grouping import diagnoses, grouped
-from muster.state.facts.diagnosis.next_steps import next_step
+from muster.state.facts.diagnosis.classifier import Diagnosis, Finding, given_up, of_coordinator, of_member, why_missing
 from muster.state.facts.hang import HUNG
-from muster.state.facts.sentences import NAMED_RANGES
+from muster.state.facts.sentences import NAMED_RANGES, expected_name, of_device, placed, why_idle
 from muster.state.view.stage import Stage, stage_of
+from muster.state.vocabulary.plan import Engine
+from muster.state.vocabulary.pod import Pod
 from muster.state.vocabulary.record import RANKS_ENDED, Phase
+
+STACKS: Final = "muster stacks NAME -n NAMESPACE"
+LOGS: Final = "muster logs NAME -n NAMESPACE --rank RANK"
+OF_PODS: Final = {LOGS: "kubectl logs POD -n NAMESPACE", STACKS: "kubectl exec POD -n NAMESPACE -- py-spy dump --pid 1"}
+"""Commands for pods that a selector chose: no command of Muster finds them by a name."""
+WITHOUT_HELP: Final = " (for stacks it needs spec.assist, or py-spy in the image)"
+"""The words after the command if no known part of Muster in the process answers for its stacks."""
+RESTART: Final = " (muster restart NAME -n NAMESPACE)"
+"""The words that are left out for kinds that the command does not restart."""
+_WORDS = re.compile(r"\b(NAME|NAMESPACE|POD|CONTAINER|RANK|NODE)\b")
+
+
+def next_step(context: Context, cause: MissingCause, rank: int, node: str) -> str:
+    """Return the next step for that member, with the names of its objects: a command can be copied unchanged."""
+    plan, pod = context.plan, context.tally.members.get(rank)
+    names = {
+        "NAME": plan.title,
+        "NAMESPACE": plan.namespace,
+        "POD": pod.name if pod else expected_name(context, plan.member(rank)),
+        "CONTAINER": pod.holder.rpartition(" ")[2] if pod else "",
+        "RANK": str(rank),
+        "NODE": node or (pod.node if pod else ""),
+    }
+    text = cause.watched if cause.watched and plan.engine is Engine.WATCH else cause.next_step
+    text = (cause.step(context) if cause.step is not None else "") or text
+    if plan.watching.chosen:
+        for ours, theirs in OF_PODS.items():
+            text = text.replace(ours, theirs)
+    if not _answers_for_stacks(context):
+        text = text.replace(STACKS, STACKS + WITHOUT_HELP)
+    if "/" in plan.title:
+        text = text.replace(RESTART, "")
+    return _WORDS.sub(lambda word: names[word[0]] or word[0], text)
+
+
+def _answers_for_stacks(context: Context) -> bool:
+    """Return True if members have ``spec.assist``, or have reported steps: then ``muster`` in them answers."""
+    record = context.record
+    reports = context.view.progress_of(record.epoch) is not None or record.steps is not None
+    return reports or any(group.pod.assist for group in context.plan.groups)
+
+
+MOST = 64
+"""Members that a sentence of the status is made from."""
+SHOWN = 3
+"""Findings that such a sentence names."""
+
+
+class Listed(NamedTuple):
+    """Members in a sentence."""
+
+    sentence: str
+    ranks: frozenset[int]
+    """The ranks that it names with their pods."""
+
+
+def named(context: Context, ranks: Iterable[int], total: int) -> str:
+    """Name ranks, ``total`` in all: ``rank 2 (POD, why)``, or ``ranks 8-15: node n7 is not ready (first: POD)``."""
+    return listed(context, ranks, total).sentence
+
+
+def listed(context: Context, ranks: Iterable[int], total: int) -> Listed:
+    """Return the sentence of ``named``, and the ranks that it names."""
+    looked_at = list(islice(ranks, MOST))
+    if total == 1 and len(looked_at) == 1:
+        return Listed(why_missing(context, looked_at[0]), frozenset(looked_at))
+    return _listed(context, looked_at, total)
+
+
+def as_findings(context: Context, ranks: Iterable[int], total: int) -> str:
+    """Return the sentence by cause, also for one member: ``rank 3: node n7 is not ready (POD)``."""
+    return _listed(context, ranks, total).sentence
+
+
+def _listed(context: Context, ranks: Iterable[int], total: int) -> Listed:
+    findings = list(grouped(context, diagnoses(context, islice(ranks, MOST))))
+    shown = [f"{each.sentence} ({_first(context, each)})" for each in findings[:SHOWN]]
+    rest = total - sum(each.count for each in findings[:SHOWN])
+    said = "; ".join(shown) + (f"; and {rest} more" if rest > 0 else "")
+    return Listed(said, frozenset(rank for each in findings[:SHOWN] for rank in each.ranks))
+
+
+def _first(context: Context, finding: Finding) -> str:
+    """Return the pod to read first, with the reason for which it waits."""
+    rank = finding.ranks[0]
+    pod = context.tally.members.get(rank)
+    name = placed(context, rank, pod.name if pod else expected_name(context, context.plan.member(rank)))
+    first = name if finding.count == 1 else f"first: {name}"
+    waits = pod is not None and not pod.started and pod.live and not pod.terminating
+    return f"{first}, {why_idle(pod)}" if pod is not None and waits else first
+
+
+def diagnoses(context: Context, ranks: Iterable[int]) -> dict[int, Diagnosis]:
+    """Return the cause of each of these members. Members that look alike are diagnosed once."""
+    found: dict[int, Diagnosis] = {}
+    alike: dict[tuple[object, ...], Diagnosis] = {}
+    for rank in ranks:
+        pod = context.tally.members.get(rank)
+        key = _looks(context, rank, pod)
+        if key not in alike:
+            alike[key] = of_member(context, rank)
+        found[rank] = alike[key]
+    return found
+
+
+def _looks(context: Context, rank: int, pod: Pod | None) -> tuple[object, ...]:
+    """Return the input of a member's diagnosis without its evidence: members with equal input are one finding."""
+    tally, coordinator = context.tally, context.plan.coordinator
+    group, done = context.plan.group_of(rank), rank in tally.done
+    name = group.name if group else ""
+    if pod is None:
+        return name, done, rank in tally.gone
+    meets = coordinator is not None and coordinator.rank == rank
+    said = (
+        pod.waiting_reason,
+        pod.waiting_message,
+        pod.holder,
+        pod.outlived_by,
+        pod.disruption,
+        pod.exit,
+        pod.restarts,
+    )
+    cause, heard = table.of_pod(context, pod), tally.roll[rank] if rank < len(tally.roll) else None
+    node = pod.node if cause.names_node else ""
+    return name, stage_of(pod, done), cause, meets, heard, node, pod.sandboxed, pod.ready, *said
+
+
+def _with_device(context: Context, rank: int, found: Diagnosis) -> Diagnosis:
+    """Return the diagnosis with the member's device that is reported as Unhealthy: evidence for any cause."""
+    pod = context.tally.members.get(rank)
+    said = of_device(pod.unhealthy) if pod is not None else ""
+    return found._replace(what=f"{found.what}{said}", evidence=f"{found.evidence}{said}") if said else found
+
+
+def grouped(context: Context, found: dict[int, Diagnosis]) -> Iterator[Finding]:
+    """Yield the findings in their order: by cause, and then by the first rank."""
+    found = {rank: _with_device(context, rank, each) for rank, each in found.items()}
+    shared: dict[tuple[MissingCause, str, str], list[int]] = {}
+    for rank in sorted(found):
+        each = found[rank]
+        shared.setdefault((each.cause, each.what, each.node), []).append(rank)
+    for ranks in sorted(shared.values(), key=lambda ranks: (ORDER[found[ranks[0]].cause], ranks[0])):
+        first = found[ranks[0]]
+        groups = {group.name for rank in ranks if (group := context.plan.group_of(rank))}
+        yield Finding(
+            cause=first.cause,
+            ranks=tuple(ranks),
+            count=len(ranks),
+            what=first.what,
+            evidence=first.evidence,
+            next_step=next_step(context, first.cause, ranks[0], first.node),
+            group=groups.pop() if len(groups) == 1 else "",
+            node=first.node,
+        )
 
 
 def diagnose(context: Context, most: int | None = None) -> tuple[Finding, ...]:

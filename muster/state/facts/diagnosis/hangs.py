@@ -7,20 +7,19 @@ from collections.abc import Mapping
 from itertools import islice
 from typing import Final
 
-from muster.api.places import INPUT
+from muster.api.evidence import INPUT
 from muster.api.values.rank_ranges import from_ranges, to_ranges
 from muster.api.values.timestamps import clock_time
 from muster.state.facts import hang
 from muster.state.facts.causes.table import Causes
 from muster.state.facts.context import Context
-from muster.state.facts.diagnosis.finding import Diagnosis
+from muster.state.facts.diagnosis.classifier import Diagnosis
 from muster.state.facts.hang import COLLECTIVE_STUCK, HUNG, Hang
-from muster.state.view.at_work import Awaited
-from muster.state.view.places.report import PlaceGroup
-from muster.state.view.places.standstill import Places
+from muster.state.view.places import PlaceGroup, Places
 from muster.state.view.progress import Progress
 from muster.state.view.recorder.arrivals import Arrivals
 from muster.state.view.recorder.collectives import Behind, Collectives, Late
+from muster.state.view.stage import Awaited
 
 SHOWN: Final = 3
 """Collectives, places and groups that a sentence names, and ways in which ranks are missing from a collective."""

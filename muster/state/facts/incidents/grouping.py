@@ -12,18 +12,82 @@ than one reading:
 - *nodes*: at least three that failed within ``TOGETHER`` seconds of each other, if no label covers them.
 
 Whether the runs of a group are enough to name its subject is a rule of its own (``belief``).
+
+The places of nodes: the rack, the pool and the zone that their labels name, and the number of nodes in each.
+
+The Event of a run about the incident that explains it, in words and for programs.
+
+The words hold nothing that differs between two daemons which see the same incident, or that changes while it lasts,
+such as its cause and how many runs there are: an Event that another leader has written is not written again
+(``render.event`` makes its name from its words). The subject of the incident is a field of the Event.
 """
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Generator, Iterable, Iterator, Mapping
+from copy import copy
 from heapq import heapify, heappop, heappush
 from typing import Final, NamedTuple
 
 from muster.state.facts.causes.table import Causes
 from muster.state.facts.incidents.belief import believed as enough
-from muster.state.facts.incidents.places import Place, Places
 from muster.state.facts.incidents.signs import Run, Sign, bursts
-from muster.state.facts.incidents.subjects import LABELS, NODES
+from muster.state.facts.incidents.subjects import KINDS, LABELS, NODES
+from muster.state.vocabulary.record import StoryLine
+
+
+class Place(NamedTuple):
+    """A place that nodes share: ``kind`` is a key of ``LABELS``."""
+
+    kind: str
+    name: str
+
+
+def places_of(labels: Mapping[str, str]) -> Iterator[Place]:
+    """Yield the places that the labels of a node name."""
+    for kind, names in LABELS.items():
+        if value := next((labels[name] for name in names if labels.get(name)), ""):
+            yield Place(kind, value)
+
+
+class Places:
+    """The places of all known nodes, kept up to date node by node: 100,000 are never walked."""
+
+    def __init__(self, labels: Mapping[str, Mapping[str, str]] | None = None) -> None:
+        """Start with the ``labels`` of each node, by its name."""
+        self.sizes: Counter[Place] = Counter()
+        """The number of nodes in each place."""
+        self._of: dict[str, tuple[Place, ...]] = {}
+        self.held: Mapping[str, tuple[Place, ...]] = {}
+        for node, each in (labels or {}).items():
+            self.put(node, places_of(each))
+
+    def __len__(self) -> int:
+        """Return the number of known nodes."""
+        return len(self._of)
+
+    def of(self, node: str) -> tuple[Place, ...]:
+        """Return the places of a node; none for an unknown one."""
+        return self.held.get(node) or self._of.get(node, ())
+
+    def holding(self, held: Mapping[str, tuple[Place, ...]]) -> "Places":
+        """Return the same places, in which each node of ``held`` has those of ``held``."""
+        found = copy(self)  # it shares the places of the other nodes
+        found.held = held
+        return found
+
+    def put(self, node: str, places: Iterable[Place]) -> None:
+        """Set the places of a node."""
+        self.drop(node)
+        self._of[node] = tuple(places)
+        self.sizes.update(self._of[node])
+
+    def drop(self, node: str) -> None:
+        """Remove a node that is gone, or no longer known."""
+        for place in self._of.pop(node, ()):
+            self.sizes[place] -= 1
+            if not self.sizes[place]:
+                del self.sizes[place]
+
 
 RUNS: Final = 3
 """The fewest runs of an incident."""
@@ -198,3 +262,29 @@ def _size(signs: list[Sign]) -> int:
 
 def _weight(key: Key, size: int, active: bool) -> float:
     return size * (STEADY if active else 1.0) / WIDTHS.get(key.kind, 1.0)
+
+
+REASON: Final = "Incident"
+_TOGETHER: Final = "that failed together"
+"""The words in place of the name of several nodes, which is that of one of the nodes left."""
+_BETWEEN: Final = "="
+
+
+def announcement(key: Key) -> str:
+    """Return ``part of an incident: node n7``: facts of the run itself, and none of other namespaces."""
+    return f"part of an incident: {key.kind} {_subject(key)}"
+
+
+def line(key: Key, at: float, epoch: int) -> StoryLine:
+    """Return the line of the story of a run that became a part of the incident at that time."""
+    return StoryLine(at, epoch, REASON, announcement(key), warning=True, about=f"{key.kind}{_BETWEEN}{_subject(key)}")
+
+
+def announced(about: str) -> Key | None:
+    """Return the subject that an Event is about; None if it names none."""
+    kind, _, subject = about.partition(_BETWEEN)
+    return Key(kind, subject) if kind in KINDS and subject else None
+
+
+def _subject(key: Key) -> str:
+    return _TOGETHER if key.kind == NODES else key.subject

@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 
-from muster.api.values.devices import Devices, total
+from muster.api.values.accelerators import Devices, total
 from muster.state.facts.audience import Audience
 from muster.state.facts.incidents.belief import OF_NODE, OF_NODES
 from muster.state.facts.incidents.grouping import Key

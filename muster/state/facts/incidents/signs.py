@@ -9,14 +9,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
-from muster.api.values.devices import Devices
+from muster.api.values.accelerators import Devices
 from muster.state.facts import admission
-from muster.state.facts.accelerators import held
 from muster.state.facts.causes.cause import MissingCause
 from muster.state.facts.causes.table import Causes
-from muster.state.facts.context import Context
+from muster.state.facts.context import Context, held
+from muster.state.facts.diagnosis.classifier import Finding
 from muster.state.facts.diagnosis.diagnose import diagnose
-from muster.state.facts.diagnosis.finding import Finding
 from muster.state.facts.incidents.readings import Evidence
 from muster.state.facts.incidents.subjects import FOLLOWS, subjects_of
 from muster.state.view.view import View

@@ -14,7 +14,7 @@ from muster.api.values.printable import printable
 from muster.state.facts.causes.cause import MissingCause
 from muster.state.facts.causes.table import Causes
 from muster.state.facts.incidents import readings
-from muster.state.facts.incidents.scheduler import unfit
+from muster.state.facts.incidents.readings import unfit
 
 LASTING: Final = 600.0
 """Seconds: a lack of room, or an owner's error, wakes no person before that. An autoscaler brings nodes within it."""

@@ -23,9 +23,8 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from muster.state.facts.incidents.belief import OF_NODE, OF_NODES
-from muster.state.facts.incidents.grouping import RUNS, Groups, Key, assigned, beside, groups
+from muster.state.facts.incidents.grouping import RUNS, Groups, Key, Place, Places, assigned, beside, groups
 from muster.state.facts.incidents.incident import FLAPS, WINDOW, Incident
-from muster.state.facts.incidents.places import Place, Places
 from muster.state.facts.incidents.signs import Run, Sign
 from muster.state.facts.incidents.subjects import DEVICE, FOLLOWS, NODES
 

@@ -14,16 +14,160 @@ that failed elsewhere, are the failures to be expected here. A namespace with li
 be like all others, with the weight of ``LIKE_OTHERS`` lives. So a node that bears more work, or work of namespaces
 whose programs fail everywhere, has more failures to be expected, and is not suspect because of them. The rule cannot
 distinguish a sick node from one on which several namespaces try out programs, while those that work run elsewhere.
+
+Evidence about nodes from a change of a run's record: the life that failed on a node, and the work of nodes.
+
+A failure is read from the cause of an end, from a container that was started again, and from the cause of a Stuck
+run. Two kinds may be the node's:
+
+- **sure**: Kubernetes reports it of the node itself. These are the rows of the table of causes that name the node.
+- any other failure of a member, such as an exception, a hang or a container that cannot be made. The program, or its
+  owner, may be the reason as well, so it counts only beside such a failure of a run of another namespace (``counted``).
+
+Never the node's: a preemption, an eviction by the API, a deletion, a planned shutdown, memory beyond the pod's own
+limit, and causes of the program alone, such as another protocol or an end with exit code 0.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from math import exp
 from typing import Final
 
-from muster.state.facts.nodes.evidence import counted
-from muster.state.facts.nodes.history import Failure, History
+from muster.api.gang import MAX_MEMBERS
+from muster.api.values.rank_ranges import from_ranges
+from muster.state.facts.causes.cause import MissingCause
+from muster.state.facts.causes.table import BY_NAME, CAUSES, Causes
+from muster.state.facts.nodes.history import DAY, Failure, History, life_of, shares_of
+from muster.state.view.view import View
+from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.pod import Pod
+from muster.state.vocabulary.record import Cause, Phase, Record, Stuck
+
+SURE: Final = frozenset(
+    reason
+    for cause in CAUSES
+    if cause.names_node
+    for reason in (cause.value, cause.stuck_as, *cause.reasons, cause.charge.reason if cause.charge else "")
+    if reason
+)
+"""Causes, and reasons of ends, that Kubernetes reports of a node."""
+_OF_PROGRAM: Final = (
+    *(Causes.PROCESS_COUNT, Causes.WRONG_PROTOCOL, Causes.DASHBOARD_NOT_SERVING, Causes.COORDINATOR_NOT_SERVING),
+    *(Causes.CONTAINER_RUNS_ON, Causes.INIT_CONTAINER, Causes.GHOST, Causes.LEFT, Causes.ENDED),
+)
+
+
+def _charged(causes: Iterable[MissingCause]) -> set[str]:
+    return {each.charge.reason for each in causes if each.charge is not None}
+
+
+_OWN_REASONS: Final = frozenset(
+    {Causes.OOM_KILLED.value, "Evicted", "PodDeleted", "PodAltered"}
+    | (_charged(_OF_PROGRAM) - _charged(each for each in CAUSES if each not in _OF_PROGRAM))
+)
+"""Reasons of ends that are no node's. A pod is evicted for its own excess, unless it is a disruption."""
+_PLATFORM_REASONS: Final = frozenset(
+    {"UnexpectedAdmissionError", "Evicted"} | _charged(each for each in CAUSES if each.charge and each.charge.platform)
+)
+"""Reasons of disruptions that may be the node's, if they have one: a device that is lost, a disk that is full."""
+MOST_NODES: Final = 8
+"""Nodes for which one run's trouble is counted."""
+LOOKED_AT: Final = 64
+"""Ranks that are read for it."""
+
+
+def observe(history: History, plan: Plan, old: Record | None, new: Record, view: View, now: float) -> None:
+    """Add the failures and the work of nodes from a record that was persisted in the place of ``old``.
+
+    A life that fails where its run has failed before is no more work for the node: else a program that is started again
+    and again would make its node look busy.
+    """
+    again = set()
+    for node, failure in _failures(plan, old, new, view, now):
+        history.failed(node, failure, now)
+        if history.times(node, failure.namespace, failure.run) > 1:
+            again.add(node)
+    if old is not None and not old.finished and (new.finished or new.epoch != old.epoch):
+        tally = view.of(old.epoch)
+        shares = shares_of(_nodes((*tally.members.values(), *tally.gone.values())))
+        history.served(plan.namespace, {node: share for node, share in shares.items() if node not in again}, now)
+
+
+def went_on(history: History, plan: Plan, record: Record, view: View, now: float) -> int:
+    """Count an hour of a run that is at work. Return the number of members that were read."""
+    if record.phase is not Phase.RUNNING or record.known is not None or record.blocked is not None:
+        return 0
+    members = view.of(record.epoch).members
+    history.served(plan.namespace, shares_of(_nodes(members.values())), now)
+    return len(members)
+
+
+def counted(failures: Sequence[Failure]) -> list[Failure]:
+    """Return the failures on one node that may be the node's.
+
+    An unsure failure counts beside such a failure of another namespace, on the same node and within a day of it.
+    """
+    unsure = [each for each in failures if not each.sure]
+    if len({each.namespace for each in unsure}) < 2:
+        return [each for each in failures if each.sure]
+    return [
+        each
+        for each in failures
+        if each.sure or any(other.namespace != each.namespace and abs(other.at - each.at) <= DAY for other in unsure)
+    ]
+
+
+def _failures(plan: Plan, old: Record | None, new: Record, view: View, now: float) -> Iterator[tuple[str, Failure]]:
+    if new.cause is not None and (old is None or new.cause != old.cause):
+        yield from _of_end(plan, new.cause, now)
+    again = new.in_place.cause if new.in_place is not None else None
+    if again is not None and (old is None or old.in_place is None or again != old.in_place.cause):
+        yield from _of_end(plan, again, now)
+    known = new.known
+    if known is not None and (old is None or _what(old.known) != _what(known)):
+        yield from _of_stuck(plan, new.epoch, known, view.of(new.epoch).members, now)
+
+
+def of_node(cause: Cause) -> bool:
+    """Return True if Kubernetes or the runtime reports the end of the node itself, or a device as Unhealthy."""
+    return cause.reason in SURE or (bool(cause.device) and not cause.disruption)
+
+
+def _of_end(plan: Plan, cause: Cause, now: float) -> Iterator[tuple[str, Failure]]:
+    reason = cause.reason
+    if not cause.node or cause.exit_code == 0:
+        return
+    if of_node(cause) or (reason in _PLATFORM_REASONS if cause.disruption else reason not in _OWN_REASONS):
+        at = int(cause.at if 0 < cause.at <= now else now)
+        life = life_of(plan.uid, cause.epoch)
+        yield cause.node, Failure(at, plan.namespace, plan.title, life, reason, of_node(cause), at)
+
+
+def _of_stuck(
+    plan: Plan, epoch: int, known: Stuck, members: Mapping[int, Pod], now: float
+) -> Iterator[tuple[str, Failure]]:
+    """Yield the failures of a Stuck run. One that is not sure must have one node: on several it is hardly a node's."""
+    cause = BY_NAME.get(known.cause)
+    if cause is None or cause in _OF_PROGRAM:
+        return
+    ranks = islice(from_ranges(known.ranks, min(plan.size, MAX_MEMBERS)), LOOKED_AT)
+    nodes = list(dict.fromkeys(_nodes(members[rank] for rank in ranks if rank in members)))
+    if cause.names_node or len(nodes) == 1:
+        at = int(known.since if 0 < known.since <= now else now)
+        for node in nodes[:MOST_NODES]:
+            life = life_of(plan.uid, epoch)
+            yield node, Failure(at, plan.namespace, plan.title, life, cause.value, cause.names_node, at)
+
+
+def _what(known: Stuck | None) -> tuple[str, str]:
+    return ("", "") if known is None else (known.cause, known.ranks)
+
+
+def _nodes(pods: Iterable[Pod]) -> Iterator[str]:
+    return (pod.node for pod in pods if pod.node)
+
 
 RUNS: Final = 3
 MOMENTS: Final = 3

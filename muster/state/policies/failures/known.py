@@ -25,13 +25,11 @@ from msgspec.structs import replace
 
 from muster.api.values.rank_ranges import from_ranges, to_ranges
 from muster.state.facts import hang
-from muster.state.facts.causes.cause import Charge, MissingCause
-from muster.state.facts.causes.heard import serves
+from muster.state.facts.causes.cause import Charge, MissingCause, serves
 from muster.state.facts.causes.table import BY_NAME, Causes
 from muster.state.facts.context import Context
-from muster.state.facts.diagnosis.diagnose import diagnose
-from muster.state.facts.diagnosis.finding import Finding
-from muster.state.facts.diagnosis.grouping import MOST
+from muster.state.facts.diagnosis.classifier import Finding
+from muster.state.facts.diagnosis.diagnose import MOST, diagnose
 from muster.state.facts.failure_cause import cause_of, was_killed
 from muster.state.facts.sentences import blocking, sentence
 from muster.state.policies.failures import recurrence

@@ -19,6 +19,17 @@ over continue it.
 
 The opposite is for gangs that move: if the spec has ``renewOnProgress``, restarts count no more against the budget once
 the gang has worked for 5 minutes and, if it reports steps, has reached a new highest one.
+
+Disruptions in a row: what the platform does to a gang costs no restart, but it is not repeated without end.
+
+A single preemption is normal, and the gang starts again at once. But a platform that disrupts every epoch before the
+gang gets anywhere (a node that kills its pods, a controller that deletes them) would restart it several times a second.
+So the gang waits from the second disruption in a row, as long as for counted restarts, is called stuck from the third,
+and fails after ``maxDisruptions`` of them if the spec asks for that.
+
+Progress ends the row: the gang was assembled and then ran for ``PROGRESS`` seconds. If the coordinator was never heard
+in this epoch (it cannot be reached, or the program has none), it is unknown whether the gang is assembled. Then it is
+progress that all programs run ``UNSEEN_PROGRESS`` seconds after the first one began.
 """
 
 import re
@@ -28,17 +39,60 @@ from typing import Final, NamedTuple, TypeVar
 
 from msgspec.structs import replace
 
-from muster.api.last_words.launchers import NONE
-from muster.api.last_words.launchers import sentence as sentence_of
+from muster.api.gang import MAX_PLACES, SameFailure
+from muster.api.last_words import NONE
+from muster.api.last_words import sentence as sentence_of
 from muster.api.progress import report_interval
-from muster.api.restart_counts import MAX_PLACES, SameFailure
 from muster.state.facts.context import Context
 from muster.state.facts.failure_cause import KILLED, OUT_OF_MEMORY, RANK_FAILED
 from muster.state.facts.sentences import of_exit
-from muster.state.policies.failures import disruptions
 from muster.state.policies.failures.culprit import is_survivor
 from muster.state.policies.verdicts import Fail
+from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.record import Cause, Phase, Record
+
+PROGRESS = 300.0
+"""Seconds of an assembled gang that count as progress: as long as the longest default back-off, so that a gang in a
+loop spends less time at work than it may have to wait."""
+UNSEEN_PROGRESS = 2 * PROGRESS
+"""Seconds if no roll can be seen: longer, because the last program may have begun long after the first."""
+LOOP = 3
+"""Disruptions in a row from which the gang is called stuck."""
+DISRUPTION_LOOP = "DisruptionLoop"
+
+
+def progress_at(context: Context) -> float | None:
+    """Return when the row of disruptions will have ended, if the gang keeps running."""
+    return worked_at(context) if context.record.consecutive_disruptions else None
+
+
+def worked_at(context: Context) -> float | None:
+    """Return when the gang will have made progress in this epoch, if it keeps running; None while it does not work."""
+    record = context.record
+    if record.phase is Phase.RUNNING and record.assembled_at is not None:
+        return record.assembled_at + PROGRESS
+    if record.phase is Phase.ASSEMBLING and record.assembling_at is not None and _runs_unseen(context):
+        return record.assembling_at + UNSEEN_PROGRESS
+    return None
+
+
+def _runs_unseen(context: Context) -> bool:
+    """Return True if all programs run, and the coordinator was not heard in this epoch."""
+    probe, roll, tally = context.probe, context.record.roll, context.tally
+    heard = (probe is not None and probe.served) or (roll is not None and roll.arrived > 0)
+    return not heard and not tally.idle and tally.working >= context.plan.together
+
+
+def exhausted(plan: Plan, record: Record) -> bool:
+    """Return True if one more disruption is more than the spec allows."""
+    return plan.restarts.max_disruptions is not None and record.consecutive_disruptions >= plan.restarts.max_disruptions
+
+
+def loops(context: Context) -> bool:
+    """Return True if the gang is disrupted again and again, and so is stuck."""
+    record = context.record
+    return record.consecutive_disruptions >= LOOP and not record.finished and record.phase is not Phase.SUSPENDED
+
 
 T = TypeVar("T")
 
@@ -117,7 +171,7 @@ def _tracked(context: Context, until: float) -> Record:
     record, renews = context.record, _renewable(context)
     if record.same_failure is None and not renews:
         return record
-    advanced, at = _advanced(context), disruptions.worked_at(context)
+    advanced, at = _advanced(context), worked_at(context)
     worked = at is not None and until >= at
     if record.same_failure is not None and (worked if advanced is None else advanced):
         record = replace(record, same_failure=None)
@@ -130,7 +184,7 @@ def wake_at(context: Context) -> float | None:
     """Return when work alone will have been an advance."""
     if context.record.same_failure is None and not _renewable(context):
         return None
-    return disruptions.worked_at(context)
+    return worked_at(context)
 
 
 def recurs(context: Context) -> bool:
@@ -207,7 +261,7 @@ def _came_further(context: Context, cause: Cause, work: int) -> bool:
         return True  # no step of the epochs before was read: nothing shows that it came no further
     if advanced is None or (not advanced and reached is not None and cause.at - reached.at > STALE):
         unseen = context.record.assembled_at is None
-        return work >= (disruptions.UNSEEN_PROGRESS if unseen else disruptions.PROGRESS)
+        return work >= (UNSEEN_PROGRESS if unseen else PROGRESS)
     return advanced
 
 

@@ -10,27 +10,50 @@ A failure that takes the whole gang down goes before all that concern a part of 
 as the gang would for its next epoch: longer each time, unless it had worked for ``PROGRESS`` seconds.
 
 A repair that the record cannot hold (its lists are bounded) is a restart of the gang.
+
+Back-off: how long a restart waits.
+
+Counted restarts wait ``initial * factor**(k - 1)``, at most ``max``. Disruptions in a row wait from the second on.
+``jitter`` shortens each wait by a share of itself that is drawn from uid, epoch and attempt, so that the gangs of a
+broken node do not come back together, and a decision that is taken again gives the same time.
 """
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from hashlib import sha256
 from typing import Final
 
 from msgspec.structs import replace
 
-from muster.api.gang import MAX_MEMBERS
-from muster.api.restart_counts import MAX_ATTEMPTS, MAX_JOB_COUNTS
+from muster.api.gang import MAX_ATTEMPTS, MAX_JOB_COUNTS, MAX_MEMBERS
 from muster.api.values.rank_ranges import from_ranges, to_ranges
 from muster.api.wire.kinds import MAX_RANGES
 from muster.state.facts.context import Context
 from muster.state.policies import completion
-from muster.state.policies.failures import backoff
-from muster.state.policies.failures.disruptions import PROGRESS
+from muster.state.policies.failures.recurrence import PROGRESS
 from muster.state.vocabulary.group import Group
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.record import NO_RESTARTS, Attempts, Cause, JobRestarts, Record, restarts_of, rows_of
 from muster.state.vocabulary.rules import FailureAction, FailureRule
+
+
+def counted(plan: Plan, number: int, epoch: int, attempt: int = 0) -> float:
+    """Return the seconds before restart ``number`` (from 1), which begins that epoch or attempt."""
+    return _shortened(plan, plan.restarts.backoff.delay(number), epoch, attempt)
+
+
+def disrupted(plan: Plan, row: int, epoch: int, attempt: int = 0) -> float:
+    """Return the seconds after the ``row``-th disruption in a row: none after the first, then as if counted."""
+    return counted(plan, row - 1, epoch, attempt) if row > 1 else 0.0
+
+
+def _shortened(plan: Plan, seconds: float, epoch: int, attempt: int) -> float:
+    if not plan.restarts.jitter:
+        return seconds
+    drawn = int.from_bytes(sha256(f"{plan.uid}/{epoch}/{attempt}/wait".encode()).digest()[:4], "big") / 2**32
+    return seconds * (1.0 - plan.restarts.jitter * drawn)
+
 
 ROW: Final = 72
 """Characters of a row of a status beside its ranges."""
@@ -111,7 +134,7 @@ class Repairs:
         began = self._lives[cause.rank][1] if cause.rank in self._lives else record.epoch_at
         if seconds is None:
             worked = began is None or cause.at - began >= PROGRESS
-            wait = backoff.disrupted if cause.disruption else backoff.counted
+            wait = disrupted if cause.disruption else counted
             seconds = wait(self._context.plan, 1 if worked else attempt, record.epoch, attempt)
         self._begun |= dict.fromkeys(ranks, (attempt, self._context.now + seconds))
 

@@ -33,10 +33,11 @@ from muster.state.policies.gathering.obstacles import (
     SANDBOX,
     called_stuck,
 )
-from muster.state.policies.watched.obstacles import MEMBER_FAILED, PODS_MISSING
-from muster.state.policies.watched.stale_status import (
+from muster.state.policies.watched.obstacles import (
     COORDINATOR_GONE,
     FAILURE_REPORTED,
+    MEMBER_FAILED,
+    PODS_MISSING,
     RESTARTED_IN_PLACE,
     STATUS_IS_FALSE,
 )

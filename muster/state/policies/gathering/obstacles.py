@@ -38,7 +38,7 @@ from muster.state.facts.causes.table import Causes
 from muster.state.facts.context import Context
 from muster.state.facts.obstacle import Kind, Obstacle
 from muster.state.policies.watched import obstacles as of_watched
-from muster.state.policies.watched.stale_status import unsaid
+from muster.state.policies.watched.obstacles import unsaid
 from muster.state.view.stage import shown
 from muster.state.vocabulary.plan import Engine
 from muster.state.vocabulary.pod import Pod

@@ -5,27 +5,128 @@ and changes nothing else; the end of one that was deleted waits for the report o
 controller in common, so their own ends decide: they have succeeded when all have, and failed when all have ended, some
 with an error, and nothing replaced those for ``REPLACED_WITHIN`` seconds. Pods that come after such an end are another
 run.
+
+The begin of an epoch of a watched run, by its pods, so that its clock continues after a restart of the daemon.
+
+A daemon that starts finds pods that were made long before: the epoch begins with the first of them. The times of later
+phases are not taken from pods. No pod shows when the last one had a node, or when the roll was complete; and from the
+time at which it saw the first program run, a daemon measures how long the coordinator took to open its port.
+
+The end of a watched run, and what is left of it.
+
+It has ended when its object reports that, at the time that the object has: a daemon that starts finds runs that ended
+long before. A run whose object is being deleted has ended when no pod of it still runs, if the object is held then.
+
+The pods of some kinds still run after the end (by default a RayJob's cluster). That is reported: they hold nodes.
 """
 
 from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
-from muster.state.facts import older_pods
+from muster.api.values.printable import word
+from muster.state.facts import presence
 from muster.state.facts.context import Context
 from muster.state.facts.failure_cause import cause_of, final, was_deleted
-from muster.state.facts.sentences import blocking, sentence
-from muster.state.policies import restart
-from muster.state.policies.ending import success
+from muster.state.facts.sentences import blocking, sentence, still_running
+from muster.state.policies import ending, restart
 from muster.state.policies.failures import known, recurrence
 from muster.state.policies.verdicts import Fail
-from muster.state.policies.watched import ends, obstacles
-from muster.state.policies.watched.ends import End
-from muster.state.view.own.own_state import OwnState, Said
+from muster.state.policies.watched import obstacles
+from muster.state.view.own import OwnState, Said
 from muster.state.view.view import View
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.record import Cause, Phase, Record
 from muster.state.vocabulary.transitions import enter, next_epoch
+
+
+def epoch_at(context: Context) -> float:
+    """Return when the first pod of the epoch was made; now, if no pod shows it."""
+    times = (pod.created for pod in context.tally.members.values())
+    return min((at for at in times if 0.0 < at <= context.now), default=context.now)
+
+
+SETTLED_WITHIN = 10.0
+"""Seconds after the end within which a controller deletes the pods that it does not keep."""
+HELD_AFTER = 60.0
+"""Seconds after which a deletion counts as blocked: the usual grace of pods is 30."""
+DELETED = "Deleted"
+NAMED = 3
+"""Finalizers that a sentence names."""
+
+
+class End(NamedTuple):
+    """The end of a run."""
+
+    phase: Phase
+    reason: str
+    message: str
+    at: float
+    """In wall seconds; never before the start nor after now."""
+
+
+def by_its_object(context: Context, own: OwnState) -> End | None:
+    """Return the verdict of its own controller."""
+    if not own.said.over:
+        return None
+    phase, what = (Phase.SUCCEEDED, "succeeded") if own.said is Said.SUCCEEDED else (Phase.FAILED, "failed")
+    message = own.message or f"the {context.plan.subject.kind} reports that it has {what}"
+    return End(phase, own.reason or phase.value, message, ended_at(context, own.finished_at))
+
+
+def by_deletion(context: Context) -> End | None:
+    """Return the end of a run whose object is being deleted, and held, and which has no running pod."""
+    deleted = context.plan.watching.deleted_at
+    if deleted is None or context.now < deleted + HELD_AFTER or any(context.view.alive()):
+        return None
+    return End(Phase.FAILED, DELETED, "it was deleted before its end", ended_at(context, None))
+
+
+def held_at(context: Context) -> float | None:
+    """Return when a deletion counts as blocked."""
+    deleted = context.plan.watching.deleted_at
+    return None if deleted is None or any(context.view.alive()) else deleted + HELD_AFTER
+
+
+def ended_at(context: Context, at: float | None) -> float:
+    """Return the time of an end, as far as it can be one."""
+    started = context.record.started_at
+    return context.now if not at else min(context.now, at if started is None else max(at, started))
+
+
+def left(context: Context, own: OwnState) -> str:
+    """Return the sentence on the rest of a run that has ended."""
+    settled = context.now >= (context.record.finished_at or 0.0) + SETTLED_WITHIN
+    running = (
+        [pod for pod in context.view.alive() if not pod.terminating]
+        if settled and not context.plan.lifecycle.deleting
+        else []
+    )
+    said = still_running(running)
+    return "; ".join(filter(None, (said, own.clearing if said else "", deletion(context))))
+
+
+def settles_at(context: Context) -> float | None:
+    """Return when the pods that still run are reported; None if that is over."""
+    at = (context.record.finished_at or 0.0) + SETTLED_WITHIN
+    return at if at > context.now and any(context.view.alive()) else None
+
+
+def deletion(context: Context) -> str:
+    """Return the sentence while the object is being deleted; empty if it is not."""
+    if not context.plan.lifecycle.deleting:
+        return ""
+    running = still_running(list(context.view.alive())) or "no pod runs"
+    return f"{held(context.plan)}; {running}"
+
+
+def held(plan: Plan) -> str:
+    """Return ``being deleted; held by the finalizer foregroundDeletion``."""
+    names = ", ".join(map(word, plan.watching.finalizers[:NAMED]))
+    more = f" and {len(plan.watching.finalizers) - NAMED} more" if len(plan.watching.finalizers) > NAMED else ""
+    finalizers = "finalizer" if len(plan.watching.finalizers) == 1 else "finalizers"
+    return f"being deleted; held by the {finalizers} {names}{more}" if names else "being deleted"
+
 
 REPLACED_WITHIN = 30.0
 """Seconds in which a controller replaces a pod that has failed."""
@@ -69,10 +170,10 @@ def follow(context: Context) -> Followed:
     caused = _with_cause(context)
     context = context.with_record(caused.record)
     record, now = context.record, context.now
-    if (end := ends.by_its_object(context, own) or ends.by_deletion(context)) is not None:
+    if (end := by_its_object(context, own) or by_deletion(context)) is not None:
         return _ended(context, end)
     if context.plan.lifecycle.deleting:
-        return Followed(record, ends.held_at(context))
+        return Followed(record, held_at(context))
     match own.said:
         case Said.SUSPENDED if record.phase is not Phase.SUSPENDED:
             return Followed(next_epoch(record, Phase.SUSPENDED, now, record.epoch))
@@ -86,7 +187,7 @@ def follow(context: Context) -> Followed:
 
 def begins(context: Context) -> bool:
     """Return True if a restart by the object's controller has begun: the old pods are gone, or new ones exist."""
-    return older_pods.clear(context) or context.tally.pods > 0
+    return presence.none_older(context) or context.tally.pods > 0
 
 
 def _restarted(context: Context, epoch: int) -> Record:
@@ -157,21 +258,21 @@ def _ended(context: Context, end: End) -> Followed:
 def _after_the_end(context: Context, own: OwnState) -> Followed:
     """Return the record of a run that has ended, with what is left of it."""
     record = _revived(context, own)
-    if not record.finished or (end := ends.by_its_object(context, own) or ends.by_deletion(context)) is None:
+    if not record.finished or (end := by_its_object(context, own) or by_deletion(context)) is None:
         return Followed(record)
     if (end.phase, end.reason) != (record.phase, record.reason):
         return Followed(record)
     cause = record.cause
     blocked = blocking(cause) if cause is not None and cause.final and cause.evidence else ""
-    message = "; ".join(filter(None, (end.message, blocked, ends.left(context, own))))
-    return Followed(replace(record, message=message), ends.settles_at(context))
+    message = "; ".join(filter(None, (end.message, blocked, left(context, own))))
+    return Followed(replace(record, message=message), settles_at(context))
 
 
 def _of_pods(context: Context) -> Followed:
     """Return the record of labelled pods, which decide for themselves."""
     record, tally, now = context.record, context.tally, context.now
-    if done := success.judge(context):
-        at = ends.ended_at(context, tally.ended_at)
+    if done := ending.judge_success(context):
+        at = ended_at(context, tally.ended_at)
         return _ended(context, End(Phase.SUCCEEDED, done.reason, done.message, at))
     if tally.alive or not tally.failed or tally.pods < context.plan.size:
         return Followed(record)
@@ -181,7 +282,7 @@ def _of_pods(context: Context) -> Followed:
         return Followed(record, due)
     what = sentence(record.cause) if record.cause else "a member failed"
     message = f"all {context.plan.size} pods have ended: {what}"
-    return _ended(context, End(Phase.FAILED, "MembersFailed", message, ends.ended_at(context, at)))
+    return _ended(context, End(Phase.FAILED, "MembersFailed", message, ended_at(context, at)))
 
 
 def _revived(context: Context, own: OwnState) -> Record:

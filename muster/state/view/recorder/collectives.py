@@ -31,8 +31,8 @@ import msgspec
 
 from muster.api.collectives import beat_interval
 from muster.api.values.rank_ranges import spans
-from muster.state.view.at_work import Awaited
-from muster.state.view.recorder.report import CollectiveReport, GroupCount, group_words
+from muster.state.view.recorder.arrivals import CollectiveReport, GroupCount, group_words
+from muster.state.view.stage import Awaited
 from muster.state.view.turns import A_TURN, Turns, batches
 from muster.state.vocabulary.wall_time import WallTime
 

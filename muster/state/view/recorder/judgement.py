@@ -1,6 +1,6 @@
 """The judgement of a gang that waits in collectives, beside its counts: ranks at work, and calls that do not match.
 
-- A rank that has not entered a collective may be at work (``state.view.at_work``): then the others wait for it, and
+- A rank that has not entered a collective may be at work (``state.view.stage``): then the others wait for it, and
   nothing is stuck before that has lasted for longer than such a pause may.
 - Two processes that have called different operations at one number of one group, and wait in them, prove a mistake in
   the program: neither is ever over. That takes no longer than ``STILL_SECONDS``, however long a pause was before.
@@ -13,7 +13,7 @@ from itertools import chain
 
 from msgspec.structs import replace
 
-from muster.state.view.at_work import Awaited, Doing, awaited
+from muster.state.view.recorder.arrivals import CollectiveReport, GroupCount
 from muster.state.view.recorder.collectives import (
     LONGER,
     LOOKS,
@@ -25,7 +25,7 @@ from muster.state.view.recorder.collectives import (
     Late,
     _Process,
 )
-from muster.state.view.recorder.report import CollectiveReport, GroupCount
+from muster.state.view.stage import Awaited, Doing, awaited
 from muster.state.view.turns import Turns, batches
 
 _Call = tuple[str, str, int, str, int]

@@ -18,8 +18,7 @@ import h2.events
 import h2.exceptions
 import h2.settings
 
-from muster.watchers.probes.bounded.connection import Address, Connection, Excess, Guard, Unreached
-from muster.watchers.probes.bounded.cost import metered
+from muster.watchers.probes.bounded.connection import Address, Connection, Excess, Guard, Unreached, metered
 from muster.watchers.probes.bounded.grpc import PREFIX, NoAnswer, Status, framed, message_of, request_headers
 
 HEADERS = 64 * 1024

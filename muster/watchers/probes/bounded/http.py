@@ -15,8 +15,7 @@ from urllib.parse import quote
 
 from muster.api.values.printable import printable
 from muster.state.view.roll import CoordinatorState
-from muster.watchers.probes.bounded.connection import Address, Connection, Excess, Guard, Unreached
-from muster.watchers.probes.bounded.cost import metered
+from muster.watchers.probes.bounded.connection import Address, Connection, Excess, Guard, Unreached, metered
 
 MOST_INTERIM = 16
 """Most interim answers before the answer; servers send one at most."""

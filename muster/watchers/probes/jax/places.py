@@ -1,10 +1,10 @@
-"""Reads the places of ranks from the job's key-value store (``muster.api.places``).
+"""Reads the places of ranks from the job's key-value store (``muster.api.evidence``).
 
 All values are one directory of the store, so a look takes one call, which only reads, at the pace at which the ranks
 write. If at least half of the ranks are at a standstill, a stack of each kind is read too, by a call of its own and
 once: ``MOST_STACKS`` of at most ``MAX_STACK`` bytes, in a gang of any size. A call without an answer is made again.
 
-The values come from programs. One that does not have the form of ``muster.api.places`` is left out, and the others
+The values come from programs. One that does not have the form of ``muster.api.evidence`` is left out, and the others
 count.
 """
 
@@ -15,7 +15,7 @@ from typing import Annotated
 
 import msgspec
 
-from muster.api.places import (
+from muster.api.evidence import (
     MAX_FILE,
     MAX_FRAMES,
     MAX_NAME,
@@ -28,11 +28,11 @@ from muster.api.places import (
     place_interval,
 )
 from muster.api.values.printable import bare, printable
-from muster.state.view.places.report import PlaceReport
+from muster.state.view.places import PlaceReport
 from muster.state.view.turns import Turns, batches
-from muster.watchers.probes.bounded.cost import in_turns
+from muster.watchers.probes.bounded.connection import in_turns
 from muster.watchers.probes.bounded.grpc import NoAnswer
-from muster.watchers.probes.jax.protobuf import Malformed
+from muster.watchers.probes.jax.rpc import Malformed
 from muster.watchers.probes.jax.task_list import entries_in_turns, most_tasks, read_entries
 from muster.watchers.probes.reports import Paced
 

@@ -13,17 +13,15 @@ from dataclasses import replace
 
 from muster.api.progress import KEYS
 from muster.api.values.printable import printable
-from muster.state.view.places.report import PlaceReport
+from muster.state.view.places import PlaceReport
 from muster.state.view.progress import StepReport
 from muster.state.view.roll import CoordinatorState, RankState, RollAnswer
 from muster.watchers.probes.bounded.channel import Channel
-from muster.watchers.probes.bounded.connection import Address, PortState
-from muster.watchers.probes.bounded.cost import in_turns, loop_time
+from muster.watchers.probes.bounded.connection import Address, PortState, in_turns, loop_time
 from muster.watchers.probes.bounded.grpc import NoAnswer, Status
 from muster.watchers.probes.jax.places import PlaceReader
 from muster.watchers.probes.jax.port_check import check_port
-from muster.watchers.probes.jax.protobuf import Malformed
-from muster.watchers.probes.jax.rpc import Generation, Method, ProtocolNegotiation, Question, Seen, send
+from muster.watchers.probes.jax.rpc import Generation, Malformed, Method, ProtocolNegotiation, Question, Seen, send
 from muster.watchers.probes.jax.task_list import (
     MAX_TEXT,
     Reading,

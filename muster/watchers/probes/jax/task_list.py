@@ -20,9 +20,17 @@ from typing import NamedTuple
 from muster.api.values.printable import printable
 from muster.state.view.roll import RankError, RankState
 from muster.state.view.turns import A_TURN, Turns, at_once, batches, finished
-from muster.watchers.probes.bounded.cost import in_turns
-from muster.watchers.probes.jax.protobuf import Malformed, fields, read_bytes, read_fixed64, read_varint, signed
-from muster.watchers.probes.jax.rpc import Generation, Seen
+from muster.watchers.probes.bounded.connection import in_turns
+from muster.watchers.probes.jax.rpc import (
+    Generation,
+    Malformed,
+    Seen,
+    fields,
+    read_bytes,
+    read_fixed64,
+    read_varint,
+    signed,
+)
 
 MAX_TEXT = 1000
 """Most characters of a coordinator's text that are kept."""

@@ -3,9 +3,17 @@
 Each is decoded into the few used fields, with their types; anything else is skipped. Sources: Ray 2.60,
 ``python/ray/util/state/common.py`` (NodeState), ``dashboard/modules/job/pydantic_models.py`` (JobDetails), and the
 bodies recorded in tests/watchers/probes/ray/bodies.json.
+
+The progress of a Ray job in tasks, asked so rarely that the dashboard's load stays small.
+
+``/api/v0/tasks/summarize`` makes the dashboard read up to 10,000 tasks from the GCS: 0.4 to 1.8 s of its CPU with 1,000
+tasks, while the list of nodes takes two milliseconds (Ray 2.60, ADR 55). So it is asked while the job runs, after the
+roll and never beside it, and at most once in ``PACE`` seconds. A slow answer delays the next question, so that the
+dashboard spends ``LOAD`` of its time on it; no answer, or an unreadable one, delays it by ``REST`` seconds.
 """
 
 import ipaddress
+from collections.abc import Callable
 from hashlib import sha256
 from typing import Any, NamedTuple, TypeVar
 
@@ -14,6 +22,8 @@ import msgspec
 from muster.api.values.printable import bare, printable
 from muster.state.view.roll import Work
 from muster.state.view.turns import A_TURN, Turns, at_once
+from muster.watchers.probes.bounded.connection import MOST_PARTS, parts_of
+from muster.watchers.probes.bounded.http import Asking
 
 MAX_NODES = 10_000
 """Most nodes in the dashboard's list (RAY_MAX_LIMIT_FROM_API_SERVER)."""
@@ -151,3 +161,87 @@ def _decode(body: bytes | bytearray, kind: type[T]) -> T:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         shown: Any = printable(str(error), 100)
         raise Unreadable(f"the answer cannot be read: {shown}") from None
+
+
+SUMMARY = "/api/v0/tasks/summarize"
+PACE = 60.0
+LOAD = 0.005
+REST = 600.0
+MOST_BYTES = 1 << 20
+"""Most bytes of a summary: a name of a task takes about 200 bytes."""
+FINISHED, FAILED, RUNNING = "FINISHED", "FAILED", "RUNNING"
+
+
+class _Tasks(msgspec.Struct):
+    state_counts: dict[str, int] = {}
+
+
+class _Cluster(msgspec.Struct):
+    summary: dict[str, _Tasks] = {}
+
+
+class _ByNode(msgspec.Struct):
+    node_id_to_summary: dict[str, _Cluster]
+
+
+class _Answer(msgspec.Struct):
+    result: _ByNode
+    total: int = 0
+
+
+class _TaskData(msgspec.Struct):
+    result: _Answer
+
+
+class _Summary(msgspec.Struct):
+    data: _TaskData
+
+
+_decoder = msgspec.json.Decoder(_Summary)
+
+
+class TaskCounter:
+    """The task counts of one dashboard, as of the last answer."""
+
+    def __init__(self, ask: Asking, port: int, clock: Callable[[], float]) -> None:
+        self._ask, self._port, self._clock = ask, port, clock
+        self._due = 0.0
+        self.sentence = ""
+        """``640 of 1,000 tasks finished, 12 running, 3 failed``; empty before the first answer."""
+
+    def forget(self) -> None:
+        """Forget the counts, because of another GCS or another job."""
+        self.sentence = ""
+
+    async def look(self) -> None:
+        """Ask if it is time to. Raises nothing."""
+        began = self._clock()
+        if began < self._due:
+            return
+        self._due = began + REST
+        reply = await self._ask.get(self._port, SUMMARY, most=MOST_BYTES)
+        if not reply.good or parts_of(reply.body) > MOST_PARTS:
+            return
+        try:
+            self.sentence = read_tasks(reply.body)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            return
+        now = self._clock()
+        self._due = now + max(PACE, (now - began) / LOAD)
+
+
+def read_tasks(body: bytes | bytearray) -> str:
+    """Return how many tasks there are, and how many have finished. Raises ``msgspec.DecodeError``."""
+    answer = _decoder.decode(body).data.result
+    counts: dict[str, int] = {}
+    for cluster in answer.result.node_id_to_summary.values():
+        for tasks in cluster.summary.values():
+            for state, count in tasks.state_counts.items():
+                counts[state] = counts.get(state, 0) + max(0, count)
+    counted = sum(counts.values())
+    if not counted:
+        return ""
+    cut = f" of {answer.total:,}, the others are not counted" if answer.total > counted else ""
+    parts = [f"{counts.get(FINISHED, 0):,} of {counted:,} tasks finished{cut}"]
+    parts += [f"{counts[state]:,} {state.lower()}" for state in (RUNNING, FAILED) if counts.get(state)]
+    return ", ".join(parts)

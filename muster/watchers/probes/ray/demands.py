@@ -17,7 +17,7 @@ import msgspec
 
 from muster.api.values.printable import bare
 from muster.state.view.turns import A_TURN, Turns, at_once
-from muster.watchers.probes.bounded.cost import MOST_PARTS, in_turns, parts_of
+from muster.watchers.probes.bounded.connection import MOST_PARTS, in_turns, parts_of
 from muster.watchers.probes.bounded.http import Asking
 
 STATUS: Final = "/api/cluster_status"

@@ -17,8 +17,7 @@ from urllib.parse import quote
 
 from muster.api.values.printable import printable
 from muster.state.view.roll import CoordinatorState, RankError, RankState, RollAnswer, Work, of_rank
-from muster.watchers.probes.bounded.connection import Address
-from muster.watchers.probes.bounded.cost import in_turns, loop_time
+from muster.watchers.probes.bounded.connection import Address, in_turns, loop_time
 from muster.watchers.probes.bounded.http import Asker, Asking, Reply
 from muster.watchers.probes.ray.answers import (
     AGENT_HEALTH,
@@ -29,13 +28,13 @@ from muster.watchers.probes.ray.answers import (
     VERSION,
     WRONG_CLUSTER,
     Node,
+    TaskCounter,
     Unreadable,
     nodes_in_turns,
     read_job,
     read_session,
 )
 from muster.watchers.probes.ray.demands import Demands
-from muster.watchers.probes.ray.tasks import TaskCounter
 
 MAX_TEXT = 1_000
 MAX_ERRORS = 16

@@ -12,13 +12,13 @@ from typing import Annotated
 import msgspec
 
 from muster.api.collectives import KEYS, MAX_GROUPS, MAX_PROCESSES, MAX_RANKS, MAX_SHARES, MAX_VALUE, beat_interval
-from muster.api.places import MAX_NAME, WORK, located
+from muster.api.evidence import MAX_NAME, WORK, located
 from muster.api.values.printable import bare
 from muster.api.values.rank_ranges import check_ranges
-from muster.state.view.at_work import Doing
+from muster.state.view.recorder.arrivals import CollectiveReport, GroupCount
+from muster.state.view.recorder.arrivals import Share as SeenShare
 from muster.state.view.recorder.collectives import LONGEST, MOST_STATES
-from muster.state.view.recorder.report import CollectiveReport, GroupCount
-from muster.state.view.recorder.report import Share as SeenShare
+from muster.state.view.stage import Doing
 from muster.watchers.probes.reports import IDLE, rest_after
 from muster.watchers.probes.torch.store import Store
 

@@ -17,11 +17,10 @@ from typing import Protocol, TypeVar
 from muster.api.progress import KEYS, MAX_VALUE
 from muster.api.values.printable import printable
 from muster.state.view.progress import StepReport
-from muster.state.view.recorder.report import CollectiveReport
+from muster.state.view.recorder.arrivals import CollectiveReport
 from muster.state.view.roll import CoordinatorState, RankState, RollAnswer
 from muster.state.view.turns import A_TURN, Turns
-from muster.watchers.probes.bounded.connection import Address
-from muster.watchers.probes.bounded.cost import in_turns, loop_time
+from muster.watchers.probes.bounded.connection import Address, in_turns, loop_time
 from muster.watchers.probes.reports import ReportReader, decoded
 from muster.watchers.probes.torch.collectives import MOST, StoredCollectives, StoredKeys
 from muster.watchers.probes.torch.store import NoStore, Store, open_store, translated

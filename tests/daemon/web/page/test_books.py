@@ -6,7 +6,7 @@ import pytest
 from aiohttp import ClientSession
 
 from deploy.prometheus.groups import ALERTS
-from muster.daemon.web.page.runbooks import book
+from muster.daemon.web.page.document import book
 from muster.metrics.runbooks import PAGES, PLACES, SERVED
 from tests.daemon.web.ground import Ground
 

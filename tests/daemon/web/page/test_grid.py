@@ -1,6 +1,6 @@
 """The grid of ranks: it shows the rank that a cause names."""
 
-from muster.daemon.web.page.grid import grid
+from muster.daemon.web.page.drawings import grid
 from muster.rollcall.seats import Bench, Seat, Standing
 from tests.builders import worker_group
 

@@ -3,9 +3,9 @@
 import re
 
 from muster.api.values.accelerators import USUAL
+from muster.daemon.web.page.document import Runbooks
 from muster.daemon.web.page.experiment import story
 from muster.daemon.web.page.fleet import _row
-from muster.daemon.web.page.runbooks import Runbooks
 from muster.metrics.collector import Subject
 from muster.rollcall.make import detail, summary
 from muster.rollcall.seats import benches

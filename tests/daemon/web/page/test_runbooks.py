@@ -7,8 +7,8 @@ import pytest
 from pydantic import ValidationError
 
 from muster.daemon.settings import Settings
+from muster.daemon.web.page.document import Runbooks
 from muster.daemon.web.page.experiment import story
-from muster.daemon.web.page.runbooks import Runbooks
 from muster.metrics.collector import Subject
 from muster.metrics.runbooks import PLACES, SERVED
 from muster.rollcall.make import detail

@@ -3,7 +3,7 @@
 import re
 
 from muster.api.values.timestamps import whole_time
-from muster.daemon.web.page.timeline import LANE, LANES, Span, spans, stuck, timeline
+from muster.daemon.web.page.drawings import LANE, LANES, Span, spans, stuck, timeline
 from muster.rollcall.document import StoryReport
 from tests.builders import NOW
 

@@ -1,6 +1,6 @@
 """Times on the page: in one zone, also those in a sentence."""
 
-from muster.daemon.web.page.times import dated
+from muster.daemon.web.page.html import dated
 
 
 def test_a_time_in_a_sentence_is_an_element_that_the_script_writes_in_the_readers_zone() -> None:

@@ -15,13 +15,12 @@ import pytest
 import trustme
 
 from muster.api.errors import Unreachable
-from muster.api.trainer_status import MAX_BODY, audience, status_path
+from muster.api.progress import MAX_BODY, audience, status_path
 from muster.daemon.experiments.sent import PodIdentity, Refused
 from muster.daemon.web.certificate import ServerCertificate
 from muster.daemon.web.connections import Limits
-from muster.daemon.web.pod_tokens import WAITING, PodTokens
 from muster.daemon.web.progress import OF_ADDRESS, OF_POD, PASSED_ON, StatusServer
-from muster.daemon.web.reviews import REFUSALS
+from muster.daemon.web.reviews import REFUSALS, WAITING, PodTokens
 from muster.kube.transport import Answer
 
 NAMESPACE, NAME = "team-a", "train"

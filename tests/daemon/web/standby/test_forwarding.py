@@ -26,7 +26,7 @@ from muster.daemon.web.progress import PASSED_ON
 from muster.daemon.web.readers import Anyone, TokenAuthenticator
 from muster.daemon.web.reviews import Reviews
 from muster.daemon.web.server import HttpServer
-from muster.kube.authentication.access import FixedAccess
+from muster.kube.authentication.credentials import FixedAccess
 from muster.metrics.collector import Subject
 from muster.metrics.instruments import Instruments
 from muster.rollcall.document import NodeListing

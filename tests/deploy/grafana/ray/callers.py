@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from muster.local.caller import Caller, write_caller
+from muster.local.home import Caller, write_caller
 from tests.e2e.environment import ROOT
 
 _HERE = Path(__file__).parent

@@ -15,8 +15,7 @@ import aiohttp
 import yaml
 from aiohttp import web
 
-from muster.cli.processes.child import Child
-from muster.cli.processes.stack import free_port
+from muster.cli.processes.stack import Child, free_port
 from tests.deploy.prometheus.binaries import Program, program
 from tests.deploy.prometheus.promtool import ROOT
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from muster.cli.processes.child import module
+from muster.cli.processes.stack import module
 from tests.deploy.prometheus.binaries import Unavailable, program
 from tests.deploy.prometheus.live.pipeline import Notification, Pipeline, pipeline
 from tests.e2e.environment import Environment, environment

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from muster.api.restart_counts import MAX_ATTEMPTS
+from muster.api.gang import MAX_ATTEMPTS
 from muster.state.facts.sentences import sentence
 from muster.state.policies.deadline import ends
 from muster.state.vocabulary.rules import ClockName

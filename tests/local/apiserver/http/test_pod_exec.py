@@ -5,11 +5,11 @@ from collections.abc import Sequence
 import pytest
 
 from muster.api.errors import ApiError, NotFound
-from muster.kube.authentication.access import FixedAccess
+from muster.kube.authentication.credentials import FixedAccess
 from muster.kube.connection import Connection
 from muster.kube.execution import Executed, execute
 from muster.local.apiserver import ApiServer
-from muster.local.apiserver.http.pod_exec import Write
+from muster.local.apiserver.http.pod_subresources import Write
 from tests.local.apiserver.harness import PODS, Api, pod
 
 

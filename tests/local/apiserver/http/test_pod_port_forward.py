@@ -7,9 +7,9 @@ from contextlib import asynccontextmanager
 import pytest
 
 from muster.api.errors import ApiError, Unreachable
-from muster.kube.authentication.access import FixedAccess
+from muster.kube.authentication.credentials import FixedAccess
 from muster.kube.connection import Connection
-from muster.kube.port_forward import dial, forward
+from muster.kube.execution import dial, forward
 from tests.local.apiserver.harness import PODS, Api, pod
 
 

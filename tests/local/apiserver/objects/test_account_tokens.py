@@ -6,7 +6,7 @@ import pytest
 
 from muster.local.apiserver import ApiError, ApiServer
 from muster.local.apiserver.objects.account_tokens import LONGEST, SHORTEST, AccountTokens
-from muster.local.apiserver.objects.options import DeleteOptions
+from muster.local.apiserver.objects.write_preparation import DeleteOptions
 from tests.local.apiserver.harness import Clock, Json, pod
 
 AUDIENCE = "status-of-a-run"

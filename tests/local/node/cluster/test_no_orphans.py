@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from muster.cli.processes.child import module
-from muster.kube.authentication.access import FixedAccess
+from muster.cli.processes.stack import module
+from muster.kube.authentication.credentials import FixedAccess
 from muster.kube.connection import Connection
 from muster.kube.listwatch.informer import changes
 from muster.kube.resources import ResourceClient

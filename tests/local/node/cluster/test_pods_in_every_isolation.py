@@ -9,7 +9,7 @@ import pytest
 
 from muster.kube.execution import Executed, execute
 from muster.local.node import Isolation, choose_isolation
-from muster.reconcilers.render.assist import assist_annotations, assist_mount, assist_volume, assisted
+from muster.reconcilers.render.command import assist_annotations, assist_mount, assist_volume, assisted
 from tests.local.node.harness import ClusterOf, MakePod, refused
 
 pytestmark = pytest.mark.cluster

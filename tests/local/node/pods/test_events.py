@@ -6,7 +6,7 @@ import pytest
 
 from muster.api.errors import Forbidden
 from muster.kube.resources import ResourceClient
-from muster.local.node.pods.events import report, warnings
+from muster.local.node.pods.status_writer import report, warnings
 from tests.local.node.harness import FakeApi, MakePod
 
 

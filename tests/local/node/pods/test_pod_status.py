@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from muster.local.node.containers.states import ContainerRecord, running, terminated, waiting
-from muster.local.node.pods.pod_status import PodState, phase, pod_status
+from muster.local.node.pods.status_writer import PodState, phase, pod_status
 from tests.local.node.harness import MakePod, Pod
 
 RUNNING = running(0)

@@ -10,8 +10,7 @@ from muster.api.errors import ApiError, Conflict, Invalid, NotFound
 from muster.kube.resources import ResourceClient
 from muster.local.node.containers.states import ContainerRecord, running
 from muster.local.node.context import NodeContext
-from muster.local.node.pods.pod_status import PodState
-from muster.local.node.pods.status_writer import StatusWriter
+from muster.local.node.pods.status_writer import PodState, StatusWriter
 from tests.local.node.harness import FakeApi, MakePod
 
 PATH = "/api/v1/namespaces/default/pods/p"

@@ -5,8 +5,10 @@ from typing import Any
 
 import pytest
 
-from muster.local.node.sources.config_sources import ConfigError, ConfigSources, PodPlacement
 from muster.local.node.sources.environment import (
+    ConfigError,
+    ConfigSources,
+    PodPlacement,
     arguments,
     base_environment,
     container_environment,

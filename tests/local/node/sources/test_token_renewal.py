@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from muster.local.node.objects import Object
-from muster.local.node.sources.config_sources import ConfigError, PodPlacement
+from muster.local.node.sources.environment import ConfigError, PodPlacement
 from muster.local.node.sources.volumes import lifetime, renew_tokens
 from tests.local.node.harness import MakePod, Pod
 from tests.local.node.sources.test_volumes import FakeSources

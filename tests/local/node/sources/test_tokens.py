@@ -4,7 +4,7 @@ import pytest
 
 from muster.api.errors import ApiError
 from muster.kube.resources import ResourceClient
-from muster.local.node.sources.config_sources import ConfigError, ConfigSources
+from muster.local.node.sources.environment import ConfigError, ConfigSources
 from tests.local.node.harness import FakeApi, MakePod
 
 

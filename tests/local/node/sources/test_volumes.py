@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from muster.local.node.objects import Object
-from muster.local.node.sources.config_sources import ConfigError, ConfigSources, PodPlacement
+from muster.local.node.sources.environment import ConfigError, ConfigSources, PodPlacement
 from muster.local.node.sources.volumes import make_volumes, memory_volumes, mounts_of, volume_variables
 from tests.local.node.harness import MakePod, Pod
 

@@ -11,11 +11,9 @@ from muster.state.facts.context import Context
 from muster.state.facts.diagnosis.classifier import of_pod, without_pod
 from muster.state.view.engine_facts import Refusal
 from muster.state.view.roll import CoordinatorState, RankState, RollAnswer
-from muster.state.vocabulary.coordinator import Coordinator, ProbeKind
-from muster.state.vocabulary.group import Group
+from muster.state.vocabulary.group import Coordinator, Group, ProbeKind
 from muster.state.vocabulary.plan import Plan
-from muster.state.vocabulary.pod import Exit, PodPhase
-from muster.state.vocabulary.pod_spec import PodSpec
+from muster.state.vocabulary.pod import Exit, PodPhase, PodSpec
 from muster.state.vocabulary.record import Cause, Phase, Record
 from muster.state.vocabulary.rules import Gate, GateCondition
 from tests.builders import NOW, answer, plan, pod, record, view, view_of, worker_group

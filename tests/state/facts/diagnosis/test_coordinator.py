@@ -4,18 +4,16 @@ from typing import Any
 
 import pytest
 
-from muster.state.facts.causes.cause import MissingCause
-from muster.state.facts.causes.heard import serves
+from muster.state.facts.causes.cause import MissingCause, serves
 from muster.state.facts.causes.table import Causes
 from muster.state.facts.context import Context
-from muster.state.facts.diagnosis.coordinator import given_up, of_coordinator
+from muster.state.facts.diagnosis.classifier import Diagnosis, given_up, of_coordinator
 from muster.state.facts.diagnosis.diagnose import diagnose
-from muster.state.facts.diagnosis.finding import Diagnosis
 from muster.state.facts.diagnosis.hangs import as_recorded
 from muster.state.facts.hang import HUNG
 from muster.state.view.probe_result import LOST_AFTER
 from muster.state.view.roll import CoordinatorState, RankError, RankState, RollAnswer
-from muster.state.vocabulary.coordinator import Coordinator, ProbeKind
+from muster.state.vocabulary.group import Coordinator, ProbeKind
 from muster.state.vocabulary.pod import Pod, PodPhase
 from muster.state.vocabulary.record import Condition, ConditionType, Phase, RollCall, Stuck
 from tests.builders import NOW, answer, plan, pod, record, view, view_of

@@ -7,15 +7,14 @@ import pytest
 from muster.rollcall.seats import arrivals
 from muster.state.facts.causes.table import BY_NAME, CAUSES, COUNTED, counted
 from muster.state.facts.context import Context
-from muster.state.facts.diagnosis.counts import by_cause
+from muster.state.facts.diagnosis.classifier import by_cause
 from muster.state.facts.diagnosis.diagnose import diagnose
 from muster.state.view.engine_facts import Refusal
 from muster.state.view.roll import RankState
 from muster.state.view.view import View
-from muster.state.vocabulary.coordinator import ProbeKind
-from muster.state.vocabulary.group import Group
+from muster.state.vocabulary.group import Group, ProbeKind
 from muster.state.vocabulary.plan import Plan
-from muster.state.vocabulary.pod_spec import PodSpec
+from muster.state.vocabulary.pod import PodSpec
 from muster.state.vocabulary.record import Phase, Record, RollCall
 from muster.state.vocabulary.rules import Gate, GateCondition
 from tests.builders import NOW, answer, plan, pod, record, view

@@ -6,12 +6,12 @@ import pytest
 
 from muster.state.facts.causes.table import Causes
 from muster.state.facts.context import Context
+from muster.state.facts.diagnosis.classifier import Finding
 from muster.state.facts.diagnosis.diagnose import diagnose
-from muster.state.facts.diagnosis.finding import Finding
 from muster.state.facts.diagnosis.hangs import diagnoses
 from muster.state.view.progress import BEHIND_SECONDS, HANG_SECONDS, StepReport
 from muster.state.view.roll import CoordinatorState, RankState, RollAnswer
-from muster.state.vocabulary.coordinator import ProbeKind
+from muster.state.vocabulary.group import ProbeKind
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Pod, PodPhase
 from muster.state.vocabulary.record import RANKS_ENDED, Blocked, Phase, Record, RollCall

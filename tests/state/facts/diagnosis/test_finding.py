@@ -3,7 +3,7 @@
 import pytest
 
 from muster.state.facts.causes.table import Causes
-from muster.state.facts.diagnosis.finding import Finding
+from muster.state.facts.diagnosis.classifier import Finding
 from muster.state.facts.sentences import with_message
 
 

@@ -5,11 +5,10 @@ from typing import Any
 import pytest
 
 from muster.api.wire.kinds import MAX_MESSAGE
-from muster.state.facts.diagnosis import grouping
-from muster.state.facts.diagnosis.diagnose import diagnose
-from muster.state.facts.diagnosis.grouping import MOST, named
+from muster.state.facts.diagnosis import diagnose as seen
+from muster.state.facts.diagnosis.diagnose import MOST, diagnose, named
 from muster.state.view.roll import RankState
-from muster.state.view.write_budget import BURST, REFILL
+from muster.state.view.turns import BURST, REFILL
 from muster.state.vocabulary.record import ConditionType
 from tests.builders import answer, plan, pod
 from tests.state.facts.diagnosis.test_diagnose import NOT_READY, PULL, context
@@ -61,7 +60,7 @@ def test_at_most_three_causes_and_64_members_are_looked_at(monkeypatch: pytest.M
     here = context(*(pod(rank, **kinds[rank % 4]) for rank in range(8)), wanted=plan(size=8))
     assert named(here, range(8), 8).endswith("; and 2 more")
     looked: list[int] = []
-    monkeypatch.setattr(grouping, "_looks", lambda _, rank, __: looked.append(rank))
+    monkeypatch.setattr(seen, "_looks", lambda _, rank, __: looked.append(rank))
     many = context(wanted=plan(size=10_000))
     said = named(many, iter(range(10_000)), 10_000)
     assert (len(looked), said.endswith(f"; and {10_000 - MOST} more")) == (MOST, True)

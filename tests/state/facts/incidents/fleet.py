@@ -2,8 +2,8 @@
 
 from collections.abc import Collection, Iterable, Mapping
 
+from muster.state.facts.incidents.grouping import Places
 from muster.state.facts.incidents.incident import Incident
-from muster.state.facts.incidents.places import Places
 from muster.state.facts.incidents.signs import Run, Sign
 from muster.state.facts.incidents.tracking import Tracking, following
 from muster.state.view.turns import finished

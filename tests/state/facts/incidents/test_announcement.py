@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muster.state.facts.incidents.announcement import announced, announcement, line
-from muster.state.facts.incidents.grouping import Key
+from muster.state.facts.incidents.grouping import Key, announced, announcement, line
 from muster.state.facts.incidents.subjects import KINDS, NODES, remedy
 
 NAMES = st.text(st.characters(codec="ascii", categories=("L", "N", "P", "Zs")), min_size=1)

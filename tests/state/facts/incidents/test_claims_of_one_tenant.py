@@ -4,8 +4,7 @@ import pytest
 
 from muster.state.facts.causes.table import Causes
 from muster.state.facts.incidents.belief import OF_NODE
-from muster.state.facts.incidents.grouping import Key, groups
-from muster.state.facts.incidents.places import Places
+from muster.state.facts.incidents.grouping import Key, Places, groups
 from muster.state.facts.incidents.signs import Run, Sign
 
 CLAIMED = (Causes.COORDINATOR_FROZEN, Causes.COORDINATOR_UNREACHABLE, Causes.HEARTBEAT_LOST)

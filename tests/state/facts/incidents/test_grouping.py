@@ -2,7 +2,7 @@
 
 import pytest
 
-from muster.state.facts.incidents.places import places_of
+from muster.state.facts.incidents.grouping import places_of
 from muster.state.facts.incidents.signs import Run, Sign
 from tests.state.facts.incidents.fleet import GPUS, RACK, RACKS, ZONE, Looks, T, gangs
 

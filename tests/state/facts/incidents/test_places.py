@@ -5,7 +5,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muster.state.facts.incidents.places import Place, Places, places_of
+from muster.state.facts.incidents.grouping import Place, Places, places_of
 
 RACK, POOL, ZONE = "topology.kubernetes.io/rack", "karpenter.sh/nodepool", "topology.kubernetes.io/zone"
 LABELS = st.dictionaries(st.sampled_from([RACK, POOL, ZONE, "other"]), st.sampled_from(["", "a", "b"]))

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muster.state.facts.incidents.scheduler import LONGEST, unfit
+from muster.state.facts.incidents.readings import LONGEST, unfit
 
 MASTER = "1 node(s) had untolerated taint {node-role.kubernetes.io/control-plane: }"
 UNSELECTED = "node(s) didn't match Pod's node affinity/selector"

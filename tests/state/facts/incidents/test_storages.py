@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from muster.state.facts.incidents.storages import proven, storages_of
+from muster.state.facts.incidents.belief import proven, storages_of
 from muster.state.vocabulary.plan import Plan
-from muster.state.vocabulary.pod_spec import Claim
+from muster.state.vocabulary.pod import Claim
 from tests.builders import edited, plan, worker_group
 
 A, B = ("file server", "a"), ("storage class", "b")

@@ -4,13 +4,13 @@ import pytest
 
 from muster.state.facts.causes.table import BY_NAME
 from muster.state.facts.context import Context
-from muster.state.facts.diagnosis.finding import Finding
+from muster.state.facts.diagnosis.classifier import Finding
 from muster.state.facts.incidents.readings import Evidence
 from muster.state.facts.incidents.signs import signs_of
 from muster.state.facts.incidents.subjects import KINDS, LASTING, NAME, OWNED, PATIENT, SUBJECTS, Subject, subjects_of
 from muster.state.view.engine_facts import Refusal
 from muster.state.vocabulary.plan import Queue
-from muster.state.vocabulary.pod_spec import Claim
+from muster.state.vocabulary.pod import Claim
 from muster.state.vocabulary.record import Condition, ConditionType, Phase
 from tests.builders import NOW, plan, pod, record, view
 from tests.fleet_hours import messages as say

@@ -2,8 +2,7 @@
 
 import pytest
 
-from muster.state.facts.incidents.grouping import RUNS
-from muster.state.facts.incidents.places import Places
+from muster.state.facts.incidents.grouping import RUNS, Places
 from muster.state.facts.incidents.signs import Run, Sign
 from muster.state.facts.incidents.tracking import BEGINS, ENDS, MOST, MOST_OF_ONE, Tracking
 from tests.state.facts.incidents.fleet import follow

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from muster.state.facts.causes.table import BY_NAME, CAUSES
-from muster.state.facts.nodes.evidence import MOST_NODES, SURE, counted, observe, went_on
 from muster.state.facts.nodes.history import DAY, Failure, History
+from muster.state.facts.nodes.suspects import MOST_NODES, SURE, counted, observe, went_on
 from muster.state.vocabulary.record import Blocked, Cause, ContainerRestarts, Phase, Record, Stuck
 from tests.builders import NOW, plan, pod, record, view
 

@@ -5,7 +5,7 @@ import pytest
 from muster.state.facts.nodes import suspects as module
 from muster.state.facts.nodes.history import PERIOD, Failure, History
 from muster.state.facts.nodes.suspects import APART, RECENT, RUNS, suspects
-from muster.state.summary.suspect import advice, suspicion
+from muster.state.summary.hurt import advice, suspicion
 from tests.state.facts.nodes.fleet_days import Fleet, false_suspects
 
 HOUR = 3600.0

@@ -3,7 +3,7 @@
 from typing import Any
 
 from muster.state.facts.context import Context
-from muster.state.policies.ending.deletion import clear_away
+from muster.state.policies.ending import clear_away
 from muster.state.vocabulary.actions import DeletePods
 from muster.state.vocabulary.pod import Pod, PodPhase
 from tests.builders import NOW, plan, pod, record, view, view_of

@@ -4,7 +4,7 @@ import pytest
 from msgspec.structs import replace as edit
 
 from muster.state.decide.machine import decide
-from muster.state.policies.ending.retention import NOTICE
+from muster.state.policies.ending import NOTICE
 from muster.state.vocabulary import wall_time
 from muster.state.vocabulary.actions import DeleteSubject
 from muster.state.vocabulary.record import Phase

@@ -6,12 +6,11 @@ import pytest
 
 from muster.state.decide.machine import decide
 from muster.state.facts.context import Context
-from muster.state.policies.ending import success
+from muster.state.policies import ending
 from muster.state.policies.verdicts import Succeed
 from muster.state.vocabulary.actions import StopPods
 from muster.state.vocabulary.group import Group
-from muster.state.vocabulary.pod import PodPhase
-from muster.state.vocabulary.pod_spec import PodSpec
+from muster.state.vocabulary.pod import PodPhase, PodSpec
 from muster.state.vocabulary.record import Phase
 from muster.state.vocabulary.rules import Quantifier, SuccessRule
 from tests.builders import NOW, plan, pod, record, view
@@ -30,13 +29,13 @@ from tests.builders import NOW, plan, pod, record, view
 )
 def test_all_must_have_ended_well(size: int, ended: int, message: str | None) -> None:
     pods = [pod(rank, phase=PodPhase.SUCCEEDED if rank < ended else PodPhase.RUNNING) for rank in range(size)]
-    verdict = success.judge(Context.at(plan(size=size), record(), view(*pods), NOW))
+    verdict = ending.judge_success(Context.at(plan(size=size), record(), view(*pods), NOW))
     assert verdict == (Succeed(message) if message else None)
 
 
 def test_members_of_another_epoch_do_not_count() -> None:
     pods = [pod(rank, epoch=0, phase=PodPhase.SUCCEEDED) for rank in range(4)]
-    assert success.judge(Context.at(plan(), record(epoch=1), view(*pods), NOW)) is None
+    assert ending.judge_success(Context.at(plan(), record(epoch=1), view(*pods), NOW)) is None
 
 
 # --- rules that need fewer than every job ------------------------------------------------------------------------
@@ -69,8 +68,8 @@ def test_a_success_policy_asks_for_its_targets_only(
     rule: SuccessRule, ranks: tuple[int, ...], message: str | None
 ) -> None:
     here = ended(*ranks)
-    verdict = success.judge(Context.at(replace(here.plan, success=rule), here.record, here.view, NOW))
-    assert verdict == (Succeed(message, success.BY_POLICY) if message else None)
+    verdict = ending.judge_success(Context.at(replace(here.plan, success=rule), here.record, here.view, NOW))
+    assert verdict == (Succeed(message, ending.BY_POLICY) if message else None)
 
 
 def test_the_rest_is_stopped_and_keeps_its_logs() -> None:

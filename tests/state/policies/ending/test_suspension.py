@@ -3,7 +3,7 @@
 import pytest
 
 from muster.state.facts.context import Context
-from muster.state.policies.ending import suspension
+from muster.state.policies import ending
 from muster.state.policies.verdicts import Fail, Resume, Suspend
 from muster.state.vocabulary.record import Phase
 from muster.state.vocabulary.rules import ClockAction, ClockName
@@ -27,7 +27,7 @@ CANCELLED = Fail("Cancelled", "cancelled by spec.cancel")
 )
 def test_the_wish_is_followed(cancel: bool, suspend: bool, phase: Phase, verdict: object) -> None:
     case = Context.at(plan(cancel=cancel, suspend=suspend), record(phase=phase), view(), NOW)
-    assert suspension.judge(case) == verdict
+    assert ending.judge_suspension(case) == verdict
 
 
 def test_the_pending_clock_starts_when_the_old_pods_are_gone_after_a_resumption() -> None:

@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from muster.api.restart_counts import MAX_NODES
-from muster.state.policies.failures import avoidance
+from muster.api.gang import MAX_NODES
+from muster.state.policies.failures import restart_reasons
 from muster.state.summary.history import turns
 from muster.state.vocabulary.actions import CreatePods
-from muster.state.vocabulary.coordinator import ProbeKind
+from muster.state.vocabulary.group import ProbeKind
 from muster.state.vocabulary.record import Cause, NodeFailures, Phase
 from muster.state.vocabulary.rules import Backoff
 from tests.builders import plan, record
@@ -21,10 +21,10 @@ def failing(node: str, **changes: Any) -> Cause:
 
 def test_a_node_is_left_out_after_as_many_failures_as_the_spec_says() -> None:
     wanted, kept = plan(avoid_nodes_after=2), record()
-    kept = avoidance.failed_on(wanted, kept, failing("a"))
-    assert avoidance.avoided(kept) == ()
-    kept = avoidance.failed_on(wanted, kept, failing("b"))
-    kept = avoidance.failed_on(wanted, kept, failing("a"))
+    kept = restart_reasons.failed_on(wanted, kept, failing("a"))
+    assert restart_reasons.avoided(kept) == ()
+    kept = restart_reasons.failed_on(wanted, kept, failing("b"))
+    kept = restart_reasons.failed_on(wanted, kept, failing("a"))
     assert kept.node_failures == (
         NodeFailures("b", 1, reason="Error", at=AT),
         NodeFailures("a", 2, avoided=True, reason="Error", at=AT),
@@ -34,18 +34,18 @@ def test_a_node_is_left_out_after_as_many_failures_as_the_spec_says() -> None:
 def test_a_node_is_counted_and_not_left_out_where_the_spec_does_not_ask_for_it() -> None:
     kept = record()
     for at in (1.0, 2.0):
-        kept = avoidance.failed_on(plan(), kept, failing("a", at=at))
+        kept = restart_reasons.failed_on(plan(), kept, failing("a", at=at))
     assert kept.node_failures == (NodeFailures("a", 2, reason="Error", at=2.0),)
 
 
 def test_a_member_that_ended_with_zero_is_no_failure_of_a_node() -> None:
-    assert avoidance.failed_on(plan(), record(), failing("a", exit_code=0)) == record()
+    assert restart_reasons.failed_on(plan(), record(), failing("a", exit_code=0)) == record()
 
 
 def test_at_most_as_many_nodes_are_kept_as_a_status_holds() -> None:
     kept = record()
     for number in range(MAX_NODES + 5):
-        kept = avoidance.failed_on(plan(), kept, failing(f"n{number}"))
+        kept = restart_reasons.failed_on(plan(), kept, failing(f"n{number}"))
     assert [each.name for each in kept.node_failures] == [f"n{n}" for n in range(5, MAX_NODES + 5)]
 
 
@@ -73,7 +73,7 @@ def test_what_may_be_a_coincidence_is_said_as_one_and_from_the_second_time_on() 
 
 def test_a_failure_that_is_reported_of_the_node_is_said_the_first_time() -> None:
     old = record()
-    new = avoidance.failed_on(plan(), old, failing("a", reason="DeviceDriverFailed", disruption=True))
+    new = restart_reasons.failed_on(plan(), old, failing("a", reason="DeviceDriverFailed", disruption=True))
     (line,) = (each for each in turns(plan(), old, new) if each[0] == "NodeFault")
     assert line == ("NodeFault", "a fault of node a was reported: DeviceDriverFailed", True)
     assert new.node_failures[0].of_node
@@ -89,17 +89,17 @@ def test_the_node_of_the_failure_that_ends_the_run_is_counted() -> None:
 def test_what_is_no_fault_of_the_node_is_not_counted() -> None:
     wanted = plan(avoid_nodes_after=1)
     for reason in ("PreemptionByScheduler", "EvictionByEvictionAPI", "PodDeleted"):
-        assert avoidance.failed_on(wanted, record(), failing("a", reason=reason, disruption=True)) == record()
+        assert restart_reasons.failed_on(wanted, record(), failing("a", reason=reason, disruption=True)) == record()
     for reason in ("NodeLost", "OutOfnvidia.com/gpu", "DeletionByTaintManager"):
-        kept = avoidance.failed_on(wanted, record(), failing("a", reason=reason, disruption=True))
-        assert avoidance.avoided(kept) == ("a",)
+        kept = restart_reasons.failed_on(wanted, record(), failing("a", reason=reason, disruption=True))
+        assert restart_reasons.avoided(kept) == ("a",)
 
 
 def test_the_nodes_that_failed_last_are_left_out_where_there_are_too_many() -> None:
     wanted, kept = plan(avoid_nodes_after=1, most_avoided=2), record()
     for node in ("a", "b", "c"):
-        kept = avoidance.failed_on(wanted, kept, failing(node))
-    assert avoidance.avoided(kept) == ("b", "c")
+        kept = restart_reasons.failed_on(wanted, kept, failing(node))
+    assert restart_reasons.avoided(kept) == ("b", "c")
 
 
 def test_the_pods_of_the_next_epoch_are_kept_off_the_node_and_it_is_named() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from muster.state.facts.context import Context
 from muster.state.policies import restart
-from muster.state.policies.failures import backoff
+from muster.state.policies.failures import repair
 from muster.state.summary import ends
 from muster.state.view.view import View
 from muster.state.vocabulary.record import Cause, Record, RuleUse
@@ -49,14 +49,14 @@ def test_a_rule_without_a_name_is_counted_by_its_number() -> None:
 
 
 def test_waits_without_jitter_are_the_steps_of_the_backoff() -> None:
-    assert [backoff.counted(plan(), number, 1) for number in (1, 2, 3)] == [1, 2, 4]
-    assert [backoff.disrupted(plan(), row, 1) for row in (1, 2, 3)] == [0, 1, 2]
+    assert [repair.counted(plan(), number, 1) for number in (1, 2, 3)] == [1, 2, 4]
+    assert [repair.disrupted(plan(), row, 1) for row in (1, 2, 3)] == [0, 1, 2]
 
 
 def test_jitter_shortens_a_wait_and_gives_the_same_each_time() -> None:
     shaken = plan(jitter=0.5)
-    waits = [backoff.counted(shaken, 1, epoch) for epoch in range(200)]
-    assert waits == [backoff.counted(shaken, 1, epoch) for epoch in range(200)]
+    waits = [repair.counted(shaken, 1, epoch) for epoch in range(200)]
+    assert waits == [repair.counted(shaken, 1, epoch) for epoch in range(200)]
     assert all(0.5 <= wait <= 1 for wait in waits)
     assert min(waits) < 0.6 < 0.9 < max(waits)
-    assert backoff.counted(replace(shaken, uid="another"), 1, 0) != waits[0]
+    assert repair.counted(replace(shaken, uid="another"), 1, 0) != waits[0]

@@ -3,7 +3,7 @@
 import pytest
 
 from muster.state.facts.context import Context
-from muster.state.policies.failures import disruptions
+from muster.state.policies.failures import recurrence
 from muster.state.view.view import View
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.record import ConditionType, Phase
@@ -44,7 +44,7 @@ def test_progress_ends_the_row_and_the_next_disruption_waits_for_nothing() -> No
     story = Story(RUN)
     disrupt(story)
     disrupt(story)
-    work(story, disruptions.PROGRESS - 1)
+    work(story, recurrence.PROGRESS - 1)
     assert story.kept.consecutive_disruptions == 2
     assert story.last is not None
     assert story.last.wake_at == story.now + 1
@@ -56,7 +56,7 @@ def test_progress_ends_the_row_and_the_next_disruption_waits_for_nothing() -> No
 def test_a_short_run_is_no_progress() -> None:
     story = Story(RUN)
     disrupt(story)
-    work(story, disruptions.PROGRESS - 1)
+    work(story, recurrence.PROGRESS - 1)
     assert disrupt(story) == 5
 
 
@@ -68,7 +68,7 @@ def test_a_gang_whose_roll_cannot_be_seen_makes_progress_when_its_programs_go_on
     story.start()
     story.look()
     assert story.kept.phase is Phase.ASSEMBLING
-    story.look(disruptions.UNSEEN_PROGRESS - 1)
+    story.look(recurrence.UNSEEN_PROGRESS - 1)
     assert story.kept.consecutive_disruptions == 2
     assert story.last is not None
     assert story.last.wake_at == story.now + 1
@@ -86,7 +86,7 @@ def test_a_gang_that_waits_for_a_rank_makes_no_progress() -> None:
         if arrived:
             story.observe_probe(0, 1, 2)
         story.look()
-        story.look(2 * disruptions.UNSEEN_PROGRESS)
+        story.look(2 * recurrence.UNSEEN_PROGRESS)
         assert story.kept.consecutive_disruptions == 2
 
 
@@ -95,7 +95,7 @@ def test_progress_that_no_daemon_saw_counts() -> None:
     disrupt(story)
     disrupt(story)
     work(story, 0)
-    story.now += disruptions.PROGRESS
+    story.now += recurrence.PROGRESS
     assert disrupt(story) == 0
 
 
@@ -109,7 +109,7 @@ def test_three_disruptions_in_a_row_are_stuck_until_the_gang_has_made_progress()
     assert story.kept.reason == "DisruptionLoop"
     assert "3 disruptions in a row without 300 s of work between them" in story.kept.message
     assert "PreemptionByScheduler" in story.kept.message
-    work(story, disruptions.PROGRESS - 1)
+    work(story, recurrence.PROGRESS - 1)
     assert story.condition(ConditionType.STUCK) == (True, "DisruptionLoop")
     story.look(1)
     assert story.condition(ConditionType.STUCK) == (False, "NotStuck")
@@ -133,7 +133,7 @@ def test_disruptions_with_progress_between_them_never_end_the_experiment() -> No
     story = Story(edited(RUN, max_disruptions=1))
     for _ in range(20):
         disrupt(story)
-        work(story, disruptions.PROGRESS)
+        work(story, recurrence.PROGRESS)
     assert (story.kept.phase, story.kept.disruptions) == (Phase.RUNNING, 20)
 
 
@@ -150,7 +150,7 @@ def test_suspension_ends_the_row() -> None:
 @pytest.mark.parametrize(("most", "so_far", "exhausted"), [(None, 10**6, False), (3, 2, False), (3, 3, True)])
 def test_the_limit_counts_disruptions_in_a_row(most: int | None, so_far: int, exhausted: bool) -> None:
     run: Plan = edited(RUN, max_disruptions=most)
-    assert disruptions.exhausted(run, record(consecutive_disruptions=so_far)) is exhausted
+    assert recurrence.exhausted(run, record(consecutive_disruptions=so_far)) is exhausted
 
 
 @pytest.mark.parametrize(
@@ -162,4 +162,4 @@ def test_the_limit_counts_disruptions_in_a_row(most: int | None, so_far: int, ex
     ],
 )
 def test_only_an_assembled_gang_makes_progress(facts: dict[str, object]) -> None:
-    assert disruptions.progress_at(Context.at(RUN, record(**facts), View(), NOW)) is None
+    assert recurrence.progress_at(Context.at(RUN, record(**facts), View(), NOW)) is None

@@ -3,9 +3,8 @@
 from dataclasses import replace
 from typing import Any
 
-from muster.state.vocabulary.coordinator import ProbeKind
-from muster.state.vocabulary.group import Group
-from muster.state.vocabulary.pod_spec import PodSpec
+from muster.state.vocabulary.group import Group, ProbeKind
+from muster.state.vocabulary.pod import PodSpec
 from muster.state.vocabulary.record import Phase
 from muster.state.vocabulary.rules import FailureAction, FailureRule, Quantifier, SuccessRule
 from tests.builders import plan

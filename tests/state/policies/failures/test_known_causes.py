@@ -13,7 +13,7 @@ import pytest
 
 from muster.api.manifest.experiment import parse_experiment
 from muster.api.values.termination_message import words
-from muster.kinds.experiments.planning import plan_of
+from muster.kinds.experiments import plan_of
 from muster.state.facts.context import Context
 from muster.state.facts.sentences import sentence
 from muster.state.policies.failures import culprit, known, restart_reasons

@@ -5,15 +5,15 @@ from typing import Any
 
 import pytest
 
-from muster.api.last_words.launchers import NONE, Child
-from muster.api.restart_counts import MAX_PLACES
+from muster.api.gang import MAX_PLACES
+from muster.api.last_words import NONE, Child
 from muster.state.facts.context import Context
 from muster.state.policies.failures import recurrence
 from muster.state.policies.failures.recurrence import REASON
 from muster.state.summary import ends
 from muster.state.view.progress import StepReport
 from muster.state.view.view import View
-from muster.state.vocabulary.coordinator import ProbeKind
+from muster.state.vocabulary.group import ProbeKind
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Exit, PodPhase
 from muster.state.vocabulary.record import ConditionType, Phase, Record, SameFailure, Steps, from_status, to_status

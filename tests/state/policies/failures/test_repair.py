@@ -6,11 +6,9 @@ from typing import Any
 import pytest
 
 from muster.state.vocabulary.actions import Action, ConfirmLaunch, ConfirmLoss, CreatePods, DeletePods
-from muster.state.vocabulary.coordinator import ProbeKind
-from muster.state.vocabulary.group import Group
+from muster.state.vocabulary.group import Group, ProbeKind
 from muster.state.vocabulary.plan import Plan
-from muster.state.vocabulary.pod import PodPhase
-from muster.state.vocabulary.pod_spec import PodSpec
+from muster.state.vocabulary.pod import PodPhase, PodSpec
 from muster.state.vocabulary.record import Attempts, JobRestarts, Phase
 from muster.state.vocabulary.rules import Backoff, Escalation, FailureAction, FailureRule
 from tests.builders import plan

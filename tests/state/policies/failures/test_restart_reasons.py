@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muster.api.restart_counts import MAX_RESTART_REASONS
+from muster.api.gang import MAX_RESTART_REASONS
+from muster.state.policies import queueing
 from muster.state.policies.failures.restart_reasons import EXPORTED, OTHER, REASONS, by_reason, counted
-from muster.state.policies.queueing import queue
 from muster.state.vocabulary.record import Phase, RestartReason
 from tests.builders import plan, record
 from tests.state.story import Story
@@ -41,7 +41,7 @@ def test_a_reason_outside_of_the_set_is_other() -> None:
     assert counted((RestartReason(OTHER, 2),), "Rebooted") == (RestartReason(OTHER, 3),)
 
 
-@pytest.mark.parametrize("reason", queue.LOST)
+@pytest.mark.parametrize("reason", queueing.LOST)
 def test_what_takes_the_quota_is_counted_under_kueues_own_reason(reason: str) -> None:
     assert counted((), reason) == (RestartReason(reason, 1),)
     assert by_reason(record(restart_reasons=(RestartReason(reason, 2),), gang_restarts=2))[reason] == 2

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from muster.state.vocabulary.actions import CreatePods, EnsureClaims
-from muster.state.vocabulary.pod_spec import Claim
+from muster.state.vocabulary.pod import Claim
 from muster.state.vocabulary.record import Phase
 from tests.builders import plan
 from tests.state.story import Story

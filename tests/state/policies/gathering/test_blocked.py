@@ -7,8 +7,7 @@ import pytest
 from muster.state.facts.causes.cannot_start import CONTAINER_PATIENCE, UNSCHEDULABLE_PATIENCE
 from muster.state.policies.gathering import blocked, lateness
 from muster.state.vocabulary.group import Group
-from muster.state.vocabulary.pod import PodPhase
-from muster.state.vocabulary.pod_spec import PodSpec
+from muster.state.vocabulary.pod import PodPhase, PodSpec
 from muster.state.vocabulary.record import ConditionType, Phase
 from muster.state.vocabulary.rules import ClockAction, ClockName
 from tests.builders import Clock, plan

@@ -6,9 +6,8 @@ from muster.state.facts.causes.cannot_start import NODE_PATIENCE
 from muster.state.facts.context import Context
 from muster.state.facts.diagnosis.diagnose import diagnose
 from muster.state.policies.gathering import obstacles
-from muster.state.vocabulary.coordinator import ProbeKind
-from muster.state.vocabulary.group import Group, Role
-from muster.state.vocabulary.pod_spec import PodSpec
+from muster.state.vocabulary.group import Group, ProbeKind, Role
+from muster.state.vocabulary.pod import PodSpec
 from muster.state.vocabulary.record import ConditionType, Phase
 from tests.builders import plan
 from tests.state.story import Story

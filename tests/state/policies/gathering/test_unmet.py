@@ -1,7 +1,7 @@
 """A program that asks Ray for what none of its nodes has is said at once, and is Stuck after a minute."""
 
 from muster.state.policies.gathering import obstacles
-from muster.state.vocabulary.coordinator import ProbeKind
+from muster.state.vocabulary.group import ProbeKind
 from muster.state.vocabulary.record import ConditionType, Phase
 from tests.builders import plan
 from tests.state.story import Story

@@ -6,9 +6,8 @@ import pytest
 
 from muster.state.decide.machine import decide
 from muster.state.facts.context import Context
-from muster.state.policies.watched.ends import DELETED, HELD_AFTER, SETTLED_WITHIN, held
-from muster.state.policies.watched.following import follow
-from muster.state.view.own.own_state import OwnState, Said
+from muster.state.policies.watched.following import DELETED, HELD_AFTER, SETTLED_WITHIN, follow, held
+from muster.state.view.own import OwnState, Said
 from muster.state.vocabulary.plan import Engine
 from muster.state.vocabulary.pod import Exit, Pod, PodPhase
 from muster.state.vocabulary.record import ConditionType, Phase, Record

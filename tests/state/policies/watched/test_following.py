@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from muster.state.facts.context import Context
 from muster.state.policies.watched.following import NOTHING, REPLACED_WITHIN, Followed, begins, first, follow
 from muster.state.policies.watched.obstacles import SAID_WITHIN
-from muster.state.view.own.own_state import OwnState, Said
+from muster.state.view.own import OwnState, Said
 from muster.state.view.view import View
 from muster.state.vocabulary.plan import Engine, Plan
 from muster.state.vocabulary.pod import Exit, Pod, PodPhase

@@ -3,11 +3,10 @@
 import pytest
 
 from muster.state.facts.context import Context
-from muster.state.summary import watched
+from muster.state.summary import obstacles
 from muster.state.vocabulary.group import Group
 from muster.state.vocabulary.plan import Engine, Plan
-from muster.state.vocabulary.pod import Exit, Pod, PodPhase
-from muster.state.vocabulary.pod_spec import PodSpec
+from muster.state.vocabulary.pod import Exit, Pod, PodPhase, PodSpec
 from muster.state.vocabulary.record import Cause, Phase
 from muster.state.vocabulary.rules import Gate, GateCondition
 from tests.builders import NOW, plan, pod, record, view, worker_group
@@ -37,7 +36,7 @@ def crashed(rank: int) -> Pod:
 def test_the_first_failure_of_the_epoch_is_named_and_the_others_are_counted(
     ranks: tuple[int, ...], cause: Cause | None, sentence: str
 ) -> None:
-    assert watched.failed(context(*(crashed(rank) for rank in ranks), cause=cause)) == sentence
+    assert obstacles.failed(context(*(crashed(rank) for rank in ranks), cause=cause)) == sentence
 
 
 def sized(size: int) -> Plan:
@@ -55,7 +54,7 @@ def sized(size: int) -> Plan:
     ],
 )
 def test_ranks_without_a_pod_are_named_in_a_small_gang(size: int, there: tuple[int, ...], sentence: str) -> None:
-    assert watched.without_pods(context(*(pod(rank) for rank in there), of=sized(size))) == sentence
+    assert obstacles.without_pods(context(*(pod(rank) for rank in there), of=sized(size))) == sentence
 
 
 @pytest.mark.parametrize(
@@ -77,7 +76,7 @@ def test_of_six_members_that_run_two_at_a_time_a_pod_that_is_not_made_is_missing
     turns = plan(groups=(Group("worker", 1, 6, PodSpec(), 0, parallelism=2),), engine=Engine.WATCH)
     ended = [pod(rank, phase=PodPhase.SUCCEEDED, ready=False) for rank in range(done)]
     live = [pod(rank) for rank in range(done, done + working)]
-    assert watched.without_pods(context(*ended, *live, of=turns)) == sentence
+    assert obstacles.without_pods(context(*ended, *live, of=turns)) == sentence
 
 
 def test_a_rank_that_is_done_misses_no_pod() -> None:
@@ -85,12 +84,12 @@ def test_a_rank_that_is_done_misses_no_pod() -> None:
     done = pod(2, phase=PodPhase.SUCCEEDED, ready=False)
     live = view(pod(1), done)
     live.change(done, None)
-    assert watched.without_pods(seen) == "2/3 pods exist; rank 2 has no pod"
-    assert watched.without_pods(Context.at(seen.plan, seen.record, live, NOW)) == "2/3 pods exist; rank 0 has no pod"
+    assert obstacles.without_pods(seen) == "2/3 pods exist; rank 2 has no pod"
+    assert obstacles.without_pods(Context.at(seen.plan, seen.record, live, NOW)) == "2/3 pods exist; rank 0 has no pod"
 
 
 def test_a_member_whose_gate_is_closed_misses_no_pod() -> None:
     submitter = Group("submitter", 1, 1, PodSpec(), 2, gates=(Gate(GateCondition.READY, "worker"),))
     gated = plan(groups=(worker_group(2), submitter), engine=Engine.WATCH)
-    assert watched.without_pods(context(pod(0), pod(1, ready=False), of=gated)) == ""
-    assert watched.without_pods(context(pod(0), pod(1), of=gated)) == "2/3 pods exist; rank 2 has no pod"
+    assert obstacles.without_pods(context(pod(0), pod(1, ready=False), of=gated)) == ""
+    assert obstacles.without_pods(context(pod(0), pod(1), of=gated)) == "2/3 pods exist; rank 2 has no pod"

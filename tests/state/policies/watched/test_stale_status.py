@@ -5,12 +5,12 @@ from typing import Any, NamedTuple
 import pytest
 
 from muster.state.facts.context import Context
-from muster.state.policies.watched.stale_status import FOLLOWED_WITHIN, unsaid
+from muster.state.policies.watched.obstacles import FOLLOWED_WITHIN, unsaid
 from muster.state.summary import obstacles
-from muster.state.summary.watched import AGAIN as NAMED
-from muster.state.view.own.own_state import OwnState, Said
+from muster.state.summary.obstacles import AGAIN as NAMED
+from muster.state.view.own import OwnState, Said
 from muster.state.view.roll import CoordinatorState, RankState, RollAnswer, Work
-from muster.state.vocabulary.coordinator import ProbeKind
+from muster.state.vocabulary.group import ProbeKind
 from muster.state.vocabulary.plan import Engine
 from muster.state.vocabulary.pod import Exit, Pod, PodPhase
 from muster.state.vocabulary.record import Phase
@@ -36,9 +36,9 @@ def said(*pods: Pod, heard: RollAnswer = ROLL, own: OwnState | None = None, **ch
     of.own = own or OwnState(word="Running")
     here = Context.at(plan(engine=Engine.WATCH, **changes), record(phase=Phase.RUNNING), of, NOW)
     found = unsaid(here)
-    return (
-        Told(found.reason, obstacles.sentence(here, found), found.patience, found.begins) if found is not None else None
-    )
+    if found is None:
+        return None
+    return Told(found.reason, obstacles.obstacle_sentence(here, found), found.patience, found.begins)
 
 
 def test_of_a_run_that_goes_on_nothing_is() -> None:

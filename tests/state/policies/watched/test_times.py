@@ -4,8 +4,8 @@ from msgspec.structs import replace
 
 from muster.state.decide.machine import decide
 from muster.state.facts.context import Context
-from muster.state.policies.watched import times
-from muster.state.view.own.own_state import OwnState
+from muster.state.policies.watched import following
+from muster.state.view.own import OwnState
 from muster.state.vocabulary.plan import Engine
 from muster.state.vocabulary.pod import Pod
 from muster.state.vocabulary.record import Phase
@@ -17,12 +17,12 @@ def context(*pods: Pod) -> Context:
 
 
 def test_the_first_pod_says_when_an_epoch_began() -> None:
-    assert times.epoch_at(context(pod(0, created=NOW - 50), pod(1, created=NOW - 60))) == NOW - 60
+    assert following.epoch_at(context(pod(0, created=NOW - 50), pod(1, created=NOW - 60))) == NOW - 60
 
 
 def test_a_time_that_is_not_said_or_lies_ahead_is_now() -> None:
     for strange in (context(), context(pod(0)), context(pod(0, created=NOW + 9))):
-        assert times.epoch_at(strange) == NOW
+        assert following.epoch_at(strange) == NOW
 
 
 def test_a_daemon_that_starts_later_has_the_clock_of_a_restarted_run_go_on() -> None:

@@ -1,8 +1,15 @@
 """Who comes last to collectives, by how often each process is seen to wait in them."""
 
 from muster.state.summary.status import of_arrivals
-from muster.state.view.recorder.arrivals import FEWEST, SAMPLES, WINDOW, Arrivals, arrivals_in_turns
-from muster.state.view.recorder.report import CollectiveReport, Share
+from muster.state.view.recorder.arrivals import (
+    FEWEST,
+    SAMPLES,
+    WINDOW,
+    Arrivals,
+    CollectiveReport,
+    Share,
+    arrivals_in_turns,
+)
 from muster.state.view.turns import finished
 
 LOOK = 3.0

@@ -2,7 +2,7 @@
 
 import pytest
 
-from muster.state.view.at_work import Doing
+from muster.state.view.recorder.arrivals import CollectiveReport, GroupCount
 from muster.state.view.recorder.collectives import (
     FIRST_SECONDS,
     LOOKS,
@@ -11,7 +11,7 @@ from muster.state.view.recorder.collectives import (
     Collectives,
     collectives_in_turns,
 )
-from muster.state.view.recorder.report import CollectiveReport, GroupCount
+from muster.state.view.stage import Doing
 from muster.state.view.turns import finished
 
 LOOK = 3.0

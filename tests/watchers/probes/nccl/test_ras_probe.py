@@ -5,7 +5,7 @@ from collections.abc import Coroutine
 from itertools import pairwise
 from typing import Any
 
-from muster.state.view.recorder.ras_answer import Communicator, RasAnswer
+from muster.state.view.recorder.ras import Communicator, RasAnswer
 from muster.watchers.probes.bounded.connection import Address, Guard
 from muster.watchers.probes.nccl import FORGET, LONG_PAUSE, PAUSE, NoRas, RasProbe
 from tests.simulation.world.virtual_loop import VirtualLoop

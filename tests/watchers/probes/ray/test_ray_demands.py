@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from muster.watchers.probes.bounded.cost import MOST_PARTS
+from muster.watchers.probes.bounded.connection import MOST_PARTS
 from muster.watchers.probes.bounded.http import Reply
 from muster.watchers.probes.ray.demands import PACE, STATUS, Demands
 

@@ -7,7 +7,7 @@ import pytest
 
 from muster.state.view.roll import CoordinatorState
 from muster.watchers.probes.bounded.http import Reply
-from muster.watchers.probes.ray.tasks import LOAD, PACE, REST, SUMMARY, TaskCounter, read_tasks
+from muster.watchers.probes.ray.answers import LOAD, PACE, REST, SUMMARY, TaskCounter, read_tasks
 
 
 def summary(total: int = 0, **functions: dict[str, int]) -> bytes:

@@ -1,1 +1,0 @@
-"""Last output of a program: its exception, how a launcher's processes ended, lines without meaning."""

@@ -1,1 +1,0 @@
-"""The verbs that delete experiments, and what they share."""

@@ -1,1 +1,0 @@
-"""Declarations: of an operator, of a kind that Muster runs, of a kind that it watches over."""

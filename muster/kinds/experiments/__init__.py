@@ -1,1 +1,0 @@
-"""From an Experiment to its plan, by the declaration of its operator."""

@@ -1,1 +1,0 @@
-"""The reports of the controller of a watched object."""
