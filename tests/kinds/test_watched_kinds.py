@@ -7,7 +7,7 @@ import pytest
 from muster.client.errors import CannotCancel
 from muster.client.subjects import refuse_to_ask
 from muster.kinds.declaration import Claim, PlanError, PodFacts, every
-from muster.kinds.manifests.documents import CONVERTERS
+from muster.kinds.manifests.converters import CONVERTERS
 from muster.kinds.planning.watched_plan import MOST, Framework, watched_plan
 from muster.kinds.registry import WATCHED_KINDS
 from muster.state.vocabulary.group import Group

@@ -24,7 +24,7 @@ BUDGETS: Final = (
     Budget("state", 17_716, 108, 12_800),
     Budget("local", 9_059, 63, 8_600),
     Budget("daemon", 8_856, 47, 6_900),
-    Budget("kinds", 7_730, 63, 7_600),
+    Budget("kinds", 7_734, 64, 7_600),
     Budget("api", 8_034, 61, 7_400),
     Budget("cli", 7_948, 73, 6_800),
     Budget("watchers", 5_678, 35, 5_400),
@@ -37,7 +37,7 @@ BUDGETS: Final = (
     Budget("tracking", 731, 4, 766),
     Budget(REST, 920, 12, 900),
 )
-PRODUCT_FILES: Final = 568
+PRODUCT_FILES: Final = 569
 MEDIAN: Final = 131
 """Lines of the file in the middle: it says how many files a reader opens for one idea."""
 

@@ -20,7 +20,8 @@ from muster.api.manifest.yaml.reader import Mapping, Node, Scalar
 from muster.api.names import GROUP
 from muster.kinds.convert.draft import Draft, Fields, Report
 from muster.kinds.declaration import every
-from muster.kinds.manifests.documents import CONVERTERS, read_one
+from muster.kinds.manifests.converters import CONVERTERS
+from muster.kinds.manifests.documents import read_one
 from muster.kinds.pods import OBSERVE
 from muster.kinds.registry import WATCHED_KINDS
 from muster.state.vocabulary.subject import title

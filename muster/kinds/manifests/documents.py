@@ -3,8 +3,6 @@
 Exactly one document of a kind that Muster runs, or converts, is read. Each other one is named with its line, as nothing
 creates it. Where several would run, or none, the file is refused.
 
-The kinds of other controllers that are converted, as they are declared.
-
 A batch script of Slurm as the beginning of a manifest: what its ``#SBATCH`` lines ask for, and what they leave open.
 
 Options: sbatch(1). Slurm reads them before the first command. A task of Slurm, which ``srun`` starts, is a member.
@@ -19,15 +17,9 @@ from itertools import pairwise
 from math import ceil
 from typing import Final, NamedTuple
 
-from muster.api.declared import declared
 from muster.api.manifest.load import AICHOR, KINDS, kind_of
 from muster.api.manifest.problems import ManifestError, Problem, bounded, quoted
 from muster.api.manifest.yaml.reader import MAX_BYTES, Mapping, Node, Scalar, Sequence, read_yaml
-from muster.kinds.convert.draft import Converter
-
-CONVERTERS: Final[dict[str, Converter]] = {each.kind: each for each in declared("convert", Converter)}
-"""By kind."""
-
 
 MOST_LINES: Final = 256
 """Lines that are looked at, and characters of an option's value."""
@@ -263,6 +255,8 @@ def _at(node: Node | None, key: str) -> Node | None:
 
 def _runs(document: Document) -> bool:
     """Return True for a manifest: of a kind that is run or converted, or AIchor's, which needs no kind."""
+    from muster.kinds.manifests.converters import CONVERTERS
+
     kind = kind_of(document.node) if document.node is not None else None
     if kind == AICHOR and _at(document.node, "kind") is None:
         return _at(document.node, "spec") is not None

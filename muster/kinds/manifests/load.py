@@ -49,7 +49,7 @@ def load_any_node(
     if kind in KINDS:
         return load_node(node, problems, filename=filename)
     from muster.kinds.manifests.conversion import convert_node
-    from muster.kinds.manifests.documents import CONVERTERS
+    from muster.kinds.manifests.converters import CONVERTERS
 
     if not isinstance(node, Tree) or kind not in CONVERTERS:
         from muster.kinds.manifests.conversion import refusal

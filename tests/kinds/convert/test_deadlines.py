@@ -8,7 +8,7 @@ import yaml
 
 from muster.api.manifest.problems import ManifestError
 from muster.kinds.manifests.conversion import Conversion, convert
-from muster.kinds.manifests.documents import CONVERTERS
+from muster.kinds.manifests.converters import CONVERTERS
 
 Loc = tuple[str | int, ...]
 CORPUS = Path(__file__).parent / "corpus"
