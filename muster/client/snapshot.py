@@ -3,7 +3,7 @@
 The object itself is in ``raw``, its status as ``muster.api.status`` reads it in ``status``. A status that cannot be
 read counts as empty; its object can still be shown, listed and cancelled.
 
-Kubernetes Events as people read them.
+Its Events are as people read them.
 """
 
 from __future__ import annotations

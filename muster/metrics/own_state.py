@@ -3,7 +3,7 @@
 The watches show whether its picture of the cluster is complete and fresh, the election who leads, how often that
 changed, and how fresh the leader's claim is.
 
-The incidents, read at scrape.
+The incidents, and the suspect nodes, are read at scrape as well.
 """
 
 from collections import Counter, defaultdict

@@ -1,6 +1,6 @@
 """metav1, as far as watchers read it: the identity of an object, its deletion, and its controller.
 
-The headless Services of experiments: that they exist, and which Experiment controls them.
+Of the headless Services of experiments nothing else is read: that they exist, and which Experiment controls them.
 """
 
 from typing import TypedDict

@@ -21,16 +21,16 @@ class Budget(NamedTuple):
 
 
 BUDGETS: Final = (
-    Budget("state", 17_716, 108, 12_800),
-    Budget("local", 9_059, 63, 8_600),
+    Budget("state", 17_715, 108, 12_800),
+    Budget("local", 9_058, 63, 8_600),
     Budget("daemon", 8_856, 47, 6_900),
-    Budget("kinds", 7_734, 64, 7_600),
+    Budget("kinds", 7_731, 64, 7_600),
     Budget("api", 8_034, 61, 7_400),
-    Budget("cli", 7_948, 73, 6_800),
+    Budget("cli", 7_940, 73, 6_800),
     Budget("watchers", 5_678, 35, 5_400),
     Budget("client", 4_297, 30, 3_900),
     Budget("kube", 3_774, 24, 3_500),
-    Budget("reconcilers", 3_141, 22, 2_900),
+    Budget("reconcilers", 3_136, 22, 2_900),
     Budget("metrics", 2_577, 16, 2_200),
     Budget("assist", 1_339, 6, 1_300),
     Budget("rollcall", 800, 4, 800),

@@ -1,7 +1,4 @@
-"""Checks the metrics of a musterd in the cluster, and that Prometheus' kinds exist.
-
-Checks that the progress of members can reach musterd, if experiments ask for that.
-"""
+"""Checks that Prometheus can read the metrics of a musterd, and that the progress of members can reach it."""
 
 from collections.abc import AsyncGenerator, Iterator, Sequence
 

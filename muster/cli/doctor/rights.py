@@ -1,6 +1,6 @@
 """Rights of the caller in a namespace, by the commands that need them (SelfSubjectAccessReview).
 
-Checks that musterd, and the caller, may read the runs of other controllers that musterd is to watch over.
+Also the rights of musterd, and of the caller, to read the runs of other controllers that musterd is to watch over.
 """
 
 import asyncio

@@ -3,16 +3,11 @@
 The daemon is the same program as on a real cluster, with a kubeconfig and an address; it does not know that it runs
 beside a local cluster.
 
-A child process of the command: it ends with the command, is supervised, and writes its output to a log file.
+A child process ends with the command, is supervised, and writes its output to a log file. It runs in a session of its
+own, so that Ctrl-C in the terminal reaches the command alone, which then ends its children in order.
 
-It runs in a session of its own, so that Ctrl-C in the terminal reaches the command alone, which then ends its
-children in order.
-
-The cluster of ``muster run``: the local one that runs already, or one of its own that ends with it.
-
-Advice if the program's Python does not have Muster's own modules.
-
-``muster`` is often installed for itself, and the program runs with another Python, which lacks ``muster.jax``.
+``muster run`` takes the local cluster that runs already, or one of its own that ends with it. ``muster`` is often
+installed for itself, and the program runs with another Python, which lacks ``muster.jax``: then advice is printed.
 """
 
 import asyncio

@@ -12,12 +12,9 @@ Annotations of a watched object (of labelled pods: of any pod of the set):
 
 Of labelled pods there are ``muster.dev/size`` (how many they are) and, on each, ``muster.dev/rank`` besides.
 
-Reads what any object has: a part of its spec, and its conditions, whatever else they hold.
-
-The state of a watched object, with the condition that complains of something, whatever its kind.
-
-A condition complains where it is True and its type names a trouble (``ReplicaFailure``), or False and its reason does
-(``Created`` is False: ``JobsBuildFailed``). It is a remark and no verdict: the kind's own reader gives those.
+Parts of a spec, and conditions, are read of any object, whatever else they hold. A condition complains where it is True
+and its type names a trouble (``ReplicaFailure``), or False and its reason does (``Created`` is False:
+``JobsBuildFailed``). It is a remark and no verdict: the kind's own reader gives those.
 """
 
 import re

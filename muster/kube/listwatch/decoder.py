@@ -10,7 +10,7 @@ the same result.
 
 Whole objects are plain dictionaries with their uid and resourceVersion (``unstructured``).
 
-The decoded content of a watch line or of a page of a list, and the sink of a reflector's objects.
+A watch line or a page of a list, decoded, goes to a sink of a reflector.
 """
 
 import json

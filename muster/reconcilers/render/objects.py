@@ -1,9 +1,4 @@
-"""A line of the story as a core/v1 Event, which ``kubectl describe`` shows.
-
-Encodes Kubernetes objects as JSON.
-
-Renders the headless Service of an experiment, and its claims.
-"""
+"""Renders the headless Service of an experiment, its claims, and the Events of its story; encodes objects as JSON."""
 
 from datetime import UTC, datetime
 from hashlib import sha256

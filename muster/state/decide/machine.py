@@ -40,8 +40,6 @@ Invariants
 Policies are asked in one fixed order (``state.decide.judge``), and the first verdict wins: success, cancel and suspend,
 the queue, requests, the clocks, failure, refusals. Success comes first because it is monotone: work that is done stays
 done, whatever else is true. Only a job of a JobSet that has failed is judged before it, as JobSet's controller does.
-
-The second half of a decision: what must be done so that the world follows the record.
 """
 
 from collections.abc import Callable, Mapping

@@ -10,7 +10,8 @@ a Job counts it as failed, as the Job controller does. Of later attempts nothing
 is created where it is missing. If the members of some group take turns, nothing shows which had begun, nor whether
 a group that waits for that one had.
 
-Pods of older epochs and attempts that may still run, also those that vanished without a last state.
+Pods of older epochs and attempts may still run, also those that vanished without a last state: ``none_older`` and the
+two functions below it answer for these.
 """
 
 from collections.abc import Iterator

@@ -3,9 +3,8 @@
 It takes the place of kube-scheduler, with one node. It runs when a pod was created or has ended. The pods of a gang
 get their places together or not at all. What a placed gang has not created yet is kept free for it.
 
-Reports what does not fit on the node, and what holds the rest.
-
-`muster run` refuses with it, and a pod that waits has it in its condition PodScheduled.
+A shortage is what does not fit on the node, and what holds the rest: `muster run` refuses with it, and a pod that waits
+has it in its condition PodScheduled.
 """
 
 import asyncio
