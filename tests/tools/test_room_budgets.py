@@ -6,7 +6,10 @@ from typing import Final, NamedTuple
 
 import pytest
 
-PRODUCT: Final = Path(__file__).parents[2] / "muster"
+ROOT: Final = Path(__file__).parents[2]
+PRODUCT: Final = ROOT / "muster"
+BESIDE: Final = ("deploy", "benchmarks")
+"""Rooms outside of the package: they count as product, and not among its files."""
 REST: Final = "others"
 """The rooms without a row: what programs import, and the modules beside the rooms."""
 
@@ -23,19 +26,21 @@ class Budget(NamedTuple):
 BUDGETS: Final = (
     Budget("state", 17_715, 108, 12_800),
     Budget("local", 9_058, 63, 8_600),
-    Budget("daemon", 8_856, 47, 6_900),
-    Budget("kinds", 7_731, 64, 7_600),
-    Budget("api", 8_034, 61, 7_400),
-    Budget("cli", 7_940, 73, 6_800),
-    Budget("watchers", 5_678, 35, 5_400),
-    Budget("client", 4_297, 30, 3_900),
-    Budget("kube", 3_774, 24, 3_500),
-    Budget("reconcilers", 3_136, 22, 2_900),
-    Budget("metrics", 2_577, 16, 2_200),
+    Budget("daemon", 8_856, 47, 6_200),
+    Budget("kinds", 7_731, 64, 6_000),
+    Budget("api", 8_034, 61, 6_300),
+    Budget("cli", 7_940, 73, 5_700),
+    Budget("watchers", 5_678, 35, 5_200),
+    Budget("client", 4_297, 30, 3_300),
+    Budget("kube", 3_774, 24, 3_400),
+    Budget("reconcilers", 3_136, 22, 2_800),
+    Budget("metrics", 2_577, 16, 2_000),
     Budget("assist", 1_339, 6, 1_300),
     Budget("rollcall", 800, 4, 800),
-    Budget("tracking", 731, 4, 766),
-    Budget(REST, 920, 12, 900),
+    Budget("tracking", 731, 4, 700),
+    Budget("deploy", 5_000, 61, 3_300),
+    Budget("benchmarks", 2_982, 27, 2_300),
+    Budget(REST, 920, 12, 500),
 )
 PRODUCT_FILES: Final = 569
 MEDIAN: Final = 131
@@ -48,8 +53,20 @@ def sizes() -> dict[str, list[int]]:
     found: dict[str, list[int]] = {room: [] for room in rooms}
     for file in PRODUCT.rglob("*.py"):
         first = file.relative_to(PRODUCT).parts[0]
-        found[first if first in rooms else REST].append(len(file.read_text(encoding="utf-8").splitlines()))
+        found[first if first in rooms else REST].append(lines_of(file))
+    for room in BESIDE:
+        found[room] = [lines_of(file) for file in (ROOT / room).rglob("*.py")]
     return found
+
+
+def lines_of(file: Path) -> int:
+    """How many lines the file has."""
+    return len(file.read_text(encoding="utf-8").splitlines())
+
+
+def files_of(found: dict[str, list[int]]) -> list[int]:
+    """The lines of each file of the package."""
+    return [lines for room, files in found.items() if room not in BESIDE for lines in files]
 
 
 def table(found: dict[str, list[int]]) -> str:
@@ -58,9 +75,9 @@ def table(found: dict[str, list[int]]) -> str:
     for each in BUDGETS:
         lines = found[each.room]
         rows.append(f"{each.room:12} {sum(lines):7} {each.lines:7} {each.goal:7} {len(lines):6} {each.files:5}")
-    every = [lines for room in found.values() for lines in room]
+    every = files_of(found)
     most, goal = (sum(column) for column in zip(*((each.lines, each.goal) for each in BUDGETS), strict=True))
-    rows.append(f"{'product':12} {sum(every):7} {most:7} {goal:7} {len(every):6} {PRODUCT_FILES:5}")
+    rows.append(f"{'product':12} {sum(map(sum, found.values())):7} {most:7} {goal:7} {len(every):6} {PRODUCT_FILES:5}")
     return "\n".join((*rows, f"the file in the middle has {median(every):.0f} lines"))
 
 
@@ -76,5 +93,5 @@ def test_no_room_grows_beyond_its_budget() -> None:
 @pytest.mark.drift
 def test_a_file_holds_a_whole_idea() -> None:
     """The files do not become smaller and more."""
-    every = [lines for room in sizes().values() for lines in room]
+    every = files_of(sizes())
     assert (len(every) <= PRODUCT_FILES, median(every) >= MEDIAN) == (True, True), table(sizes())
