@@ -27,6 +27,7 @@ from watched import labelled_pods
 from muster.api.errors import MusterError
 from muster.api.manifest.load import load_manifest
 from muster.cli.exits import INTERRUPTED
+from muster.cli.manifests import read_manifest
 from muster.cli.options import client_of
 from muster.cli.processes.follow_run import RunFollower
 from muster.cli.processes.interrupts import Interrupts
@@ -35,7 +36,6 @@ from muster.cli.terminal.colours import say
 from muster.cli.terminal.display import choose_display
 from muster.client import Client, Snapshot
 from muster.client.names import name_for
-from muster.kinds.planning.parts import DEFAULT_GRACE
 from muster.local.home import Caller, write_caller
 
 HERE = Path(__file__).parent
@@ -125,25 +125,18 @@ class Demo:
 
     async def _run(self, file: str, *, kill: bool) -> Snapshot | None:
         path = HERE / file
-        loaded = load_manifest(path.read_text(), filename=str(path))
-        name = name_for(loaded, path.name)
+        manifest = read_manifest(str(path))
+        name = name_for(manifest.loaded, path.name)
         with write_caller(self._cluster.callers, "default", name, Caller(ENVIRONMENT, Path.cwd())):
-            seen = await self._client.submit(loaded, name=name, namespace="default", filename=path.name)
+            seen = await self._client.submit(manifest.loaded, name=name, namespace="default", filename=path.name)
             say(f"submitted {seen.namespace}/{seen.name}")
             beside = self._kill_one if kill else self._show_stuck
             task = asyncio.create_task(beside(name), name="beside the run")
             try:
                 self._display = choose_display()
                 with self._display as display:
-                    follower = RunFollower(
-                        self._client,
-                        seen,
-                        display,
-                        size=sum(group.members for group in loaded.spec.groups),
-                        grace=DEFAULT_GRACE,
-                        daemon_url=self._cluster.daemon_url,
-                        supervise=self._cluster.supervise,
-                    )
+                    plan = manifest.plan(name=name, namespace="default")
+                    follower = RunFollower(self._client, seen, display, plan, self._cluster)
                     last = await follower.to_the_end(self._interrupts)
                 say(follower.outcome())
                 return None if self._interrupts.count else last
