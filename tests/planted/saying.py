@@ -7,14 +7,13 @@ from muster.state.facts import sentences
 from muster.state.facts.diagnosis import classifier, diagnose, hangs
 from muster.state.policies.failures import culprit, known
 from muster.state.policies.gathering import blocked, obstacles
-from muster.state.summary import conditions, gathering
 from muster.state.summary import obstacles as in_words
 from muster.state.view.engine_facts import EngineFacts, Refusal
 from muster.state.view.recorder import arrivals
 from muster.state.view.stage import Doing
 from tests.planted.bug import Hunt, Swaps, bug, instead_of, swap
 
-ROOMS = (conditions, diagnose, classifier, sentences, gathering, in_words)
+ROOMS = (diagnose, classifier, sentences, in_words)
 """Those that say what a pod waits for."""
 
 

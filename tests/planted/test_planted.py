@@ -125,6 +125,12 @@ def test_the_plans_of_a_hunt_are_always_the_same() -> None:
     assert len(set(hunting.lines(hunt))) == 10
 
 
+def test_every_bug_finds_what_it_replaces() -> None:
+    for case in BUGS:
+        with planted([case]):
+            pass
+
+
 def test_every_bug_has_a_name_a_description_and_plans() -> None:
     assert len({case.name for case in BUGS}) == len(BUGS) >= 50
     assert all(case.about and case.hunts for case in BUGS)
