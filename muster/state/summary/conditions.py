@@ -34,10 +34,10 @@ def renew(context: Context, assembly: Assembly, said: Gathering, coordinator: st
     ``coordinator`` is its address.
     """
     generation, rows = context.plan.generation, _rows(context, assembly, said, coordinator)
-    before = map(context.record.condition, TYPES)  # another version of Muster may have written others
+    before = {each.type: each for each in context.record.conditions}  # of another version of Muster there may be others
     return tuple(
-        Condition(kind, status, reason, message, generation, *_times(old, status, reason, context.now))
-        for kind, old, (status, reason, message) in zip(TYPES, before, rows, strict=True)
+        Condition(kind, status, reason, message, generation, *_times(before.get(kind), status, reason, context.now))
+        for kind, (status, reason, message) in zip(TYPES, rows, strict=True)
     )
 
 
