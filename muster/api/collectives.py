@@ -17,7 +17,7 @@ size, the ranks, the collectives that it has entered (-1: not known), the last o
 ``shares`` has, of groups of gloo that have no other collectives than ``TOGETHER``, the same five and four counts that
 only grow: collectives entered, random moments at which the process has looked, at how many of them it was in a
 collective of the group, and at how many it was not and in one of another group. ``in``, ``file``, ``line``, ``how``,
-``alone`` and ``pause`` are those of ``muster.api.evidence``; ``worked`` is how many seconds ago it was at work.
+``alone`` and ``pause`` are those of ``muster.api.places``; ``worked`` is how many seconds ago it was at work.
 ``meets`` is 1 if its line of the program has called torch.distributed, also to send or to receive: the record of gloo
 has none of those.
 

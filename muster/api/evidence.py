@@ -2,23 +2,6 @@
 
 The pods that showed it are deleted with the epoch, so nothing of it can be read again. Its size is bounded: an epoch
 takes about 2 KB, and 32 KB whatever its programs and the cluster report: 64 KB where JSON escapes all of it.
-
-The protocol between a program and the daemon about the places of ranks: names and bounds.
-
-A process of a jax gang writes the place of its program under ``PLACES/<rank>`` into the key-value store of jax's
-coordination service (``muster.assist.mounted.place_watch``), over the value before, and the probe reads all of them in
-one call. Each value is a JSON object::
-
-    {"at": 512.2, "since": 470.1, "longest": 2.0, "returns": 3, "in": "next", "file": "data.py", "line": 41,
-     "stack": "8c736521", "worked": 471.0, "how": "computing", "alone": 1, "pause": 600.0, "processes": 4}
-
-``at`` and ``since`` are the program's own monotonic clock: the innermost call has not returned from one to the other.
-``longest`` is its longest standstill in its loop, ``returns`` how often the program was seen to come back to a place,
-up to ``RETURNS``. ``stack`` is equal for equal stacks. ``worked`` is when the process was last seen at work, and
-``how`` one of ``WORK``. ``alone`` is 1 while it waits in the kernel, and for no other rank.
-``pause`` are the seconds of a pause that the program has announced, and that is not over. ``processes`` is the number
-that the program has joined with: jax compares it with no other rank's. Under ``STACKS/<rank>`` a rank that has not
-moved for ``NOTICE`` seconds has its stack: a list of function, file and line, the innermost call first.
 """
 
 from typing import Annotated, Final
@@ -28,46 +11,6 @@ import msgspec
 from muster.api.gang import RollCall
 from muster.api.wire.kinds import Counter, Message, Name, RankRanges, Reason, Time, text
 from muster.api.wire.structs import Wire
-from muster.assist.mounted.at_work import COMPUTING, INPUT, MOVING, READING, WRITING
-from muster.assist.mounted.place_watch import (
-    MAX_FILE,
-    MAX_FRAMES,
-    MAX_NAME,
-    MAX_STACK,
-    NOTICE,
-    PLACES,
-    RETURNS,
-    STACKS,
-    longest_interval,
-    place_interval,
-)
-
-__all__ = [
-    "INPUT",
-    "MAX_FILE",
-    "MAX_FRAMES",
-    "MAX_NAME",
-    "MAX_STACK",
-    "NOTICE",
-    "PLACES",
-    "RETURNS",
-    "STACKS",
-    "WORK",
-    "located",
-    "longest_interval",
-    "place_interval",
-]
-
-WORK = COMPUTING, WRITING, READING, MOVING, INPUT
-"""Kinds of work of a process; with ``INPUT`` it waits for a person to type."""
-MAX_VALUE = 640
-"""Bytes of one rank's value."""
-
-
-def located(function: str, file: str, line: int) -> str:
-    """Return ``in next (data.py:41)``, or ``at train.py:19`` for a line outside of all functions."""
-    return f"at {file}:{line}" if function == "<module>" else f"in {function} ({file}:{line})"
-
 
 MAX_EPOCHS: Final = 3
 """Epochs whose evidence a status holds, the newest."""

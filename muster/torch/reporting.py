@@ -13,7 +13,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from muster.api.evidence import place_interval
+from muster.api.places import place_interval
 from muster.api.progress import KEYS, MAX_PROCESSES, report_interval
 from muster.reporting.reporter import Latest, value_of
 

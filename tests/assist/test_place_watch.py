@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from muster.api.evidence import MAX_FRAMES, MAX_STACK, MAX_VALUE, NOTICE
+from muster.api.places import MAX_FRAMES, MAX_STACK, MAX_VALUE, NOTICE
 from muster.assist.mounted import place_watch
 from muster.assist.mounted.place_watch import (
     COMPILES,

@@ -24,11 +24,11 @@ class Budget(NamedTuple):
 
 
 BUDGETS: Final = (
-    Budget("state", 17_715, 108, 12_800),
+    Budget("state", 17_707, 108, 12_800),
     Budget("local", 9_058, 63, 8_600),
     Budget("daemon", 8_856, 47, 6_200),
     Budget("kinds", 7_731, 64, 6_000),
-    Budget("api", 8_034, 61, 6_300),
+    Budget("api", 8_034, 62, 6_300),
     Budget("cli", 7_940, 73, 5_700),
     Budget("watchers", 5_678, 35, 5_200),
     Budget("client", 4_297, 30, 3_300),
@@ -42,8 +42,8 @@ BUDGETS: Final = (
     Budget("benchmarks", 2_982, 27, 2_300),
     Budget(REST, 920, 12, 500),
 )
-PRODUCT_FILES: Final = 569
-MEDIAN: Final = 131
+PRODUCT_FILES: Final = 570
+MEDIAN: Final = 130
 """Lines of the file in the middle: it says how many files a reader opens for one idea."""
 
 

@@ -180,7 +180,7 @@ class PlaceWatch:
         return self.thread, frame
 
     def value(self, processes: int = 0) -> str:
-        """Return the value that the daemon reads (``muster.api.evidence``)."""
+        """Return the value that the daemon reads (``muster.api.places``)."""
         import json
 
         function, file, line = activity(self.frames)

@@ -1,8 +1,8 @@
 """Places of the programs of an epoch's ranks: the report of each, when a gang is still, and the sentence about it.
 
-The report of one rank about its place (``muster.api.evidence``), and ranks at one place.
+The report of one rank about its place (``muster.api.places``), and ranks at one place.
 
-Places: where in their programs an epoch's ranks are, by the reports of their processes (``muster.api.evidence``).
+Places: where in their programs an epoch's ranks are, by the reports of their processes (``muster.api.places``).
 
 A rank is *standing* while its program is in one and the same call. It gives *no answer* once its value has been the
 same for ``SILENT`` seconds, or three times the pace at which it writes: its process is stopped, or C code keeps the
@@ -25,7 +25,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from muster.api.evidence import NOTICE, RETURNS, located, longest_interval, place_interval
+from muster.api.places import NOTICE, RETURNS, located, longest_interval, place_interval
 from muster.state.view.progress import Progress
 from muster.state.view.stage import Awaited, Doing, awaited
 from muster.state.view.turns import A_TURN, Turns

@@ -16,7 +16,7 @@ from enum import IntEnum
 from math import inf
 from typing import Final, NamedTuple
 
-from muster.api.evidence import INPUT
+from muster.api.places import INPUT
 from muster.state.vocabulary.pod import PATIENT, SCHEDULING_GATED, Pod, PodPhase
 
 
@@ -109,7 +109,7 @@ class Doing(NamedTuple):
     quiet: float = inf
     """Seconds since it was last seen at work, as of its report."""
     how: str = ""
-    """The last work: one of the words of ``muster.api.evidence``."""
+    """The last work: one of the words of ``muster.api.places``."""
     alone: bool = False
     """True if it waits, and for no other rank."""
     meets: bool = False

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 from typing import Any, NamedTuple
 from unittest.mock import patch
 
-from muster.api.evidence import located
+from muster.api.places import located
 from muster.assist.mounted import at_work, place_watch
 from muster.assist.mounted.place_watch import PlaceWatch
 from muster.state.view.stage import Doing

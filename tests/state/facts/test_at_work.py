@@ -5,7 +5,7 @@ from math import inf
 
 import pytest
 
-from muster.api.evidence import INPUT
+from muster.api.places import INPUT
 from muster.state.facts.hang import HUNG
 from muster.state.view.places import STANDS, PlaceReport
 from muster.state.view.progress import HANG_SECONDS, StepReport

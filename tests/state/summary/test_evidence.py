@@ -7,19 +7,9 @@ from typing import Any
 
 import pytest
 
-from muster.api.evidence import (
-    MAX_EPOCHS,
-    MAX_FINDINGS,
-    MAX_STACK,
-    MAX_STACKS,
-    PLACES,
-    RANGES,
-    STACKS,
-    EpochEvidence,
-    FindingThen,
-    StackThen,
-)
+from muster.api.evidence import MAX_EPOCHS, MAX_FINDINGS, MAX_STACKS, RANGES, EpochEvidence, FindingThen, StackThen
 from muster.api.gang import RollCall
+from muster.api.places import MAX_STACK, PLACES, STACKS
 from muster.api.status import ExperimentStatus
 from muster.api.values.rank_ranges import to_ranges
 from muster.api.wire.kinds import MAX_COUNTER, MAX_MESSAGE

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from muster.api.evidence import MAX_STACK, MAX_VALUE
+from muster.api.places import MAX_STACK, MAX_VALUE
 from muster.state.view.places import PlaceReport
 from muster.watchers.probes.bounded.grpc import NoAnswer, Status
 from muster.watchers.probes.jax.places import MOST_STACKS, PlaceReader, stack_of

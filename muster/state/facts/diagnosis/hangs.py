@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from itertools import islice
 from typing import Final
 
-from muster.api.evidence import INPUT
+from muster.api.places import INPUT
 from muster.api.values.rank_ranges import from_ranges, to_ranges
 from muster.api.values.timestamps import clock_time
 from muster.state.facts import hang

@@ -1,10 +1,10 @@
-"""Reads the places of ranks from the job's key-value store (``muster.api.evidence``).
+"""Reads the places of ranks from the job's key-value store (``muster.api.places``).
 
 All values are one directory of the store, so a look takes one call, which only reads, at the pace at which the ranks
 write. If at least half of the ranks are at a standstill, a stack of each kind is read too, by a call of its own and
 once: ``MOST_STACKS`` of at most ``MAX_STACK`` bytes, in a gang of any size. A call without an answer is made again.
 
-The values come from programs. One that does not have the form of ``muster.api.evidence`` is left out, and the others
+The values come from programs. One that does not have the form of ``muster.api.places`` is left out, and the others
 count.
 """
 
@@ -15,7 +15,7 @@ from typing import Annotated
 
 import msgspec
 
-from muster.api.evidence import (
+from muster.api.places import (
     MAX_FILE,
     MAX_FRAMES,
     MAX_NAME,

@@ -12,7 +12,7 @@ from typing import Annotated
 import msgspec
 
 from muster.api.collectives import KEYS, MAX_GROUPS, MAX_PROCESSES, MAX_RANKS, MAX_SHARES, MAX_VALUE, beat_interval
-from muster.api.evidence import MAX_NAME, WORK, located
+from muster.api.places import MAX_NAME, WORK, located
 from muster.api.values.printable import bare
 from muster.api.values.rank_ranges import check_ranges
 from muster.state.view.recorder.arrivals import CollectiveReport, GroupCount
