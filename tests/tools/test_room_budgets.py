@@ -24,9 +24,9 @@ class Budget(NamedTuple):
 
 
 BUDGETS: Final = (
-    Budget("state", 17_707, 108, 12_800),
+    Budget("state", 17_705, 108, 12_800),
     Budget("local", 9_058, 63, 8_600),
-    Budget("daemon", 8_856, 47, 6_200),
+    Budget("daemon", 8_865, 48, 6_200),
     Budget("kinds", 7_731, 64, 6_000),
     Budget("api", 8_034, 62, 6_300),
     Budget("cli", 7_940, 73, 5_700),
@@ -42,8 +42,8 @@ BUDGETS: Final = (
     Budget("benchmarks", 2_982, 27, 2_300),
     Budget(REST, 920, 12, 500),
 )
-PRODUCT_FILES: Final = 570
-MEDIAN: Final = 130
+PRODUCT_FILES: Final = 571
+MEDIAN: Final = 128
 """Lines of the file in the middle: it says how many files a reader opens for one idea."""
 
 

@@ -17,7 +17,8 @@ from muster.api.errors import Forbidden, NotFound, Unreachable
 from muster.api.names import LABEL_UID
 from muster.client.errors import NoSuchExperiment
 from muster.daemon.web import bundles
-from muster.daemon.web.bundles import Bundles, Order, failure
+from muster.daemon.web.bundle_process import Order, failure
+from muster.daemon.web.bundles import Bundles
 from muster.daemon.web.pages import Pages
 from muster.daemon.web.readers import Anyone, Authenticator, Refused, TokenAuthenticator
 from muster.daemon.web.reviews import Reviews
