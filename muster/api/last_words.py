@@ -46,8 +46,8 @@ _NOISE = re.compile(
 
 def is_noise(line: str) -> bool:
     """Return True if the line does not explain the program's end."""
-    said = line[:LONGEST]
-    return not said.strip() or _RULE.issuperset(said) or _NOISE.search(said) is not None
+    start = line[:LONGEST]
+    return not start.strip() or _RULE.issuperset(start) or _NOISE.search(start) is not None
 
 
 def last_of(lines: list[str]) -> str:
@@ -123,13 +123,13 @@ def tracebacks(lines: Sequence[str]) -> list[Traceback]:
             ipython = (*ipython[:2], frame)
         else:
             for front, (began, frame) in list(found.items()):
-                if (said := _after(line, front, len(frame["indent"]) - 2)) is not None:
+                if (content := _after(line, front, len(frame["indent"]) - 2)) is not None:
                     del found[front]
-                    _add(ended, said, frame, began, at)
+                    _add(ended, content, frame, began, at)
             for front, (began, frame) in list(boxes.items()):
-                if (said := _after(line, front, 0)) is not None and said[0] not in "│╰╭":
+                if (content := _after(line, front, 0)) is not None and content[0] not in "│╰╭":
                     del boxes[front]
-                    _add(ended, said, frame, began, at)
+                    _add(ended, content, frame, began, at)
             if ipython and ipython[2] and (line == ipython[1] or line.startswith(f"{ipython[1]}: ")):
                 _add(ended, line, ipython[2], ipython[0], at)
                 ipython = None
@@ -144,10 +144,10 @@ def _after(line: str, front: str, indent: int) -> str | None:
     return line[start:]
 
 
-def _add(ended: list[Traceback], said: str, frame: re.Match[str], began: int, at: int) -> None:
-    if _EXCEPTION.match(said):
+def _add(ended: list[Traceback], content: str, frame: re.Match[str], began: int, at: int) -> None:
+    if _EXCEPTION.match(content):
         function = (frame["in"] or "").strip()
-        ended.append(Traceback(said, frame["path"], frame["line"], function, _front(frame), began, at))
+        ended.append(Traceback(content, frame["path"], frame["line"], function, _front(frame), began, at))
 
 
 def _front(frame: re.Match[str]) -> str:

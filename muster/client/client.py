@@ -251,7 +251,7 @@ class Client:
         namespace: str | None = None,
         noted: Noted = lambda _note: None,
     ) -> AsyncGenerator[LogLine, None]:
-        """Yield the log of the gang or of some ranks, by time; see ``logs.of_gang`` and ``logs.follow``.
+        """Yield the log of the gang or of some ranks, by time; see ``logs.gang_log``.
 
         ``since`` is a moment, or the last so many seconds. ``noted`` is called with ranks that are not read, and why.
         Raises ``NoSuchExperiment``, ``NoSuchRank`` where nothing is logged yet, and ``LogsGone``.

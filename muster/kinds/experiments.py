@@ -119,8 +119,8 @@ def _command(spec: ExperimentSpec) -> str:
 def _present(field: str, program: str) -> str:
     """Return a line of shell that ends with a clear sentence where the image lacks the program."""
     text = f"spec.{field}: the image has no program {program}; install it there, or write its place as path"
-    said = f"echo {shlex.quote(text)} >&2; [ ! -w {MESSAGE} ] || echo {shlex.quote(text)} >{MESSAGE}"
-    return f"command -v {shlex.quote(program)} >/dev/null || {{ {said}; exit {NO_PROGRAM}; }}"
+    report = f"echo {shlex.quote(text)} >&2; [ ! -w {MESSAGE} ] || echo {shlex.quote(text)} >{MESSAGE}"
+    return f"command -v {shlex.quote(program)} >/dev/null || {{ {report}; exit {NO_PROGRAM}; }}"
 
 
 REGISTRY: dict[str, Operator] = {each.name: each for each in declared("operator", Operator)}

@@ -347,12 +347,12 @@ def _stuck(text: _Text, record: Record, *, well: bool) -> None:
     if stuck is not None:
         text.add(rows.STUCK_SINCE, stuck.since)
         if stuck.reason in HANGS:  # the message has names out of the program, and no age
-            said = quoted(stuck.message.translate(_HARMLESS))
-            text.add_one(rows.HANG, "", f',message="{said}"', 1.0)
-    for said in _reasons(record, stuck):
-        value = stuck is not None and said == _reason(stuck.reason)
+            message = quoted(stuck.message.translate(_HARMLESS))
+            text.add_one(rows.HANG, "", f',message="{message}"', 1.0)
+    for why in _reasons(record, stuck):
+        value = stuck is not None and why == _reason(stuck.reason)
         if value or not well:
-            text.add_one(rows.STUCK_REASON, f'audience="{of_reason(said)}",', f',reason="{said}"', value)
+            text.add_one(rows.STUCK_REASON, f'audience="{of_reason(why)}",', f',reason="{why}"', value)
 
 
 def _reasons(record: Record, stuck: Condition | None) -> dict[str, None]:

@@ -32,8 +32,8 @@ class Presses(Interrupts):
         self._take()
 
 
-class Said(Lines):
-    """A display that keeps what is said, and lets a test wait for it."""
+class Printed(Lines):
+    """A display that keeps what is printed, and lets a test wait for it."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -61,9 +61,9 @@ class Run:
         self.server = server
         self.client = client
         self.name = seen.name
-        self.said = Said()
+        self.printed = Printed()
         self.interrupts = Presses()
-        self.follower = RunFollower(client, seen, self.said, PLAN, LocalCluster(Path(), NOWHERE, Path(), None))
+        self.follower = RunFollower(client, seen, self.printed, PLAN, LocalCluster(Path(), NOWHERE, Path(), None))
         self.task = asyncio.create_task(self.follower.to_the_end(self.interrupts))
 
     async def on_server(self, work: Callable[[], Any]) -> None:
@@ -79,7 +79,7 @@ class Run:
             await self.on_server(partial(self.server.pod, f"pod-{rank}", labels(self.name, rank), **running()))
             await self.on_server(partial(self.server.print, f"pod-{rank}", f"rank {rank} is up"))
         await self.status(phase="Running")
-        await self.said.heard("rank 0 is up")
+        await self.printed.heard("rank 0 is up")
 
     async def end(self, rank: int) -> None:
         """A member has used its grace period, and ends."""
@@ -113,23 +113,23 @@ def at(seconds: int) -> str:
 
 async def cancelled(run: Run) -> None:
     """The daemon has seen the cancellation."""
-    await run.said.heard("cancelling mine: its pods have 60 s to end")
+    await run.printed.heard("cancelling mine: its pods have 60 s to end")
     await run.asked_to_cancel()
     await run.status(phase="Failed", reason="Cancelled", message="cancelled by spec.cancel")
 
 
 async def test_what_a_restart_cost_is_said_once(run: Run) -> None:
     await run.start()
-    said = "resumed at step 40: 16 steps (8 s) lost, 22 s to recover"
-    line = {"time": at(1), "epoch": 1, "reason": "StepsResumed", "message": said}
+    resumed = "resumed at step 40: 16 steps (8 s) lost, 22 s to recover"
+    line = {"time": at(1), "epoch": 1, "reason": "StepsResumed", "message": resumed}
     await run.status(phase="Running", epoch=1, story=[line])
-    await run.said.heard(said)
+    await run.printed.heard(resumed)
     await run.status(phase="Running", epoch=1, story=[line], ready=2)
     await run.status(phase="Succeeded", reason="Succeeded", message="all 2 members succeeded")
     for rank in (0, 1):
         await run.end(rank)
     await run.last()
-    assert sum(said in each for each in run.said.words) == 1
+    assert sum(resumed in each for each in run.printed.words) == 1
 
 
 async def test_an_interruption_waits_until_the_pods_have_ended(run: Run) -> None:
@@ -137,7 +137,7 @@ async def test_an_interruption_waits_until_the_pods_have_ended(run: Run) -> None
     run.interrupts.press()
     await cancelled(run)
     await run.end(0)
-    await run.said.heard("[0] saved")
+    await run.printed.heard("[0] saved")
     assert not run.task.done(), "rank 1 still has its grace period"
     await run.end(1)
     assert (await run.last()).reason == "Cancelled"
@@ -147,9 +147,9 @@ async def test_after_an_interruption_a_countdown_says_how_many_ranks_are_waited_
     await run.start()
     run.interrupts.press()
     await cancelled(run)
-    await run.said.heard("waiting for 2 ranks to end, 60 s left; Ctrl-C again stops them now")
+    await run.printed.heard("waiting for 2 ranks to end, 60 s left; Ctrl-C again stops them now")
     await run.end(0)
-    await run.said.heard("waiting for 1 rank to end, ")
+    await run.printed.heard("waiting for 1 rank to end, ")
     await run.end(1)
     await run.last()
     assert run.follower.outcome().endswith(": cancelled, because this command was interrupted")
@@ -160,7 +160,7 @@ async def test_the_time_in_which_the_pods_end_belongs_to_the_run(run: Run, monke
     now = [1000.0]
     monkeypatch.setattr(follow_run, "monotonic", lambda: now[0])
     await run.status(phase="Failed", reason="DeadlineExceeded", startTime=at(0), finishTime=at(6), message="too late")
-    await run.said.heard("s left; Ctrl-C stops them now")
+    await run.printed.heard("s left; Ctrl-C stops them now")
     now[0] += 30
     for rank in (0, 1):
         await run.end(rank)
@@ -172,7 +172,7 @@ async def test_a_second_interruption_does_not_wait_for_the_pods(run: Run) -> Non
     await run.start()
     run.interrupts.press()
     await cancelled(run)
-    await run.said.heard("cancelling")
+    await run.printed.heard("cancelling")
     run.interrupts.press()
     assert (await run.last()).reason == "Cancelled"
 
@@ -180,7 +180,7 @@ async def test_a_second_interruption_does_not_wait_for_the_pods(run: Run) -> Non
 async def test_a_second_interruption_does_not_wait_for_the_daemon(run: Run) -> None:
     await run.start()
     run.interrupts.press()
-    await run.said.heard("cancelling")
+    await run.printed.heard("cancelling")
     run.interrupts.press()
     assert not (await run.last()).finished
     assert run.follower.outcome() == "mine was left as Running"
@@ -200,7 +200,7 @@ async def test_a_deadline_leaves_the_pods_their_grace(run: Run) -> None:
     await run.start()
     await run.status(phase="Failed", reason="DeadlineExceeded", message="1h passed")
     await run.end(0)
-    await run.said.heard("[0] saved")
+    await run.printed.heard("[0] saved")
     assert not run.task.done()
     await run.end(1)
     assert (await run.last()).outcome == "Deadline"
@@ -218,10 +218,10 @@ async def test_a_member_that_runs_again_alone_does_not_end_its_epoch(run: Run) -
     await run.start()
     cause = {"epoch": 0, "pod": "pod-1", "rank": 1, "node": "local", "exitCode": 137, "signal": 9}
     await run.status(phase="Running", attempts=[{"ranks": "1", "attempt": 1}], cause=cause)
-    await run.said.heard(
+    await run.printed.heard(
         "rank 1 (pod-1) ended with exit code 137 (SIGKILL) on node local; it runs again, and the others"
     )
-    assert not any("ended because" in each for each in run.said.words)
+    assert not any("ended because" in each for each in run.printed.words)
     await run.end(0)
     await run.end(1)
     await run.status(phase="Succeeded", reason="AllMembersSucceeded")
@@ -232,7 +232,7 @@ async def fail(run: Run, code: int, *lines: str) -> None:
     """Rank 1 fails and the daemon restarts the gang."""
     cause = {"epoch": 0, "pod": "pod-1", "rank": 1, "node": "local", "exitCode": code, "reason": "Error"}
     await run.status(phase="Restarting", epoch=1, restarts=1, cause=cause)
-    await run.said.heard("epoch 0 ended because")
+    await run.printed.heard("epoch 0 ended because")
     await run.on_server(lambda: run.server.print("pod-1", *lines, ends=True))
     await run.on_server(lambda: run.server.pod("pod-1", labels("mine", 1), **ended(code)))
 
@@ -241,7 +241,7 @@ async def test_a_script_that_is_not_there_is_not_restarted(run: Run) -> None:
     await run.start()
     line = "python3: can't open file '/x/tarin.py': [Errno 2] No such file or directory"
     await fail(run, 2, line)
-    await run.said.heard("not restarted, as it would end in the same way: python3: can't open")
+    await run.printed.heard("not restarted, as it would end in the same way: python3: can't open")
     await run.asked_to_cancel()
     await run.status(phase="Failed", reason="Cancelled", message="cancelled by spec.cancel")
     last = await run.last()
@@ -250,7 +250,7 @@ async def test_a_script_that_is_not_there_is_not_restarted(run: Run) -> None:
     assert run.follower.outcome().endswith(
         f"rank 1 (pod-1) ended with exit code 2 on node local; not restarted: {line}"
     )
-    assert not any("cancelling" in words for words in run.said.words)
+    assert not any("cancelling" in words for words in run.printed.words)
 
 
 TRACEBACK = ["Traceback (most recent call last):", '  File "train.py", line 1, in <module>', "ValueError: loss is NaN"]
@@ -260,8 +260,8 @@ async def test_a_traceback_of_any_rank_is_shown_at_once_and_again_at_the_end(run
     await run.start()
     await run.on_server(lambda: run.server.print("pod-1", "step 3", *TRACEBACK, "waiting for the others"))
     for line in TRACEBACK:
-        await run.said.heard(f"[1] {line}")
-    assert not any("[1] step 3" in words for words in run.said.words)
+        await run.printed.heard(f"[1] {line}")
+    assert not any("[1] step 3" in words for words in run.printed.words)
     cause = {"epoch": 0, "pod": "pod-1", "rank": 1, "node": "local", "exitCode": 134, "reason": "Error"}
     await run.status(
         phase="Failed",
@@ -270,8 +270,10 @@ async def test_a_traceback_of_any_rank_is_shown_at_once_and_again_at_the_end(run
         cause=cause,
     )
     await run.last()
-    await run.said.heard("[1] waiting for the others")
-    assert sum(words == f"[1] {TRACEBACK[-1]}" for words in run.said.words) == 1, "the last lines repeat no traceback"
+    await run.printed.heard("[1] waiting for the others")
+    assert sum(words == f"[1] {TRACEBACK[-1]}" for words in run.printed.words) == 1, (
+        "the last lines repeat no traceback"
+    )
     assert run.follower.traceback() == ["the traceback of rank 1 was:", *(f"  {line}" for line in TRACEBACK)]
 
 
@@ -280,7 +282,7 @@ async def test_why_a_run_has_ended_is_said_once_at_the_end(run: Run, capfd: pyte
     cause = {"epoch": 0, "pod": "pod-1", "rank": 1, "node": "local", "exitCode": 1, "reason": "Error"}
     await run.status(phase="Failed", reason="BackoffLimitExceeded", message="rank 1 failed: boom", cause=cause)
     await run.last()
-    assert not any("ended because" in words for words in run.said.words)
+    assert not any("ended because" in words for words in run.printed.words)
     printed = capfd.readouterr().err
     assert "Failed" in printed
     assert "boom" not in printed
@@ -293,7 +295,7 @@ async def test_a_rank_that_runs_on_after_its_traceback_is_named_and_so_is_its_ex
     monkeypatch.setattr(evidence, "RUNS_ON", 0.01)
     await run.start()
     await run.on_server(lambda: run.server.print("pod-1", *TRACEBACK))
-    await run.said.heard("rank 1 has raised ValueError and has neither ended nor printed anything")
+    await run.printed.heard("rank 1 has raised ValueError and has neither ended nor printed anything")
     cause = {"epoch": 0, "pod": "pod-1", "rank": 1, "exitCode": 134, "reason": "Error"}
     await run.status(
         phase="Failed", reason="BackoffLimitExceeded", message="rank 1 ended with exit code 134", cause=cause
@@ -306,16 +308,16 @@ async def test_the_state_dump_of_raylet_is_one_line(run: Run) -> None:
     await run.start()
     dump = [f"[state-dump] resource {number}" for number in range(20)]
     await run.on_server(lambda: run.server.print("pod-0", *dump, "rank 1 is lost", *dump, "goes on"))
-    await run.said.heard("[0] goes on")
-    assert not any("[state-dump]" in words for words in run.said.words)
-    folded = [words for words in run.said.words if "state dump" in words]
+    await run.printed.heard("[0] goes on")
+    assert not any("[state-dump]" in words for words in run.printed.words)
+    folded = [words for words in run.printed.words if "state dump" in words]
     assert folded == ["rank 0: raylet's state dump is left out; muster logs mine shows it"]
 
 
 async def test_a_success_shows_no_traceback_at_the_end(run: Run) -> None:
     await run.start()
     await run.on_server(lambda: run.server.print("pod-1", *TRACEBACK))
-    await run.said.heard(f"[1] {TRACEBACK[-1]}")
+    await run.printed.heard(f"[1] {TRACEBACK[-1]}")
     await run.status(phase="Succeeded", message="all 2 members succeeded")
     await run.last()
     assert run.follower.traceback() == []
@@ -324,7 +326,7 @@ async def test_a_success_shows_no_traceback_at_the_end(run: Run) -> None:
 async def test_other_failures_are_restarted(run: Run) -> None:
     await run.start()
     await fail(run, 1, "RuntimeError: peer lost")
-    await run.said.heard("[1] RuntimeError: peer lost")
+    await run.printed.heard("[1] RuntimeError: peer lost")
     await run.status(phase="Running", epoch=1, restarts=1)
     await run.status(phase="Succeeded", epoch=1, restarts=1, message="all 2 members succeeded")
     assert (await run.last()).outcome == "Succeeded"

@@ -35,7 +35,7 @@ def expressions(policy: dict[str, Any]) -> Iterator[str]:
 
 def test_every_object_has_only_fields_of_its_kind() -> None:
     found = {each["metadata"]["name"]: checked(each, f"V1{each['kind']}") for each in OBJECTS}
-    assert {name: said for name, said in found.items() if said} == {}
+    assert {name: problem for name, problem in found.items() if problem} == {}
 
 
 def test_the_kustomization_names_every_file() -> None:

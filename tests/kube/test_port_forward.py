@@ -32,8 +32,8 @@ class Late:
 
     async def __aiter__(self) -> AsyncIterator[Any]:
         await self.fails.wait()
-        said = bytes((ERROR_CHANNEL, 0, 80)) + b"connection refused"
-        yield SimpleNamespace(type=aiohttp.WSMsgType.BINARY, data=said)
+        frame = bytes((ERROR_CHANNEL, 0, 80)) + b"connection refused"
+        yield SimpleNamespace(type=aiohttp.WSMsgType.BINARY, data=frame)
 
 
 async def test_a_failure_after_the_usual_time_is_told_before_the_connection_ends(

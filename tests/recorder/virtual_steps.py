@@ -85,11 +85,11 @@ class SteppingGang:
 
     def _look(self, ranks: list[_Rank], at: float, seen: Arrivals | None) -> Arrivals | None:
         self.looks += 1
-        said = [
+        reports = [
             CollectiveReport(number, number, 1, 1, 1, 0.0, 0.0, None, (rank.published,))
             for number, rank in enumerate(ranks)
             if rank.published is not None
         ]
-        seen = finished(arrivals_in_turns(said, 0, at, seen))
+        seen = finished(arrivals_in_turns(reports, 0, at, seen))
         self.verdicts += [(at, each.rank) for each in seen.last] if seen is not None else []
         return seen

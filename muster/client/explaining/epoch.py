@@ -46,8 +46,8 @@ def lines(
     yield from _named("Steps:", row.steps)
     yield from _named("Collectives:", row.collectives)
     yield from _named("Places:", row.places)
-    said = ((f"{printable(each.sentence)}  ({printable(each.cause)})", each.evidence) for each in row.findings)
-    found = (line for each, seen in said for line in (each, *_named("  seen:", seen, 0)))
+    findings = ((f"{printable(each.sentence)}  ({printable(each.cause)})", each.evidence) for each in row.findings)
+    found = (line for each, seen in findings for line in (each, *_named("  seen:", seen, 0)))
     yield from part("Ranks that made no progress, and why:", found)
     stacks = (f"{_who(each)}: {printable(each.calls) or 'other stacks, or none'}" for each in row.stacks)
     yield from part("Stacks, the innermost call first:", stacks)
@@ -80,6 +80,6 @@ def _who(stack: StackThen) -> str:
     return f"{stack.count} ranks ({stack.ranks.replace(',', ', ')}{', …' if named < stack.count else ''})"
 
 
-def _named(what: str, said: str, width: int = 12) -> Iterator[str]:
-    if said:
-        yield f"{what:<{width}} {printable(said)}"
+def _named(what: str, text: str, width: int = 12) -> Iterator[str]:
+    if text:
+        yield f"{what:<{width}} {printable(text)}"

@@ -96,10 +96,10 @@ def _what(line: LastLine) -> str:
 
 def explained(found: Explanation, now: float) -> str:
     """Return the explanation as a text for a file, and below it that of each epoch whose evidence is kept."""
-    said = list(lines(found, now))
+    printed = list(lines(found, now))
     for row in found.experiment.status.evidence:
-        said += ["", *of_epoch(row, found.experiment.status)]
-    return "\n".join(said) + "\n"
+        printed += ["", *of_epoch(row, found.experiment.status)]
+    return "\n".join(printed) + "\n"
 
 
 def lines(found: Explanation, now: float, style: Style = PLAIN) -> Iterator[str]:
@@ -116,8 +116,8 @@ def lines(found: Explanation, now: float, style: Style = PLAIN) -> Iterator[str]
         yield from ("", f"Coordinator: {printable(status.coordinator)}")
     if status.roll is not None:
         yield of_roll(status.roll)
-    if said := printable(of_last_failure(status)):
-        yield from ("", f"{said[:1].upper()}{said[1:]}")
+    if failure := printable(of_last_failure(status)):
+        yield from ("", f"{failure[:1].upper()}{failure[1:]}")
     yield from part("What happened:", _happened(found, style))
     if status.evidence:
         yield from ("", f"Earlier:     {which(status)} (--epoch N)")
@@ -150,8 +150,8 @@ def of_finding(found: FindingReport, style: Style = PLAIN) -> Iterator[str]:
 def _happened(found: Explanation, style: Style) -> Iterator[str]:
     """Yield the story of the status. JobSets and JAXJobs have none, only Events."""
     for line in found.experiment.status.story:
-        said = printable(f"{line.reason}: {line.message}")
-        yield f"{of_day(line.at or None, style.zone)}  epoch {line.epoch}  {said}"
+        turn = printable(f"{line.reason}: {line.message}")
+        yield f"{of_day(line.at or None, style.zone)}  epoch {line.epoch}  {turn}"
     if found.experiment.status.story:
         return
     for event in found.events:

@@ -70,20 +70,20 @@ def read_stacks(chosen: Sequence[Process], answers: Sequence[Answer]) -> tuple[t
     """Return the stacks of the chosen processes, and what py-spy complained of where it read none."""
     processes = {each.pid: each for each in chosen}
     found: dict[int, ProcessStacks] = {}
-    said = ""
+    reason = ""
     for answer in answers:
         process = processes.get(answer.pid)
         if process is None:
             continue
         if answer.source == "spy":
             threads = read_pyspy(answer.text) if answer.code == 0 else None
-            said = said or ("" if threads else complaint(answer.text)[:LONGEST])
+            reason = reason or ("" if threads else complaint(answer.text)[:LONGEST])
         else:
             threads = read_faulthandler(answer.text, process.main)
         if threads:
             name = "py-spy" if answer.source == "spy" else "faulthandler"
             found[answer.pid] = ProcessStacks(answer.pid, process.command, name, threads, answer.text.strip("\n"))
-    return tuple(found.values()), said
+    return tuple(found.values()), reason
 
 
 WITHOUT_STACKS: Final = {
@@ -97,7 +97,7 @@ SPY: Final = "put it there (pip install py-spy)"
 ASSIST: Final = f"set spec.assist (muster submit --assist) for pods that are created from then on, or {SPY}"
 
 
-def why_none(listing: Listing, chosen: Sequence[Process], said: str, assist: bool | None) -> str:
+def why_none(listing: Listing, chosen: Sequence[Process], reason: str, assist: bool | None) -> str:
     """Return why no process has given its stacks, and the next step. ``assist``: None if the kind has no such field."""
     if not listing.complete:
         return "its container has no shell with ls, grep and tr"
@@ -105,7 +105,7 @@ def why_none(listing: Listing, chosen: Sequence[Process], said: str, assist: boo
         return "no Python process runs in its container"
     if held := next((each for each in chosen if each.state in WITHOUT_STACKS), None):
         return f"its process {held.pid} {WITHOUT_STACKS[held.state]}"
-    spy = f"py-spy: {said}" if said else "no py-spy in the image"
+    spy = f"py-spy: {reason}" if reason else "no py-spy in the image"
     if any(each.file is not None for each in chosen):
         return f"{spy}, and its process did not answer SIGURG within 3 s"
     if assist is None:
@@ -296,8 +296,8 @@ class StacksReader:
         listing = read_listing(await self._run(member, list_command(nonce)), nonce)
         chosen = workers(listing.processes)
         answered = await self._run(member, dump_command(nonce, listing.spy, chosen)) if chosen else ""
-        stacks, said = read_stacks(chosen, tuple(read_answers(answered, nonce)))
-        why = "" if stacks else why_none(listing, chosen, said, self._assist)
+        stacks, reason = read_stacks(chosen, tuple(read_answers(answered, nonce)))
+        why = "" if stacks else why_none(listing, chosen, reason, self._assist)
         return RankStacks(member.rank, member.pod, stacks, printable(why, MESSAGE))
 
     async def _run(self, member: Member, command: list[str]) -> str:

@@ -1,6 +1,6 @@
 """The progress endpoint: takes the status that members send, by Kubeflow's protocol (KEP-2779).
 
-One POST, one path, TLS only. A pod reports for its own rank of its own run, in the running epoch (``pod_tokens``);
+One POST, one path, TLS only. A pod reports for its own rank of its own run, in the running epoch (``reviews``);
 nothing else is served here. The work that a pod can cause is bounded: a body has at most ``MAX_BODY`` bytes and
 ``BODY`` seconds, and its connection makes room for others meanwhile; one report of a pod counts in a second, and it has
 two posts at once; its token is reviewed once in minutes, eight at a time; an address has a share of the waiting posts

@@ -64,12 +64,12 @@ def condition_of(obj: Mapping[str, Any], kind: str) -> Mapping[str, str] | None:
     return next(map(texts_of, true), None)
 
 
-def verdict_of(obj: Mapping[str, Any], state: OwnState, said: Mapping[str, Said]) -> OwnState | None:
+def verdict_of(obj: Mapping[str, Any], state: OwnState, verdicts: Mapping[str, Said]) -> OwnState | None:
     """Return ``state`` with the first of these conditions that is True, by its type; None where none is.
 
     The object has ended when that condition became true.
     """
-    for kind, verdict in said.items():
+    for kind, verdict in verdicts.items():
         if (found := condition_of(obj, kind)) is not None:
             at = (seconds_of(found.get("lastTransitionTime", "")) or None) if verdict.over else None
             reason, message = word(found.get("reason", "")), clean(found.get("message", ""), MAX_MESSAGE)

@@ -8,7 +8,7 @@ hide pods that still run.
   Members that run again within their epoch are read in the same way: no pod of another attempt of theirs may run.
 - ConfirmLoss: before a gang is restarted because a member's pod is gone, one LIST counts the pods of the epoch. Ended
   pods count as present: they ended, they were not lost. So do ranks that are done, with or without a pod.
-- In both, pods that are not in the LIST and have no known last state are asked for by name (``altered``).
+- In both, pods that are not in the LIST and have no known last state are asked for by name (``live_pods``).
 - ConfirmEnd: before quota is given back, these pods alone are asked for.
 
 The LIST has no resourceVersion, so the API server answers from its consistent state (kubernetes.io: "Kubernetes API

@@ -100,15 +100,15 @@ def _as_kueue_says(context: Context, workload: Workload) -> Waiting:
     where = f"queued in {workload.queue}"
     reserved = workload.condition(QUOTA_RESERVED)
     if (eviction := workload.eviction) and workload.reserved:
-        return Waiting(f"evicted from {workload.queue} ({eviction.reason}): {said(eviction.message)}")
+        return Waiting(f"evicted from {workload.queue} ({eviction.reason}): {quoted(eviction.message)}")
     if workload.admitted:
         return Waiting(f"admitted by {workload.queue}")
     if reserved is None:
         return _silent(context, workload)
     if reserved.true:
         checks = workload.condition(ADMITTED)
-        return Waiting(f"{where}: quota is reserved ({said(checks.message) if checks else 'admission follows'})")
-    message = f"{where}: {said(reserved.message)}"
+        return Waiting(f"{where}: quota is reserved ({quoted(checks.message) if checks else 'admission follows'})")
+    message = f"{where}: {quoted(reserved.message)}"
     older_at = workload.kueue_wrote + SILENCE if workload.kueue_wrote else None
     if older_at is not None and context.now >= older_at:
         at, older_at = whole_time(workload.kueue_wrote), None
@@ -136,6 +136,6 @@ def _silent(context: Context, workload: Workload) -> Waiting:
     return Waiting(f"{message}, for more than {SILENCE:g} s; see whether Kueue's controller runs", SILENT)
 
 
-def said(message: str) -> str:
+def quoted(message: str) -> str:
     """Return Kueue's message on one line of bounded length."""
     return clean(message, MESSAGE)

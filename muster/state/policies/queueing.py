@@ -44,7 +44,7 @@ from typing import Final
 from muster.api.names import QUEUE_LABEL
 from muster.api.values.timestamps import whole_time
 from muster.state.facts import presence
-from muster.state.facts.admission import DEACTIVATED, UNAVAILABLE, admits, applies, said, workload_of
+from muster.state.facts.admission import DEACTIVATED, UNAVAILABLE, admits, applies, quoted, workload_of
 from muster.state.facts.context import Context
 from muster.state.policies.verdicts import Requeue
 from muster.state.vocabulary.actions import (
@@ -103,13 +103,13 @@ def report(context: Context) -> Iterator[QueueAction]:
         return
     tally, together = context.tally, context.plan.together
     ready = tally.ready + tally.succeeded
-    said = workload.condition(PODS_READY)
+    ready_then = workload.condition(PODS_READY)
     if context.record.phase in (Phase.RESTARTING, Phase.PENDING):
-        if said is not None and said.true and ready < together:
+        if ready_then is not None and ready_then.true and ready < together:
             message = f"epoch {context.record.epoch} is being started"
             yield replace_conditions(context, workload, (PODS_READY, False, "WaitForRecovery", message))
-    elif ready >= together and not (said and said.true):
-        reason = "Recovered" if said is not None and said.reason == "WaitForRecovery" else "Started"
+    elif ready >= together and not (ready_then and ready_then.true):
+        reason = "Recovered" if ready_then is not None and ready_then.reason == "WaitForRecovery" else "Started"
         yield replace_conditions(context, workload, (PODS_READY, True, reason, f"all {together} members are ready"))
 
 
@@ -279,7 +279,7 @@ def _lost(context: Context) -> tuple[str, str]:
             return NOT_ADMITTED, f"it has the label {QUEUE_LABEL}, and no queue has admitted it"
         return DELETED, "its Workload is gone, and the quota with it"
     if eviction := workload.eviction:
-        return eviction.reason, said(eviction.message)
+        return eviction.reason, quoted(eviction.message)
     if workload.deleting:
         return DELETED, f"its Workload {workload.name} is being deleted"
     if not workload.active:
@@ -287,4 +287,4 @@ def _lost(context: Context) -> tuple[str, str]:
     if workload.has(FINISHED):
         return FINISHED_BY_OTHERS, f"its Workload {workload.name} was finished by others"
     condition = workload.condition(ADMITTED)
-    return ADMISSION_LOST, said(condition.message) if condition else f"its Workload {workload.name} is not admitted"
+    return ADMISSION_LOST, quoted(condition.message) if condition else f"its Workload {workload.name} is not admitted"

@@ -16,7 +16,7 @@ one kind of evidence alone. The plan's coordinator states how patient Muster is 
 - ``RankFailed``: the coordinator gave up a rank whose pod still runs;
 - ``CollectiveStuck``, ``Hung``: ranks run and make no progress (``facts.hang``);
 - the reason of an obstacle that lasts: no node, no image, no container (``gathering.obstacles``);
-- ``DisruptionLoop``: the platform ends epoch after epoch before the gang moves (``failures.disruptions``);
+- ``DisruptionLoop``: the platform ends epoch after epoch before the gang moves (``failures.recurrence``);
 - ``SameFailureAgain``: the gang fails in the same way and gets no further (``failures.recurrence``), and nothing else
   keeps it;
 - the reason of a passed clock whose action is to alert, or of a refusal by the API server.

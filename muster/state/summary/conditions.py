@@ -28,12 +28,12 @@ Row = tuple[bool, str, str]
 """Status, reason and message of one condition."""
 
 
-def renew(context: Context, assembly: Assembly, said: Gathering, coordinator: str) -> tuple[Condition, ...]:
+def renew(context: Context, assembly: Assembly, gathered: Gathering, coordinator: str) -> tuple[Condition, ...]:
     """Return all conditions as they are now; ``since`` moves only if the status flipped, ``reason_at`` with the reason.
 
     ``coordinator`` is its address.
     """
-    generation, rows = context.plan.generation, _rows(context, assembly, said, coordinator)
+    generation, rows = context.plan.generation, _rows(context, assembly, gathered, coordinator)
     before = {each.type: each for each in context.record.conditions}  # of another version of Muster there may be others
     return tuple(
         Condition(kind, status, reason, message, generation, *_times(before.get(kind), status, reason, context.now))
@@ -57,11 +57,11 @@ def roll_never_seen(context: Context) -> bool:
     record = context.record
     if record.assembled_at is not None or record.phase is not Phase.SUCCEEDED:
         return False
-    said = record.condition(ConditionType.ASSEMBLED)
-    return context.tally.succeeded >= context.plan.size or (said is not None and said.reason == ROLL_NOT_SEEN)
+    assembled = record.condition(ConditionType.ASSEMBLED)
+    return context.tally.succeeded >= context.plan.size or (assembled is not None and assembled.reason == ROLL_NOT_SEEN)
 
 
-def _rows(context: Context, assembly: Assembly, said: Gathering, coordinator: str) -> tuple[Row, ...]:
+def _rows(context: Context, assembly: Assembly, gathered: Gathering, coordinator: str) -> tuple[Row, ...]:
     """Return the row of each of ``TYPES``, in that order."""
     record, phase, over = context.record, context.record.phase, context.record.finished
     at_rest = not over and not record.gathering
@@ -72,9 +72,9 @@ def _rows(context: Context, assembly: Assembly, said: Gathering, coordinator: st
         (suspended, "Suspended" if suspended else "NotSuspended", ""),
         _scheduled(context),
         _coordinator(context, assembly, coordinator),
-        _assembled(context, said.roll, over=over),
+        _assembled(context, gathered.roll, over=over),
         (restarting, "GangRestart" if restarting else "NotRestarting", why),
-        (bool(assembly.stuck), stuck, said.stuck),
+        (bool(assembly.stuck), stuck, gathered.stuck),
         (True, record.reason, record.message) if over and phase is Phase.SUCCEEDED else NOT_SUCCEEDED,
         (True, record.reason, record.message) if over and phase is Phase.FAILED else NOT_FAILED,
         (True, record.reason, record.message) if over else UNFINISHED,

@@ -49,7 +49,7 @@ NAMED_BY = (REASON, STALE_MEMBERS)
 """Reasons of a status whose sentence names the restart."""
 
 
-def said(restarts: ContainerRestarts | None, epoch: int) -> str:
+def container_restarts(restarts: ContainerRestarts | None, epoch: int) -> str:
     """Return the sentence on the last restarts in that epoch; empty without any."""
     if restarts is None or restarts.cause is None or restarts.cause.epoch != epoch:
         return ""
@@ -65,7 +65,7 @@ def in_place_turns(before: Record | None, after: Record) -> Iterator[tuple[str, 
     if before is None or after.in_place is None:
         return
     if after.in_place.count > (before.in_place.count if before.in_place is not None else 0):
-        message = said(after.in_place, after.epoch)
+        message = container_restarts(after.in_place, after.epoch)
         if message:
             yield REASON, message, True
 
@@ -219,8 +219,8 @@ def _of_nodes(before: Record, after: Record) -> Iterator[Turn]:
             if each.of_node:
                 yield NODE_FAULT, f"a fault of node {each.name} was reported: {each.reason}", True
             elif each.failures > 1:
-                said = f"{each.failures} failures of this run were on node {each.name} (last: {each.reason})"
-                yield FAILED_ON_NODE_AGAIN, f"{said}; the program may be the cause, too", True
+                sentence = f"{each.failures} failures of this run were on node {each.name} (last: {each.reason})"
+                yield FAILED_ON_NODE_AGAIN, f"{sentence}; the program may be the cause, too", True
         if each.avoided and (old is None or not old.avoided):
             often = f"{each.failures} restarts began" if each.failures > 1 else "a restart began"
             yield "NodeAvoided", f"new pods avoid node {each.name}: {often} with a failure on it", True
@@ -265,11 +265,11 @@ def of_edits(record: Record, remark: str = "") -> str:
         return ""
     if record.edit_refused:
         return f"the last edit is not applied, and the run continues without it: {record.pending_edits}"
-    said = f"the edit of {record.pending_edits} applies to pods that are created from now on, not to those that run"
+    sentence = f"the edit of {record.pending_edits} applies to pods that are created from now on, not to those that run"
     if not record.groups:
-        return said
+        return sentence
     more = "the number of pods changes only while it is suspended"
-    return "; ".join(filter(None, (said, more, remark)))
+    return "; ".join(filter(None, (sentence, more, remark)))
 
 
 def of_volume(record: Record) -> str:

@@ -83,17 +83,17 @@ def summarize(context: Context, assembly: Assembly) -> Record:
         ended = sum(rank >= plan.expected for rank in context.tally.done) if plan.expected < plan.size else 0
         ready, roll = assembly.arrived + ended, RollCall(plan.expected, assembly.arrived, assembly.missing)
     coordinator = plan.coordinator_address(record.epoch)
-    said = gathering(context, assembly)
-    conditions = renew(context, assembly, said, coordinator)
+    gathered = gathering(context, assembly)
+    conditions = renew(context, assembly, gathered, coordinator)
     reason, message = record.reason, record.message
     restarts = container_restarts.track(context)
     stuck = assembly.stuck not in ("", recurrence.REASON)  # that one keeps no member
     if not record.finished:
-        reason, message = _waiting_for(context, assembly, said, conditions)
+        reason, message = _waiting_for(context, assembly, gathered, conditions)
         beside = _still_running(context) if _goes_on_beside(context) else ""
         slow = "" if stuck else hangs.of_work(context) or hangs.of_slow(context)
         named = reason in history.NAMED_BY or not record.gathering
-        again = "" if named else history.said(restarts, record.epoch)
+        again = "" if named else history.container_restarts(restarts, record.epoch)
         edited = of_edits(record, plan.edits.remark)
         more = again, slow, beside, plan.said(record.epoch), edited, of_volume(record)
         message = joined(message, *more)
@@ -111,7 +111,7 @@ def summarize(context: Context, assembly: Assembly) -> Record:
         reason=reason,
         message=message,
         conditions=conditions,
-        stuck=known.track(context, assembly.stuck, said.stuck),
+        stuck=known.track(context, assembly.stuck, gathered.stuck),
         in_place=restarts,
     )
 
@@ -127,7 +127,7 @@ def _deadline(context: Context) -> float | None:
 
 
 def _waiting_for(
-    context: Context, assembly: Assembly, said: Gathering, conditions: tuple[Condition, ...]
+    context: Context, assembly: Assembly, gathered: Gathering, conditions: tuple[Condition, ...]
 ) -> tuple[str, str]:
     """Return the reason and one line: what it is waiting for."""
     record, tally, size = context.record, context.tally, context.plan.size
@@ -135,12 +135,12 @@ def _waiting_for(
     if context.plan.lifecycle.deleting:
         return "Deleting", following.deletion(context)
     if assembly.stuck:
-        return assembly.stuck, said.whole
+        return assembly.stuck, gathered.whole
     at_rest = not record.gathering
     if at_rest and record.phase is Phase.SUSPENDED:
         if admission.held(context) is not None:
             reason = "Queued" if context.view.admission else "Suspended"
-            return reason, joined(said.whole, _still_running(context))
+            return reason, joined(gathered.whole, _still_running(context))
         own = context.view.own
         if own is not None and own.queued:
             return "Queued", own.queued
@@ -148,7 +148,7 @@ def _waiting_for(
         return "Suspended", joined(what, _still_running(context) if words.beside else "")
     if at_rest and record.phase is Phase.QUEUED:
         ending = "" if presence.none_older(context) else f"; waiting for {of_lingering(context)} to terminate"
-        return "Queued", f"{said.whole}{ending}"
+        return "Queued", f"{gathered.whole}{ending}"
     if not presence.none_older(context) and not _goes_on_beside(context):
         return "AwaitingOldPods", f"waiting for {of_lingering(context)} to terminate{_after(record)}"
     if at_rest and record.phase is Phase.RESTARTING:
@@ -158,23 +158,23 @@ def _waiting_for(
     if assembly.obstacle:
         pending = record.phase is Phase.PENDING
         if stale and assembly.obstacle.reason == RESTARTED_IN_PLACE:
-            return STALE_MEMBERS, said.whole  # it names the restart, mostly the coordinator's, and the stale
-        return assembly.obstacle.reason, said.obstacle if pending else said.whole
+            return STALE_MEMBERS, gathered.whole  # it names the restart, mostly the coordinator's, and the stale
+        return assembly.obstacle.reason, gathered.obstacle if pending else gathered.whole
     if waiting := gates.awaited(context):
-        return "AwaitingGroup", joined(waiting, said.whole)
+        return "AwaitingGroup", joined(waiting, gathered.whole)
     if record.phase is Phase.PENDING:
         if tally.pods < size and tally.scheduled == tally.pods:
             return "CreatingPods", f"{share(tally.pods, size)} pods created"
         scheduled = next(each for each in conditions if each.type is ConditionType.SCHEDULED)
         return "Pending", f"starting {members(size)}" if scheduled.status else scheduled.message
     if record.phase is Phase.ASSEMBLING:
-        return "AwaitingRanks", said.whole
+        return "AwaitingRanks", gathered.whole
     if stale:
-        return STALE_MEMBERS, said.whole
+        return STALE_MEMBERS, gathered.whole
     coordinator = context.plan.coordinator
     if not assembly.complete and (coordinator is None or coordinator.complete is Completeness.ARRIVED):
-        return "AwaitingRanks", said.whole
-    return "RollComplete", said.whole
+        return "AwaitingRanks", gathered.whole
+    return "RollComplete", gathered.whole
 
 
 def _goes_on_beside(context: Context) -> bool:

@@ -111,11 +111,11 @@ class EngineFacts:
         """Note that the API server refused that action, of an attempt that began at ``began``."""
         before = self.refused if self.refused is not None and self.refused.action == action else None
         since = before.since if before is not None else began
-        said = not refusal.passing or now - since >= SAID_AFTER
-        first, last = (FIRST_RETRY, LAST_RETRY) if said else (QUICK_RETRY, LAST_QUICK_RETRY)
+        shown = not refusal.passing or now - since >= SAID_AFTER
+        first, last = (FIRST_RETRY, LAST_RETRY) if shown else (QUICK_RETRY, LAST_QUICK_RETRY)
         pause = max(first, min(last, 2 * before.pause)) if before is not None else first
-        self.refused = Refused(refusal, action, since, said, pause, now + max(pause, refusal.retry_after))
-        if said:
+        self.refused = Refused(refusal, action, since, shown, pause, now + max(pause, refusal.retry_after))
+        if shown:
             self.refusal = refusal
 
     def accept(self) -> None:

@@ -1,9 +1,4 @@
-"""The reports of the controller of a watched object.
-
-The reason that a controller gives for pods that it does not make: in an Event, or in a condition of the object.
-
-The report of the controller of a watched object.
-"""
+"""The reports of the controller of a watched object: its state, and the reason for pods that it does not make."""
 
 from enum import StrEnum
 
@@ -13,7 +8,10 @@ from muster.state.view.progress import StepReport
 
 
 class Remark(msgspec.Struct, frozen=True, gc=False):
-    """One such statement. The texts are bounded, on one line, and without secrets."""
+    """A reason for pods that are not made, in an Event or in a condition of the object.
+
+    The texts are bounded, on one line, and without secrets.
+    """
 
     reason: str
     message: str = ""

@@ -39,8 +39,8 @@ def test_members_that_were_never_started_again_have_no_count() -> None:
 def test_a_restart_is_counted_where_all_members_are_ready() -> None:
     found = tracked(None, pod(0), again(1, 1, **OOM), pod(2), pod(3))
     assert named(found) == (1, 1, 1, 0, "OOMKilled")
-    assert "rank 1 (w-1) ended with exit code 137 (SIGKILL), OOMKilled" in history.said(found, 0)
-    assert "; started again in its pod once (last end at 1970-01-12T13:46:40Z)" in history.said(found, 0)
+    assert "rank 1 (w-1) ended with exit code 137 (SIGKILL), OOMKilled" in history.container_restarts(found, 0)
+    assert "; started again in its pod once (last end at 1970-01-12T13:46:40Z)" in history.container_restarts(found, 0)
 
 
 def test_each_further_end_of_a_container_replaces_the_one_before() -> None:
@@ -48,14 +48,14 @@ def test_each_further_end_of_a_container_replaces_the_one_before() -> None:
     for times in range(1, 9):
         found = tracked(found, again(1, times, NOW + 10 * times, **OOM))
     assert named(found) == (8, 1, 8, 0, "OOMKilled")
-    assert "started again in its pod 8 times" in history.said(found, 0)
+    assert "started again in its pod 8 times" in history.container_restarts(found, 0)
 
 
 def test_ends_that_follow_within_a_minute_are_of_the_row_of_the_first() -> None:
     first = tracked(None, again(1, 1, NOW))
     found = tracked(first, again(1, 1, NOW), again(0, 1, NOW + 1), again(2, 1, NOW + 5))
     assert named(found) == (3, 1, 1, 2, "Error")
-    assert history.said(found, 0).endswith("; after it 2 restarts of other members")
+    assert history.container_restarts(found, 0).endswith("; after it 2 restarts of other members")
 
 
 def test_ends_that_are_seen_together_are_named_by_the_first_of_them() -> None:
@@ -84,21 +84,22 @@ def test_a_pod_that_goes_takes_nothing_off_the_count() -> None:
 
 def test_what_ended_in_another_epoch_is_not_written() -> None:
     found = tracked(None, again(1, 1))
-    assert history.said(found, 0)
-    assert history.said(found, 1) == ""
+    assert history.container_restarts(found, 0)
+    assert history.container_restarts(found, 1) == ""
 
 
 def test_an_end_with_0_is_no_failure() -> None:
     found = tracked(None, again(1, 1, code=0, reason="Completed"))
     assert named(found)[-1] == "Completed"
-    assert history.said(found, 0).startswith("rank 1 (w-1) ended (Completed)")
+    assert history.container_restarts(found, 0).startswith("rank 1 (w-1) ended (Completed)")
 
 
 def test_a_restart_whose_end_the_status_does_not_have_is_counted() -> None:
     found = tracked(None, pod(1, restarts=2, name="w-1"))
     assert named(found) == (2, 1, 2, 0, "EndNotReported")
     assert (
-        history.said(found, 0) == "rank 1 (w-1) ended (EndNotReported) on node node-1; started again in its pod 2 times"
+        history.container_restarts(found, 0)
+        == "rank 1 (w-1) ended (EndNotReported) on node node-1; started again in its pod 2 times"
     )
 
 

@@ -10,9 +10,9 @@ FAILED, LEFT = RankState.FAILED, RankState.LEFT
 
 
 def test_ranks_are_sorted_by_what_became_of_them() -> None:
-    said = answer(ARRIVED, MISSING, CONNECTED, FAILED, LEFT, MISSING)
-    assert said.arrived == {0, 2, 3, 4}
-    assert (said.missing, said.left) == ((1, 5), (4,))
+    roll = answer(ARRIVED, MISSING, CONNECTED, FAILED, LEFT, MISSING)
+    assert roll.arrived == {0, 2, 3, 4}
+    assert (roll.missing, roll.left) == ((1, 5), (4,))
 
 
 @pytest.mark.parametrize("state", [CONNECTED, FAILED, LEFT])
@@ -31,14 +31,14 @@ def test_a_partial_answer_never_proves_that_the_rendezvous_has_passed() -> None:
 
 
 def test_states_by_address_are_joined_to_ranks() -> None:
-    said = answer(ARRIVED, ARRIVED, CONNECTED, identities=("10.0.0.3", "10.9.9.9", "10.0.0.1"), expected=3)
+    roll = answer(ARRIVED, ARRIVED, CONNECTED, identities=("10.0.0.3", "10.9.9.9", "10.0.0.1"), expected=3)
     ranks = {"10.0.0.1": 0, "10.0.0.2": 1, "10.0.0.3": 2}
-    assert by_rank(said, ranks) == (CONNECTED, RankState.MISSING, ARRIVED), "a stranger's address has no rank"
+    assert by_rank(roll, ranks) == (CONNECTED, RankState.MISSING, ARRIVED), "a stranger's address has no rank"
 
 
 def test_a_claimed_number_of_members_is_bounded() -> None:
-    said = answer(ARRIVED, identities=("10.0.0.1",), expected=10**12)
-    assert len(by_rank(said, {"10.0.0.1": 0})) == 100_000
+    roll = answer(ARRIVED, identities=("10.0.0.1",), expected=10**12)
+    assert len(by_rank(roll, {"10.0.0.1": 0})) == 100_000
 
 
 @pytest.mark.parametrize("state", list(CoordinatorState))
@@ -47,5 +47,5 @@ def test_only_an_answer_is_serving(state: CoordinatorState) -> None:
 
 
 def test_a_refused_connection_is_an_empty_roll() -> None:
-    said = RollAnswer(at=NOW, coordinator=CoordinatorState.REFUSED)
-    assert (said.arrived, said.missing, said.left, said.passed) == (frozenset(), (), (), False)
+    roll = RollAnswer(at=NOW, coordinator=CoordinatorState.REFUSED)
+    assert (roll.arrived, roll.missing, roll.left, roll.passed) == (frozenset(), (), (), False)

@@ -133,9 +133,9 @@ async def test_the_roll_of_a_real_job_from_arrival_to_a_kill(tmp_path: Path) -> 
 
         job.processes[2].kill()
         await asyncio.wait_for(following, 30)
-        told = [answer for answer in last if RankState.FAILED in answer.states]
-        assert told[0].states[2] is RankState.FAILED
-        assert any(error.rank == 2 and "heartbeat timeout" in error.text for error in told[0].errors)
+        failed = [answer for answer in last if RankState.FAILED in answer.states]
+        assert failed[0].states[2] is RankState.FAILED
+        assert any(error.rank == 2 and "heartbeat timeout" in error.text for error in failed[0].errors)
         assert last[-1].coordinator is not CoordinatorState.SERVING
         assert (await job.codes())[2] == -9
         assert (await probe.snapshot()).coordinator is CoordinatorState.REFUSED

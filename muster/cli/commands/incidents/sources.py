@@ -51,12 +51,12 @@ def above(found: Sequence[IncidentReport], now: float) -> list[str]:
     lines = []
     for each in found[:SHOWN]:
         held, ago = _accelerators(each), since(moment(each.since), now)
-        said = (
+        summary = (
             printable(each.sentence)
             + (f", since {ago}" if ago else "")
             + (f"; holds {held} accelerators" if held else "")
         )
-        lines.append(click.style(f"incident: {said}", fg=BAD))
+        lines.append(click.style(f"incident: {summary}", fg=BAD))
     if len(found) > SHOWN:
         lines.append(f"and {len(found) - SHOWN} more incidents: muster incidents")
     return lines

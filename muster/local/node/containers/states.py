@@ -58,7 +58,7 @@ def exit_of(wait_status: int) -> tuple[int, int]:
 
 @dataclass(slots=True)
 class ContainerRecord:
-    """One container of a pod, as its status shows it. Its runner changes it, `pod_status` reads it."""
+    """One container of a pod, as its status shows it. Its runner changes it, `status_writer` reads it."""
 
     name: str
     image: str

@@ -23,7 +23,7 @@ from muster.state.vocabulary.pod import Pod
 
 
 class OfCoordinator:
-    """Causes read from a coordinator's port or answer (``diagnosis.coordinator``), while its program runs."""
+    """Causes read from a coordinator's port or answer (``diagnosis.classifier``), while its program runs."""
 
     PROCESS_COUNT = MissingCause(
         "ProcessCount",

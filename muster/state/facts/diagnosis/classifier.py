@@ -117,7 +117,7 @@ def of_coordinator(context: Context, coordinator: Coordinator) -> Diagnosis | No
     answer, size = probe.answer, context.plan.expected
     if probe.serving:
         if answer.lacks:
-            return _said(Causes.DASHBOARD_NOT_SERVING, f"pod {pod.name} runs; {answer.lacks}")
+            return _reported(Causes.DASHBOARD_NOT_SERVING, f"pod {pod.name} runs; {answer.lacks}")
         if answer.expected is None or answer.expected == size:
             return None
         what = f"the coordinator waits for {answer.expected} processes, the gang has {size}"
@@ -127,7 +127,7 @@ def of_coordinator(context: Context, coordinator: Coordinator) -> Diagnosis | No
     cause = BY_PORT[answer.coordinator]
     before = "; it served before in this epoch" if probe.last_served_at else ""
     evidence = with_message(f"pod {pod.name} runs; probe of {address}: {answer.coordinator}{before}", answer.detail)
-    return _said(cause, evidence)
+    return _reported(cause, evidence)
 
 
 def _as_recorded(context: Context) -> Diagnosis | None:
@@ -138,10 +138,10 @@ def _as_recorded(context: Context) -> Diagnosis | None:
     if cause is Causes.PROCESS_COUNT:
         return Diagnosis(cause, stuck.message, stuck.message)
     known = BY_NAME.get(context.record.known.cause) if context.record.known is not None else None
-    return _said(known if known in _OF_PORT else cause, stuck.message)
+    return _reported(known if known in _OF_PORT else cause, stuck.message)
 
 
-def _said(cause: MissingCause, evidence: str) -> Diagnosis:
+def _reported(cause: MissingCause, evidence: str) -> Diagnosis:
     """Return the diagnosis of that cause in the words of its row."""
     return Diagnosis(cause, str(cause.what), evidence)
 
@@ -154,15 +154,15 @@ def given_up(context: Context, probe: ProbeResult) -> dict[int, Diagnosis]:
         pod = members.get(error.rank)
         if pod is None or not pod.live or pod.terminating or pod.cut_off or pod.failed:
             continue  # the state of its pod explains more
-        said = f"pod {pod.name} runs; the coordinator reports: {error.text}"
+        report = f"pod {pod.name} runs; the coordinator reports: {error.text}"
         if error.code == HEARTBEAT or probe.answer.protocol == "ray":
-            found[error.rank] = _said(Causes.HEARTBEAT_LOST, said)
+            found[error.rank] = _reported(Causes.HEARTBEAT_LOST, report)
         else:
-            found[error.rank] = _said(Causes.GIVEN_UP, said)
+            found[error.rank] = _reported(Causes.GIVEN_UP, report)
     if probe.leaving and RankState.CONNECTED in probe.answer.states:
         for rank in probe.answer.left:
-            said = f"pod {members[rank].name}" if rank in members else "its pod is gone"
-            found[rank] = _said(Causes.LEFT, said)
+            where = f"pod {members[rank].name}" if rank in members else "its pod is gone"
+            found[rank] = _reported(Causes.LEFT, where)
     return found
 
 
@@ -181,12 +181,12 @@ def of_pod(context: Context, pod: Pod) -> Diagnosis:
     cause = table.of_pod(context, pod)
     if (wrong := _as_coordinator(context, pod, cause)) is not None:
         return wrong
-    said = f"pod {pod.name}" + (f" on node {pod.node}" if pod.node else "")
+    where = f"pod {pod.name}" + (f" on node {pod.node}" if pod.node else "")
     stage = shown(pod, pod.rank in context.tally.done).stage
     usual = f": {why_idle(pod)}" if stage in WAITS else table.otherwise(stage).evidence
     evidence = say(cause.evidence or usual, context, pod)
     node = pod.node if cause.names_node else ""
-    return Diagnosis(cause, say(cause.what, context, pod), f"{said}{evidence}", node)
+    return Diagnosis(cause, say(cause.what, context, pod), f"{where}{evidence}", node)
 
 
 def _as_coordinator(context: Context, pod: Pod, cause: MissingCause) -> Diagnosis | None:
@@ -221,8 +221,8 @@ def without_pod(context: Context, rank: int) -> Diagnosis:
         return Diagnosis(table.of_refusal(refusal.reason), f"{who}: {refusal.reason}", refusal.message)
     if shared is Causes.QUEUED:
         why = f": {stuck.reason}" if (stuck := context.record.called_stuck) is not None else ""
-        said = context.record.message or admission.waiting(context).message  # readers of the status see no Workload
-        return Diagnosis(Causes.QUEUED, f"waiting in a queue{why}", said)
+        evidence = context.record.message or admission.waiting(context).message  # readers of the status see no Workload
+        return Diagnosis(Causes.QUEUED, f"waiting in a queue{why}", evidence)
     if shared is Causes.HELD_BACK:
         return _held_back(context)
     if presence.of(context, rank) is Presence.GONE:

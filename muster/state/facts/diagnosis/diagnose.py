@@ -110,8 +110,8 @@ def _listed(context: Context, ranks: Iterable[int], total: int) -> Listed:
     findings = list(grouped(context, diagnoses(context, islice(ranks, MOST))))
     shown = [f"{each.sentence} ({_first(context, each)})" for each in findings[:SHOWN]]
     rest = total - sum(each.count for each in findings[:SHOWN])
-    said = "; ".join(shown) + (f"; and {rest} more" if rest > 0 else "")
-    return Listed(said, frozenset(rank for each in findings[:SHOWN] for rank in each.ranks))
+    sentence = "; ".join(shown) + (f"; and {rest} more" if rest > 0 else "")
+    return Listed(sentence, frozenset(rank for each in findings[:SHOWN] for rank in each.ranks))
 
 
 def _first(context: Context, finding: Finding) -> str:
@@ -145,7 +145,7 @@ def _looks(context: Context, rank: int, pod: Pod | None) -> tuple[object, ...]:
     if pod is None:
         return name, done, rank in tally.gone
     meets = coordinator is not None and coordinator.rank == rank
-    said = (
+    shown = (
         pod.waiting_reason,
         pod.waiting_message,
         pod.holder,
@@ -156,14 +156,14 @@ def _looks(context: Context, rank: int, pod: Pod | None) -> tuple[object, ...]:
     )
     cause, heard = table.of_pod(context, pod), tally.roll[rank] if rank < len(tally.roll) else None
     node = pod.node if cause.names_node else ""
-    return name, stage_of(pod, done), cause, meets, heard, node, pod.sandboxed, pod.ready, *said
+    return name, stage_of(pod, done), cause, meets, heard, node, pod.sandboxed, pod.ready, *shown
 
 
 def _with_device(context: Context, rank: int, found: Diagnosis) -> Diagnosis:
     """Return the diagnosis with the member's device that is reported as Unhealthy: evidence for any cause."""
     pod = context.tally.members.get(rank)
-    said = of_device(pod.unhealthy) if pod is not None else ""
-    return found._replace(what=f"{found.what}{said}", evidence=f"{found.evidence}{said}") if said else found
+    device = of_device(pod.unhealthy) if pod is not None else ""
+    return found._replace(what=f"{found.what}{device}", evidence=f"{found.evidence}{device}") if device else found
 
 
 def grouped(context: Context, found: dict[int, Diagnosis]) -> Iterator[Finding]:

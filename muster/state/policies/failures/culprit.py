@@ -7,7 +7,7 @@ one of the program's own.
 
 Survivors may also know whom they lost. The coordinator's error, which a parked probe sees, and the survivors' last
 words name the rank (``culprits``): the one that was alone at JAX's shutdown barrier, because its program ended before
-those of the others, or the one whose heartbeats stopped. Else they quote its address (``lost_peers``). What the gang
+those of the others, or the one whose heartbeats stopped. Else they quote its address (``lost``). What the gang
 was known to wait for goes before that (``known``).
 
 If neither is known yet, a step waits for it: the report of the culprit's own end, which another kubelet sends, or the

@@ -9,7 +9,7 @@ restarts that people ask for, neither count nor end the row.
 
 The gang *advanced* between two failures if its best step rose by more than it makes while a rank writes two values (20
 s of work): a step is read some seconds late, and checkpoints are further apart. If no steps are known, or if they were
-read more than ``STALE`` seconds before the end, 5 minutes of work are an advance (``disruptions``). The first steps
+read more than ``STALE`` seconds before the end, 5 minutes of work are an advance (``PROGRESS``). The first steps
 that are read are one, too: the epochs before may have come as far or not. What may be an advance counts as one: a false
 verdict is worse than none.
 

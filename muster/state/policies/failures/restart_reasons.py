@@ -6,7 +6,7 @@ or the platform names is counted as ``Other``.
 A gang whose members gave up waiting is charged by the row of the cause that kept it. A restart for a cause of the
 *user* (a program that never calls the coordinator, an image that does not exist) uses one unit of
 ``restartPolicy.backoffLimit``. One for a cause of the *platform* (no node, a queue, a node that is cut off, a process
-that is frozen) is a disruption: it costs nothing of the budget (``failures.disruptions``). Causes without a charge end
+that is frozen) is a disruption: it costs nothing of the budget (``failures.recurrence``). Causes without a charge end
 a member by themselves (a crash, an eviction), or follow from another one.
 
 Nodes that the experiment has failed on, and those of them that its next pods leave out.

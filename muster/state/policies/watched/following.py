@@ -102,8 +102,8 @@ def left(context: Context, own: OwnState) -> str:
         if settled and not context.plan.lifecycle.deleting
         else []
     )
-    said = still_running(running)
-    return "; ".join(filter(None, (said, own.clearing if said else "", deletion(context))))
+    running_on = still_running(running)
+    return "; ".join(filter(None, (running_on, own.clearing if running_on else "", deletion(context))))
 
 
 def settles_at(context: Context) -> float | None:

@@ -47,11 +47,11 @@ def test_members_of_one_image_are_one_finding_whatever_the_kubelet_says_now() ->
 
 def test_the_most_decisive_cause_comes_first_and_the_order_does_not_depend_on_the_order_of_events() -> None:
     pods = [pod(0), pod(1, **CRASHED), pod(2, **NODELESS), pod(3, node="n7", **NOT_READY)]
-    said = set()
+    sentences = set()
     for order in (pods, pods[::-1], [pods[2], pods[0], pods[3], pods[1]]):
         found = diagnose(context(*order, wanted=plan(), heard=answer(*[MISSING] * 4)))
-        said.add("; ".join(each.sentence for each in found))
-    (only,) = said
+        sentences.add("; ".join(each.sentence for each in found))
+    (only,) = sentences
     assert only.startswith("rank 3: node n7 is not ready; rank 1: ended with exit code 1; ")
 
 
@@ -177,12 +177,12 @@ def test_nothing_is_missing_by_count_from_a_full_or_a_silent_store() -> None:
 
 def reporting(*steps: int, seconds: float = HANG_SECONDS) -> Context:
     """A running gang whose ranks report these steps, unchanged for that time."""
-    said = tuple(StepReport(rank, step, 5, 100.0) for rank, step in enumerate(steps))
+    reports = tuple(StepReport(rank, step, 5, 100.0) for rank, step in enumerate(steps))
     connected = (RankState.CONNECTED,) * 4
     running = record(phase=Phase.RUNNING, scheduled_at=NOW, assembled_at=NOW)
-    seen = view(*(pod(rank) for rank in range(4)), heard=answer(*connected, reports=said))
+    seen = view(*(pod(rank) for rank in range(4)), heard=answer(*connected, reports=reports))
     context = Context.at(plan(), running, seen, NOW + seconds)
-    view_of(context).observe_probe(answer(*connected, reports=said, at=NOW + seconds), 0)
+    view_of(context).observe_probe(answer(*connected, reports=reports, at=NOW + seconds), 0)
     return context
 
 

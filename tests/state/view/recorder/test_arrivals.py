@@ -44,12 +44,12 @@ class Gang:
             self.look(absent)
 
     def look(self, absent: tuple[int, ...] = (), *, epoch: int = 0) -> None:
-        said = [
+        reports = [
             CollectiveReport(self.member[rank], rank, self.life, 1, 1, 0.0, 0.0, None, (self.share(rank),))
             for rank in self.waits
             if rank not in absent
         ]
-        self.seen = finished(arrivals_in_turns(said, epoch, self.now, self.seen))
+        self.seen = finished(arrivals_in_turns(reports, epoch, self.now, self.seen))
 
     def share(self, rank: int) -> Share:
         counts = int(self.entered), int(self.samples), int(self.inside[rank]), int(self.away[rank])
@@ -159,7 +159,7 @@ def test_ranks_that_have_not_entered_as_many_collectives_are_not_compared() -> N
     shares = [gang.share(rank) for rank in range(2)]
     seen: Arrivals | None = None
     for window in range(12):
-        said = [
+        reports = [
             CollectiveReport(
                 rank,
                 rank,
@@ -173,7 +173,7 @@ def test_ranks_that_have_not_entered_as_many_collectives_are_not_compared() -> N
             )
             for rank, share in enumerate(shares)
         ]
-        seen = finished(arrivals_in_turns(said, 0, 1000.0 + window * WINDOW, seen))
+        seen = finished(arrivals_in_turns(reports, 0, 1000.0 + window * WINDOW, seen))
     assert seen is not None
     assert seen.last == ()
 

@@ -32,18 +32,18 @@ class Gang:
         self.ras: RasSeen | None = None
         self.seen: Collectives | None = None
 
-    def look(self, said: dict[str, Any]) -> tuple[Behind, ...]:
+    def look(self, answer: dict[str, Any]) -> tuple[Behind, ...]:
         """One answer; who is behind after it."""
         self.now += LOOK
-        self.ras = finished(ras_in_turns(decoded(json.dumps(said).encode()), 0, self.now, self.rank_of, self.ras))
+        self.ras = finished(ras_in_turns(decoded(json.dumps(answer).encode()), 0, self.now, self.rank_of, self.ras))
         self.seen = finished(collectives_in_turns(self.ras.reports, 0, self.now, self.seen))
         return self.seen.behind if self.seen else ()
 
-    def rest(self, said: dict[str, Any], seconds: float = STILL_SECONDS + 2 * LOOK) -> tuple[Behind, ...]:
+    def rest(self, answer: dict[str, Any], seconds: float = STILL_SECONDS + 2 * LOOK) -> tuple[Behind, ...]:
         """The same answer for so long."""
         behind: tuple[Behind, ...] = ()
         for _ in range(int(seconds / LOOK)):
-            behind = self.look(said)
+            behind = self.look(answer)
         return behind
 
     def step(self, times: int = 5) -> None:
@@ -175,13 +175,13 @@ def test_ranks_in_different_collectives_of_one_communicator_wait_for_each_other(
 def test_a_rank_that_waits_in_another_communicator_is_no_culprit() -> None:
     story = Gang()
 
-    def said(world: Sequence[int], pair: Sequence[int]) -> dict[str, Any]:
+    def answer(world: Sequence[int], pair: Sequence[int]) -> dict[str, Any]:
         ranks = [rank_of(place, HOSTS[1 + place], {"AllReduce": count}) for place, count in enumerate(pair)]
         return status(gang(world)["communicators"][0], communicator(ranks, number=7))
 
     for number in range(5):
-        story.look(said([90 + number] * 4, [40 + number] * 2))
-    (found, other) = story.rest(said([101, 100, 100, 101], [51, 50]))
+        story.look(answer([90 + number] * 4, [40 + number] * 2))
+    (found, other) = story.rest(answer([101, 100, 100, 101], [51, 50]))
     assert {late.member for each in (found, other) for late in each.late} == {2}
 
 
@@ -193,9 +193,9 @@ def test_where_any_rank_does_not_answer_none_is_named(reach: dict[str, bool]) ->
     story.look(gang([100] * 4))
     there = [rank_of(rank, HOSTS[rank], {"AllReduce": 100 + (rank != 1)}) for rank in (0, 1, 3)]
     for missing in ([], [missing_rank(2, HOSTS[2], **reach)]):
-        said = status(communicator(there, missing))
-        said["communicators"][0]["size"] = 4
-        assert story.rest(said, FIRST_SECONDS) == ()
+        answer = status(communicator(there, missing))
+        answer["communicators"][0]["size"] = 4
+        assert story.rest(answer, FIRST_SECONDS) == ()
 
 
 def test_where_a_rank_of_another_communicator_does_not_answer_none_is_named() -> None:
@@ -216,8 +216,8 @@ def test_it_moves_all_the_same() -> None:
     story = stepping()
     for number in range(60):
         ends = [rank_of(rank, host, {"AllReduce": number}, abort_flag=True) for rank, host in enumerate(HOSTS)]
-        said = status(gang([101, 101, 100, 101])["communicators"][0], communicator(ends, number=9))
-        assert story.look(said) == ()
+        answer = status(gang([101, 101, 100, 101])["communicators"][0], communicator(ends, number=9))
+        assert story.look(answer) == ()
 
 
 def test_a_gang_with_a_rank_at_an_address_of_none_of_its_pods_names_none() -> None:
@@ -238,13 +238,13 @@ def test_two_processes_on_one_gpu_are_not_told_apart() -> None:
 def test_of_a_pod_with_several_gpus_the_gpu_is_known() -> None:
     story = Gang()
 
-    def said(count: int, late: int) -> dict[str, Any]:
+    def answer(count: int, late: int) -> dict[str, Any]:
         counts = [{"AllReduce": count - (rank == late)} for rank in range(8)]
         return status(communicator([rank_of(r, HOSTS[r // 2], counts[r], device=r % 2) for r in range(8)]))
 
     for number in range(5):
-        story.look(said(90 + number, -1))
-    (found,) = story.rest(said(101, 5))
+        story.look(answer(90 + number, -1))
+    (found,) = story.rest(answer(101, 5))
     assert [(late.member, late.device) for late in found.late] == [(2, 1)]
 
 
@@ -289,9 +289,9 @@ def test_what_is_known_does_not_grow_with_ranks_that_come_and_go() -> None:
     story = Gang()
     for number in range(50):
         ranks = [rank_of(number * 10 + each, HOSTS[0], {}, device=each) for each in range(10)]
-        said = status(communicator(ranks))
-        said["communicators"][0]["size"] = 800_000
-        story.look(said)
+        answer = status(communicator(ranks))
+        answer["communicators"][0]["size"] = 800_000
+        story.look(answer)
     assert story.ras is not None
     (known,) = story.ras.communicators.values()
     assert len(known.counts) == 10
