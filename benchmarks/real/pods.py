@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 
 import msgspec
 
-from muster.kube.paths import core
+from muster.kube.resources import core
 from muster.kube.transport import Transport
 
 SILENCE = 300.0

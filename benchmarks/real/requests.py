@@ -18,7 +18,7 @@ from muster.api.errors import NotFound
 from muster.api.manifest.experiment import parse_experiment
 from muster.api.schema.crd import custom_resource_definition
 from muster.kinds.experiments import plan_of
-from muster.kube.paths import core
+from muster.kube.resources import core
 from muster.reconcilers.render.pod import PodTemplate
 from tests.real.namespace import eventually
 from tests.real.stopping import held

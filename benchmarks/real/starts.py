@@ -28,9 +28,8 @@ from muster.api.names import API_VERSION, KIND, LABEL_EPOCH
 from muster.kinds.experiments import plan_of
 from muster.kube.authentication.kubeconfig import KubeConfig
 from muster.kube.connection import Connection
-from muster.kube.paths import core
 from muster.kube.resources import Object as Meta
-from muster.kube.resources import read
+from muster.kube.resources import core, read
 from muster.reconcilers.render.objects import render_service
 from muster.reconcilers.render.pod import PodTemplate
 from tests.real.ground import STAND_IN, SYSTEM, TAINT, Ground

@@ -14,7 +14,7 @@ from muster.cli.doctor.server import APPLY_CRD, Asker
 from muster.cli.manifests import Manifest
 from muster.kinds.manifests.load import LoadedObject
 from muster.kinds.registry import RUN_KINDS
-from muster.kube.paths import custom
+from muster.kube.resources import custom
 from muster.kube.unstructured import items, mapping, text
 from muster.reconcilers.render.workload import API_VERSION as KUEUE_VERSION
 from muster.reconcilers.render.workload import KUEUE

@@ -29,8 +29,7 @@ from muster.client.snapshot import EventSummary, ExperimentChange, Snapshot, eve
 from muster.client.subjects import collection_path, object_path, ours, parse, refuse_to_ask, refuse_watched, subject_of
 from muster.client.waiting import Until, wait
 from muster.kube.listwatch.informer import changes
-from muster.kube.paths import core
-from muster.kube.resources import ResourceClient
+from muster.kube.resources import ResourceClient, core
 from muster.kube.transport import Transport
 from muster.kube.unstructured import Json
 from muster.state.vocabulary.subject import EXPERIMENT

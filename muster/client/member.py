@@ -17,8 +17,7 @@ from muster.api.values.secrets import secrets_of
 from muster.api.values.termination_message import are_a_reason, words
 from muster.api.values.timestamps import seconds_of
 from muster.kube.listwatch.informer import Kind
-from muster.kube.paths import core
-from muster.kube.resources import ResourceClient
+from muster.kube.resources import ResourceClient, core
 from muster.kube.unstructured import Json, items, mapping, text, whole
 
 PROCESS = "process://"

@@ -24,8 +24,7 @@ from muster.api.wire.kinds import WireError
 from muster.client.errors import NoSuchExperiment, NotInstalled
 from muster.client.subjects import parse
 from muster.kube.listwatch.informer import Kind
-from muster.kube.paths import core
-from muster.kube.resources import ResourceClient
+from muster.kube.resources import ResourceClient, core
 from muster.kube.unstructured import Json, mapping, moment, text, whole
 from muster.state.vocabulary.subject import EXPERIMENT, PODS, Subject, title
 

@@ -10,7 +10,7 @@ from typing import Any
 from muster.api.errors import MusterError
 from muster.api.manifest.problems import quoted
 from muster.client.errors import CannotCancel, OnlyWatched
-from muster.kube.paths import custom
+from muster.kube.resources import custom
 from muster.kube.unstructured import Json, text
 from muster.state.vocabulary.subject import EXPERIMENT, PODS, Subject
 

@@ -24,8 +24,7 @@ from muster.kinds.planning.parts import local_queue_of
 from muster.kinds.pods import LABELLED_PODS, OBSERVE
 from muster.kinds.registry import WATCHED_KINDS
 from muster.kube.instrumented import lacks
-from muster.kube.paths import core, custom
-from muster.kube.resources import ResourceClient
+from muster.kube.resources import ResourceClient, core, custom
 from muster.kube.unstructured import Json, items, mapping, moment, text
 from muster.state.facts.incidents.grouping import REASON as INCIDENT
 from muster.state.view.own import Remark

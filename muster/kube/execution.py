@@ -23,7 +23,7 @@ import aiohttp
 import msgspec
 
 from muster.api.errors import ApiError, Unreachable
-from muster.kube.paths import core
+from muster.kube.resources import core
 from muster.kube.transport import error_from_status, read_status
 
 PROTOCOLS: Final = ("v5.channel.k8s.io", "v4.channel.k8s.io")

@@ -1,10 +1,11 @@
-"""The verbs of the Kubernetes API on objects as dictionaries, over a ``Transport``.
+"""Objects as dictionaries on an API server: their paths, and the verbs of the Kubernetes API over a ``Transport``.
 
-For SDK and node agent; the daemon renders and reads its few hot objects itself.
+Paths are those of the Kubernetes documentation ("Kubernetes API Concepts", Resource URIs). The transport quotes a path.
+A name here is one segment of it and cannot reach another object.
 
-The fields of an answer that are read; all others are skipped without being built.
-
-Only the metadata of a write's answer matters, and decoding a whole pod costs many times its create.
+The verbs are for SDK and node agent; the daemon renders and reads its few hot objects itself. Of an answer only the
+fields of ``Object`` are read, and all others skipped without being built: decoding a whole pod costs many times its
+create.
 """
 
 import asyncio
@@ -13,11 +14,36 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from muster.api.errors import ApiError
+from muster.api.errors import ApiError, MusterError
 from muster.kube.listwatch.decoder import Unstructured, unstructured
 from muster.kube.listwatch.sink_feed import list_all
 from muster.kube.transport import Answer, Transport
 from muster.kube.unstructured import Json
+
+
+def core(namespace: str | None, resource: str, name: str | None = None) -> str:
+    """Return the path of a core/v1 collection, or of the object ``name`` in it; None means all namespaces.
+
+    Raises ``MusterError`` for a name that no object can have.
+    """
+    return f"/api/v1{_place(namespace, resource, name)}"
+
+
+def custom(api_version: str, namespace: str | None, resource: str, name: str | None = None) -> str:
+    """Return the same path for any other API group; ``api_version`` is ``<group>/<version>``."""
+    return f"/apis/{api_version}{_place(namespace, resource, name)}"
+
+
+def _place(namespace: str | None, resource: str, name: str | None) -> str:
+    place = f"/{resource}" if namespace is None else f"/namespaces/{_segment(namespace)}/{resource}"
+    return place if name is None else f"{place}/{_segment(name)}"
+
+
+def _segment(name: str) -> str:
+    if name in {"", ".", ".."} or "/" in name:
+        raise MusterError(f"{name!r} cannot be the name of a Kubernetes object; use letters, digits and dashes")
+    return name
+
 
 T = TypeVar("T")
 

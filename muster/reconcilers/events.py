@@ -7,7 +7,7 @@ the remaining lines are not sent to an API server that is busy or unreachable.
 from collections.abc import Callable, Sequence
 
 from muster.api.errors import AlreadyExists, MusterError, Throttled, Unreachable
-from muster.kube.paths import core
+from muster.kube.resources import core
 from muster.kube.transport import Transport
 from muster.reconcilers.refs import ExperimentRef
 from muster.reconcilers.render.objects import render_event, to_json

@@ -13,8 +13,7 @@ import msgspec
 
 from muster.api.errors import AlreadyExists, ApiError, NotFound
 from muster.api.names import LABEL_UID
-from muster.kube.paths import custom
-from muster.kube.resources import MERGE_PATCH, Metadata, Object, read
+from muster.kube.resources import MERGE_PATCH, Metadata, Object, custom, read
 from muster.reconcilers.render.objects import Unrenderable, to_json
 from muster.reconcilers.render.workload import (
     API_VERSION,

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from muster.kube.paths import custom
+from muster.kube.resources import custom
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.subject import EXPERIMENT, Subject
 

@@ -12,8 +12,7 @@ from typing import Any
 import msgspec
 
 from muster.api.errors import ApiError, Conflict, NotFound
-from muster.kube.paths import core
-from muster.kube.resources import MERGE_PATCH, Object, read
+from muster.kube.resources import MERGE_PATCH, Object, core, read
 from muster.kube.transport import Transport
 from muster.reconcilers.refs import ExperimentRef, ref_of
 from muster.reconcilers.render.objects import to_json

@@ -16,7 +16,7 @@ from muster.api.names import MANAGER
 from muster.api.values.printable import clean, word
 from muster.api.values.secrets import NO_SECRETS, Secrets, without_secrets
 from muster.kinds.planning.parts import Part
-from muster.kube.paths import core
+from muster.kube.resources import core
 from muster.kube.transport import Transport
 from muster.kube.unstructured import Json, items, mapping, moment, text
 from muster.state.view.own import Remark

@@ -4,7 +4,7 @@ from dataclasses import fields
 from typing import Any
 
 from muster.api.names import API_VERSION, KIND
-from muster.kube.paths import core
+from muster.kube.resources import core
 from muster.reconcilers.refs import experiment_path
 from muster.state.vocabulary.group import Member
 from muster.state.vocabulary.plan import Plan

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from muster.api.errors import Conflict, NotFound
-from muster.kube.paths import core
+from muster.kube.resources import core
 from muster.kube.transport import Transport
 from tests.fakes.api import FakeApi
 

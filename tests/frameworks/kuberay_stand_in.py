@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from muster.client import Client
 from muster.kinds.ray.raycluster import RAYCLUSTER
-from muster.kube.paths import core, custom
+from muster.kube.resources import core, custom
 from muster.local.cluster import reduced_crd
 from tests.watched_runs.kuberay.recorded import recorded
 

@@ -10,7 +10,7 @@ import aiohttp
 import pytest
 import yaml
 
-from muster.kube.paths import core
+from muster.kube.resources import core
 from tests.frameworks.interpreters import MISSING, jupyter_home
 from tests.frameworks.ray_cluster import FILE, NAME, ray_ground
 

@@ -23,7 +23,7 @@ import yaml
 from muster.api.names import API_VERSION, KIND
 from muster.client import Snapshot
 from muster.client.errors import NoSuchRank
-from muster.kube.paths import core
+from muster.kube.resources import core
 from tests.deploy.prometheus.binaries import Unavailable, program
 from tests.deploy.prometheus.live.pipeline import Notification, pipeline
 from tests.e2e.environment import Environment

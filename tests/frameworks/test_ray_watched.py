@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import aiohttp
 import pytest
 
-from muster.kube.paths import core
+from muster.kube.resources import core
 from tests.e2e.environment import Environment, environment
 from tests.frameworks.kuberay_stand_in import CLUSTER, CLUSTER_PATH, NAMESPACE, create_cluster, create_pods, install
 from tests.frameworks.ray_cluster import kill, processes_of, search_path

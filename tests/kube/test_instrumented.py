@@ -6,7 +6,7 @@ import pytest
 
 from muster.api.errors import NotFound
 from muster.kube.instrumented import MeasuredTransport, labels
-from muster.kube.paths import core, custom
+from muster.kube.resources import core, custom
 from tests.fakes.api import FakeApi
 
 RUN = custom("muster.dev/v1alpha1", "team", "experiments", "run")

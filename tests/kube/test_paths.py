@@ -3,7 +3,7 @@
 import pytest
 
 from muster.api.errors import MusterError
-from muster.kube.paths import core, custom
+from muster.kube.resources import core, custom
 from muster.reconcilers.refs import ExperimentRef
 
 

@@ -5,8 +5,7 @@ import asyncio
 import pytest
 
 from muster.api.errors import ApiError
-from muster.kube.paths import core
-from muster.kube.resources import ResourceClient
+from muster.kube.resources import ResourceClient, core
 from muster.kube.transport import Answer
 from tests.fakes.api import FakeApi
 

@@ -15,7 +15,7 @@ import msgspec
 from muster.api.errors import ApiError, NotFound
 from muster.api.names import LABEL_EXPERIMENT, LABEL_RANK
 from muster.client import Client
-from muster.kube.paths import core
+from muster.kube.resources import core
 from muster.local.node.objects import LEASES
 from tests.real.ground import TAINT, Ground
 from tests.real.nodes.standin import CUT_OFF, GO_ON, LABEL, PODS_LABEL

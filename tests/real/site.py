@@ -12,7 +12,7 @@ from typing import Any
 from muster.api.errors import ApiError
 from muster.api.names import API_VERSION, KIND
 from muster.client import Client, Snapshot
-from muster.kube.paths import core
+from muster.kube.resources import core
 from tests.real.ground import ROOT, STAND_IN, TAINT, Ground
 from tests.real.namespace import MERGE, SLOW, Namespace, Object, Refused, eventually, run
 from tests.real.plane import kubeconfig

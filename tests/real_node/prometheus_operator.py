@@ -16,7 +16,7 @@ from typing import Any
 import yaml
 
 from muster.cli.processes.stack import free_port
-from muster.kube.paths import core
+from muster.kube.resources import core
 from tests.fakes.definitions import definition
 from tests.real.namespace import WITHIN, Object, eventually
 from tests.real.plane.programs import Program

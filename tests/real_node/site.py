@@ -9,7 +9,7 @@ from typing import Any
 
 from muster.api.errors import ApiError
 from muster.client import Client, Snapshot
-from muster.kube.paths import core
+from muster.kube.resources import core
 from tests.real.ground import SYSTEM, TAINT, Ground
 from tests.real.namespace import SLOW, WITHIN, Object, eventually
 from tests.real.rows import Row

@@ -3,8 +3,7 @@
 from muster.api.errors import ApiError
 from muster.api.values.durations import age
 from muster.api.values.printable import printable
-from muster.kube.paths import custom
-from muster.kube.resources import ResourceClient
+from muster.kube.resources import ResourceClient, custom
 from muster.kube.unstructured import mapping, moment, text, whole
 
 LEASE = "musterd"

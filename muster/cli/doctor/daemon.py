@@ -17,7 +17,7 @@ from muster.api.values.printable import printable
 from muster.cli.doctor.server import PATIENCE, SHOWN, Asker, Finding, State
 from muster.client import Snapshot
 from muster.client.member import member_of
-from muster.kube.paths import core, custom
+from muster.kube.resources import core, custom
 from muster.kube.unstructured import Json, items, mapping, moment, text, whole
 
 AREA = "musterd"

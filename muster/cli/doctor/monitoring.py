@@ -7,7 +7,7 @@ from muster.api.values.printable import printable
 from muster.cli.doctor.daemon import AREA, LABELS, Release
 from muster.cli.doctor.server import SHOWN, Asker, Finding
 from muster.client import Snapshot
-from muster.kube.paths import custom
+from muster.kube.resources import custom
 from muster.kube.unstructured import items, mapping, text
 
 PROMETHEUS = "monitoring.coreos.com/v1"

@@ -16,8 +16,7 @@ from muster.api.names import API_VERSION, GROUP, PLURAL, VERSION
 from muster.api.schema.crd import custom_resource_definition
 from muster.api.values.durations import age
 from muster.api.values.printable import printable
-from muster.kube.paths import custom
-from muster.kube.resources import read
+from muster.kube.resources import custom, read
 from muster.kube.transport import Answer, Transport
 from muster.kube.unstructured import Json, items, mapping, text
 

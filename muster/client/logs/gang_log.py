@@ -23,8 +23,7 @@ from muster.client.member import Member, member_of, members_of, read_members
 from muster.client.snapshot import Snapshot, snapshot_of
 from muster.client.subjects import collection_path
 from muster.kube.listwatch.informer import changes
-from muster.kube.paths import core
-from muster.kube.resources import ResourceClient
+from muster.kube.resources import ResourceClient, core
 
 AT_ONCE = 50
 """Logs that are read at the same time, each over a connection of its own."""

@@ -30,8 +30,7 @@ from muster.api.names import CONTAINER
 from muster.api.values.rank_ranges import to_ranges
 from muster.api.values.timestamps import whole_time
 from muster.client.member import Member, member_of
-from muster.kube.paths import core
-from muster.kube.resources import ResourceClient
+from muster.kube.resources import ResourceClient, core
 from muster.kube.workqueue import Backoff
 
 

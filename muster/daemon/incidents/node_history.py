@@ -23,8 +23,7 @@ from muster.daemon.experiments.index import ExperimentIndex
 from muster.daemon.settings import Settings
 from muster.kube.listwatch.reflector import Reflector
 from muster.kube.listwatch.store import Store
-from muster.kube.paths import core
-from muster.kube.resources import Metadata, Object, read
+from muster.kube.resources import Metadata, Object, core, read
 from muster.kube.transport import Transport
 from muster.rollcall.document import NodeListing
 from muster.rollcall.make import node_listing

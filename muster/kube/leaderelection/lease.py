@@ -17,8 +17,7 @@ import msgspec
 
 from muster.api.errors import NotFound
 from muster.api.values.timestamps import micro_time
-from muster.kube.paths import custom
-from muster.kube.resources import read
+from muster.kube.resources import custom, read
 from muster.kube.transport import Answer, Transport
 
 API_VERSION = "coordination.k8s.io/v1"

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from muster.api.values import timestamps
-from muster.kube.paths import core, custom
+from muster.kube.resources import core, custom
 
 Object = Mapping[str, Any]
 

@@ -19,8 +19,7 @@ from muster.api.errors import AlreadyExists, ApiError, Conflict, NotFound
 from muster.api.names import LABEL_UID
 from muster.api.values.quantities import QuantityError, parse_quantity
 from muster.kinds.jobset.spec import JOBSET_NAME
-from muster.kube.paths import core
-from muster.kube.resources import Metadata, Object, read
+from muster.kube.resources import Metadata, Object, core, read
 from muster.reconcilers.render.objects import Unrenderable, render_claim, to_json
 from muster.reconcilers.requests.batch import SHOWN, Calls, as_sent, name_taken, owned
 from muster.reconcilers.requests.refusals import refusal_or_raise, rejected

@@ -26,8 +26,7 @@ from muster.api.errors import NotFound
 from muster.api.names import LABEL_UID
 from muster.api.values.rank_ranges import from_ranges
 from muster.kinds.planning.record_condition import from_object
-from muster.kube.paths import core
-from muster.kube.resources import Metadata, read
+from muster.kube.resources import Metadata, core, read
 from muster.reconcilers.native.live_pods import (
     KEEPS_QUOTA,
     LivePod,

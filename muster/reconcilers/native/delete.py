@@ -7,8 +7,7 @@ import msgspec
 
 from muster.api.errors import ApiError, Conflict, Invalid, NotFound
 from muster.api.names import LABEL_UID
-from muster.kube.paths import core
-from muster.kube.resources import MERGE_PATCH, Object, read
+from muster.kube.resources import MERGE_PATCH, Object, core, read
 from muster.reconcilers.native.live_pods import LivePod, named, pages
 from muster.reconcilers.refs import ref_of
 from muster.reconcilers.requests.batch import Batch, Calls, delete_options

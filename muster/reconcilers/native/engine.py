@@ -19,8 +19,7 @@ from typing import assert_never
 from muster.api.errors import AlreadyExists, ApiError, Conflict, MusterError, NotFound
 from muster.api.names import LABEL_UID
 from muster.kube.fair_share import FairShare
-from muster.kube.paths import core
-from muster.kube.resources import Object, read
+from muster.kube.resources import Object, core, read
 from muster.kube.transport import Transport
 from muster.reconcilers.native.claims import ensure_claims
 from muster.reconcilers.native.confirm import confirm_end, confirm_launch, confirm_loss

@@ -20,8 +20,7 @@ import msgspec
 from muster.api.errors import NotFound
 from muster.api.names import LABEL_ATTEMPT, LABEL_EPOCH, LABEL_RANK, LABEL_UID, name_suffix, selector_of
 from muster.api.values.printable import small_number
-from muster.kube.paths import core
-from muster.kube.resources import Metadata, read
+from muster.kube.resources import Metadata, core, read
 from muster.reconcilers.requests.batch import SHOWN, Calls
 from muster.state.view.engine_facts import Refusal
 from muster.state.vocabulary.group import Member

@@ -17,8 +17,7 @@ from muster.api.errors import ApiError, Conflict, NotFound
 from muster.api.names import GROUP
 from muster.kube.connection import TIMEOUT_REASON
 from muster.kube.fair_share import FairShare, Slots
-from muster.kube.paths import core
-from muster.kube.resources import Metadata, Object, OwnerReference, read
+from muster.kube.resources import Metadata, Object, OwnerReference, core, read
 from muster.kube.transport import Answer, Transport
 from muster.reconcilers.result import Outcome
 from muster.state.view.engine_facts import Refusal

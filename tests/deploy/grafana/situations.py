@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from muster.api.names import LABEL_EPOCH, QUEUE_LABEL
 from muster.client import Client, Snapshot
 from muster.kinds.pods import OBSERVE, SIZE
-from muster.kube.paths import core
+from muster.kube.resources import core
 from tests.deploy.grafana.proxy import Refusal
 
 Holds = Callable[[Snapshot], bool]

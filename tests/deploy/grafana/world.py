@@ -9,7 +9,7 @@ from pathlib import Path
 
 from muster.cli.processes.stack import Child, module
 from muster.client import Client, Snapshot
-from muster.kube.paths import core
+from muster.kube.resources import core
 from tests.deploy.grafana.dashboards import ROOT
 from tests.deploy.grafana.proxy import Proxy, proxy
 from tests.deploy.grafana.ray.callers import stand_ins

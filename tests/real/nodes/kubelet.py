@@ -14,8 +14,7 @@ from aiohttp import web
 from aiohttp.typedefs import Handler
 
 from muster.cli.processes.stack import free_port
-from muster.kube.paths import core
-from muster.kube.resources import ResourceClient
+from muster.kube.resources import ResourceClient, core
 from muster.local.apiserver.http import pod_subresources
 from muster.local.apiserver.http.pod_subresources import PodCommands
 from muster.local.node.objects import NODES

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from muster.kube.paths import core
+from muster.kube.resources import core
 from tests.deploy.chart.release import NAME, Release
 from tests.real.ground import TAINT
 from tests.real.namespace import WITHIN, Object, eventually

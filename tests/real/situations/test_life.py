@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from muster.kube.paths import core
+from muster.kube.resources import core
 from tests.real.namespace import eventually
 from tests.real.site import Site
 

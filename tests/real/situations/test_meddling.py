@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from muster.api.names import API_VERSION, KIND, LABEL_EPOCH, LABEL_RANK, LABEL_UID
-from muster.kube.paths import core
+from muster.kube.resources import core
 from tests.real.namespace import Object, eventually
 from tests.real.site import Site
 

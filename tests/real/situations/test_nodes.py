@@ -3,7 +3,7 @@
 import pytest
 
 from muster.api.names import LABEL_RANK
-from muster.kube.paths import core
+from muster.kube.resources import core
 from tests.real.namespace import MERGE, eventually
 from tests.real.site import Site
 

@@ -8,7 +8,7 @@ import pytest
 from muster.api.errors import Forbidden, Invalid
 from muster.api.manifest.experiment import parse_experiment
 from muster.kinds.experiments import plan_of
-from muster.kube.paths import core
+from muster.kube.resources import core
 from muster.reconcilers.render.pod import render_pod
 from tests.real.site import PROCESSES, Site
 

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from muster.api.names import name_suffix, pod_name
-from muster.kube.paths import core
+from muster.kube.resources import core
 from tests.real.namespace import Refused, eventually
 from tests.real.site import Site
 from tests.real.webhook import webhook

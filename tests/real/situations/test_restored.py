@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from muster.api.names import LABEL_EPOCH, LABEL_EXPERIMENT, LABEL_RANK
-from muster.kube.paths import core
+from muster.kube.resources import core
 from tests.real.etcd import BUMPED, COPIED, Backup, member_of, put_back
 from tests.real.namespace import MERGE, Object, eventually
 from tests.real.site import Site

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from muster.kube.paths import core
+from muster.kube.resources import core
 from muster.reconcilers.refs import experiment_path
 from tests.real.core import with_core
 from tests.real.namespace import Refused, eventually

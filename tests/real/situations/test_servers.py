@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from muster.api.names import LABEL_RANK
-from muster.kube.paths import core
+from muster.kube.resources import core
 from tests.fakes.relay import Relay
 from tests.real.etcd import compact
 from tests.real.ground import Ground

@@ -10,7 +10,7 @@ import pytest
 
 from muster.api.names import LABEL_EPOCH, LABEL_EXPERIMENT, LABEL_RANK
 from muster.client import Snapshot
-from muster.kube.paths import core
+from muster.kube.resources import core
 from tests.real.namespace import Object
 from tests.real.site import PROCESSES, Site
 

@@ -7,7 +7,7 @@ import pytest
 
 from muster.api.errors import ApiError, Forbidden, Invalid, Unreachable
 from muster.api.names import API_VERSION, LABEL_UID
-from muster.kube.paths import core
+from muster.kube.resources import core
 from muster.reconcilers.result import Outcome
 from muster.state.vocabulary.actions import EnsureClaims
 from muster.state.vocabulary.plan import Plan

@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from muster.api.errors import ApiError, Expired, Forbidden, MusterError, Unreachable
-from muster.kube.paths import core
+from muster.kube.resources import core
 from muster.reconcilers.native import live_pods
 from muster.reconcilers.refs import experiment_path
 from muster.reconcilers.result import Outcome

@@ -4,7 +4,7 @@ import pytest
 
 from muster.api.errors import ApiError, Forbidden, Invalid, NotFound, Unreachable
 from muster.api.names import API_VERSION
-from muster.kube.paths import core
+from muster.kube.resources import core
 from muster.reconcilers.result import Outcome
 from muster.state.vocabulary.actions import EnsureService
 from muster.state.vocabulary.plan import Plan

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from muster.kinds.jobset.spec import JOBSET_NAME
-from muster.kube.paths import core
+from muster.kube.resources import core
 from muster.reconcilers.native.claims import differing
 from muster.reconcilers.result import Outcome
 from muster.state.vocabulary.actions import EnsureClaims

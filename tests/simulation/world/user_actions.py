@@ -19,7 +19,7 @@ from muster.api.names import (
     PRIORITY_LABEL,
     QUEUE_LABEL,
 )
-from muster.kube.paths import core
+from muster.kube.resources import core
 from tests.fakes.history import Object
 from tests.scenarios.scenario import (
     NAMESPACE,

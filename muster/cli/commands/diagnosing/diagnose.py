@@ -47,7 +47,7 @@ from muster.kinds.pods import OBSERVE
 from muster.kinds.registry import WATCHED_KINDS
 from muster.kube.connection import Connection
 from muster.kube.instrumented import lacks
-from muster.kube.paths import core
+from muster.kube.resources import core
 from muster.kube.unstructured import moment
 from muster.rollcall.document import Detail
 from muster.state.vocabulary.group import ProbeKind

@@ -17,8 +17,7 @@ from muster.cli.terminal.colours import data, say
 from muster.cli.terminal.patience import patient
 from muster.cli.terminal.table import Table
 from muster.client.explaining.style import since
-from muster.kube.paths import core
-from muster.kube.resources import ResourceClient
+from muster.kube.resources import ResourceClient, core
 from muster.kube.unstructured import mapping, moment, text
 from muster.rollcall.document import NodeListing, NodeReport
 from muster.rollcall.make import node_listing

@@ -23,7 +23,7 @@ from muster.cli.terminal.patience import patient
 from muster.client import Client, Snapshot
 from muster.client.explaining.style import BAD, since
 from muster.client.snapshot import EventSummary, event_summary, uids_of
-from muster.kube.paths import core
+from muster.kube.resources import core
 from muster.kube.unstructured import mapping, moment, text
 from muster.rollcall.document import IncidentListing, IncidentReport, NodeListing, stamp
 from muster.state.facts.incidents.grouping import REASON, Key, announced

@@ -18,8 +18,7 @@ from typing import Any
 import structlog
 
 from muster.api.errors import ApiError, Conflict, Invalid, NotFound
-from muster.kube.paths import core
-from muster.kube.resources import ResourceClient
+from muster.kube.resources import ResourceClient, core
 from muster.kube.workqueue import Backoff
 from muster.local.node import objects
 from muster.local.node.containers.states import ContainerRecord

@@ -22,8 +22,7 @@ from muster.api.names import CONTAINER, LABEL_EPOCH, LABEL_GROUP, LABEL_UID
 from muster.api.values.quantities import parse_quantity
 from muster.kinds.experiments import plan_of
 from muster.kinds.registry import RUN_KINDS
-from muster.kube.paths import custom
-from muster.kube.resources import ResourceClient
+from muster.kube.resources import ResourceClient, custom
 from muster.local.node import objects
 from muster.local.node.objects import Object
 from muster.state.vocabulary.group import Group

@@ -25,8 +25,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from muster.api.errors import MusterError, NotFound
-from muster.kube.paths import core
-from muster.kube.resources import ResourceClient
+from muster.kube.resources import ResourceClient, core
 from muster.local.node import objects
 from muster.local.node.objects import Object
 
