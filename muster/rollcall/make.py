@@ -42,7 +42,7 @@ from muster.state.facts.sentences import sentence
 from muster.state.policies.deadline import ends
 from muster.state.policies.gathering import lateness
 from muster.state.summary import quiet
-from muster.state.summary.hurt import NEAR, Hurt, advice, near, suspicion
+from muster.state.summary.hurt import NEAR, Hurt, advice, incident_sentence, near, suspicion
 from muster.state.summary.hurt import hurts as with_facts
 from muster.state.summary.status import of_arrivals, of_progress
 from muster.state.view.probe_result import SHOWN_RANKS, ProbeResult
@@ -112,6 +112,7 @@ def incident(found: Incident) -> IncidentReport:
         since=found.began,
         devices={printable(name, WORD): count for name, count in found.devices},
         runs=[printable(f"{run.namespace}/{run.name}", WORD) for run in found.runs],
+        sentence=incident_sentence(found),
     )
 
 

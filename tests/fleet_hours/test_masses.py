@@ -7,6 +7,7 @@ import pytest
 
 from muster.state.facts.incidents.signs import Sign
 from muster.state.facts.incidents.tracking import BEGINS, Tracking
+from muster.state.summary.hurt import incident_sentence
 from tests.fleet_hours import messages as say
 from tests.fleet_hours.fleet import PLACES, WELL
 from tests.fleet_hours.masses import KINDS, Plant, shared_storage
@@ -159,7 +160,9 @@ def test_a_mass_of_ends_is_said_to_hit_runs_and_not_to_keep_them() -> None:
     said = say.start_error(say.MISMATCH)
     signs = [sign for n in range(5) for sign in run(n, "n7").fails(T, said)]
     tracking = follow(follow(Tracking(), signs, T), signs, T + BEGINS)
-    assert [each.sentence for each in tracking.shown] == ["node n7: DriverFailed hits 5 runs of 5 namespaces (5 ranks)"]
+    assert [incident_sentence(each) for each in tracking.shown] == [
+        "node n7: DriverFailed hits 5 runs of 5 namespaces (5 ranks)"
+    ]
 
 
 def test_a_sick_node_under_several_symptoms_is_not_said_to_have_one_of_them() -> None:

@@ -36,7 +36,6 @@ BELOW: Final[dict[str, tuple[int, str]]] = {
     "facts/gates.py": (1, "what a group waits for"),
     "facts/incidents/grouping.py": (8, TABLE),
     "facts/incidents/belief.py": (6, TABLE),
-    "facts/incidents/incident.py": (9, TABLE),
     "facts/incidents/readings.py": (5, TABLE),
     "facts/incidents/signs.py": (1, TABLE),
     "facts/incidents/subjects.py": (56, TABLE),

@@ -2,10 +2,11 @@
 
 ``muster top`` has nothing but the status. The page of the daemon sees pods and clocks, too (``rollcall.make``).
 
-Sentences that propose an action about a suspect node.
+Sentences of a fleet: what an incident blocks, and what to do about a suspect node.
 """
 
 import shlex
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import Final
 
@@ -13,7 +14,39 @@ from muster.api.conditions import ConditionType
 from muster.api.status import ExperimentStatus, Phase
 from muster.api.values.durations import age
 from muster.state.facts.hang import HANGS
+from muster.state.facts.incidents.incident import FLAPS, WINDOW, Incident
 from muster.state.facts.nodes.suspects import Suspect
+
+
+def incident_sentence(found: Incident) -> str:
+    """Return what its subject blocks (``blocks``), and its flaps."""
+    subject = " and ".join((found.key.subject, *found.beside))
+    hits = any(sign.ended for sign in found.members)  # one that fails is started again
+    flaps = f", flaps: {found.flaps} times in {WINDOW / 60:.0f} min" if found.flaps >= FLAPS else ""
+    spaces = [run.namespace for run in found.runs]
+    return blocks(f"{found.key.kind} {subject}", found.phases, spaces, found.ranks, hits=hits) + flaps
+
+
+def blocks(
+    subject: str, causes: Sequence[str], namespaces: Sequence[str], ranks: int | None, *, hits: bool = False
+) -> str:
+    """Return ``node n7: NodeNotReady, then NodeLost blocks 12 runs of 3 namespaces (40 ranks)``.
+
+    ``namespaces`` has that of each run. ``ranks`` None: their number is not known. ``hits``: some runs have
+    ended.
+    """
+    what = f"{subject}: {', then '.join(causes)}" if causes else subject
+    if not namespaces:
+        return f"{what} blocks no run now"
+    number, scopes = len(namespaces), set(namespaces)
+    scope = f" of {len(scopes)} namespaces" if len(scopes) > 1 else f", all of namespace {namespaces[0]}"
+    members = "" if ranks is None else f" ({ranks} rank{'' if ranks == 1 else 's'})"
+    return f"{what} {'hits' if hits else 'blocks'} {number} run{'' if number == 1 else 's'}{scope}{members}"
+
+
+def lasting(sentence: str, since: str, held: str) -> str:
+    """Return ``… blocks 3 runs (…), since 7m; holds 24 accelerators``; ``since`` and ``held`` may be empty."""
+    return sentence + (since and f", since {since}") + (held and f"; holds {held} accelerators")
 
 
 def suspicion(suspect: Suspect, now: float) -> str:

@@ -16,6 +16,7 @@ from muster.reconcilers.refs import experiment_path
 from muster.state.facts.context import Context
 from muster.state.facts.incidents.grouping import Place, Places
 from muster.state.facts.incidents.signs import Sign, signs_of
+from muster.state.summary.hurt import incident_sentence
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Claim, PodPhase, PodSpec
 from muster.state.vocabulary.record import Cause, Condition, ConditionType, Phase, StoryLine
@@ -108,7 +109,7 @@ async def test_runs_that_failed_a_moment_ago_are_looked_at_though_none_is_stuck(
     world.runs = [replace(each, record=again, view=view()) for each in world.runs]
     await world.looks(5)
     (found,) = world.watch.tracking.shown
-    assert found.sentence == "node n7: DriverFailed hits 5 runs of 4 namespaces (5 ranks)"
+    assert incident_sentence(found) == "node n7: DriverFailed hits 5 runs of 4 namespaces (5 ranks)"
     assert sorted(name for name, _ in world.said) == sorted(f"run-{n}" for n in range(5))
     assert {line.at for line in world.lines} == {NOW}
     assert not world.watch.lost, "nothing is held"

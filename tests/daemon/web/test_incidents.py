@@ -39,7 +39,7 @@ async def test_they_stand_first_on_the_page_and_in_a_document() -> None:
     finally:
         await server.stop()
     assert "node n7&lt;i&gt;: NodeNotReady blocks 12 runs of 3 namespaces (24 ranks)" in page
-    assert "96 accelerators held" in page
+    assert "holds 96 accelerators" in page
     assert '<div class="incident badge bad">' in page
     assert '<details id="incident-node-n7&lt;i&gt;"><summary>its 12 runs</summary>' in page
     assert page.count('<a href="/experiments/t') == 12

@@ -22,6 +22,7 @@ from muster.cli.commands.contexts import MOST, Answer, answer, choices, conclude
 from muster.cli.options import ClusterChoice, all_of, read_token, token_option
 from muster.cli.terminal.table import Table
 from muster.rollcall.document import IncidentListing, IncidentReport, NodeListing, NodeReport
+from muster.state.summary.hurt import blocks
 
 L = TypeVar("L", IncidentListing, NodeListing)
 R = TypeVar("R", IncidentReport, NodeReport)
@@ -166,15 +167,16 @@ def _one(reports: Sequence[IncidentReport]) -> IncidentReport:
     runs = sorted({run for each in reports for run in each.runs})
     ranks = [each.ranks for each in reports if each.ranks is not None]
     namespaces = {each.namespace for each in reports}
-    cause = f": {largest.cause}" if largest.cause else ""
+    held = sum(ranks) if len(ranks) == len(reports) else None
+    subject, causes = f"{largest.kind} {largest.subject}", [largest.cause] if largest.cause else []
     return replace(
         largest,
         runs=runs,
         devices=dict(devices),
-        ranks=sum(ranks) if len(ranks) == len(reports) else None,
+        ranks=held,
         since=min(each.since for each in reports),
         namespace=largest.namespace if len(namespaces) == 1 else "",
-        sentence=f"{largest.kind} {largest.subject}{cause} blocks {len(runs)} runs",
+        sentence=blocks(subject, causes, [run.partition("/")[0] for run in runs], held),
         phases=list(dict.fromkeys(phase for each in reports for phase in each.phases)),
         flaps=max(each.flaps for each in reports),
     )

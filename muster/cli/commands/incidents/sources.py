@@ -28,6 +28,7 @@ from muster.kube.unstructured import mapping, moment, text
 from muster.rollcall.document import IncidentListing, IncidentReport, NodeListing, stamp
 from muster.state.facts.incidents.grouping import REASON, Key, announced
 from muster.state.facts.incidents.subjects import remedy
+from muster.state.summary.hurt import blocks, lasting
 
 HEADINGS: Final = ("SUBJECT", "CAUSE", "RUNS", "ACCELERATORS", "SINCE", "WHAT TO DO")
 SHOWN: Final = 3
@@ -50,13 +51,8 @@ def above(found: Sequence[IncidentReport], now: float) -> list[str]:
     """Return the lines above a list of experiments: the first incidents, and how many more there are."""
     lines = []
     for each in found[:SHOWN]:
-        held, ago = _accelerators(each), since(moment(each.since), now)
-        summary = (
-            printable(each.sentence)
-            + (f", since {ago}" if ago else "")
-            + (f"; holds {held} accelerators" if held else "")
-        )
-        lines.append(click.style(f"incident: {summary}", fg=BAD))
+        sentence = lasting(each.sentence, since(moment(each.since), now), _accelerators(each))
+        lines.append(click.style(f"incident: {printable(sentence)}", fg=BAD))
     if len(found) > SHOWN:
         lines.append(f"and {len(found) - SHOWN} more incidents: muster incidents")
     return lines
@@ -135,17 +131,16 @@ def _report(key: Key, runs: Sequence[Snapshot]) -> IncidentReport:
             devices[printable(each.resource)] += each.count
     namespaces = {seen.namespace for seen in runs}
     stuck_as = (seen.condition("Stuck") for seen in runs if seen.watched is None)  # that of a watched run has no cause
-    causes = Counter(stuck.reason for stuck in stuck_as if stuck is not None)
-    cause = min(causes, key=lambda each: (-causes[each], each), default="")
+    reasons = Counter(stuck.reason for stuck in stuck_as if stuck is not None)
+    causes = sorted(reasons, key=lambda each: (-reasons[each], each))[:1]
     times = [stuck.since for seen in runs if (stuck := seen.condition("Stuck")) is not None]
-    number = f"{len(runs)} run{'' if len(runs) == 1 else 's'}"
     return IncidentReport(
         kind=key.kind,
         subject=printable(key.subject),
-        cause=printable(cause),
+        cause=printable("".join(causes)),
         namespace=printable(namespaces.pop()) if len(namespaces) == 1 else "",
         since=stamp(min(times, default=None)),
-        sentence=printable(f"{key.kind} {key.subject}{': ' if cause else ''}{cause} blocks {number}"),
+        sentence=printable(blocks(f"{key.kind} {key.subject}", causes, [seen.namespace for seen in runs], None)),
         remedy=remedy(key.kind, printable(key.subject)),
         ranks=None,
         devices=dict(devices),

@@ -15,7 +15,7 @@ from muster.rollcall.document import NodeReport, Summary
 from muster.state.facts.incidents.incident import Incident
 from muster.state.facts.incidents.signs import Run
 from muster.state.summary.history import UNREADABLE
-from muster.state.summary.hurt import TITLES, Hurt
+from muster.state.summary.hurt import TITLES, Hurt, incident_sentence, lasting
 
 _SELECTS = (
     ("namespace", "Namespace"),
@@ -169,10 +169,8 @@ def incidents(found: Sequence[Incident], now: float, accelerators: Accelerators)
 
 
 def _incident(one: Incident, now: float, accelerators: Accelerators) -> Html:
-    held = words(accelerators.of(one.devices))
-    said = f"{one.sentence}, since {coarse(max(0.0, now - one.began))}"
-    what: list[Child] = [element("p", element("strong", f"{said}; {held} accelerators held" if held else said))]
-    what.append(element("p", one.remedy, class_="next"))
+    sentence = lasting(incident_sentence(one), coarse(max(0.0, now - one.began)), words(accelerators.of(one.devices)))
+    what: list[Child] = [element("p", element("strong", sentence)), element("p", one.remedy, class_="next")]
     if not one.runs:
         return element("div", *what, class_="incident badge bad")
     links: list[Child] = [element("summary", f"its {len(one.runs)} runs")]

@@ -79,23 +79,6 @@ class Incident:
         """Return the remedy for its subject."""
         return remedy(self.key.kind, self.key.subject)
 
-    @property
-    def sentence(self) -> str:
-        """Return ``node n7: NodeNotReady, then NodeLost blocks 12 runs of 3 namespaces (40 ranks)``, and its flaps."""
-        subject = " and ".join((self.key.subject, *self.beside))
-        flaps = f", flaps: {self.flaps} times in {WINDOW / 60:.0f} min" if self.flaps >= FLAPS else ""
-        return f"{self.key.kind} {subject}: {', then '.join(self.phases)} {self._keeps}{flaps}"
-
-    @property
-    def _keeps(self) -> str:
-        if not self.members:
-            return "blocks no run now"
-        found = self.namespaces
-        scope = f", all of namespace {found[0]}" if len(found) == 1 else f" of {len(found)} namespaces"
-        verb = "hits" if any(sign.ended for sign in self.members) else "blocks"  # one that fails is started again
-        runs = f"{len(self.runs)} run{'' if len(self.runs) == 1 else 's'}"
-        return f"{verb} {runs}{scope} ({self.ranks} rank{'' if self.ranks == 1 else 's'})"
-
     def explained_causes(self, run: Run) -> frozenset[str]:
         """Return the causes that the run has because of the subject: the run itself needs no action."""
         own = frozenset(sign.cause for sign in self.members if sign.run == run)

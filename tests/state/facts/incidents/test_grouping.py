@@ -4,6 +4,7 @@ import pytest
 
 from muster.state.facts.incidents.grouping import places_of
 from muster.state.facts.incidents.signs import Run, Sign
+from muster.state.summary.hurt import incident_sentence
 from tests.state.facts.incidents.fleet import GPUS, RACK, RACKS, ZONE, Looks, T, gangs
 
 
@@ -40,7 +41,7 @@ def test_dead_nodes_whose_labels_move_blame_no_other_rack() -> None:
             looks.places.put(node, places_of({RACK: rack}))
         (found,) = looks.at(gangs(range(20)), 60)
         assert looks.names == ["rack r0"]
-        assert rack not in found.sentence
+        assert rack not in incident_sentence(found)
 
 
 def test_nodes_that_are_well_again_have_the_places_of_their_labels() -> None:
@@ -66,7 +67,7 @@ def test_a_second_rack_under_the_same_gangs_joins_by_name() -> None:
     looks.at(gangs(range(20)), 30)
     (found,) = looks.at(gangs(range(40)), 30)
     assert looks.names == ["rack r0"]
-    assert found.sentence == "rack r0 and r1: NodeNotReady blocks 3 runs of 3 namespaces (120 ranks)"
+    assert incident_sentence(found) == "rack r0 and r1: NodeNotReady blocks 3 runs of 3 namespaces (120 ranks)"
 
 
 def test_a_second_rack_under_other_gangs_stands_beside() -> None:

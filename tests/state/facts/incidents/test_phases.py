@@ -5,6 +5,7 @@ import pytest
 from muster.state.facts.incidents.incident import WINDOW
 from muster.state.facts.incidents.signs import Run
 from muster.state.facts.incidents.tracking import ENDS, REJOINS
+from muster.state.summary.hurt import incident_sentence
 from tests.state.facts.incidents.fleet import RACKS, Looks, after, gangs
 
 DEVICE = ("device", "nvidia.com/gpu")
@@ -18,7 +19,7 @@ def test_the_death_of_a_rack_is_one_incident_with_its_phases() -> None:
     (found,) = looks.at(after("Unschedulable", 3, *DEVICE), 600)
     assert looks.names == ["rack r0"]
     assert found.phases == ("NodeNotReady", "NodeLost", "PodsMissing", "Unschedulable")
-    assert found.sentence.startswith(
+    assert incident_sentence(found).startswith(
         "rack r0: NodeNotReady, then NodeLost, then PodsMissing, then Unschedulable blocks"
     )
     assert len(found.explains) == 3, "what follows pages no run either"
@@ -73,7 +74,7 @@ def test_a_node_that_flaps_is_one_incident_that_says_so(calm: int) -> None:
     number = min(7, int(WINDOW // (60 + calm)) + 1)
     (found,) = looks.tracking.shown
     assert number - 1 <= found.flaps <= number
-    assert found.sentence.endswith(f", flaps: {found.flaps} times in 20 min")
+    assert incident_sentence(found).endswith(f", flaps: {found.flaps} times in 20 min")
 
 
 def test_a_registry_that_flaps_is_one_incident() -> None:

@@ -5,6 +5,7 @@ import pytest
 from muster.state.facts.incidents.grouping import RUNS, Places
 from muster.state.facts.incidents.signs import Run, Sign
 from muster.state.facts.incidents.tracking import BEGINS, ENDS, MOST, MOST_OF_ONE, Tracking
+from muster.state.summary.hurt import incident_sentence
 from tests.state.facts.incidents.fleet import follow
 
 GPUS = (("nvidia.com/gpu", 8),)
@@ -33,7 +34,7 @@ def test_three_runs_of_one_node_are_an_incident_once_that_lasts() -> None:
     assert not first.shown
     (found,) = follow(first, signs, T + BEGINS).shown
     assert (found.began, found.ranks, found.devices, len(found.runs)) == (T - 2, 12, (("nvidia.com/gpu", 24),), 3)
-    assert found.sentence == "node n7: NodeNotReady blocks 3 runs of 3 namespaces (12 ranks)"
+    assert incident_sentence(found) == "node n7: NodeNotReady blocks 3 runs of 3 namespaces (12 ranks)"
 
 
 def test_two_runs_are_none() -> None:
@@ -56,7 +57,7 @@ def test_a_run_that_comes_and_goes_ends_and_begins_nothing() -> None:
 def test_it_ends_when_too_few_are_left_for_five_minutes() -> None:
     signs = [sign(n) for n in range(3)]
     tracking = follow(lasting(signs), [sign(0, kind="registry")], T + 20)
-    assert tracking.shown[0].sentence == "node n7: NodeNotReady blocks no run now"
+    assert incident_sentence(tracking.shown[0]) == "node n7: NodeNotReady blocks no run now"
     tracking = follow(tracking, signs[:1], T + 20 + ENDS - 1)
     assert subjects(tracking) == ["node n7"]
     assert not follow(tracking, signs[:1], T + 20 + ENDS).shown
@@ -124,7 +125,7 @@ def test_runs_of_one_namespace_do_not_explain_the_run_of_another(many: int) -> N
 def test_an_incident_of_one_namespace_says_so() -> None:
     (found,) = lasting([sign(n, namespace="team") for n in range(3)]).shown
     assert found.alone == "team"
-    assert "all of namespace team" in found.sentence
+    assert "all of namespace team" in incident_sentence(found)
     assert len(found.explains) == 3
 
 
