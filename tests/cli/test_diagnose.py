@@ -32,7 +32,7 @@ def test_the_rank_that_is_missing_from_the_roll_of_a_jobset_is_named_with_its_ca
         name = jobset(server, port=int(coordinator.address.rpartition(":")[2]), waits=(2,))
         shown = call("diagnose", name)
     assert shown.exit_code == 6, shown.stdout + shown.stderr
-    assert "2 of 3 ranks have arrived at the coordinator; missing 2" in shown.stdout
+    assert "roll call: 2/3 arrived; missing 2" in shown.stdout
     assert "rank 2: " in shown.stdout
     assert "(ImagePull)" in shown.stdout
     assert "not known" not in shown.stdout
@@ -67,7 +67,7 @@ def test_the_coordinator_of_an_object_without_annotations_is_asked_where_its_ope
         words = {"operator": ("--operator", "jax"), "port": ("--coordinator", port)}
         shown = call("diagnose", name, *(word for each in stated for word in words[each]))
     whole = "operator" in stated
-    assert ("2 of 3 ranks have arrived at the coordinator; missing 2" in shown.stdout) == whole
+    assert ("roll call: 2/3 arrived; missing 2" in shown.stdout) == whole
     assert ("not known: its operator is none: no coordinator was asked who has arrived" in shown.stdout) != whole
 
 
@@ -76,7 +76,7 @@ def test_the_operator_that_is_stated_goes_before_that_of_the_annotations(call: C
         store.join(0, 1)
         port = store.address.rpartition(":")[2]
         shown = call("diagnose", jobset(server, port=1), "--operator", "pytorch", "--coordinator", port)
-    assert "2 of 3 ranks have arrived at the coordinator; missing 2" in shown.stdout
+    assert "roll call: 2/3 arrived; missing 2" in shown.stdout
 
 
 @pytest.mark.parametrize(

@@ -48,7 +48,7 @@ def test_what_musterd_knows_of_a_watched_run_is_printed_in_place_of_one_look(
     (tmp_path / "token").write_text("secret\n")
     shown = call("diagnose", name, "--page", page, "--token-file", tmp_path / "token")
     assert Musterd.sent == ["/experiments/default/jobset/train.json Bearer secret"]
-    assert "4/4 pods ready, 3 restarts" in shown.stdout
+    assert "3 restarts, 4/4 ready" in shown.stdout
     assert "ranks 1, 3: " in shown.stdout
     assert "not known" not in shown.stdout
     assert "from its page" in shown.stderr
@@ -83,7 +83,7 @@ def test_where_musterd_gives_nothing_the_command_looks_by_itself_and_names_what_
     monkeypatch.setattr(Musterd, "status", status)
     monkeypatch.setattr(Musterd, "reply", f"{words}\x1b[2J")
     shown = call("diagnose", name, "--page", page)
-    assert "3/3 pods ready" in shown.stdout
+    assert "3/3 ready" in shown.stdout
     (line,) = (each for each in shown.stdout.splitlines() if "what musterd has seen of it before is not known" in each)
     assert (f"status {status}: {words}" if status != 200 else "no musterd of this version") in line
     assert "\x1b" not in shown.stdout

@@ -23,7 +23,7 @@ from tests.fakes.tcpstore import FakeStore
 pytestmark = pytest.mark.usefixtures("diagnosable")
 
 FINDING: Final = "rank 2: the image none cannot be pulled  (ImagePull)"
-ROLL: Final = "2 of 3 ranks have arrived at the coordinator; missing 2"
+ROLL: Final = "roll call: 2/3 arrived; missing 2"
 PODS: Final = "ranks, nodes and causes are not known"
 RUN: Final = "what is to run is not known"
 ARRIVED: Final = "who has arrived is not known; pods and causes are"

@@ -185,12 +185,12 @@ DOCUMENT: dict[str, Any] = {
 def test_a_roll_call_has_a_sentence_and_a_mark_for_each_rank() -> None:
     roll = read_rollcall(json.dumps(DOCUMENT).encode())
     assert roll is not None
-    assert roll.sentence == "3/4 arrived, missing 2"
+    assert roll.sentence == "3/4 arrived; missing 2"
     assert "".join(mark for mark, _, _ in roll.marks()) == "●●○●"
     large = read_rollcall(json.dumps({**DOCUMENT, "size": 4096, "ranks": {"missing": "5-4000"}}).encode())
     assert large is not None
     assert large.marks() == []
-    assert large.sentence.endswith("missing 2, 5, 6, 7, 8, 9, 10, 11 and 3989 more")
+    assert large.sentence.endswith("missing 2, 5-11 and 4085 more")
 
 
 @pytest.mark.parametrize(
@@ -233,7 +233,7 @@ def test_the_block_shows_phase_message_roll_and_clock(monkeypatch: pytest.Monkey
     head, message, ranks, why = (str(line) for line in block.__rich__().renderables)
     assert head[2:] == "mine  Assembling  epoch 2, 2 restarts, 30s old, 90s on the total clock"
     assert message == "  3/4 ranks arrived; missing rank 2"
-    assert ranks.replace("#", "●").replace(".", "○").startswith("  ranks  ● ● ○ ●  3/4 arrived, missing 2")
+    assert ranks.replace("#", "●").replace(".", "○").startswith("  ranks  ● ● ○ ●  3/4 arrived; missing 2")
     assert why.strip() == "rank 2 (mine-2, running, but it never called the coordinator)"
 
 

@@ -24,6 +24,7 @@ from muster.cli.terminal.display import Display, Ending, fetch_roll
 from muster.cli.terminal.progress import watch_to_end
 from muster.client import Client, LogLine, NoSuchExperiment, Snapshot
 from muster.client.explaining.lines import rows
+from muster.client.explaining.style import restarts
 from muster.kube.unstructured import moment
 from muster.state.facts.sentences import of_last_failure, sentence
 from muster.state.summary.ends import REASON as RESUMED
@@ -124,8 +125,7 @@ class RunFollower:
         took = monotonic() - self._began
         if began is not None and ended is not None:
             took = ended - began + self._waited
-        begun = status.restarts_begun
-        restarts = f", {begun} restart{'s' if begun > 1 else ''}" if begun else ""
+        again = restarts(status.restarts_begun)
         why = seen.message or seen.reason
         if self._interrupted and seen.reason == "Cancelled":
             why = "cancelled, because this command was interrupted"
@@ -134,7 +134,7 @@ class RunFollower:
         raised = evidence.exception_before(self._last_cause, self._tracebacks)
         if raised and seen.outcome == "Failed":
             why = f"{why}; {raised}"
-        return printable(f"{seen.name} {seen.phase} after {age(took)}{restarts}: {why}")
+        return printable(f"{seen.name} {seen.phase} after {age(took)}{again and f', {again}'}: {why}")
 
     def printed(self) -> list[str]:
         """Return the last lines of all ranks that are followed."""

@@ -27,13 +27,15 @@ from muster.api.values.rank_ranges import RANGES, from_ranges
 from muster.cli.terminal.colours import colourful, data, say
 from muster.cli.terminal.log_lines import log_line, rank_prefix
 from muster.cli.terminal.progress import ChangePrinter
-from muster.client.explaining.style import BAD, BUSY, DIM, GOOD, PHASE_COLOURS, left, since
+from muster.client.explaining.style import BAD, BUSY, DIM, GOOD, PHASE_COLOURS, arrivals, left, restarts, since
 from muster.client.snapshot import Snapshot
 from muster.rollcall.document import MissingRank
 
 LARGEST_ROW = 64
 """Ranks that are shown one by one; a larger gang is shown by counts."""
 LARGEST_GANG = 1_000_000
+NAMED = 8
+"""Missing ranks that are named: a row has room for them."""
 
 MARKS = {
     "connected": ("●", "#", GOOD),
@@ -64,13 +66,12 @@ class RollSummary(msgspec.Struct, frozen=True, rename="camel"):
 
     @property
     def sentence(self) -> str:
-        """Return ``3/4 arrived, missing 2``; empty where the number of arrived ranks is not known."""
+        """Return ``3/4 arrived; missing 2``; empty where the number of arrived ranks is not known."""
         if self.arrived is None or not self.size:
             return ""
         unnamed = from_ranges(self.ranks.get("missing", ""), self.size)
         absent = sorted({each.rank for each in self.missing_ranks} | {*unnamed})
-        shown = ", ".join(map(str, absent[:8])) + (f" and {len(absent) - 8} more" if len(absent) > 8 else "")
-        return f"{self.arrived}/{self.size} arrived" + (f", missing {shown}" if absent else "")
+        return arrivals(self.arrived, self.size, absent[:NAMED])
 
     def marks(self) -> list[tuple[str, str, str]]:
         """Mark, plain mark and colour per rank, in order of rank; empty for a gang that is too large to be shown so."""
@@ -224,8 +225,8 @@ class Block:
         if stuck is not None and stuck.status:
             head.append(f"  stuck ({printable(stuck.reason)})", BAD)
         facts = [f"epoch {status.epoch_begun}"]
-        if restarts := status.restarts_begun:
-            facts.append(f"{restarts} restart{'s' if restarts > 1 else ''}")
+        if again := restarts(status.restarts_begun):
+            facts.append(again)
         facts.append(f"{since(seen.created, now) or '0s'} old")
         if self._ending is not None:
             return head.append("  " + ", ".join(facts), DIM)

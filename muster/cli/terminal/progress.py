@@ -5,13 +5,11 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import click
-
 from muster.api.values.printable import printable
 from muster.cli.terminal.colours import say
 from muster.cli.terminal.style import TERMINAL
 from muster.client import Client, Snapshot, Vanished
-from muster.client.explaining.style import BAD, of_day
+from muster.client.explaining.style import of_day, restarts
 
 
 @dataclass(slots=True)
@@ -36,10 +34,10 @@ def summary(seen: Snapshot, *, message: bool = True) -> str:
     parts = [TERMINAL.phase(seen.phase or "Submitted")]
     if status.size:
         parts.append(status.readiness)
-    if restarts := status.restarts_begun:
-        parts.append(f"{restarts} restart{'s' if restarts > 1 else ''}")
+    if again := restarts(status.restarts_begun):
+        parts.append(again)
     if (stuck := seen.condition("Stuck")) is not None and stuck.status:
-        parts.append(click.style(f"stuck ({printable(stuck.reason or '')})", fg=BAD))
+        parts.append(TERMINAL.stuck(stuck.reason))
     words = (seen.message or seen.reason) if message else ""
     return " ".join(parts) + (f": {printable(words)}" if words else "")
 

@@ -8,7 +8,7 @@ from muster.api.status import ExperimentStatus
 from muster.api.values.printable import printable
 from muster.api.values.rank_ranges import from_ranges
 from muster.api.values.timestamps import whole_time
-from muster.client.explaining.style import PLAIN, Style, of_day, since
+from muster.client.explaining.style import PLAIN, Style, arrivals, of_day, since
 
 
 def which(status: ExperimentStatus) -> str:
@@ -68,8 +68,7 @@ def part(title: str, lines: Iterable[str]) -> Iterator[str]:
 
 def of_roll(roll: RollCall) -> str:
     """Return ``Roll call:   3/4 arrived; missing 2``."""
-    missing = ", ".join(map(str, roll.missing))
-    return f"Roll call:   {roll.arrived}/{roll.expected} arrived" + (f"; missing {missing}" if missing else "")
+    return f"Roll call:   {arrivals(roll.arrived, roll.expected, roll.missing)}"
 
 
 def _who(stack: StackThen) -> str:

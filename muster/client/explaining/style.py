@@ -1,6 +1,6 @@
-"""Style of the lines of an explanation: their colours, their time zone, and times as people read them."""
+"""Style of the lines of an explanation: their colours, their time zone, and facts as people read them."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 from types import MappingProxyType
@@ -8,6 +8,7 @@ from typing import Final
 
 from muster.api.values.durations import age
 from muster.api.values.printable import printable
+from muster.api.values.rank_ranges import to_ranges
 from muster.client.snapshot import Snapshot
 
 GOOD: Final = "green"
@@ -43,9 +44,26 @@ class Style:
         """Return a phase in its colour."""
         return self.paint(printable(phase), PHASE_COLOURS.get(phase))
 
+    def stuck(self, reason: str) -> str:
+        """Return ``stuck (RanksMissing)`` in its colour."""
+        return self.paint(f"stuck ({printable(reason)})", BAD)
+
 
 PLAIN: Final = Style(lambda text, _colour: text, UTC)
 """For a file: no colours, and times of day in UTC."""
+
+
+def restarts(number: int) -> str:
+    """Return ``1 restart``, ``3 restarts``; empty for none."""
+    return f"{number} restart{'s' if number > 1 else ''}" if number else ""
+
+
+def arrivals(arrived: int, expected: int, missing: Iterable[int]) -> str:
+    """Return ``5/16 arrived; missing 2, 4-6 and 7 more``. ``missing`` has those of the missing ranks that are named."""
+    named = sorted(missing)
+    rest = expected - arrived - len(named)
+    ranks = to_ranges(named).replace(",", ", ") + (f" and {rest} more" if rest > 0 else "")
+    return f"{arrived}/{expected} arrived" + (f"; missing {ranks}" if named else "")
 
 
 NO_TIME = "--:--:--"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from muster.api.gang import Steps, of_restarts_inside
 from muster.api.values.printable import printable
 from muster.client.explaining.explanation import Explanation
-from muster.client.explaining.style import BAD, BUSY, DIM, GOOD, PLAIN, Style, clock_left, left, since
+from muster.client.explaining.style import BAD, BUSY, DIM, GOOD, PLAIN, Style, clock_left, left, restarts, since
 from muster.client.member import Member
 from muster.client.snapshot import Snapshot
 
@@ -26,12 +26,12 @@ def tree(explanation: Explanation, now: float, roll: "Detail | None" = None, sty
     seen = explanation.experiment
     status = seen.status
     facts = [printable(seen.operator), f"epoch {status.epoch_begun}"]
-    if restarts := status.restarts_begun:
-        facts.append(f"{restarts} restart{'s' if restarts > 1 else ''}")
+    if again := restarts(status.restarts_begun):
+        facts.append(again)
     if status.size and not seen.finished:
         facts.append(f"{_readiness(explanation)} ready")
     if (stuck := seen.condition("Stuck")) is not None and stuck.status:
-        facts.append(style.paint(f"stuck ({printable(stuck.reason or '')})", BAD))
+        facts.append(style.stuck(stuck.reason))
     if remaining := clock_left(seen, now):
         facts.append(f"{remaining} until its deadline")
     if going := left(status.delete_at, now):

@@ -16,7 +16,7 @@ from muster.cli.terminal.colours import data
 from muster.cli.terminal.patience import patient
 from muster.cli.terminal.style import TERMINAL
 from muster.client.explaining.lines import of_finding
-from muster.client.explaining.style import BAD, DIM, Style
+from muster.client.explaining.style import DIM, Style, arrivals, restarts
 from muster.client.snapshot import EventSummary
 from muster.client.stacks.frames import RankStacks, unread
 from muster.kube.instrumented import lacks
@@ -57,16 +57,13 @@ def trouble(roll: Detail, youngest: float) -> bool:
 
 def lines(roll: Detail, unknown: Mapping[str, str], style: Style) -> Iterator[str]:
     """Yield the roll call for people."""
-    facts = [printable(roll.kind), f"epoch {roll.epoch}", f"{roll.ready}/{roll.size} pods ready"]
-    if roll.restarts:
-        facts.append(f"{roll.restarts} restart{'s' if roll.restarts > 1 else ''}")
-    if roll.stuck:
-        facts.append(style.paint(f"stuck ({printable(roll.stuck)})", BAD))
-    yield f"{printable(f'{roll.namespace}/{roll.name}')}  {style.phase(roll.phase)}  {', '.join(facts)}"
+    facts = [printable(roll.kind), f"epoch {roll.epoch}", restarts(roll.restarts), f"{roll.ready}/{roll.size} ready"]
+    facts.append(style.stuck(roll.stuck) if roll.stuck else "")
+    yield f"{printable(f'{roll.namespace}/{roll.name}')}  {style.phase(roll.phase)}  {', '.join(filter(None, facts))}"
     if roll.message:
         yield f"│ {printable(roll.message)}"
     if roll.arrived is not None and roll.coordinator is not None and roll.coordinator.state == CoordinatorState.SERVING:
-        yield f"│ {roll.arrived} of {roll.size} ranks have arrived at the coordinator{_missing(roll)}"
+        yield f"│ roll call: {arrivals(roll.arrived, roll.size, (each.rank for each in roll.missing_ranks))}"
     if roll.progress is not None:
         yield f"│ {printable(roll.progress.sentence)}"
     if roll.hint:
@@ -82,14 +79,6 @@ def lines(roll: Detail, unknown: Mapping[str, str], style: Style) -> Iterator[st
         yield from ("", "Nothing is found that keeps it.")
     if unknown:
         yield from ("", *(style.paint(f"not known: {printable(why)}", DIM) for why in unknown.values()))
-
-
-def _missing(roll: Detail) -> str:
-    missing = sorted(each.rank for each in roll.missing_ranks)
-    if not roll.missing or not missing:
-        return ""
-    rest = roll.missing - len(missing)
-    return f"; missing {', '.join(map(str, missing))}" + (f" and {rest} more" if rest > 0 else "")
 
 
 async def read_stacks(
