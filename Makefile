@@ -96,7 +96,7 @@ lint: $(READY)
 	@$(BIN)/mypy
 	@for each in examples/*/ examples/demo.py docs/images; do $(BIN)/mypy $$each || exit 1; done
 	@$(BIN)/lint-imports
-	@$(BIN)/python -m deploy.lengths
+	@$(BIN)/python -m tools.lengths
 	@$(BIN)/deptry .
 
 packages: $(READY)
@@ -151,18 +151,18 @@ docs: $(READY) ## Write the generated files: CRD, manifest reference, metrics, c
 	@$(BIN)/python -m muster.api.schema.crd > deploy/crds/experiments.muster.dev.yaml
 	@$(BIN)/python -m tests.manifest_reference > docs/manifest-reference.md
 	@$(BIN)/python -m tests.watched_kinds_page docs/watched-runs.md
-	@$(BIN)/python -m deploy.metrics_page > docs/metrics.md
+	@$(BIN)/python -m tools.metrics_page > docs/metrics.md
 	@$(BIN)/python -m muster.cli.reference > docs/cli.md
 	@$(BIN)/python -m tests.compatibility.page > tests/compatibility/README.md
-	@$(BIN)/python -m deploy.reasons
+	@$(BIN)/python -m tools.reasons
 	@$(BIN)/python -m deploy.prometheus
 	@$(BIN)/python -m deploy.grafana
 	@$(BIN)/python -m deploy.helm
 
 site: $(READY) ## Build docs/ as a site with search into site/ (mkdocs in an environment of its own); a dead link fails
 	@[ -x .venv-site/bin/mkdocs ] || { $(PYTHON) -m venv .venv-site \
-	  && .venv-site/bin/pip install --quiet --disable-pip-version-check --requirement deploy/site/requirements.txt; }
-	@$(BIN)/python -m deploy.site site $(FORGE)
+	  && .venv-site/bin/pip install --quiet --disable-pip-version-check --requirement tools/site/requirements.txt; }
+	@$(BIN)/python -m tools.site site $(FORGE)
 
 image: $(READY) ## Build the image with docker or buildah, and its list of packages into dist/ (BASE=... is another base image)
 	@deploy/image/build $(TAG)

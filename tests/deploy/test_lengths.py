@@ -2,14 +2,14 @@
 
 import pytest
 
-from deploy.lengths.__main__ import GENERATED, GENERATED_SUM, LIMITS, PAGE, SUM, dialects, exceeded, lengths
-from deploy.lengths.dialect import PLAIN, dialect
-from deploy.lengths.measure import Length, measured
+from tools.lengths.__main__ import GENERATED, GENERATED_SUM, LIMITS, PAGE, SUM, dialects, exceeded, lengths
+from tools.lengths.dialect import PLAIN, dialect
+from tools.lengths.measure import Length, measured
 
 
 @pytest.mark.drift
 def test_no_page_and_no_sum_exceeds_its_limit() -> None:
-    assert list(exceeded(lengths())) == [], "shorten it, or raise the limit in deploy/lengths with a reason"
+    assert list(exceeded(lengths())) == [], "shorten it, or raise the limit in tools/lengths with a reason"
 
 
 def test_every_word_counts_and_only_prose_has_sentences() -> None:

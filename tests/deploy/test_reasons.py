@@ -6,8 +6,6 @@ from itertools import chain
 import pytest
 
 from deploy.prometheus.__main__ import ROOT
-from deploy.reasons.__main__ import PAGE, page
-from deploy.reasons.rows import CAUSE, ENDED, QUEUE, STUCK, WAITING, Row
 from muster.metrics.catalogue import FAILURES, SUCCESSES
 from muster.metrics.runbooks import of_reason
 from muster.state.facts.audience import CATALOGUE
@@ -15,6 +13,8 @@ from muster.state.facts.audience import of_reason as audience
 from muster.state.facts.causes.on_its_way import STEPS
 from muster.state.facts.causes.table import CAUSES
 from muster.state.policies.failures.restart_reasons import CLOCKED, REASONS, TO_THE_PLATFORM, TO_THE_USER
+from tools.reasons.__main__ import PAGE, page
+from tools.reasons.rows import CAUSE, ENDED, QUEUE, STUCK, WAITING, Row
 
 KUBELETS = {"RunContainerError", "CrashLoopBackOff", "ErrImagePull", "PodFailed"}
 """Reasons of kubelets, which no module has to name."""
@@ -27,7 +27,7 @@ def named(*tables: tuple[Row, ...]) -> list[str]:
 
 @pytest.mark.drift
 def test_the_page_is_the_one_of_the_rows() -> None:
-    assert PAGE.read_text(encoding="utf-8") == page(), "run: python -m deploy.reasons"
+    assert PAGE.read_text(encoding="utf-8") == page(), "run: python -m tools.reasons"
 
 
 def test_each_cause_is_a_heading_of_its_own_to_which_a_runbook_leads() -> None:

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from deploy.site.__main__ import configuration
-from deploy.site.pages import address_of, llms, menu, sentence_of, sources, text_of, title_of
-from deploy.site.versions import main
+from tools.site.__main__ import configuration
+from tools.site.pages import address_of, llms, menu, sentence_of, sources, text_of, title_of
+from tools.site.versions import main
 
 
 def test_every_page_is_in_the_menu_once() -> None:

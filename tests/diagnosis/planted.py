@@ -43,7 +43,6 @@ def said() -> dict[str, Any]:
     """What is said of the gang, by place."""
     from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
-    from deploy.reasons.__main__ import page
     from muster.cli.commands import explain
     from muster.client import Explanation
     from muster.client.explaining.lines import lines
@@ -59,6 +58,7 @@ def said() -> dict[str, Any]:
     from muster.state.facts.causes.table import COUNTED
     from muster.state.facts.context import Context
     from tests.diagnosis.gang import Gang
+    from tools.reasons.__main__ import page
 
     gang = Gang("jax")
     gang.start(0, 3)

@@ -70,7 +70,7 @@ def check_make(words: list[str]) -> None:
 def check_paths(words: list[str]) -> None:
     """Each file of the project that is named exists."""
     for word in words:
-        for path in re.findall(r"\b(?:deploy|docs|examples|benchmarks)/[\w./-]*", word):
+        for path in re.findall(r"\b(?:deploy|tools|docs|examples|benchmarks)/[\w./-]*", word):
             assert (ROOT / path).exists(), f"{path} does not exist"
 
 

@@ -8,8 +8,8 @@ import pytest
 DOCS = Path(__file__).parents[2] / "docs"
 INDEX = DOCS / "adr" / "README.md"
 RECORDS = sorted((DOCS / "adr").glob("[0-9]*.md"))
-SOURCES = sorted(file for folder in ("muster", "deploy") for file in (DOCS.parent / folder).rglob("*.py"))
-NAMED = re.compile(r"`((?:muster|tests|benchmarks|deploy|docs|examples|\.ci)/[^`\s]*)`")
+SOURCES = sorted(file for folder in ("muster", "deploy", "tools") for file in (DOCS.parent / folder).rglob("*.py"))
+NAMED = re.compile(r"`((?:muster|tests|benchmarks|deploy|tools|docs|examples|\.ci)/[^`\s]*)`")
 LINK = re.compile(r"\[(?:ADR )?(\d+)\]\((?:\.\./)?(?:adr/)?(\d{4})-")
 LINE = re.compile(r"^- (\d+): \S.*$", re.MULTILINE)
 WORDS = 250

@@ -10,7 +10,7 @@ import pytest
 from tests.docs.commands import ROOT
 from tests.tools.go_tool import VALE, CannotBuild
 
-CONFIGURATION = ROOT / "deploy/lengths/vale.ini"
+CONFIGURATION = ROOT / "tools/lengths/vale.ini"
 READ = ("README.md", "CONTRIBUTING.md", "docs", "tests/messages/messages.golden")
 PLANTED = "# Title\n\nThe page says that that rank of `says` is gone.\n\nA mispelled word.\n"
 

@@ -27,7 +27,7 @@ class Copy:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        for name in ("muster", "deploy", "tests"):
+        for name in ("muster", "deploy", "tools", "tests"):
             ignored = shutil.ignore_patterns("__pycache__", "golden", "traces", "corpus")
             shutil.copytree(ROOT / name, folder / name, ignore=ignored)
         shutil.copytree(ROOT / "docs", folder / "docs", ignore=shutil.ignore_patterns("images"))
@@ -107,7 +107,7 @@ def test_a_metric_is_a_row_and_a_line_and_its_alert_is_a_row(copy: Copy) -> None
     copy.add("muster/metrics/rows/experiment.py", row, before="COORDINATOR_UP = Metric(")
     line = "    text.add(rows.GENERATION, record.generation)\n"
     copy.add("muster/metrics/series.py", line, before="    text.add(rows.GANG_RESTARTS, record.gang_restarts)\n")
-    assert r"- `muster_experiment_generation`\* (gauge): " in copy.run("-m", "deploy.metrics_page")
+    assert r"- `muster_experiment_generation`\* (gauge): " in copy.run("-m", "tools.metrics_page")
     alert = (
         '    Alert("MusterEdited", "max by (namespace, experiment) (muster_experiment_generation) > @most",\n'
         '        Severity.WARNING, f"{ONE}: its spec was edited.", "Somebody edits it.", hold="4m",\n'

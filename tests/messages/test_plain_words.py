@@ -1,7 +1,7 @@
 """Texts that reach a person are in plain words: what Muster prints, writes into a status, serves and asks for,
 and what alerts and dashboards have.
 
-They have no word of ``deploy.lengths.dialect``, which pages do without, and none of ``FORMS``: each was replaced by the
+They have no word of ``tools.lengths.dialect``, which pages do without, and none of ``FORMS``: each was replaced by the
 subject, one verb, and the word that Kubernetes has. The docstring of a command is its help. Not counted are other
 docstrings, what is logged (``log.info("event", ...)``), regular expressions, and words without a space, such as keys.
 
@@ -18,7 +18,7 @@ from typing import Final
 
 import pytest
 
-from deploy.lengths.dialect import WORDS
+from tools.lengths.dialect import WORDS
 
 ROOT: Final = Path(__file__).parents[2]
 FORMS: Final = re.compile(
@@ -43,6 +43,7 @@ ROOMS: Final = (
     "tests/kube",
     "tests/reconcilers",
     "tests/watchers",
+    "tools",
 )
 """Rooms whose docstrings and comments are in plain words. A room that is rewritten is one more row."""
 PRINTED: Final = (
@@ -115,7 +116,7 @@ def unplain(source: str) -> list[tuple[int, str]]:
 
 def found() -> dict[str, list[tuple[int, str]]]:
     """Those of all modules of Muster, and of those that write alerts, dashboards and the chart."""
-    modules = (path for room in ("muster", "deploy") for path in sorted((ROOT / room).rglob("*.py")))
+    modules = (path for room in ("muster", "deploy", "tools") for path in sorted((ROOT / room).rglob("*.py")))
     rows = {path: dialect(path.read_text(encoding="utf-8")) for path in modules if path.name != "dialect.py"}
     return {path.relative_to(ROOT).as_posix(): each for path, each in rows.items() if each}
 

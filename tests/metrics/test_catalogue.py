@@ -12,7 +12,6 @@ from prometheus_client.openmetrics import exposition as openmetrics
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 from prometheus_client.parser import text_string_to_metric_families as plain_families
 
-from deploy import metrics_page
 from muster.api.goodput import Bucket, Goodput
 from muster.api.values.accelerators import USUAL
 from muster.metrics.catalogue import CATALOGUE, LABEL_SETS
@@ -38,6 +37,7 @@ from muster.state.vocabulary.record import Cause, Condition, ConditionType, Phas
 from muster.state.vocabulary.rules import ClockAction, ClockName
 from tests.builders import NOW, Clock, answer, plan, pod, record, view, worker_group
 from tests.state.facts.incidents.fleet import follow
+from tools import metrics_page
 
 DECLARED = {row.family: row for row in CATALOGUE}
 THE_LIBRARYS = ("process_", "python_")
@@ -210,4 +210,4 @@ def test_a_right_that_is_missing_is_1_and_0_once_it_is_there() -> None:
 @pytest.mark.drift
 def test_the_page_in_docs_is_the_catalogues() -> None:
     path = Path(__file__).parents[2] / "docs" / "metrics.md"
-    assert path.read_text() == metrics_page.page(), "run `python -m deploy.metrics_page > docs/metrics.md`"
+    assert path.read_text() == metrics_page.page(), "run `python -m tools.metrics_page > docs/metrics.md`"

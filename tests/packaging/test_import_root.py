@@ -63,7 +63,7 @@ def test_an_archive_without_links_installs(without_links: Path, tmp_path: Path) 
 def test_no_room_is_imported_by_its_bare_name() -> None:
     bare = [
         f"{path.relative_to(ROOT)}:{node.lineno}"
-        for folder in ("muster", "tests", "benchmarks", "deploy", "examples")
+        for folder in ("muster", "tests", "benchmarks", "deploy", "tools", "examples")
         for path in (ROOT / folder).rglob("*.py")
         for node in ast.walk(ast.parse(path.read_text()))
         if isinstance(node, ast.Import | ast.ImportFrom)

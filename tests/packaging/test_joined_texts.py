@@ -68,7 +68,7 @@ def _is_str(annotation: ast.AST | None) -> bool:
 @cache
 def trees() -> dict[str, ast.Module]:
     """The modules of Muster, and of what is delivered with it."""
-    files = (file for folder in ("muster", "deploy") for file in (ROOT / folder).rglob("*.py"))
+    files = (file for folder in ("muster", "deploy", "tools") for file in (ROOT / folder).rglob("*.py"))
     return {str(file.relative_to(ROOT)): ast.parse(file.read_text(encoding="utf-8")) for file in files}
 
 

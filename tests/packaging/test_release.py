@@ -118,7 +118,7 @@ def test_the_documents_of_a_release_are_a_folder_beside_those_before() -> None:
     built, published = (step["run"] for step in site["steps"] if "run" in step)
     assert built == 'make site FORGE="$FORGE"'
     assert 'mv site "pages/${TAG#v}"' in published
-    assert "deploy.site.versions pages" in published
+    assert "tools.site.versions pages" in published
 
 
 def test_the_image_of_a_release_is_signed_and_for_both_architectures() -> None:

@@ -12,8 +12,8 @@ from deploy.prometheus.groups import ALERTS, GROUPS
 from deploy.prometheus.row import GIVEN, Alert, Recording
 from deploy.prometheus.text import chart, plain
 from deploy.prometheus.values import defaults, schema
-from deploy.reasons.rows import STUCK
 from muster.state.vocabulary.rules import CLOCKS, ClockRule
+from tools.reasons.rows import STUCK
 
 PER_ALERT = pytest.mark.parametrize("alert", ALERTS, ids=lambda alert: alert.name)
 

@@ -6,11 +6,11 @@ import pytest
 
 from deploy.prometheus import reasons
 from deploy.prometheus.groups import ALERTS
-from deploy.reasons.rows import STUCK
 from muster.metrics.catalogue import CLOCK_REASONS, REFUSED
 from muster.metrics.runbooks import REASONS
 from muster.state.facts.audience import CATALOGUE, Audience, of_cause, of_reason
 from muster.state.facts.causes.table import CAUSES, Causes
+from tools.reasons.rows import STUCK
 
 EXPLAINED = {reason for row in STUCK for reason in row.reasons} - {"RunContainerError", "CrashLoopBackOff"}
 """Reasons of the page, except those that only a kubelet names."""

@@ -1,4 +1,4 @@
-"""``python -m deploy.site FOLDER [FORGE]`` builds the site there by the mkdocs of .venv-site; a dead link fails.
+"""``python -m tools.site FOLDER [FORGE]`` builds the site there by the mkdocs of .venv-site; a dead link fails.
 
 FORGE is the address of the repository's files, to which links out of docs/ then lead.
 """
@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from deploy.site.pages import DOCS, ROOT, llms, menu, sources, text_of
+from tools.site.pages import DOCS, ROOT, llms, menu, sources, text_of
 
 MKDOCS = ROOT / ".venv-site/bin/mkdocs"
 

@@ -1,13 +1,13 @@
-"""``python -m deploy.reasons`` writes docs/reasons.md from the rows and from the table of causes."""
+"""``python -m tools.reasons`` writes docs/reasons.md from the rows and from the table of causes."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from deploy.reasons.rows import CAUSE, ENDED, STUCK, WAITING, Row
 from muster.metrics.runbooks import PLACES, of_reason
 from muster.state.facts.audience import of_reason as audience
 from muster.state.facts.causes.cause import MissingCause
 from muster.state.facts.causes.table import CAUSES
+from tools.reasons.rows import CAUSE, ENDED, STUCK, WAITING, Row
 
 PAGE = Path(__file__).parents[2] / "docs/reasons.md"
 NOTHING = "nothing"
@@ -15,7 +15,7 @@ NOTHING = "nothing"
 EACH = " -n NAMESPACE"
 
 _HEAD = """\
-<!-- Made by `python -m deploy.reasons` from deploy/reasons and muster/state/facts/causes. Do not edit. -->
+<!-- Made by `python -m tools.reasons` from tools/reasons and muster/state/facts/causes. Do not edit. -->
 # Reasons and causes
 
 Each reason of a status, a condition or an Event, and each cause of a missing rank: what it means and what to do.

@@ -1,4 +1,4 @@
-"""``python -m deploy.site.versions FOLDER`` lists the versions of the site, and opens the newest at its front page.
+"""``python -m tools.site.versions FOLDER`` lists the versions of the site, and opens the newest at its front page.
 
 FOLDER has a folder for each version, such as 0.1.0. The theme reads versions.json, in the form that mike writes.
 """

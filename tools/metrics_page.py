@@ -1,4 +1,4 @@
-"""docs/metrics.md, printed from the catalogue: ``python -m deploy.metrics_page > docs/metrics.md``."""
+"""docs/metrics.md, printed from the catalogue: ``python -m tools.metrics_page > docs/metrics.md``."""
 
 import sys
 from collections.abc import Iterator, Mapping
@@ -8,7 +8,7 @@ from muster.metrics.rows.experiment import ONE as RUN
 from muster.metrics.rows.row import Lean, Section
 
 _INTRODUCTION = f"""\
-<!-- Made by `python -m deploy.metrics_page` from `muster/metrics/catalogue.py`. Do not edit. -->
+<!-- Made by `python -m tools.metrics_page` from `muster/metrics/catalogue.py`. Do not edit. -->
 # Metrics
 
 The daemon serves these on `/metrics`, as OpenMetrics or Prometheus text. A label value has at most {LONGEST} printable

@@ -1,7 +1,7 @@
-"""``python -m deploy.lengths`` prints the words of each page and of its sentences; it fails above a limit.
+"""``python -m tools.lengths`` prints the words of each page and of its sentences; it fails above a limit.
 
 A page without a row may have ``PAGE`` words. Who raises a limit gives the reason in the commit. Words of
-``deploy.lengths.dialect`` fail, too.
+``tools.lengths.dialect`` fail, too.
 """
 
 import sys
@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from deploy.lengths.dialect import PLAIN, dialect
-from deploy.lengths.measure import Length, measured
+from tools.lengths.dialect import PLAIN, dialect
+from tools.lengths.measure import Length, measured
 
 DOCS: Final = Path(__file__).parents[2] / "docs"
 SUM: Final = 45_000
