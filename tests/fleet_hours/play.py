@@ -7,6 +7,7 @@ from typing import Final
 
 from muster.state.facts.incidents.grouping import Places
 from muster.state.facts.incidents.tracking import Tracking
+from muster.state.summary.hurt import incident_sentence
 from tests.fleet_hours.fleet import NAMESPACES, PLACES, WELL, Fleet
 from tests.fleet_hours.masses import KINDS, Mass
 from tests.fleet_hours.shown import FleetRun
@@ -93,16 +94,16 @@ class Play:
     def _judge(self, mass: Mass | None = None) -> None:
         bad = self.fleet.bad
         for each in self.tracking.shown:
-            name = (each.key.kind, each.key.subject)
-            if each.sentence in self._known or not each.members or (mass is not None and name in mass.names):
+            name, sentence = (each.key.kind, each.key.subject), incident_sentence(each)
+            if sentence in self._known or not each.members or (mass is not None and name in mass.names):
                 continue
-            self._known.add(each.sentence)
+            self._known.add(sentence)
             if each.key.kind == "node" and each.key.subject in bad:
                 self.result.bad_nodes += 1
             elif mass is not None and any(run.name >= f"run-{10**6}" for run in each.runs):
-                self.result.wrong[f"{mass.kind}: {each.sentence}"] = None
+                self.result.wrong[f"{mass.kind}: {sentence}"] = None
             else:
-                self.result.false[each.sentence] = None
+                self.result.false[sentence] = None
 
 
 def play(hours: float, masses: int, seed: int, *, labelled: bool = True) -> Result:
