@@ -1,6 +1,6 @@
-"""The recipes of docs/development.md, each followed in a copy of the source: its steps are enough, and each is needed.
+"""The recipe of a metric and its alert, followed in a copy of the source: its steps are enough, and each is needed.
 
-A recipe's steps are the only edits. What they are said to bring about is then asked of the copy, in another process.
+Its steps are the only edits. What they bring about is then asked of the copy, in another process.
 """
 
 import os
@@ -76,28 +76,6 @@ def named(title: str, *files: str) -> None:
     assert all((ROOT / file).exists() for file in files if "NAME" not in file)
 
 
-def test_a_field_of_the_status_is_one_declaration(copy: Copy) -> None:
-    """The CRD, the record, its reset by a restart and its move with the wall clock follow from it."""
-    named("Add a field of the status", "muster/api/status.py")
-    field = (
-        '    seen_at: Annotated[Time, Wire("When it was seen.", name="seenTime", life=Life.EPOCH, moves=True)] = 0.0\n'
-    )
-    copy.add("muster/api/status.py", field, before="    restarts: Annotated[Counter, Wire(")
-    assert "seenTime:" in copy.run("-m", "muster.api.schema.crd")
-    printed = copy.run(
-        "-c",
-        "from tests.builders import NOW, plan, record\n"
-        "from muster.state.vocabulary import transitions, wall_time\n"
-        "from muster.state.vocabulary.record import from_status, to_status\n"
-        "from muster.state.vocabulary.record import Phase\n"
-        "kept = record(phase=Phase.RUNNING, seen_at=NOW)\n"
-        "print(from_status(to_status(kept)).seen_at == NOW)\n"
-        "print(wall_time.moved(kept, 60.0).seen_at == NOW + 60.0)\n"
-        "print(transitions.next_epoch(kept, Phase.RESTARTING, NOW).seen_at == 0.0)\n",
-    )
-    assert printed.split() == ["True", "True", "True"]
-
-
 def test_a_metric_is_a_row_and_a_line_and_its_alert_is_a_row(copy: Copy) -> None:
     """With a panel and its link to the runbook; without them the tests of the copy fail."""
     named("Add a metric", "muster/metrics/rows", "muster/metrics/series.py", "deploy/grafana")
@@ -129,50 +107,3 @@ def test_a_metric_is_a_row_and_a_line_and_its_alert_is_a_row(copy: Copy) -> None
     copy.add(panels, f"    {row}\n", before='    "Restarts and time",\n')
     copy.run("-m", "deploy.grafana")
     copy.run("-m", "pytest", "-p", "no:cacheprovider", "-n0", *tests)
-
-
-def test_a_command_is_one_file_and_one_line(copy: Copy) -> None:
-    named("Add a command", "muster/cli/commands/", "muster/cli/main.py")
-    command = (
-        '"""``muster hello``: greet."""\n\n'
-        "import click\n\nfrom muster.cli.terminal.colours import data\n\n\n"
-        '@click.command(epilog="\\b\\nExamples:\\n  muster hello\\n")\n'
-        "def hello() -> None:\n"
-        '    """Greet."""\n'
-        '    data("hello")\n'
-    )
-    copy.add("muster/cli/commands/hello.py", command)
-    verb = '    "hello": Verb("muster.cli.commands.hello:hello", "Greet."),\n'
-    copy.add("muster/cli/main.py", verb, before='    "version": Verb(')
-    program = "from muster.cli.main import main; main()"
-    assert copy.run("-c", program, "hello") == "hello\n"
-    assert "Greet." in copy.run("-c", program, "--help")
-    assert "muster hello" in copy.run("-m", "muster.cli.reference")
-
-
-def test_a_policy_is_one_file_and_its_place_in_the_order(copy: Copy) -> None:
-    named("Add a policy", "muster/state/policies/NAME.py", "muster/state/decide/judge.py")
-    policy = (
-        '"""No gang of thirteen members runs."""\n\n'
-        "from muster.state.facts.context import Context\nfrom muster.state.policies.verdicts import Fail\n\n\n"
-        "def judge(context: Context) -> Fail | None:\n"
-        '    """Fail a gang of thirteen."""\n'
-        '    return Fail("Thirteen", "thirteen members") if context.plan.size == 13 else None\n'
-    )
-    copy.add("muster/state/policies/thirteen.py", policy)
-    imported = "from muster.state.policies import thirteen\n"
-    copy.add("muster/state/decide/judge.py", imported, before="from muster.state.policies.failures import")
-    asked = "    if unlucky := thirteen.judge(context):\n        return unlucky\n"
-    copy.add("muster/state/decide/judge.py", asked, before="    if over := deadline.judge(context, passed):\n")
-    printed = copy.run(
-        "-c",
-        "from tests.builders import plan\n"
-        "from tests.state.story import Story\n"
-        "for size in (12, 13):\n"
-        "    story = Story(plan(size=size))\n"
-        "    story.look()\n"
-        "    story.look()\n"
-        "    print(story.kept.phase.value, story.kept.reason)\n",
-    )
-    assert [line.split()[0] for line in printed.splitlines()] == ["Pending", "Failed"]
-    assert printed.splitlines()[1] == "Failed Thirteen"
