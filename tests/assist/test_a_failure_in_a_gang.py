@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from muster.assist import CODE, FILE
+from muster.assist import CODE
 from tests.assist.test_sitecustomize import run
 
 GANG = """
@@ -129,10 +129,7 @@ def test_an_interactive_interpreter_goes_on_after_an_exception() -> None:
 
 def test_a_thread_that_writes_is_waited_for_and_one_that_never_ends_is_not(tmp_path: Path) -> None:
     """The second thread ends the wait: its patience is cut to what the first one needs."""
-    mounted = tmp_path / "mounted"
-    mounted.mkdir()
     assert "LAST_SECONDS = 10.0" in CODE
-    (mounted / FILE).write_text(CODE.replace("LAST_SECONDS = 10.0", "LAST_SECONDS = 3.0"))
     program = """
 import threading, time
 def write():
@@ -142,9 +139,7 @@ threading.Thread(target=write).start()
 threading.Thread(target=threading.Event().wait).start()
 raise ValueError
 """
-    done = subprocess.run(
-        [sys.executable, "-c", program], env={"PYTHONPATH": str(mounted)}, capture_output=True, text=True, timeout=50
-    )
+    done = run(tmp_path, program, code=CODE.replace("LAST_SECONDS = 10.0", "LAST_SECONDS = 3.0"))
     assert (done.returncode, done.stdout) == (1, "written\n")
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from muster.assist.mounted import at_work, place_watch, sitecustomize
+from muster.assist.mounted import at_work, place_watch
 from muster.assist.mounted.at_work import CHECK, COMPUTING, MOVED, WRITING, Others, Question, child_times
 from muster.assist.mounted.place_watch import PAUSE, PlaceWatch, announce, announced
 from tests.assist.test_place_watch import at_rest, waiting
@@ -92,60 +92,6 @@ def test_a_loop_that_is_asked_at_each_look_never_stands(cpu: list[float], monkey
             cpu[0] += 0.01
             watched.look(100.0 + now)
         assert watched.stood == stood
-
-
-ANSWERS = """
-import importlib.util, os, signal, sys, threading, time
-spec = importlib.util.spec_from_file_location("assist", {file!r})
-assist = sys.modules["muster-assist"] = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(assist)
-assist.answer_a_signal()
-watch_module = assist.beside("place_watch")
-main, held = threading.main_thread().ident, threading.Lock()
-held.acquire()
-
-def look():
-    watch, now, same, before = watch_module.PlaceWatch(main), 100.0, 0, None
-    while same < 50:  # until it waits for its lock, and not for that of the interpreter
-        frame = sys._current_frames()[main]
-        here = frame.f_code.co_name, frame.f_lasti
-        same, before = same + 1 if here == before and here[0] == "waits" else 0, here
-        time.sleep(0.001)
-    while watch.stood < 20:
-        now += 2.0
-        watch.look(now)
-    file = watch._question._file
-    for _ in range(5):
-        coarse = 5  # CLOCK_REALTIME_COARSE, which times of files are of
-        tick = time.clock_gettime_ns(coarse)
-        while time.clock_gettime_ns(coarse) == tick:
-            pass
-        os.ftruncate(file, 0)
-        signal.pthread_kill(main, signal.SIGURG)
-        while os.fstat(file).st_size == 0:
-            pass
-        now += 2.0
-        watch.look(now)
-    print(watch.stood >= 20 and file >= 100, flush=True)
-
-def looks():
-    try:
-        look()
-    finally:
-        held.release()
-
-def waits():
-    held.acquire()
-
-threading.Thread(target=looks).start()
-waits()
-"""
-
-
-def test_a_process_that_answers_the_signal_stands_all_the_same() -> None:
-    program = ANSWERS.format(file=sitecustomize.__file__)
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
-    assert (done.stdout, done.stderr) == ("True\n", "")
 
 
 def test_a_child_that_computes_is_work() -> None:

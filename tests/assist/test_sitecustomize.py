@@ -25,12 +25,17 @@ print(int(name) >= 1000, open("/proc/self/fd/" + name).read())
 
 
 def run(
-    folder: Path, program: str, *before: Path, environ: dict[str, str] | None = None, options: tuple[str, ...] = ()
+    folder: Path,
+    program: str,
+    *before: Path,
+    environ: dict[str, str] | None = None,
+    options: tuple[str, ...] = (),
+    code: str = CODE,
 ) -> "subprocess.CompletedProcess[str]":
     """Run a program under the mounted folder; ``before`` are other entries of PYTHONPATH."""
     mounted = folder / "mounted"
     mounted.mkdir(exist_ok=True)
-    (mounted / FILE).write_text(CODE)
+    (mounted / FILE).write_text(code)
     variables = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (mounted, *before))), **(environ or {})}
     return subprocess.run(
         [sys.executable, *options, "-c", program], env=variables, capture_output=True, text=True, timeout=50
@@ -59,58 +64,42 @@ def test_a_program_that_joins_with_muster_answers_too(tmp_path: Path) -> None:
 
 
 def test_the_file_has_a_low_number_where_the_limit_of_open_files_is_low(tmp_path: Path) -> None:
-    mounted = tmp_path / "mounted"
-    mounted.mkdir()
     low = "import os\nimport resource\nresource.setrlimit(resource.RLIMIT_NOFILE, (256, 256))\n"
-    (mounted / FILE).write_text(CODE.replace("import os\n", low, 1))
-    done = subprocess.run(
-        [sys.executable, "-c", "import os; print(sorted(map(int, os.listdir('/proc/self/fd')))[-1])"],
-        env={**os.environ, "PYTHONPATH": str(mounted)},
-        capture_output=True,
-        text=True,
-        timeout=50,
-    )
+    program = "import os; print(sorted(map(int, os.listdir('/proc/self/fd')))[-1])"
+    done = run(tmp_path, program, code=CODE.replace("import os\n", low, 1))
     assert (done.stdout, done.stderr) == ("100\n", "")
 
 
 def test_without_memfd_the_file_has_no_name_in_a_folder(tmp_path: Path) -> None:
     (tmp_path / "old").mkdir()
-    mounted = tmp_path / "mounted"
-    mounted.mkdir()
-    (mounted / FILE).write_text(CODE.replace("import os\n", "import os\ndel os.memfd_create\n", 1))
-    done = subprocess.run(
-        [sys.executable, "-c", ANSWERS],
-        env={**os.environ, "PYTHONPATH": str(mounted), "TMPDIR": str(tmp_path / "old")},
-        capture_output=True,
-        text=True,
-        timeout=50,
-    )
+    old = CODE.replace("import os\n", "import os\ndel os.memfd_create\n", 1)
+    done = run(tmp_path, ANSWERS, environ={"TMPDIR": str(tmp_path / "old")}, code=old)
     assert "in inside\n" in done.stdout
     assert not list(Path("/dev/shm").glob("muster-stacks-*"))
     assert not list((tmp_path / "old").iterdir())
 
 
+def of_the_image(folder: Path, text: str) -> Path:
+    """A folder with a sitecustomize that an image may have."""
+    (folder / "image").mkdir()
+    (folder / "image" / FILE).write_text(text)
+    return folder / "image"
+
+
 def test_the_images_sitecustomize_runs_too(tmp_path: Path) -> None:
-    image = tmp_path / "image"
-    image.mkdir()
-    (image / FILE).write_text("import builtins\nbuiltins.of_the_image = __file__\n")
+    image = of_the_image(tmp_path, "import builtins\nbuiltins.of_the_image = __file__\n")
     done = run(tmp_path, "import sitecustomize; print(of_the_image == sitecustomize.__file__)", image)
     assert (done.stdout, done.stderr) == ("True\n", "")
 
 
 def test_an_error_of_the_images_sitecustomize_is_reported_as_without_this_one(tmp_path: Path) -> None:
-    image = tmp_path / "image"
-    image.mkdir()
-    (image / FILE).write_text("raise ValueError('of the image')\n")
-    done = run(tmp_path, "print('runs')", image)
+    done = run(tmp_path, "print('runs')", of_the_image(tmp_path, "raise ValueError('of the image')\n"))
     assert done.stdout == "runs\n"
     assert "ValueError: of the image" in done.stderr
 
 
 def test_off_leaves_the_process_alone_and_runs_the_images(tmp_path: Path) -> None:
-    image = tmp_path / "image"
-    image.mkdir()
-    (image / FILE).write_text("import builtins\nbuiltins.of_the_image = True\n")
+    image = of_the_image(tmp_path, "import builtins\nbuiltins.of_the_image = True\n")
     program = (
         "import sys; found = any(type(each).__name__ == 'Clusters' for each in sys.meta_path)\n"
         "import threading; ended = threading._shutdown.__module__\n"
@@ -124,17 +113,8 @@ def test_off_leaves_the_process_alone_and_runs_the_images(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("part", ["import faulthandler", "import fcntl", "import signal", "threading = sys.modules"])
 def test_a_part_that_fails_leaves_the_rest_and_the_program(tmp_path: Path, part: str) -> None:
-    mounted = tmp_path / "mounted"
-    mounted.mkdir()
     assert part in CODE
-    (mounted / FILE).write_text(CODE.replace(part, "raise RuntimeError", 1))
-    done = subprocess.run(
-        [sys.executable, "-c", "print('runs')"],
-        env={**os.environ, **JAX_MEMBER, "PYTHONPATH": str(mounted)},
-        capture_output=True,
-        text=True,
-        timeout=50,
-    )
+    done = run(tmp_path, "print('runs')", environ=JAX_MEMBER, code=CODE.replace(part, "raise RuntimeError", 1))
     assert (done.returncode, done.stdout, done.stderr) == (0, "runs\n", "")
 
 

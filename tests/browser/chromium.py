@@ -79,8 +79,18 @@ def chromium(*, script: bool = True, dark: bool = False, width: int = 1280, heig
             raise Unavailable(f"{browser} does not start on this machine: {error.msg}") from error
         try:
             if dark:
-                feature = {"name": "prefers-color-scheme", "value": "dark"}
-                started.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [feature]})
+                emulate(started, "prefers-color-scheme", "dark")
             yield started
         finally:
             started.quit()
+
+
+def emulate(browser: Chrome, feature: str, value: str) -> None:
+    """Let the page see that preference of its reader."""
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [{"name": feature, "value": value}]})
+
+
+def screen(browser: Chrome, width: int, height: int = 740, *, mobile: bool = False) -> None:
+    """Give the page a screen of that size."""
+    metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": mobile}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)

@@ -13,7 +13,7 @@ from selenium.webdriver import Chrome
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.wait import WebDriverWait
 
-from tests.browser.chromium import chromium
+from tests.browser.chromium import chromium, screen
 from tests.browser.site import site
 from tests.browser.virtual_fleet import big, dead_rack, fleet
 
@@ -31,8 +31,7 @@ PICTURES = {
 
 def take(browser: Chrome, address: str, file: Path, height: int) -> None:
     """A picture of the page once it is live, from its top."""
-    metrics = {"width": WIDTH, "height": height, "deviceScaleFactor": 1, "mobile": False}
-    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    screen(browser, WIDTH, height)
     browser.get(address)
     WebDriverWait(browser, 60).until(lambda b: b.find_element(By.ID, "live").text == "live")
     shot = browser.execute_cdp_cmd("Page.captureScreenshot", {"format": "png"})

@@ -9,6 +9,7 @@ from selenium.webdriver.support.wait import WebDriverWait
 
 from muster.state.view.roll import RankState
 from muster.state.vocabulary.record import Phase
+from tests.browser.chromium import emulate, screen
 from tests.browser.conftest import Open
 from tests.browser.contrast import ratio, texts
 from tests.browser.site import Site
@@ -70,9 +71,7 @@ def test_an_incident_is_first_with_its_runs_folded_and_before_them_stand_those_w
     for each in dead_rack(time.time()):
         here.put(each)
     browser = browse()
-    browser.execute_cdp_cmd(
-        "Emulation.setDeviceMetricsOverride", {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
-    )
+    screen(browser, width, 900)
     browser.get(f"{here.address}/?refresh=no")
     (box,) = browser.find_elements(By.CSS_SELECTOR, ".incident")
     assert box.text.startswith("rack r3: NodeNotReady blocks 12 runs of 4 namespaces (24 ranks)")
@@ -97,9 +96,7 @@ def test_an_incident_is_first_with_its_runs_folded_and_before_them_stand_those_w
 @pytest.mark.parametrize("width", [320, 360])
 def test_a_narrow_screen_needs_no_sideways_scrolling(here: Site, browse: Open, width: int) -> None:
     browser = browse()
-    browser.execute_cdp_cmd(
-        "Emulation.setDeviceMetricsOverride", {"width": width, "height": 740, "deviceScaleFactor": 1, "mobile": False}
-    )
+    screen(browser, width)
     clocks = (
         "return Array.from(document.querySelectorAll('.clocks td')).map(c => c.getBoundingClientRect().right)"
         ".every(right => right <= window.innerWidth)"
@@ -108,40 +105,6 @@ def test_a_narrow_screen_needs_no_sideways_scrolling(here: Site, browse: Open, w
         browser.get(f"{here.address}{path}")
         assert overflow(browser) <= 0, path
         assert browser.execute_script(clocks), path
-
-
-def test_on_a_narrow_screen_a_number_is_named_as_its_column_is(here: Site, browse: Open) -> None:
-    browser = browse()
-    browser.execute_cdp_cmd(
-        "Emulation.setDeviceMetricsOverride", {"width": 400, "height": 740, "deviceScaleFactor": 1, "mobile": False}
-    )
-    browser.get(f"{here.address}/?refresh=no")
-    script = (
-        "const cells = document.querySelector('#rows tr').cells;"
-        "const head = n => document.querySelectorAll('#experiments th')[n].textContent.toLowerCase();"
-        "const after = n => getComputedStyle(cells[n], '::after').content;"
-        "const before = after(4); cells[4].textContent = '8';"
-        "return [before, after(4), head(4), after(5), head(5)]"
-    )
-    assert browser.execute_script(script) == ["none", '" accelerators"', "accelerators", '" restarts"', "restarts"]
-
-
-def test_on_a_narrow_screen_no_bar_covers_the_name_of_its_epoch(here: Site, browse: Open) -> None:
-    browser = browse()
-    metrics = {"width": 360, "height": 740, "deviceScaleFactor": 1, "mobile": True}
-    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
-    browser.get(f"{here.address}/experiments/vision/vit-huge?refresh=no")
-    edges = (
-        "return Array.from(document.querySelectorAll(arguments[0])).map(e => e.getBoundingClientRect())"
-        ".map(box => [box.left, box.right])"
-    )
-    labels = browser.execute_script(edges, ".timeline .lane")
-    bars = browser.execute_script(edges, ".timeline rect")
-    ((left, _),) = browser.execute_script(edges, ".timeline")
-    assert labels
-    assert bars
-    assert left <= min(begin for begin, _ in labels)
-    assert max(end for _, end in labels) < min(begin for begin, _ in bars)
 
 
 @pytest.fixture
@@ -157,8 +120,7 @@ def night(here: Site) -> Site:
 
 def test_a_phone_shows_at_first_sight_what_hurts_and_what_to_do(night: Site, browse: Open) -> None:
     browser = browse()
-    metrics = {"width": 360, "height": 740, "deviceScaleFactor": 1, "mobile": True}
-    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    screen(browser, 360, mobile=True)
     browser.get(f"{night.address}/?refresh=no")
     seen = (
         "return Array.from(document.querySelectorAll(arguments[0]))"
@@ -180,8 +142,7 @@ def test_a_phone_shows_at_first_sight_what_hurts_and_what_to_do(night: Site, bro
 def test_forced_colours_leave_the_trouble_to_be_seen(here: Site, browse: Open) -> None:
     """Backgrounds are gone then: what is bad has a thick edge, beside its letter."""
     browser = browse()
-    feature = {"name": "forced-colors", "value": "active"}
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [feature]})
+    emulate(browser, "forced-colors", "active")
     browser.get(f"{here.address}/experiments/vision/vit-huge?refresh=no")
     edge = "return parseFloat(getComputedStyle(document.querySelector(arguments[0])).borderTopWidth)"
     widths = [browser.execute_script(edge, where) for where in (".ranks b.bad", ".ranks b.ok", ".badge.bad")]
@@ -201,8 +162,7 @@ def test_nothing_moves_for_a_reader_who_wants_no_motion(here: Site, browse: Open
         "return getComputedStyle(document.getElementById('sentence')).animationName"
     )
     for value, name in (("no-preference", "fresh"), ("reduce", "none")):
-        feature = {"name": "prefers-reduced-motion", "value": value}
-        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [feature]})
+        emulate(browser, "prefers-reduced-motion", value)
         browser.get(f"{here.address}/experiments/vision/vit-huge?refresh=no")
         assert browser.execute_script(moves) is (value == "reduce")
         assert browser.execute_script(moving) == name

@@ -34,6 +34,13 @@ def call() -> Call:
     return run
 
 
+def stderr_of(call: Call, status: int, *words: object, **options: Any) -> str:
+    """Run ``muster``, which ends with that status and prints nothing on standard output; what is on standard error."""
+    result = call(*words, **options)
+    assert (result.exit_code, result.stdout) == (status, "")
+    return result.stderr
+
+
 @pytest.fixture
 def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LocalServer]:
     """A cluster without a daemon, which $KUBECONFIG names."""
@@ -52,10 +59,16 @@ def diagnosable(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.fixture
-def mine(call: Call, server: LocalServer, tmp_path: Path) -> str:
-    """A submitted experiment."""
+def manifest(tmp_path: Path) -> Path:
+    """A file that can be submitted."""
     file = tmp_path / "train.yaml"
     file.write_text(MANIFEST)
-    result = call("submit", file, "--name", "mine")
+    return file
+
+
+@pytest.fixture
+def mine(call: Call, server: LocalServer, manifest: Path) -> str:
+    """A submitted experiment."""
+    result = call("submit", manifest, "--name", "mine")
     assert (result.exit_code, result.stdout) == (0, "mine\n")
     return "mine"

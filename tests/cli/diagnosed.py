@@ -8,11 +8,10 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 from muster.kinds.registry import WATCHED_KINDS
-from tests.client.localserver import LocalServer
+from tests.client.localserver import LocalServer, running, waiting
 
 LONG_AGO: Final = "2026-01-01T00:00:00Z"
 INDEX: Final = "batch.kubernetes.io/job-completion-index"
-PULL: Final = {"waiting": {"reason": "ImagePullBackOff", "message": "manifest unknown"}}
 
 
 @contextmanager
@@ -39,15 +38,9 @@ def pod(
     metadata = {"name": name, "labels": labels, "creationTimestamp": LONG_AGO}
     body = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata}
     spec = {"containers": [{"name": "main", "image": "none"}], "nodeName": "n1"}
-    state = PULL if waits else {"running": {"startedAt": LONG_AGO}}
-    container = {"name": "main", "image": "none", "imageID": "", "ready": not waits, "restartCount": 0}
+    status = waiting("ImagePullBackOff", "manifest unknown") if waits else running()
     conditions = [{"type": "PodScheduled", "status": "True"}, {"type": "Ready", "status": str(not waits)}]
-    status = {
-        "phase": "Pending" if waits else "Running",
-        "podIP": "127.0.0.1",
-        "conditions": conditions,
-        "containerStatuses": [{**container, "state": state}],
-    }
+    status |= {"podIP": "127.0.0.1", "conditions": conditions}
     server.put("v1", "pods", namespace, {**body, "spec": spec})
     server.put("v1", "pods", namespace, {**body, "status": status}, "status")
 

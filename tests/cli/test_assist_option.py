@@ -1,20 +1,19 @@
 """``spec.assist`` is on where the run is on this machine, unless the manifest or the command line says otherwise."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import yaml
-from click.testing import Result
 
 from muster.api.manifest.experiment import ExperimentSpec
 from muster.api.manifest.load import Loaded
 from muster.api.manifest.problems import ManifestError
 from muster.cli.manifests import Manifest, read_manifest
 from muster.local.home import Announcement, Home
+from tests.cli.conftest import Call
 from tests.client.localserver import MANIFEST, LocalServer
+from tests.examples.table import BY_NAME
 
-Call = Callable[..., Result]
 STATED = """
 apiVersion: muster.dev/v1alpha1
 kind: Experiment
@@ -25,18 +24,6 @@ spec:
   command: "true"
   assist: false
   types: {worker: {count: 2, resources: {cpus: 1, ramRatio: 2}}}
-"""
-JOBSET = """
-apiVersion: jobset.x-k8s.io/v1alpha2
-kind: JobSet
-metadata: {name: js}
-spec:
-  managedBy: muster.dev/muster
-  replicatedJobs:
-  - name: a
-    template:
-      spec:
-        template: {spec: {restartPolicy: Never, containers: [{name: a, image: none, command: ["true"]}]}}
 """
 
 
@@ -64,28 +51,21 @@ def test_a_wish_goes_before_the_manifest_and_that_before_the_default(
     assert spec_of(read_manifest(str(file)).assisted(wanted, default=default)).assist is assist
 
 
-def test_an_object_of_another_kind_stays_as_it_is_and_a_wish_for_it_is_refused(tmp_path: Path) -> None:
-    file = tmp_path / "js.yaml"
-    file.write_text(JOBSET)
-    manifest = read_manifest(str(file))
+def test_an_object_of_another_kind_stays_as_it_is_and_a_wish_for_it_is_refused() -> None:
+    manifest = read_manifest(str(BY_NAME["jobset-object"].path))
     assert manifest.assisted(None, default=True) is manifest
     with pytest.raises(ManifestError, match=r"JobSet has no spec\.assist"):
         manifest.assisted(True, default=False)
 
 
-def test_submit_writes_what_is_wished(call: Call, tmp_path: Path) -> None:
-    file = tmp_path / "train.yaml"
-    file.write_text(MANIFEST)
-    shown = [call("submit", file, "--dry-run", *more).stdout for more in ((), ("--assist",), ("--no-assist",))]
+def test_submit_writes_what_is_wished(call: Call, manifest: Path) -> None:
+    shown = [call("submit", manifest, "--dry-run", *more).stdout for more in ((), ("--assist",), ("--no-assist",))]
     assert [yaml.safe_load(each)["spec"].get("assist") for each in shown] == [None, True, False]
 
 
-def test_submit_to_the_local_cluster_has_it_on(call: Call, server: LocalServer, tmp_path: Path) -> None:
-    file = tmp_path / "train.yaml"
-    file.write_text(MANIFEST)
-
+def test_submit_to_the_local_cluster_has_it_on(call: Call, server: LocalServer, manifest: Path, tmp_path: Path) -> None:
     def assist() -> object:
-        return yaml.safe_load(call("submit", file, "-o", "yaml").stdout)["spec"].get("assist")
+        return yaml.safe_load(call("submit", manifest, "-o", "yaml").stdout)["spec"].get("assist")
 
     assert assist() is False, "a cluster that is named by $KUBECONFIG alone"
     home = Home(tmp_path / "muster")

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from muster.api.names import LABEL_UID
-from tests.cli.conftest import Call
+from tests.cli.conftest import Call, stderr_of
 from tests.cli.test_explain_epoch import STATUS, STORY
 from tests.client.localserver import LocalServer, ended, labels
 
@@ -144,6 +144,4 @@ def test_an_archive_is_not_written_to_a_terminal(
     call: Call, server: LocalServer, mine: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("muster.cli.commands.bundle.is_terminal", lambda: True)
-    result = call("bundle", mine)
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert "redirect standard output to a file" in result.stderr
+    assert "redirect standard output to a file" in stderr_of(call, 2, "bundle", mine)

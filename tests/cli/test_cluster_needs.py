@@ -33,28 +33,23 @@ class Answers(Asker):
         return found
 
 
-async def said(folder: Path, **answers: Any) -> list[str]:
-    manifest = read_manifest(str(experiment(folder)))
-    return [each async for each in lacking(manifest, Answers({**SERVED, **THERE, **answers}), "lab")]
-
-
-async def test_a_cluster_that_has_all_of_it_lacks_nothing(tmp_path: Path) -> None:
-    assert await said(tmp_path) == []
-
-
 @pytest.mark.parametrize(
-    ("path", "what"),
+    ("changes", "lacks"),
     [
-        (LOCAL, "LocalQueue fast in namespace lab"),
-        (PRIORITY, "WorkloadPriorityClass high"),
-        (CLASS, "PriorityClass urgent"),
+        ({}, []),
+        ({LOCAL: MISSING}, ["there is no LocalQueue fast in namespace lab: create it, or name another"]),
+        ({LOCAL: HIDDEN}, ["you may not read LocalQueue fast in namespace lab, so it was not looked up"]),
+        ({PRIORITY: MISSING}, ["there is no WorkloadPriorityClass high: create it, or name another"]),
+        ({PRIORITY: HIDDEN}, ["you may not read WorkloadPriorityClass high, so it was not looked up"]),
+        ({CLASS: MISSING}, ["there is no PriorityClass urgent: create it, or name another"]),
+        ({CLASS: HIDDEN}, ["you may not read PriorityClass urgent, so it was not looked up"]),
+        ({MUSTER: {"resources": []}}, ["the cluster has no kind Experiment: "]),
     ],
 )
-async def test_an_object_that_is_not_there_or_may_not_be_read_is_named(tmp_path: Path, path: str, what: str) -> None:
-    assert await said(tmp_path, **{path: MISSING}) == [f"there is no {what}: create it, or name another"]
-    assert await said(tmp_path, **{path: HIDDEN}) == [f"you may not read {what}, so it was not looked up"]
-
-
-async def test_a_cluster_without_the_kind_is_said(tmp_path: Path) -> None:
-    (sentence,) = await said(tmp_path, **{MUSTER: {"resources": []}})
-    assert sentence.startswith("the cluster has no kind Experiment: ")
+async def test_what_is_not_there_or_may_not_be_read_is_named(
+    tmp_path: Path, changes: dict[str, Any], lacks: list[str]
+) -> None:
+    manifest = read_manifest(str(experiment(tmp_path)))
+    found = [each async for each in lacking(manifest, Answers({**SERVED, **THERE, **changes}), "lab")]
+    assert len(found) == len(lacks)
+    assert all(sentence.startswith(start) for sentence, start in zip(found, lacks, strict=True)), found

@@ -9,11 +9,10 @@ from typing import Any
 import pytest
 import yaml
 
-from muster.cli.commands.contexts import MOST
 from muster.cli.processes.stack import free_port
 from tests.cli.conftest import Call
 from tests.cli.test_incidents import stuck
-from tests.client.localserver import MANIFEST, LocalServer, local_server
+from tests.client.localserver import LocalServer, local_server
 
 Both = dict[str, LocalServer]
 
@@ -40,11 +39,10 @@ def both(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Both]:
 
 
 @pytest.fixture
-def submitted(both: Both, call: Call, tmp_path: Path) -> Both:
+def submitted(both: Both, call: Call, manifest: Path) -> Both:
     """The same namespace and name in both; that of us restarts."""
-    (tmp_path / "train.yaml").write_text(MANIFEST)
     for name, server in both.items():
-        assert call("submit", tmp_path / "train.yaml", "--name", "mine", "--context", name).exit_code == 0
+        assert call("submit", manifest, "--name", "mine", "--context", name).exit_code == 0
         server.status("mine", phase="Restarting" if name == "us" else "Running", message=f"of {name}")
     return both
 
@@ -80,18 +78,3 @@ def test_a_cluster_that_does_not_answer_is_named_and_hides_no_other(
     assert [line.split()[:2] for line in result.stdout.splitlines() if " mine " in line] == [["eu", "mine"]]
     assert f"muster: context {context}: " in result.stderr
     assert why in result.stderr
-
-
-@pytest.mark.parametrize(
-    ("words", "says"),
-    [
-        (("list", "--contexts", " , "), "names no context"),
-        (("list", "--contexts", "eu", "--context", "us"), "exclude each other"),
-        (("list", "--contexts", "eu", "--watch"), "follows one cluster"),
-        (("top", "--contexts", ",".join(map(str, range(MOST + 1)))), f"at most {MOST}"),
-    ],
-)
-def test_options_that_do_not_fit_are_refused(words: tuple[str, ...], says: str, call: Call) -> None:
-    result = call(*words)
-    assert result.exit_code == 2
-    assert says in result.stderr

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.cli.conftest import Call
+from tests.cli.conftest import Call, stderr_of
 
 CORPUS = Path(__file__).parents[1] / "kinds" / "convert" / "corpus"
 JOBSET = CORPUS / "jobset-leader-and-workers.yaml"
@@ -48,9 +48,7 @@ def test_what_is_printed_can_be_read_by_the_other_verbs(call: Call, path: Path) 
 def test_a_manifest_that_cannot_become_an_experiment_is_an_error(call: Call, tmp_path: Path) -> None:
     file = tmp_path / "job.yaml"
     file.write_text("apiVersion: batch/v1\nkind: Job\nmetadata: {name: a}\n")
-    result = call("convert", file)
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert f"{file}:2:7: kind: Job of batch/v1 cannot be converted" in result.stderr
+    assert f"{file}:2:7: kind: Job of batch/v1 cannot be converted" in stderr_of(call, 2, "convert", file)
 
 
 def test_the_other_verbs_take_every_kind(call: Call) -> None:

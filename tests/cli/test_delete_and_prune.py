@@ -17,22 +17,20 @@ from muster.api.values.timestamps import whole_time
 from muster.cli.commands.deleting import delete_all, old_ones
 from muster.client import Client
 from muster.client.snapshot import snapshot_of
-from tests.cli.conftest import Call
-from tests.client.localserver import MANIFEST, LocalServer
+from tests.cli.conftest import Call, stderr_of
+from tests.client.localserver import LocalServer
 
 Submit = Callable[..., None]
 DAY = 86_400.0
 
 
 @pytest.fixture
-def submit(call: Call, server: LocalServer, tmp_path: Path) -> Submit:
+def submit(call: Call, server: LocalServer, manifest: Path) -> Submit:
     """Submit experiments; with ``ended`` they finished that many days ago."""
 
     def run(*names: str, ended: float | None = None, phase: str = "Succeeded", namespace: str = "default") -> None:
-        file = tmp_path / "train.yaml"
-        file.write_text(MANIFEST)
         for name in names:
-            assert call("submit", file, "--name", name, "-n", namespace).exit_code == 0
+            assert call("submit", manifest, "--name", name, "-n", namespace).exit_code == 0
             if ended is not None:
                 server.status(name, namespace, phase=phase, finishTime=whole_time(time.time() - ended * DAY))
 
@@ -57,9 +55,7 @@ def test_delete_deletes_what_it_is_given_and_prints_the_names(call: Call, submit
 def test_without_a_terminal_and_without_yes_nothing_is_deleted(call: Call, submit: Submit) -> None:
     submit("one", ended=30.0)
     for words in (("delete", "one"), ("prune", "--older-than", "1d")):
-        result = call(*words, input="y\n")
-        assert (result.exit_code, result.stdout) == (2, "")
-        assert "--yes" in result.stderr
+        assert "--yes" in stderr_of(call, 2, *words, input="y\n")
     assert listed(call) == ["one"]
 
 
@@ -143,9 +139,7 @@ def test_an_experiment_created_anew_after_the_question_is_not_deleted(
 
     on_a_terminal(monkeypatch)
     monkeypatch.setattr("muster.cli.commands.deleting._confirmed", meanwhile)
-    result = call(*words)
-    assert (result.exit_code, result.stdout) == (1, "")
-    assert "another experiment of that name has been created since" in result.stderr
+    assert "another experiment of that name has been created since" in stderr_of(call, 1, *words)
     assert listed(call) == ["one"]
 
 
@@ -165,9 +159,7 @@ def test_prune_deletes_only_what_ended_long_ago(call: Call, submit: Submit, serv
     assert [(e["namespace"], e["name"], e["deleted"]) for e in json.loads(everywhere.stdout)["experiments"]] == [
         ("kube-system", "elsewhere", True)
     ]
-    nothing = call("prune", "--older-than", "7d", "--yes")
-    assert (nothing.exit_code, nothing.stdout) == (0, "")
-    assert "no experiment ended so long ago" in nothing.stderr
+    assert "no experiment ended so long ago" in stderr_of(call, 0, "prune", "--older-than", "7d", "--yes")
 
 
 def test_an_experiment_without_a_believable_end_is_not_old() -> None:
@@ -198,9 +190,7 @@ def test_a_right_that_is_missing_is_named(call: Call, submit: Submit, monkeypatc
 
     submit("one")
     monkeypatch.setattr(Client, "delete", refuse)
-    result = call("delete", "one", "--yes")
-    assert (result.exit_code, result.stdout) == (1, "")
-    assert 'User "ann" cannot delete \ufffd[2J' in result.stderr
+    assert 'User "ann" cannot delete \ufffd[2J' in stderr_of(call, 1, "delete", "one", "--yes")
 
 
 def test_a_list_can_be_limited_to_phases(call: Call, submit: Submit, server: LocalServer) -> None:
@@ -211,6 +201,4 @@ def test_a_list_can_be_limited_to_phases(call: Call, submit: Submit, server: Loc
     assert listed(call, "--phase", "submitted") == ["new"]
     assert call("get", "--phase", "Running", "-o", "name").stdout == "busy\n", "get without a name is list"
     assert call("get").stdout.splitlines()[1:] == call("list").stdout.splitlines()[1:]
-    none = call("list", "--phase", "Failed")
-    assert (none.exit_code, none.stdout) == (0, "")
-    assert "no experiments in phase Failed" in none.stderr
+    assert "no experiments in phase Failed" in stderr_of(call, 0, "list", "--phase", "Failed")

@@ -102,13 +102,3 @@ def test_a_page_has_no_control_characters_of_a_terminal(
     shown = call("diagnose", name, "--page", page, *form)
     assert "Assembling" in shown.stdout
     assert "\x1b" not in shown.stdout
-
-
-@pytest.mark.parametrize(
-    "words", [("--watch",), ("--for", "5s"), ("--page", "musterd.example"), ("--token-file", "token")]
-)
-def test_words_that_do_not_go_with_a_page_are_refused(call: Call, page: str, name: str, words: tuple[str, ...]) -> None:
-    given = () if words[0] == "--token-file" else ("--page", page)
-    refused = call("diagnose", name, *given, *words)
-    assert (refused.stdout, Musterd.sent) == ("", [])
-    assert "--page" in refused.stderr

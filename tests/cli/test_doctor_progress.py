@@ -2,13 +2,15 @@
 
 from typing import Any
 
+import pytest
+
 from muster.cli.doctor.daemon import Release
 from muster.cli.doctor.monitoring import SERVED, SILENT, progress_endpoint
 from muster.client import Snapshot
 from muster.client.snapshot import snapshot_of
 
 NOW = 1_780_000_000.0
-STARTED = "2026-05-28T20:00:00Z"  # 1,779,998,400
+STARTED, BEGAN = "2026-05-28T20:00:00Z", 1_779_998_400.0
 SERVING = Release([{"spec": {"containers": [{"args": [f"{SERVED}=8443"]}]}}])
 
 
@@ -29,28 +31,28 @@ def run(*, asks: bool = True, steps: bool = False, phase: str = "Running") -> Sn
     )
 
 
-def said(daemons: Release, *every: Snapshot, now: float = NOW) -> list[tuple[str, str]]:
-    return [(each.state, each.found) for each in progress_endpoint(daemons, every, now)]
-
-
-def test_nothing_is_said_where_no_experiment_asks_for_it() -> None:
-    assert said(SERVING, run(asks=False), run(phase="Succeeded")) == []
-
-
-def test_a_musterd_without_the_endpoint_is_named() -> None:
-    ((state, found),) = said(Release([{"spec": {"containers": [{"args": []}]}}]), run())
-    assert (state, found) == (
-        "warning",
-        f"team/run has spec.progressEndpoint, and musterd serves none ({SERVED} is not set)",
-    )
-
-
-def test_a_run_that_has_sent_nothing_for_long_is_named() -> None:
-    ((state, found),) = said(SERVING, run())
-    assert (state, found) == ("warning", f"team/run has run for more than {SILENT:g} s and has sent no step")
-    ((state, _),) = said(SERVING, run(), now=1_779_998_400.0 + SILENT)
-    assert state == "ok"
-
-
-def test_one_that_has_reported_shows_that_the_way_is_open() -> None:
-    assert said(SERVING, run(steps=True), run()) == [("ok", "1 of 2 experiments that ask for it have reported")]
+@pytest.mark.parametrize(
+    ("daemons", "runs", "now", "findings"),
+    [
+        (SERVING, [run(asks=False), run(phase="Succeeded")], NOW, []),
+        (
+            Release([{"spec": {"containers": [{"args": []}]}}]),
+            [run()],
+            NOW,
+            [("warning", f"team/run has spec.progressEndpoint, and musterd serves none ({SERVED} is not set)")],
+        ),
+        (
+            SERVING,
+            [run()],
+            NOW,
+            [("warning", f"team/run has run for more than {SILENT:g} s and has sent no step")],
+        ),
+        (SERVING, [run()], BEGAN + SILENT, [("ok", "team/run has it, and has not run long enough to judge")]),
+        (SERVING, [run(steps=True), run()], NOW, [("ok", "1 of 2 experiments that ask for it have reported")]),
+    ],
+    ids=["none asks for it", "musterd serves none", "silent for long", "not yet for long", "the way is open"],
+)
+def test_a_run_that_is_to_send_its_progress_and_cannot_is_named(
+    daemons: Release, runs: list[Snapshot], now: float, findings: list[tuple[str, str]]
+) -> None:
+    assert [(each.state, each.found) for each in progress_endpoint(daemons, runs, now)] == findings

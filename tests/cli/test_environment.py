@@ -10,7 +10,7 @@ from muster.api.manifest.problems import ManifestError
 from muster.cli.environment import read_env_files, run_environment
 from muster.cli.manifests import Manifest
 from muster.state.vocabulary.plan import Plan
-from tests.cli.conftest import Call
+from tests.cli.conftest import Call, stderr_of
 from tests.client.localserver import MANIFEST
 
 
@@ -94,6 +94,4 @@ def test_an_assignment_needs_a_name_and_a_value(call: Call, word: str) -> None:
 
 def test_a_program_that_is_not_there_starts_no_cluster(call: Call, monkeypatch: Any) -> None:
     monkeypatch.setattr("muster.cli.commands.run.local_cluster", None)
-    result = call("run", "-n", 1, "--", "no-such-program")
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert "there is no program 'no-such-program'" in result.stderr
+    assert "there is no program 'no-such-program'" in stderr_of(call, 2, "run", "-n", 1, "--", "no-such-program")

@@ -9,7 +9,7 @@ import pytest
 from muster.api.errors import Unreachable, error_of
 from muster.cli.options import ClusterChoice
 from muster.client import Client
-from tests.cli.conftest import Call
+from tests.cli.conftest import Call, stderr_of
 from tests.cli.test_foreign_text import EVIL, harmless
 from tests.client.localserver import MANIFEST, LocalServer
 
@@ -42,17 +42,13 @@ def words(line: str, name: str = "mine") -> list[str]:
 
 @pytest.mark.parametrize("line", [*NAMED, *OTHERS])
 def test_without_a_cluster_the_next_step_is_named(call: Call, line: str) -> None:
-    result = call(*words(line))
-    assert (result.exit_code, result.stdout) == (1, "")
-    assert "muster local up" in result.stderr
+    assert "muster local up" in stderr_of(call, 1, *words(line))
 
 
 @pytest.mark.parametrize("line", [*NAMED, *OTHERS])
 def test_without_the_kind_the_next_step_is_named(call: Call, server: LocalServer, line: str) -> None:
     server.uninstall()
-    result = call(*words(line))
-    assert (result.exit_code, result.stdout) == (1, "")
-    assert "deploy/crds" in result.stderr
+    assert "deploy/crds" in stderr_of(call, 1, *words(line))
 
 
 class Denied:
@@ -71,10 +67,9 @@ class Denied:
 @pytest.mark.parametrize("line", [*NAMED, *OTHERS])
 def test_without_rights_the_refusal_is_quoted(call: Call, monkeypatch: pytest.MonkeyPatch, line: str) -> None:
     monkeypatch.setattr(ClusterChoice, "client", lambda _: Client(transport=Denied()))
-    result = call(*words(line))
-    assert (result.exit_code, result.stdout) == (1, "")
-    assert 'User "ann" cannot do this' in result.stderr
-    assert harmless(result.stderr), ascii(result.stderr)
+    error = stderr_of(call, 1, *words(line))
+    assert 'User "ann" cannot do this' in error
+    assert harmless(error), ascii(error)
 
 
 class Slow:
@@ -92,10 +87,9 @@ def test_a_wait_that_is_long_enough_to_be_noticed_is_named(
 ) -> None:
     monkeypatch.setattr(ClusterChoice, "client", lambda _: Client(transport=Slow()))  # type: ignore[arg-type]
     monkeypatch.setattr("muster.cli.terminal.patience.QUIET", 0.0)
-    result = call(*words(line), input=MANIFEST)
-    assert (result.exit_code, result.stdout) == (1, "")
-    assert result.stderr.startswith(("still ", "waiting for ")), result.stderr
-    assert "gone" in result.stderr
+    error = stderr_of(call, 1, *words(line), input=MANIFEST)
+    assert error.startswith(("still ", "waiting for ")), error
+    assert "gone" in error
 
 
 @pytest.mark.parametrize("name", ["..", "../pods", "a/b", "", f"x{EVIL}", "a?watch=1", "a%2f..%2fpods"])

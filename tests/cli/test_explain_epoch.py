@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from tests.cli.conftest import Call
+from tests.cli.conftest import Call, stderr_of
 from tests.client.localserver import LocalServer, ended, labels, running
 
 EVIDENCE = {
@@ -75,11 +75,8 @@ def test_an_unknown_epoch_is_an_error_that_names_those_that_are_kept(
     call: Call, server: LocalServer, mine: str
 ) -> None:
     server.status(mine, **STATUS)
-    result = call("explain", mine, "--epoch", 0)
-    assert (result.exit_code, result.stdout) == (1, "")
-    assert (
-        "nothing is known of epoch 0: epoch 1 ended without success and is kept; epoch 2 is the latest" in result.stderr
-    )
+    error = stderr_of(call, 1, "explain", mine, "--epoch", 0)
+    assert "nothing is known of epoch 0: epoch 1 ended without success and is kept; epoch 2 is the latest" in error
     server.status(mine, **STATUS | {"evidence": [EVIDENCE | {"epoch": epoch} for epoch in (3, 4, 5)], "epoch": 6})
     assert "epochs 3, 4 and 5 ended without success and are kept" in call("explain", mine, "--epoch", 9).stderr
 

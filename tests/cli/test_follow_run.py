@@ -86,6 +86,11 @@ class Run:
         await self.on_server(lambda: self.server.print(f"pod-{rank}", "saved", ends=True))
         await self.on_server(lambda: self.server.pod(f"pod-{rank}", labels(self.name, rank), **ended(0)))
 
+    async def fails(self, code: int, message: str) -> None:
+        """Rank 1 has ended with that code, and no restart is left."""
+        cause = {"epoch": 0, "pod": "pod-1", "rank": 1, "node": "local", "exitCode": code, "reason": "Error"}
+        await self.status(phase="Failed", reason="BackoffLimitExceeded", message=message, cause=cause)
+
     async def asked_to_cancel(self) -> None:
         async with asyncio.timeout(20), contextlib.aclosing(self.client.watch(self.name)) as changes:
             async for change in changes:
@@ -132,26 +137,17 @@ async def test_what_a_restart_cost_is_said_once(run: Run) -> None:
     assert sum(resumed in each for each in run.printed.words) == 1
 
 
-async def test_an_interruption_waits_until_the_pods_have_ended(run: Run) -> None:
-    await run.start()
-    run.interrupts.press()
-    await cancelled(run)
-    await run.end(0)
-    await run.printed.heard("[0] saved")
-    assert not run.task.done(), "rank 1 still has its grace period"
-    await run.end(1)
-    assert (await run.last()).reason == "Cancelled"
-
-
-async def test_after_an_interruption_a_countdown_says_how_many_ranks_are_waited_for(run: Run) -> None:
+async def test_an_interruption_waits_until_the_pods_have_ended_and_counts_those_that_have_not(run: Run) -> None:
     await run.start()
     run.interrupts.press()
     await cancelled(run)
     await run.printed.heard("waiting for 2 ranks to end, 60 s left; Ctrl-C again stops them now")
     await run.end(0)
+    await run.printed.heard("[0] saved")
     await run.printed.heard("waiting for 1 rank to end, ")
+    assert not run.task.done(), "rank 1 still has its grace period"
     await run.end(1)
-    await run.last()
+    assert (await run.last()).reason == "Cancelled"
     assert run.follower.outcome().endswith(": cancelled, because this command was interrupted")
 
 
@@ -208,9 +204,7 @@ async def test_a_deadline_leaves_the_pods_their_grace(run: Run) -> None:
 
 async def test_pods_of_a_failed_experiment_are_not_waited_for(run: Run) -> None:
     await run.start()
-    await run.status(
-        phase="Failed", reason="BackoffLimitExceeded", message="rank 1 failed; not restarted (restart limit 0)"
-    )
+    await run.fails(1, "rank 1 failed; not restarted (restart limit 0)")
     assert (await run.last()).outcome == "Failed"
 
 
@@ -262,25 +256,17 @@ async def test_a_traceback_of_any_rank_is_shown_at_once_and_again_at_the_end(run
     for line in TRACEBACK:
         await run.printed.heard(f"[1] {line}")
     assert not any("[1] step 3" in words for words in run.printed.words)
-    cause = {"epoch": 0, "pod": "pod-1", "rank": 1, "node": "local", "exitCode": 134, "reason": "Error"}
-    await run.status(
-        phase="Failed",
-        reason="BackoffLimitExceeded",
-        message="rank 1 failed; not restarted (restart limit 0)",
-        cause=cause,
-    )
+    await run.fails(134, "rank 1 failed; not restarted (restart limit 0)")
     await run.last()
     await run.printed.heard("[1] waiting for the others")
-    assert sum(words == f"[1] {TRACEBACK[-1]}" for words in run.printed.words) == 1, (
-        "the last lines repeat no traceback"
-    )
+    shown = run.printed.words.count(f"[1] {TRACEBACK[-1]}")
+    assert shown == 1, "the last lines repeat no traceback"
     assert run.follower.traceback() == ["the traceback of rank 1 was:", *(f"  {line}" for line in TRACEBACK)]
 
 
 async def test_why_a_run_has_ended_is_said_once_at_the_end(run: Run, capfd: pytest.CaptureFixture[str]) -> None:
     await run.start()
-    cause = {"epoch": 0, "pod": "pod-1", "rank": 1, "node": "local", "exitCode": 1, "reason": "Error"}
-    await run.status(phase="Failed", reason="BackoffLimitExceeded", message="rank 1 failed: boom", cause=cause)
+    await run.fails(1, "rank 1 failed: boom")
     await run.last()
     assert not any("ended because" in words for words in run.printed.words)
     printed = capfd.readouterr().err
@@ -296,10 +282,7 @@ async def test_a_rank_that_runs_on_after_its_traceback_is_named_and_so_is_its_ex
     await run.start()
     await run.on_server(lambda: run.server.print("pod-1", *TRACEBACK))
     await run.printed.heard("rank 1 has raised ValueError and has neither ended nor printed anything")
-    cause = {"epoch": 0, "pod": "pod-1", "rank": 1, "exitCode": 134, "reason": "Error"}
-    await run.status(
-        phase="Failed", reason="BackoffLimitExceeded", message="rank 1 ended with exit code 134", cause=cause
-    )
+    await run.fails(134, "rank 1 ended with exit code 134")
     await run.last()
     assert run.follower.outcome().endswith("rank 1 ended with exit code 134; rank 1 had raised ValueError: loss is NaN")
 

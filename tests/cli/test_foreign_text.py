@@ -19,7 +19,7 @@ from muster.client.explaining.tree import tree
 from muster.client.member import member_of
 from muster.client.snapshot import snapshot_of
 from tests.cli.conftest import Call
-from tests.client.localserver import LocalServer, labels
+from tests.client.localserver import LocalServer, labels, waiting
 
 EVIL = "\x1b[2J\x1b]0;owned\x07\x9b31m\u202e"
 """Clears the screen, sets the title, colours, and turns the direction of writing."""
@@ -45,9 +45,7 @@ def hostile_status() -> dict[str, Any]:
     }
 
 
-def hostile_pod() -> dict[str, Any]:
-    waiting = {"waiting": {"reason": f"Image{EVIL}", "message": EVIL}}
-    return {"phase": "Pending", "containerStatuses": [{"name": "main", "state": waiting}]}
+HOSTILE_POD = waiting(f"Image{EVIL}", EVIL)
 
 
 @pytest.fixture
@@ -55,7 +53,7 @@ def name(server: LocalServer, call: Call) -> str:
     manifest = "spec: {operator: jax, image: i, command: c, types: {worker: {resources: {cpus: 1, ramRatio: 1}}}}"
     assert call("submit", "-", "--name", "mine", input=manifest).exit_code == 0
     server.status("mine", **hostile_status())
-    server.pod("mine-worker-0-0-x", labels("mine", 0), **hostile_pod())
+    server.pod("mine-worker-0-0-x", labels("mine", 0), **HOSTILE_POD)
     return "mine"
 
 
@@ -103,7 +101,7 @@ def test_trees_lines_and_blocks_are_printable(capsys: pytest.CaptureFixture[str]
     pod: dict[str, Any] = {
         "metadata": {"name": EVIL, "labels": labels("mine", 0)},
         "spec": {"nodeName": EVIL},
-        "status": hostile_pod(),
+        "status": HOSTILE_POD,
     }
     pod["metadata"]["labels"]["muster.dev/group"] = EVIL
     drawn = tree(Explanation(seen, (member_of(pod),), ()), 10)

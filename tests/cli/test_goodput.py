@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from muster.api.goodput import Bucket, whole_seconds
 from muster.cli.commands.goodput.account import COLUMNS, Account, bar, percent, together
 from muster.cli.commands.goodput.weeks import selector, weeks
-from tests.cli.conftest import Call
+from tests.cli.conftest import Call, stderr_of
 from tests.client.localserver import MANIFEST, LocalServer
 
 SUMS = {"countedTime": "2026-01-01T00:00:00.000000Z", "bucket": "", "productive": 80_000, "takenBack": 20_000}
@@ -45,6 +45,9 @@ def test_a_bar_for_each_bucket_that_has_time(call: Call, server: LocalServer, mi
     assert "no program has reported a step" in result.stderr
     server.status(mine, phase="Running", goodput=SUMS, steps=STEPS)
     assert call("goodput", mine).stderr == ""
+    (item,) = json.loads(call("goodput", mine, "-o", "json").stdout)["items"]
+    assert (item["goodput"], item["acceleratorGoodput"]) == (0.6, None)
+    assert set(item["seconds"]) == {each.value for each in Bucket}
     assert "\x1b[32m█" in "".join(Account("one", {Bucket.PRODUCTIVE: 1000}, {}).lines()), "for a terminal"
 
 
@@ -62,15 +65,6 @@ def test_what_steps_took_beyond_the_usual_one_is_named_and_stays_productive(
     assert sum(item["seconds"].values()) == item["wallSeconds"] == 100
     server.status(mine, phase="Running", goodput=SUMS | {"marks": marks[:4]}, steps=STEPS)
     assert "usual" not in call("goodput", mine).stdout
-
-
-def test_the_same_for_programs_has_every_bucket(call: Call, server: LocalServer, mine: str) -> None:
-    server.status(mine, phase="Running", goodput=SUMS)
-    (item,) = json.loads(call("goodput", mine, "-o", "json").stdout)["items"]
-    assert item["goodput"] == 0.6
-    assert sum(item["seconds"].values()) == item["wallSeconds"] == 100
-    assert set(item["seconds"]) == {each.value for each in Bucket}
-    assert item["acceleratorGoodput"] is None
 
 
 def test_several_are_added_up_and_weighted_by_the_accelerators_that_they_hold(
@@ -93,21 +87,8 @@ def test_several_are_added_up_and_weighted_by_the_accelerators_that_they_hold(
 
 
 def test_what_is_not_counted_yet_is_said(call: Call, server: LocalServer, mine: str) -> None:
-    result = call("goodput", mine)
-    assert (result.exit_code, result.stdout) == (1, "")
-    assert "musterd has counted nothing of it yet" in result.stderr
-    result = call("goodput", "--all")
-    assert (result.exit_code, result.stdout) == (0, "")
-    assert "nothing is counted" in result.stderr
-
-
-@pytest.mark.parametrize(
-    "words",
-    [(), ("x", "--all"), ("x", "-A"), ("x", "--by", "operator"), ("-A", "--by", "operator", "--prometheus", "x")],
-)
-def test_options_that_do_not_fit_are_refused(call: Call, words: tuple[str, ...]) -> None:
-    result = call("goodput", *words)
-    assert (result.exit_code, result.stdout) == (2, "")
+    assert "musterd has counted nothing of it yet" in stderr_of(call, 1, "goodput", mine)
+    assert "nothing is counted" in stderr_of(call, 0, "goodput", "--all")
 
 
 PARTS = st.dictionaries(st.sampled_from(Bucket), st.integers(0, 2**50))
@@ -217,25 +198,6 @@ def test_weeks_are_read_from_prometheus_without_a_cluster(call: Call, prometheus
     assert any("[604800s]" in query for query in queries)
     call("goodput", "-A", "--prometheus", prometheus.url, "--weeks", "1")
     assert "muster_experiment_productive_seconds_total{}[" in "".join(query for query, _ in prometheus.asked[6:])
-
-
-@pytest.mark.parametrize(
-    ("reply", "says"),
-    [
-        ("<html>", "is no Prometheus"),
-        ("[]", "is no Prometheus"),
-        ('{"status": "error", "error": "bad\\u001b[2J"}', "refuses the query: bad"),
-        ('{"status": "success", "data": {"result": [{"metric": {}, "value": [1, "x"]}]}}', "is no Prometheus"),
-    ],
-)
-def test_an_answer_that_is_none_is_an_error_in_one_line(
-    call: Call, prometheus: FakePrometheus, reply: str, says: str
-) -> None:
-    prometheus.reply = lambda _: (200, reply)
-    result = call("goodput", "-A", "--prometheus", prometheus.url, "--weeks", "1")
-    assert (result.exit_code, result.stdout) == (1, "")
-    assert says in result.stderr
-    assert "\x1b" not in result.stderr
 
 
 def test_a_prometheus_that_is_not_there_is_an_error_without_its_password(call: Call) -> None:

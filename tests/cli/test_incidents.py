@@ -12,7 +12,7 @@ import pytest
 from muster.api.names import ANNOTATION_ABOUT, API_VERSION, KIND
 from muster.cli.exits import INCIDENT
 from muster.cli.musterd_page import LARGEST
-from tests.cli.conftest import Call
+from tests.cli.conftest import Call, stderr_of
 from tests.client.localserver import MANIFEST, LocalServer
 
 SINCE, LATER = "2026-01-01T00:00:00Z", "2026-01-01T00:00:12Z"
@@ -77,9 +77,7 @@ def test_what_is_said_of_another_time_or_of_something_else_is_no_incident(
     call: Call, server: LocalServer, event: dict[str, Any]
 ) -> None:
     stuck(call, server, "a", **event)
-    result = call("incidents")
-    assert (result.exit_code, result.stdout) == (0, "")
-    assert "no incidents in this namespace" in result.stderr
+    assert "no incidents in this namespace" in stderr_of(call, 0, "incidents")
 
 
 def test_a_run_that_goes_on_is_in_none(call: Call, server: LocalServer) -> None:
@@ -164,10 +162,9 @@ def test_an_answer_that_holds_no_incidents_is_not_called_none(
 ) -> None:
     monkeypatch.setattr(Musterd, "reply", reply)
     monkeypatch.setattr(Musterd, "status", status)
-    result = call("incidents", "--page", page)
-    assert (result.exit_code, result.stdout) == (1, "")
-    assert said in result.stderr
-    assert "\x1b" not in result.stderr
+    error = stderr_of(call, 1, "incidents", "--page", page)
+    assert said in error
+    assert "\x1b" not in error
 
 
 def test_a_token_does_not_travel_without_encryption(call: Call, tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from muster.client import LastLine
 from muster.client.explaining.lines import ROWS, rows
 from tests.cli.conftest import Call
@@ -14,40 +16,52 @@ def line(rank: int, text: str, ago: float | None = 5.0, code: int | None = None,
     return LastLine(rank, f"p{rank}", code, None if ago is None else NOW - ago, text, unread)
 
 
-def test_lines_that_differ_in_numbers_share_a_row() -> None:
-    steps = [line(rank, f"step {100 + rank} loss 0.{rank}", 2.0 + rank) for rank in (0, 1, 2, 4, 5)]
-    assert rows([*steps, line(3, "reading shard 12 of 64", 2_400.0)], NOW) == [
-        "rank 3                    40m ago       reading shard 12 of 64",
-        "rank 5 (and 0-2,4 alike)  2s to 7s ago  step 105 loss 0.5",
-    ]
+STEPS = [line(rank, f"step {100 + rank} loss 0.{rank}", 2.0 + rank) for rank in (0, 1, 2, 4, 5)]
 
 
-def test_no_rank_is_said_to_have_printed_the_line_of_another() -> None:
-    done = [line(rank, f"rank {rank} done", code=0) for rank in range(3)]
-    assert rows(done, NOW) == ["rank 0 (and 1-2 alike)  5s ago  (exit code 0)  rank 0 done"]
-    assert rows([line(rank, "done") for rank in range(3)], NOW) == ["ranks 0-2  5s ago  done"]
-
-
-def test_a_rank_that_stopped_among_ranks_that_log_the_same_has_a_row_of_its_own() -> None:
-    steps = [line(rank, f"step {rank}", 1.0 + rank) for rank in (0, 1, 2)] + [line(3, "step 9", 48.0)]
-    assert rows(steps, NOW) == [
-        "rank 3                  48s ago       step 9",
-        "rank 2 (and 0-1 alike)  1s to 3s ago  step 2",
-    ]
-
-
-def test_ended_ranks_silent_ranks_and_unreadable_logs_have_rows_of_their_own() -> None:
-    found = [line(0, "done"), line(1, "done", code=0), line(2, "", None), line(3, "", None, unread="no route to host")]
-    assert rows(found, NOW) == [
-        "rank 2  -       nothing was logged",
-        "rank 3  -       the log cannot be read: no route to host",
-        "rank 0  5s ago  done",
-        "rank 1  5s ago  (exit code 0)  done",
-    ]
-
-
-def test_the_colours_of_a_line_are_left_out() -> None:
-    assert rows([line(0, "\x1b[1mdone\x1b[0m")], NOW) == ["rank 0  5s ago  done"]
+@pytest.mark.parametrize(
+    ("lines", "shown"),
+    [
+        (
+            [*STEPS, line(3, "reading shard 12 of 64", 2_400.0)],
+            [
+                "rank 3                    40m ago       reading shard 12 of 64",
+                "rank 5 (and 0-2,4 alike)  2s to 7s ago  step 105 loss 0.5",
+            ],
+        ),
+        (
+            [line(rank, f"rank {rank} done", code=0) for rank in range(3)],
+            ["rank 0 (and 1-2 alike)  5s ago  (exit code 0)  rank 0 done"],
+        ),
+        ([line(rank, "done") for rank in range(3)], ["ranks 0-2  5s ago  done"]),
+        (
+            [*(line(rank, f"step {rank}", 1.0 + rank) for rank in (0, 1, 2)), line(3, "step 9", 48.0)],
+            ["rank 3                  48s ago       step 9", "rank 2 (and 0-1 alike)  1s to 3s ago  step 2"],
+        ),
+        (
+            [line(0, "done"), line(1, "done", code=0), line(2, "", None), line(3, "", None, unread="no route to host")],
+            [
+                "rank 2  -       nothing was logged",
+                "rank 3  -       the log cannot be read: no route to host",
+                "rank 0  5s ago  done",
+                "rank 1  5s ago  (exit code 0)  done",
+            ],
+        ),
+        ([line(0, "\x1b[1mdone\x1b[0m")], ["rank 0  5s ago  done"]),
+        ([line(0, "step", -30.0)], ["rank 0  0s ago  step"]),
+    ],
+    ids=[
+        "lines that differ in numbers share a row",
+        "no rank has the line of another",
+        "the same line",
+        "a rank that stopped has a row of its own",
+        "ended, silent and unreadable have rows of their own",
+        "colours are left out",
+        "a line of the future is of now",
+    ],
+)
+def test_ranks_that_log_the_same_share_a_row(lines: list[LastLine], shown: list[str]) -> None:
+    assert rows(lines, NOW) == shown
 
 
 def test_a_large_gang_takes_few_rows() -> None:
@@ -58,10 +72,6 @@ def test_a_large_gang_takes_few_rows() -> None:
     assert len(shown) == ROWS + 1
     assert shown[0].startswith(f"rank {ROWS + 2} ")
     assert shown[-1] == "and 3 more ranks, which logged later"
-
-
-def test_a_line_of_the_future_is_of_now() -> None:
-    assert rows([line(0, "step", -30.0)], NOW) == ["rank 0  0s ago  step"]
 
 
 def test_after_the_end_ages_count_to_the_end() -> None:

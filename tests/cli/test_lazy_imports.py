@@ -33,11 +33,6 @@ def imported(words: Sequence[str], **environment: str) -> frozenset[str]:
     return frozenset(done.stderr.rsplit("\n", 2)[-2].split())
 
 
-def completing(line: str) -> dict[str, str]:
-    """What a shell sets for a TAB at the end of ``line``."""
-    return {"_MUSTER_COMPLETE": "bash_complete", "COMP_WORDS": line, "COMP_CWORD": str(line.count(" "))}
-
-
 @pytest.mark.parametrize("words", [("--help",), ("--version",), ("conquer",), ("local", "--help")], ids=" ".join)
 def test_help_imports_no_verb_and_no_library_but_click(words: tuple[str, ...]) -> None:
     found = imported(words)
@@ -48,35 +43,31 @@ def test_help_imports_no_verb_and_no_library_but_click(words: tuple[str, ...]) -
 
 @pytest.mark.parametrize("line", ["muster ge", "muster local ", "muster --"])
 def test_completion_of_verbs_imports_no_verb(line: str) -> None:
-    assert not imported((), **completing(line)) & HEAVY
+    completes = {"_MUSTER_COMPLETE": "bash_complete", "COMP_WORDS": line, "COMP_CWORD": str(line.count(" "))}
+    assert not imported((), **completes) & HEAVY
 
 
-def test_the_version_is_printed_without_the_client() -> None:
-    assert not imported(("version",)) & {"aiohttp", "pydantic", "rich", "muster.client"}
+MODELS = "muster.api.manifest"
+WITHOUT_A_CLUSTER = {"aiohttp", "kubernetes_asyncio", "pydantic", "rich"}
+OF_A_SHOWN_RUN = {"pydantic", "rich", "muster.state.vocabulary.plan", f"{MODELS}.groups", "grpc"}
+OF_A_MANIFEST = {"aiohttp", "rich", "kubernetes_asyncio", "muster.client.client", "muster.local.node"}
+OF_OTHER_OPERATORS = {f"{MODELS}.types.ray", f"{MODELS}.types.jobset", f"{MODELS}.template.pod"}
+OF_OTHER_OPERATORS |= {"pydantic.root_model", "re2"}
 
 
-@pytest.mark.parametrize("verb", ["get", "list", "wait", "cancel", "logs"])
-def test_help_of_a_verb_opens_no_connection(verb: str) -> None:
-    assert not imported((verb, "--help")) & {"aiohttp", "kubernetes_asyncio", "pydantic", "rich"}
-
-
-@pytest.mark.parametrize("words", [("get", "train"), ("list",), ("wait", "train"), ("cancel", "train")], ids=" ".join)
-def test_an_experiment_is_shown_without_the_models_of_manifests_and_the_rules_of_decisions(
-    words: tuple[str, ...],
-) -> None:
-    found = imported((*words, "--kubeconfig", "/nonexistent"))
-    assert "aiohttp" in found
-    assert not found & {"pydantic", "rich", "muster.state.vocabulary.plan", "muster.api.manifest.groups", "grpc"}
-
-
-def test_a_manifest_is_checked_without_the_client() -> None:
-    found = imported(("lint", "examples/jax/manifest.yaml"))
-    assert "muster.api.manifest.load" in found
-    assert not found & {"aiohttp", "rich", "kubernetes_asyncio", "muster.client.client", "muster.local.node"}
-
-
-def test_a_manifest_is_checked_by_the_models_of_its_operator_and_no_others() -> None:
-    found = imported(("lint", "examples/jax/manifest.yaml"))
-    assert "muster.api.manifest.types.collective" in found
-    types, template = "muster.api.manifest.types", "muster.api.manifest.template"
-    assert not found & {f"{types}.ray", f"{types}.jobset", f"{template}.pod", "pydantic.root_model", "re2"}
+@pytest.mark.parametrize(
+    ("line", "needs", "spares"),
+    [
+        ("version", "click", {*WITHOUT_A_CLUSTER, "muster.client"}),
+        *((f"{verb} --help", "click", WITHOUT_A_CLUSTER) for verb in ("get", "list", "wait", "cancel", "logs")),
+        *(
+            (f"{words} --kubeconfig /nonexistent", "aiohttp", OF_A_SHOWN_RUN)
+            for words in ("get train", "list", "wait train", "cancel train")
+        ),
+        ("lint examples/jax/manifest.yaml", f"{MODELS}.types.collective", OF_A_MANIFEST | OF_OTHER_OPERATORS),
+    ],
+)
+def test_a_verb_imports_what_it_needs_and_no_more(line: str, needs: str, spares: set[str]) -> None:
+    found = imported(line.split())
+    assert needs in found
+    assert not found & spares

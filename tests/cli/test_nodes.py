@@ -10,7 +10,7 @@ import pytest
 from muster.cli.options import ClusterChoice
 from muster.client import Client
 from muster.state.facts.nodes.history import KEY, Failure, History
-from tests.cli.conftest import Call
+from tests.cli.conftest import Call, stderr_of
 from tests.cli.test_every_verb_on_a_bad_day import Denied
 from tests.cli.test_incidents import Musterd, page
 from tests.client.localserver import LocalServer
@@ -101,9 +101,7 @@ def test_what_is_no_history_is_an_error_that_names_the_place(call: Call, server:
 def test_without_a_cluster_and_without_rights_the_reason_is_said(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "muster local up" in call("nodes").stderr
     monkeypatch.setattr(ClusterChoice, "client", lambda _: Client(transport=Denied()))
-    result = call("nodes")
-    assert (result.exit_code, result.stdout) == (1, "")
-    assert 'User "ann" cannot do this' in result.stderr
+    assert 'User "ann" cannot do this' in stderr_of(call, 1, "nodes")
 
 
 def test_musterd_itself_is_asked_with_a_token(

@@ -98,30 +98,3 @@ def test_without_ports_a_run_that_has_no_dashboard_is_a_mistake_of_usage(call: C
     result = call("port-forward", mine)
     assert result.exit_code == INVALID
     assert "mine has no dashboard: write the PORT to open" in result.stderr
-
-
-INSIDE = "dashboard: http://head.default:8265 inside the cluster"
-
-
-@pytest.mark.parametrize(
-    ("process", "line"),
-    [
-        (4711, "dashboard: http://10.0.0.7:8265"),
-        (
-            None,
-            f"{INSIDE}; from here: muster port-forward mine 8265 -n default",
-        ),
-    ],
-    ids=["of a local cluster", "elsewhere"],
-)
-def test_the_tree_shows_the_dashboard_by_an_address_that_opens_from_here(
-    server: LocalServer, call: Call, mine: str, process: int | None, line: str
-) -> None:
-    server.pod("pod-0", labels(mine, 0), **running(process), podIP="10.0.0.7")
-    server.status(mine, phase="Running", dashboard="head.default:8265")
-    assert f"│ {line}" in call("get", mine).stdout.splitlines()
-
-
-def test_the_tree_of_a_run_that_has_ended_shows_no_dashboard(server: LocalServer, call: Call, mine: str) -> None:
-    server.status(mine, phase="Succeeded", dashboard="head.default:8265")
-    assert "dashboard" not in call("get", mine).stdout

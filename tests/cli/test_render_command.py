@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from muster.cli.manifests import PLACEHOLDER_UID
-from tests.cli.conftest import Call
+from tests.cli.conftest import Call, stderr_of
 from tests.client.localserver import MANIFEST
 
 JOBSET = """
@@ -21,13 +21,6 @@ spec:
     actor: {count: 2, completions: 2, resources: {cpus: 1, ramRatio: 2}}
     learner: {resources: {cpus: 1, ramRatio: 2}}
 """
-
-
-@pytest.fixture
-def manifest(tmp_path: Path) -> Path:
-    file = tmp_path / "train.yaml"
-    file.write_text(MANIFEST)
-    return file
 
 
 def documents(text: str) -> list[dict[str, Any]]:
@@ -91,17 +84,13 @@ def test_groups_and_ranks_select_pods(call: Call, selection: tuple[object, ...],
     ],
 )
 def test_a_selection_of_nothing_is_a_usage_error(call: Call, selection: tuple[object, ...], message: str) -> None:
-    result = call("render", "-", *selection, input=JOBSET)
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert message in result.stderr
+    assert message in stderr_of(call, 2, "render", "-", *selection, input=JOBSET)
 
 
 def test_errors_are_those_of_lint(call: Call, tmp_path: Path) -> None:
     file = tmp_path / "bad.yaml"
     file.write_text(MANIFEST.replace("count: 2", "count: none"))
-    result = call("render", file)
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert result.stderr == call("lint", file).stdout
+    assert stderr_of(call, 2, "render", file) == call("lint", file).stdout
 
 
 def test_the_claim_of_a_shared_volume_comes_before_the_pods_that_mount_it(call: Call, tmp_path: Path) -> None:
@@ -115,6 +104,4 @@ def test_the_claim_of_a_shared_volume_comes_before_the_pods_that_mount_it(call: 
 
 
 def test_a_name_that_no_pod_can_bear_is_refused(call: Call, manifest: Path) -> None:
-    result = call("render", manifest, "--name", "My run")
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert "metadata.name" in result.stderr
+    assert "metadata.name" in stderr_of(call, 2, "render", manifest, "--name", "My run")

@@ -28,7 +28,7 @@ spec:
   operator: jax
   image: none
   command: "{command}"
-  timeout: {timeout}
+  timeout: 5m
   restartPolicy: {{backoffLimit: {restarts}}}
   types:
     worker:
@@ -86,9 +86,9 @@ def started_by(popen: "type[subprocess.Popen[str]]", folder: Path) -> Iterator[M
 def manifest(tmp_path: Path) -> Callable[..., Path]:
     """A manifest file whose two members run this command."""
 
-    def write(command: str, *, timeout: str = "5m", restarts: int = 0) -> Path:
+    def write(command: str, *, restarts: int = 0) -> Path:
         file = tmp_path / "train.yaml"
-        file.write_text(MANIFEST.format(command=command, timeout=timeout, restarts=restarts))
+        file.write_text(MANIFEST.format(command=command, restarts=restarts))
         return file
 
     return write
@@ -122,56 +122,6 @@ def test_success(executed: Muster, manifest: Callable[..., Path], tmp_path: Path
     assert "Succeeded" in err.splitlines()[-1]
     assert processes_of(tmp_path / "home") == []
     assert list((tmp_path / "home/runs").iterdir()) == []
-
-
-TEMPLATED = """
-apiVersion: muster.dev/v1alpha1
-kind: Experiment
-metadata: {name: templated}
-spec:
-  operator: jobset
-  image: none
-  command: "echo member $WHO, $(cat ${MUSTER_VOLUME_SCRATCH:-/scratch}/note)"
-  types:
-    worker: {count: 2, resources: {cpus: 0.1, ramRatio: 2}}
-  template:
-    spec:
-      volumes: [{name: scratch, emptyDir: {}}]
-      initContainers:
-        - name: prepare
-          image: none
-          command: [/bin/sh, -c, "echo prepared > ${MUSTER_VOLUME_SCRATCH:-/scratch}/note"]
-          volumeMounts: [{name: scratch, mountPath: /scratch}]
-      containers:
-        - {name: endless, image: none, command: [sleep, "3600"]}
-        - name: main
-          env: [{name: WHO, value: number $(MUSTER_RANK)}]
-          volumeMounts: [{name: scratch, mountPath: /scratch}]
-"""
-
-
-def test_a_run_with_a_template_succeeds_with_its_main_containers(muster: Muster, tmp_path: Path) -> None:
-    file = tmp_path / "templated.yaml"
-    file.write_text(TEMPLATED)
-    out, err = muster("run", file).communicate()
-    assert "Succeeded" in err.splitlines()[-1], err
-    assert out == "rank 0 | member number 0, prepared\n"
-    assert processes_of(tmp_path / "home") == []
-
-
-def test_failure_shows_the_failing_ranks_last_lines(muster: Muster, manifest: Callable[..., Path]) -> None:
-    command = "echo member $JAXOPERATOR_PROCESS_ID; sleep $((2 - JAXOPERATOR_PROCESS_ID)); exit $JAXOPERATOR_PROCESS_ID"
-    process = muster("run", manifest(command))
-    out, err = process.communicate()
-    assert process.returncode == 1, err
-    assert "rank 1 | member 1\n" in out
-    assert "ended with exit code 1" in err
-
-
-def test_deadline(muster: Muster, manifest: Callable[..., Path]) -> None:
-    process = muster("run", manifest("sleep 60", timeout="3s"))
-    _, err = process.communicate()
-    assert process.returncode == 3, err
 
 
 def test_interruption_cancels_and_leaves_nothing(
@@ -231,26 +181,6 @@ def test_local_up_serves_every_verb_and_goes_down(muster: Muster, manifest: Call
     assert muster("local", "status").wait() == 1
 
 
-def test_a_program_runs_without_a_manifest(muster: Muster, tmp_path: Path) -> None:
-    script = tmp_path / "hello.py"
-    script.write_text(
-        "import os, sys\n"
-        "print(os.environ['JAXOPERATOR_PROCESS_ID'], os.environ['JAXOPERATOR_NUM_PROCESSES'], sys.argv[1:])\n"
-    )
-    process = muster("run", "-n", 2, "--", "python3", "hello.py", "--name", "a  b", "$(MUSTER_RANK)")
-    out, err = process.communicate()
-    assert process.returncode == 0, err
-    assert out == "rank 0 | 0 2 ['--name', 'a  b', '$(MUSTER_RANK)']\n"
-    assert "submitted default/hello-" in err
-
-
-def test_a_program_that_fails_is_not_restarted_unless_asked(muster: Muster) -> None:
-    process = muster("run", "-n", 1, "--", "python3", "-c", "import sys; sys.exit(3)")
-    _, err = process.communicate()
-    assert process.returncode == 1, err
-    assert "not restarted (restart limit 0)" in err.splitlines()[-1]
-
-
 def test_pods_get_the_callers_python_environment_and_directory(muster: Muster, tmp_path: Path) -> None:
     active = tmp_path / "venv" / "bin"
     active.mkdir(parents=True)
@@ -299,15 +229,6 @@ def test_an_interruption_leaves_the_pods_their_grace(muster: Muster, tmp_path: P
     assert process.returncode == 130, err
     assert "have 3 s to end" in err
     assert (tmp_path / "saved").exists()
-
-
-def test_a_mistyped_file_is_not_restarted(muster: Muster, manifest: Callable[..., Path]) -> None:
-    process = muster("run", manifest("python3 tarin.py", restarts=3))
-    out, err = process.communicate()
-    assert process.returncode == 1, err
-    assert len([line for line in out.splitlines() if line.startswith("rank 0 |")]) <= 1
-    assert "not restarted: " in err.splitlines()[-1]
-    assert "tarin.py" in err.splitlines()[-1]
 
 
 def test_a_second_interruption_stops_the_programs_on_a_shared_cluster_at_once(muster: Muster, tmp_path: Path) -> None:

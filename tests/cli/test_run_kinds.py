@@ -8,7 +8,7 @@ import pytest
 from muster.kinds.planning.record_condition import with_record
 from muster.state.vocabulary.record import Phase, Record
 from muster.state.vocabulary.subject import JAXJOB, JOBSET
-from tests.cli.conftest import Call
+from tests.cli.conftest import Call, stderr_of
 from tests.client.localserver import LocalServer
 
 JOB: dict[str, Any] = {
@@ -80,7 +80,6 @@ def test_what_cannot_be_done_says_what_can(call: Call, server: LocalServer, job:
 def test_what_only_experiments_can_do_says_what_to_do_with_another_kind(
     call: Call, arguments: tuple[str, ...], instead: str
 ) -> None:
-    result = call(*arguments)
-    assert (result.exit_code, result.stdout) == (1, "")
-    assert f"{arguments[-1]} is not an Experiment" in result.stderr
-    assert instead in result.stderr
+    error = stderr_of(call, 1, *arguments)
+    assert f"{arguments[-1]} is not an Experiment" in error
+    assert instead in error

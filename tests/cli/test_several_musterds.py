@@ -141,9 +141,3 @@ def test_a_node_of_one_name_in_two_clusters_is_two(call: Call, both: Both) -> No
     assert "muster: context gone: " in result.stderr
     items = json.loads(call("incidents", "--contexts", "eu,us", "-o", "json").stdout)["incidents"]
     assert sorted(item["context"] for item in items) == ["eu", "us"]
-
-
-@pytest.mark.parametrize("verb", ["incidents", "nodes"])
-def test_pages_and_contexts_exclude_each_other(call: Call, verb: str) -> None:
-    assert call(verb, "--page", "http://a,http://b", "--contexts", "eu").exit_code == 2
-    assert call(verb, "--page", ",".join(f"http://{n}" for n in range(40))).exit_code == 2

@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 
 
-def muster(redirections: str, *words: str, cwd: Path, **variables: str) -> "subprocess.CompletedProcess[str]":
-    """Run ``muster`` by a shell with these redirections."""
-    line = f'exec {sys.executable} -P -m muster.cli "$@" {redirections}'
+def muster(
+    redirections: str, *words: str, cwd: Path, before: str = "", **variables: str
+) -> "subprocess.CompletedProcess[str]":
+    """Run ``muster`` by a shell with these redirections, after another command."""
+    line = f'{before} exec {sys.executable} -P -m muster.cli "$@" {redirections}'
     path = {"PYTHONPATH": ":".join(sys.path), "MUSTER_HOME": str(cwd / "home"), "HOME": str(cwd)}
     return subprocess.run(
         ["/bin/sh", "-c", line, "muster", *words],
@@ -44,15 +46,8 @@ def test_a_character_that_the_locale_lacks_is_escaped(tmp_path: Path) -> None:
 def test_a_working_directory_that_is_gone_is_one_line(tmp_path: Path) -> None:
     gone = tmp_path / "gone"
     gone.mkdir()
-    line = f"rmdir {gone}; {sys.executable} -P -m muster.cli run -n 1 -- true"
-    ended = subprocess.run(
-        ["/bin/sh", "-c", line],
-        cwd=gone,
-        env={"PYTHONPATH": ":".join(sys.path), "MUSTER_HOME": str(tmp_path / "home"), "PATH": "/usr/bin:/bin"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    home = str(tmp_path / "home")
+    ended = muster("", "run", "-n", "1", "--", "true", cwd=gone, before=f"rmdir {gone};", MUSTER_HOME=home)
     assert ended.returncode == 1
     assert "Traceback" not in ended.stderr
     assert ended.stderr.splitlines()[-1] == "muster: No such file or directory"

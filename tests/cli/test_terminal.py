@@ -9,7 +9,7 @@ import pytest
 from muster.api.values.durations import age
 from muster.api.values.printable import printable
 from muster.cli.commands.several import listing
-from muster.cli.terminal.display import MARKS, Block, Ending, Lines, choose_display, read_rollcall
+from muster.cli.terminal.display import MARKS, Block, Ending, Lines, RollSummary, choose_display, read_rollcall
 from muster.cli.terminal.progress import summary
 from muster.cli.terminal.table import Table
 from muster.client import Explanation
@@ -101,35 +101,35 @@ def test_how_far_the_programs_have_come_is_shown_with_its_age() -> None:
     assert steps_shown(9, epoch=1, step=0) == "│ step 0 (read 0s ago)", "the daemon's clock is ahead"
 
 
-def test_the_dashboard_is_named_by_what_opens_from_here() -> None:
-    seen = experiment(phase="Running", dashboard="mine-head.mine:8265")
-
-    def shown(process: int | None) -> str:
-        status = {**running(process), "podIP": "10.245.0.7"}
-        head = member_of({"metadata": {"name": "head", "labels": labels("mine", 0)}, "status": status})
-        return next(line for line in tree(Explanation(seen, (head,), ()), 10) if "dashboard" in line)
-
-    assert shown(process=17) == "│ dashboard: http://10.245.0.7:8265"
-    inside = "│ dashboard: http://mine-head.mine:8265 inside the cluster"
-    forward = f"muster port-forward mine 8265 -n {seen.namespace}"
-    assert shown(process=None) == f"{inside}; from here: {forward}"
+FROM_HERE = "from here: muster port-forward mine 8265 -n team"
 
 
-def test_the_dashboard_of_a_watched_run_has_the_address_of_its_head_and_none_without_a_pod() -> None:
-    """Its own controller names the host; only the port is known."""
-    seen = experiment(phase="Running", dashboard=":8265")
-    forward = f"muster port-forward mine 8265 -n {seen.namespace}"
+@pytest.mark.parametrize(
+    ("host", "process", "ip", "shown"),
+    [
+        ("mine-head.mine", 17, "10.245.0.7", "http://10.245.0.7:8265"),
+        ("mine-head.mine", None, "10.245.0.7", f"http://mine-head.mine:8265 inside the cluster; {FROM_HERE}"),
+        ("", None, "10.0.0.7", f"http://10.0.0.7:8265 inside the cluster; {FROM_HERE}"),
+        ("", None, "fd00::7", f"http://[fd00::7]:8265 inside the cluster; {FROM_HERE}"),
+        ("", None, "", FROM_HERE),
+    ],
+    ids=["of a local cluster", "elsewhere", "of a watched run", "of IPv6", "without an address"],
+)
+def test_the_dashboard_is_named_by_what_opens_from_here(host: str, process: int | None, ip: str, shown: str) -> None:
+    """The controller of a watched run names its host; only the port is known."""
+    status = {**running(process), "podIP": ip}
+    head = member_of({"metadata": {"name": "head", "labels": labels("mine", 0)}, "status": status})
+    seen = experiment(phase="Running", dashboard=f"{host}:8265")
+    assert f"│ dashboard: {shown}" in tree(Explanation(seen, (head,), ()), 10)
 
-    def shown(ip: str, read: bool = True) -> list[str]:
-        head = {"metadata": {"name": "head", "labels": labels("mine", 0)}, "status": {**running(None), "podIP": ip}}
-        members = (member_of(head),) if ip != "no pod" else ()
-        return [line for line in tree(Explanation(seen, members, (), members_read=read), 10) if "dashboard" in line]
 
-    assert shown("10.0.0.7") == [f"│ dashboard: http://10.0.0.7:8265 inside the cluster; from here: {forward}"]
-    assert shown("fd00::7") == [f"│ dashboard: http://[fd00::7]:8265 inside the cluster; from here: {forward}"]
-    assert shown("") == [f"│ dashboard: from here: {forward}"]
-    assert shown("no pod") == [], "nothing serves it"
-    assert shown("no pod", read=False) == [f"│ dashboard: from here: {forward}"]
+@pytest.mark.parametrize(
+    ("phase", "read", "shown"),
+    [("Running", True, []), ("Running", False, [f"│ dashboard: {FROM_HERE}"]), ("Succeeded", False, [])],
+)
+def test_a_dashboard_that_nothing_serves_is_not_shown(phase: str, read: bool, shown: list[str]) -> None:
+    without = Explanation(experiment(phase=phase, dashboard=":8265"), (), (), members_read=read)
+    assert [line for line in tree(without, 10) if "dashboard" in line] == shown
 
 
 def test_after_the_end_the_last_step_that_was_read_is_said_as_such() -> None:
@@ -182,13 +182,17 @@ DOCUMENT: dict[str, Any] = {
 }
 
 
-def test_a_roll_call_has_a_sentence_and_a_mark_for_each_rank() -> None:
-    roll = read_rollcall(json.dumps(DOCUMENT).encode())
+def read(document: dict[str, Any]) -> RollSummary:
+    roll = read_rollcall(json.dumps(document).encode())
     assert roll is not None
+    return roll
+
+
+def test_a_roll_call_has_a_sentence_and_a_mark_for_each_rank() -> None:
+    roll = read(DOCUMENT)
     assert roll.sentence == "3/4 arrived; missing 2"
     assert "".join(mark for mark, _, _ in roll.marks()) == "●●○●"
-    large = read_rollcall(json.dumps({**DOCUMENT, "size": 4096, "ranks": {"missing": "5-4000"}}).encode())
-    assert large is not None
+    large = read({**DOCUMENT, "size": 4096, "ranks": {"missing": "5-4000"}})
     assert large.marks() == []
     assert large.sentence.endswith("missing 2, 5-11 and 4085 more")
 
@@ -227,8 +231,7 @@ def test_the_block_shows_phase_message_roll_and_clock(monkeypatch: pytest.Monkey
     block = Block()
     assert list(block.__rich__().renderables) == []
     block.show(experiment(phase="Assembling", message="3/4 ranks arrived; missing rank 2", restarts=2, epoch=2))
-    roll = read_rollcall(json.dumps(DOCUMENT).encode())
-    assert roll is not None
+    roll = read(DOCUMENT)
     block.show_roll(roll)
     head, message, ranks, why = (str(line) for line in block.__rich__().renderables)
     assert head[2:] == "mine  Assembling  epoch 2, 2 restarts, 30s old, 90s on the total clock"
@@ -242,8 +245,7 @@ def test_the_block_counts_down_the_grace_period_in_place_of_the_clocks(monkeypat
     monkeypatch.setattr("muster.cli.terminal.display.time.monotonic", lambda: 1.2)
     block = Block()
     block.show(experiment(phase="Failed", message="cancelled by spec.cancel"))
-    roll = read_rollcall(json.dumps(DOCUMENT).encode())
-    assert roll is not None
+    roll = read(DOCUMENT)
     block.show_roll(roll)
     block.show_ending(Ending(2, 5.0, again=True))
     head, message, *_ = (str(line) for line in block.__rich__().renderables)
@@ -272,9 +274,7 @@ def test_a_program_in_its_grace_period_is_stopping_after_the_end() -> None:
 
 @pytest.mark.parametrize(("arrived", "mark"), [(2, "arrived"), (1, "missing")])
 def test_a_rank_that_no_coordinator_names_has_the_mark_of_the_count(arrived: int, mark: str) -> None:
-    roll = read_rollcall(json.dumps({"size": 2, "arrived": arrived}).encode())
-    assert roll is not None
-    assert roll.marks() == [MARKS[mark]] * 2
+    assert read({"size": 2, "arrived": arrived}).marks() == [MARKS[mark]] * 2
 
 
 @pytest.mark.parametrize(("rank", "lines"), [(0, ["└── rank 0: its pod mine-head-0 no longer exists"]), (1, [])])

@@ -2,12 +2,10 @@
 
 import json
 
-import pytest
-
 from muster.cli.commands.several.listing import places
 from muster.cli.commands.several.top import lines, worst_first
 from muster.client.snapshot import Snapshot, snapshot_of
-from muster.state.summary.hurt import RECENT, Hurt, seen_in
+from muster.state.summary.hurt import RECENT, Hurt
 from tests.cli.conftest import Call
 from tests.client.localserver import LocalServer
 
@@ -37,11 +35,6 @@ EXAMPLES = {
     "queued": seen("queued", phase="Queued"),
     "well": seen("well"),
 }
-
-
-@pytest.mark.parametrize("name", list(Hurt))
-def test_each_hurt_is_seen_in_the_status(name: Hurt) -> None:
-    assert name in seen_in(EXAMPLES[name].status, NOW)
 
 
 def test_what_hurts_most_comes_first() -> None:

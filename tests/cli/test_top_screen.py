@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from fcntl import ioctl
 from struct import pack
 from termios import TIOCSWINSZ, tcgetattr
@@ -131,22 +131,27 @@ def test_clusters_are_followed_each_in_its_own_time(terminal: Open, server: Loca
     assert screen.ended() == 0
 
 
-def test_of_a_thousand_experiments_as_many_are_drawn_as_the_screen_has_lines() -> None:
-    console = Console(file=io.StringIO(), width=100, height=24)
-    screen = Screen(console, places(True), over=False)
-    for number in range(1000):
-        name = f"run-{number}"
+def drawn_of(width: int, statuses: Mapping[str, object], scopes: tuple[str, ...] = ()) -> list[str]:
+    """The lines of a screen of that width with experiments of these statuses, by name."""
+    console = Console(file=io.StringIO(), width=width, height=24)
+    screen = Screen(console, scopes, over=False)
+    for name, status in statuses.items():
         meta = {"namespace": "team", "name": name, "uid": name, "creationTimestamp": "2026-01-01T00:00:00Z"}
-        status = {"phase": "Restarting" if number == 777 else "Running", "message": "x" * 500}
         screen.seen[name] = snapshot_of({"metadata": meta, "spec": {"operator": "jax"}, "status": status})
     with console.capture() as captured:
         console.print(screen)
-    drawn = captured.get().splitlines()
+    return captured.get().splitlines()
+
+
+def test_of_a_thousand_experiments_as_many_are_drawn_as_the_screen_has_lines() -> None:
+    statuses = {f"run-{number}": {"phase": "Running", "message": "x" * 500} for number in range(1000)}
+    statuses["run-777"]["phase"] = "Restarting"
+    drawn = drawn_of(100, statuses, places(True))
     assert len(drawn) == 23
     assert drawn[0] == "1000 experiments, 1 with a problem"
     assert "run-777" in drawn[2]
     assert drawn[-1] == "and 980 more"
-    assert not COLOUR.search(captured.get())
+    assert not COLOUR.search("".join(drawn))
 
 
 SAID = {
@@ -170,14 +175,8 @@ SAID = {
 def test_a_narrow_screen_leaves_columns_out_before_it_cuts_the_message(
     width: int, message: str, status: dict[str, object], left_out: set[str]
 ) -> None:
-    console = Console(file=io.StringIO(), width=width, height=24)
-    screen = Screen(console, (), over=False)
-    meta = {"namespace": "team", "name": "mine", "uid": "mine", "creationTimestamp": "2026-01-01T00:00:00Z"}
     begun = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     usual = {"phase": "Restarting", "phaseTime": begun, "message": message}
-    screen.seen["mine"] = snapshot_of({"metadata": meta, "spec": {"operator": "jax"}, "status": usual | status})
-    with console.capture() as captured:
-        console.print(screen)
-    _, headings, row = captured.get().splitlines()
+    _, headings, row = drawn_of(width, {"mine": usual | status})
     assert {each for each in HEADINGS if each not in headings} == left_out
     assert message[: LEGIBLE - 1] in row

@@ -11,7 +11,7 @@ import trustme
 
 from muster.api.goodput import Bucket
 from muster.cli.commands.goodput.usage import seconds_of
-from tests.cli.conftest import Call
+from tests.cli.conftest import Call, stderr_of
 from tests.cli.test_goodput import FakePrometheus, fake_prometheus, vector
 
 GPU = "nvidia.com/gpu"
@@ -158,24 +158,30 @@ def test_what_the_figures_do_not_hold_is_said(call: Call, prometheus: FakePromet
         (404, "", "status 404", "before /api/v1/query"),
         (302, "", "status 302", "ask its administrator"),
         (200, "<html>", "is no Prometheus", "before /api/v1/query"),
+        (200, "[]", "is no Prometheus", "before /api/v1/query"),
+        (
+            200,
+            '{"status": "success", "data": {"result": [{"metric": {}, "value": [1, "x"]}]}}',
+            "is no Prometheus",
+            "/api/v1/query",
+        ),
         (422, '{"status": "error", "error": "too many\\u001b samples"}', "refuses the query: too many", "shorter time"),
         (200, '{"status":"success","warnings":["' + "a" * (4 << 20) + '"]}', "more than 4 MiB", "ask for less"),
     ],
-    ids=["401", "403", "404", "302", "html", "422", "large"],
+    ids=["401", "403", "404", "302", "html", "list", "value", "422", "large"],
 )
 @pytest.mark.parametrize("words", [("usage",), ("goodput", "-A", "--weeks", "1")], ids=["usage", "goodput"])
 def test_an_error_names_the_address_the_query_and_what_to_do(
     call: Call, prometheus: FakePrometheus, words: tuple[str, ...], status: int, body: str, says: str, advice: str
 ) -> None:
     prometheus.reply = lambda _: (status, body)
-    result = call(*words, "--prometheus", prometheus.url.replace("//", "//ann:secret@"))
-    assert (result.exit_code, result.stdout) == (1, "")
-    assert len(result.stderr.splitlines()) == 1
-    assert f"muster: {prometheus.url}: " in result.stderr
-    assert any(f"(asked: {query})" in result.stderr for query, _ in prometheus.asked)
-    assert says in result.stderr
-    assert advice in result.stderr
-    assert not {"\x1b", "secret"} & {each for each in ("\x1b", "secret") if each in result.stderr}
+    error = stderr_of(call, 1, *words, "--prometheus", prometheus.url.replace("//", "//ann:secret@"))
+    assert len(error.splitlines()) == 1
+    assert f"muster: {prometheus.url}: " in error
+    assert any(f"(asked: {query})" in error for query, _ in prometheus.asked)
+    assert says in error
+    assert advice in error
+    assert not {"\x1b", "secret"} & {each for each in ("\x1b", "secret") if each in error}
 
 
 def test_a_token_and_an_authority_reach_one_that_asks_for_them(call: Call, tmp_path: Path) -> None:
@@ -188,9 +194,8 @@ def test_a_token_and_an_authority_reach_one_that_asks_for_them(call: Call, tmp_p
         result = call("usage", "--prometheus", fake.url, *words, "--ca-file", tmp_path / "ca.crt")
         assert result.exit_code == 0, result.output
         assert {header for _, header in fake.asked} == {"Bearer sesame"}
-        result = call("usage", "--prometheus", fake.url, *words)
-        assert (result.exit_code, result.stdout) == (1, "")
-        assert "give the certificate of its authority with --ca-file" in result.stderr
+        error = stderr_of(call, 1, "usage", "--prometheus", fake.url, *words)
+        assert "give the certificate of its authority with --ca-file" in error
 
 
 @pytest.mark.parametrize(
@@ -205,9 +210,7 @@ def test_a_token_and_an_authority_reach_one_that_asks_for_them(call: Call, tmp_p
     ],
 )
 def test_options_that_cannot_be_used_are_refused(call: Call, words: tuple[str, ...], status: int, says: str) -> None:
-    result = call("usage", *words)
-    assert (result.exit_code, result.stdout) == (status, "")
-    assert says in result.stderr
+    assert says in stderr_of(call, status, "usage", *words)
 
 
 def test_the_seconds_of_all_are_one_sum() -> None:

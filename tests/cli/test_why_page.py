@@ -13,7 +13,7 @@ from muster.reconcilers.render.workload import API_VERSION
 from muster.watchers.workloads import JOB_UID
 from tests.cli.conftest import Call
 from tests.cli.diagnosed import LONG_AGO, beside, jobset
-from tests.client.localserver import LocalServer
+from tests.client.localserver import LocalServer, ended
 from tests.docs.commands import ROOT
 from tests.e2e.kueue import KINDS, crd
 from tests.fakes.coordinator import FakeCoordinator
@@ -39,10 +39,7 @@ REPLAYED: Final = {
 def exits(server: LocalServer) -> str:
     """A JobSet of two: rank 1 has exited with 7."""
     name = jobset(server, port=1, size=2)
-    ended = {"exitCode": 7, "reason": "Error", "startedAt": LONG_AGO, "finishedAt": LONG_AGO}
-    container = {"name": "main", "image": "none", "imageID": "", "ready": False, "restartCount": 0}
-    status = {"phase": "Failed", "containerStatuses": [{**container, "state": {"terminated": ended}}]}
-    body = {"kind": "Pod", "metadata": {"name": "train-workers-0-1"}, "status": status}
+    body = {"kind": "Pod", "metadata": {"name": "train-workers-0-1"}, "status": ended(7)}
     server.put("v1", "pods", "default", body, "status")
     return name
 

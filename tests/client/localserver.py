@@ -151,11 +151,6 @@ class LocalServer:
 
         self.do(write)
 
-    @property
-    def most_logs(self) -> int:
-        """The largest number of logs that were read at the same time."""
-        return self.logs.most
-
     async def _start(self) -> None:
         self._api = ApiServer(None, token=TOKEN)
         self._api.pod_logs = self.logs = Logs()
@@ -173,12 +168,8 @@ class LocalServer:
     def lease(self, renewed: str) -> None:
         """Write the Lease of a musterd that renewed it last at that time."""
         spec = {"holderIdentity": "musterd-0", "leaseDurationSeconds": 15, "renewTime": renewed}
-        self.put(
-            "coordination.k8s.io/v1",
-            "leases",
-            "default",
-            {"kind": "Lease", "metadata": {"name": "musterd"}, "spec": spec},
-        )
+        lease = {"kind": "Lease", "metadata": {"name": "musterd"}, "spec": spec}
+        self.put("coordination.k8s.io/v1", "leases", "default", lease)
 
     def uninstall(self) -> None:
         """Remove the kind Experiment."""
@@ -237,35 +228,27 @@ def labels(experiment: str, rank: int, epoch: int = 0, attempt: int = 0) -> dict
 
 def running(process: int | None = None) -> dict[str, Any]:
     """The status of a pod whose container runs."""
-    container: dict[str, Any] = {
-        "name": "main",
-        "image": "none",
-        "imageID": "",
-        "ready": True,
-        "restartCount": 0,
-        "state": {"running": {"startedAt": "2026-01-01T00:00:00Z"}},
-    }
+    container = _container({"running": {"startedAt": "2026-01-01T00:00:00Z"}}, ready=True)
     if process is not None:
         container["containerID"] = f"process://{process}"
-    return {
-        "phase": "Running",
-        "conditions": [{"type": "Ready", "status": "True"}],
-        "containerStatuses": [container],
-    }
+    conditions = [{"type": "Ready", "status": "True"}]
+    return {"phase": "Running", "conditions": conditions, "containerStatuses": [container]}
 
 
 def ended(code: int, message: str = "") -> dict[str, Any]:
     """The status of a pod whose container has ended, with what the kubelet took from its log."""
     terminated = {"exitCode": code, "reason": "Error" if code else "Completed", "message": message}
-    container = {
-        "name": "main",
-        "image": "none",
-        "imageID": "",
-        "ready": False,
-        "restartCount": 0,
-        "state": {"terminated": terminated},
-    }
-    return {"phase": "Failed" if code else "Succeeded", "containerStatuses": [container]}
+    return {"phase": "Failed" if code else "Succeeded", "containerStatuses": [_container({"terminated": terminated})]}
+
+
+def waiting(reason: str, message: str) -> dict[str, Any]:
+    """The status of a pod whose container cannot start."""
+    state = {"waiting": {"reason": reason, "message": message}}
+    return {"phase": "Pending", "containerStatuses": [_container(state)]}
+
+
+def _container(state: dict[str, Any], *, ready: bool = False) -> dict[str, Any]:
+    return {"name": "main", "image": "none", "imageID": "", "ready": ready, "restartCount": 0, "state": state}
 
 
 MANIFEST = """

@@ -66,13 +66,6 @@ async def test_waiting_ends_with_the_outcome(client: Client, server: LocalServer
     assert (seen.outcome, seen.message) == ("Deadline", "0/2 members got a node")
 
 
-async def test_waiting_for_a_condition(client: Client, server: LocalServer) -> None:
-    await client.submit(MANIFEST, name="mine")
-    waiting = asyncio.create_task(client.wait("mine", "assembled"))
-    server.status("mine", phase="Running", conditions=[{"type": "Assembled", "status": "True"}])
-    assert (await waiting).holds("Assembled")
-
-
 async def test_waiting_ends_with_a_timeout_or_a_deletion(client: Client, server: LocalServer) -> None:
     await client.submit(MANIFEST, name="mine")
     server.status("mine", phase="Pending", message="0/2 members have a node")
@@ -83,14 +76,6 @@ async def test_waiting_ends_with_a_timeout_or_a_deletion(client: Client, server:
     server.drop("muster.dev/v1alpha1", "experiments", "default", "mine")
     with pytest.raises(Vanished, match=r"deleted while it was waited for"):
         await waiting
-
-
-async def test_deletion_can_be_waited_for(client: Client) -> None:
-    await client.submit(MANIFEST, name="mine")
-    waiting = asyncio.create_task(client.wait("mine", "delete"))
-    await asyncio.sleep(0.1)
-    await client.delete("mine")
-    assert (await waiting).name == "mine"
 
 
 async def test_a_deletion_by_uid_spares_another_experiment_of_that_name(client: Client) -> None:

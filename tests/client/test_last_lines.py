@@ -17,8 +17,8 @@ from muster.client.logs.last_lines import MOST_READ, read_last_lines
 from muster.client.member import Member, member_of
 from muster.client.snapshot import snapshot_of
 from muster.kube.resources import ResourceClient
-from muster.kube.transport import Transport
 from tests.client.localserver import MANIFEST, LocalServer, ended, labels, running
+from tests.client.test_missing_rights import WithoutRights
 
 
 class Logs:
@@ -130,24 +130,11 @@ async def test_the_ranks_that_ended_or_are_not_ready_are_read_before_the_others(
     assert logs.asked == [last.pod, "p0", "p1"]
 
 
-class WithoutLogs:
-    """A way to the API server on which no log may be read."""
-
-    def __init__(self, inner: Transport) -> None:
-        self._inner = inner
-
-    async def request(self, method: str, path: str, **more: Any) -> Any:
-        return await self._inner.request(method, path, **more)
-
-    def lines(self, path: str, *, params: Mapping[str, str], silence: float) -> Any:
-        raise Forbidden(f'pods "{path.split("/")[-2]}" is forbidden: cannot get resource "pods/log"', status=403)
-
-
 async def test_an_explanation_without_the_right_to_read_logs_says_so(client: Client, server: LocalServer) -> None:
     await client.submit(MANIFEST, name="mine")
     server.status("mine", phase="Running", message="2/2 ranks arrived")
     server.pod("pod-0", labels("mine", 0), **running())
-    async with Client(transport=WithoutLogs(client.transport), namespace="default") as limited:
+    async with Client(transport=WithoutRights(client.transport, "logs"), namespace="default") as limited:
         found = await limited.explain("mine", last_lines=True)
     shown = [click.unstyle(line) for line in lines(found, 10)]
     assert 'not shown: pods "pod-0" is forbidden: cannot get resource "pods/log"' in shown

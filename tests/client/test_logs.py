@@ -13,7 +13,14 @@ from muster.client import Client, LogLine, LogNote, LogsGone, NoSuchRank
 from muster.client.logs.pod_log import LogStart, PodLog, nanoseconds
 from muster.kube.resources import ResourceClient
 from muster.kube.transport import Answer
-from tests.client.localserver import FIRST_SECOND, MANIFEST, LocalServer, ended, labels, running
+from tests.client.localserver import FIRST_SECOND, MANIFEST, LocalServer, ended, labels, running, waiting
+
+
+@pytest.fixture
+async def client(client: Client) -> Client:
+    """The client of a cluster with the experiment ``mine``."""
+    await client.submit(MANIFEST, name="mine")
+    return client
 
 
 async def read(lines: AsyncIterator[LogLine]) -> list[tuple[int, str]]:
@@ -21,7 +28,6 @@ async def read(lines: AsyncIterator[LogLine]) -> list[tuple[int, str]]:
 
 
 async def test_logs_of_all_ranks_are_merged_by_time(client: Client, server: LocalServer) -> None:
-    await client.submit(MANIFEST, name="mine")
     for rank, lines in ((1, ("@2 b", "@4 d", "@4 e")), (0, ("@1 a", "@3 c", "@5 f"))):
         server.pod(f"pod-{rank}", labels("mine", rank), **running())
         server.print(f"pod-{rank}", *lines, ends=True)
@@ -36,14 +42,13 @@ async def test_logs_of_all_ranks_are_merged_by_time(client: Client, server: Loca
 
 
 async def test_more_ranks_than_are_read_at_once_are_merged_all_the_same(client: Client, server: LocalServer) -> None:
-    await client.submit(MANIFEST, name="mine")
     for rank in range(7):
         server.pod(f"pod-{rank}", labels("mine", rank), **ended(0))
         server.print(f"pod-{rank}", *(f"@{second} {second}" for second in range(rank, 28, 7)), ends=True)
     notes: list[LogNote] = []
     lines = await read(client.logs("mine", at_once=3, noted=notes.append))
     assert [text for _, text in lines] == [str(second) for second in range(28)]
-    assert server.most_logs <= 3
+    assert server.logs.most <= 3
     assert [str(note) for note in notes] == [
         "ranks 0-6: 7 logs are read, 3 at a time, before the first line is printed"
     ]
@@ -52,7 +57,6 @@ async def test_more_ranks_than_are_read_at_once_are_merged_all_the_same(client: 
 async def test_of_a_large_gang_the_lowest_ranks_are_followed_and_the_others_are_named(
     client: Client, server: LocalServer
 ) -> None:
-    await client.submit(MANIFEST, name="mine")
     server.status("mine", phase="Running", ready="6/6")
     for rank in reversed(range(6)):
         server.pod(f"pod-{rank}", labels("mine", rank), **running())
@@ -69,18 +73,15 @@ async def test_of_a_large_gang_the_lowest_ranks_are_followed_and_the_others_are_
     server.status("mine", phase="Succeeded", ready="6/6")
     async with asyncio.timeout(10):
         assert sorted(await read(lines)) == [(0, "the end"), (1, "the end")]
-    assert server.most_logs <= 2
+    assert server.logs.most <= 2
 
 
 async def test_ranks_without_a_log_are_named_with_the_reason(client: Client, server: LocalServer) -> None:
-    await client.submit(MANIFEST, name="mine")
     server.status("mine", phase="Running", ready="1/6", completedRanks="4")
     server.pod("pod-0", labels("mine", 0), **running())
     server.print("pod-0", "here", ends=True)
-    waiting = {"waiting": {"reason": "ImagePullBackOff", "message": "no such image"}}
     for rank in (1, 2):
-        pulling = [{"name": "main", "state": waiting}]
-        server.pod(f"pod-{rank}", labels("mine", rank), phase="Pending", containerStatuses=pulling)
+        server.pod(f"pod-{rank}", labels("mine", rank), **waiting("ImagePullBackOff", "no such image"))
     server.pod("pod-3", labels("mine", 3), **running())  # its node has no log of it
     for follow in (False, True):
         notes: list[LogNote] = []
@@ -97,7 +98,6 @@ async def test_ranks_without_a_log_are_named_with_the_reason(client: Client, ser
 
 
 async def test_a_log_that_cannot_be_read_keeps_no_other_from_being_read(client: Client, server: LocalServer) -> None:
-    await client.submit(MANIFEST, name="mine")
     for rank in (0, 1):
         server.pod(f"pod-{rank}", labels("mine", rank), **running())
         server.print(f"pod-{rank}", "here", ends=True)
@@ -121,7 +121,6 @@ async def test_a_log_that_cannot_be_read_keeps_no_other_from_being_read(client: 
 
 
 async def test_an_epoch_is_read_while_its_pods_exist(client: Client, server: LocalServer) -> None:
-    await client.submit(MANIFEST, name="mine")
     for epoch in (0, 1, 2):
         server.pod(f"pod-{epoch}", labels("mine", 0, epoch=epoch), **ended(1))
         server.print(f"pod-{epoch}", f"epoch {epoch}", ends=True)
@@ -131,6 +130,8 @@ async def test_an_epoch_is_read_while_its_pods_exist(client: Client, server: Loc
     assert await read(client.logs("mine", epoch=0)) == [(0, "epoch 0"), (1, "the culprit")]
     assert await read(client.logs("mine", previous=True)) == [(0, "epoch 1"), (1, "the culprit")]
     server.pod("pod-new", labels("mine", 2, epoch=2), **running())
+    with pytest.raises(LogsGone, match=r"no log of an earlier epoch or attempt is kept.*muster explain mine"):
+        await anext(client.logs("mine", [2], previous=True))
     notes: list[LogNote] = []
     assert len(await read(client.logs("mine", previous=True, noted=notes.append))) == 2
     assert [str(note) for note in notes] == ["rank 2: no pod of an earlier epoch or attempt is kept"]
@@ -141,7 +142,6 @@ async def test_an_epoch_is_read_while_its_pods_exist(client: Client, server: Loc
 
 
 async def test_a_followed_log_leaves_out_pods_of_epochs_before(client: Client, server: LocalServer) -> None:
-    await client.submit(MANIFEST, name="mine")
     server.pod("a-kept", labels("mine", 1, epoch=0), **ended(1))
     server.print("a-kept", "of the epoch before", ends=True)
     for rank in (0, 1):
@@ -152,80 +152,42 @@ async def test_a_followed_log_leaves_out_pods_of_epochs_before(client: Client, s
         assert sorted(await read(client.logs("mine", follow=True))) == [(0, "now"), (1, "now")]
 
 
-async def test_a_pod_that_starts_later_is_read_from_its_beginning(client: Client, server: LocalServer) -> None:
-    await client.submit(MANIFEST, name="mine")
-    server.status("mine", phase="Running")
-    server.pod("old-0", labels("mine", 0), **running())
-    server.print("old-0", "one", "two")
-    lines = client.logs("mine", follow=True, tail=1)
-    assert (await anext(lines)).text == "two"
-    server.print("new-0", "three", "four", ends=True)
-    server.print("old-0", ends=True)
-    server.pod("old-0", labels("mine", 0), **ended(1))
-    server.pod("new-0", labels("mine", 0, epoch=1), **running())
-    assert [(await anext(lines)).text for _ in range(2)] == ["three", "four"]
-    await lines.aclose()
-
-
 async def test_an_error_says_why_there_is_no_log(client: Client, server: LocalServer) -> None:
-    await client.submit(MANIFEST, name="mine")
     with pytest.raises(NoSuchRank, match=r"default/mine: it has no pods now"):
         await anext(client.logs("mine"))
-    condition = {
-        "type": "PodScheduled",
-        "status": "False",
-        "reason": "Unschedulable",
-        "message": "0/1 nodes have a GPU",
-    }
+    known = {"type": "PodScheduled", "status": "False"}
+    condition = {**known, "reason": "Unschedulable", "message": "0/1 nodes have a GPU"}
     server.pod("pod-0", labels("mine", 0), phase="Pending", conditions=[condition])
     with pytest.raises(NoSuchRank, match=r"rank 0 \(pod-0\) is Unschedulable: 0/1 nodes have a GPU"):
         await anext(client.logs("mine", [0]))
     with pytest.raises(NoSuchRank, match="rank 7 has no pod"):
         await anext(client.logs("mine", [7]))
+    server.status("mine", phase="Running", ready="2/2")
+    with pytest.raises(NoSuchRank, match="there is no rank 7: it has 2, counted from 0"):
+        await anext(client.logs("mine", [7]))
 
 
 async def test_following_continues_over_a_restart_until_the_end(client: Client, server: LocalServer) -> None:
-    await client.submit(MANIFEST, name="mine")
     server.status("mine", phase="Running")
     server.pod("old-0", labels("mine", 0), **running())
-    server.print("old-0", "first")
-    lines = client.logs("mine", follow=True)
+    server.print("old-0", "before", "first")
+    lines = client.logs("mine", follow=True, tail=1)
     assert (await anext(lines)).text == "first"
     server.print("old-0", "crash", ends=True)
     assert (await anext(lines)).text == "crash"
     server.pod("old-0", labels("mine", 0), **ended(1))
     server.pod("new-0", labels("mine", 0, epoch=1), **running())
-    server.print("new-0", "again", ends=True)
-    again = await anext(lines)
-    assert (again.text, again.epoch) == ("again", 1)
+    server.print("new-0", "again", "and on", ends=True)
+    again = [await anext(lines) for _ in range(2)]
+    assert [(line.text, line.epoch) for line in again] == [("again", 1), ("and on", 1)], "from its beginning"
     server.pod("new-0", labels("mine", 0, epoch=1), **ended(0))
     server.status("mine", phase="Succeeded")
     async with asyncio.timeout(10):
         assert await read(lines) == []
 
 
-async def test_following_a_finished_experiment_reads_its_log(client: Client, server: LocalServer) -> None:
-    await client.submit(MANIFEST, name="mine")
-    server.pod("pod-0", labels("mine", 0), **ended(0))
-    server.print("pod-0", "done", ends=True)
-    server.status("mine", phase="Succeeded")
-    async with asyncio.timeout(10):
-        assert await read(client.logs("mine", follow=True)) == [(0, "done")]
-
-
-async def test_the_log_of_the_previous_epoch_is_read_while_its_pods_exist(client: Client, server: LocalServer) -> None:
-    await client.submit(MANIFEST, name="mine")
-    server.pod("new-0", labels("mine", 0, epoch=1), **running())
-    with pytest.raises(LogsGone, match=r"no log of an earlier epoch or attempt is kept.*muster explain mine"):
-        await anext(client.logs("mine", previous=True))
-    server.pod("old-0", labels("mine", 0), **ended(1))
-    server.print("old-0", "last words", ends=True)
-    assert await read(client.logs("mine", previous=True)) == [(0, "last words")]
-
-
 async def test_an_empty_log_of_a_pod_that_is_kept_is_not_called_gone(client: Client, server: LocalServer) -> None:
     """As of a rank that was killed before its program wrote a line."""
-    await client.submit(MANIFEST, name="mine")
     server.pod("new-0", labels("mine", 0, epoch=1), **running())
     server.pod("old-0", labels("mine", 0), **ended(137))
     server.print("old-0", ends=True)
@@ -235,7 +197,6 @@ async def test_an_empty_log_of_a_pod_that_is_kept_is_not_called_gone(client: Cli
 async def test_the_log_of_the_previous_attempt_of_a_rank_that_was_run_again(
     client: Client, server: LocalServer
 ) -> None:
-    await client.submit(MANIFEST, name="mine")
     for epoch, attempt in ((0, 0), (1, 0), (1, 1)):
         name = f"pod-{epoch}-{attempt}"
         server.pod(name, labels("mine", 0, epoch=epoch, attempt=attempt), **ended(1))
@@ -350,12 +311,3 @@ async def test_a_message_of_the_kubelet_itself_has_no_time() -> None:
 def test_times_are_compared_to_the_nanosecond(stamp: str, seconds: float | None) -> None:
     wanted = None if seconds is None else FIRST_SECOND * 10**9 + round(seconds * 10**9)
     assert nanoseconds(stamp) == wanted
-
-
-async def test_a_rank_that_the_gang_does_not_have_is_answered_with_its_size(
-    client: Client, server: LocalServer
-) -> None:
-    await client.submit(MANIFEST, name="mine")
-    server.status("mine", phase="Running", ready="2/2")
-    with pytest.raises(NoSuchRank, match="there is no rank 7: it has 2, counted from 0"):
-        await read(client.logs("mine", (7,)))

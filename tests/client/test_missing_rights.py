@@ -16,7 +16,7 @@ from tests.client.localserver import MANIFEST, LocalServer
 
 
 class WithoutRights:
-    """A way to the API server on which the kinds of ``denied`` may not be listed."""
+    """A way to the API server on which the kinds of ``denied`` may not be listed, or logs not be read."""
 
     def __init__(self, inner: Transport, *denied: str) -> None:
         self._inner = inner
@@ -30,6 +30,8 @@ class WithoutRights:
         return await self._inner.request(method, path, params=params, **more)
 
     def lines(self, path: str, *, params: Mapping[str, str], silence: float) -> Any:
+        if "logs" in self._denied:
+            raise Forbidden(f'pods "{path.split("/")[-2]}" is forbidden: cannot get resource "pods/log"', status=403)
         return self._inner.lines(path, params=params, silence=silence)
 
 

@@ -31,40 +31,44 @@ async def said(
     return await of_gang(ResourceClient(read), found or seen(), members(count), NOW), read.asked
 
 
-async def test_no_line_for_longer_than_usual_is_said_with_what_is_usual() -> None:
-    hint, _ = await said({"p0": lines(720, 4), "p1": lines(900, 4)})
-    assert hint == "no rank has printed a line for 12m (usual: 4 s)"
+BOTH_SILENT = {"p0": lines(720, 4), "p1": lines(720, 4)}
+LATE_START = {"p0": f"{whole_time(NOW - 5000)} imports\n{lines(60, 4)}", "p1": ""}
 
 
-async def test_one_rank_that_prints_is_enough() -> None:
-    assert await said({"p0": lines(720, 4), "p1": lines(3, 4)}) == ("", ["p0", "p1"])
-
-
-async def test_rare_lines_are_usual_and_a_start_is_not() -> None:
-    assert (await said({"p0": lines(200, 60), "p1": lines(200, 60)}))[0] == ""
-    late_start = f"{whole_time(NOW - 5000)} imports\n{lines(60, 4)}"
-    assert (await said({"p0": late_start, "p1": ""}))[0] == "no rank has printed a line for 60s (usual: 4 s)"
-
-
-async def test_a_step_counts_as_a_line_does() -> None:
-    steps = {"epoch": 0, "step": 7, "time": whole_time(NOW - 10), "reporting": 2}
-    logs = {"p0": lines(720, 4), "p1": lines(720, 4)}
-    assert (await said(logs, seen(steps=steps)))[0] == ""
-    steps["time"] = whole_time(NOW - 600)
-    assert (await said(logs, seen(steps=steps)))[0] == "no rank has printed a line or made a step for 10m (usual: 4 s)"
-
-
-async def test_a_log_that_cannot_be_read_may_have_a_line() -> None:
-    assert (await said({"p0": lines(720, 4), "p1": Unreachable("cut off")}))[0] == ""
+@pytest.mark.parametrize(
+    ("logs", "stepped", "hint"),
+    [
+        ({"p0": lines(720, 4), "p1": lines(900, 4)}, None, "no rank has printed a line for 12m (usual: 4 s)"),
+        ({"p0": lines(720, 4), "p1": lines(3, 4)}, None, ""),
+        ({"p0": lines(200, 60), "p1": lines(200, 60)}, None, ""),
+        (LATE_START, None, "no rank has printed a line for 60s (usual: 4 s)"),
+        (BOTH_SILENT, 10, ""),
+        (BOTH_SILENT, 600, "no rank has printed a line or made a step for 10m (usual: 4 s)"),
+        ({"p0": lines(720, 4), "p1": Unreachable("cut off")}, None, ""),
+        ({}, None, ""),
+    ],
+    ids=[
+        "longer than usual",
+        "one rank that prints is enough",
+        "rare lines are usual",
+        "a start is not usual",
+        "a step counts as a line does",
+        "the last step was long ago",
+        "a log that cannot be read may have a line",
+        "without a line nothing is usual",
+    ],
+)
+async def test_silence_for_longer_than_usual_is_a_hint_with_what_is_usual(
+    logs: Mapping[str, str | Exception], stepped: float | None, hint: str
+) -> None:
+    steps = {"epoch": 0, "step": 7, "time": whole_time(NOW - (stepped or 0)), "reporting": 2}
+    shown, asked = await said(logs, seen() if stepped is None else seen(steps=steps))
+    assert (shown, asked) == (hint, ["p0", "p1"])
 
 
 async def test_large_gangs_and_those_that_do_not_run_are_not_asked() -> None:
     assert await said({}, count=MOST_READ + 1) == ("", [])
     assert await said({"p0": lines(720, 4), "p1": ""}, seen("Assembling")) == ("", [])
-
-
-async def test_a_gang_without_a_line_says_nothing() -> None:
-    assert (await said({}))[0] == ""
 
 
 @pytest.mark.parametrize(

@@ -58,23 +58,19 @@ async def test_the_exceptions_of_one_failure_are_one_traceback(front: str) -> No
     assert (found.count, found.exception) == (2, "ValueError: loss is NaN")
 
 
-async def test_the_traceback_of_a_launcher_is_none_of_the_program() -> None:
-    assert await read(Logs({"p0": log(FAILS, OF_TORCHRUN, OF_TORCHRUN)})) == ()
-
-
-async def test_one_traceback_is_no_loop() -> None:
-    assert await read(Logs({"p0": log(["step 1"], FAILS, ["step 2"])})) == ()
+@pytest.mark.parametrize(
+    "printed",
+    [(FAILS, OF_TORCHRUN, OF_TORCHRUN), (["step 1"], FAILS, ["step 2"]), (FAILS, FAILS, ["x" * (MOST_BYTES - 100)])],
+    ids=["those of a launcher", "one is no loop", "the end of the log is not reached"],
+)
+async def test_other_tracebacks_are_not_counted(printed: tuple[list[str], ...]) -> None:
+    assert await read(Logs({"p0": log(*printed)})) == ()
 
 
 async def test_a_rank_that_has_ended_or_whose_log_cannot_be_read_has_none() -> None:
     loops = log(FAILS, FAILS)
     assert await read(Logs({"p0": loops}), status=ended(1)) == ()
     assert [each.rank for each in await read(Logs({"p0": Unreachable("no route"), "p1": loops}), 2)] == [1]
-
-
-async def test_of_a_log_whose_end_is_not_reached_nothing_is_known() -> None:
-    long_line = ["x" * (MOST_BYTES - 100)]
-    assert await read(Logs({"p0": log(FAILS, FAILS, long_line)})) == ()
 
 
 async def test_few_ranks_are_read_and_their_words_are_cut() -> None:

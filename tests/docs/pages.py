@@ -64,11 +64,6 @@ def blocks(page: Path) -> Iterator[Block]:
         )
 
 
-def unmarked(found: Sequence[Block]) -> list[int]:
-    """The lines of blocks that are neither executed, nor a file, nor marked with a reason."""
-    return [block.line for block in found if not block.is_marked]
-
-
 def script(found: Sequence[Block]) -> str:
     """The commands of a page as one bash script that stops at the first that fails and prints each block's line."""
     parts = [f"echo '::: line {block.line}'\n{block.body}" for block in found if block.is_executed]

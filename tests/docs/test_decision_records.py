@@ -30,11 +30,6 @@ def test_a_page_is_in_the_index_and_short() -> None:
     assert [record.name for record in RECORDS if len(record.read_text(encoding="utf-8").split()) > WORDS] == []
 
 
-def test_the_title_of_a_decision_gives_the_number_of_its_file() -> None:
-    wrong = [record.name for record in RECORDS if not record.read_text().startswith(f"# {int(record.name[:4])}. ")]
-    assert wrong == []
-
-
 def test_a_link_to_a_decision_gives_the_number_of_its_file() -> None:
     links = [(page.name, *link) for page in DOCS.rglob("*.md") for link in LINK.findall(page.read_text())]
     assert len(links) >= 10

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.scenarios.catalogue import scenarios
-from tests.simulation.coverage import EXPERIMENTS, GLOBAL, NO_RESTART, QUESTIONS, actors, empty, table
+from tests.simulation.coverage import EXPERIMENTS, GLOBAL, NO_RESTART, QUESTIONS, actors, empty
 from tests.simulation.plans.families import FAMILIES
 
 TESTS = Path(__file__).parents[1]
@@ -50,10 +50,6 @@ def test_every_line_of_its_tables_names_its_proof() -> None:
     assert len(lines) >= 20
     for line in lines:
         assert "::" in line or "plans" in line, line
-
-
-def test_the_printed_table_has_a_row_for_each_actor() -> None:
-    assert [line.split(" | ")[0].strip("| ") for line in table()][2:] == list(actors())
 
 
 def test_that_table_has_every_scenario_and_family_and_only_oracles_that_exist() -> None:

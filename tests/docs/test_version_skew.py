@@ -6,9 +6,6 @@ from typing import Any
 import pytest
 
 import muster
-from muster.api.manifest.experiment import parse_experiment
-from muster.api.manifest.problems import SpecError
-from muster.api.schema.crd import custom_resource_definition
 from muster.api.status import ExperimentStatus
 from muster.state.vocabulary.actions import DeletePods, StopPods
 from muster.state.vocabulary.record import Phase, StatusError, from_status, to_status
@@ -57,19 +54,3 @@ def test_a_running_experiment_of_an_older_daemon_goes_on() -> None:
     actions = [action for _ in range(5) for action in story.look(60)]
     assert not [action for action in actions if isinstance(action, DeletePods | StopPods)]
     assert (story.kept.phase, story.kept.epoch, story.kept.restarts) == (Phase.RUNNING, 0, 0)
-
-
-def test_the_kind_stores_every_field_of_a_status() -> None:
-    (version,) = custom_resource_definition()["spec"]["versions"]
-    status = version["schema"]["openAPIV3Schema"]["properties"]["status"]
-    assert status["x-kubernetes-preserve-unknown-fields"] is True
-    assert "properties" not in status
-
-
-def test_a_spec_with_a_field_of_a_newer_version_is_refused_by_its_name() -> None:
-    spec = {"operator": "jax", "image": "a", "command": "b", "types": {"worker": {"count": 1}}, "elastic": {"least": 1}}
-    metadata = {"name": "run", "namespace": "team", "uid": "u", "resourceVersion": "1", "generation": 1}
-    with pytest.raises(SpecError, match=r"spec\.elastic: unknown field"):
-        parse_experiment(
-            {"apiVersion": "muster.dev/v1alpha1", "kind": "Experiment", "metadata": metadata, "spec": spec}
-        )

@@ -3,6 +3,7 @@
 ``test_examples.py`` runs each on the local cluster, ``tests/real/situations/test_examples.py`` on a real API server.
 """
 
+import contextlib
 import os
 import sys
 from dataclasses import dataclass, field
@@ -98,6 +99,17 @@ def pod_specs_of(found: dict[str, Any]) -> list[dict[str, Any]]:
     replicas = [each["template"] for each in spec.get("jaxReplicaSpecs", {}).values()]
     jobs = [each["template"]["spec"]["template"] for each in spec.get("replicatedJobs", ())]
     return [template["spec"] for template in (*replicas, *jobs)]
+
+
+def process_of(argument: str, *variables: str) -> int:
+    """The Python program with that argument, and with these variables as ``NAME=VALUE``."""
+    for path in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            words = (path / "cmdline").read_bytes().split(b"\0")
+            known = {*(path / "environ").read_bytes().split(b"\0")}
+            if os.fsencode(argument) in words and {*map(os.fsencode, variables)} <= known and b"-c" not in words:
+                return int(path.name)
+    raise AssertionError(f"no process with {argument} and {variables}")
 
 
 EXAMPLES = (

@@ -1,6 +1,5 @@
 """Each example runs from its file to Succeeded with real processes, on one local cluster for all."""
 
-import contextlib
 import os
 import re
 import signal
@@ -13,7 +12,7 @@ import pytest
 import yaml
 
 from muster.cli.processes.stack import module
-from tests.examples.table import BY_NAME, EXAMPLES, ROOT, Example
+from tests.examples.table import BY_NAME, EXAMPLES, ROOT, Example, process_of
 from tests.processes.forked import Forked, run
 from tests.processes.local_up import local_up
 
@@ -78,7 +77,7 @@ def test_a_killed_rank_of_pytorch_is_one_restart_from_the_checkpoint(home: Path,
         process: Forked[bytes] = Forked(command, env=environment, cwd=ROOT, stdout=out, stderr=subprocess.STDOUT)
         try:
             until_line(tmp_path / "out.log", r"step +10 ", process)
-            os.kill(process_of(1, tmp_path), signal.SIGKILL)
+            os.kill(process_of(str(tmp_path), "RANK=1"), signal.SIGKILL)
             status = process.wait(200)
         finally:
             end(process)
@@ -86,28 +85,6 @@ def test_a_killed_rank_of_pytorch_is_one_restart_from_the_checkpoint(home: Path,
     assert status == 0, printed
     assert re.search(r"3 processes, from step [1-9]\d*", printed), printed
     assert re.search(r"1 restart", printed), printed
-
-
-def test_a_rank_of_pytorch_that_never_joins_is_named(home: Path, tmp_path: Path) -> None:
-    command, environment = command_of(tmp_path, home, BY_NAME["pytorch"], " --absent 2")
-    with (tmp_path / "out.log").open("w+", encoding="utf-8") as out:
-        process: Forked[bytes] = Forked(command, env=environment, cwd=ROOT, stdout=out, stderr=subprocess.STDOUT)
-        try:
-            line = until_line(tmp_path / "out.log", r"missing rank 2 \(\S+, running, but it has not called", process)
-        finally:
-            end(process)
-    assert "2/3 ranks arrived" in line
-
-
-def process_of(rank: int, folder: Path) -> int:
-    """The process of that rank: the program whose checkpoints are in the test's folder."""
-    for path in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):
-            words = (path / "cmdline").read_bytes().split(b"\0")
-            variables = (path / "environ").read_bytes().split(b"\0")
-            if os.fsencode(folder) in words and f"RANK={rank}".encode() in variables and b"-c" not in words:
-                return int(path.name)
-    raise AssertionError(f"no process of rank {rank}")
 
 
 def until_line(log: Path, pattern: str, process: Forked[bytes]) -> str:

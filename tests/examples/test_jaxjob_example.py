@@ -15,6 +15,7 @@ import yaml
 from muster.kube.unstructured import Json
 from muster.state.vocabulary.subject import JAXJOB
 from tests.e2e.environment import Environment, environment
+from tests.examples.table import process_of
 
 FILE = Path(__file__).parents[2] / "examples" / "jaxjob" / "jaxjob.yaml"
 NAME = "jaxjob/jaxjob-simple"
@@ -85,7 +86,7 @@ async def test_a_killed_rank_restarts_the_gang_and_it_succeeds(tmp_path: Path) -
         await env.client.resources.create(JOBS, job)
         await until(env, "Running")
         await env.until(NAME, lambda seen: seen.phase == "Running")
-        os.kill(_process_of(1, str(tmp_path)), signal.SIGKILL)
+        os.kill(process_of("examples/jaxjob/train.py", "PROCESS_ID=1", f"RUN={tmp_path}"), signal.SIGKILL)
         await until(env, "Restarting")
         job = await until(env, "Succeeded", "Failed")
         assert conditions(job)[-1] == "Succeeded"
@@ -93,34 +94,3 @@ async def test_a_killed_rank_restarts_the_gang_and_it_succeeds(tmp_path: Path) -
         assert (seen.status.epoch, seen.status.restarts) == (1, 1)
         assert seen.status.cause is not None
         assert (seen.status.cause.rank, seen.status.cause.signal or seen.status.cause.exit_code) in ((1, 9), (1, 137))
-
-
-async def test_the_deadline_holds(tmp_path: Path) -> None:
-    async with ground(tmp_path) as env:
-        await env.client.resources.create(JOBS, manifest(run_policy={"activeDeadlineSeconds": 8}, ROUNDS="1000"))
-        job = await until(env, "Succeeded", "Failed")
-        failed = job["status"]["conditions"][-1]
-        assert failed["type"] == "Failed"
-        assert "active longer than specified deadline" in failed["message"]
-        async with asyncio.timeout(60), aclosing(env.client.watch_members(NAME)) as stream:
-            runs: dict[str, bool] = {}
-            async for change in stream:
-                runs[change.member.pod] = change.member.running
-                if len(runs) == 2 and not any(runs.values()):
-                    break
-
-
-def _process_of(rank: int, run: str) -> int:
-    """The process of that rank of that run: the one whose environment says so."""
-    wanted = {f"PROCESS_ID={rank}".encode(), f"RUN={run}".encode()}
-    for each in Path("/proc").iterdir():
-        if not each.name.isdigit():
-            continue
-        try:
-            command = (each / "cmdline").read_bytes().split(b"\0")
-            variables = (each / "environ").read_bytes().split(b"\0")
-        except OSError:
-            continue
-        if b"examples/jaxjob/train.py" in command and wanted <= {*variables}:
-            return int(each.name)
-    raise AssertionError(f"no process of rank {rank}")

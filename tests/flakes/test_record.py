@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tests.flakes.record import OFTEN, RUNS, Run, append, lines, load, often, path
+from tests.flakes.record import OFTEN, RUNS, Run, append, load, often
 from tests.outcomes.outcome import Outcome
 
 FLAKE = Outcome("tests/e2e/test_a.py::test_a", "failed", 2.5, "E   assert 1 == 2\ntest_a.py:3: AssertionError", 71.5)
@@ -30,16 +30,3 @@ def test_runs_of_another_kind_do_not_push_a_flake_out_and_older_ones_do_not_coun
     others = [run(kind="slow")] * RUNS
     assert often([run(FLAKE), *others, run(FLAKE)]) == {FLAKE.test: OFTEN}
     assert often([run(FLAKE), *[run()] * (RUNS - 1), run(FLAKE)]) == {}
-
-
-def test_a_row_is_printed_with_its_seconds_the_pressure_and_the_first_failure() -> None:
-    assert [*lines([FLAKE])] == [
-        "  tests/e2e/test_a.py::test_a: failed after 2.5 s, processes waited for a processor in 71.5 % of 10 s",
-        "    E   assert 1 == 2",
-        "    test_a.py:3: AssertionError",
-    ]
-
-
-def test_the_file_is_outside_the_repository_unless_a_variable_names_another() -> None:
-    assert path({}) == Path.home() / ".cache" / "muster" / "flakes.jsonl"
-    assert path({"MUSTER_FLAKES": "/kept/flakes.jsonl"}) == Path("/kept/flakes.jsonl")

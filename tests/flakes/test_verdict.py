@@ -1,7 +1,6 @@
 """What holds a run back: tests that fail twice, and too many that fail once."""
 
 from datetime import date, timedelta
-from pathlib import Path
 
 import pytest
 
@@ -48,12 +47,3 @@ def test_a_quarantine_ends_after_its_days() -> None:
     entries = [Quarantined("t", TODAY - LONGEST, "slow"), Quarantined("u", TODAY - LONGEST - timedelta(days=1), "why")]
     (said,) = quarantine.overdue(entries, TODAY)
     assert said.startswith("u is in quarantine since 2026-11-13, longer than 14 days (why): mend it")
-
-
-def test_an_entry_of_the_quarantine_has_a_date_and_a_reason(tmp_path: Path) -> None:
-    file = tmp_path / "quarantine.toml"
-    file.write_text('[[test]]\nid = "t"\nsince = 2026-11-28\nreason = "slow"\n', encoding="utf-8")
-    assert quarantine.load(file) == (Quarantined("t", TODAY, "slow"),)
-    file.write_text('[[test]]\nid = "t"\nsince = 2026-11-28\n', encoding="utf-8")
-    with pytest.raises(TypeError, match="reason"):
-        quarantine.load(file)

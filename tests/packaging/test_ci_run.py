@@ -22,10 +22,6 @@ STEPS = [
     "nice -n 15 make planted-bugs SHARE=1",
     "nice -n 15 make fuzz SHARE=1",
 ]
-UNPLAYED = """not played: 1 of the 2 situations of tests/real
-  nodes: a_lost_node
-above the steps
-"""
 
 
 def ci(
@@ -68,31 +64,10 @@ def test_a_step_that_does_not_end_is_ended_and_named_while_the_other_lanes_go_on
     assert sorted(listed(ended.stdout)) == sorted(STEPS[:7])
 
 
-def test_ci_ends_at_its_limit_with_the_output_of_what_still_runs(tmp_path: Path) -> None:
-    ended = ci(tmp_path, hangs="setup", CI_SECONDS="3", CI_STEP_SECONDS="60")
-    assert ended.returncode != 0
-    assert re.search(r"make setup: not at its end after \d+ s of CI", ended.stdout)
-    assert "making setup" in ended.stdout
-    assert listed(ended.stdout) == []
-
-
 def test_what_a_failed_step_printed_last_is_said_again_at_the_end(tmp_path: Path) -> None:
     ended = ci(tmp_path, fails="simulate")
     assert ended.returncode == 1
     assert ended.stdout.endswith("==> of make simulate SHARE=1, which failed:\nmaking simulate SHARE=1\n")
-
-
-def test_a_step_is_charged_with_the_cpu_of_its_processes(tmp_path: Path) -> None:
-    busy = 'python3 -c "import time\nwhile time.process_time() < 1.2: pass"'
-    ended = ci(tmp_path, does=f"check) sh -c '{busy}' ;;")
-    assert re.search(r"^==> make check: \d+ s, [1-9]\d* s of CPU$", ended.stdout, re.MULTILINE)
-
-
-def test_what_was_not_played_is_named_at_the_end(tmp_path: Path) -> None:
-    ended = ci(tmp_path, does=f"test-slow) echo '{UNPLAYED}' ;;")
-    end = ended.stdout.rpartition("skipped: 0 tests")[2]
-    assert "  nodes: a_lost_node\n==> all: " in end
-    assert "above the steps" not in end
 
 
 def test_a_skip_that_is_not_expected_fails_ci(tmp_path: Path) -> None:

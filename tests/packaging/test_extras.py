@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from muster.entry import UNAVAILABLE
-from muster.extras import MODULES, pip_argument, problem
+from muster.extras import MODULES, pip_argument
 from tests.packaging.conftest import ROOT, Environment
 
 pytestmark = pytest.mark.xdist_group("packaging")
@@ -39,20 +39,6 @@ def blocked(code: str, *modules: str, **environ: str) -> subprocess.CompletedPro
 def test_the_core_imports_without_any_module_of_an_extra() -> None:
     done = blocked(IMPORT_THE_CORE, *MODULES["local"])
     assert done.returncode == 0, done.stderr
-
-
-@pytest.mark.slow
-def test_the_tests_of_state_and_kinds_need_only_the_extras_local_and_test() -> None:
-    """`.ci/newer-python` installs these two alone; most machines have no newer Python and do not run it."""
-    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
-    named = {extra: {re.split(r"[\[=<>;~ ]", each)[0].lower() for each in extras[extra]} for extra in (*extras, "dev")}
-    plugin = {"coverage", "pytest-cov"}  # pytest loads it at its start
-    only_dev = (named["dev"] | named["jax"]) - named["test"] - named["local"] - plugin
-    modules = [module for module, (name, *_) in packages_distributions().items() if name.lower() in only_dev]
-    assert "grpc" in modules
-    collect = "import pytest\nsys.exit(pytest.main(['-qq', '--collect-only', 'tests/state', 'tests/kinds']))"
-    done = blocked(collect, *modules)
-    assert done.returncode == 0, done.stdout[-4000:]
 
 
 @pytest.mark.parametrize(
@@ -97,10 +83,6 @@ def test_pip_is_asked_for_the_distribution_where_it_came_from(
     monkeypatch.setattr("importlib.metadata.Distribution.read_text", lambda *_: origin, raising=False)
     monkeypatch.setattr("importlib.metadata.PathDistribution.read_text", lambda *_: origin)
     assert pip_argument("cli") == asked
-
-
-def test_nothing_is_said_where_the_extra_is_installed() -> None:
-    assert [problem(extra) for extra in MODULES] == [None] * len(MODULES)
 
 
 @pytest.mark.slow

@@ -43,11 +43,6 @@ def test_a_forked_program_finds_what_an_executed_one_finds(tmp_path: Path, sessi
     assert forked == executed
 
 
-def test_two_forked_programs_have_different_random_numbers(tmp_path: Path) -> None:
-    found = [json.loads(mirror(Forked, "exits", tmp_path).communicate("")[0])["random"] for _ in range(2)]
-    assert found[0] != found[1]
-
-
 @pytest.mark.parametrize("how", ["succeeds", "exits", "says", "raises", "is interrupted"])
 def test_a_forked_program_ends_as_an_executed_one(tmp_path: Path, how: str) -> None:
     ends = []

@@ -12,7 +12,6 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
 from muster.local.node.isolation.levels import Isolation, refusal
-from tests.real_node import requirements
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,8 +23,6 @@ class Machine:
     root: bool = True
     namespaces: bool = True
     """The kernel lets us make those of pods."""
-    nodes: bool = True
-    """`make real-node` can run."""
     linux: bool = True
 
 
@@ -41,7 +38,6 @@ def this_machine() -> Machine:
         variables=dict(os.environ),
         root=os.geteuid() == 0,
         namespaces=refusal(Isolation.MNT) is None and (os.geteuid() != 0 or refusal(Isolation.NETNS) is None),
-        nodes=not requirements.missing(),
         linux=sys.platform == "linux",
     )
 
@@ -80,7 +76,6 @@ EXPECTED = (
     Expected(r"^no (mnt|pid namespace) on this machine", lambda machine: not machine.namespaces),
     Expected(r"in a mount namespace only", lambda machine: not machine.namespaces),
     Expected(r"^the image cannot be built here", lambda m: program("buildah", "debootstrap")(m) or not m.root),
-    Expected(r"it needs what `make real-node` needs", lambda machine: not machine.nodes),
     Expected(r"^PROMETHEUS_OPERATOR_CRDS names no", variable("PROMETHEUS_OPERATOR_CRDS")),
     *(Expected(rf"^{each} names no", variable(each)) for each in CONTROLLERS),
     Expected(r"^prctl is Linux$", lambda machine: not machine.linux),

@@ -35,7 +35,7 @@ def test_a_skip_is_expected_only_where_the_machine_lacks_what_it_names(reason: s
     [f"no ray: {MISSING}", "could not import 'jax': No module named 'jax'", "Go cannot fetch the modules of helm"],
 )
 def test_what_ci_installs_is_never_expected_to_lack(reason: str) -> None:
-    assert not expected(reason, Machine((), {}, root=False, namespaces=False, nodes=False))
+    assert not expected(reason, Machine((), {}, root=False, namespaces=False))
 
 
 def test_the_list_has_reasons_with_their_number_and_names_what_is_not_expected(

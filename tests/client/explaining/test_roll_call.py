@@ -3,7 +3,7 @@
 from muster.client import Client, Explanation
 from muster.client.explaining.lines import lines
 from muster.client.snapshot import snapshot_of
-from tests.client.localserver import MANIFEST, LocalServer, labels, running
+from tests.client.localserver import MANIFEST, LocalServer, labels, running, waiting
 
 NOW = 1_800_000_000.0
 
@@ -11,10 +11,8 @@ NOW = 1_800_000_000.0
 async def test_each_rank_has_its_standing_and_each_missing_one_its_reason(client: Client, server: LocalServer) -> None:
     await client.submit(MANIFEST, name="mine")
     server.pod("mine-worker-0-0-x", labels("mine", 0), **running())
-    waiting = {"reason": "ImagePullBackOff", "message": 'Back-off pulling image "registry/x:1"'}
-    container = {"name": "main", "image": "none", "imageID": "", "ready": False, "restartCount": 0}
-    pending = [container | {"state": {"waiting": waiting}}]
-    server.pod("mine-worker-0-1-x", labels("mine", 1), phase="Pending", containerStatuses=pending)
+    pulling = waiting("ImagePullBackOff", 'Back-off pulling image "registry/x:1"')
+    server.pod("mine-worker-0-1-x", labels("mine", 1), **pulling)
     server.status("mine", phase="Assembling", size=2, roll={"expected": 2, "arrived": 1, "missing": [1]})
     roll = (await client.explain("mine")).roll_call(NOW)
     assert roll is not None
@@ -26,19 +24,6 @@ async def test_each_rank_has_its_standing_and_each_missing_one_its_reason(client
     assert (finding.cause, finding.ranks) == ("ImagePull", "1")
     assert finding.sentence == f"rank 1: {finding.what}"
     assert roll.unseen == {}
-
-
-async def test_a_rank_whose_pod_looks_well_has_its_finding(client: Client, server: LocalServer) -> None:
-    await client.submit(MANIFEST, name="mine")
-    for rank in (0, 1):
-        server.pod(f"pod-{rank}", labels("mine", rank), **running())
-    said = "the coordinator stopped responding: its port accepts connections but sends no answer"
-    stuck = {"type": "Stuck", "status": "True", "reason": "CoordinatorUnreachable", "message": said}
-    known = {"cause": "CoordinatorFrozen", "evidence": said, "ranks": "0", "time": "2026-01-01T00:00:00Z"}
-    server.status("mine", phase="Running", size=2, conditions=[stuck], stuck=known)
-    roll = (await client.explain("mine")).roll_call(NOW)
-    assert roll is not None
-    assert {rank: each.cause for rank, each in roll.unseen.items()} == {0: "CoordinatorFrozen"}
 
 
 async def test_a_missing_flavor_is_no_refusal_by_the_api_server(client: Client, server: LocalServer) -> None:

@@ -58,52 +58,50 @@ def test_a_file_without_memfd_is_found_too() -> None:
     assert [(each.file, each.main) for each in found.processes] == [(101, 0x1F)]
 
 
-def test_data_loaders_are_not_asked() -> None:
-    assert pids(listing(f"7 1 {PYTHON} python3 train.py", f"8 7 {PYTHON} python3 train.py", f"9 8 {PYTHON} x")) == [7]
+LOADER = f"8 7 {PYTHON} python3 train.py"
+CHILDREN = (f"8 7 {PYTHON} python train.py", f"9 7 {PYTHON} python train.py", f"10 9 {PYTHON} python train.py")
+LAUNCHERS = (
+    "/venv/bin/python /venv/bin/torchrun --nproc-per-node 2 train.py",
+    "python -m torch.distributed.run train.py",
+    "python -m accelerate.commands.launch train.py",
+    "/usr/bin/python3 /usr/local/bin/ray start --head --block",
+)
+RAY = (
+    f"7 1 {PYTHON} python ray start --block",
+    "8 7 /site-packages/ray/core/src/ray/raylet/raylet raylet",
+    f"9 8 {PYTHON} ray::IDLE",
+    f"10 8 {PYTHON} ray::train",
+    f"11 8 {PYTHON} python -u /site-packages/ray/dashboard/agent.py",
+)
+OF_ANOTHER = "lrwxrwxrwx 1 0 0 0 Nov 22 15:00 /proc/9/ns/mnt -> mnt:[2]"
 
 
 @pytest.mark.parametrize(
-    "command",
+    ("text", "asked"),
     [
-        "/venv/bin/python /venv/bin/torchrun --nproc-per-node 2 train.py",
-        "python -m torch.distributed.run train.py",
-        "python -m accelerate.commands.launch train.py",
-        "/usr/bin/python3 /usr/local/bin/ray start --head --block",
+        pytest.param(listing(f"7 1 {PYTHON} python3 train.py", LOADER, f"9 8 {PYTHON} x"), [7], id="no data loaders"),
+        *(
+            pytest.param(listing(f"7 1 {PYTHON} {each}", *CHILDREN), [8, 9], id=f"the children of {each}")
+            for each in LAUNCHERS
+        ),
+        pytest.param(
+            listing(f"7 1 {PYTHON} {LAUNCHERS[0]}"), [7], id="a launcher that may hang before its first child"
+        ),
+        pytest.param(listing(*RAY), [10], id="of ray the workers with a task"),
+        pytest.param(
+            listing(f"7 1 {PYTHON} a", f"9 1 {PYTHON} b", mounts=OF_ANOTHER), [7], id="no other container of the pod"
+        ),
+        pytest.param(
+            listing(f"7 4 {PYTHON} a", f"9 1 {PYTHON} b", "4 1 /usr/bin/pod-init init", parent=4),
+            [7],
+            id="no process of the machine",
+        ),
+        pytest.param(listing(f"7 1 {PYTHON} a {N}"), [], id="not the script itself"),
+        pytest.param(listing(*(f"{pid} 1 {PYTHON} a" for pid in range(10, 99))), [*range(10, 10 + MOST)], id="not all"),
     ],
 )
-def test_the_children_of_a_launcher_are_asked_in_its_place(command: str) -> None:
-    children = (f"8 7 {PYTHON} python train.py", f"9 7 {PYTHON} python train.py", f"10 9 {PYTHON} python train.py")
-    assert pids(listing(f"7 1 {PYTHON} {command}", *children)) == [8, 9]
-    assert pids(listing(f"7 1 {PYTHON} {command}")) == [7], "it may hang before it starts one"
-
-
-def test_of_ray_the_workers_with_a_task_are_asked() -> None:
-    text = listing(
-        f"7 1 {PYTHON} python ray start --block",
-        "8 7 /site-packages/ray/core/src/ray/raylet/raylet raylet",
-        f"9 8 {PYTHON} ray::IDLE",
-        f"10 8 {PYTHON} ray::train",
-        f"11 8 {PYTHON} python -u /site-packages/ray/dashboard/agent.py",
-    )
-    assert pids(text) == [10]
-
-
-def test_another_container_of_the_pod_is_not_asked() -> None:
-    mounts = "lrwxrwxrwx 1 0 0 0 Nov 22 15:00 /proc/9/ns/mnt -> mnt:[2]"
-    assert pids(listing(f"7 1 {PYTHON} a", f"9 1 {PYTHON} b", mounts=mounts)) == [7]
-
-
-def test_a_process_of_the_machine_is_not_asked_where_the_container_has_no_processes_of_its_own() -> None:
-    text = listing(f"7 4 {PYTHON} a", f"9 1 {PYTHON} b", "4 1 /usr/bin/pod-init init", parent=4)
-    assert pids(text) == [7]
-
-
-def test_the_script_itself_is_not_asked() -> None:
-    assert pids(listing(f"7 1 {PYTHON} a {N}")) == []
-
-
-def test_many_processes_are_bounded() -> None:
-    assert len(pids(listing(*(f"{pid} 1 {PYTHON} a" for pid in range(10, 99))))) == MOST
+def test_the_processes_of_the_program_are_asked(text: str, asked: list[int]) -> None:
+    assert pids(text) == asked
 
 
 @given(st.text(), st.text())
