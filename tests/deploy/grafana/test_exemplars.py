@@ -13,7 +13,7 @@ from muster.state.vocabulary.record import Phase
 from tests.builders import NOW, plan, record
 from tests.deploy.grafana.server import prometheus
 from tests.deploy.grafana.test_dashboards import panel_of
-from tests.deploy.prometheus.binaries import Unavailable, program
+from tests.deploy.prometheus.binaries import needed
 
 pytestmark = pytest.mark.slow
 
@@ -21,10 +21,7 @@ TRACE = "0af7651916cd43dd8448eb211c80319c"
 
 
 async def test_prometheus_keeps_the_trace_of_a_duration(tmp_path: Path) -> None:
-    try:
-        await asyncio.to_thread(program, "prometheus")
-    except Unavailable as reason:
-        pytest.skip(str(reason))
+    needed("prometheus")
     instruments = Instruments("1", lambda: 0, lambda: 0, traced=lambda _plan, _old, _new: TRACE)
 
     async def scrape(request: web.Request) -> web.Response:

@@ -13,7 +13,7 @@ from aiohttp import web
 from deploy.prometheus.groups import ALERTS
 from muster.cli.processes.stack import free_port
 from muster.state.facts.audience import of_reason
-from tests.deploy.prometheus.binaries import Unavailable, program
+from tests.deploy.prometheus.binaries import needed
 from tests.deploy.prometheus.live.pipeline import SHIPPED, received_at, serve
 from tests.deploy.prometheus.test_inhibitions import SEVERITY, ask
 
@@ -64,10 +64,7 @@ async def receiver() -> AsyncIterator[tuple[Receiver, int]]:
 @pytest.fixture
 async def alertmanager(receiver: tuple[Receiver, int], tmp_path: Path) -> AsyncIterator[str]:
     """Where a real Alertmanager takes alerts; it has the shipped routes, and each of its receivers is that one."""
-    try:
-        program("alertmanager")
-    except Unavailable as reason:
-        pytest.skip(str(reason))
+    needed("alertmanager")
     settings = received_at(
         yaml.safe_load((SHIPPED / "alertmanager.yaml").read_text()), f"http://127.0.0.1:{receiver[1]}/"
     )

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from tests.deploy.prometheus import promtool
-from tests.deploy.prometheus.binaries import Unavailable, program
 from tests.deploy.prometheus.case import DAEMON, EXPERIMENT, ONE, Case, reason
 
 _BASE = tuple({name.partition("{")[0] for name in {**DAEMON, **EXPERIMENT}})
@@ -99,8 +98,4 @@ PAIRS = (
 
 @pytest.mark.slow
 def test_a_pair_of_prometheus_and_a_clock_that_is_off_change_no_alert(tmp_path: Path) -> None:
-    try:
-        program("promtool")
-    except Unavailable as why:
-        pytest.skip(str(why))
     assert promtool.run(PAIRS, tmp_path) == ""

@@ -9,9 +9,9 @@ from deploy.prometheus import reasons
 from deploy.prometheus.__main__ import GENERATED, ROOT
 from deploy.prometheus.clusters import kept, of_shard
 from deploy.prometheus.groups import ALERTS, GROUPS
-from deploy.prometheus.row import GIVEN, Alert, Recording
+from deploy.prometheus.row import GIVEN, Alert
 from deploy.prometheus.text import chart, plain
-from deploy.prometheus.values import defaults, schema
+from deploy.prometheus.values import defaults
 from deploy.reasons.rows import STUCK
 from muster.state.vocabulary.rules import CLOCKS, ClockRule
 
@@ -65,28 +65,11 @@ def test_a_clock_that_alerts_reaches_one_alert(clock: ClockRule) -> None:
     assert len(alerts_about(clock.reason)) == 1
 
 
-def test_names_are_unique_and_of_their_kind() -> None:
-    names = [rule.name for group in GROUPS for rule in group.rules]
-    assert len(set(names)) == len(names)
-    for group in GROUPS:
-        for rule in group.rules:
-            assert "muster" in rule.name.lower(), "rules of other projects have other names"
-            form = r"[a-z]+:[a-z_]+:[a-z0-9_]+" if isinstance(rule, Recording) else r"Muster[A-Z][A-Za-z]+"
-            assert re.fullmatch(form, rule.name)
-
-
 @PER_ALERT
 def test_the_chart_reads_a_value_for_everything_that_can_be_set(alert: Alert) -> None:
     text = chart(GROUPS).partition(f"$values.alerts.{alert.name} ")[2].partition("{{- with $values.alerts")[0]
     read = set(re.findall(r"\{\{-? (?:if |with )?\.([a-z]+) \}\}", text))
     assert read == set(defaults()["alerts"][alert.name])
-
-
-def test_the_schema_has_the_values_and_no_others() -> None:
-    shape, values = schema()["alerts"]["properties"], defaults()["alerts"]
-    assert {name: set(each["properties"]) for name, each in shape.items()} == {
-        name: set(each) for name, each in values.items()
-    }
 
 
 def test_templates_of_prometheus_are_quoted_for_helm() -> None:

@@ -26,7 +26,6 @@ refused = functools.lru_cache(maxsize=8)(refusal)
 TIMEOUT_SECONDS = 40.0
 PODS = "/api/v1/namespaces/default/pods"
 Pod = dict[str, Any]
-MakePod = Callable[..., Pod]
 
 
 def container(script: str = "", *, name: str = "main", **fields: Any) -> Pod:

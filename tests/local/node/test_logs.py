@@ -9,14 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from muster.local.node import logs
-from muster.local.node.logs import (
-    MAX_LINE,
-    MESSAGE_BYTES,
-    MESSAGE_LINES,
-    LogStore,
-    LogWriter,
-    termination_message,
-)
+from muster.local.node.logs import MAX_LINE, MESSAGE_BYTES, MESSAGE_LINES, LogStore, LogWriter, termination_message
 from muster.local.node.objects import SECOND, micro_time, nano_time
 
 

@@ -123,9 +123,7 @@ async def test_a_coordinator_with_another_jax_is_negotiated_again(coordinator: F
     await probe.close()
 
 
-async def test_a_coordinator_that_returns_is_found_at_once(
-    coordinator: FakeCoordinator,
-) -> None:
+async def test_a_coordinator_that_returns_is_found_at_once(coordinator: FakeCoordinator) -> None:
     probe = probe_of(coordinator)
     await probe.snapshot()
     await coordinator.stop()

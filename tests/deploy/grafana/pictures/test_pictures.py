@@ -7,8 +7,7 @@ import pytest
 
 from tests.deploy.grafana.answers import Answer
 from tests.deploy.grafana.dashboards import ROOT, Dashboard, dashboards
-from tests.deploy.grafana.pictures.__main__ import COLUMN, GAP, IMAGES, LABEL, drawn, files
-from tests.deploy.grafana.pictures.svg import cut
+from tests.deploy.grafana.pictures.__main__ import IMAGES, LABEL, drawn, files
 from tests.deploy.grafana.pictures.units import written
 from tests.deploy.grafana.server import Series
 
@@ -44,12 +43,6 @@ def test_a_dashboard_without_data_can_be_drawn(dashboard: Dashboard) -> None:
     empty = {panel["fieldConfig"]["defaults"].get("noValue") for panel in dashboard.panels} - {None}
     assert empty
     assert empty <= {*shown}
-
-
-@pytest.mark.parametrize("dashboard", ALL, ids=lambda dashboard: dashboard.path.stem)
-def test_no_title_is_too_long_for_its_panel(dashboard: Dashboard) -> None:
-    for panel in dashboard.content["panels"]:
-        assert cut(panel["title"], panel["gridPos"]["w"] * COLUMN - GAP - 12, 12) == panel["title"]
 
 
 @each_picture

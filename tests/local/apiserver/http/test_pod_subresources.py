@@ -3,11 +3,7 @@
 from collections.abc import AsyncIterator
 
 from muster.local.apiserver import ApiServer
-from tests.local.apiserver.harness import (
-    PODS,
-    Api,
-    pod,
-)
+from tests.local.apiserver.harness import PODS, Api, pod
 
 
 class FixedLogs:

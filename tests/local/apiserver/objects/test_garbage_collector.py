@@ -3,17 +3,7 @@
 from typing import Any
 
 from muster.local.apiserver import ApiServer
-from tests.local.apiserver.harness import (
-    CONFIGS,
-    CRDS,
-    WIDGET_SCHEMA,
-    WIDGETS,
-    Api,
-    config,
-    definition,
-    pod,
-    widget,
-)
+from tests.local.apiserver.harness import CONFIGS, CRDS, WIDGET_SCHEMA, WIDGETS, Api, config, definition, pod, widget
 
 
 def owned(name: str, owner: dict[str, Any], **reference: Any) -> dict[str, Any]:
