@@ -228,17 +228,56 @@ def test_a_pod_without_main_counts_its_other_containers() -> None:
     assert not seen(pod(containerStatuses=[container("log", {"running": {}}), waiting])).started
 
 
-def test_a_true_disruption_target_is_a_disruption() -> None:
-    target = {
-        "type": "DisruptionTarget",
-        "status": "True",
-        "reason": "PreemptionByScheduler",
-        "message": "made room for x",
-    }
-    got = seen(pod(conditions=[target]))
-    assert (got.disruption, got.waiting_message) == ("PreemptionByScheduler", "made room for x")
+UNSEEN = "The container could not be located when the pod was terminated"
+UNKNOWN = "the container runtime does not know how the container ended, as after a loss of power"
+
+
+def true(kind: str, reason: str | None, message: str = "") -> list[dict[str, Any]]:
+    return [{"type": kind, "status": "True", "reason": reason, "message": message}]
+
+
+def main_ended(code: int, reason: str, message: str = "") -> list[dict[str, Any]]:
+    return [container("main", terminated(code, reason=reason, message=message))]
+
+
+@pytest.mark.parametrize(
+    ("status", "disruption", "message"),
+    [
+        ({"conditions": true("DisruptionTarget", "PreemptionByScheduler", "for x")}, "PreemptionByScheduler", "for x"),
+        ({"conditions": true("DisruptionTarget", None)}, "DisruptionTarget", ""),
+        (
+            {"conditions": true("TerminationTarget", "WorkloadEvictedDueToPreempted", "for kueue")},
+            "WorkloadEvictedDueToPreempted",
+            "for kueue",
+        ),
+        # exit code 137 proves nothing about a program whose end nobody saw, as after a reboot of the node
+        (
+            {"phase": "Running", "containerStatuses": main_ended(137, "ContainerStatusUnknown", UNSEEN)},
+            "ContainerStatusUnknown",
+            UNSEEN,
+        ),
+        (
+            {"phase": "Failed", "containerStatuses": main_ended(137, "ContainerStatusUnknown", UNSEEN)},
+            "ContainerStatusUnknown",
+            UNSEEN,
+        ),
+        # exit code 255 proves nothing after a loss of power, unless the program gave it
+        ({"phase": "Failed", "containerStatuses": main_ended(255, "Unknown")}, "ContainerStatusUnknown", UNKNOWN),
+        ({"phase": "Failed", "containerStatuses": main_ended(255, "Error")}, "", ""),
+        ({"phase": "Failed", "reason": "DeadlineExceeded", "message": "too long"}, "", "too long"),
+    ],
+)
+def test_an_end_that_is_not_the_programs_own_is_a_disruption(
+    status: dict[str, Any], disruption: str, message: str
+) -> None:
+    got = seen(pod(**status))
+    assert (got.disruption, got.waiting_message) == (disruption, message)
+    assert got.failed is (status.get("phase") == "Failed" or "containerStatuses" in status)
+
+
+def test_a_disruption_target_that_is_not_true_is_none() -> None:
+    target = true("DisruptionTarget", "PreemptionByScheduler")[0]
     assert seen(pod(conditions=[target | {"status": "False"}])).disruption == ""
-    assert seen(pod(conditions=[target | {"reason": None}])).disruption == "DisruptionTarget"
 
 
 @pytest.mark.parametrize(
@@ -248,28 +287,6 @@ def test_a_failure_caused_by_the_node_is_a_disruption(reason: str) -> None:
     got = seen(pod(phase="Failed", reason=reason, message="low on memory", containerStatuses=None))
     assert (got.disruption, got.waiting_reason, got.waiting_message) == (reason, reason, "low on memory")
     assert got.failed
-
-
-UNSEEN = "The container could not be located when the pod was terminated"
-
-
-@pytest.mark.parametrize("phase", ["Running", "Failed"])
-def test_a_container_whose_end_nobody_saw_is_a_disruption(phase: str) -> None:
-    """As after a reboot of the node: exit code 137 proves nothing about the program."""
-    unseen = container("main", terminated(137, finished="", reason="ContainerStatusUnknown", message=UNSEEN))
-    got = seen(pod(phase=phase, containerStatuses=[unseen]))
-    assert (got.disruption, got.waiting_message, got.failed) == ("ContainerStatusUnknown", UNSEEN, True)
-
-
-def test_an_end_that_the_runtime_does_not_know_is_a_disruption() -> None:
-    """As after a loss of power: exit code 255 proves nothing about the program, unless the program gave it."""
-    got = seen(pod(phase="Failed", containerStatuses=[container("main", terminated(255, reason="Unknown"))]))
-    assert (got.disruption, got.failed) == ("ContainerStatusUnknown", True)
-    assert got.waiting_message == (
-        "the container runtime does not know how the container ended, as after a loss of power"
-    )
-    by_itself = seen(pod(phase="Failed", containerStatuses=[container("main", terminated(255, reason="Error"))]))
-    assert by_itself.disruption == ""
 
 
 @pytest.mark.parametrize("reason", ["ContainerStatusUnknown", "Error"])
@@ -282,11 +299,10 @@ def test_an_end_that_the_runtime_does_not_know_is_a_disruption() -> None:
     ],
 )
 def test_an_eviction_for_the_pods_own_excess_is_no_disruption(message: str, reason: str) -> None:
-    killed = container("main", terminated(137, reason=reason))
-    got = seen(pod(phase="Failed", reason="Evicted", message=message, containerStatuses=[killed]))
+    evicted = pod(phase="Failed", reason="Evicted", message=message, containerStatuses=main_ended(137, reason))
+    got = seen(evicted)
     assert (got.disruption, got.failed, got.waiting_reason) == ("", True, "Evicted")
-    target = {"type": "DisruptionTarget", "status": "True", "reason": "TerminationByKubelet"}
-    evicted = pod(phase="Failed", reason="Evicted", message=message, conditions=[target])
+    evicted["status"]["conditions"] = true("DisruptionTarget", "TerminationByKubelet")
     assert seen(evicted).disruption == "TerminationByKubelet"
 
 
@@ -309,11 +325,6 @@ def test_when_a_pod_was_asked_to_end_is_the_earliest_request() -> None:
     for grace in (None, -5, 10**12):
         unknown["metadata"]["deletionGracePeriodSeconds"] = grace
         assert (seen(unknown).stopped_at, seen(unknown).terminating) == (0.0, True)
-
-
-def test_a_deadline_of_the_pod_is_no_disruption() -> None:
-    got = seen(pod(phase="Failed", reason="DeadlineExceeded", message="too long"))
-    assert (got.disruption, got.waiting_reason) == ("", "DeadlineExceeded")
 
 
 def test_a_terminating_pod_has_the_end_of_its_grace_period() -> None:
@@ -427,28 +438,6 @@ def test_a_value_of_the_wrong_type_anywhere_never_raises(value: Any) -> None:
         assert len(page.objects) + len(page.problems) == 1
 
 
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
-    max_leaves=8,
-)
-
-
-@given(
-    st.lists(st.tuples(st.sampled_from(PLACES), JSON), min_size=1, max_size=4),
-    st.sampled_from(["ADDED", "DELETED", "X"]),
-)
-def test_a_pod_of_any_json_never_raises(changes: list[tuple[tuple[Any, ...], Any]], kind: str) -> None:
-    mutated: Any = RICH
-    for path, value in changes:
-        try:
-            mutated = _replaced(mutated, path, value)
-        except (KeyError, IndexError, TypeError):
-            continue  # an earlier change has removed the place
-    got = pods.DECODER.event(json.dumps({"type": kind, "object": mutated}, separators=(",", ":")).encode())
-    assert got.obj is None or got.obj.uid
-
-
 @given(st.binary(max_size=200), st.integers(0, 2000))
 def test_a_line_of_any_bytes_never_raises(noise: bytes, cut: int) -> None:
     line = event("ADDED", RICH)
@@ -492,18 +481,6 @@ def test_a_gated_pod_has_the_names_of_its_gates() -> None:
     got = seen(obj)
     assert (got.waiting_reason, got.scheduled) == ("SchedulingGated", False)
     assert got.waiting_message == "kueue.x-k8s.io/admission, example.test/other"
-
-
-def test_a_preemption_by_kueue_is_a_disruption() -> None:
-    said = "Preempted to accommodate a workload (UID: 1) due to prioritization in the ClusterQueue"
-    condition = {
-        "type": "TerminationTarget",
-        "status": "True",
-        "reason": "WorkloadEvictedDueToPreempted",
-        "message": said,
-    }
-    got = seen(pod("u1", conditions=[condition]))
-    assert (got.disruption, got.waiting_message) == ("WorkloadEvictedDueToPreempted", said)
 
 
 def said_with(spec: dict[str, Any], message: str) -> str:

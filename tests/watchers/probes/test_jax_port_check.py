@@ -5,8 +5,6 @@ import socket
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
 
 import pytest
 
@@ -18,13 +16,6 @@ from tests.fakes.coordinator import FakeCoordinator
 
 Talk = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 SHORT = 0.4
-
-
-class Quiet(BaseHTTPRequestHandler):
-    """Python's HTTP server, without its log."""
-
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002  # the name is the base class's
-        """Send nothing."""
 
 
 @asynccontextmanager
@@ -120,19 +111,6 @@ async def test_settings_may_arrive_byte_by_byte() -> None:
 
     async with listener(drip) as address:
         assert (await state_at(address))[0] is CoordinatorState.SERVING
-
-
-async def test_an_http1_server_is_another_protocol() -> None:
-    with ThreadingHTTPServer(("127.0.0.1", 0), Quiet) as server:
-        thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        try:
-            state, detail = await state_at(f"127.0.0.1:{server.server_port}")
-        finally:
-            server.shutdown()
-            thread.join()
-    assert state is CoordinatorState.OTHER_PROTOCOL
-    assert "HTTP/1 server" in detail
 
 
 @pytest.mark.parametrize(
