@@ -283,9 +283,11 @@ async def test_a_log_keeps_its_empty_lines_and_a_last_line_without_a_newline(tmp
 
 
 async def test_a_followed_log_may_be_silent_without_limit(tmp_path: Path) -> None:
-    async with connected(tmp_path, log(b"one\n", then="stall")) as (_, connection):
-        async with connection.lines("/log", params={"follow": "true"}, silence=math.inf) as lines:
-            assert await anext(lines) == b"one"
+    async with (
+        connected(tmp_path, log(b"one\n", then="stall")) as (_, connection),
+        connection.lines("/log", params={"follow": "true"}, silence=math.inf) as lines,
+    ):
+        assert await anext(lines) == b"one"
 
 
 async def test_a_watch_that_ends_within_a_line_is_truncated(tmp_path: Path) -> None:

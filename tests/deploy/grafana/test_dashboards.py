@@ -120,24 +120,6 @@ def test_every_query_selects_the_chosen_cluster_and_keeps_it_beside_what_is_of_o
 
 
 @each_dashboard
-def test_all_namespaces_are_also_those_that_have_no_series_of_runs(dashboard: Dashboard) -> None:
-    """Above the cap of a scrape, and in the counters of namespaces, whose 101st is _other."""
-    choice = dashboard.variables.get("namespace")
-    if choice is not None and choice["multi"]:
-        assert choice["allValue"] == ".*"
-
-
-@each_dashboard
-def test_the_figures_of_a_fleet_are_those_of_all_runs(dashboard: Dashboard) -> None:
-    """Series of single runs are a part of them above the cap; such a table names runs, or says so."""
-    for panel in dashboard.panels:
-        exprs = " ".join(target["expr"] for target in panel["targets"])
-        of_runs = re.search(r"muster_experiment_(productive|wall|badput|taken_back)_seconds", exprs)
-        if of_runs and "experiment" not in dashboard.variables:
-            assert "series of their own" in panel["description"]
-
-
-@each_dashboard
 def test_the_label_of_the_cluster_can_have_another_name(dashboard: Dashboard) -> None:
     (board,) = (one for one in BOARDS if one.name == dashboard.path.stem)
     other = text(board, "k8s")
@@ -229,22 +211,6 @@ def test_restarts_and_changes_of_the_leader_are_marked_and_can_be_switched_off(
         assert shown[title]["datasource"]["uid"] == "${datasource}"
 
 
-@pytest.mark.parametrize(
-    ("name", "chosen"),
-    [
-        ("muster-fleet", {'namespace=~"$namespace"', 'experiment=""'}),
-        ("muster-experiment", {'namespace="$namespace",experiment="$experiment"'}),
-    ],
-)
-def test_alerts_that_fire_are_listed_for_what_is_chosen(name: str, chosen: set[str]) -> None:
-    (target,) = panel_of(name, "Alerts that fire")["targets"]
-    firing = re.findall(
-        r'ALERTS\{cluster=~?"\$cluster",(?:shard=~"\$shard",)?alertname=~"Muster\.\+",alertstate="firing",([^}]*)\}',
-        target["expr"],
-    )
-    assert {*firing} == chosen
-
-
 @each_dashboard
 def test_a_column_of_reasons_or_alerts_holds_the_longest_of_them(dashboard: Dashboard) -> None:
     reasons = {reason for known in REASONS.values() for reason in known if reason.isalpha()}
@@ -256,15 +222,6 @@ def test_a_column_of_reasons_or_alerts_holds_the_longest_of_them(dashboard: Dash
             values = {one["id"]: one["value"] for override in overrides for one in override["properties"]}
             assert values["custom.cellOptions"]["wrapText"], panel["title"]
             assert values["custom.width"] >= 8 * max(map(len, words[name])), panel["title"]
-
-
-@each_dashboard
-def test_a_block_is_colored_only_where_it_needs_attention(dashboard: Dashboard) -> None:
-    for panel in dashboard.panels:
-        if panel["type"] == "stat":
-            colors = {step["color"] for step in panel["fieldConfig"]["defaults"]["thresholds"]["steps"]}
-            colors |= {color["value"]["fixedColor"] for color in _properties(panel, "color")}
-            assert colors <= {"transparent", "yellow", "orange", "red", "purple"}, panel["title"]
 
 
 @each_dashboard

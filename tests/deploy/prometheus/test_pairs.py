@@ -30,7 +30,6 @@ def _twice(series: Mapping[str, str]) -> dict[str, str]:
 
 
 PAIRS = (
-    Case("MusterReplicaMissing", "all is well, and each series is there twice", _twice({}), without=_BASE),
     Case(
         "MusterReplicaMissing",
         "one of two ends for good, and each series is there twice",
@@ -44,15 +43,6 @@ PAIRS = (
         "MusterLeaderChanges",
         "an upgrade has three leaders, and each series is there twice",
         _twice(_LEADERS),
-        without=_BASE,
-    ),
-    Case(
-        "MusterWatchStale",
-        "the API server does not answer, and each series is there twice: one alert",
-        _twice({'muster_watch_staleness_seconds{job="musterd",instance="a",resource="pods"}': "1x11 1+5x1000"}),
-        fires_after=150,
-        labels={"job": "musterd", "instance": "a", "resource": "pods"},
-        summary="The watch of pods has heard nothing for 2m 31s (a).",
         without=_BASE,
     ),
     Case(

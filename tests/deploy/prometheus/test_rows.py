@@ -7,7 +7,7 @@ import yaml
 
 from deploy.prometheus import reasons
 from deploy.prometheus.__main__ import GENERATED, ROOT
-from deploy.prometheus.clusters import kept, of_shard
+from deploy.prometheus.clusters import kept
 from deploy.prometheus.groups import ALERTS, GROUPS
 from deploy.prometheus.row import GIVEN, Alert
 from deploy.prometheus.text import chart, plain
@@ -93,38 +93,3 @@ def test_every_rule_keeps_the_labels_of_the_cluster_and_of_the_shard() -> None:
 def test_an_expression_that_hides_which_labels_it_keeps_is_refused(expr: str) -> None:
     with pytest.raises(ValueError, match="the label cluster is kept"):
         kept(expr, "cluster")
-
-
-@pytest.mark.parametrize(
-    ("expr", "expected"),
-    [
-        ("sum(a)", "sum by (cluster, shard) (a)"),
-        ("max by (job) (a) == 0", "max by (cluster, shard, job) (a) == 0"),
-        ("a and on () b", "a and on (cluster, shard) b"),
-        (
-            "max_over_time(a[5m]) * on (x) group_left () b",
-            "max_over_time(a[5m]) * on (cluster, shard, x) group_left () b",
-        ),
-        ("experiment:muster_failures:max > 3", "experiment:muster_failures:max > 3"),
-    ],
-)
-def test_cluster_and_shard_are_written_into_lists_and_bare_aggregations(expr: str, expected: str) -> None:
-    assert kept(expr, "cluster") == expected
-
-
-@pytest.mark.parametrize(
-    ("expr", "expected"),
-    [
-        ("sum(muster_a)", "sum(muster_a@{only})"),
-        ('rate(muster_a{reason="up"}[5m])', 'rate(muster_a@{and}reason="up"}[5m])'),
-        ("namespace:muster_w@{weight}:rate5m > 0", "namespace:muster_w@{weight}:rate5m@{only} > 0"),
-        ('up{job="musterd"} and ALERTS', 'up@{and}job="musterd"} and ALERTS@{only}'),
-        (
-            "group by (job) (muster_b unless on () muster_c)",
-            "group by (job) (muster_b@{only} unless on () muster_c@{only})",
-        ),
-        ('a{alertname=~"muster_x|up"}', 'a{alertname=~"muster_x|up"}'),
-    ],
-)
-def test_each_query_of_a_rule_has_a_place_for_the_selector_of_the_shard(expr: str, expected: str) -> None:
-    assert of_shard(expr) == expected

@@ -20,14 +20,10 @@ from muster.metrics.runbooks import PLACES, PUBLISHED, SERVED
 from tests.deploy.prometheus.cases import CASES
 from tests.deploy.prometheus.promtool import ROOT
 
-FOLDER = ROOT / "docs" / "runbooks"
-PAGES = sorted(page for page in FOLDER.glob("*.md") if page.stem != "README")
+PAGES = sorted(page for page in (ROOT / "docs" / "runbooks").glob("*.md") if page.stem != "README")
 PER_PAGE = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 
 HEADING = re.compile(r"^## (Muster.*)$", re.MULTILINE)
-SHARED = "\n## What to do\n"
-"""Heading of what the alerts of a page share, to which a section links."""
-ACTS = re.compile(r"^- ", re.MULTILINE)
 BLOCK = re.compile(r"^```console\n(.*?)^```", re.MULTILINE | re.DOTALL)
 INLINE = re.compile(r"`((?:muster|kubectl) [^`]+)`")
 PLACEHOLDERS = {"N": "3"}
@@ -60,23 +56,6 @@ def test_the_rules_lead_to_the_runbooks_at_the_address_that_is_asked_for() -> No
     urls = re.findall(r"runbook_url: (.*)", plain(STANDARD, (), there))
     assert urls == [url.replace(PUBLISHED, there) for url in re.findall(r"runbook_url: (.*)", plain(STANDARD))]
     assert urls[0] == f"{there}/shared-causes.md#musterincident"
-
-
-@PER_PAGE
-def test_an_alert_has_what_it_means_then_commands_and_what_to_do_unless_its_page_shares_them(page: Path) -> None:
-    top, _, *sections = HEADING.split(page.read_text(encoding="utf-8"))
-    assert re.match(r"# .+\n\n\w", top)
-    assert BLOCK.search(top)
-    for section in sections[::2]:
-        assert re.match(r"\n\n\w", section)
-        assert ACTS.search(section) or ACTS.search(top), section
-        assert not BLOCK.search(section.partition("\n- ")[2]), section
-
-
-def test_an_alert_about_a_run_ends_within_the_minutes_that_the_index_states() -> None:
-    held = re.findall(r"keep_firing_for: (\d+)([ms])", plain(STANDARD))
-    assert {int(number) * {"m": 60, "s": 1}[unit] for number, unit in held} == {60, 90, 120, 180}
-    assert "for one to five minutes after its cause" in (FOLDER / "README.md").read_text(encoding="utf-8")
 
 
 @PER_PAGE

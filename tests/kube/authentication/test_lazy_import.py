@@ -41,7 +41,8 @@ print(before, configuration.get_basic_auth_token(), urllib3.PoolManager.__name__
             id="urllib3 is imported at its first use",
         ),
         pytest.param(
-            f"import urllib3\nbefore = urllib3.PoolManager\n{DEFER}from kubernetes_asyncio.client import Configuration\n"
+            f"import urllib3\nbefore = urllib3.PoolManager\n{DEFER}"
+            "from kubernetes_asyncio.client import Configuration\n"
             "print(urllib3.PoolManager is before, type(urllib3).__name__)",
             "True module",
             id="urllib3 that was imported before is kept",
