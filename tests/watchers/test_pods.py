@@ -104,20 +104,90 @@ def test_the_reason_is_that_of_the_container_the_others_wait_for(
     assert seen(pending(initContainerStatuses=init, containerStatuses=regular)).waiting_reason == reason
 
 
-def test_the_exit_of_main_is_the_members_and_does_not_wait_for_the_phase() -> None:
-    got = seen(
-        pod(
-            containerStatuses=[
-                container("log", terminated(137, "2026-11-20T11:00:01Z")),
-                container(state=terminated(1, "2026-11-20T11:00:02Z", "Error", "loss is NaN")),
-                container("side", terminated(0, "2026-11-20T10:00:00Z", "Completed")),
-            ]
-        )
-    )
-    assert got.failed  # with the phase still Running
+RUNS: dict[str, Any] = {"running": {}}
+WELL = terminated(0, "2026-11-20T11:00:02Z", "Completed")
+
+
+@pytest.mark.parametrize(
+    ("phase", "containers", "end", "outcome"),
+    [
+        pytest.param(
+            "Running",
+            [container("log", terminated(137, "2026-11-20T11:00:01Z")), container(state=terminated(1)), container("c")],
+            ("main", 1),
+            "failed",
+            id="the end of main is the member's, whatever the phase",
+        ),
+        pytest.param(
+            "Running",
+            [container("proxy", terminated(1)), container(state=RUNS)],
+            None,
+            "",
+            id="a sidecar that fails beside main has not failed the member",
+        ),
+        pytest.param(
+            "Failed",
+            [
+                container("log", terminated(2, "2026-11-20T11:00:09Z")),
+                container("proxy", terminated(137, "2026-11-20T11:00:01Z")),
+                container("quiet", terminated(0, "2026-11-20T10:00:01Z")),
+                container(state={"waiting": {"reason": "ContainerCreating"}}),
+            ],
+            ("proxy", 137),
+            "failed",
+            id="a sidecar is the cause where the pod failed before main ended",
+        ),
+        pytest.param(
+            "Running",
+            [container("b", terminated(2, "2026-11-20T11:00:09Z")), container("a", terminated(1))],
+            ("a", 1),
+            "failed",
+            id="without main the first container to fail is the cause",
+        ),
+        pytest.param(
+            "Running",
+            [container("a", terminated(0)), container("b", RUNS)],
+            None,
+            "",
+            id="without main one container that ended well is no success",
+        ),
+        pytest.param(
+            "Running",
+            [container(state=RUNS, last=terminated(139, reason="OOMKilled"))],
+            ("main", 139),
+            "failed",
+            id="a container that was restarted in place has failed once",
+        ),
+        pytest.param(
+            "Succeeded",
+            [container(state=terminated(0), last=terminated(1))],
+            ("main", 0),
+            "succeeded",
+            id="its failure before is forgiven by success",
+        ),
+        pytest.param(
+            "Succeeded",
+            [container("a", WELL), container("b", terminated(0, "2026-11-20T10:59:00Z"))],
+            ("a", 0),
+            "succeeded",
+            id="success without main names the last container",
+        ),
+    ],
+)
+def test_the_end_of_a_member_is_that_of_the_container_that_decides(
+    phase: str, containers: list[Any], end: tuple[str, int] | None, outcome: str
+) -> None:
+    got = seen(pod(phase=phase, containerStatuses=containers))
+    assert (got.exit and (got.exit.container, got.exit.code)) == end
+    assert (got.failed, got.succeeded) == (outcome == "failed", outcome == "succeeded")
+
+
+def test_an_end_has_the_time_and_the_last_words_of_its_container() -> None:
+    got = seen(pod(containerStatuses=[container(state=terminated(1, "2026-11-20T11:00:02Z", "Error", "loss is NaN"))]))
     assert got.exit is not None
-    assert (got.exit.container, got.exit.code, got.exit.message) == ("main", 1, "loss is NaN")
-    assert got.exit.finished_at == 1795172402.0
+    assert (got.exit.message, got.exit.finished_at) == ("loss is NaN", 1795172402.0)
+    evicted = seen(pod(phase="Failed", reason="Evicted", containerStatuses=[container("a", terminated(0))]))
+    assert (evicted.succeeded, evicted.failed) == (False, True)
 
 
 @pytest.mark.parametrize(
@@ -138,64 +208,6 @@ def test_a_member_has_succeeded_when_main_has_whatever_its_sidecars_do(phase: st
     assert got.live == (phase != "Failed")  # it may still run, and must be deleted when the experiment is over
     assert got.exit is not None
     assert (got.exit.container, got.exit.code) == ("main", 0)
-
-
-def test_a_sidecar_that_fails_beside_main_has_not_failed_the_member() -> None:
-    both = [container("proxy", terminated(1)), container(state={"running": {}})]
-    got = seen(pod(containerStatuses=both))
-    assert (got.exit, got.failed, got.succeeded) == (None, False, False)
-
-
-def test_a_sidecar_is_the_cause_where_the_pod_failed_before_main_ended() -> None:
-    both = [
-        container("log", terminated(2, "2026-11-20T11:00:09Z")),
-        container("proxy", terminated(137, "2026-11-20T11:00:01Z", "OOMKilled")),
-        container("quiet", terminated(0, "2026-11-20T10:00:01Z")),
-        container(state={"waiting": {"reason": "ContainerCreating"}}),
-    ]
-    got = seen(pod(phase="Failed", containerStatuses=both))
-    assert got.failed
-    assert got.exit is not None
-    assert (got.exit.container, got.exit.code) == ("proxy", 137)
-
-
-def test_without_main_the_first_container_to_fail_is_the_cause() -> None:
-    both = [
-        container("b", terminated(2, "2026-11-20T11:00:09Z")),
-        container("a", terminated(1, "2026-11-20T11:00:01Z")),
-    ]
-    exit_ = seen(pod(containerStatuses=both)).exit
-    assert exit_ is not None
-    assert (exit_.container, exit_.code) == ("a", 1)
-
-
-def test_without_main_one_container_that_ended_well_is_no_success() -> None:
-    both = [container("a", terminated(0)), container("b", {"running": {}})]
-    assert not seen(pod(containerStatuses=both)).succeeded
-    evicted = seen(pod(phase="Failed", reason="Evicted", containerStatuses=[container("a", terminated(0))]))
-    assert (evicted.succeeded, evicted.failed) == (False, True)
-
-
-def test_a_container_that_was_restarted_in_place_has_failed_once() -> None:
-    again = container(state={"running": {}}, last=terminated(139, reason="OOMKilled"))
-    got = seen(pod(containerStatuses=[again]))
-    assert got.exit is not None
-    assert (got.exit.code, got.exit.reason, got.started) == (139, "OOMKilled", True)
-
-
-def test_success_without_main_names_the_last_regular_container() -> None:
-    ends = [container("a", terminated(0, "2026-11-20T11:00:02Z", "Completed")), container("b", terminated(0))]
-    got = seen(pod(phase="Succeeded", containerStatuses=ends, initContainerStatuses=[container("init", terminated(0))]))
-    assert got.exit is not None
-    assert (got.exit.container, got.failed, got.live) == ("a", False, False)
-
-
-def test_a_failure_before_a_restart_in_place_is_forgiven_by_success() -> None:
-    again = container(state=terminated(0), last=terminated(1))
-    got = seen(pod(phase="Succeeded", containerStatuses=[again]))
-    assert (got.succeeded, got.failed) == (True, False)
-    assert got.exit is not None
-    assert got.exit.code == 0
 
 
 def test_init_containers_fail_a_pod_only_if_they_are_not_retried() -> None:

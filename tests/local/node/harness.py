@@ -139,16 +139,7 @@ class FakeApi:
         self.refuse: list[Exception | None] = []
         self.version = 100
 
-    async def request(
-        self,
-        method: str,
-        path: str,
-        *,
-        params: Mapping[str, str] | None = None,
-        body: bytes | None = None,
-        content_type: str = "application/json",
-        timeout: float | None = None,
-    ) -> Answer:
+    async def request(self, method: str, path: str, *, body: bytes | None = None, **_: Any) -> Answer:
         document = None if body is None else json.loads(body)
         self.asked.append((method, path, document))
         if self.refuse and (error := self.refuse.pop(0)) is not None:

@@ -28,15 +28,6 @@ async def test_a_created_object_gets_uid_version_and_creation_time(api: Api) -> 
     assert await api.get(f"{CONFIGS}/one") == made
 
 
-async def test_creating_an_existing_name_is_already_exists(api: Api) -> None:
-    await api.create(CONFIGS, config("one"))
-    status, body = await api.call("POST", CONFIGS, config("one"))
-    assert status == 409
-    assert body["reason"] == "AlreadyExists"
-    assert body["message"] == 'configmaps "one" already exists'
-    assert body["details"] == {"name": "one", "kind": "configmaps"}
-
-
 @pytest.mark.parametrize(
     ("path", "message"),
     [
@@ -109,17 +100,6 @@ async def test_delete_checks_its_preconditions(api: Api) -> None:
     status, body = await api.call("DELETE", f"{CONFIGS}/one", {"kind": "DeleteOptions", "preconditions": right})
     assert (status, body["metadata"]["uid"]) == (200, made["metadata"]["uid"])
     assert (await api.call("GET", f"{CONFIGS}/one"))[0] == 404
-
-
-async def test_a_dry_run_stores_nothing(api: Api) -> None:
-    status, body = await api.call("POST", f"{CONFIGS}?dryRun=All", config("one"))
-    assert (status, body["metadata"]["name"]) == (201, "one")
-    assert (await api.call("GET", f"{CONFIGS}/one"))[0] == 404
-    await api.create(CONFIGS, config("one", a="1"))
-    status, body = await api.call("PUT", f"{CONFIGS}/one?dryRun=All", config("one", a="2"))
-    assert (status, body["data"]) == (200, {"a": "2"})
-    assert (await api.call("DELETE", f"{CONFIGS}/one?dryRun=All"))[0] == 200
-    assert (await api.get(f"{CONFIGS}/one"))["data"] == {"a": "1"}
 
 
 async def test_an_object_with_finalizers_is_removed_with_the_last_one(api: Api) -> None:
