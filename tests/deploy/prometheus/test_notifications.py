@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import yaml
 from aiohttp import web
+from aiohttp.test_utils import TestServer
 
 from deploy.prometheus.groups import ALERTS
 from muster.cli.processes.stack import free_port
@@ -51,14 +52,11 @@ class Receiver:
 
 @pytest.fixture
 async def receiver() -> AsyncIterator[tuple[Receiver, int]]:
-    found, port = Receiver(), free_port()
-    application = web.Application()
+    found, application = Receiver(), web.Application()
     application.router.add_post("/", found.receive)
-    runner = web.AppRunner(application)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", port).start()
-    yield found, port
-    await runner.cleanup()
+    async with TestServer(application) as server:
+        assert server.port is not None
+        yield found, server.port
 
 
 @pytest.fixture

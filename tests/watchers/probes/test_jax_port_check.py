@@ -56,15 +56,8 @@ async def state_at(address: str) -> tuple[CoordinatorState, str]:
     return port.state, port.detail
 
 
-@pytest.fixture
-def closed_port() -> str:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        return f"127.0.0.1:{taken.getsockname()[1]}"
-
-
-async def test_a_closed_port_is_refused(closed_port: str) -> None:
-    assert await state_at(closed_port) == (CoordinatorState.REFUSED, "connection refused")
+async def test_a_closed_port_is_refused(closed: int) -> None:
+    assert await state_at(f"127.0.0.1:{closed}") == (CoordinatorState.REFUSED, "connection refused")
 
 
 async def test_a_listener_that_sends_nothing_is_silent() -> None:

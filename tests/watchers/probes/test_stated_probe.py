@@ -1,13 +1,13 @@
 """Probes that an annotation states, against real servers on loopback."""
 
 import asyncio
-import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 import grpc.aio
 import pytest
 from aiohttp import web
+from aiohttp.test_utils import TestServer
 
 from muster.state.view.roll import CoordinatorState, RankState, RollAnswer
 from muster.state.vocabulary.group import ProbeKind
@@ -39,14 +39,9 @@ async def http_server() -> AsyncIterator[tuple[int, list[str]]]:
 
     app = web.Application()
     app.router.add_get("/{status:.*}", answer)
-    runner = web.AppRunner(app)
-    await runner.setup()
-    site = web.TCPSite(runner, "127.0.0.1", 0)
-    await site.start()
-    try:
-        yield runner.addresses[0][1], asked
-    finally:
-        await runner.cleanup()
+    async with TestServer(app) as server:
+        assert server.port is not None
+        yield server.port, asked
 
 
 @asynccontextmanager
@@ -82,10 +77,8 @@ async def test_an_open_port_serves() -> None:
 
 
 @pytest.mark.parametrize("kind", [ProbeKind.TCP, ProbeKind.HTTP, ProbeKind.GRPC])
-async def test_a_closed_port_is_refused(kind: ProbeKind) -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        answer = await ask(kind, taken.getsockname()[1])
+async def test_a_closed_port_is_refused(kind: ProbeKind, closed: int) -> None:
+    answer = await ask(kind, closed)
     assert (answer.coordinator, answer.states) == (CoordinatorState.REFUSED, ())
 
 

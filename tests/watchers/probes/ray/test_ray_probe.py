@@ -2,8 +2,7 @@
 
 import gzip
 import json
-import socket
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -196,13 +195,10 @@ async def test_a_suspect_that_has_joined_meanwhile_is_not_stale_and_one_that_is_
 # --- who answers -------------------------------------------------------------------------------------------------
 
 
-async def test_nothing_listens() -> None:
-    with socket.socket() as held:
-        held.bind(("127.0.0.1", 0))
-        fake = FakeRay(port=held.getsockname()[1])
-        answer = await look(fake)
+async def test_nothing_listens(closed: int) -> None:
+    answer = await look(FakeRay(port=closed))
     assert (answer.coordinator, answer.states) == (CoordinatorState.REFUSED, ())
-    assert answer.detail == f"port {fake.port}: connection refused"
+    assert answer.detail == f"port {closed}: connection refused"
 
 
 @pytest.mark.parametrize(
@@ -239,14 +235,6 @@ async def test_a_false_alarm_of_the_health_check_does_not_count_where_nodes_are_
 # --- a dashboard that is gone ------------------------------------------------------------------------------------
 
 CLOSED = "Ray's GCS serves, but its dashboard does not (port {}: connection refused)"
-
-
-@pytest.fixture
-def closed() -> Iterator[int]:
-    """Yield a port at which nothing listens."""
-    with socket.socket() as held:
-        held.bind(("127.0.0.1", 0))
-        yield held.getsockname()[1]
 
 
 async def without_dashboard(closed: int, agent: int, gcs: int) -> RollAnswer:
