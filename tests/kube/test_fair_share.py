@@ -2,6 +2,7 @@
 
 import asyncio
 from collections import Counter
+from collections.abc import Callable
 
 import pytest
 
@@ -130,7 +131,7 @@ async def test_a_request_cancelled_in_the_instant_of_its_grant_keeps_no_slot(fir
     flows = Flows(2)
     await flows.ask("a", "run", 3)
     flows.held["a", "run"] -= 1
-    steps = [lambda: flows.share.release("a", "run"), flows.asking[1].cancel]
+    steps: list[Callable[[], object]] = [lambda: flows.share.release("a", "run"), flows.asking[1].cancel]
     for step in steps if first == "grant" else reversed(steps):
         step()
     await settled()

@@ -29,7 +29,8 @@ async def test_init_containers_run_in_order_and_share_volumes(cluster: Cluster, 
     assert cluster.agent.isolation is not None
     if not cluster.agent.isolation.isolation.namespaces:
         pytest.skip("volumes are mounted in a mount namespace only")
-    mount = {"volumeMounts": [{"name": "work", "mountPath": "/relay/work"}, {"name": "shm", "mountPath": "/dev/shm"}]}
+    places = {"work": "/relay/work", "shm": "/dev/shm"}
+    mount: Pod = {"volumeMounts": [{"name": name, "mountPath": path} for name, path in places.items()]}
     write = "import os; open('/relay/work/log', 'a').write('%s ')"
     script = (
         "import os; shm = os.statvfs('/dev/shm'); print(open('/relay/work/log').read(), shm.f_blocks * shm.f_frsize)"
