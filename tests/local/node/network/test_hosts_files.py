@@ -18,6 +18,11 @@ def member(name: str, address: str, *, ready: bool = False, uid: str | None = No
     return names_of(made, address)
 
 
+def head() -> dict[str, Any]:
+    """A Service."""
+    return {"metadata": {"name": "head", "namespace": "default"}, "spec": {"selector": {"app": "ray"}}}
+
+
 def test_a_pod_has_the_names_a_headless_service_gives_it() -> None:
     line, _ = lines("default", [member("w-0", "10.0.0.2", subdomain="exp")], [])
     assert line == "10.0.0.2 w-0.exp.default.svc.cluster.local w-0.exp.default.svc w-0.exp.default w-0.exp"
@@ -57,10 +62,7 @@ def test_the_machine_has_a_name_where_its_address_has_none() -> None:
 
 def test_a_service_has_the_addresses_of_its_ready_pods_or_of_all_if_published() -> None:
     pods = [member("a", "10.0.0.2", ready=True), member("b", "10.0.0.3")]
-    service: dict[str, Any] = {
-        "metadata": {"name": "head", "namespace": "default"},
-        "spec": {"selector": {"app": "ray"}},
-    }
+    service = head()
     assert [line.split()[0] for line in lines("default", pods, [service]) if "head" in line] == ["10.0.0.2"]
     service["spec"]["publishNotReadyAddresses"] = True
     assert [line.split()[0] for line in lines("default", pods, [service]) if "head" in line] == ["10.0.0.2", "10.0.0.3"]
@@ -76,10 +78,7 @@ async def written() -> None:
 
 async def test_hosts_files_are_updated_in_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("muster.local.node.network.hosts_files.GATHER_SECONDS", 0)
-    service: dict[str, Any] = {
-        "metadata": {"name": "head", "namespace": "default"},
-        "spec": {"selector": {"app": "ray"}},
-    }
+    service = head()
     files = HostsFiles({"s": service}, "10.0.0.1")
     keeping = asyncio.create_task(files.run())
     first, second = tmp_path / "first", tmp_path / "second"
