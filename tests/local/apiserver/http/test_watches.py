@@ -45,6 +45,17 @@ async def test_an_idle_watch_gets_bookmarks(api: Api) -> None:
     assert last["metadata"]["resourceVersion"] == other["metadata"]["resourceVersion"]
 
 
+async def test_send_initial_events_ends_them_with_an_annotated_bookmark(api: Api) -> None:
+    await api.create(CONFIGS, config("a"))
+    query = "sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true"
+    stream = await api.watch(f"{CONFIGS}?{query}")
+    assert (await stream.next())[0] == "ADDED"
+    kind, mark = await stream.next()
+    assert kind == "BOOKMARK"
+    assert mark["metadata"]["annotations"] == {"k8s.io/initial-events-end": "true"}
+    stream.close()
+
+
 async def test_a_client_that_does_not_read_delays_no_other_and_gets_410(server: ApiServer, api: Api) -> None:
     slow = await api.watch(CONFIGS)
     fast = await api.watch(CONFIGS)
