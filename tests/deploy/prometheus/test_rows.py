@@ -93,3 +93,16 @@ def test_every_rule_keeps_the_labels_of_the_cluster_and_of_the_shard() -> None:
 def test_an_expression_that_hides_which_labels_it_keeps_is_refused(expr: str) -> None:
     with pytest.raises(ValueError, match="the label cluster is kept"):
         kept(expr, "cluster")
+
+
+@pytest.mark.parametrize(
+    ("expr", "expected"),
+    [
+        ("sum(a)", "sum by (cluster, shard) (a)"),
+        ("max by (job) (a) == 0", "max by (cluster, shard, job) (a) == 0"),
+        ("a and on () b", "a and on (cluster, shard) b"),
+        ("experiment:muster_failures:max > 3", "experiment:muster_failures:max > 3"),
+    ],
+)
+def test_cluster_and_shard_are_written_into_lists_and_bare_aggregations(expr: str, expected: str) -> None:
+    assert kept(expr, "cluster") == expected
