@@ -63,17 +63,6 @@ def test_a_status_without_a_phase_or_without_conditions_is_no_error() -> None:
     assert running["expressions"] == "Current"
 
 
-def test_without_expressions_kstatus_calls_each_experiment_current_once_its_generation_was_seen() -> None:
-    answers = said(*(experiment(status(phase, STUCK)) for phase in Phase))
-    assert {each["kstatus"] for each in answers} == {"Current"}
-    (edited,) = said(experiment(status(Phase.RUNNING), generation=3))
-    assert (edited["expressions"], edited["kstatus"]) == ("InProgress", "InProgress")
-
-
 def test_argo_says_of_each_phase_stuck_or_not_what_the_script_does() -> None:
     every = [status(phase, condition) for phase in Phase for condition in (MOVES, STUCK)]
     assert argo(*map(experiment, every)) == [computed(each) for each in every]
-
-
-def test_argo_calls_an_experiment_progressing_that_musterd_has_not_seen() -> None:
-    assert argo({**experiment({}), "status": None}, experiment({})) == [computed(None), computed(None)]

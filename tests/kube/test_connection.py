@@ -3,6 +3,8 @@
 import asyncio
 import json
 import math
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -51,12 +53,22 @@ class Time:
         await asyncio.sleep(0)
 
 
-async def connect(server: ApiServer, directory: Path, time: Time | None = None) -> Connection:
-    connection = await Connection.from_settings(server.kubeconfig(directory))
-    if time is None:
-        return connection
-    await connection.aclose()
-    return Connection(connection.credentials, clock=time, sleep=time.sleep)
+async def connect(server: ApiServer, directory: Path) -> Connection:
+    return await Connection.from_settings(server.kubeconfig(directory))
+
+
+@asynccontextmanager
+async def connected(
+    directory: Path, *script: Step, otherwise: Step | None = None, time: Time | None = None
+) -> AsyncIterator[tuple[ApiServer, Connection]]:
+    """Yield a server that plays the script, and a connection to it."""
+    async with api_server(*script, otherwise=otherwise) as server:
+        connection = await connect(server, directory)
+        if time is not None:
+            await connection.aclose()
+            connection = Connection(connection.credentials, clock=time, sleep=time.sleep)
+        yield server, connection
+        await connection.aclose()
 
 
 async def read(connection: Connection, silence: float = 5.0) -> list[bytes]:
@@ -71,11 +83,9 @@ async def read_into(seen: list[bytes], connection: Connection, silence: float = 
 
 
 async def test_a_request_has_user_agent_token_and_exactly_its_parameters(tmp_path: Path) -> None:
-    async with api_server(answer(201, {"ok": True})) as server:
-        connection = await connect(server, tmp_path)
+    async with connected(tmp_path, answer(201, {"ok": True})) as (server, connection):
         params = {"labelSelector": "a=b,c in (d)", "fieldManager": "muster", "odd": "x&y=z +%"}
         got = await connection.request("POST", "/api/v1/namespaces/n/pods", params=params, body=b'{"a":1}')
-        await connection.aclose()
     assert (got.status, got.body) == (201, b'{"ok": true}')
     (request,) = server.requests
     assert (request.method, request.path, request.body) == ("POST", "/api/v1/namespaces/n/pods", b'{"a":1}')
@@ -88,14 +98,15 @@ async def test_a_request_has_user_agent_token_and_exactly_its_parameters(tmp_pat
 
 
 async def test_of_what_is_read_as_metadata_alone_nothing_else_is_asked_for(tmp_path: Path) -> None:
-    async with api_server(answer(200, {}), answer(200, {}), stream(b"{}"), answer(200, {})) as server:
-        connection = await connect(server, tmp_path)
+    async with connected(tmp_path, answer(200, {}), answer(200, {}), stream(b"{}"), answer(200, {})) as (
+        server,
+        connection,
+    ):
         await connection.request("GET", "/api/v1/pods")
         connection.metadata_alone = ("/api/v1/pods",)
         await connection.request("GET", "/api/v1/pods")
         assert await read(connection) == [b"{}"]
         await connection.request("POST", "/api/v1/pods", body=b"{}")
-        await connection.aclose()
     plain, listed, watched, posted = (request.headers["accept"] for request in server.requests)
     assert listed == "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
     assert watched == "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
@@ -120,13 +131,11 @@ async def test_of_what_is_read_as_metadata_alone_nothing_else_is_asked_for(tmp_p
 async def test_each_status_code_has_its_error_class(
     tmp_path: Path, status: int, reason: str, kind: type[ApiError]
 ) -> None:
-    async with api_server(otherwise=refusal(status, reason, "because\nof \x1b[31mthis")) as server:
-        connection = await connect(server, tmp_path)
+    async with connected(tmp_path, otherwise=refusal(status, reason, "because\nof \x1b[31mthis")) as (_, connection):
         with pytest.raises(ApiError) as caught:
             await connection.request("GET", "/x")
         with pytest.raises(kind):
             await read(connection)
-        await connection.aclose()
     assert type(caught.value) is kind
     assert (caught.value.status, caught.value.reason, caught.value.request) == (status, reason, "GET /x")
     assert caught.value.message == "because of �[31mthis"
@@ -136,11 +145,9 @@ async def test_each_status_code_has_its_error_class(
     "body", [b"", b"<html>bad gateway</html>", b"\xff" * 200_000, b"[" * 90_000, b'{"code": "x"}', b"null"]
 )
 async def test_an_error_without_a_status_object_has_a_message(tmp_path: Path, body: bytes) -> None:
-    async with api_server(answer(502, body)) as server:
-        connection = await connect(server, tmp_path)
+    async with connected(tmp_path, answer(502, body)) as (_, connection):
         with pytest.raises(ApiError) as caught:
             await connection.request("GET", "/x")
-        await connection.aclose()
     assert caught.value.status == 502
     assert 0 < len(caught.value.message) <= 1024
     assert caught.value.message.isprintable()
@@ -155,84 +162,73 @@ async def test_a_throttled_request_is_sent_again_after_retry_after_and_not_befor
         busy = refusal(429, "TooManyRequests", Retry_After="7")
         await (busy if len(asked_at) < 3 else answer(200, {}))(request, reply)
 
-    async with api_server(otherwise=note) as server:
-        connection = await connect(server, tmp_path, time)
+    async with connected(tmp_path, otherwise=note, time=time) as (_, connection):
         again: list[tuple[str, str]] = []
         connection.retried = lambda method, path: again.append((method, path))
         await connection.request("POST", "/x", body=b"{}")
-        await connection.aclose()
     assert asked_at == [1000.0, 1007.0, 1014.0]
     assert again == [("POST", "/x")] * 2
 
 
 async def test_a_retry_after_beyond_the_timeout_is_raised(tmp_path: Path) -> None:
     time = Time()
-    async with api_server(refusal(503, "ServiceUnavailable", Retry_After="31")) as server:
-        connection = await connect(server, tmp_path, time)
+    async with connected(tmp_path, refusal(503, "ServiceUnavailable", Retry_After="31"), time=time) as (_, connection):
         with pytest.raises(Throttled) as caught:
             await connection.request("GET", "/x")
-        await connection.aclose()
     assert caught.value.retry_after == 31.0
     assert time.slept == []
 
 
 async def test_the_number_of_retries_is_bounded(tmp_path: Path) -> None:
     time = Time()
-    async with api_server(otherwise=refusal(429, "TooManyRequests", Retry_After="1")) as server:
-        connection = await connect(server, tmp_path, time)
+    async with connected(tmp_path, otherwise=refusal(429, "TooManyRequests", Retry_After="1"), time=time) as (
+        server,
+        connection,
+    ):
         with pytest.raises(Throttled):
             await connection.request("GET", "/x", timeout=1000)
-        await connection.aclose()
     assert len(server.requests) == 11
 
 
 async def test_a_write_that_may_have_been_carried_out_is_not_sent_again(tmp_path: Path) -> None:
-    async with api_server(refusal(504, "Timeout", Retry_After="1")) as server:
-        connection = await connect(server, tmp_path, Time())
+    async with connected(tmp_path, refusal(504, "Timeout", Retry_After="1"), time=Time()) as (server, connection):
         with pytest.raises(Throttled):
             await connection.request("POST", "/x", body=b"{}")
-        await connection.aclose()
     assert len(server.requests) == 1
 
 
 @pytest.mark.parametrize("header", ["-1", "1e9", "soon", "Wed, 21 Oct 2026 07:28:00 GMT", "9" * 400, "²"])
 async def test_an_invalid_retry_after_is_ignored(tmp_path: Path, header: str) -> None:
-    async with api_server(refusal(429, "TooManyRequests", Retry_After=header)) as server:
-        connection = await connect(server, tmp_path, Time())
+    async with connected(tmp_path, refusal(429, "TooManyRequests", Retry_After=header), time=Time()) as (_, connection):
         with pytest.raises(Throttled) as caught:
             await connection.request("GET", "/x")
-        await connection.aclose()
     assert caught.value.retry_after is None
 
 
 async def test_a_silent_server_ends_a_request_at_its_timeout(tmp_path: Path) -> None:
-    async with api_server(otherwise=hang) as server:
-        connection = await connect(server, tmp_path)
+    async with connected(tmp_path, otherwise=hang) as (_, connection):
         with pytest.raises(Unreachable, match=r"no answer within 0.1 s"):
             await connection.request("GET", "/x", timeout=0.1)
         with pytest.raises(Unreachable) as caught:
             await read(connection, silence=0.1)
-        await connection.aclose()
     assert caught.value.reason == "Silent"
     assert connection.requests == {("GET", 0): 1, ("WATCH", 0): 1}
 
 
 async def test_a_silent_watch_is_ended(tmp_path: Path) -> None:
-    async with api_server(stream(b"one", b"two", then="stall")) as server:
-        connection = await connect(server, tmp_path)
+    async with connected(tmp_path, stream(b"one", b"two", then="stall")) as (_, connection):
         seen: list[bytes] = []
         with pytest.raises(Unreachable) as caught:
             await read_into(seen, connection, silence=0.3)
-        await connection.aclose()
     assert seen == [b"one", b"two"]
     assert caught.value.reason == "Silent"
 
 
-async def test_a_refused_connection_is_unreachable(tmp_path: Path) -> None:
+async def test_a_refused_connection_is_unreachable_and_named_with_the_file_of_its_address(tmp_path: Path) -> None:
     async with api_server() as server:
         pass
     connection = await connect(server, tmp_path)
-    with pytest.raises(Unreachable):
+    with pytest.raises(Unreachable, match=rf"{server.url} \(from {tmp_path}/kubeconfig\): .*is the cluster running"):
         await connection.request("GET", "/x")
     with pytest.raises(Unreachable):
         await read(connection)
@@ -242,12 +238,10 @@ async def test_a_refused_connection_is_unreachable(tmp_path: Path) -> None:
 
 
 async def test_a_connection_closed_without_an_answer_is_unreachable(tmp_path: Path) -> None:
-    async with api_server(otherwise=slam) as server:
-        connection = await connect(server, tmp_path)
+    async with connected(tmp_path, otherwise=slam) as (_, connection):
         for call in (connection.request("GET", "/x"), connection.request("POST", "/x", body=b"{}"), read(connection)):
             with pytest.raises(Unreachable):
                 await call
-        await connection.aclose()
 
 
 @pytest.mark.parametrize(
@@ -259,20 +253,16 @@ async def test_an_answer_that_is_not_http_is_unreachable(tmp_path: Path, head: b
         await reply.raw(head)
         reply.writer.close()
 
-    async with api_server(otherwise=garbage) as server:
-        connection = await connect(server, tmp_path)
+    async with connected(tmp_path, otherwise=garbage) as (_, connection):
         with pytest.raises(Unreachable):
             await connection.request("GET", "/x")
         with pytest.raises(Unreachable):
             await read(connection)
-        await connection.aclose()
 
 
 async def test_lines_are_whole_whatever_the_chunks(tmp_path: Path) -> None:
-    async with api_server(chunks(b"fir", b"st\nsec", b"ond", b"\n\n\nth", b"ird\n")) as server:
-        connection = await connect(server, tmp_path)
+    async with connected(tmp_path, chunks(b"fir", b"st\nsec", b"ond", b"\n\n\nth", b"ird\n")) as (_, connection):
         assert await read(connection) == [b"first", b"second", b"third"]
-        await connection.aclose()
 
 
 def log(*parts: bytes, then: str = "end") -> Step:
@@ -288,111 +278,77 @@ def log(*parts: bytes, then: str = "end") -> Step:
 
 
 async def test_a_log_keeps_its_empty_lines_and_a_last_line_without_a_newline(tmp_path: Path) -> None:
-    async with api_server(log(b"one\n\nth", b"ree\n", b"last")) as server:
-        connection = await connect(server, tmp_path)
+    async with connected(tmp_path, log(b"one\n\nth", b"ree\n", b"last")) as (_, connection):
         assert await read(connection) == [b"one", b"", b"three", b"last"]
-        await connection.aclose()
 
 
 async def test_a_followed_log_may_be_silent_without_limit(tmp_path: Path) -> None:
-    async with api_server(log(b"one\n", then="stall")) as server:
-        connection = await connect(server, tmp_path)
-        async with connection.lines("/log", params={"follow": "true"}, silence=math.inf) as lines:
-            assert await anext(lines) == b"one"
-        await connection.aclose()
-
-
-async def test_an_unreachable_server_is_named_with_the_file_its_address_came_from(tmp_path: Path) -> None:
-    async with api_server() as server:
-        pass
-    connection = await connect(server, tmp_path)
-    with pytest.raises(Unreachable, match=rf"{server.url} \(from {tmp_path}/kubeconfig\): .*is the cluster running"):
-        await connection.request("GET", "/x")
-    await connection.aclose()
+    async with (
+        connected(tmp_path, log(b"one\n", then="stall")) as (_, connection),
+        connection.lines("/log", params={"follow": "true"}, silence=math.inf) as lines,
+    ):
+        assert await anext(lines) == b"one"
 
 
 async def test_a_watch_that_ends_within_a_line_is_truncated(tmp_path: Path) -> None:
-    async with api_server(chunks(b'{"a":1}\n{"b"', b":2}")) as server:
-        connection = await connect(server, tmp_path)
+    async with connected(tmp_path, chunks(b'{"a":1}\n{"b"', b":2}")) as (_, connection):
         seen: list[bytes] = []
         with pytest.raises(Unreachable) as caught:
             await read_into(seen, connection)
-        await connection.aclose()
     assert seen == [b'{"a":1}']
     assert caught.value.reason == "Truncated"
 
 
 async def test_a_connection_that_breaks_in_a_watch_is_unreachable(tmp_path: Path) -> None:
-    async with api_server(stream(b"one", then="reset")) as server:
-        connection = await connect(server, tmp_path)
+    async with connected(tmp_path, stream(b"one", then="reset")) as (_, connection):
         with pytest.raises(Unreachable):
             await read(connection)
-        await connection.aclose()
 
 
 async def test_a_line_of_five_megabytes_passes_and_one_beyond_the_limit_does_not(tmp_path: Path) -> None:
     large = b"x" * 5_000_000
     endless = [b"y" * 2**20] * 17
-    async with api_server(stream(large, b"after"), chunks(*endless)) as server:
-        connection = await connect(server, tmp_path)
+    async with connected(tmp_path, stream(large, b"after"), chunks(*endless)) as (_, connection):
         assert await read(connection) == [large, b"after"]
         with pytest.raises(Unreachable) as caught:
             await read(connection)
-        await connection.aclose()
     assert caught.value.reason == "TooLong"
 
 
-async def test_a_truncated_answer_is_unreachable(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("status", "kind"), [(b"200 OK", Unreachable), (b"409 Conflict", Conflict)])
+async def test_a_truncated_answer_is_unreachable_unless_its_status_is_an_error(
+    tmp_path: Path, status: bytes, kind: type[ApiError]
+) -> None:
     async def short(_request: Request, reply: Reply) -> None:
-        await reply.raw(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf")
+        await reply.raw(b"HTTP/1.1 " + status + b"\r\nContent-Length: 100\r\n\r\nhalf")
         reply.writer.close()
 
-    async with api_server(short) as server:
-        connection = await connect(server, tmp_path)
-        with pytest.raises(Unreachable):
-            await connection.request("GET", "/x")
-        await connection.aclose()
-
-
-async def test_a_truncated_error_body_keeps_its_status(tmp_path: Path) -> None:
-    async def short(_request: Request, reply: Reply) -> None:
-        await reply.raw(b"HTTP/1.1 409 Conflict\r\nContent-Length: 100\r\n\r\nhalf")
-        reply.writer.close()
-
-    async with api_server(short) as server:
-        connection = await connect(server, tmp_path)
-        with pytest.raises(Conflict):
+    async with connected(tmp_path, short) as (_, connection):
+        with pytest.raises(kind):
             await connection.request("PUT", "/x", body=b"{}")
-        await connection.aclose()
 
 
 async def test_an_answer_beyond_the_size_limit_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("muster.kube.connection.LARGEST_ANSWER", 1000)
-    async with api_server(answer(200, b"x" * 1000), answer(200, b"x" * 1001)) as server:
-        connection = await connect(server, tmp_path)
+    async with connected(tmp_path, answer(200, b"x" * 1000), answer(200, b"x" * 1001)) as (_, connection):
         await connection.request("GET", "/x")
         with pytest.raises(Unreachable, match="more than 1000 bytes"):
             await connection.request("GET", "/x")
-        await connection.aclose()
 
 
 async def test_leaving_a_watch_early_closes_it(tmp_path: Path) -> None:
-    async with api_server(stream(b"one", b"two", then="stall"), answer(200, {})) as server:
-        connection = await connect(server, tmp_path)
+    async with connected(tmp_path, stream(b"one", b"two", then="stall"), answer(200, {})) as (_, connection):
         async with connection.lines("/w", params={}, silence=5) as lines:
             assert await anext(lines) == b"one"
         await connection.request("GET", "/x")
-        await connection.aclose()
 
 
 async def test_a_path_is_quoted_and_cannot_contain_steps(tmp_path: Path) -> None:
-    async with api_server(otherwise=answer(200, {})) as server:
-        connection = await connect(server, tmp_path)
+    async with connected(tmp_path, otherwise=answer(200, {})) as (server, connection):
         await connection.request("GET", "/api/v1/pods/a?b#c d", params={"x": "1"})
         for path in ("/api/v1/../secrets", "api", "/./x", ""):
             with pytest.raises(Invalid, match="not a path"):
                 await connection.request("GET", path)
-        await connection.aclose()
     (request,) = server.requests
     assert request.path == "/api/v1/pods/a%3Fb%23c%20d"
     assert request.params == {"x": "1"}
@@ -415,14 +371,12 @@ async def test_a_cancelled_request_raises_cancelled_error(tmp_path: Path) -> Non
         arrived.set()
         await hang(request, reply)
 
-    async with api_server(otherwise=note) as server:
-        connection = await connect(server, tmp_path)
+    async with connected(tmp_path, otherwise=note) as (_, connection):
         task = asyncio.create_task(connection.request("GET", "/x"), name="request")
         await arrived.wait()
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        await connection.aclose()
 
 
 async def test_cookies_and_redirects_are_ignored(tmp_path: Path) -> None:

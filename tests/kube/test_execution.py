@@ -60,17 +60,11 @@ async def serving(
     app = web.Application()
     app.router.add_get("/{path:.*}", server.serve)
     async with TestServer(app) as running:
-        kubeconfig = ApiServer.kubeconfig(_At(str(running.make_url(""))), folder)  # type: ignore[arg-type]
-        connection = await Connection.from_settings(kubeconfig)
+        connection = await Connection.from_settings(ApiServer(url=str(running.make_url(""))).kubeconfig(folder))
         try:
             yield server, connection
         finally:
             await connection.aclose()
-
-
-class _At:
-    def __init__(self, url: str) -> None:
-        self.url = url
 
 
 def says(*frames: bytes, outcome: Any = SUCCESS) -> Talk:

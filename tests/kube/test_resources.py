@@ -2,11 +2,7 @@
 
 import asyncio
 
-import pytest
-
-from muster.api.errors import ApiError
 from muster.kube.resources import ResourceClient, core
-from muster.kube.transport import Answer
 from tests.fakes.api import FakeApi
 
 PODS = core("team", "pods")
@@ -36,13 +32,3 @@ async def test_no_more_requests_are_under_way_than_allowed() -> None:
     assert len(api.asked("")) == 3
     api.gate.set()
     assert await asyncio.gather(*asked) == [[]] * 10
-
-
-@pytest.mark.parametrize("body", [b"", b"[]", b"null", b"\xff", b'{"a":' * 2000])
-async def test_an_answer_that_is_no_object_is_an_api_error(body: bytes) -> None:
-    class Odd(FakeApi):
-        async def request(self, *_: object, **__: object) -> Answer:
-            return Answer(200, body)
-
-    with pytest.raises(ApiError, match="cannot be read"):
-        await ResourceClient(Odd()).get(PODS)

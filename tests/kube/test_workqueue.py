@@ -134,14 +134,6 @@ async def test_a_key_added_while_it_is_processed_is_processed_once_more_afterwar
 
 
 @in_virtual_time
-async def test_the_task_of_a_slow_key_is_named_after_it() -> None:
-    async with shop("a") as it:
-        it.queue.add("a")
-        await asyncio.sleep(0.5)
-        assert "step a" in {task.get_name() for task in asyncio.all_tasks()}
-
-
-@in_virtual_time
 async def test_the_end_of_the_queue_cancels_and_awaits_the_tasks_of_its_keys() -> None:
     async with shop("a", "b") as it:
         it.queue.add("a")

@@ -1,7 +1,6 @@
 """TLS of the API server: verification, streams, and broken clients."""
 
 import asyncio
-import json
 import ssl
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -57,19 +56,6 @@ async def test_a_client_that_knows_the_authority_gets_through(
 ) -> None:
     async with session.get(f"https://{host}:{urlsplit(url).port}/version") as response:
         assert response.status == 200
-
-
-async def test_a_watch_streams_until_the_server_stops(
-    server: ApiServer, url: str, session: aiohttp.ClientSession
-) -> None:
-    async with session.get(f"{url}{CONFIGS}?watch=true") as watch:
-        for name, text in (("small", "x"), ("large", "x" * 60_000)):
-            body = {"metadata": {"name": name}, "data": {"text": text}}
-            async with session.post(f"{url}{CONFIGS}", json=body) as response:
-                assert response.status == 201
-            assert json.loads(await watch.content.readline())["object"]["data"] == {"text": text}
-        await server.stop()
-        assert await watch.read() == b""
 
 
 async def test_a_client_that_does_not_know_the_authority_refuses_the_server(url: str) -> None:

@@ -24,24 +24,19 @@ def resource(name: str, **health: str) -> dict[str, Any]:
     return {"name": name, "resources": [{"resourceID": which, "health": what} for which, what in health.items()]}
 
 
-def test_an_unhealthy_device_is_named_with_its_resource() -> None:
-    assert (
-        seen(resource("nvidia.com/gpu", **{GPU: "Unhealthy", "GPU-1": "Healthy"})).unhealthy == f"nvidia.com/gpu {GPU}"
-    )
-
-
-def test_a_device_of_a_claim_is_named_by_claim_and_request() -> None:
-    assert seen(resource("claim:gpus/gpu", **{"pool/dev-0": "Unhealthy"})).unhealthy == "claim:gpus/gpu pool/dev-0"
-
-
-def test_of_several_the_first_is_named_and_the_others_are_counted() -> None:
-    found = seen(resource("nvidia.com/gpu", **{f"GPU-{n}": "Unhealthy" for n in range(4)}))
-    assert found.unhealthy == "nvidia.com/gpu GPU-0 and 3 more"
-
-
-@pytest.mark.parametrize("health", ["Healthy", "Unknown", "unhealthy", ""])
-def test_what_is_well_or_not_known_is_no_news(health: str) -> None:
-    assert seen(resource("nvidia.com/gpu", **{GPU: health})).unhealthy == ""
+@pytest.mark.parametrize(
+    ("name", "devices", "unhealthy"),
+    [
+        ("nvidia.com/gpu", {GPU: "Unhealthy", "GPU-1": "Healthy"}, f"nvidia.com/gpu {GPU}"),
+        ("claim:gpus/gpu", {"pool/dev-0": "Unhealthy"}, "claim:gpus/gpu pool/dev-0"),
+        ("nvidia.com/gpu", {f"GPU-{n}": "Unhealthy" for n in range(4)}, "nvidia.com/gpu GPU-0 and 3 more"),
+        *(("nvidia.com/gpu", {GPU: health}, "") for health in ("Healthy", "Unknown", "unhealthy", "")),
+    ],
+)
+def test_the_first_unhealthy_device_is_named_and_the_others_are_counted(
+    name: str, devices: dict[str, str], unhealthy: str
+) -> None:
+    assert seen(resource(name, **devices)).unhealthy == unhealthy
 
 
 def test_a_pod_of_a_cluster_without_that_field_has_none() -> None:

@@ -6,12 +6,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from muster.kinds.registry import WATCHED_KINDS
 from muster.state.vocabulary.record import ConditionType, Phase
 from muster.watchers.pods.containers import outlived_by
 from muster.watchers.pods.document import Status
 from tests.daemon.watched.world import World, virtually
-from tests.watched_samples import SAMPLES
 
 PODS = "/api/v1/namespaces/team/pods"
 RUNS: dict[str, Any] = {"running": {"startedAt": "2026-01-01T00:00:00Z"}}
@@ -98,38 +96,3 @@ async def test_the_last_container_that_runs_on_is_named_alone(world: World) -> N
     behind(world, "run-1")
     await asyncio.sleep(45)
     assert "container istio-proxy of rank 1 (run-1) runs on and keeps its pod" in stuck(world, "pods/run")
-
-
-ENDS_WITH_ITS_PROGRAMS = [name for name in WATCHED_KINDS if name not in ("rayjobs", "rayclusters")]
-"""Ray's nodes end with their cluster, and a RayJob with the job that its head knows."""
-
-
-@pytest.mark.parametrize("kind", ENDS_WITH_ITS_PROGRAMS)
-@virtually
-async def test_it_is_named_in_a_run_of_every_kind(world: World, kind: str) -> None:
-    wanted, subject = SAMPLES[kind], WATCHED_KINDS[kind].subject
-    if not WATCHED_KINDS[kind].virtual:
-        world.serve(kind)
-    await world.daemon("all")
-    owner: dict[str, Any] = {"kind": subject.kind, "apiVersion": subject.api_version, "name": "train", "uid": "u-1"}
-    if not WATCHED_KINDS[kind].virtual:
-        metadata = {"namespace": "team", "uid": "u-1", "labels": {"muster.dev/observe": "train"}}
-        path = f"/apis/{subject.api_version}/namespaces/team/{subject.plural}/train"
-        world.api.put(path, {"kind": subject.kind, "metadata": metadata, "spec": wanted.spec(2)})
-    for rank, labels in enumerate(wanted.pods):
-        own = {**labels, **({wanted.uid_label: "u-1"} if wanted.uid_label else {})}
-        maker = {**owner, "kind": wanted.controller, "controller": True}
-        more: dict[str, Any] = {"ownerReferences": [maker]} if wanted.controller else {}
-        world.pod(f"train-{rank}", labels=own, ip=f"10.0.0.{rank + 1}", **more)
-    if kind == "mpijobs":  # both are workers: the launcher comes last, with a Job of its own
-        job = {"kind": "Job", "name": "train-launcher", "uid": "j", "controller": True}
-        launcher = {**wanted.pods[0], "training.kubeflow.org/job-role": "launcher"}
-        world.pod("train-launcher", labels=launcher, ownerReferences=[job])
-        world.api.remove(f"{PODS}/train-1")
-    await asyncio.sleep(20)
-    names = [name.rpartition("/")[2] for name in world.api.objects if name.startswith(f"{PODS}/train")]
-    for name in names:
-        behind(world, name)
-    await asyncio.sleep(60)
-    title = "pods/train" if WATCHED_KINDS[kind].virtual else f"{subject.word.lower()}/train"
-    assert stuck(world, title).startswith("ContainerRunsOn: all 2 programs have ended with exit code 0, but container")

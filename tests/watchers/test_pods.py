@@ -104,20 +104,90 @@ def test_the_reason_is_that_of_the_container_the_others_wait_for(
     assert seen(pending(initContainerStatuses=init, containerStatuses=regular)).waiting_reason == reason
 
 
-def test_the_exit_of_main_is_the_members_and_does_not_wait_for_the_phase() -> None:
-    got = seen(
-        pod(
-            containerStatuses=[
-                container("log", terminated(137, "2026-11-20T11:00:01Z")),
-                container(state=terminated(1, "2026-11-20T11:00:02Z", "Error", "loss is NaN")),
-                container("side", terminated(0, "2026-11-20T10:00:00Z", "Completed")),
-            ]
-        )
-    )
-    assert got.failed  # with the phase still Running
+RUNS: dict[str, Any] = {"running": {}}
+WELL = terminated(0, "2026-11-20T11:00:02Z", "Completed")
+
+
+@pytest.mark.parametrize(
+    ("phase", "containers", "end", "outcome"),
+    [
+        pytest.param(
+            "Running",
+            [container("log", terminated(137, "2026-11-20T11:00:01Z")), container(state=terminated(1)), container("c")],
+            ("main", 1),
+            "failed",
+            id="the end of main is the member's, whatever the phase",
+        ),
+        pytest.param(
+            "Running",
+            [container("proxy", terminated(1)), container(state=RUNS)],
+            None,
+            "",
+            id="a sidecar that fails beside main has not failed the member",
+        ),
+        pytest.param(
+            "Failed",
+            [
+                container("log", terminated(2, "2026-11-20T11:00:09Z")),
+                container("proxy", terminated(137, "2026-11-20T11:00:01Z")),
+                container("quiet", terminated(0, "2026-11-20T10:00:01Z")),
+                container(state={"waiting": {"reason": "ContainerCreating"}}),
+            ],
+            ("proxy", 137),
+            "failed",
+            id="a sidecar is the cause where the pod failed before main ended",
+        ),
+        pytest.param(
+            "Running",
+            [container("b", terminated(2, "2026-11-20T11:00:09Z")), container("a", terminated(1))],
+            ("a", 1),
+            "failed",
+            id="without main the first container to fail is the cause",
+        ),
+        pytest.param(
+            "Running",
+            [container("a", terminated(0)), container("b", RUNS)],
+            None,
+            "",
+            id="without main one container that ended well is no success",
+        ),
+        pytest.param(
+            "Running",
+            [container(state=RUNS, last=terminated(139, reason="OOMKilled"))],
+            ("main", 139),
+            "failed",
+            id="a container that was restarted in place has failed once",
+        ),
+        pytest.param(
+            "Succeeded",
+            [container(state=terminated(0), last=terminated(1))],
+            ("main", 0),
+            "succeeded",
+            id="its failure before is forgiven by success",
+        ),
+        pytest.param(
+            "Succeeded",
+            [container("a", WELL), container("b", terminated(0, "2026-11-20T10:59:00Z"))],
+            ("a", 0),
+            "succeeded",
+            id="success without main names the last container",
+        ),
+    ],
+)
+def test_the_end_of_a_member_is_that_of_the_container_that_decides(
+    phase: str, containers: list[Any], end: tuple[str, int] | None, outcome: str
+) -> None:
+    got = seen(pod(phase=phase, containerStatuses=containers))
+    assert (got.exit and (got.exit.container, got.exit.code)) == end
+    assert (got.failed, got.succeeded) == (outcome == "failed", outcome == "succeeded")
+
+
+def test_an_end_has_the_time_and_the_last_words_of_its_container() -> None:
+    got = seen(pod(containerStatuses=[container(state=terminated(1, "2026-11-20T11:00:02Z", "Error", "loss is NaN"))]))
     assert got.exit is not None
-    assert (got.exit.container, got.exit.code, got.exit.message) == ("main", 1, "loss is NaN")
-    assert got.exit.finished_at == 1795172402.0
+    assert (got.exit.message, got.exit.finished_at) == ("loss is NaN", 1795172402.0)
+    evicted = seen(pod(phase="Failed", reason="Evicted", containerStatuses=[container("a", terminated(0))]))
+    assert (evicted.succeeded, evicted.failed) == (False, True)
 
 
 @pytest.mark.parametrize(
@@ -138,64 +208,6 @@ def test_a_member_has_succeeded_when_main_has_whatever_its_sidecars_do(phase: st
     assert got.live == (phase != "Failed")  # it may still run, and must be deleted when the experiment is over
     assert got.exit is not None
     assert (got.exit.container, got.exit.code) == ("main", 0)
-
-
-def test_a_sidecar_that_fails_beside_main_has_not_failed_the_member() -> None:
-    both = [container("proxy", terminated(1)), container(state={"running": {}})]
-    got = seen(pod(containerStatuses=both))
-    assert (got.exit, got.failed, got.succeeded) == (None, False, False)
-
-
-def test_a_sidecar_is_the_cause_where_the_pod_failed_before_main_ended() -> None:
-    both = [
-        container("log", terminated(2, "2026-11-20T11:00:09Z")),
-        container("proxy", terminated(137, "2026-11-20T11:00:01Z", "OOMKilled")),
-        container("quiet", terminated(0, "2026-11-20T10:00:01Z")),
-        container(state={"waiting": {"reason": "ContainerCreating"}}),
-    ]
-    got = seen(pod(phase="Failed", containerStatuses=both))
-    assert got.failed
-    assert got.exit is not None
-    assert (got.exit.container, got.exit.code) == ("proxy", 137)
-
-
-def test_without_main_the_first_container_to_fail_is_the_cause() -> None:
-    both = [
-        container("b", terminated(2, "2026-11-20T11:00:09Z")),
-        container("a", terminated(1, "2026-11-20T11:00:01Z")),
-    ]
-    exit_ = seen(pod(containerStatuses=both)).exit
-    assert exit_ is not None
-    assert (exit_.container, exit_.code) == ("a", 1)
-
-
-def test_without_main_one_container_that_ended_well_is_no_success() -> None:
-    both = [container("a", terminated(0)), container("b", {"running": {}})]
-    assert not seen(pod(containerStatuses=both)).succeeded
-    evicted = seen(pod(phase="Failed", reason="Evicted", containerStatuses=[container("a", terminated(0))]))
-    assert (evicted.succeeded, evicted.failed) == (False, True)
-
-
-def test_a_container_that_was_restarted_in_place_has_failed_once() -> None:
-    again = container(state={"running": {}}, last=terminated(139, reason="OOMKilled"))
-    got = seen(pod(containerStatuses=[again]))
-    assert got.exit is not None
-    assert (got.exit.code, got.exit.reason, got.started) == (139, "OOMKilled", True)
-
-
-def test_success_without_main_names_the_last_regular_container() -> None:
-    ends = [container("a", terminated(0, "2026-11-20T11:00:02Z", "Completed")), container("b", terminated(0))]
-    got = seen(pod(phase="Succeeded", containerStatuses=ends, initContainerStatuses=[container("init", terminated(0))]))
-    assert got.exit is not None
-    assert (got.exit.container, got.failed, got.live) == ("a", False, False)
-
-
-def test_a_failure_before_a_restart_in_place_is_forgiven_by_success() -> None:
-    again = container(state=terminated(0), last=terminated(1))
-    got = seen(pod(phase="Succeeded", containerStatuses=[again]))
-    assert (got.succeeded, got.failed) == (True, False)
-    assert got.exit is not None
-    assert got.exit.code == 0
 
 
 def test_init_containers_fail_a_pod_only_if_they_are_not_retried() -> None:
@@ -228,17 +240,56 @@ def test_a_pod_without_main_counts_its_other_containers() -> None:
     assert not seen(pod(containerStatuses=[container("log", {"running": {}}), waiting])).started
 
 
-def test_a_true_disruption_target_is_a_disruption() -> None:
-    target = {
-        "type": "DisruptionTarget",
-        "status": "True",
-        "reason": "PreemptionByScheduler",
-        "message": "made room for x",
-    }
-    got = seen(pod(conditions=[target]))
-    assert (got.disruption, got.waiting_message) == ("PreemptionByScheduler", "made room for x")
+UNSEEN = "The container could not be located when the pod was terminated"
+UNKNOWN = "the container runtime does not know how the container ended, as after a loss of power"
+
+
+def true(kind: str, reason: str | None, message: str = "") -> list[dict[str, Any]]:
+    return [{"type": kind, "status": "True", "reason": reason, "message": message}]
+
+
+def main_ended(code: int, reason: str, message: str = "") -> list[dict[str, Any]]:
+    return [container("main", terminated(code, reason=reason, message=message))]
+
+
+@pytest.mark.parametrize(
+    ("status", "disruption", "message"),
+    [
+        ({"conditions": true("DisruptionTarget", "PreemptionByScheduler", "for x")}, "PreemptionByScheduler", "for x"),
+        ({"conditions": true("DisruptionTarget", None)}, "DisruptionTarget", ""),
+        (
+            {"conditions": true("TerminationTarget", "WorkloadEvictedDueToPreempted", "for kueue")},
+            "WorkloadEvictedDueToPreempted",
+            "for kueue",
+        ),
+        # exit code 137 proves nothing about a program whose end nobody saw, as after a reboot of the node
+        (
+            {"phase": "Running", "containerStatuses": main_ended(137, "ContainerStatusUnknown", UNSEEN)},
+            "ContainerStatusUnknown",
+            UNSEEN,
+        ),
+        (
+            {"phase": "Failed", "containerStatuses": main_ended(137, "ContainerStatusUnknown", UNSEEN)},
+            "ContainerStatusUnknown",
+            UNSEEN,
+        ),
+        # exit code 255 proves nothing after a loss of power, unless the program gave it
+        ({"phase": "Failed", "containerStatuses": main_ended(255, "Unknown")}, "ContainerStatusUnknown", UNKNOWN),
+        ({"phase": "Failed", "containerStatuses": main_ended(255, "Error")}, "", ""),
+        ({"phase": "Failed", "reason": "DeadlineExceeded", "message": "too long"}, "", "too long"),
+    ],
+)
+def test_an_end_that_is_not_the_programs_own_is_a_disruption(
+    status: dict[str, Any], disruption: str, message: str
+) -> None:
+    got = seen(pod(**status))
+    assert (got.disruption, got.waiting_message) == (disruption, message)
+    assert got.failed is (status.get("phase") == "Failed" or "containerStatuses" in status)
+
+
+def test_a_disruption_target_that_is_not_true_is_none() -> None:
+    target = true("DisruptionTarget", "PreemptionByScheduler")[0]
     assert seen(pod(conditions=[target | {"status": "False"}])).disruption == ""
-    assert seen(pod(conditions=[target | {"reason": None}])).disruption == "DisruptionTarget"
 
 
 @pytest.mark.parametrize(
@@ -248,28 +299,6 @@ def test_a_failure_caused_by_the_node_is_a_disruption(reason: str) -> None:
     got = seen(pod(phase="Failed", reason=reason, message="low on memory", containerStatuses=None))
     assert (got.disruption, got.waiting_reason, got.waiting_message) == (reason, reason, "low on memory")
     assert got.failed
-
-
-UNSEEN = "The container could not be located when the pod was terminated"
-
-
-@pytest.mark.parametrize("phase", ["Running", "Failed"])
-def test_a_container_whose_end_nobody_saw_is_a_disruption(phase: str) -> None:
-    """As after a reboot of the node: exit code 137 proves nothing about the program."""
-    unseen = container("main", terminated(137, finished="", reason="ContainerStatusUnknown", message=UNSEEN))
-    got = seen(pod(phase=phase, containerStatuses=[unseen]))
-    assert (got.disruption, got.waiting_message, got.failed) == ("ContainerStatusUnknown", UNSEEN, True)
-
-
-def test_an_end_that_the_runtime_does_not_know_is_a_disruption() -> None:
-    """As after a loss of power: exit code 255 proves nothing about the program, unless the program gave it."""
-    got = seen(pod(phase="Failed", containerStatuses=[container("main", terminated(255, reason="Unknown"))]))
-    assert (got.disruption, got.failed) == ("ContainerStatusUnknown", True)
-    assert got.waiting_message == (
-        "the container runtime does not know how the container ended, as after a loss of power"
-    )
-    by_itself = seen(pod(phase="Failed", containerStatuses=[container("main", terminated(255, reason="Error"))]))
-    assert by_itself.disruption == ""
 
 
 @pytest.mark.parametrize("reason", ["ContainerStatusUnknown", "Error"])
@@ -282,11 +311,10 @@ def test_an_end_that_the_runtime_does_not_know_is_a_disruption() -> None:
     ],
 )
 def test_an_eviction_for_the_pods_own_excess_is_no_disruption(message: str, reason: str) -> None:
-    killed = container("main", terminated(137, reason=reason))
-    got = seen(pod(phase="Failed", reason="Evicted", message=message, containerStatuses=[killed]))
+    evicted = pod(phase="Failed", reason="Evicted", message=message, containerStatuses=main_ended(137, reason))
+    got = seen(evicted)
     assert (got.disruption, got.failed, got.waiting_reason) == ("", True, "Evicted")
-    target = {"type": "DisruptionTarget", "status": "True", "reason": "TerminationByKubelet"}
-    evicted = pod(phase="Failed", reason="Evicted", message=message, conditions=[target])
+    evicted["status"]["conditions"] = true("DisruptionTarget", "TerminationByKubelet")
     assert seen(evicted).disruption == "TerminationByKubelet"
 
 
@@ -309,11 +337,6 @@ def test_when_a_pod_was_asked_to_end_is_the_earliest_request() -> None:
     for grace in (None, -5, 10**12):
         unknown["metadata"]["deletionGracePeriodSeconds"] = grace
         assert (seen(unknown).stopped_at, seen(unknown).terminating) == (0.0, True)
-
-
-def test_a_deadline_of_the_pod_is_no_disruption() -> None:
-    got = seen(pod(phase="Failed", reason="DeadlineExceeded", message="too long"))
-    assert (got.disruption, got.waiting_reason) == ("", "DeadlineExceeded")
 
 
 def test_a_terminating_pod_has_the_end_of_its_grace_period() -> None:
@@ -427,28 +450,6 @@ def test_a_value_of_the_wrong_type_anywhere_never_raises(value: Any) -> None:
         assert len(page.objects) + len(page.problems) == 1
 
 
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
-    max_leaves=8,
-)
-
-
-@given(
-    st.lists(st.tuples(st.sampled_from(PLACES), JSON), min_size=1, max_size=4),
-    st.sampled_from(["ADDED", "DELETED", "X"]),
-)
-def test_a_pod_of_any_json_never_raises(changes: list[tuple[tuple[Any, ...], Any]], kind: str) -> None:
-    mutated: Any = RICH
-    for path, value in changes:
-        try:
-            mutated = _replaced(mutated, path, value)
-        except (KeyError, IndexError, TypeError):
-            continue  # an earlier change has removed the place
-    got = pods.DECODER.event(json.dumps({"type": kind, "object": mutated}, separators=(",", ":")).encode())
-    assert got.obj is None or got.obj.uid
-
-
 @given(st.binary(max_size=200), st.integers(0, 2000))
 def test_a_line_of_any_bytes_never_raises(noise: bytes, cut: int) -> None:
     line = event("ADDED", RICH)
@@ -492,18 +493,6 @@ def test_a_gated_pod_has_the_names_of_its_gates() -> None:
     got = seen(obj)
     assert (got.waiting_reason, got.scheduled) == ("SchedulingGated", False)
     assert got.waiting_message == "kueue.x-k8s.io/admission, example.test/other"
-
-
-def test_a_preemption_by_kueue_is_a_disruption() -> None:
-    said = "Preempted to accommodate a workload (UID: 1) due to prioritization in the ClusterQueue"
-    condition = {
-        "type": "TerminationTarget",
-        "status": "True",
-        "reason": "WorkloadEvictedDueToPreempted",
-        "message": said,
-    }
-    got = seen(pod("u1", conditions=[condition]))
-    assert (got.disruption, got.waiting_message) == ("WorkloadEvictedDueToPreempted", said)
 
 
 def said_with(spec: dict[str, Any], message: str) -> str:

@@ -47,23 +47,23 @@ def test_a_pod_that_was_evicted_before_its_containers_ran_has_failed() -> None:
     assert (got.exit, got.disruption) == (None, "Evicted")
 
 
-def test_a_container_that_is_restarted_in_its_pod_ends_no_member() -> None:
-    again = {**container("main", RUNNING, terminated(1)), "restartCount": 2}
-    got = seen(restart="OnFailure", phase="Running", containerStatuses=[again])
-    assert (got.exit, got.failed, got.restarts) == (None, False, 2)
-
-
-def test_a_container_that_waits_for_its_restart_ends_no_member() -> None:
-    waits = {**container("main", {"waiting": {"reason": "CrashLoopBackOff"}}, terminated(1)), "restartCount": 5}
-    got = seen(restart="OnFailure", phase="Running", containerStatuses=[waits])
-    assert (got.failed, got.restarts, got.waiting_reason) == (False, 5, "CrashLoopBackOff")
-
-
-@pytest.mark.parametrize("restart", ["OnFailure", "Always"])
-def test_so_it_is_in_every_pod_whose_containers_are_restarted(restart: str) -> None:
-    again = {**container("main", RUNNING, terminated(1)), "restartCount": 1}
-    assert not seen("Experiment", restart=restart, phase="Running", containerStatuses=[again]).failed
-    assert seen("Experiment", phase="Running", containerStatuses=[again]).failed, "which no kubelet does"
+@pytest.mark.parametrize(
+    ("kind", "restart", "state", "failed"),
+    [
+        ("JobSet", "OnFailure", RUNNING, False),
+        ("JobSet", "OnFailure", {"waiting": {"reason": "CrashLoopBackOff"}}, False),
+        ("Experiment", "OnFailure", RUNNING, False),
+        ("Experiment", "Always", RUNNING, False),
+        ("Experiment", "Never", RUNNING, True),  # which no kubelet does
+    ],
+)
+def test_a_container_that_is_restarted_in_its_pod_ends_no_member(
+    kind: str, restart: str, state: dict[str, Any], failed: bool
+) -> None:
+    again = {**container("main", state, terminated(1)), "restartCount": 2}
+    got = seen(kind, restart, phase="Running", containerStatuses=[again])
+    assert (got.failed, got.exit is not None, got.restarts) == (failed, failed, 0 if failed else 2)
+    assert got.waiting_reason == state.get("waiting", {}).get("reason", "")
 
 
 def test_restarts_of_init_containers_count_and_those_of_an_ended_pod_do_not() -> None:

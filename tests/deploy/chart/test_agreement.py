@@ -82,10 +82,3 @@ def test_a_value_of_the_chart_is_one_that_musterd_takes(name: str, helm: Any) ->
         except (SystemExit, ValidationError):
             pytest.fail(f"the chart takes {value}={each!r}, and musterd does not start")
     assert taken, "no value was tried that is right"
-
-
-def test_each_setting_that_another_value_sets_is_tried_or_is_no_text_of_its_own() -> None:
-    """The others name files that the chart mounts, or are made of values that are tried."""
-    made = {"kubeconfig", "context", "kueue", "alone", "http_tls_cert", "http_tls_key", "pod_address"}
-    made |= {name for name in NOT_IN_THE_CHART if name.startswith("progress_")} - {"progress_port"}
-    assert set(VALUES) - {"http_names", "lease_name"} == set(NOT_IN_THE_CHART) - made

@@ -31,6 +31,12 @@ def rules(objects: list[Object]) -> dict[str, Object]:
     return {rule["alert"]: rule for group in groups for rule in group.get("rules") or () if "alert" in rule}
 
 
+def boards(objects: list[Object]) -> dict[str, Any]:
+    """The dashboards by the names of their files."""
+    maps = [each for each in objects if each["kind"] == "ConfigMap"]
+    return {name: json.loads(content) for each in maps for name, content in each["data"].items()}
+
+
 def test_by_default_the_rules_are_those_that_promtool_tests(rendered: Rendered) -> None:
     plain = yaml.safe_load((ROOT / "deploy/prometheus/muster.rules.yaml").read_text(encoding="utf-8"))
     chart = one(rendered(*MONITORING), "PrometheusRule")["spec"]
@@ -101,9 +107,11 @@ def test_without_any_alert_the_recording_rules_stay(rendered: Rendered) -> None:
 
 
 def test_the_dashboards_are_those_of_deploy_grafana_with_the_label_of_the_sidecar(rendered: Rendered) -> None:
-    maps = [each for each in rendered(*MONITORING) if each["kind"] == "ConfigMap"]
-    found = {name: json.loads(text) for each in maps for name, text in each["data"].items()}
-    assert found == {path.name: json.loads(path.read_text(encoding="utf-8")) for path in FOLDER.glob("*.json")}
+    objects = rendered(*MONITORING)
+    maps = [each for each in objects if each["kind"] == "ConfigMap"]
+    assert boards(objects) == {
+        path.name: json.loads(path.read_text(encoding="utf-8")) for path in FOLDER.glob("*.json")
+    }
     assert all(each["metadata"]["labels"]["grafana_dashboard"] == "1" for each in maps)
     assert all(each["metadata"]["annotations"] == {"grafana_folder": "Muster"} for each in maps)
     assert all(len(json.dumps(each)) < 1_000_000 for each in maps), "a ConfigMap holds 1 MiB at most"
@@ -113,20 +121,13 @@ def test_the_label_of_the_cluster_is_a_value_that_rules_and_dashboards_follow(re
     standard, other = rendered(*ALL), rendered(*ALL, "--set", "prometheusRule.clusterLabel=k8s")
     before, after = (json.dumps(one(objects, "PrometheusRule")["spec"]["groups"]) for objects in (standard, other))
     assert re.sub(r"(?<=labels\.)cluster\b|\bcluster\b(?=[,)}=]|=%q)", "k8s", before) == after
-    maps = [each for each in other if each["kind"] == "ConfigMap"]
-    found = {name: json.loads(content) for each in maps for name, content in each["data"].items()}
-    assert found == {f"{board.name}.json": json.loads(text(board, "k8s")) for board in BOARDS}
+    assert boards(other) == {f"{board.name}.json": json.loads(text(board, "k8s")) for board in BOARDS}
 
 
 def test_the_dashboard_of_one_experiment_has_the_links_of_the_values_behind_its_own(rendered: Rendered) -> None:
     address = "https://logs.example.org/search?pod=${experiment}-&namespace=${namespace}"
     values = json.dumps([{"title": "Logs", "url": address}, {"title": "Traces", "url": "/explore?${experiment}"}])
-    maps = [
-        each
-        for each in rendered(*MONITORING, "--set-json", f"dashboards.links={values}")
-        if each["kind"] == "ConfigMap"
-    ]
-    found = {name: json.loads(content) for each in maps for name, content in each["data"].items()}
+    found = boards(rendered(*MONITORING, "--set-json", f"dashboards.links={values}"))
     links = found["muster-experiment.json"]["links"]
     assert [(link["title"], link["url"]) for link in links[-2:]] == [
         ("Logs", address),

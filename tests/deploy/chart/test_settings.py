@@ -80,16 +80,6 @@ def test_a_value_reaches_musterd_as_it_is(rendered: Rendered, name: str) -> None
     assert (read.split(",")[-1] if name == "http_names" else read) == OTHER[name]
 
 
-def test_all_settings_together_reach_musterd(rendered: Rendered) -> None:
-    values = {to_camel(name): value for name, value in OTHER.items()}
-    objects = rendered("--set-json", f"settings={json.dumps(values)}", "--set", "replicas=1,service.create=false")
-    expected = {**OTHER, "kubeconfig": None, "context": None, "kueue": False, "watch_kinds": "", "alone": False}
-    expected |= {"runbook_url": SERVED, "http_tls_cert": None, "http_tls_key": None}
-    unset = ("progress_port", "progress_tls_cert", "progress_tls_key", "progress_ca")
-    expected |= {"progress_host": "0.0.0.0", "progress_url": "", "pod_address": "", **dict.fromkeys(unset)}
-    assert from_command_line(arguments(objects)).model_dump() == expected
-
-
 def test_the_page_and_the_alerts_lead_to_the_same_runbooks(rendered: Rendered) -> None:
     objects = rendered("--set", "prometheusRule.create=always,prometheusRule.runbookUrl=https://wiki.example/runbooks")
     assert from_command_line(arguments(objects)).runbook_url == "https://wiki.example/runbooks"
@@ -224,12 +214,6 @@ def test_on_the_network_of_the_host_names_of_the_cluster_are_known(
 ) -> None:
     spec = one(rendered("--set", values), "Deployment")["spec"]["template"]["spec"]
     assert (spec["hostNetwork"], spec["dnsPolicy"]) == (True, policy)
-
-
-def test_init_containers_are_those_of_the_values(rendered: Rendered) -> None:
-    wanted = [{"name": "wait", "image": "busybox", "command": ["sleep", "1"]}]
-    objects = rendered("--set-json", f"initContainers={json.dumps(wanted)}")
-    assert one(objects, "Deployment")["spec"]["template"]["spec"]["initContainers"] == wanted
 
 
 def test_more_flags_come_after_the_settings_and_win(rendered: Rendered) -> None:

@@ -12,7 +12,6 @@ from deploy.prometheus.groups import GROUPS
 from tests.deploy.chart.conftest import Rendered, one
 from tests.deploy.chart.shapes import problems
 from tests.deploy.chart.test_monitoring import ALL, MONITORING
-from tests.deploy.prometheus.binaries import Unavailable
 from tests.deploy.prometheus.case import DAEMON, EXPERIMENT, reason, with_audience
 from tests.deploy.prometheus.promtool import answered, check
 from tests.deploy.prometheus.test_gaps import of_shard
@@ -40,10 +39,7 @@ def test_the_rules_of_a_release_with_a_shard_are_about_that_shard_alone(
     assert json.loads(text) == standard
     file = tmp_path / "shard.rules.yaml"
     file.write_text(yaml.safe_dump(spec))
-    try:
-        assert check(file) == ""
-    except Unavailable as reason:
-        pytest.skip(str(reason))
+    assert check(file) == ""
 
 
 def test_all_series_of_a_shard_have_its_label_and_musterd_shows_its_name(rendered: Rendered) -> None:
@@ -84,10 +80,7 @@ def test_rules_of_two_releases_record_and_report_each_shard_once(rendered: Rende
         f"count by (shard) ({missing})": {'{shard="vision"}': 1},
     }
     order = [f"{group.name}-{shard}" for shard in SHARDS for group in GROUPS]
-    try:
-        assert answered(files, order, series, expected, 600, tmp_path) == ""
-    except Unavailable as missing_tool:
-        pytest.skip(str(missing_tool))
+    assert answered(files, order, series, expected, 600, tmp_path) == ""
 
 
 def test_releases_of_the_page_share_no_object(rendered: Rendered, tmp_path: Path) -> None:

@@ -75,16 +75,16 @@ class Prometheus:
 
 @asynccontextmanager
 async def prometheus(
-    folder: Path, target: str, *, interval: str = "1s", rules: Sequence[Path] = (), features: str = "", **more: Any
+    folder: Path, target: str, *, rules: Sequence[Path] = (), features: str = ""
 ) -> AsyncIterator[Prometheus]:
     """A Prometheus that scrapes ``target`` (host:port) for the duration of the block, with its data in ``folder``.
 
-    It evaluates the files of ``rules``, and has the ``features`` that its flag turns on. ``more`` are settings of the
-    scrape. Raises ``Unavailable`` where this machine has no Prometheus and cannot fetch one.
+    It evaluates the files of ``rules``, and has the ``features`` that its flag turns on. Raises ``Unavailable`` where
+    this machine has no Prometheus and cannot fetch one.
     """
-    scrape = {"job_name": "musterd", "honor_labels": True, "static_configs": [{"targets": [target]}], **more}
+    scrape = {"job_name": "musterd", "honor_labels": True, "static_configs": [{"targets": [target]}]}
     settings = {
-        "global": {"scrape_interval": interval, "scrape_timeout": interval},
+        "global": {"scrape_interval": "1s", "scrape_timeout": "1s"},
         "scrape_configs": [scrape],
         "rule_files": [str(path) for path in rules],
     }

@@ -1,11 +1,11 @@
 """What counts as data: the live test fails for a query without any."""
 
-from typing import Any, cast
+from typing import cast
 
 import pytest
 
 from tests.deploy.grafana.answers import Answer, ask, ask_all, choices, empty, interpolated, without_defaults
-from tests.deploy.grafana.dashboards import Dashboard, Query, dashboards
+from tests.deploy.grafana.dashboards import Query, dashboards
 from tests.deploy.grafana.server import Prometheus, Series
 
 NAN = float("nan")
@@ -45,13 +45,6 @@ async def test_a_query_whose_values_are_all_nan_is_without_data() -> None:
     assert not empty([await answer("a", (0.0, NAN), (1.0, 0.0))])
 
 
-async def test_data_for_one_choice_of_the_variables_is_enough() -> None:
-    nothing = Answer(query("a"), {"experiment": "x"}, [])
-    something = Answer(query("a"), {"experiment": "y"}, [Series({}, [(0.0, 1.0)])])
-    assert empty([nothing, something]) == []
-    assert empty([nothing, Answer(query("b", 2), {}, something.series)]) == [query("a")]
-
-
 @pytest.mark.parametrize("text", ["sum(a) or vector(0)", "sum(a) or on () vector(0)"])
 def test_a_default_is_taken_away_before_the_query_is_put(text: str) -> None:
     assert without_defaults(text) == "sum(a)"
@@ -70,17 +63,3 @@ async def test_all_stands_for_the_values_that_there_are_with_dots_escaped_for_pr
     board = next(one for one in dashboards() if one.path.stem == "muster-daemon")
     (choice,) = await choices(cast("Prometheus", OneAnswer()), board)
     assert interpolated('up{instance=~"$instance"}', choice) == 'up{instance=~"(127\\\\.0\\\\.0\\\\.1:8080)"}'
-
-
-def test_metrics_and_labels_are_read_from_a_query() -> None:
-    read = query('sum by (phase) (muster_experiments{operator!="x",phase=~"R.*"}) / on (phase) muster_queue_depth')
-    assert read.metrics == {"muster_experiments", "muster_queue_depth"}
-    assert [*read.labels] == [("muster_experiments", "operator"), ("muster_experiments", "phase")]
-    assert read.grouped == {"phase"}
-
-
-def test_links_of_cells_are_among_the_links_of_a_dashboard() -> None:
-    cell: dict[str, Any] = {"properties": [{"id": "links", "value": [{"url": "/cell"}]}]}
-    panel = {"type": "table", "links": [{"url": "/panel"}], "fieldConfig": {"overrides": [cell]}}
-    content = {"links": [{"url": "/board"}], "panels": [panel]}
-    assert [*Dashboard(dashboards()[0].path, content).links] == ["/board", "/panel", "/cell"]

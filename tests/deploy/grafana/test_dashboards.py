@@ -2,7 +2,6 @@
 
 import re
 import tomllib
-from collections import Counter
 from typing import Any
 
 import pytest
@@ -121,42 +120,12 @@ def test_every_query_selects_the_chosen_cluster_and_keeps_it_beside_what_is_of_o
 
 
 @each_dashboard
-def test_all_namespaces_are_also_those_that_have_no_series_of_runs(dashboard: Dashboard) -> None:
-    """Above the cap of a scrape, and in the counters of namespaces, whose 101st is _other."""
-    choice = dashboard.variables.get("namespace")
-    if choice is not None and choice["multi"]:
-        assert choice["allValue"] == ".*"
-
-
-@each_dashboard
-def test_the_figures_of_a_fleet_are_those_of_all_runs(dashboard: Dashboard) -> None:
-    """Series of single runs are a part of them above the cap; such a table names runs, or says so."""
-    for panel in dashboard.panels:
-        exprs = " ".join(target["expr"] for target in panel["targets"])
-        of_runs = re.search(r"muster_experiment_(productive|wall|badput|taken_back)_seconds", exprs)
-        if of_runs and "experiment" not in dashboard.variables:
-            assert "series of their own" in panel["description"]
-
-
-@each_dashboard
 def test_the_label_of_the_cluster_can_have_another_name(dashboard: Dashboard) -> None:
     (board,) = (one for one in BOARDS if one.name == dashboard.path.stem)
     other = text(board, "k8s")
     assert "label_values(muster_build_info, k8s)" in other
     assert not re.search(r"cluster=~?\\|\(cluster\b|fields\.cluster|\{\{cluster|, cluster", other)
     assert other.replace("k8s", "") != other
-
-
-def test_uids_and_titles_differ() -> None:
-    assert [dashboard.content["uid"] for dashboard in ALL] == [dashboard.path.stem for dashboard in ALL]
-    assert len({dashboard.content["title"] for dashboard in ALL}) == len(ALL)
-    assert all(8 <= len(dashboard.content["uid"]) <= 40 for dashboard in ALL)
-
-
-@each_dashboard
-def test_ids_of_panels_differ(dashboard: Dashboard) -> None:
-    counted = Counter(panel["id"] for panel in dashboard.content["panels"])
-    assert not [number for number, count in counted.items() if count > 1]
 
 
 @each_dashboard
@@ -242,22 +211,6 @@ def test_restarts_and_changes_of_the_leader_are_marked_and_can_be_switched_off(
         assert shown[title]["datasource"]["uid"] == "${datasource}"
 
 
-@pytest.mark.parametrize(
-    ("name", "chosen"),
-    [
-        ("muster-fleet", {'namespace=~"$namespace"', 'experiment=""'}),
-        ("muster-experiment", {'namespace="$namespace",experiment="$experiment"'}),
-    ],
-)
-def test_alerts_that_fire_are_listed_for_what_is_chosen(name: str, chosen: set[str]) -> None:
-    (target,) = panel_of(name, "Alerts that fire")["targets"]
-    firing = re.findall(
-        r'ALERTS\{cluster=~?"\$cluster",(?:shard=~"\$shard",)?alertname=~"Muster\.\+",alertstate="firing",([^}]*)\}',
-        target["expr"],
-    )
-    assert {*firing} == chosen
-
-
 @each_dashboard
 def test_a_column_of_reasons_or_alerts_holds_the_longest_of_them(dashboard: Dashboard) -> None:
     reasons = {reason for known in REASONS.values() for reason in known if reason.isalpha()}
@@ -269,29 +222,6 @@ def test_a_column_of_reasons_or_alerts_holds_the_longest_of_them(dashboard: Dash
             values = {one["id"]: one["value"] for override in overrides for one in override["properties"]}
             assert values["custom.cellOptions"]["wrapText"], panel["title"]
             assert values["custom.width"] >= 8 * max(map(len, words[name])), panel["title"]
-
-
-@each_dashboard
-def test_a_block_is_colored_only_where_it_needs_attention(dashboard: Dashboard) -> None:
-    for panel in dashboard.panels:
-        if panel["type"] == "stat":
-            colors = {step["color"] for step in panel["fieldConfig"]["defaults"]["thresholds"]["steps"]}
-            colors |= {color["value"]["fixedColor"] for color in _properties(panel, "color")}
-            assert colors <= {"transparent", "yellow", "orange", "red", "purple"}, panel["title"]
-
-
-def test_panels_of_steps_say_why_they_are_empty() -> None:
-    panels = [panel for panel in board("muster-experiment").panels if 50 <= panel["id"] < 60]
-    assert len(panels) == 4
-    assert {panel["fieldConfig"]["defaults"]["noValue"] for panel in panels} == {"No steps reported in this range."}
-
-
-@each_dashboard
-def test_goodput_says_that_time_in_which_it_was_stuck_does_not_count(dashboard: Dashboard) -> None:
-    described = {panel["id"]: panel["description"] for panel in dashboard.panels}
-    for query in dashboard.queries:
-        if "muster_experiment_productive_seconds_total" in query.metrics:
-            assert "Stuck" in described[query.number], query
 
 
 @each_dashboard

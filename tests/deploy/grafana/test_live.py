@@ -12,7 +12,7 @@ from tests.deploy.grafana.answers import Answer, ask_all, empty, legend
 from tests.deploy.grafana.dashboards import Dashboard, dashboards
 from tests.deploy.grafana.situations import SITUATIONS, Situation
 from tests.deploy.grafana.world import world
-from tests.deploy.prometheus.binaries import Unavailable, program
+from tests.deploy.prometheus.binaries import needed
 
 pytestmark = [
     pytest.mark.slow,
@@ -31,10 +31,7 @@ SETTLING = 120.0
 async def answers(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[list[Answer]]:
     """The answers to all queries, once none is empty or after the time to settle."""
     pytest.importorskip("jax")
-    try:
-        program("prometheus")
-    except Unavailable as reason:
-        pytest.skip(str(reason))
+    needed("prometheus")
     async with world(tmp_path_factory.mktemp("world")) as here:
         last = time.monotonic() + SETTLING
         while True:

@@ -12,6 +12,8 @@ from functools import cache
 from pathlib import Path
 from typing import Literal
 
+import pytest
+
 from tests.tools.debian import Unavailable as Unavailable
 from tests.tools.debian import run, unpacked
 
@@ -44,6 +46,14 @@ def program(name: Program) -> Path:
     if tried.returncode:
         raise Unavailable(f"{path} does not run on this machine: {tried.stderr.strip()[-300:]}")
     return path
+
+
+def needed(name: Program) -> Path:
+    """The path of a program. Skips the test, with the reason, on a machine that has none and cannot fetch one."""
+    try:
+        return program(name)
+    except Unavailable as reason:
+        pytest.skip(str(reason))
 
 
 def _in_its_namespace(root: Path) -> None:

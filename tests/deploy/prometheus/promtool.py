@@ -12,7 +12,7 @@ from deploy.prometheus.groups import ALERTS, GROUPS
 from deploy.prometheus.text import Plain
 from muster.metrics.runbooks import PLACES, PUBLISHED
 from muster.state.facts.audience import of_reason
-from tests.deploy.prometheus.binaries import program
+from tests.deploy.prometheus.binaries import needed
 from tests.deploy.prometheus.case import ONSET, STEP, Case
 
 ROOT = Path(__file__).parents[3]
@@ -85,7 +85,7 @@ def _tested(files: Sequence[Path], order: Sequence[str], interval: str, tests: l
 
 
 def _promtool(*words: str) -> str:
-    command, environment = [str(program("promtool")), *words], os.environ | SELDOM_COLLECTED
+    command, environment = [str(needed("promtool")), *words], os.environ | SELDOM_COLLECTED
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     return "" if done.returncode == 0 else done.stdout + done.stderr
 

@@ -7,21 +7,12 @@ import pytest
 
 from deploy.prometheus.groups import ALERTS
 from tests.deploy.prometheus import promtool
-from tests.deploy.prometheus.binaries import Unavailable, program
 from tests.deploy.prometheus.case import BEGINS, Case
 from tests.deploy.prometheus.cases import CASES
 
 pytestmark = pytest.mark.slow
 
 NAMES = [alert.name for alert in ALERTS]
-
-
-@pytest.fixture(scope="module", autouse=True)
-def promtool_is_there() -> None:
-    try:
-        program("promtool")
-    except Unavailable as reason:
-        pytest.skip(str(reason))
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -13,7 +13,7 @@ from deploy.prometheus.pages import RUN, SILENCED
 from deploy.prometheus.row import GIVEN
 from deploy.prometheus.values import INTERVAL
 from muster.cli.processes.stack import free_port
-from tests.deploy.prometheus.binaries import Program, Unavailable, program
+from tests.deploy.prometheus.binaries import Program, needed, program
 from tests.deploy.prometheus.live.pipeline import SHIPPED, serve
 
 pytestmark = pytest.mark.slow
@@ -21,12 +21,9 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module", autouse=True)
 def the_programs_are_there() -> None:
-    try:
-        program("promtool")
-        program("alertmanager")
-        program("amtool")
-    except Unavailable as reason:
-        pytest.skip(str(reason))
+    needed("promtool")
+    needed("alertmanager")
+    needed("amtool")
 
 
 def test_the_configuration_of_prometheus_is_valid(tmp_path: Path) -> None:

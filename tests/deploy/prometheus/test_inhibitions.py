@@ -11,7 +11,7 @@ import pytest
 
 from deploy.prometheus.groups import ALERTS
 from muster.cli.processes.stack import free_port
-from tests.deploy.prometheus.binaries import Unavailable, program
+from tests.deploy.prometheus.binaries import needed
 from tests.deploy.prometheus.live.pipeline import SHIPPED, serve
 
 pytestmark = pytest.mark.slow
@@ -69,10 +69,7 @@ INCIDENTS: dict[str, tuple[list[Fired], set[str]]] = {
 
 @pytest.mark.parametrize("incident", INCIDENTS)
 async def test_of_one_incident_only_its_cause_is_reported(incident: str, tmp_path: Path) -> None:
-    try:
-        program("alertmanager")
-    except Unavailable as reason:
-        pytest.skip(str(reason))
+    needed("alertmanager")
     fired, expected = INCIDENTS[incident]
     (tmp_path / "alertmanager.yaml").write_bytes((SHIPPED / "alertmanager.yaml").read_bytes())
     port = free_port()

@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 import yaml
 from aiohttp import web
+from aiohttp.test_utils import TestServer
 
 from deploy.prometheus.groups import ALERTS
 from muster.cli.processes.stack import free_port
 from muster.state.facts.audience import of_reason
-from tests.deploy.prometheus.binaries import Unavailable, program
+from tests.deploy.prometheus.binaries import needed
 from tests.deploy.prometheus.live.pipeline import SHIPPED, received_at, serve
 from tests.deploy.prometheus.test_inhibitions import SEVERITY, ask
 
@@ -51,23 +52,17 @@ class Receiver:
 
 @pytest.fixture
 async def receiver() -> AsyncIterator[tuple[Receiver, int]]:
-    found, port = Receiver(), free_port()
-    application = web.Application()
+    found, application = Receiver(), web.Application()
     application.router.add_post("/", found.receive)
-    runner = web.AppRunner(application)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", port).start()
-    yield found, port
-    await runner.cleanup()
+    async with TestServer(application) as server:
+        assert server.port is not None
+        yield found, server.port
 
 
 @pytest.fixture
 async def alertmanager(receiver: tuple[Receiver, int], tmp_path: Path) -> AsyncIterator[str]:
     """Where a real Alertmanager takes alerts; it has the shipped routes, and each of its receivers is that one."""
-    try:
-        program("alertmanager")
-    except Unavailable as reason:
-        pytest.skip(str(reason))
+    needed("alertmanager")
     settings = received_at(
         yaml.safe_load((SHIPPED / "alertmanager.yaml").read_text()), f"http://127.0.0.1:{receiver[1]}/"
     )

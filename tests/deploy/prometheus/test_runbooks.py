@@ -20,14 +20,10 @@ from muster.metrics.runbooks import PLACES, PUBLISHED, SERVED
 from tests.deploy.prometheus.cases import CASES
 from tests.deploy.prometheus.promtool import ROOT
 
-FOLDER = ROOT / "docs" / "runbooks"
-PAGES = sorted(page for page in FOLDER.glob("*.md") if page.stem != "README")
+PAGES = sorted(page for page in (ROOT / "docs" / "runbooks").glob("*.md") if page.stem != "README")
 PER_PAGE = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 
 HEADING = re.compile(r"^## (Muster.*)$", re.MULTILINE)
-SHARED = "\n## What to do\n"
-"""Heading of what the alerts of a page share, to which a section links."""
-ACTS = re.compile(r"^- ", re.MULTILINE)
 BLOCK = re.compile(r"^```console\n(.*?)^```", re.MULTILINE | re.DOTALL)
 INLINE = re.compile(r"`((?:muster|kubectl) [^`]+)`")
 PLACEHOLDERS = {"N": "3"}
@@ -55,46 +51,11 @@ def test_the_url_of_a_runbook_leads_to_a_heading_that_musterd_serves() -> None:
         assert (book(page) or "").count(f'<h2 id="{anchor}">{alert.name}</h2>') == 1
 
 
-def test_no_runbook_has_the_name_of_another_page() -> None:
-    assert {page.name for page in FOLDER.parent.glob("*.md")} & {page.name for page in PAGES} == set()
-
-
 def test_the_rules_lead_to_the_runbooks_at_the_address_that_is_asked_for() -> None:
     there = "https://muster.example.com/runbooks"
     urls = re.findall(r"runbook_url: (.*)", plain(STANDARD, (), there))
     assert urls == [url.replace(PUBLISHED, there) for url in re.findall(r"runbook_url: (.*)", plain(STANDARD))]
     assert urls[0] == f"{there}/shared-causes.md#musterincident"
-
-
-@PER_PAGE
-def test_an_alert_has_what_it_means_then_commands_and_what_to_do_unless_its_page_shares_them(page: Path) -> None:
-    top, _, *sections = HEADING.split(page.read_text(encoding="utf-8"))
-    assert re.match(r"# .+\n\n\w", top)
-    assert BLOCK.search(top)
-    for section in sections[::2]:
-        assert re.match(r"\n\n\w", section)
-        assert ACTS.search(section) or ACTS.search(top), section
-        assert not BLOCK.search(section.partition("\n- ")[2]), section
-
-
-@PER_PAGE
-def test_what_the_alerts_of_a_page_share_has_a_heading_before_theirs(page: Path) -> None:
-    top, *_ = HEADING.split(page.read_text(encoding="utf-8"))
-    assert re.findall(r"^##.*", top, re.MULTILINE) == [SHARED.strip()]
-    assert BLOCK.search(top.partition(SHARED)[2])
-
-
-def test_an_alert_about_a_run_ends_within_the_minutes_that_the_index_states() -> None:
-    held = re.findall(r"keep_firing_for: (\d+)([ms])", plain(STANDARD))
-    assert {int(number) * {"m": 60, "s": 1}[unit] for number, unit in held} == {60, 90, 120, 180}
-    assert "for one to five minutes after its cause" in (FOLDER / "README.md").read_text(encoding="utf-8")
-
-
-@PER_PAGE
-def test_a_runbook_looks_at_something_by_command(page: Path) -> None:
-    commands = [line.partition(" ")[0] for line in lines(page)]
-    assert commands
-    assert set(commands) <= {"muster", "kubectl"}
 
 
 @PER_PAGE
@@ -118,10 +79,6 @@ def parse(command: click.Command, words: list[str]) -> None:
 def test_the_labels_by_which_an_alert_is_silenced_are_those_that_it_carries(alert: str) -> None:
     carried = {label for case in CASES if case.alert == alert for label in case.labels}
     assert set(SILENCED.get(alert, RUN)) <= carried
-
-
-def test_only_alerts_have_labels_to_silence_them_by() -> None:
-    assert set(SILENCED) <= {alert.name for alert in ALERTS}
 
 
 @PER_PAGE

@@ -14,7 +14,7 @@ from muster.api.errors import ApiError, Forbidden, Unreachable
 from muster.kube.authentication.credentials import ClusterAccess, Credentials, Source, environment_proxy
 from muster.kube.authentication.kubeconfig import InCluster, KubeConfig, choose_source
 from muster.kube.connection import Connection
-from tests.fakes.apiserver import Reply, Request, Step, answer, api_server, refusal, stream
+from tests.fakes.apiserver import ApiServer, Reply, Request, Step, answer, api_server, refusal, stream
 from tests.fakes.certificates import Authority
 
 
@@ -341,13 +341,6 @@ def test_a_proxy_of_the_environment_is_not_asked_for_this_machine(server: str, m
     assert environment_proxy("https://far.example") == "http://proxy.example:3128"
 
 
-async def test_a_proxy_that_is_not_http_is_refused_with_what_to_do(tmp_path: Path) -> None:
-    async with api_server() as server:
-        file = server.kubeconfig(tmp_path, None, {"proxy-url": "socks5://proxy.example:1080"})
-        with pytest.raises(ApiError, match=r"socks5://proxy.example:1080' cannot be used; name one that begins with"):
-            await Connection.from_settings(file)
-
-
 @pytest.mark.parametrize(
     ("text", "says"),
     [
@@ -383,45 +376,36 @@ async def test_a_token_in_the_wrong_place_is_not_printed(tmp_path: Path, entry: 
     assert "secret" not in str(caught.value)
 
 
-@pytest.mark.parametrize("server", ["", "ftp://x", "127.0.0.1:6443", "https://"])
-async def test_an_invalid_server_address_is_refused(tmp_path: Path, server: str) -> None:
-    async with api_server() as fake:
-        fake.url = server
-        with pytest.raises(ApiError, match="no address of an API server"):
-            await Connection.from_settings(
-                fake.kubeconfig(tmp_path, {"token": "t"}, {"insecure-skip-tls-verify": True})
-            )
+HERE, INSECURE, PROXY = "http://127.0.0.1:1", {"insecure-skip-tls-verify": True}, "http://proxy.example:3128"
 
 
-@pytest.mark.parametrize("server", ["http://api.example:8080", "http://10.0.0.1", "http://127.0.0.1.example"])
-async def test_a_token_is_not_sent_without_encryption_to_another_machine(tmp_path: Path, server: str) -> None:
-    async with api_server() as fake:
-        fake.url = server
-        with pytest.raises(ApiError, match=rf"would travel to {server} without encryption; .*https://"):
-            await Connection.from_settings(fake.kubeconfig(tmp_path, {"token": "t"}))
-        await (await Connection.from_settings(fake.kubeconfig(tmp_path, {}))).aclose()
-
-
-async def test_a_token_for_this_machine_does_not_go_through_a_proxy_without_encryption(tmp_path: Path) -> None:
-    async with api_server() as fake:
-        config = fake.kubeconfig(tmp_path, {"token": "t"}, {"proxy-url": "http://proxy.example:3128"})
-        with pytest.raises(ApiError, match="without encryption"):
-            await Connection.from_settings(config)
-
-
-async def test_a_token_with_a_line_break_is_never_sent(tmp_path: Path) -> None:
-    async with api_server() as server:
-        with pytest.raises(ApiError, match="characters that no token has"):
-            await Connection.from_settings(server.kubeconfig(tmp_path, {"token": "a\r\nX-Remote-User: admin"}))
-
-
-async def test_certificates_that_cannot_be_used_are_named(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("server", "token", "cluster", "refusal"),
+    [
+        ("", "t", INSECURE, "no address of an API server"),
+        ("ftp://x", "t", INSECURE, "no address of an API server"),
+        ("127.0.0.1:6443", "t", INSECURE, "no address of an API server"),
+        ("https://", "t", INSECURE, "no address of an API server"),
+        ("http://api.example:8080", "t", {}, "would travel to http://api.example:8080 without encryption; .*https://"),
+        ("http://10.0.0.1", "t", {}, "would travel to http://10.0.0.1 without encryption; .*https://"),
+        ("http://127.0.0.1.example", "t", {}, "would travel to http://127.0.0.1.example without encryption"),
+        (HERE, "t", {"proxy-url": PROXY}, "without encryption"),
+        (HERE, "t", {"proxy-url": "socks5://a:1"}, "socks5://a:1' cannot be used; name one that begins with"),
+        (HERE, "a\r\nX-Remote-User: admin", {}, "characters that no token has"),
+        ("https://127.0.0.1:1", "t", {"certificate-authority": "ca.crt"}, r"ca\.crt cannot be used"),
+    ],
+)
+async def test_a_kubeconfig_that_would_fail_or_leak_its_token_is_refused(
+    tmp_path: Path, server: str, token: str, cluster: dict[str, Any], refusal: str
+) -> None:
     (tmp_path / "ca.crt").write_text("nonsense")
-    async with api_server() as server:
-        server.url = "https://127.0.0.1:1"
-        file = server.kubeconfig(tmp_path, {"token": "t"}, {"certificate-authority": "ca.crt"})
-        with pytest.raises(ApiError, match=r"ca\.crt cannot be used"):
-            await Connection.from_settings(file)
+    config = ApiServer(url=server).kubeconfig(tmp_path, {"token": token}, cluster)
+    with pytest.raises(ApiError, match=refusal):
+        await Connection.from_settings(config)
+
+
+async def test_without_a_token_a_server_without_encryption_is_taken(tmp_path: Path) -> None:
+    await (await Connection.from_settings(ApiServer(url="http://10.0.0.1").kubeconfig(tmp_path, {}))).aclose()
 
 
 async def test_a_missing_service_account_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

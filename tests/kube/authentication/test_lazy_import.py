@@ -4,67 +4,57 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
+DEFER = "from muster.kube.authentication.kubeconfig import defer_kubernetes_asyncio\ndefer_kubernetes_asyncio()\n"
 
 
-def run(program: str) -> str:
-    done = subprocess.run(
-        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=60, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout.strip()
-
-
-def test_reading_a_kubeconfig_imports_no_models() -> None:
-    program = """
-import sys
-from muster.kube.authentication.kubeconfig import defer_kubernetes_asyncio
-defer_kubernetes_asyncio()
+@pytest.mark.parametrize(
+    ("program", "printed"),
+    [
+        pytest.param(
+            DEFER
+            + """
 from kubernetes_asyncio.client import Configuration
 from kubernetes_asyncio.config.kube_config import KubeConfigLoader
 from kubernetes_asyncio.config.incluster_config import InClusterConfigLoader
-print(sum(name.startswith("kubernetes_asyncio.client.models.") for name in sys.modules), Configuration.__name__)
-"""
-    assert run(program) == "0 Configuration"
-
-
-def test_reading_a_kubeconfig_imports_nothing_of_urllib3_before_its_first_use() -> None:
-    program = """
 import sys
-from muster.kube.authentication.kubeconfig import defer_kubernetes_asyncio
-defer_kubernetes_asyncio()
+print(sum(name.startswith("kubernetes_asyncio.client.models.") for name in sys.modules), Configuration.__name__)
+""",
+            "0 Configuration",
+            id="reading a kubeconfig imports no models",
+        ),
+        pytest.param(
+            DEFER
+            + """
 from kubernetes_asyncio.config.kube_config import KubeConfigLoader
+import sys
 before = sum(name.startswith("urllib3.") for name in sys.modules)
 from kubernetes_asyncio.client import Configuration
 import urllib3
 configuration = Configuration()
 configuration.username, configuration.password = "user", "word"
 print(before, configuration.get_basic_auth_token(), urllib3.PoolManager.__name__, urllib3.__version__ > "1")
-"""
-    assert run(program) == "0 Basic dXNlcjp3b3Jk PoolManager True"
-
-
-def test_urllib3_that_was_imported_before_is_kept() -> None:
-    program = """
-import urllib3
-before = urllib3.PoolManager
-from muster.kube.authentication.kubeconfig import defer_kubernetes_asyncio
-defer_kubernetes_asyncio()
-from kubernetes_asyncio.client import Configuration
-print(urllib3.PoolManager is before, type(urllib3).__name__)
-"""
-    assert run(program) == "True module"
-
-
-def test_importing_the_connection_does_not_import_kubernetes_asyncio() -> None:
-    program = "import sys, muster.kube.connection; print('kubernetes_asyncio' in sys.modules)"
-    assert run(program) == "False"
-
-
-def test_other_code_finds_the_complete_package() -> None:
-    program = """
-from muster.kube.authentication.kubeconfig import defer_kubernetes_asyncio
-defer_kubernetes_asyncio()
+""",
+            "0 Basic dXNlcjp3b3Jk PoolManager True",
+            id="urllib3 is imported at its first use",
+        ),
+        pytest.param(
+            f"import urllib3\nbefore = urllib3.PoolManager\n{DEFER}"
+            "from kubernetes_asyncio.client import Configuration\n"
+            "print(urllib3.PoolManager is before, type(urllib3).__name__)",
+            "True module",
+            id="urllib3 that was imported before is kept",
+        ),
+        pytest.param(
+            "import sys, muster.kube.connection; print('kubernetes_asyncio' in sys.modules)",
+            "False",
+            id="the connection alone imports nothing of it",
+        ),
+        pytest.param(
+            DEFER
+            + """
 defer_kubernetes_asyncio()
 from kubernetes_asyncio.config.kube_config import KubeConfigLoader
 import kubernetes_asyncio
@@ -78,17 +68,19 @@ try:
     client.V1Nonsense
 except AttributeError as error:
     print(error)
-"""
-    assert run(program) == "module 'kubernetes_asyncio.client' has no attribute 'V1Nonsense'"
-
-
-def test_a_package_that_was_imported_before_is_kept() -> None:
-    program = """
-import kubernetes_asyncio
-from muster.kube.authentication.kubeconfig import defer_kubernetes_asyncio
-before = kubernetes_asyncio.client
-defer_kubernetes_asyncio()
-import sys
-print(sys.modules["kubernetes_asyncio.client"] is before, before.V1Pod.__name__)
-"""
-    assert run(program) == "True V1Pod"
+""",
+            "module 'kubernetes_asyncio.client' has no attribute 'V1Nonsense'",
+            id="other code finds the complete package",
+        ),
+        pytest.param(
+            f"import kubernetes_asyncio, sys\nbefore = kubernetes_asyncio.client\n{DEFER}"
+            'print(sys.modules["kubernetes_asyncio.client"] is before, before.V1Pod.__name__)',
+            "True V1Pod",
+            id="a package that was imported before is kept",
+        ),
+    ],
+)
+def test_what_a_process_imports_of_kubernetes_asyncio(program: str, printed: str) -> None:
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.stdout.strip(), done.returncode) == (printed, 0), done.stderr

@@ -119,9 +119,7 @@ async def test_watches_need_no_fence() -> None:
         FencedTransport(Wire(), Fence(Clock())).lines("/pods", params={}, silence=1.0)
 
 
-async def test_a_request_is_not_sent_again_after_the_process_was_suspended(
-    tmp_path: Path,
-) -> None:
+async def test_a_request_is_not_sent_again_after_the_process_was_suspended(tmp_path: Path) -> None:
     """The server asks for a wait of a second; meanwhile the whole process is stopped until its time is over."""
     asked: list[str] = []
     came = asyncio.Event()

@@ -6,12 +6,11 @@ import random
 from collections.abc import AsyncIterator, Mapping
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import Any
 
 import pytest
 
-from muster.api.errors import ApiError, Expired, Forbidden, Throttled, Unreachable
+from muster.api.errors import ApiError, Forbidden, Throttled, Unreachable
 from muster.kube.listwatch.informer import MOST_QUEUED, Change, changes
 from muster.kube.transport import Answer
 
@@ -123,21 +122,6 @@ async def test_after_410_the_differences_to_the_new_list_are_reported() -> None:
     ]
 
 
-async def test_a_server_that_closes_at_once_is_not_called_in_a_loop() -> None:
-    script = Script([[]], [[] for _ in range(20)] + [[event("ADDED", thing("a", 9)), None]])
-    assert await steps(script, 1) == ["ADDED a@9"]
-    times = [at for verb, _, at in script.asked if verb == "watch"]
-    assert times[-1] > 300, "twenty attempts take minutes, not milliseconds"
-    assert max(b - a for a, b in pairwise(times)) <= 30
-
-
-async def test_a_server_that_always_answers_410_is_not_called_in_a_loop() -> None:
-    refusals: list[list[bytes | ApiError | None]] = [[GONE] for _ in range(10)]
-    script = Script([[] for _ in range(11)], [*refusals, [event("ADDED", thing("a", 9)), None]])
-    assert await steps(script, 1) == ["ADDED a@9"]
-    assert script.asked[-1][2] > 60
-
-
 async def test_broken_connections_damaged_lines_and_busy_servers_are_survived_and_reported() -> None:
     heard: list[tuple[str, float]] = []
     script = Script(
@@ -155,29 +139,12 @@ async def test_broken_connections_damaged_lines_and_busy_servers_are_survived_an
     assert heard[1][1] == 20, "the server said how long"
 
 
-async def test_a_list_that_expires_between_pages_starts_again() -> None:
-    script = Script([Expired("continue token", status=410), [thing("a", 5)]], [[None]])
-    assert await steps(script, 1) == ["ADDED a@5"]
-
-
 async def test_an_error_that_only_a_person_can_remove_is_raised() -> None:
     with pytest.raises(Forbidden):
         await steps(Script([Forbidden("no", status=403)], []), 1)
     refused = event("ERROR", {"code": 403, "reason": "Forbidden", "message": "no more"})
     with pytest.raises(Forbidden, match="no more"):
         await steps(Script([[thing("a", 5)]], [[refused]]), 2)
-
-
-async def test_the_pages_of_a_list_are_joined() -> None:
-    class Paged(Script):
-        async def request(self, method: str, path: str, *, params: Mapping[str, str] | None = None, **_: Any) -> Answer:
-            token = (params or {}).get("continue")
-            meta = {"resourceVersion": "9"} | ({} if token else {"continue": "more"})
-            item = thing("b", 8) if token else thing("a", 5)
-            return Answer(200, json.dumps({"metadata": meta, "items": [item, "not an object"]}).encode())
-
-    script = Paged([], [])
-    assert await steps(script, 2) == ["ADDED a@5", "ADDED b@8"]
 
 
 async def test_a_deleted_object_is_reported_with_its_last_state() -> None:

@@ -172,16 +172,16 @@ async def test_a_streamed_list_becomes_the_watch(tmp_path: Path) -> None:
         assert run.reflector.reconnects == {"ended": 1}
 
 
-async def test_a_partial_list_is_not_delivered(tmp_path: Path) -> None:
-    async with scripted(
-        tmp_path, stream(event("ADDED", pod("a", 3)), then="reset"), answer(200, listing([pod("b", 5)], 6))
-    ) as run:
+@pytest.mark.parametrize(
+    "half", [stream(event("ADDED", pod("a", 3)), then="reset"), stream(event("ADDED", pod("a", 3)))]
+)
+async def test_a_streamed_list_without_its_last_bookmark_is_not_delivered(tmp_path: Path, half: Step) -> None:
+    async with scripted(tmp_path, half, answer(200, listing([pod("b", 5)], 6))) as run:
         assert run.changes == [("b", 0, 5)]
-        assert run.server.requests[1].params == {
-            "labelSelector": SELECTOR,
-            "limit": "500",
-        }  # and no resourceVersion=0
-        assert run.server.requests[2].params["resourceVersion"] == "6"
+        assert run.slept != []
+        listed, watched = run.server.requests[1:]
+        assert listed.params == {"labelSelector": SELECTOR, "limit": "500"}, "and no resourceVersion=0"
+        assert watched.params["resourceVersion"] == "6"
 
 
 async def test_a_server_that_does_not_stream_lists_is_read_in_pages_from_then_on(tmp_path: Path) -> None:
@@ -201,13 +201,6 @@ async def test_a_server_that_does_not_stream_lists_is_read_in_pages_from_then_on
         assert len(run.slept) == 1
 
 
-async def test_a_streamed_list_that_ends_without_its_bookmark_is_not_delivered(tmp_path: Path) -> None:
-    async with scripted(tmp_path, stream(event("ADDED", pod("a", 3)), bookmark(4)), answer(200, listing([], 5))) as run:
-        assert run.changes == []
-        assert run.versions == [5]
-        assert run.slept != []
-
-
 async def test_a_new_list_reports_what_changed_meanwhile(tmp_path: Path) -> None:
     script = (
         answer(200, listing([pod("a", 1), pod("b", 2), pod("c", 3)], 5)),
@@ -221,23 +214,28 @@ async def test_a_new_list_reports_what_changed_meanwhile(tmp_path: Path) -> None
         assert run.server.requests[-1].params["resourceVersion"] == "10"
 
 
-async def test_a_version_ahead_of_the_server_causes_a_new_list(tmp_path: Path) -> None:
-    status = {
-        "kind": "Status",
-        "code": 504,
-        "reason": "Timeout",
-        "message": "Too large resource version: 50, current: 4",
-        "details": {"causes": [{"reason": "ResourceVersionTooLarge"}], "retryAfterSeconds": 1},
-    }
-    script = (
-        answer(200, listing([pod("a", 50)], 50)),
-        answer(504, status, Retry_After="1"),
-        answer(200, listing([pod("a", 4)], 4)),
-    )
+TOO_LARGE = {
+    "kind": "Status",
+    "code": 504,
+    "reason": "Timeout",
+    "message": "Too large resource version: 50, current: 4",
+    "details": {"causes": [{"reason": "ResourceVersionTooLarge"}], "retryAfterSeconds": 1},
+}
+
+
+@pytest.mark.parametrize(
+    ("refused", "seconds"),
+    [(answer(504, TOO_LARGE, Retry_After="1"), 1.0), (refusal(400, "BadRequest", "invalid resource version"), 0.0)],
+    ids=["ahead of the server", "invalid"],
+)
+async def test_a_version_that_the_server_does_not_know_causes_a_new_list(
+    tmp_path: Path, refused: Step, seconds: float
+) -> None:
+    script = (answer(200, listing([pod("a", 50)], 50)), refused, answer(200, listing([pod("a", 4)], 4)))
     async with scripted(tmp_path, *script, paged=True) as run:
         assert run.changes == [("a", 0, 50), ("a", 50, 4)]
         assert run.reflector.version == 4
-        assert run.slept[0] >= 1.0
+        assert run.slept[0] >= seconds
 
 
 @pytest.mark.parametrize("forgotten", [1, 2])
@@ -264,16 +262,6 @@ async def test_a_list_with_too_many_pages_is_abandoned(tmp_path: Path, monkeypat
     async with scripted(tmp_path, more, more, more, answer(200, listing([], 8)), paged=True) as run:
         assert "has no end" in run.reports[0][1]["problem"]
         assert run.versions == [8]
-
-
-async def test_a_version_that_the_server_calls_invalid_causes_a_new_list(tmp_path: Path) -> None:
-    script = (
-        answer(200, listing([], 5)),
-        refusal(400, "BadRequest", "invalid resource version"),
-        answer(200, listing([], 8)),
-    )
-    async with scripted(tmp_path, *script, paged=True) as run:
-        assert run.versions == [5, 8]
 
 
 async def test_a_broken_watch_resumes_from_its_last_version(tmp_path: Path) -> None:
@@ -334,13 +322,6 @@ async def test_a_server_that_answers_every_watch_with_410_is_not_called_in_a_loo
         assert run.reflector.feed.relists == 19
         assert run.reflector.reconnects == {"expired": 20}
         assert all(15 <= wait <= 30 for wait in run.slept[6:])
-
-
-async def test_watches_that_end_normally_are_opened_again_once_each(tmp_path: Path) -> None:
-    script = (answer(200, listing([], 5)), *[stream(bookmark(6))] * 20)
-    async with scripted(tmp_path, *script, paged=True, ticks=300.0) as run:
-        assert run.reflector.reconnects == {"ended": 20}
-        assert run.slept == []
 
 
 async def test_the_callback_gets_each_failure_and_may_end_the_reflector(tmp_path: Path) -> None:
@@ -497,13 +478,6 @@ async def test_an_unreadable_object_in_such_a_list_is_not_deleted(tmp_path: Path
     async with scripted(tmp_path, answer(200, listing([pod("a", 1)], 5)), stream(), paged=True) as run:
         run.reflector.feed.learn(seen(10, problems=("a pod without uid or name",)), list(run.store))
         assert run.uids == {"a"}
-
-
-async def test_an_object_of_five_megabytes_is_one_object(tmp_path: Path) -> None:
-    large = pod("a", 8)
-    large["metadata"]["annotations"] = {"x": "y" * 5_000_000}
-    async with scripted(tmp_path, answer(200, listing([], 5)), stream(event("ADDED", large)), paged=True) as run:
-        assert run.changes == [("a", 0, 8)]
 
 
 async def test_staleness_grows_while_the_server_sends_nothing(tmp_path: Path) -> None:

@@ -134,15 +134,6 @@ def test_an_object_has_one_record_and_one_string_for_its_uid() -> None:
     check(1, 2, 4, 5, 3)
 
 
-def test_a_store_works_without_callbacks() -> None:
-    store: Store[ServiceRecord] = Store()
-    store.replace(listed(a=1, b=1), 1)
-    store.put(service("a", 2), 2)
-    store.drop("a", service("a", 3), 3)
-    store.replace(listed(b=1), 4)
-    assert store.version == 4
-
-
 uids = st.sampled_from("abcd")
 steps = st.lists(
     st.one_of(

@@ -4,22 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.local.node.harness import ClusterOf, FakeApi, MakePod, container, pod, running_cluster
+from tests.local.node.harness import ClusterOf, FakeApi, running_cluster
 
 
 @pytest.fixture
 def fake_api() -> FakeApi:
     return FakeApi()
-
-
-@pytest.fixture
-def make_pod() -> MakePod:
-    return pod
-
-
-@pytest.fixture
-def make_container() -> MakePod:
-    return container
 
 
 @pytest.fixture

@@ -26,7 +26,6 @@ refused = functools.lru_cache(maxsize=8)(refusal)
 TIMEOUT_SECONDS = 40.0
 PODS = "/api/v1/namespaces/default/pods"
 Pod = dict[str, Any]
-MakePod = Callable[..., Pod]
 
 
 def container(script: str = "", *, name: str = "main", **fields: Any) -> Pod:
@@ -140,16 +139,7 @@ class FakeApi:
         self.refuse: list[Exception | None] = []
         self.version = 100
 
-    async def request(
-        self,
-        method: str,
-        path: str,
-        *,
-        params: Mapping[str, str] | None = None,
-        body: bytes | None = None,
-        content_type: str = "application/json",
-        timeout: float | None = None,
-    ) -> Answer:
+    async def request(self, method: str, path: str, *, body: bytes | None = None, **_: Any) -> Answer:
         document = None if body is None else json.loads(body)
         self.asked.append((method, path, document))
         if self.refuse and (error := self.refuse.pop(0)) is not None:

@@ -9,14 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from muster.local.node import logs
-from muster.local.node.logs import (
-    MAX_LINE,
-    MESSAGE_BYTES,
-    MESSAGE_LINES,
-    LogStore,
-    LogWriter,
-    termination_message,
-)
+from muster.local.node.logs import MAX_LINE, MESSAGE_BYTES, MESSAGE_LINES, LogStore, LogWriter, termination_message
 from muster.local.node.objects import SECOND, micro_time, nano_time
 
 
@@ -128,21 +121,32 @@ def test_timestamps_sort_as_text(moment: int, later: int) -> None:
     assert len(micro_time(moment)) == 27
 
 
-def test_a_termination_message_is_the_end_of_the_log_without_timestamps(store: LogStore, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("written", "lines", "first", "last"),
+    [
+        (
+            b"".join(b"line %d\n" % number for number in range(200)) + b"ValueError: \xff",
+            MESSAGE_LINES,
+            "line 121",
+            "ValueError: \N{REPLACEMENT CHARACTER}",
+        ),
+        (
+            b"x" * 10_000 + b" the end",
+            1,
+            "x" * (MESSAGE_BYTES - 9) + " the end",
+            "x" * (MESSAGE_BYTES - 9) + " the end",
+        ),
+    ],
+    ids=["lines", "bytes"],
+)
+def test_a_termination_message_is_the_bounded_end_of_the_log(
+    store: LogStore, tmp_path: Path, written: bytes, lines: int, first: str, last: str
+) -> None:
     writer = store.writer(tmp_path, "main", 0)
-    writer.feed(b"".join(b"line %d\n" % number for number in range(200)) + b"ValueError: \xff")
+    writer.feed(written)
     store.finish(writer)
-    lines = termination_message(writer.path).splitlines()
-    assert (len(lines), lines[0], lines[-1]) == (MESSAGE_LINES, "line 121", "ValueError: \N{REPLACEMENT CHARACTER}")
-
-
-def test_a_termination_message_is_at_most_two_kilobytes(store: LogStore, tmp_path: Path) -> None:
-    writer = store.writer(tmp_path, "main", 0)
-    writer.feed(b"x" * 10_000 + b" the end")
-    store.finish(writer)
-    message = termination_message(writer.path)
-    assert len(message) == MESSAGE_BYTES
-    assert message.endswith(" the end\n")
+    found = termination_message(writer.path).splitlines()
+    assert (len(found), found[0], found[-1]) == (lines, first, last)
 
 
 async def test_a_log_that_grows_is_renamed_and_followers_go_on_in_the_new_file(

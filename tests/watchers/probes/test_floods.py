@@ -1,7 +1,6 @@
 """A tenant's pod may send anything, and any amount: the daemon reads little and reports the excess."""
 
 import asyncio
-import socket
 from collections.abc import Callable, Iterator
 from itertools import count
 from typing import Any
@@ -73,12 +72,9 @@ def test_a_peer_is_left_alone_for_longer_each_time_until_it_has_behaved() -> Non
     assert pauses == [1, 2, 4, 8, 16, 30, 30, 1]
 
 
-async def test_a_flooding_agent_beside_a_dashboard_that_is_gone_is_no_exception() -> None:
+async def test_a_flooding_agent_beside_a_dashboard_that_is_gone_is_no_exception(closed: int) -> None:
     peer = Peer(FLOODS["interim answers of a Ray head"])
-    with socket.socket() as closed:
-        closed.bind(("127.0.0.1", 0))
-        gone = closed.getsockname()[1]
-        probe = RayProbe(f"127.0.0.1:{gone}", dashboard=gone, agent=peer.port, clock=lambda: 0.0, expected=2)
-        answers = [await probe.snapshot() for _ in range(2)]
+    probe = RayProbe(f"127.0.0.1:{closed}", dashboard=closed, agent=peer.port, clock=lambda: 0.0, expected=2)
+    answers = [await probe.snapshot() for _ in range(2)]
     await asyncio.to_thread(peer.close)
     assert not any(answer.coordinator.serving for answer in answers)

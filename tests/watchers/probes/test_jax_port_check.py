@@ -5,8 +5,6 @@ import socket
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
 
 import pytest
 
@@ -18,13 +16,6 @@ from tests.fakes.coordinator import FakeCoordinator
 
 Talk = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 SHORT = 0.4
-
-
-class Quiet(BaseHTTPRequestHandler):
-    """Python's HTTP server, without its log."""
-
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002  # the name is the base class's
-        """Send nothing."""
 
 
 @asynccontextmanager
@@ -65,15 +56,8 @@ async def state_at(address: str) -> tuple[CoordinatorState, str]:
     return port.state, port.detail
 
 
-@pytest.fixture
-def closed_port() -> str:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        return f"127.0.0.1:{taken.getsockname()[1]}"
-
-
-async def test_a_closed_port_is_refused(closed_port: str) -> None:
-    assert await state_at(closed_port) == (CoordinatorState.REFUSED, "connection refused")
+async def test_a_closed_port_is_refused(closed: int) -> None:
+    assert await state_at(f"127.0.0.1:{closed}") == (CoordinatorState.REFUSED, "connection refused")
 
 
 async def test_a_listener_that_sends_nothing_is_silent() -> None:
@@ -120,19 +104,6 @@ async def test_settings_may_arrive_byte_by_byte() -> None:
 
     async with listener(drip) as address:
         assert (await state_at(address))[0] is CoordinatorState.SERVING
-
-
-async def test_an_http1_server_is_another_protocol() -> None:
-    with ThreadingHTTPServer(("127.0.0.1", 0), Quiet) as server:
-        thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        try:
-            state, detail = await state_at(f"127.0.0.1:{server.server_port}")
-        finally:
-            server.shutdown()
-            thread.join()
-    assert state is CoordinatorState.OTHER_PROTOCOL
-    assert "HTTP/1 server" in detail
 
 
 @pytest.mark.parametrize(

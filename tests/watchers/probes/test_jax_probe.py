@@ -35,6 +35,13 @@ def probe_of(fake: FakeCoordinator, deadline: float = 2.0, expected: int | None 
     return JaxProbe(fake.address, clock=lambda: 1000.0, expected=expected, deadline=deadline)
 
 
+@pytest.fixture
+async def probe(coordinator: FakeCoordinator) -> AsyncIterator[JaxProbe]:
+    made = probe_of(coordinator)
+    yield made
+    await made.close()
+
+
 def asked(fake: FakeCoordinator) -> list[str]:
     return [call.method.rpartition("/")[2] for call in fake.calls]
 
@@ -90,17 +97,18 @@ async def test_the_protocol_is_negotiated_once_and_kept(protocol: str) -> None:
     assert len(set(asked(fake)[climb - 1 :])) == 1
 
 
-async def test_the_incarnation_is_learnt_once_and_sent_afterwards(coordinator: FakeCoordinator) -> None:
-    probe = probe_of(coordinator)
+async def test_the_incarnation_is_learnt_once_and_sent_afterwards(
+    coordinator: FakeCoordinator, probe: JaxProbe
+) -> None:
     await probe.snapshot()
     await probe.snapshot()
-    await probe.close()
     mine = coordinator.incarnation
     assert [(call.incarnation, call.version) for call in coordinator.calls] == [(0, -1), (mine, -1), (mine, -1)]
 
 
-async def test_a_restarted_coordinator_is_noticed_by_the_next_snapshot(coordinator: FakeCoordinator) -> None:
-    probe = probe_of(coordinator)
+async def test_a_restarted_coordinator_is_noticed_by_the_next_snapshot(
+    coordinator: FakeCoordinator, probe: JaxProbe
+) -> None:
     coordinator.arrive(0, 1, 2, 3)
     before = await probe.snapshot()
     await coordinator.restart()
@@ -110,30 +118,25 @@ async def test_a_restarted_coordinator_is_noticed_by_the_next_snapshot(coordinat
     assert after.incarnation == coordinator.incarnation != before.incarnation
     # Nothing carries over from the old incarnation: rank 2 is missing, it has not left.
     assert after.states == (M, M, A, M)
-    await probe.close()
 
 
-async def test_a_coordinator_with_another_jax_is_negotiated_again(coordinator: FakeCoordinator) -> None:
-    probe = probe_of(coordinator)
+async def test_a_coordinator_with_another_jax_is_negotiated_again(
+    coordinator: FakeCoordinator, probe: JaxProbe
+) -> None:
     for protocol in ("v2", "v1-watch", "v2", "v1-task0", "v1-job", "v1-watch", "v2"):
         coordinator.protocol = protocol
         await coordinator.restart()
         answer = await probe.snapshot()
         assert (answer.protocol, answer.incarnation is not None) == (protocol, protocol == "v2")
-    await probe.close()
 
 
-async def test_a_coordinator_that_returns_is_found_at_once(
-    coordinator: FakeCoordinator,
-) -> None:
-    probe = probe_of(coordinator)
+async def test_a_coordinator_that_returns_is_found_at_once(coordinator: FakeCoordinator, probe: JaxProbe) -> None:
     await probe.snapshot()
     await coordinator.stop()
     for _ in range(3):
         assert (await probe.snapshot()).coordinator is CoordinatorState.REFUSED
     await coordinator.start()
     assert (await probe.snapshot()).coordinator is CoordinatorState.SERVING
-    await probe.close()
 
 
 async def test_a_coordinator_that_hangs_is_a_timeout_and_recovers(coordinator: FakeCoordinator) -> None:
@@ -170,8 +173,9 @@ async def test_another_process_count_is_named_in_the_detail(coordinator: FakeCoo
     assert "process 0 was started with 4, the experiment has 6" in answer.detail
 
 
-async def test_the_preemption_notice_is_a_call_of_its_own_and_stays(coordinator: FakeCoordinator) -> None:
-    probe = probe_of(coordinator)
+async def test_the_preemption_notice_is_a_call_of_its_own_and_stays(
+    coordinator: FakeCoordinator, probe: JaxProbe
+) -> None:
     await probe.snapshot()
     assert not await probe.preempted()
     coordinator.store["RECEIVED_PREEMPTION_NOTICE"] = b"2026-01-01T00:00:00Z"
@@ -181,7 +185,6 @@ async def test_the_preemption_notice_is_a_call_of_its_own_and_stays(coordinator:
     assert asked(coordinator).count("TryGetKeyValue") == 2
     await coordinator.restart()
     assert not (await probe.snapshot()).preempted
-    await probe.close()
 
 
 @pytest.mark.parametrize(
@@ -195,9 +198,8 @@ async def test_the_preemption_notice_is_a_call_of_its_own_and_stays(coordinator:
     ],
 )
 async def test_an_answer_that_is_malformed_is_another_protocol(
-    coordinator: FakeCoordinator, mangle: object, words: str
+    coordinator: FakeCoordinator, probe: JaxProbe, mangle: object, words: str
 ) -> None:
-    probe = probe_of(coordinator)
     coordinator.arrive(0)
     coordinator.mangle = mangle  # type: ignore[assignment]
     answer = await probe.snapshot()
@@ -206,30 +208,27 @@ async def test_an_answer_that_is_malformed_is_another_protocol(
     assert len(answer.detail) <= 1000
     coordinator.mangle = bytes
     assert (await probe.snapshot()).arrived == {0}
-    await probe.close()
 
 
-async def test_terminal_escapes_in_an_error_are_replaced(coordinator: FakeCoordinator) -> None:
-    probe = probe_of(coordinator)
+async def test_terminal_escapes_in_an_error_are_replaced(coordinator: FakeCoordinator, probe: JaxProbe) -> None:
     coordinator.arrive(0, 1, 2, 3)
     coordinator.fail(2, 13, b"\x1b]0;owned\x07 \x00 \xed\xa0\x80 " + b"x" * 5000)
     (error,) = (await probe.snapshot()).errors
-    await probe.close()
     assert error.text.isprintable()
     assert len(error.text) == 1000
     assert error.text.startswith("\ufffd]0;owned\ufffd ")
 
 
 @pytest.mark.parametrize("code", [code for code in grpc.StatusCode if code is not grpc.StatusCode.OK])
-async def test_every_grpc_status_becomes_an_answer(coordinator: FakeCoordinator, code: grpc.StatusCode) -> None:
+async def test_every_grpc_status_becomes_an_answer(
+    coordinator: FakeCoordinator, probe: JaxProbe, code: grpc.StatusCode
+) -> None:
     coordinator.refusal = (code, "no \x1b[31m " + "y" * 3000)
-    probe = probe_of(coordinator)
     for _ in range(2):
         answer = await probe.snapshot()
         assert answer.coordinator in {CoordinatorState.OTHER_PROTOCOL, CoordinatorState.TIMEOUT}
         assert answer.detail.isprintable()
         assert len(answer.detail) <= 1000
-    await probe.close()
 
 
 async def test_a_compressed_answer_is_not_decompressed() -> None:
@@ -253,7 +252,7 @@ async def test_a_connection_without_answers_is_replaced(coordinator: FakeCoordin
 
 
 async def test_a_coordinator_restarted_during_a_snapshot_is_asked_once_more(
-    coordinator: FakeCoordinator, monkeypatch: pytest.MonkeyPatch
+    coordinator: FakeCoordinator, probe: JaxProbe, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     back = asyncio.Event()
 
@@ -261,7 +260,6 @@ async def test_a_coordinator_restarted_during_a_snapshot_is_asked_once_more(
         await back.wait()
         return await check_port(address, deadline)
 
-    probe = probe_of(coordinator)
     await probe.snapshot()
     coordinator.frozen = True
     monkeypatch.setattr(module, "check_port", check_when_it_is_back)
@@ -271,11 +269,11 @@ async def test_a_coordinator_restarted_during_a_snapshot_is_asked_once_more(
     await coordinator.restart()
     back.set()
     assert (await looking).incarnation == coordinator.incarnation
-    await probe.close()
 
 
-async def test_a_coordinator_with_a_new_incarnation_each_time_is_another_protocol(coordinator: FakeCoordinator) -> None:
-    probe = probe_of(coordinator)
+async def test_a_coordinator_with_a_new_incarnation_each_time_is_another_protocol(
+    coordinator: FakeCoordinator, probe: JaxProbe
+) -> None:
     numbers = iter(range(1, 100))
 
     async def evade(context: grpc.aio.ServicerContext, said: int) -> None:
@@ -284,7 +282,6 @@ async def test_a_coordinator_with_a_new_incarnation_each_time_is_another_protoco
 
     coordinator._wrong_incarnation = evade  # type: ignore[method-assign]  # noqa: SLF001
     answer = await probe.snapshot()
-    await probe.close()
     assert answer.coordinator is CoordinatorState.OTHER_PROTOCOL
     assert len(coordinator.calls) == 3
 
@@ -311,8 +308,9 @@ async def parked(fake: FakeCoordinator) -> None:
     await asyncio.wait_for(fake.parking(1), 5)
 
 
-async def test_changes_arrive_as_they_happen_over_one_parked_call(coordinator: FakeCoordinator) -> None:
-    probe = probe_of(coordinator)
+async def test_changes_arrive_as_they_happen_over_one_parked_call(
+    coordinator: FakeCoordinator, probe: JaxProbe
+) -> None:
     async with aclosing(probe.changes()) as changes:
         assert (await next_of(changes)).missing == (0, 1, 2, 3)
         for rank in (2, 0):
@@ -330,12 +328,10 @@ async def test_changes_arrive_as_they_happen_over_one_parked_call(coordinator: F
         assert (await probe.snapshot()).passed  # a snapshot does not disturb the parked call
         coordinator.fail(3, 13, "Shutdown barrier has failed")
         assert (await waiting).errors == (RankError(3, 13, "Shutdown barrier has failed"),)
-    await probe.close()
     assert coordinator.most_parked == 1
 
 
-async def test_changes_end_for_good_as_soon_as_a_rank_has_left(coordinator: FakeCoordinator) -> None:
-    probe = probe_of(coordinator)
+async def test_changes_end_for_good_as_soon_as_a_rank_has_left(coordinator: FakeCoordinator, probe: JaxProbe) -> None:
     coordinator.arrive(0, 1, 2, 3)
     async with aclosing(probe.changes()) as changes:
         assert (await next_of(changes)).passed
@@ -356,7 +352,6 @@ async def test_changes_end_for_good_as_soon_as_a_rank_has_left(coordinator: Fake
         await parked(coordinator)
         coordinator.arrive(0)
         assert (await waiting).arrived == {0}
-    await probe.close()
 
 
 @pytest.mark.parametrize("protocol", ["v1-watch", "v1-job", "v1-task0", "other"])
@@ -368,8 +363,7 @@ async def test_an_older_coordinator_gets_one_snapshot_and_no_parked_call(protoco
         await probe.close()
 
 
-async def test_changes_end_with_an_answer_when_process_zero_dies(coordinator: FakeCoordinator) -> None:
-    probe = probe_of(coordinator)
+async def test_changes_end_with_an_answer_when_process_zero_dies(coordinator: FakeCoordinator, probe: JaxProbe) -> None:
     changes = probe.changes()
     await next_of(changes)
     waiting = asyncio.create_task(next_of(changes))
@@ -377,11 +371,11 @@ async def test_changes_end_with_an_answer_when_process_zero_dies(coordinator: Fa
     await coordinator.stop()
     assert (await waiting).coordinator is CoordinatorState.REFUSED
     assert [answer async for answer in changes] == []
-    await probe.close()
 
 
-async def test_changes_start_again_after_a_restart_between_two_calls(coordinator: FakeCoordinator) -> None:
-    probe = probe_of(coordinator)
+async def test_changes_start_again_after_a_restart_between_two_calls(
+    coordinator: FakeCoordinator, probe: JaxProbe
+) -> None:
     coordinator.arrive(0, 1, 2, 3)
     await probe.snapshot()
     changes = probe.changes()
@@ -389,11 +383,9 @@ async def test_changes_start_again_after_a_restart_between_two_calls(coordinator
     fresh = await next_of(changes)
     assert (fresh.incarnation, fresh.missing) == (coordinator.incarnation, (0, 1, 2, 3))
     await changes.aclose()
-    await probe.close()
 
 
-async def test_a_version_is_never_used_for_another_incarnation(coordinator: FakeCoordinator) -> None:
-    probe = probe_of(coordinator)
+async def test_a_version_is_never_used_for_another_incarnation(coordinator: FakeCoordinator, probe: JaxProbe) -> None:
     coordinator.arrive(0)
     changes = probe.changes()
     await next_of(changes)
@@ -407,11 +399,11 @@ async def test_a_version_is_never_used_for_another_incarnation(coordinator: Fake
     coordinator.arrive(1)
     assert (await waiting).incarnation == renamed.incarnation == coordinator.incarnation
     await changes.aclose()
-    await probe.close()
 
 
-async def test_close_cancels_the_parked_call_and_ends_the_changes(coordinator: FakeCoordinator) -> None:
-    probe = probe_of(coordinator)
+async def test_close_cancels_the_parked_call_and_ends_the_changes(
+    coordinator: FakeCoordinator, probe: JaxProbe
+) -> None:
     changes = probe.changes()
     await next_of(changes)
 
@@ -422,12 +414,10 @@ async def test_close_cancels_the_parked_call_and_ends_the_changes(coordinator: F
     await parked(coordinator)
     await probe.close()
     assert await asyncio.wait_for(waiting, 30) == []
-    await asyncio.wait_for(coordinator.parking(0), 5)
-    await probe.close()  # a second close is harmless
+    await asyncio.wait_for(coordinator.parking(0), 5)  # the fixture's second close is harmless
 
 
-async def test_a_cancelled_consumer_of_changes_stays_cancelled(coordinator: FakeCoordinator) -> None:
-    probe = probe_of(coordinator)
+async def test_a_cancelled_consumer_of_changes_stays_cancelled(coordinator: FakeCoordinator, probe: JaxProbe) -> None:
     changes = probe.changes()
     await next_of(changes)
     waiting = asyncio.ensure_future(anext(changes))
@@ -435,11 +425,11 @@ async def test_a_cancelled_consumer_of_changes_stays_cancelled(coordinator: Fake
     waiting.cancel()
     with pytest.raises(asyncio.CancelledError):
         await waiting
-    await probe.close()
 
 
-async def test_a_malformed_answer_to_the_parked_call_ends_the_changes(coordinator: FakeCoordinator) -> None:
-    probe = probe_of(coordinator)
+async def test_a_malformed_answer_to_the_parked_call_ends_the_changes(
+    coordinator: FakeCoordinator, probe: JaxProbe
+) -> None:
     changes = probe.changes()
     await next_of(changes)
     waiting = asyncio.create_task(next_of(changes))
@@ -448,7 +438,6 @@ async def test_a_malformed_answer_to_the_parked_call_ends_the_changes(coordinato
     coordinator.arrive(0)
     assert (await waiting).coordinator is CoordinatorState.OTHER_PROTOCOL
     assert [answer async for answer in changes] == []
-    await probe.close()
 
 
 async def test_an_answer_that_is_too_large_for_the_gang_is_not_read(coordinator: FakeCoordinator) -> None:

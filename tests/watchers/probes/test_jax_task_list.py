@@ -61,12 +61,6 @@ def test_the_version_is_kept_only_with_an_incarnation() -> None:
     assert old.seen is None
 
 
-def test_an_unchanged_list_is_not_decoded_again() -> None:
-    reader = RollReader(5)
-    body = listed(task(0, CONNECTED, 10))
-    assert reader.read(body, Generation.V2) is reader.read(bytes(bytearray(body)), Generation.V2)
-
-
 def test_the_one_different_error_is_among_those_kept() -> None:
     tasks = [task(rank, ERROR, 1, b"another task failed") for rank in range(500)]
     tasks[400] = task(400, ERROR, 1, b"\x1b[2Jheartbeat timeout")

@@ -1,7 +1,5 @@
 """The probe reads the reports of ranks: one harmless call, at a bounded pace, whatever the values are."""
 
-import random
-
 import pytest
 
 from muster.state.view.progress import StepReport
@@ -115,20 +113,6 @@ def test_names_of_scalars_are_made_printable_and_few() -> None:
 def test_a_store_with_too_many_entries_is_refused() -> None:
     with pytest.raises(Malformed):
         JaxReader(4).of(body(**{f"r{number}": b"" for number in range(1000)}))
-
-
-@pytest.mark.parametrize("seed", range(50))
-def test_random_bytes_do_nothing_but_raise_malformed(seed: int) -> None:
-    rng = random.Random(seed)
-    changed = bytearray(body(r0=VALUE, r1=VALUE))
-    for _ in range(rng.randint(1, 6)):
-        changed[rng.randrange(len(changed))] = rng.randrange(256)
-    reader = JaxReader(4)
-    try:
-        found = reader.of(bytes(changed))
-    except Malformed:
-        return
-    assert all(isinstance(report.step, int) and 0 <= report.rank < 1000 for report in found)
 
 
 def value(step: int, calls: int = 1, at: float = 0.0, processes: int = 3) -> bytes:

@@ -12,8 +12,6 @@ GROUP = ["0", "default_pg", "gloo", 3, "0-2", 6, "all_reduce", 1]
 SHARE = ["0", "default_pg", "gloo", 3, "0-2", 6, 120, 95, 0]
 VALUE = {"rank": 2, "life": 1, "beat": 31, "moves": 9, "longest": 2.5, "still": 14.0, "processes": 2, "groups": [GROUP]}
 
-ENDLESS = b'{"rank":2,"beat":1,"moves":1,"still":1e999}'
-
 
 def read(**changes: Any) -> Any:
     return decoded("/muster/collectives/1.1", json.dumps(VALUE | changes).encode())

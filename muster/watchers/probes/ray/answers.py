@@ -21,7 +21,7 @@ import msgspec
 
 from muster.api.values.printable import bare, printable
 from muster.state.view.roll import Work
-from muster.state.view.turns import A_TURN, Turns, at_once
+from muster.state.view.turns import A_TURN, Turns
 from muster.watchers.probes.bounded.connection import MOST_PARTS, parts_of
 from muster.watchers.probes.bounded.http import Asking
 
@@ -123,9 +123,6 @@ def nodes_in_turns(body: bytes | bytearray) -> Turns[tuple[list[Node], int]]:
                 ip, alive, node.is_head_node, bare(group, 63), printable(node.state_message or "", MAX_TEXT)
             )
     return list(found.values()), page.total
-
-
-read_nodes = at_once(nodes_in_turns)
 
 
 def read_session(body: bytes | bytearray) -> int | None:

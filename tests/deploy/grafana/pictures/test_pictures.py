@@ -7,9 +7,7 @@ import pytest
 
 from tests.deploy.grafana.answers import Answer
 from tests.deploy.grafana.dashboards import ROOT, Dashboard, dashboards
-from tests.deploy.grafana.pictures.__main__ import COLUMN, GAP, IMAGES, LABEL, drawn, files
-from tests.deploy.grafana.pictures.svg import cut
-from tests.deploy.grafana.pictures.units import written
+from tests.deploy.grafana.pictures.__main__ import IMAGES, LABEL, drawn, files
 from tests.deploy.grafana.server import Series
 
 ALL = dashboards()
@@ -46,12 +44,6 @@ def test_a_dashboard_without_data_can_be_drawn(dashboard: Dashboard) -> None:
     assert empty <= {*shown}
 
 
-@pytest.mark.parametrize("dashboard", ALL, ids=lambda dashboard: dashboard.path.stem)
-def test_no_title_is_too_long_for_its_panel(dashboard: Dashboard) -> None:
-    for panel in dashboard.content["panels"]:
-        assert cut(panel["title"], panel["gridPos"]["w"] * COLUMN - GAP - 12, 12) == panel["title"]
-
-
 @each_picture
 def test_a_picture_says_that_it_is_no_screenshot(dashboard: Dashboard, file: Path) -> None:
     assert any(text.startswith(LABEL) for text in texts(file.read_text(encoding="utf-8")))
@@ -73,21 +65,3 @@ def _is(title: str, text: str) -> bool:
 
 def test_no_picture_is_left_of_a_dashboard_that_is_gone() -> None:
     assert {path.name for path in IMAGES.glob("muster-*.svg")} == {file.name for _, file in EACH}
-
-
-@pytest.mark.parametrize(
-    ("value", "unit", "text"),
-    [
-        (0.834, "percentunit", "83%"),
-        (0.0042, "s", "4.2 ms"),
-        (11.0, "s", "11 s"),
-        (5400.0, "dtdurations", "1h 30m"),
-        (-30.0, "dtdurations", "-30s"),
-        (0.0, "dtdurations", "0s"),
-        (2**20 * 83, "bytes", "83 MiB"),
-        (3.0, "short", "3"),
-        (float("nan"), "short", "-"),
-    ],
-)
-def test_values_are_written_with_their_units(value: float, unit: str, text: str) -> None:
-    assert written(value, unit) == text

@@ -22,7 +22,6 @@ _ONE = {"namespace": "vision", "experiment": "llama"}
 _TEXT = "vision/llama: the roll is not complete: 1 missing, reason RanksMissing, the others wait."
 
 CLUSTERS = (
-    Case("MusterNoLeader", "two clusters, all is well", _BOTH, without=_BASE),
     Case(
         "MusterNoLeader",
         "of two clusters one has no leader",
@@ -39,24 +38,6 @@ CLUSTERS = (
         fires_after=60,
         labels={"cluster": "us", "job": "musterd"},
         summary="us: No musterd of job musterd is scraped.",
-        without=_BASE,
-    ),
-    Case(
-        "MusterReplicaMissing",
-        "of two clusters one has one musterd of two",
-        {**_BOTH, **_of("us", {'muster_build_info{job="musterd",instance="b"}': "1x11 stale"})},
-        fires_after=900,
-        labels={"cluster": "us", "job": "musterd"},
-        summary="us: Of 2 musterd of job musterd 1 can be scraped.",
-        without=_BASE,
-    ),
-    Case(
-        "MusterRankMissing",
-        "an experiment of one name in two clusters, one of them stuck",
-        {**_BOTH, **_of("us", _MISSING)},
-        fires_after=120,
-        labels={"cluster": "us", **_ONE},
-        summary=f"us: {_TEXT}",
         without=_BASE,
     ),
     Case(

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from muster.cli.processes.stack import module
-from tests.deploy.prometheus.binaries import Unavailable, program
+from tests.deploy.prometheus.binaries import needed
 from tests.deploy.prometheus.live.pipeline import Notification, Pipeline, pipeline
 from tests.e2e.environment import Environment, environment
 from tests.processes.forked import run
@@ -37,11 +37,8 @@ PATIENCE = 120.0
 @pytest.fixture(scope="module", autouse=True)
 def the_programs_are_there() -> None:
     pytest.importorskip("jax")
-    try:
-        program("prometheus")
-        program("alertmanager")
-    except Unavailable as reason:
-        pytest.skip(str(reason))
+    needed("prometheus")
+    needed("alertmanager")
 
 
 async def test_a_coordinator_that_is_frozen_or_dead_pages_and_a_slow_start_does_not(

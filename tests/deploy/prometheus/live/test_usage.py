@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 
 from muster.cli.main import muster
 from muster.cli.processes.stack import free_port
-from tests.deploy.prometheus.binaries import Unavailable, program
+from tests.deploy.prometheus.binaries import needed
 from tests.deploy.prometheus.live.pipeline import serve
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
@@ -67,10 +67,7 @@ def series() -> dict[str, Value]:
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def prometheus(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[str]:
     """The address of a Prometheus that has scraped all of that."""
-    try:
-        tool = program("promtool")
-    except Unavailable as reason:
-        pytest.skip(str(reason))
+    tool = needed("promtool")
     folder = tmp_path_factory.mktemp("prometheus")
     began = time.time() - BACK * HOUR
     families: dict[str, list[str]] = defaultdict(list)

@@ -228,16 +228,5 @@ async def test_describe_events_and_logs(kubectl: Kubectl, api: Api, server: ApiS
 class EchoLogs:
     """Container output that consists of the options of the request."""
 
-    async def read(
-        self,
-        namespace: str,
-        pod: str,
-        container: str,
-        *,
-        previous: bool,
-        follow: bool,
-        tail: int | None,
-        since: float | None,
-        timestamps: bool,
-    ) -> AsyncIterator[bytes]:
-        yield f"{container} tail={tail} previous={previous} follow={follow}\n".encode()
+    async def read(self, namespace: str, pod: str, container: str, **options: Any) -> AsyncIterator[bytes]:
+        yield f"{container} tail={options['tail']} previous={options['previous']} follow={options['follow']}\n".encode()

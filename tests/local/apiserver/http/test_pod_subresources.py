@@ -1,34 +1,20 @@
 """The pod subresource log."""
 
 from collections.abc import AsyncIterator
+from typing import Any
 
 from muster.local.apiserver import ApiServer
-from tests.local.apiserver.harness import (
-    PODS,
-    Api,
-    pod,
-)
+from tests.local.apiserver.harness import PODS, Api, pod
 
 
 class FixedLogs:
     """Fixed container output."""
 
-    async def read(
-        self,
-        namespace: str,
-        pod: str,
-        container: str,
-        *,
-        previous: bool,
-        follow: bool,
-        tail: int | None,
-        since: float | None,
-        timestamps: bool,
-    ) -> AsyncIterator[bytes]:
-        if previous:
+    async def read(self, namespace: str, pod: str, container: str, **options: Any) -> AsyncIterator[bytes]:
+        if options["previous"]:
             raise FileNotFoundError(container)
-        for word in ("one", "two", "three")[-(tail or 3) :]:
-            stamp = "2026-09-21T14:13:20.000000000Z " if timestamps else ""
+        for word in ("one", "two", "three")[-(options["tail"] or 3) :]:
+            stamp = "2026-09-21T14:13:20.000000000Z " if options["timestamps"] else ""
             yield f"{stamp}{container} says {word}\n".encode()
 
 

@@ -6,30 +6,6 @@ from muster.local.apiserver import ApiServer
 from tests.local.apiserver.harness import CONFIGS, PODS, Api, config, pod
 
 
-async def test_a_watch_without_a_version_starts_with_the_existing_objects(api: Api) -> None:
-    await api.create(CONFIGS, config("old"))
-    stream = await api.watch(CONFIGS)
-    assert [(await stream.next())[1]["metadata"]["name"]] == ["old"]
-    made = await api.create(CONFIGS, config("new"))
-    assert await stream.next() == ("ADDED", made)
-    changed = await api.patch(f"{CONFIGS}/new", {"data": {"a": "b"}})
-    assert await stream.next() == ("MODIFIED", changed)
-    await api.call("DELETE", f"{CONFIGS}/new")
-    kind, last = await stream.next()
-    assert (kind, last["data"]) == ("DELETED", {"a": "b"})
-    assert int(last["metadata"]["resourceVersion"]) > int(changed["metadata"]["resourceVersion"])
-    stream.close()
-
-
-async def test_a_watch_replays_changes_after_its_version(api: Api) -> None:
-    first = await api.create(CONFIGS, config("a"))
-    await api.create(CONFIGS, config("b"))
-    await api.create(PODS, pod("unrelated"))
-    stream = await api.watch(f"{CONFIGS}?resourceVersion={first['metadata']['resourceVersion']}")
-    assert (await stream.next())[1]["metadata"]["name"] == "b"
-    stream.close()
-
-
 async def test_an_object_that_starts_to_match_is_added_and_one_that_stops_is_deleted(api: Api) -> None:
     stream = await api.watch(f"{CONFIGS}?labelSelector=on%3Dyes")
     await api.create(CONFIGS, config("a"))
@@ -54,12 +30,6 @@ async def test_a_watch_from_a_compacted_version_ends_with_410(api: Api) -> None:
     assert event[0] == "ERROR"
     assert (event[1]["code"], event[1]["reason"]) == (410, "Expired")
     assert event[1]["message"].startswith(f"too old resource version: {version} (")
-
-
-async def test_a_watch_from_a_future_version_ends_with_410(api: Api) -> None:
-    stream = await api.watch(f"{CONFIGS}?resourceVersion=424242")
-    assert (await stream.next())[1]["code"] == 410
-    stream.close()
 
 
 async def test_an_idle_watch_gets_bookmarks(api: Api) -> None:

@@ -1,9 +1,6 @@
 """Events: their time to live."""
 
-from tests.local.apiserver.harness import (
-    Api,
-    Clock,
-)
+from tests.local.apiserver.harness import Api, Clock
 
 
 async def test_events_are_deleted_after_an_hour(api: Api, clock: Clock) -> None:

@@ -4,11 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.local.apiserver.harness import (
-    PODS,
-    Api,
-    pod,
-)
+from tests.local.apiserver.harness import PODS, Api, pod
 
 
 async def test_a_pod_gets_the_defaults_of_kubernetes(api: Api) -> None:

@@ -1,8 +1,6 @@
 """Services: defaults."""
 
-from tests.local.apiserver.harness import (
-    Api,
-)
+from tests.local.apiserver.harness import Api
 
 
 async def test_the_ports_of_a_service_have_defaults(api: Api) -> None:

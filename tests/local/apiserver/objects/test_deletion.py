@@ -4,11 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.local.apiserver.harness import (
-    PODS,
-    Api,
-    pod,
-)
+from tests.local.apiserver.harness import PODS, Api, pod
 
 
 async def bound(api: Api, name: str, **spec: Any) -> dict[str, Any]:

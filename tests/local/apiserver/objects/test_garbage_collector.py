@@ -2,18 +2,7 @@
 
 from typing import Any
 
-from muster.local.apiserver import ApiServer
-from tests.local.apiserver.harness import (
-    CONFIGS,
-    CRDS,
-    WIDGET_SCHEMA,
-    WIDGETS,
-    Api,
-    config,
-    definition,
-    pod,
-    widget,
-)
+from tests.local.apiserver.harness import CONFIGS, CRDS, WIDGET_SCHEMA, WIDGETS, Api, config, definition, pod, widget
 
 
 def owned(name: str, owner: dict[str, Any], **reference: Any) -> dict[str, Any]:
@@ -31,17 +20,6 @@ async def test_dependents_of_a_deleted_owner_are_deleted(api: Api) -> None:
     await api.call("DELETE", f"{CONFIGS}/owner")
     await api.gone(f"{CONFIGS}/grandchild")
     assert (await api.get(CONFIGS))["items"] == []
-
-
-async def test_with_orphan_deletion_dependents_stay_without_the_owner_reference(server: ApiServer, api: Api) -> None:
-    owner = await api.create(CONFIGS, config("owner"))
-    await api.create(CONFIGS, owned("child", owner))
-    stream = await api.watch(f"{CONFIGS}?fieldSelector=metadata.name%3Downer")
-    await api.call("DELETE", f"{CONFIGS}/owner?propagationPolicy=Orphan")
-    while (await stream.next())[0] != "DELETED":
-        pass
-    stream.close()
-    assert "ownerReferences" not in (await api.get(f"{CONFIGS}/child"))["metadata"]
 
 
 async def test_an_object_created_after_its_owner_was_deleted_is_collected(api: Api) -> None:

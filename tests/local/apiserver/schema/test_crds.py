@@ -10,17 +10,6 @@ import yaml
 from tests.local.apiserver.harness import CRDS, WIDGET_SCHEMA, WIDGETS, Api, definition, widget
 
 
-async def test_a_crd_is_established_at_once(api: Api) -> None:
-    made = await api.create(CRDS, definition(WIDGET_SCHEMA))
-    assert {c["type"]: c["status"] for c in made["status"]["conditions"]} == {
-        "NamesAccepted": "True",
-        "Established": "True",
-    }
-    assert made["status"]["storedVersions"] == ["v1"]
-    assert made["status"]["acceptedNames"]["singular"] == "widget"
-    assert (await api.get(WIDGETS))["kind"] == "WidgetList"
-
-
 @pytest.mark.parametrize(
     ("path", "value", "field"),
     [

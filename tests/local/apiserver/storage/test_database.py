@@ -8,16 +8,7 @@ import pytest
 
 from muster.api.errors import MusterError
 from muster.local.apiserver import ApiServer
-from tests.local.apiserver.harness import (
-    CONFIGS,
-    CRDS,
-    WIDGET_SCHEMA,
-    WIDGETS,
-    Api,
-    config,
-    definition,
-    widget,
-)
+from tests.local.apiserver.harness import CONFIGS, CRDS, WIDGET_SCHEMA, WIDGETS, Api, config, definition, widget
 
 
 async def test_objects_and_version_survive_a_restart(database: Any, clock: Any, session: Any) -> None:

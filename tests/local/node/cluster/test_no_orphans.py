@@ -18,7 +18,7 @@ from muster.kube.listwatch.informer import changes
 from muster.kube.resources import ResourceClient
 from muster.local.apiserver import ApiServer
 from muster.local.node import Isolation
-from tests.local.node.harness import PODS, ClusterOf, MakePod, refused
+from tests.local.node.harness import PODS, ClusterOf, container, pod, refused
 from tests.processes.forked import Forked
 
 # A process that ignores signals, and a child in a session of its own with its output closed.
@@ -72,7 +72,7 @@ async def until(holds: Callable[[], bool], seconds: float = 40.0) -> bool:
 @pytest.mark.cluster
 @pytest.mark.parametrize("isolation", list(Isolation))
 async def test_a_killed_agent_leaves_no_process_and_the_next_one_fails_its_pods(
-    isolation: Isolation, make_pod: MakePod, make_container: MakePod, tmp_path: Path, cluster_of: ClusterOf
+    isolation: Isolation, tmp_path: Path, cluster_of: ClusterOf
 ) -> None:
     if (reason := await asyncio.to_thread(refused, isolation)) is not None:
         pytest.skip(f"no {isolation} on this machine: {reason}")
@@ -84,7 +84,7 @@ async def test_a_killed_agent_leaves_no_process_and_the_next_one_fails_its_pods(
     command = module("tests.local.node.agent_process", url, str(tmp_path), isolation.value)
     try:
         with agent_beside(command) as agent:
-            await api.create(PODS, make_pod("clinging", make_container(STUBBORN, args=[mark])))
+            await api.create(PODS, pod("clinging", container(STUBBORN, args=[mark])))
             assert await until(lambda: len(processes_with(mark)) == 2)
             agent.send_signal(signal.SIGKILL)
             agent.wait()
@@ -111,26 +111,22 @@ async def test_a_killed_agent_leaves_no_process_and_the_next_one_fails_its_pods(
 
 @pytest.mark.cluster
 @pytest.mark.parametrize("isolation", list(Isolation))
-async def test_a_container_that_ends_leaves_no_process(
-    isolation: Isolation, cluster_of: ClusterOf, make_pod: MakePod, make_container: MakePod
-) -> None:
+async def test_a_container_that_ends_leaves_no_process(isolation: Isolation, cluster_of: ClusterOf) -> None:
     mark = f"muster-rest-{uuid.uuid4().hex}"
     script = (
         f"import subprocess, sys; subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)', '{mark}'])"
     )
     async with cluster_of(isolation) as cluster:
-        await cluster.create(make_pod("parent", make_container(script)))
+        await cluster.create(pod("parent", container(script)))
         await cluster.phase("parent", "Succeeded")
         assert await until(lambda: not processes_with(mark))
 
 
 @pytest.mark.cluster
-async def test_a_killed_launcher_leaves_no_process_even_without_namespaces(
-    cluster_of: ClusterOf, make_pod: MakePod, make_container: MakePod
-) -> None:
+async def test_a_killed_launcher_leaves_no_process_even_without_namespaces(cluster_of: ClusterOf) -> None:
     mark = f"muster-launcher-{uuid.uuid4().hex}"
     async with cluster_of(Isolation.REWRITE) as cluster:
-        await cluster.create(make_pod("clinging", make_container(STUBBORN, args=[mark])))
+        await cluster.create(pod("clinging", container(STUBBORN, args=[mark])))
         assert await until(lambda: len(processes_with(mark)) == 2)
         assert cluster.agent._node is not None
         os.kill(cluster.agent._node.launcher.pid, signal.SIGKILL)
@@ -138,9 +134,7 @@ async def test_a_killed_launcher_leaves_no_process_even_without_namespaces(
 
 
 @pytest.mark.cluster
-async def test_links_of_dead_agents_are_removed_at_start_and_own_links_at_stop(
-    cluster_of: ClusterOf,
-) -> None:
+async def test_links_of_dead_agents_are_removed_at_start_and_own_links_at_stop(cluster_of: ClusterOf) -> None:
     if (reason := await asyncio.to_thread(refused, Isolation.NETNS)) is not None:
         pytest.skip(f"no netns on this machine: {reason}")
     abandoned = "muster47"  # the last block, which no agent of this test takes

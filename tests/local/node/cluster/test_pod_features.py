@@ -8,7 +8,7 @@ import pytest
 
 from muster.local.node import Isolation, choose_isolation
 from muster.reconcilers.render.command import command_of
-from tests.local.node.harness import PODS, Cluster, ClusterOf, MakePod, Pod, refused
+from tests.local.node.harness import PODS, Cluster, ClusterOf, Pod, container, pod, refused
 
 pytestmark = pytest.mark.cluster
 
@@ -25,21 +25,20 @@ def waiting(pod: Pod) -> str | None:
     return reason
 
 
-async def test_init_containers_run_in_order_and_share_volumes(
-    cluster: Cluster, make_pod: MakePod, make_container: MakePod, tmp_path: Path
-) -> None:
+async def test_init_containers_run_in_order_and_share_volumes(cluster: Cluster, tmp_path: Path) -> None:
     assert cluster.agent.isolation is not None
     if not cluster.agent.isolation.isolation.namespaces:
         pytest.skip("volumes are mounted in a mount namespace only")
-    mount = {"volumeMounts": [{"name": "work", "mountPath": "/relay/work"}, {"name": "shm", "mountPath": "/dev/shm"}]}
+    places = {"work": "/relay/work", "shm": "/dev/shm"}
+    mount: Pod = {"volumeMounts": [{"name": name, "mountPath": path} for name, path in places.items()]}
     write = "import os; open('/relay/work/log', 'a').write('%s ')"
     script = (
         "import os; shm = os.statvfs('/dev/shm'); print(open('/relay/work/log').read(), shm.f_blocks * shm.f_frsize)"
     )
-    made = make_pod(
+    made = pod(
         "relay",
-        make_container(script, **mount),
-        initContainers=[make_container(write % word, name=word, **mount) for word in ("first", "second")],
+        container(script, **mount),
+        initContainers=[container(write % word, name=word, **mount) for word in ("first", "second")],
         volumes=[
             {"name": "work", "emptyDir": {}},
             {"name": "shm", "emptyDir": {"medium": "Memory", "sizeLimit": "1Mi"}},
@@ -52,27 +51,14 @@ async def test_init_containers_run_in_order_and_share_volumes(
     assert not (tmp_path.parents[-1] / "relay").exists()
 
 
-async def test_a_failed_init_container_fails_the_pod(
-    cluster: Cluster, make_pod: MakePod, make_container: MakePod
-) -> None:
-    init = make_container("raise SystemExit(4)", name="check")
-    await cluster.create(make_pod("unchecked", make_container(), initContainers=[init]))
-    status = (await cluster.phase("unchecked", "Failed"))["status"]
-    assert status["initContainerStatuses"][0]["state"]["terminated"]["exitCode"] == 4
-
-
-async def test_a_sidecar_is_stopped_when_the_containers_have_ended(
-    cluster: Cluster, make_pod: MakePod, make_container: MakePod
-) -> None:
-    sidecar = make_container("import time; time.sleep(600)", name="sidecar", restartPolicy="Always")
-    await cluster.create(make_pod("helped", make_container(), initContainers=[sidecar]))
+async def test_a_sidecar_is_stopped_when_the_containers_have_ended(cluster: Cluster) -> None:
+    sidecar = container("import time; time.sleep(600)", name="sidecar", restartPolicy="Always")
+    await cluster.create(pod("helped", container(), initContainers=[sidecar]))
     status = (await cluster.phase("helped", "Succeeded"))["status"]
     assert status["initContainerStatuses"][0]["state"]["terminated"]["exitCode"] == 143
 
 
-async def test_a_pod_is_ready_when_its_probes_succeed(
-    cluster: Cluster, make_pod: MakePod, make_container: MakePod
-) -> None:
+async def test_a_pod_is_ready_when_its_probes_succeed(cluster: Cluster) -> None:
     script = (
         "import os, http.server as h; "
         "h.HTTPServer((os.environ['IP'], 18080), h.SimpleHTTPRequestHandler).serve_forever()"
@@ -82,8 +68,8 @@ async def test_a_pod_is_ready_when_its_probes_succeed(
     probe = {"periodSeconds": 1, "timeoutSeconds": 5, "failureThreshold": 100}
     startup = {"tcpSocket": {"port": 18080}} | probe
     readiness = {"httpGet": {"path": "/", "port": "web"}} | probe
-    container = make_container(script, env=env, ports=port, startupProbe=startup, readinessProbe=readiness)
-    await cluster.create(make_pod("web", container))
+    main = container(script, env=env, ports=port, startupProbe=startup, readinessProbe=readiness)
+    await cluster.create(pod("web", main))
     ready = await cluster.until(
         "web",
         lambda each: any(c["type"] == "Ready" and c["status"] == "True" for c in each["status"].get("conditions", ())),
@@ -91,31 +77,20 @@ async def test_a_pod_is_ready_when_its_probes_succeed(
     assert ready["status"]["containerStatuses"][0]["started"]
 
 
-async def test_a_container_that_fails_its_liveness_probe_is_restarted(
-    cluster: Cluster, make_pod: MakePod, make_container: MakePod
-) -> None:
+async def test_a_container_that_fails_its_liveness_probe_is_restarted(cluster: Cluster) -> None:
     liveness = {"exec": {"command": ["cat", "alive"]}, "periodSeconds": 1, "failureThreshold": 1, "timeoutSeconds": 5}
-    container = make_container("import time; time.sleep(600)", livenessProbe=liveness)
-    await cluster.create(make_pod("dead", container, restartPolicy="Always", terminationGracePeriodSeconds=1))
+    main = container("import time; time.sleep(600)", livenessProbe=liveness)
+    await cluster.create(pod("dead", main, restartPolicy="Always", terminationGracePeriodSeconds=1))
     again = await cluster.until(
         "dead", lambda each: each["status"].get("containerStatuses", [{}])[0].get("restartCount")
     )
     assert again["status"]["containerStatuses"][0]["lastState"]["terminated"]["exitCode"] == 143
 
 
-async def test_active_deadline_seconds_fails_the_pod(
-    cluster: Cluster, make_pod: MakePod, make_container: MakePod
-) -> None:
-    await cluster.create(make_pod("late", make_container("import time; time.sleep(600)"), activeDeadlineSeconds=1))
-    assert (await cluster.phase("late", "Failed"))["status"]["reason"] == "DeadlineExceeded"
-
-
-async def test_active_deadline_seconds_of_a_running_pod_ends_it_and_keeps_its_log(
-    cluster: Cluster, make_pod: MakePod, make_container: MakePod
-) -> None:
+async def test_active_deadline_seconds_of_a_running_pod_ends_it_and_keeps_its_log(cluster: Cluster) -> None:
     script = "import time; print('step 1', flush=True); time.sleep(600)"
-    pod = make_pod("stopped", make_container(script), terminationGracePeriodSeconds=1)
-    await cluster.create(pod)
+    made = pod("stopped", container(script), terminationGracePeriodSeconds=1)
+    await cluster.create(made)
     await cluster.phase("stopped", "Running")
     while "step 1" not in await cluster.log("stopped"):  # noqa: ASYNC110 - the log is not followed here
         await asyncio.sleep(0.1)
@@ -125,11 +100,9 @@ async def test_active_deadline_seconds_of_a_running_pod_ends_it_and_keeps_its_lo
     assert "step 1" in await cluster.log("stopped")
 
 
-async def test_a_container_over_its_memory_limit_is_killed(
-    cluster: Cluster, make_pod: MakePod, make_container: MakePod
-) -> None:
-    hungry = make_container("x = bytearray(400_000_000)", resources={"limits": {"memory": "64Mi"}})
-    await cluster.create(make_pod("hungry", hungry))
+async def test_a_container_over_its_memory_limit_is_killed(cluster: Cluster) -> None:
+    hungry = container("x = bytearray(400_000_000)", resources={"limits": {"memory": "64Mi"}})
+    await cluster.create(pod("hungry", hungry))
     ended = (await cluster.phase("hungry", "Failed"))["status"]["containerStatuses"][0]["state"]["terminated"]
     # Without a cgroup there is a resource limit, and Python ends with a MemoryError.
     assert (ended["reason"], ended["exitCode"]) in {("OOMKilled", 137), ("Error", 1)}
@@ -137,10 +110,10 @@ async def test_a_container_over_its_memory_limit_is_killed(
 
 @pytest.mark.parametrize(("policy", "message"), [("FallbackToLogsOnError", "ValueError: loss is NaN"), ("File", "")])
 async def test_a_failed_container_shows_the_end_of_its_log_where_its_policy_says_so(
-    cluster: Cluster, make_pod: MakePod, make_container: MakePod, policy: str, message: str
+    cluster: Cluster, policy: str, message: str
 ) -> None:
     script = "print('step 1'); raise ValueError('loss is NaN')"
-    await cluster.create(make_pod("broken", make_container(script, terminationMessagePolicy=policy)))
+    await cluster.create(pod("broken", container(script, terminationMessagePolicy=policy)))
     ended = (await cluster.phase("broken", "Failed"))["status"]["containerStatuses"][0]["state"]["terminated"]
     assert ended.get("message", "").strip().endswith(message)
     assert bool(ended.get("message")) is bool(message)
@@ -160,13 +133,13 @@ signal.pause()
 
 @pytest.mark.parametrize("line", ["python3 {program} {saved}", "true; python3 {program} {saved} | tee {log}; true"])
 async def test_a_program_that_saves_for_8_s_is_given_the_20_s_of_its_pod(
-    cluster: Cluster, make_pod: MakePod, tmp_path: Path, line: str
+    cluster: Cluster, tmp_path: Path, line: str
 ) -> None:
     files = {name: tmp_path / name for name in ("program", "saved", "log")}
     files["program"].write_text(SAVES)
     command = command_of(line.format(**files))
     container = {"name": "main", "image": "muster.local/python:3", "command": command}
-    await cluster.create(make_pod("saves", container, terminationGracePeriodSeconds=20))
+    await cluster.create(pod("saves", container, terminationGracePeriodSeconds=20))
     await cluster.phase("saves", "Running")
     async with asyncio.timeout(20):
         while "up" not in await cluster.log("saves"):  # noqa: ASYNC110 - the log is not followed here
@@ -176,14 +149,12 @@ async def test_a_program_that_saves_for_8_s_is_given_the_20_s_of_its_pod(
     assert files["saved"].read_text() == "saved"
 
 
-async def test_missing_images_references_and_resources_are_reported(
-    cluster: Cluster, make_pod: MakePod, make_container: MakePod
-) -> None:
+async def test_missing_images_references_and_resources_are_reported(cluster: Cluster) -> None:
     absent = [{"name": "A", "valueFrom": {"configMapKeyRef": {"name": "absent", "key": "a"}}}]
     gpu = {"limits": {"nvidia.com/gpu": "1"}}
-    await cluster.create(make_pod("no-image", make_container(image="missing/jax:1")))
-    await cluster.create(make_pod("no-config", make_container(env=absent)))
-    await cluster.create(make_pod("no-gpu", make_container(resources=gpu)))
+    await cluster.create(pod("no-image", container(image="missing/jax:1")))
+    await cluster.create(pod("no-config", container(env=absent)))
+    await cluster.create(pod("no-gpu", container(resources=gpu)))
     await cluster.until("no-image", lambda each: waiting(each) == "ErrImagePull")
     await cluster.until("no-image", lambda each: waiting(each) == "ImagePullBackOff")
     await cluster.until("no-config", lambda each: waiting(each) == "CreateContainerConfigError")
@@ -215,10 +186,8 @@ async def test_the_node_is_ready_with_a_lease_and_not_ready_after_a_stop(cluster
     assert ready["status"] == "False"
 
 
-async def test_pods_that_run_when_the_node_stops_have_disruption_target(
-    cluster: Cluster, make_pod: MakePod, make_container: MakePod
-) -> None:
-    await cluster.create(make_pod("cut-off", make_container("import time; time.sleep(600)")))
+async def test_pods_that_run_when_the_node_stops_have_disruption_target(cluster: Cluster) -> None:
+    await cluster.create(pod("cut-off", container("import time; time.sleep(600)")))
     await cluster.phase("cut-off", "Running")
     await cluster.agent.stop(1)
     status = (await cluster.get("cut-off"))["status"]
@@ -226,12 +195,8 @@ async def test_pods_that_run_when_the_node_stops_have_disruption_target(
     assert "DisruptionTarget" in {each["type"] for each in status["conditions"]}
 
 
-async def test_a_forced_deletion_kills_the_processes_at_once(
-    cluster: Cluster, make_pod: MakePod, make_container: MakePod
-) -> None:
-    await cluster.create(
-        make_pod("forced", make_container("import time; time.sleep(600)"), terminationGracePeriodSeconds=60)
-    )
+async def test_a_forced_deletion_kills_the_processes_at_once(cluster: Cluster) -> None:
+    await cluster.create(pod("forced", container("import time; time.sleep(600)"), terminationGracePeriodSeconds=60))
     running = await cluster.phase("forced", "Running")
     pid = running["status"]["containerStatuses"][0]["containerID"].removeprefix("process://")
     await cluster.delete("forced", gracePeriodSeconds=0)
@@ -249,10 +214,8 @@ def alive(pid: int) -> bool:
         return False
 
 
-async def test_a_dead_launcher_fails_its_pods_and_is_started_again(
-    cluster: Cluster, make_pod: MakePod, make_container: MakePod
-) -> None:
-    await cluster.create(make_pod("before", make_container("import time; time.sleep(600)")))
+async def test_a_dead_launcher_fails_its_pods_and_is_started_again(cluster: Cluster) -> None:
+    await cluster.create(pod("before", container("import time; time.sleep(600)")))
     await cluster.phase("before", "Running")
     assert cluster.agent._node is not None
     launcher = cluster.agent._node.launcher
@@ -260,7 +223,7 @@ async def test_a_dead_launcher_fails_its_pods_and_is_started_again(
     status = (await cluster.phase("before", "Failed"))["status"]
     ended = status["containerStatuses"][0]["state"]["terminated"]
     assert (ended["exitCode"], ended["reason"]) == (137, "ContainerStatusUnknown")  # nobody has seen how it ended
-    await cluster.create(make_pod("after", make_container()))
+    await cluster.create(pod("after", container()))
     await cluster.phase("after", "Succeeded")
 
 

@@ -7,7 +7,7 @@ import pytest
 from muster.api.errors import Forbidden
 from muster.kube.resources import ResourceClient
 from muster.local.node.pods.status_writer import report, warnings
-from tests.local.node.harness import FakeApi, MakePod
+from tests.local.node.harness import FakeApi, pod
 
 
 def status(reason: str = "", message: str = "", **more: Any) -> dict[str, Any]:
@@ -50,10 +50,10 @@ def test_the_normal_course_of_a_pod_has_no_events() -> None:
         assert list(warnings(before, after)) == []
 
 
-async def test_an_event_names_its_pod_and_where_it_comes_from(fake_api: FakeApi, make_pod: MakePod) -> None:
-    pod = make_pod("p")
-    pod["metadata"]["uid"] = "u"
-    await report(ResourceClient(fake_api), pod, "kubelet", lambda: 0, ("Failed", "x" * 2000))
+async def test_an_event_names_its_pod_and_where_it_comes_from(fake_api: FakeApi) -> None:
+    made = pod("p")
+    made["metadata"]["uid"] = "u"
+    await report(ResourceClient(fake_api), made, "kubelet", lambda: 0, ("Failed", "x" * 2000))
     ((verb, path, body),) = fake_api.asked
     assert (verb, path) == ("POST", "/api/v1/namespaces/default/events")
     assert body["involvedObject"] == {
@@ -63,7 +63,7 @@ async def test_an_event_names_its_pod_and_where_it_comes_from(fake_api: FakeApi,
     assert body["source"]["component"] == "kubelet"
 
 
-async def test_an_event_that_is_refused_stops_nothing(fake_api: FakeApi, make_pod: MakePod) -> None:
+async def test_an_event_that_is_refused_stops_nothing(fake_api: FakeApi) -> None:
     fake_api.refuse = [Forbidden("no", status=403)]
-    await report(ResourceClient(fake_api), make_pod("p"), "kubelet", lambda: 0, ("Failed", "a"), ("BackOff", "b"))
+    await report(ResourceClient(fake_api), pod("p"), "kubelet", lambda: 0, ("Failed", "a"), ("BackOff", "b"))
     assert [body["reason"] for _, _, body in fake_api.asked if body] == ["Failed", "BackOff"]

@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 
 from muster.local.node.containers.states import ContainerRecord, running, terminated, waiting
+from muster.local.node.pods.assigned_pods import lost_status, was_started
 from muster.local.node.pods.status_writer import PodState, phase, pod_status
-from tests.local.node.harness import MakePod, Pod
+from tests.local.node.harness import Pod, pod
 
 RUNNING = running(0)
 
@@ -72,8 +73,8 @@ def conditions(status: dict[str, Any]) -> dict[str, tuple[str, str | None]]:
     return {each["type"]: (each["status"], each.get("reason")) for each in status["conditions"]}
 
 
-def test_a_pod_is_ready_when_all_containers_and_readiness_gates_are(make_pod: MakePod) -> None:
-    made = make_pod("p", readinessGates=[{"conditionType": "example.com/loaded"}])
+def test_a_pod_is_ready_when_all_containers_and_readiness_gates_are() -> None:
+    made = pod("p", readinessGates=[{"conditionType": "example.com/loaded"}])
     state = PodState(containers=[record(RUNNING, ready=True), record(RUNNING, name="slow")], sandboxed=True)
     status = pod_status(made, state, "now")
     assert conditions(status)["ContainersReady"] == ("False", "ContainersNotReady")
@@ -86,8 +87,8 @@ def test_a_pod_is_ready_when_all_containers_and_readiness_gates_are(make_pod: Ma
     assert conditions(pod_status(made, state, "now"))["Ready"] == ("True", None)
 
 
-def test_conditions_of_other_writers_are_kept_and_transition_times_change_with_the_status(make_pod: MakePod) -> None:
-    made = make_pod("p")
+def test_conditions_of_other_writers_are_kept_and_transition_times_change_with_the_status() -> None:
+    made = pod("p")
     foreign = {"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler"}
     ready = {"type": "Ready", "status": "True", "lastTransitionTime": "before"}
     made["status"] = {"conditions": [foreign, ready]}
@@ -95,3 +96,24 @@ def test_conditions_of_other_writers_are_kept_and_transition_times_change_with_t
     assert foreign in status["conditions"]
     times = {each["type"]: each.get("lastTransitionTime") for each in status["conditions"]}
     assert (times["Ready"], times["ContainersReady"]) == ("before", "now")
+
+
+def test_a_lost_pod_has_disruption_target_and_keeps_terminated_states() -> None:
+    made = pod("p")
+    assert not was_started(made)
+    made["status"] = {
+        "startTime": "2026-01-01T00:00:00Z",
+        "containerStatuses": [
+            {"name": "done", "state": ended(0)},
+            {"name": "main", "state": RUNNING, "containerID": "process://7", "ready": True},
+        ],
+        "conditions": [{"type": "PodScheduled", "status": "True"}],
+    }
+    assert was_started(made)
+    lost = lost_status(made, 0)
+    first, second = lost["containerStatuses"]
+    assert first["state"] == ended(0)
+    assert second["state"]["terminated"]["reason"] == "ContainerStatusUnknown"
+    assert not second["ready"]
+    assert conditions(lost)["DisruptionTarget"] == ("True", "TerminationByKubelet")
+    assert conditions(lost)["PodScheduled"] == ("True", None)

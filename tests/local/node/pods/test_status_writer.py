@@ -11,19 +11,19 @@ from muster.kube.resources import ResourceClient
 from muster.local.node.containers.states import ContainerRecord, running
 from muster.local.node.context import NodeContext
 from muster.local.node.pods.status_writer import PodState, StatusWriter
-from tests.local.node.harness import FakeApi, MakePod
+from tests.local.node.harness import FakeApi, pod
 
 PATH = "/api/v1/namespaces/default/pods/p"
 
 
 @pytest.fixture
-def reporter(fake_api: FakeApi, make_pod: MakePod) -> StatusWriter:
-    pod = make_pod("p")
-    pod["metadata"] |= {"uid": "u", "resourceVersion": "1"}
-    fake_api.objects[PATH] = pod
+def reporter(fake_api: FakeApi) -> StatusWriter:
+    made = pod("p")
+    made["metadata"] |= {"uid": "u", "resourceVersion": "1"}
+    fake_api.objects[PATH] = made
     node = SimpleNamespace(api=ResourceClient(fake_api), clock=lambda: 0, draining=False)
     state = PodState(containers=[ContainerRecord("main", "image", state=running(0), ready=True)])
-    return StatusWriter(cast("NodeContext", node), copy.deepcopy(pod), state)
+    return StatusWriter(cast("NodeContext", node), copy.deepcopy(made), state)
 
 
 async def test_an_unchanged_status_is_not_written_again(reporter: StatusWriter, fake_api: FakeApi) -> None:

@@ -8,13 +8,13 @@ from muster.api.errors import Conflict, Unreachable
 from muster.kube.resources import ResourceClient
 from muster.local.node.scheduling.fit import amounts
 from muster.local.node.scheduling.scheduler import Scheduler
-from tests.local.node.harness import FakeApi, MakePod, Pod
+from tests.local.node.harness import FakeApi, Pod, container, pod
 
 CAPACITY = amounts({"cpu": "2", "memory": "4Gi", "pods": "3"})
 
 
-def asks(make_pod: MakePod, make_container: MakePod, name: str = "p", seconds: int = 0, **resources: str) -> Pod:
-    made = make_pod(name, make_container(resources={"requests": resources}))
+def asks(name: str = "p", seconds: int = 0, **resources: str) -> Pod:
+    made = pod(name, container(resources={"requests": resources}))
     made["metadata"] |= {
         "uid": f"u-{name}",
         "creationTimestamp": f"2026-01-01T00:00:{seconds:02}Z",
@@ -38,10 +38,10 @@ def bound(fake_api: FakeApi) -> list[str]:
 
 
 async def test_the_oldest_pods_are_bound_first_and_one_that_does_not_fit_blocks_no_other(
-    make_pod: MakePod, make_container: MakePod, pods: dict[str, Any], scheduler: Scheduler, fake_api: FakeApi
+    pods: dict[str, Any], scheduler: Scheduler, fake_api: FakeApi
 ) -> None:
     for name, seconds, cpu in (("young", 9, "1"), ("big", 1, "64"), ("old", 0, "1")):
-        pods[f"u-{name}"] = asks(make_pod, make_container, name, seconds, cpu=cpu)
+        pods[f"u-{name}"] = asks(name, seconds, cpu=cpu)
     assert await scheduler.schedule()
     assert bound(fake_api) == ["old", "young"]
     (patch,) = fake_api.patches()
@@ -49,22 +49,22 @@ async def test_the_oldest_pods_are_bound_first_and_one_that_does_not_fit_blocks_
 
 
 async def test_a_bound_pod_counts_before_the_watch_reports_it(
-    make_pod: MakePod, make_container: MakePod, pods: dict[str, Any], scheduler: Scheduler, fake_api: FakeApi
+    pods: dict[str, Any], scheduler: Scheduler, fake_api: FakeApi
 ) -> None:
     for number in range(4):
-        pods[f"u-p{number}"] = asks(make_pod, make_container, f"p{number}", number, cpu="1")
+        pods[f"u-p{number}"] = asks(f"p{number}", number, cpu="1")
     await scheduler.schedule()
     await scheduler.schedule()
     assert bound(fake_api) == ["p0", "p1"]
 
 
 async def test_resources_of_a_finished_pod_are_free(
-    make_pod: MakePod, make_container: MakePod, pods: dict[str, Any], scheduler: Scheduler, fake_api: FakeApi
+    pods: dict[str, Any], scheduler: Scheduler, fake_api: FakeApi
 ) -> None:
-    running = asks(make_pod, make_container, "first", cpu="2")
+    running = asks("first", cpu="2")
     running["spec"]["nodeName"] = "local"
     pods["u-first"] = running
-    pods["u-next"] = asks(make_pod, make_container, "next", cpu="2")
+    pods["u-next"] = asks("next", cpu="2")
     await scheduler.schedule()
     assert bound(fake_api) == []
     running["status"] = {"phase": "Succeeded"}
@@ -73,9 +73,9 @@ async def test_resources_of_a_finished_pod_are_free(
 
 
 async def test_an_unchanged_condition_is_not_written_again(
-    make_pod: MakePod, make_container: MakePod, pods: dict[str, Any], scheduler: Scheduler, fake_api: FakeApi
+    pods: dict[str, Any], scheduler: Scheduler, fake_api: FakeApi
 ) -> None:
-    waiting = pods["u-p"] = asks(make_pod, make_container, cpu="64")
+    waiting = pods["u-p"] = asks(cpu="64")
     path = "/api/v1/namespaces/default/pods/p"
     fake_api.objects[path] = waiting
     await scheduler.schedule()
@@ -85,9 +85,9 @@ async def test_an_unchanged_condition_is_not_written_again(
 
 
 async def test_pods_with_gates_another_scheduler_or_a_deletion_are_not_bound(
-    make_pod: MakePod, make_container: MakePod, pods: dict[str, Any], scheduler: Scheduler, fake_api: FakeApi
+    pods: dict[str, Any], scheduler: Scheduler, fake_api: FakeApi
 ) -> None:
-    gated, foreign, dying = (asks(make_pod, make_container, name) for name in ("gated", "foreign", "dying"))
+    gated, foreign, dying = (asks(name) for name in ("gated", "foreign", "dying"))
     gated["spec"]["schedulingGates"] = [{"name": "wait"}]
     foreign["spec"]["schedulerName"] = "kueue"
     dying["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
@@ -98,19 +98,19 @@ async def test_pods_with_gates_another_scheduler_or_a_deletion_are_not_bound(
 
 
 async def test_a_pod_with_invalid_requests_blocks_no_other(
-    make_pod: MakePod, make_container: MakePod, pods: dict[str, Any], scheduler: Scheduler, fake_api: FakeApi
+    pods: dict[str, Any], scheduler: Scheduler, fake_api: FakeApi
 ) -> None:
-    pods["u-bad"] = asks(make_pod, make_container, "bad", 0, cpu="three")
-    pods["u-good"] = asks(make_pod, make_container, "good", 1, cpu="1")
+    pods["u-bad"] = asks("bad", 0, cpu="three")
+    pods["u-good"] = asks("good", 1, cpu="1")
     await scheduler.schedule()
     assert bound(fake_api) == ["good"]
     assert "'three'" in fake_api.patches()[0]["status"]["conditions"][0]["message"]
 
 
 async def test_a_conflict_is_not_retried_and_an_unreachable_server_is(
-    make_pod: MakePod, make_container: MakePod, pods: dict[str, Any], scheduler: Scheduler, fake_api: FakeApi
+    pods: dict[str, Any], scheduler: Scheduler, fake_api: FakeApi
 ) -> None:
-    pods["u-p"] = asks(make_pod, make_container, cpu="1")
+    pods["u-p"] = asks(cpu="1")
     fake_api.refuse = [Conflict("already bound", status=409)]
     assert await scheduler.schedule()
     fake_api.refuse = [Unreachable("gone")]

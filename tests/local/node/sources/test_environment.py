@@ -14,7 +14,7 @@ from muster.local.node.sources.environment import (
     container_environment,
     service_variables,
 )
-from tests.local.node.harness import MakePod, Pod
+from tests.local.node.harness import Pod, container, pod
 
 
 class FakeSources(ConfigSources):
@@ -35,8 +35,8 @@ class FakeSources(ConfigSources):
 
 
 @pytest.fixture
-def place(make_pod: MakePod, make_container: MakePod) -> PodPlacement:
-    made = make_pod("worker-0", make_container(), labels={"team/a": "x"}, hostname="w0")
+def place() -> PodPlacement:
+    made = pod("worker-0", container(), labels={"team/a": "x"}, hostname="w0")
     made["metadata"] |= {"uid": "u-1", "annotations": {"note": "hi"}}
     return PodPlacement(made, "local", "10.0.0.5", "10.0.0.1")
 

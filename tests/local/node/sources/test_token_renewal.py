@@ -7,7 +7,7 @@ import pytest
 from muster.local.node.objects import Object
 from muster.local.node.sources.environment import ConfigError, PodPlacement
 from muster.local.node.sources.volumes import lifetime, renew_tokens
-from tests.local.node.harness import MakePod, Pod
+from tests.local.node.harness import Pod, pod
 from tests.local.node.sources.test_volumes import FakeSources
 
 
@@ -28,10 +28,8 @@ class Issuing(FakeSources):
         return issued
 
 
-async def test_a_token_is_replaced_at_four_fifths_of_its_life_and_a_refusal_is_asked_again(
-    make_pod: MakePod, tmp_path: Path
-) -> None:
-    placement = PodPlacement(make_pod("p", volumes=[projected(TOKEN)]), "local", "10.0.0.2", "10.0.0.1")
+async def test_a_token_is_replaced_at_four_fifths_of_its_life_and_a_refusal_is_asked_again(tmp_path: Path) -> None:
+    placement = PodPlacement(pod("p", volumes=[projected(TOKEN)]), "local", "10.0.0.2", "10.0.0.1")
     (tmp_path / "api").mkdir()
     seen: list[tuple[float, str]] = []
     file = tmp_path / "api" / "token"
@@ -44,8 +42,8 @@ async def test_a_token_is_replaced_at_four_fifths_of_its_life_and_a_refusal_is_a
     assert seen == [(800, ""), (800, "token 1"), (2, "token 1"), (800, "token 3")]
 
 
-async def test_a_pod_without_tokens_renews_nothing(make_pod: MakePod, tmp_path: Path) -> None:
-    placement = PodPlacement(make_pod("p", volumes=[{"name": "a", "emptyDir": {}}]), "local", "", "")
+async def test_a_pod_without_tokens_renews_nothing(tmp_path: Path) -> None:
+    placement = PodPlacement(pod("p", volumes=[{"name": "a", "emptyDir": {}}]), "local", "", "")
 
     async def pause(_seconds: float) -> bool:
         raise AssertionError("nothing is waited for")

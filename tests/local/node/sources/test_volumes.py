@@ -9,7 +9,7 @@ import pytest
 from muster.local.node.objects import Object
 from muster.local.node.sources.environment import ConfigError, ConfigSources, PodPlacement
 from muster.local.node.sources.volumes import make_volumes, memory_volumes, mounts_of, volume_variables
-from tests.local.node.harness import MakePod, Pod
+from tests.local.node.harness import Pod, pod
 
 MakeVolumes = Callable[..., Awaitable[dict[str, dict[str, Any]]]]
 
@@ -33,11 +33,11 @@ class FakeSources(ConfigSources):
 
 
 @pytest.fixture
-def make(make_pod: MakePod, tmp_path: Path) -> MakeVolumes:
+def make(tmp_path: Path) -> MakeVolumes:
     async def made(*volumes: Pod) -> dict[str, dict[str, Any]]:
-        pod = make_pod("p", volumes=list(volumes), labels={"a": "1"})
+        made = pod("p", volumes=list(volumes), labels={"a": "1"})
         return await make_volumes(
-            tmp_path / "volumes", PodPlacement(pod, "local", "10.0.0.2", "10.0.0.1"), FakeSources()
+            tmp_path / "volumes", PodPlacement(made, "local", "10.0.0.2", "10.0.0.1"), FakeSources()
         )
 
     return made
@@ -117,9 +117,9 @@ API_ACCESS: Pod = {
 }
 
 
-async def test_a_projected_volume_holds_the_files_of_all_its_sources(make_pod: MakePod, tmp_path: Path) -> None:
+async def test_a_projected_volume_holds_the_files_of_all_its_sources(tmp_path: Path) -> None:
     sources = FakeSources()
-    placement = PodPlacement(make_pod("p", volumes=[API_ACCESS]), "local", "10.0.0.2", "10.0.0.1")
+    placement = PodPlacement(pod("p", volumes=[API_ACCESS]), "local", "10.0.0.2", "10.0.0.1")
     made = await make_volumes(tmp_path, placement, sources)
     folder = tmp_path / API_ACCESS["name"]
     assert {each.name: each.read_text() for each in folder.iterdir()} == {
@@ -133,13 +133,11 @@ async def test_a_projected_volume_holds_the_files_of_all_its_sources(make_pod: M
     assert folder.stat().st_mode & 0o077 == 0
 
 
-async def test_without_tokens_the_volume_of_admission_is_empty_and_another_is_an_error(
-    make_pod: MakePod, tmp_path: Path
-) -> None:
+async def test_without_tokens_the_volume_of_admission_is_empty_and_another_is_an_error(tmp_path: Path) -> None:
     sources = FakeSources()
     sources.issues = False
     vault = {"name": "vault", "projected": {"sources": [{"serviceAccountToken": {"path": "token"}}]}}
-    placement = PodPlacement(make_pod("p", volumes=[API_ACCESS, vault]), "local", "10.0.0.2", "10.0.0.1")
+    placement = PodPlacement(pod("p", volumes=[API_ACCESS, vault]), "local", "10.0.0.2", "10.0.0.1")
     with pytest.raises(ConfigError, match="'vault': the local cluster issues no service account tokens"):
         await make_volumes(tmp_path, placement, sources)
     assert list((tmp_path / API_ACCESS["name"]).iterdir()) == []
@@ -152,14 +150,14 @@ async def test_a_volume_name_that_is_no_dns_label_makes_no_folder(make: MakeVolu
     assert not (tmp_path / "volumes").exists()
 
 
-async def test_a_claim_is_a_folder_that_pods_share_and_that_goes_with_it(make_pod: MakePod, tmp_path: Path) -> None:
+async def test_a_claim_is_a_folder_that_pods_share_and_that_goes_with_it(tmp_path: Path) -> None:
     sources = FakeSources()
     sources.claims = {"data": "uid-1"}
     volume = {"name": "claim-0", "persistentVolumeClaim": {"claimName": "data"}}
 
-    async def mounted(pod: str) -> Path:
-        placement = PodPlacement(make_pod(pod, volumes=[volume]), "local", "10.0.0.2", "10.0.0.1")
-        made = await make_volumes(tmp_path / "pods" / pod / "volumes", placement, sources)
+    async def mounted(wanted: str) -> Path:
+        placement = PodPlacement(pod(wanted, volumes=[volume]), "local", "10.0.0.2", "10.0.0.1")
+        made = await make_volumes(tmp_path / "pods" / wanted / "volumes", placement, sources)
         return Path(made["claim-0"]["source"])
 
     first = await mounted("a")

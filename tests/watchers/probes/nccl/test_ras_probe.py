@@ -1,7 +1,7 @@
 """The pace of questions to NCCL's RAS, the process that is asked, and the end of an answer's validity."""
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from itertools import pairwise
 from typing import Any
 
@@ -40,83 +40,69 @@ class Processes:
         return [each for each in found if each is not None]
 
 
-def play(story: Coroutine[Any, Any, None]) -> None:
-    with asyncio.Runner(loop_factory=VirtualLoop) as runner:
-        runner.run(story)
+def played(story: Callable[[Processes], Coroutine[Any, Any, None]]) -> Callable[[], None]:
+    """Play the test with the processes of a gang, in virtual time."""
 
-
-def test_the_same_process_is_asked_while_it_answers() -> None:
-    async def story() -> None:
+    async def whole() -> None:
         processes = Processes()
-        assert await processes.look(60) == [ANSWER] * 10
-        assert {host for _, host in processes.asked} == {"10.0.0.1"}
-        times = [at for at, _ in processes.asked]
-        assert all(later - before >= PAUSE for before, later in pairwise(times))
+        await story(processes)
         await processes.probe.close()
 
-    play(story())
+    def test() -> None:
+        with asyncio.Runner(loop_factory=VirtualLoop) as runner:
+            runner.run(whole())
+
+    return test
 
 
-def test_where_one_does_not_answer_the_next_one_is_asked() -> None:
-    async def story() -> None:
-        processes = Processes()
-        await processes.look(12)
-        processes.deaf = {"10.0.0.1", "10.0.0.2"}
-        await processes.look(12)
-        assert processes.probe.why == "connection refused"
-        await processes.look(12)
-        assert processes.probe.why == ""
-        assert processes.asked[-1][1] == "10.0.0.3"
-        await processes.probe.close()
-
-    play(story())
+@played
+async def test_the_same_process_is_asked_while_it_answers(processes: Processes) -> None:
+    assert await processes.look(60) == [ANSWER] * 10
+    assert {host for _, host in processes.asked} == {"10.0.0.1"}
+    times = [at for at, _ in processes.asked]
+    assert all(later - before >= PAUSE for before, later in pairwise(times))
 
 
-def test_where_none_answers_for_a_minute_it_is_asked_rarely_and_nothing_is_known() -> None:
-    async def story() -> None:
-        processes = Processes()
-        processes.deaf = {"10.0.0.1", "10.0.0.2", "10.0.0.3"}
-        assert await processes.look(FORGET) == []
-        often = len(processes.asked)
-        assert set(await processes.look(5 * LONG_PAUSE)) == {RasAnswer()}
-        assert often == FORGET / PAUSE
-        assert len(processes.asked) - often in (5, 6)
-        assert [host for _, host in processes.asked[:4]] == ["10.0.0.1", "10.0.0.2", "10.0.0.3", "10.0.0.1"]
-        await processes.probe.close()
-
-    play(story())
+@played
+async def test_where_one_does_not_answer_the_next_one_is_asked(processes: Processes) -> None:
+    await processes.look(12)
+    processes.deaf = {"10.0.0.1", "10.0.0.2"}
+    await processes.look(12)
+    assert processes.probe.why == "connection refused"
+    await processes.look(12)
+    assert processes.probe.why == ""
+    assert processes.asked[-1][1] == "10.0.0.3"
 
 
-def test_an_answer_that_takes_long_puts_the_next_question_off() -> None:
-    async def story() -> None:
-        processes = Processes()
-        processes.takes = 10.0
-        assert await processes.look(90) == [ANSWER] * 4
-        assert len(processes.asked) == 4
-        await processes.probe.close()
-
-    play(story())
-
-
-def test_after_a_minute_of_silence_what_was_said_is_taken_back_until_one_answers() -> None:
-    async def story() -> None:
-        processes = Processes()
-        assert len(await processes.look(12)) == 2
-        processes.deaf = {"10.0.0.1", "10.0.0.2", "10.0.0.3"}
-        assert await processes.look(FORGET - 2 * PAUSE) == []
-        assert set(await processes.look(300)) == {RasAnswer()}
-        processes.deaf = set()
-        assert (await processes.look(2 * LONG_PAUSE))[-1] == ANSWER
-        await processes.probe.close()
-
-    play(story())
+@played
+async def test_where_none_answers_for_a_minute_it_is_asked_rarely_and_nothing_is_known(processes: Processes) -> None:
+    processes.deaf = {"10.0.0.1", "10.0.0.2", "10.0.0.3"}
+    assert await processes.look(FORGET) == []
+    often = len(processes.asked)
+    assert set(await processes.look(5 * LONG_PAUSE)) == {RasAnswer()}
+    assert often == FORGET / PAUSE
+    assert len(processes.asked) - often in (5, 6)
+    assert [host for _, host in processes.asked[:4]] == ["10.0.0.1", "10.0.0.2", "10.0.0.3", "10.0.0.1"]
 
 
-def test_without_an_address_nothing_is_asked() -> None:
-    async def story() -> None:
-        processes = Processes()
-        assert await processes.look(60, ()) == []
-        assert processes.asked == []
-        await processes.probe.close()
+@played
+async def test_an_answer_that_takes_long_puts_the_next_question_off(processes: Processes) -> None:
+    processes.takes = 10.0
+    assert await processes.look(90) == [ANSWER] * 4
+    assert len(processes.asked) == 4
 
-    play(story())
+
+@played
+async def test_after_a_minute_of_silence_what_was_said_is_taken_back_until_one_answers(processes: Processes) -> None:
+    assert len(await processes.look(12)) == 2
+    processes.deaf = {"10.0.0.1", "10.0.0.2", "10.0.0.3"}
+    assert await processes.look(FORGET - 2 * PAUSE) == []
+    assert set(await processes.look(300)) == {RasAnswer()}
+    processes.deaf = set()
+    assert (await processes.look(2 * LONG_PAUSE))[-1] == ANSWER
+
+
+@played
+async def test_without_an_address_nothing_is_asked(processes: Processes) -> None:
+    assert await processes.look(60, ()) == []
+    assert processes.asked == []

@@ -98,13 +98,9 @@ async def test_a_line_without_end_is_cut_off(ras: FakeRas) -> None:
     assert "left alone" in await refused(ras)
 
 
-async def test_a_port_where_nothing_listens_is_refused() -> None:
-    server = await asyncio.start_server(lambda *_: None, "127.0.0.1", 0)
-    host, port = server.sockets[0].getsockname()
-    server.close()
-    await server.wait_closed()
+async def test_a_port_where_nothing_listens_is_refused(closed: int) -> None:
     with pytest.raises(NoRas, match="connection refused"):
-        await ask(Address(host, port, False), Guard())
+        await ask(Address("127.0.0.1", closed, False), Guard())
 
 
 async def test_a_peer_that_closes_at_once_has_said_nothing() -> None:

@@ -2,8 +2,7 @@
 
 import gzip
 import json
-import socket
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -37,8 +36,9 @@ def probe_of(fake: FakeRay, deadline: float = 10.0, **changes: Any) -> RayProbe:
     return RayProbe("127.0.0.1:6379", clock=lambda: 1000.0, **given)
 
 
-async def look(fake: FakeRay, **changes: Any) -> RollAnswer:
+async def look(fake: FakeRay, suspects: tuple[str, ...] = (), **changes: Any) -> RollAnswer:
     probe = probe_of(fake, **changes)
+    probe.suspects = suspects
     try:
         return await probe.snapshot()
     finally:
@@ -163,10 +163,7 @@ GONE = (503, "raylet: RPC error: WrongClusterID: Perhaps the client is accessing
 
 async def test_a_suspect_whose_agent_names_another_cluster_is_stale_and_has_not_arrived(ray: FakeRay) -> None:
     ray.answers |= {NODES: listing(node("127.0.0.9", head=True)), AGENT: GONE}
-    probe = probe_of(ray)
-    probe.suspects = ("127.0.0.1",)
-    answer = await probe.snapshot()
-    await probe.close()
+    answer = await look(ray, ("127.0.0.1",))
     assert by_identity(answer) == {"127.0.0.9": ALIVE, "127.0.0.1": RankState.STALE}
     roll = joined(answer, {"127.0.0.9": 0, "127.0.0.1": 1})
     assert (roll.arrived, roll.missing, roll.errors) == (frozenset({0}), (1, 2), ())
@@ -175,10 +172,7 @@ async def test_a_suspect_whose_agent_names_another_cluster_is_stale_and_has_not_
 @pytest.mark.parametrize("agent", ["raylet: success", 503, 404, (200, GONE[1])])
 async def test_another_answer_of_a_suspect_says_nothing(ray: FakeRay, agent: Any) -> None:
     ray.answers |= {NODES: listing(node("127.0.0.9", head=True)), AGENT: agent}
-    probe = probe_of(ray)
-    probe.suspects = ("127.0.0.1",)
-    answer = await probe.snapshot()
-    await probe.close()
+    answer = await look(ray, ("127.0.0.1",))
     assert by_identity(answer) == {"127.0.0.9": ALIVE}
 
 
@@ -201,13 +195,10 @@ async def test_a_suspect_that_has_joined_meanwhile_is_not_stale_and_one_that_is_
 # --- who answers -------------------------------------------------------------------------------------------------
 
 
-async def test_nothing_listens() -> None:
-    with socket.socket() as held:
-        held.bind(("127.0.0.1", 0))
-        fake = FakeRay(port=held.getsockname()[1])
-        answer = await look(fake)
+async def test_nothing_listens(closed: int) -> None:
+    answer = await look(FakeRay(port=closed))
     assert (answer.coordinator, answer.states) == (CoordinatorState.REFUSED, ())
-    assert answer.detail == f"port {fake.port}: connection refused"
+    assert answer.detail == f"port {closed}: connection refused"
 
 
 @pytest.mark.parametrize(
@@ -244,14 +235,6 @@ async def test_a_false_alarm_of_the_health_check_does_not_count_where_nodes_are_
 # --- a dashboard that is gone ------------------------------------------------------------------------------------
 
 CLOSED = "Ray's GCS serves, but its dashboard does not (port {}: connection refused)"
-
-
-@pytest.fixture
-def closed() -> Iterator[int]:
-    """Yield a port at which nothing listens."""
-    with socket.socket() as held:
-        held.bind(("127.0.0.1", 0))
-        yield held.getsockname()[1]
 
 
 async def without_dashboard(closed: int, agent: int, gcs: int) -> RollAnswer:
