@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from muster.api.evidence import MAX_EPOCHS, MAX_FINDINGS, MAX_STACKS, RANGES, EpochEvidence, FindingThen, StackThen
 from muster.api.gang import RollCall
@@ -24,25 +25,26 @@ from muster.state.vocabulary.rules import ClockAction, ClockName
 from muster.watchers.probes.jax.places import PlaceReader
 from tests.builders import Clock, plan
 from tests.fakes.places import Store, value
-from tests.state.facts.test_standing_ranks import NEXT, Standing
+from tests.state.facts.test_standing_ranks import NEXT, Standing, started
 from tests.state.story import Story
 
 HANGS = {ClockName.PROGRESS: Clock(300.0, ClockAction.RESTART)}
 
 
-def hung(**overrides: Any) -> Standing:
+def ended(story: Standing) -> Standing:
     """Rank 2 stands in its data loader until the clock ``progress`` ends the epoch."""
-    story = Standing(clocks=HANGS, **overrides)
-    story.step = 1
-    story.assemble()
-    story.run(60, standing=False)
     story.places[2] = NEXT
-    story.stacks = ((2, ("next (data.py:41)", "main (train.py:12)")),)
     while story.kept.phase is Phase.RUNNING:
         story.run(5, standing=True)
         if story.kept.phase is Phase.RUNNING:
             story.look()
     return story
+
+
+def hung(**overrides: Any) -> Standing:
+    story = started(1, clocks=HANGS, **overrides)
+    story.stacks = ((2, ("next (data.py:41)", "main (train.py:12)")),)
+    return ended(story)
 
 
 def test_the_clock_that_restarts_a_hang_leaves_where_each_rank_stood() -> None:
@@ -68,16 +70,10 @@ def test_the_clock_that_restarts_a_hang_leaves_where_each_rank_stood() -> None:
 
 def test_the_stacks_of_all_ranks_are_kept_by_equal_stacks() -> None:
     """Two stacks at one line are two rows; a rank whose stack was not read has its place."""
-    story = Standing(clocks=HANGS)
-    story.assemble()
-    story.run(60, standing=False)
-    story.places[2], story.digests = NEXT, {0: "a", 1: "a", 2: "b", 3: "c"}
+    story = started(clocks=HANGS)
+    story.digests = {0: "a", 1: "a", 2: "b", 3: "c"}
     story.stacks = ((0, ("wait (pool.py:3)", "step (train.py:88)")), (3, ("poll (rpc.py:9)", "step (train.py:88)")))
-    while story.kept.phase is Phase.RUNNING:
-        story.run(5, standing=True)
-        if story.kept.phase is Phase.RUNNING:
-            story.look()
-    assert story.kept.evidence[0].stacks == (
+    assert ended(story).kept.evidence[0].stacks == (
         StackThen(2, "stack not read (in next (data.py:41))", "2", 1),
         StackThen(3, "poll (rpc.py:9), step (train.py:88)", "3", 1),
         StackThen(0, "wait (pool.py:3), step (train.py:88)", "0-1", 2),
@@ -236,34 +232,16 @@ def test_a_suspension_keeps_the_evidence_of_the_epoch_that_it_ends() -> None:
 def test_the_newest_epochs_are_kept_in_a_status_of_bounded_size(text: str, most: int) -> None:
     long, ranks = text * 5_000, to_ranges(range(1000, 2000, 2), RANGES)
     row = EpochEvidence(
-        epoch=0,
-        at=1.0,
-        phase=long,
-        next=long,
-        reason=long,
-        how=long,
-        began_at=1.0,
-        waited_for=long,
-        stuck=long,
-        stuck_at=1.0,
-        stuck_by=long,
-        known=long,
-        roll=RollCall(512, 0, tuple(range(512))),
-        steps=long,
-        collectives=long,
-        places=long,
-        findings=(FindingThen(long, long, long, ranks, MAX_COUNTER, long),) * 50,
+        epoch=0, at=1.0, phase=long, next=long, reason=long, how=long, began_at=1.0, waited_for=long, stuck=long,
+        stuck_at=1.0, stuck_by=long, known=long, roll=RollCall(512, 0, tuple(range(512))), steps=long,
+        collectives=long, places=long, findings=(FindingThen(long, long, long, ranks, MAX_COUNTER, long),) * 50,
         stacks=(StackThen(MAX_COUNTER, long, ranks, MAX_COUNTER),) * 50,
-    )
+    )  # fmt: skip
     assert all(getattr(row, name) for name in row.__struct_fields__ if name != "epoch")
-    rows = tuple(replace_epoch(row, epoch) for epoch in range(20))
+    rows = tuple(structs.replace(row, epoch=epoch) for epoch in range(20))
     written = ExperimentStatus(evidence=rows).to_object()
     assert [each["epoch"] for each in written["evidence"]] == list(range(20 - MAX_EPOCHS, 20))
     assert len(written["evidence"][0]["findings"]) == MAX_FINDINGS
     assert len(written["evidence"][0]["stacks"]) == MAX_STACKS
     assert all(len(json.dumps(each, ensure_ascii=False).encode()) < most for each in written["evidence"])
     assert ExperimentStatus.from_object(written).evidence[-1].epoch == 19
-
-
-def replace_epoch(row: EpochEvidence, epoch: int) -> EpochEvidence:
-    return EpochEvidence(**{name: getattr(row, name) for name in row.__struct_fields__} | {"epoch": epoch})

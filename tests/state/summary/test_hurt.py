@@ -8,7 +8,7 @@ from muster.api.conditions import Condition, ConditionType
 from muster.api.gang import RollCall
 from muster.api.status import ExperimentStatus, Phase
 from muster.state.facts.hang import HUNG
-from muster.state.summary.hurt import NEAR, NOTHING, OVER, RECENT, TITLES, Hurt, hurts, place, seen_in
+from muster.state.summary.hurt import NEAR, NOTHING, OVER, RECENT, Hurt, hurts, place, seen_in
 from tests.builders import NOW
 
 RUNNING = ExperimentStatus(phase=Phase.RUNNING, phase_at=NOW)
@@ -106,8 +106,3 @@ def test_a_failure_stands_among_the_hurt_for_a_day(finished_at: float | None, af
 
 def test_a_success_is_over_at_once() -> None:
     assert place(status(Phase.SUCCEEDED, finished_at=NOW), (), NOW) == OVER
-
-
-def test_every_hurt_has_its_words() -> None:
-    assert set(TITLES) == set(Hurt)
-    assert len(set(TITLES.values())) == len(Hurt)

@@ -6,12 +6,12 @@ import pytest
 from msgspec.structs import replace
 
 from muster.state.facts.causes.cause import MissingCause
-from muster.state.facts.causes.table import REFUSED_BY, Causes, of_refusal
+from muster.state.facts.causes.table import Causes
 from muster.state.facts.context import Context
 from muster.state.facts.diagnosis.classifier import of_pod, without_pod
 from muster.state.view.engine_facts import Refusal
 from muster.state.view.roll import CoordinatorState, RankState, RollAnswer
-from muster.state.vocabulary.group import Coordinator, Group, ProbeKind
+from muster.state.vocabulary.group import Group, ProbeKind
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Exit, PodPhase, PodSpec
 from muster.state.vocabulary.record import Cause, Phase, Record
@@ -108,24 +108,9 @@ ENDINGS: list[tuple[dict[str, Any], Said, str]] = [
         f"pod {NAME} on node node-2: UNAVAILABLE: gone",
     ),
     (
-        CRASHED | {"exit": replace(KILLED, code=1, signal=0, message="ValueError: loss is NaN", explains=True)},
-        (Causes.CRASHED, "ended with exit code 1"),
-        f"pod {NAME} on node node-2: ValueError: loss is NaN",
-    ),
-    (
-        CRASHED | {"exit": replace(KILLED, code=1, signal=0)},
-        (Causes.CRASHED, "ended with exit code 1"),
-        f'pod {NAME} on node node-2: last line "hello from 2/4"',
-    ),
-    (
         CRASHED | {"exit": KILLED, "waiting_reason": "Evicted", "waiting_message": "exceeds the limit 64Mi"},
         (Causes.CRASHED, "the pod failed: Evicted"),
         f"pod {NAME} on node node-2: exceeds the limit 64Mi",
-    ),
-    (
-        CRASHED | {"exit": KILLED, "waiting_reason": "DeadlineExceeded", "waiting_message": "was active too long"},
-        (Causes.CRASHED, "the pod failed: DeadlineExceeded"),
-        f"pod {NAME} on node node-2: was active too long",
     ),
     (
         {"phase": PodPhase.FAILED, "waiting_reason": "UnexpectedAdmissionError", "waiting_message": "no devices"},
@@ -277,20 +262,19 @@ def test_a_ready_pod_is_no_ghost_while_ray_does_not_answer(heard: RollAnswer | N
 # --- a member without a pod --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("reason", "cause"), [*REFUSED_BY.items(), ("PriorityClassMissing", Causes.REFUSED)])
-def test_a_refusal_is_the_cause_that_its_reason_names(reason: str, cause: MissingCause) -> None:
+@pytest.mark.parametrize(
+    ("reason", "cause", "said"),
+    [
+        ("QuotaExceeded", Causes.QUOTA_EXCEEDED, "the API server refuses what the pod needs: QuotaExceeded"),
+        ("PriorityClassMissing", Causes.REFUSED, "the API server refuses what the pod needs: PriorityClassMissing"),
+        ("OtherController", Causes.REFUSED, "Muster creates no pod: OtherController"),
+        ("PodAltered", Causes.REFUSED, "Muster creates no pod: PodAltered"),
+    ],
+)
+def test_a_refusal_is_the_cause_that_its_reason_names(reason: str, cause: MissingCause, said: str) -> None:
     seen = context(now=record())
     view_of(seen).engine.refusal = Refusal(reason, "no", final=False)
-    found = without_pod(seen, 2)
-    assert found == (cause, f"the API server refuses what the pod needs: {reason}", "no", "")
-    assert of_refusal(reason) is cause
-
-
-@pytest.mark.parametrize("reason", ["OtherController", "PodAltered"])
-def test_what_muster_refuses_by_itself_is_no_answer_of_the_api_server(reason: str) -> None:
-    seen = context(now=record())
-    view_of(seen).engine.refusal = Refusal(reason, "no", final=False)
-    assert without_pod(seen, 2).what == f"Muster creates no pod: {reason}"
+    assert without_pod(seen, 2) == (cause, said, "no", "")
 
 
 def test_a_flavor_that_does_not_exist_is_no_refusal_of_the_pod() -> None:
@@ -313,12 +297,9 @@ def test_a_queued_experiment_has_no_pods_until_it_is_admitted() -> None:
     assert found.evidence == "queued: its Workload is about to be made"
 
 
-def ended(**fields: Any) -> Cause:
-    return Cause(epoch=0, reason="Error", exit_code=1, rank=1, pod="run-worker-0-1", **fields)
-
-
 @pytest.mark.parametrize(
-    ("cause", "because"), [(None, ""), (ended(), "; rank 1 (run-worker-0-1) ended with exit code 1")]
+    ("cause", "because"),
+    [(None, ""), (Cause(0, "Error", pod="p-1", rank=1, exit_code=1), "; rank 1 (p-1) ended with exit code 1")],
 )
 def test_a_restart_is_held_back_by_its_back_off_and_says_what_ended_the_last_epoch(
     cause: Cause | None, because: str
@@ -357,14 +338,6 @@ def test_a_closed_gate_of_its_group_holds_a_member_back_and_an_open_one_does_not
     assert shut[:2] == (Causes.HELD_BACK, "waiting for another group or for the coordinator")
     assert shut.evidence == "group worker waits for the coordinator to serve"
     assert without_pod(context(pod(0), wanted=gated, now=record()), 2).cause is Causes.NOT_CREATED
-
-
-def test_a_gate_on_another_group_is_said_with_how_far_that_group_has_come() -> None:
-    first = Group("train", 1, 2, PodSpec("x", "y"), 0)
-    after = Group("eval", 1, 2, PodSpec("x", "y"), 2, gates=(Gate(GateCondition.READY, "train"),))
-    wanted = plan(groups=(first, after), coordinator=Coordinator(rank=0, port=1234, probe=ProbeKind.NONE))
-    found = without_pod(context(wanted=wanted, now=record()), 3)
-    assert found.evidence == "group eval waits until train is ready (0/2 are)"
 
 
 def test_a_rank_beyond_the_plan_has_no_pod_and_no_group() -> None:

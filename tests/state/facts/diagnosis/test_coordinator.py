@@ -165,9 +165,6 @@ def test_an_answer_of_this_epoch_shows_that_the_coordinator_has_served() -> None
     ("reason", "known", "cause"),
     [
         ("CoordinatorUnreachable", "CoordinatorFrozen", Causes.COORDINATOR_FROZEN),
-        ("CoordinatorUnreachable", "CoordinatorNotServing", Causes.COORDINATOR_NOT_SERVING),
-        ("CoordinatorUnreachable", "WrongProtocol", Causes.WRONG_PROTOCOL),
-        ("CoordinatorUnreachable", "CoordinatorUnreachable", Causes.COORDINATOR_UNREACHABLE),
         ("CoordinatorUnreachable", "NotArrived", Causes.COORDINATOR_UNREACHABLE),
         ("CoordinatorUnreachable", "", Causes.COORDINATOR_UNREACHABLE),
         ("CoordinatorNotServing", "", Causes.COORDINATOR_NOT_SERVING),

@@ -4,7 +4,6 @@ import pytest
 
 from muster.state.facts.causes.table import Causes
 from muster.state.facts.diagnosis.classifier import Finding
-from muster.state.facts.sentences import with_message
 
 
 def finding(*ranks: int, count: int | None = None, what: str = "fails") -> Finding:
@@ -35,7 +34,3 @@ def test_a_long_list_of_ranks_is_cut_and_the_rest_is_counted() -> None:
     who = finding(*ranks).who
     named, rest = who.removeprefix("ranks ").split(" and ")
     assert len(named.split(", ")) + int(rest.removesuffix(" more")) == len(ranks)
-
-
-def test_a_message_follows_what_is_said_where_there_is_one() -> None:
-    assert (with_message("pod a", "no"), with_message("pod a", "")) == ("pod a: no", "pod a")

@@ -6,7 +6,7 @@ import pytest
 
 from muster.api.wire.kinds import MAX_MESSAGE
 from muster.state.facts.diagnosis import diagnose as seen
-from muster.state.facts.diagnosis.diagnose import MOST, diagnose, named
+from muster.state.facts.diagnosis.diagnose import MOST, named
 from muster.state.view.roll import RankState
 from muster.state.view.turns import BURST, REFILL
 from muster.state.vocabulary.record import ConditionType
@@ -36,13 +36,6 @@ def test_one_member_is_named_with_its_pod_and_several_by_their_cause() -> None:
 def test_a_member_on_a_node_that_is_not_ready_is_not_blamed_for_its_silence() -> None:
     here = context(pod(0), pod(1, node="n7", **NOT_READY), wanted=plan())
     assert named(here, (1,), 1) == f"rank 1 ({pod(1).name}, running, but its node n7 is not ready)"
-
-
-def test_the_findings_are_those_of_the_page() -> None:
-    pods = [pod(rank, node="n7", **NOT_READY) if rank >= 8 else pod(rank) for rank in range(16)]
-    here = context(*pods)
-    (found,) = diagnose(context(*pods, heard=None, wanted=plan(size=16)))[:1]
-    assert named(here, range(8, 16), 8) == f"{found.sentence} (first: {pod(8).name})"
 
 
 def test_a_stale_member_is_not_said_to_be_as_one_that_was_started_again() -> None:

@@ -6,6 +6,7 @@ from muster.state.facts.causes.table import Causes
 from muster.state.facts.incidents.belief import OF_NODE
 from muster.state.facts.incidents.grouping import Key, Places, groups
 from muster.state.facts.incidents.signs import Run, Sign
+from tests.state.facts.incidents.fleet import Looks, gangs
 
 CLAIMED = (Causes.COORDINATOR_FROZEN, Causes.COORDINATOR_UNREACHABLE, Causes.HEARTBEAT_LOST)
 
@@ -16,12 +17,8 @@ def signs(cause: str, *namespaces: str, kind: str = "node") -> list[Sign]:
 
 
 @pytest.mark.parametrize("cause", [each.value for each in CLAIMED])
-def test_runs_of_one_tenant_do_not_make_a_node_a_subject(cause: str) -> None:
+def test_runs_of_one_tenant_do_not_make_a_node_a_subject_and_those_of_two_do(cause: str) -> None:
     assert groups(signs(cause, "a", "a", "a"), Places()) == {}
-
-
-@pytest.mark.parametrize("cause", [each.value for each in CLAIMED])
-def test_runs_of_two_tenants_do(cause: str) -> None:
     assert len(groups(signs(cause, "a", "a", "b"), Places())[Key("node", "n7")]) == 3
 
 
@@ -33,3 +30,10 @@ def test_the_condition_of_the_node_is_enough(cause: str) -> None:
 def test_what_is_no_node_is_a_subject_of_one_tenant_too() -> None:
     cause = Causes.IMAGE_PULL.value
     assert Key("image", "n7") in groups(signs(cause, "a", "a", "a", kind="image"), Places())
+
+
+def test_an_incident_of_coordinators_that_are_silent_keeps_back_no_run() -> None:
+    """A tenant can make its own coordinator silent."""
+    (found,) = Looks().at(gangs([7], cause="CoordinatorUnreachable"), 20)
+    assert len(found.runs) == 3
+    assert not found.explains

@@ -13,11 +13,6 @@ def test_a_rack_is_named_and_not_its_first_node_where_three_gangs_have_lost_twen
     assert len(found.explains) == 3, "each is of another namespace"
 
 
-def test_without_labels_it_is_nodes_and_not_the_first_one() -> None:
-    (found,) = Looks().at(gangs(range(20)), 20)
-    assert (found.key.kind, found.key.subject) == ("nodes", "n0 and others")
-
-
 def test_one_node_under_many_runs_stays_one_node_beside_two_others() -> None:
     packed = [Sign(Run(f"t{n}", "run"), "NodeNotReady", "node", "n7", 1, T, GPUS, node=True) for n in range(12)]
     (found,) = Looks(RACKS).at([*packed, *gangs([33], 1), *gangs([99], 1)], 20)
