@@ -105,10 +105,22 @@ def test_the_rank_whose_count_is_below_is_behind_once_nothing_has_moved_for_a_wh
     assert gang.behind == ()
 
 
-def test_equal_counts_prove_nothing() -> None:
+@pytest.mark.parametrize(
+    ("counts", "ranks", "silent"),
+    [
+        ((101, 101, 101, 101), WORLD, ()),
+        ((101, 101, -1, 101), WORLD, ()),
+        ((101, 101, 100, 101), WORLD, (0, 1, 2, 3)),
+        ((101, 101, 101, 101), "#0badcafe", (3,)),
+    ],
+    ids=["equal counts", "an unknown count", "all are silent", "the ranks of the group are a check sum"],
+)
+def test_what_proves_of_no_rank_that_it_is_late_names_none(
+    counts: tuple[int, ...], ranks: str, silent: tuple[int, ...]
+) -> None:
     gang = at_work()
-    gang.stand(101, 101, 101, 101)
-    gang.run(3600)
+    gang.stand(*counts, ranks=ranks)
+    gang.run(600, silent=silent)
     assert gang.behind == ()
 
 
@@ -194,23 +206,19 @@ def test_a_rank_that_waits_is_not_named_where_a_member_of_its_group_publishes_no
     assert gang.named == []
 
 
-def test_a_rank_in_a_receive_waits_for_the_silent_one_and_is_named_where_no_other_is_late() -> None:
+@pytest.mark.parametrize(
+    ("counts", "silent", "named"),
+    [((101, 101, 100, 100), (3,), 3), ((101, 101, 100, 100), (), 3), ((101, 101, 100, 101), (), 2)],
+)
+def test_a_rank_in_a_receive_waits_for_the_other_late_one_and_is_named_where_none_is(
+    counts: tuple[int, ...], silent: tuple[int, ...], named: int
+) -> None:
     """The record of gloo has no sends and receives."""
     gang = at_work()
-    gang.stand(101, 101, 100, 100)
     gang.meets = {2}
-    gang.run(60, silent=(3,))
-    assert gang.named == [3]
-    gang = at_work()
-    gang.stand(101, 101, 100, 100)
-    gang.meets = {2}
-    gang.run(60)
-    assert gang.named == [3]
-    gang = at_work()
-    gang.stand(101, 101, 100, 101)
-    gang.meets = {2}
-    gang.run(60)
-    assert gang.named == [2]
+    gang.stand(*counts)
+    gang.run(60, silent=silent)
+    assert gang.named == [named]
 
 
 def test_a_silent_rank_is_named_where_others_wait_in_a_group_of_which_it_is_a_member() -> None:
@@ -230,27 +238,6 @@ def test_a_silent_rank_is_not_named_where_nothing_waits_or_where_it_is_no_member
         gang.groups[rank].append(GroupCount("1", "pair", "gloo", 2, "0-1", entered, "broadcast", waits=rank == 0))
     gang.run(60, silent=(3,))
     assert gang.named == [1]
-
-
-def test_a_silent_rank_is_not_named_in_a_group_whose_ranks_are_a_check_sum() -> None:
-    gang = at_work()
-    gang.stand(101, 101, 101, 101, ranks="#0badcafe")
-    gang.run(600, silent=(3,))
-    assert gang.behind == ()
-
-
-def test_ranks_that_are_all_silent_are_not_named() -> None:
-    gang = at_work()
-    gang.stand(101, 101, 100, 101)
-    gang.run(600, silent=(0, 1, 2, 3))
-    assert gang.behind == ()
-
-
-def test_an_unknown_count_is_not_behind() -> None:
-    gang = at_work()
-    gang.stand(101, 101, -1, 101)
-    gang.run(3600)
-    assert gang.behind == ()
 
 
 def test_counts_of_another_life_of_the_process_group_are_not_compared() -> None:
