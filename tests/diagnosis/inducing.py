@@ -1,9 +1,7 @@
 """What a row of the table of situations is, and the ways in which situations are induced.
 
 Rows are played on the state of the daemon, event by event, with objects as the API server sends them and answers as the
-probes give them. ``within`` are the seconds from what happens to its name: evidence that Kubernetes or a probe brings
-late (a node is marked after 40 s) counts from its arrival. ``also`` names the tests with real processes, a real control
-plane or the whole daemon in which the same thing happens.
+probes give them. tests/real/situations induces most of them with real processes and a real control plane.
 """
 
 from collections.abc import Callable
@@ -17,7 +15,6 @@ from muster.state.vocabulary.record import Blocked, Condition, ConditionType, Ph
 from muster.state.vocabulary.record import Cause as Ended
 from tests.diagnosis.gang import NOW, Gang
 
-AT_ONCE = 0.0
 PULL = 'Back-off pulling image "registry/typo:1"'
 Induce = Callable[[Gang], None]
 
@@ -31,11 +28,8 @@ class Situation:
     induce: Induce
     cause: MissingCause
     ranks: tuple[int, ...]
-    within: float = AT_ONCE
     first: bool = True
     """It is the decisive one: the sentence begins with it."""
-    also: str = ""
-    """A test below tests/ in which the same happens."""
 
 
 def running(gang: Gang) -> None:

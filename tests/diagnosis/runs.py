@@ -1,7 +1,6 @@
 """Situations in which a member starts, and is not heard of or is lost."""
 
 from muster.state.facts.causes.table import Causes as Cause
-from muster.state.view.probe_result import LOST_AFTER
 from muster.state.view.roll import CoordinatorState
 from tests.diagnosis.inducing import (
     Situation,
@@ -22,9 +21,6 @@ from tests.diagnosis.inducing import (
     without_names,
 )
 
-NODES, RUNNING = "real/situations/test_nodes.py::", "real/situations/test_running.py::"
-MEMBERS = "real/situations/test_members.py::"
-
 RUNS = (
     Situation(
         "the node of two members is cut off (findings 17)",
@@ -32,7 +28,6 @@ RUNS = (
         at_work(node_not_ready(1, 3)),
         Cause.NODE_NOT_READY,
         (1, 3),
-        also=NODES + "test_a_node_that_is_not_ready_is_named",
     ),
     Situation("the node of a Ray worker is cut off", "kuberay", at_work(node_not_ready(2)), Cause.NODE_NOT_READY, (2,)),
     Situation(
@@ -41,7 +36,6 @@ RUNS = (
         started(lambda gang: gang.take_away(2, "DeletionByTaintManager", "node n2")),
         Cause.NODE_LOST,
         (2,),
-        also=NODES + "test_a_lost_node_is_a_disruption_and_its_return_lets_the_gang_start",
     ),
     Situation(
         "the scheduler preempts a member",
@@ -49,7 +43,6 @@ RUNS = (
         at_work(lambda gang: gang.take_away(2, "PreemptionByScheduler", "for team/big")),
         Cause.EVICTED,
         (2,),
-        also=NODES + "test_a_preempted_member_is_a_disruption",
     ),
     Situation(
         "a kubelet evicts a member",
@@ -57,7 +50,6 @@ RUNS = (
         lambda gang: gang.report(2, phase="Failed", status={"reason": "Evicted", "message": "low on memory"}),
         Cause.EVICTED,
         (2,),
-        also=NODES + "test_an_evicting_kubelet_is_said",
     ),
     Situation(
         "a person deletes a pod",
@@ -65,7 +57,6 @@ RUNS = (
         at_work(lambda gang: gang.start(2, metadata={"deletionTimestamp": "2027-01-15T08:00:30Z"})),
         Cause.TERMINATING,
         (2,),
-        also=NODES + "test_a_deleted_pod_is_a_disruption",
     ),
     Situation("a pod is gone", "jax", at_work(lambda gang: gang.vanish(2)), Cause.LOST, (2,)),
     Situation(
@@ -81,30 +72,13 @@ RUNS = (
         at_work(lambda gang: gang.end(2, 1, message="ValueError: no such file")),
         Cause.CRASHED,
         (2,),
-        also=RUNNING + "test_a_killed_jax_process_is_named_and_the_gang_goes_on_from_its_checkpoint",
     ),
-    Situation("a worker of xgboost fails", "xgboost", started(lambda gang: gang.end(3, 255)), Cause.CRASHED, (3,)),
     Situation(
         "a rank ends with 0 before it called", "jax", one(lambda gang: gang.end(2, 0, "Completed")), Cause.ENDED, (2,)
     ),
-    Situation(
-        "a rank ends with 0 while others run on (findings 19)",
-        "jax",
-        ended_early,
-        Cause.ENDED,
-        (1,),
-        also=MEMBERS + "test_ranks_that_end_while_others_run_on_are_said_and_stuck_after_five_minutes",
-    ),
+    Situation("a rank ends with 0 while others run on (findings 19)", "jax", ended_early, Cause.ENDED, (1,)),
     Situation(
         "a container is started again and again in its pod", "jobset", crash_loop, Cause.RESTARTED_IN_PLACE, (2,)
-    ),
-    Situation(
-        "a rank imports still, or calls another address",
-        "jax",
-        gathering(2),
-        Cause.NOT_ARRIVED,
-        (2,),
-        also=RUNNING + "test_a_rank_that_never_calls_is_named_and_the_clock_ends_it",
     ),
     Situation("two ranks have not called", "jax", gathering(1, 2), Cause.NOT_ARRIVED, (1, 2)),
     Situation(
@@ -145,8 +119,6 @@ RUNS = (
         falls_silent(CoordinatorState.SILENT),
         Cause.COORDINATOR_FROZEN,
         (0,),
-        within=LOST_AFTER,
-        also=RUNNING + "test_a_stopped_coordinator_is_called_unreachable_and_not_restarted",
     ),
     Situation(
         "the GCS of Ray is frozen",
@@ -154,8 +126,6 @@ RUNS = (
         falls_silent(CoordinatorState.SILENT, "the GCS does not answer: Deadline Exceeded"),
         Cause.COORDINATOR_FROZEN,
         (0,),
-        within=LOST_AFTER,
-        also="frameworks/test_ray_real.py",
     ),
     Situation(
         "a NetworkPolicy forbids the port",
@@ -172,14 +142,7 @@ RUNS = (
         (0,),
     ),
     Situation("the coordinator wants TLS", "jax", unheard(CoordinatorState.TLS), Cause.WRONG_PROTOCOL, (0,)),
-    Situation(
-        "the program counts other processes (findings 20)",
-        "jax",
-        other_count,
-        Cause.PROCESS_COUNT,
-        (0,),
-        also=RUNNING + "test_a_wrong_number_of_processes_is_said",
-    ),
+    Situation("the program counts other processes (findings 20)", "jax", other_count, Cause.PROCESS_COUNT, (0,)),
     Situation(
         "the others wait for a coordinator that has no image",
         "jax",

@@ -1,4 +1,4 @@
-"""The table of situations, each with the cause and the ranks that must be named, and in what time."""
+"""The table of situations, each with the cause and the ranks that must be named."""
 
 from tests.diagnosis.runs import RUNS
 from tests.diagnosis.starts import STARTS

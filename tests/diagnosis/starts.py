@@ -5,8 +5,6 @@ from tests.diagnosis.gang import SIZE
 from tests.diagnosis.inducing import PULL, Situation, back_off, init, left_over, not_created, one, started, unsandboxed
 
 REFUSED = tuple(range(SIZE))
-NODES, REFUSALS = "real/situations/test_nodes.py::", "real/situations/test_refusals.py::"
-MEMBERS = "real/situations/test_members.py::"
 
 STARTS = (
     Situation(
@@ -15,7 +13,6 @@ STARTS = (
         lambda gang: gang.refuse("QuotaExceeded", 'pods "x" is forbidden: exceeded quota: team'),
         Cause.QUOTA_EXCEEDED,
         REFUSED,
-        also=REFUSALS + "test_a_quota_is_said_and_its_raise_lets_the_gang_in",
     ),
     Situation(
         "a webhook denies pods",
@@ -23,7 +20,6 @@ STARTS = (
         lambda gang: gang.refuse("WebhookDenied", 'admission webhook "a.b" denied the request: no'),
         Cause.ADMISSION_DENIED,
         REFUSED,
-        also=REFUSALS + "test_a_webhook_that_denies_is_said",
     ),
     Situation(
         "a webhook is down",
@@ -31,7 +27,6 @@ STARTS = (
         lambda gang: gang.refuse("WebhookFailed", 'failed calling webhook "a.b": connection refused'),
         Cause.ADMISSION_DENIED,
         REFUSED,
-        also=REFUSALS + "test_a_webhook_that_is_down_is_said",
     ),
     Situation(
         "an admission policy denies pods",
@@ -39,7 +34,6 @@ STARTS = (
         lambda gang: gang.refuse("PolicyDenied", "ValidatingAdmissionPolicy 'p' denied request"),
         Cause.ADMISSION_DENIED,
         (*REFUSED, 4),
-        also=REFUSALS + "test_an_admission_policy_is_said",
     ),
     Situation(
         "Pod Security forbids the pod",
@@ -47,7 +41,6 @@ STARTS = (
         lambda gang: gang.refuse("PodSecurityViolated", 'violates PodSecurity "restricted:latest"'),
         Cause.ADMISSION_DENIED,
         REFUSED,
-        also=REFUSALS + "test_pod_security_restricted_is_said",
     ),
     Situation(
         "Muster may not create pods",
@@ -62,7 +55,6 @@ STARTS = (
         lambda gang: gang.refuse("NameTaken", "Service team/train exists"),
         Cause.NAME_TAKEN,
         REFUSED,
-        also=REFUSALS + "test_a_service_of_somebody_elses_is_explained",
     ),
     Situation(
         "a PriorityClass does not exist",
@@ -70,17 +62,9 @@ STARTS = (
         lambda gang: gang.refuse("PriorityClassMissing", "no PriorityClass with name high was found"),
         Cause.REFUSED,
         REFUSED,
-        also=REFUSALS + "test_a_missing_priority_class_is_said",
     ),
     Situation("a pod is not created yet", "jax", not_created, Cause.NOT_CREATED, (3,), first=False),
-    Situation(
-        "the gang waits for pods of an older epoch",
-        "jax",
-        left_over,
-        Cause.HELD_BACK,
-        REFUSED,
-        also="daemon/test_deletion.py",
-    ),
+    Situation("the gang waits for pods of an older epoch", "jax", left_over, Cause.HELD_BACK, REFUSED),
     Situation("the gang waits for its back-off", "pytorch", back_off, Cause.HELD_BACK, REFUSED),
     Situation(
         "a scheduling gate is on a pod",
@@ -91,7 +75,6 @@ STARTS = (
         Cause.QUEUED,
         (2,),
         first=False,
-        also="daemon/test_obstacles_are_said.py::test_a_queued_gang_is_not_restarted_by_its_clocks",
     ),
     Situation(
         "no node fits a member",
@@ -99,7 +82,6 @@ STARTS = (
         one(lambda gang: gang.no_node(2, "Unschedulable", "0/8 nodes are available: 8 Insufficient nvidia.com/gpu")),
         Cause.UNSCHEDULABLE,
         (2,),
-        also=NODES + "test_an_unschedulable_member_is_said_in_the_schedulers_words",
     ),
     Situation(
         "no node fits a Ray worker",
@@ -122,7 +104,6 @@ STARTS = (
         one(lambda gang: gang.wait(2, "ImagePullBackOff", PULL)),
         Cause.IMAGE_PULL,
         (2,),
-        also=NODES + "test_an_image_that_cannot_be_pulled_is_said",
     ),
     Situation(
         "the image of a Ray worker cannot be pulled",
@@ -144,7 +125,6 @@ STARTS = (
         lambda gang: gang.wait(2, "CreateContainerConfigError", 'secret "token" not found'),
         Cause.CONTAINER_CANNOT_START,
         (2,),
-        also=NODES + "test_a_container_that_cannot_be_configured_is_said",
     ),
     Situation(
         "the command does not exist",
@@ -159,7 +139,6 @@ STARTS = (
         one(init("fetch", {"waiting": {"reason": "CrashLoopBackOff", "message": "back-off 40s"}})),
         Cause.INIT_CONTAINER_FAILS,
         (2,),
-        also=MEMBERS + "test_an_init_container_that_fails_is_the_cause",
     ),
     Situation(
         "the image of an init container cannot be pulled",
@@ -167,7 +146,6 @@ STARTS = (
         init("fetch", {"waiting": {"reason": "ImagePullBackOff", "message": PULL}}),
         Cause.IMAGE_PULL,
         (2,),
-        also=MEMBERS + "test_the_image_of_an_init_container_that_cannot_be_pulled_is_stuck",
     ),
     Situation(
         "an init container waits for the head of Ray",

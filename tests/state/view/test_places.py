@@ -46,8 +46,10 @@ APART = [at(rank, 41, function=f"f{rank}") for rank in range(5)]
         ([at(0), at(1, stack="other")], "all 2 ranks are in all_reduce (train.py:88)"),
         (
             [*APART, *map(at, range(5, 15))],
-            "rank 0 is in f0 (data.py:41), rank 1 is in f1 (data.py:41), rank 2 is in f2 (data.py:41), 2 are elsewhere"
-            + "; the other 10 are in all_reduce (train.py:88)",
+            (
+                "rank 0 is in f0 (data.py:41), rank 1 is in f1 (data.py:41), rank 2 is in f2 (data.py:41), "
+                "2 are elsewhere; the other 10 are in all_reduce (train.py:88)"
+            ),
         ),
         (
             [at(0, 19, function="<module>"), at(1), at(2)],
