@@ -110,14 +110,6 @@ def test_the_rank_that_stands_elsewhere_comes_before_other_stacks_at_the_place_o
     assert [row.ranks for row in rows] == ["57", "50", "51", "52", "53", "54", "55-56", "0-49"]
 
 
-def test_the_stack_of_a_rank_that_gives_no_answer_any_more_is_that_of_those_which_do() -> None:
-    said = [("most", "s", 60.0, False), *[("most", "s", 60.0, True)] * 3]
-    assert [(row.ranks, row.calls) for row in stacks_of(gang(said), 4)] == [
-        ("0", "no response (last seen in most (f.py:1))"),
-        ("1-3", "x (f.py:1), y (f.py:9)"),
-    ]
-
-
 def test_each_rank_without_a_stack_has_a_row_that_says_why() -> None:
     said = [("most", "s", 60.0, True)] * 4
     said += [

@@ -230,7 +230,7 @@ def test_a_failure_that_is_seen_late_began_when_the_container_ended() -> None:
     assert story.sums.productive == 100_000
 
 
-def test_suspended_time_is_not_counted() -> None:
+def test_the_time_while_it_is_suspended_or_over_is_not_counted() -> None:
     story = Timed()
     story.assemble()
     story.plan = edited(story.plan, suspend=True)
@@ -242,11 +242,6 @@ def test_suspended_time_is_not_counted() -> None:
     story.look()
     story.now += 7
     assert story.sums.wall == before.wall + 7000
-
-
-def test_nothing_is_added_after_the_end() -> None:
-    story = Timed()
-    story.assemble()
     story.plan = edited(story.plan, cancel=True)
     story.look(3)
     assert story.kept.phase is Phase.FAILED
@@ -299,17 +294,6 @@ def test_a_step_of_the_wall_clock_is_not_counted(step: float) -> None:
     story.see()
     story.fail()
     assert story.seconds(Bucket.PRODUCTIVE, Bucket.PROGRAM_STARTUP, Bucket.STUCK) == (90, 10, 0)
-
-
-def test_the_time_to_the_first_step_is_program_startup_once_it_is_known() -> None:
-    story = Timed()
-    story.assemble()
-    story.begin(0, startup=40)
-    story.see()
-    story.run(60)
-    story.look()
-    assert story.seconds(Bucket.PROGRAM_STARTUP, Bucket.PRODUCTIVE) == (40, 60)
-    assert story.sums.productive == 100_000
 
 
 def test_what_a_restart_cost_is_counted_and_said_once_the_next_epoch_takes_a_step() -> None:

@@ -153,6 +153,12 @@ def test_a_pod_that_ends_or_whose_node_is_away_has_the_cause_that_it_shows(
     assert said_of(seen) == (*expected, evidence)
 
 
+def test_the_node_is_named_where_it_is_the_cause() -> None:
+    for disruption, node in (("DeletionByTaintManager", "node-2"), ("EvictionByEvictionAPI", "")):
+        member = pod(2, terminating=True, disruption=disruption)
+        assert of_pod(context(member), member).node == node
+
+
 def test_the_memory_limit_of_a_killed_member_goes_before_what_it_printed_last() -> None:
     limited = plan(groups=(worker_group(4, pod=PodSpec("demo:1", "train", limits={"memory": "6G"})),))
     *_, evidence = said_of(CRASHED | {"exit": replace(OUT_OF_MEMORY, signal=0)}, limited)
@@ -160,99 +166,82 @@ def test_the_memory_limit_of_a_killed_member_goes_before_what_it_printed_last() 
     assert evidence == f"pod {NAME} on node node-2: {end}"
 
 
-@pytest.mark.parametrize(
-    ("seen", "node"),
-    [
-        ({"cut_off": True, "ready": False}, "node-2"),
-        ({"terminating": True, "disruption": "DeletionByTaintManager"}, "node-2"),
-        ({"terminating": True, "disruption": "EvictionByEvictionAPI"}, ""),
-    ],
-)
-def test_the_node_is_named_where_it_is_the_cause(seen: dict[str, Any], node: str) -> None:
-    member = pod(2, **seen)
-    assert of_pod(context(member), member).node == node
-
-
 # --- a program that runs -----------------------------------------------------------------------------------------
 
+CLOSED = RollAnswer(at=NOW, coordinator=CoordinatorState.REFUSED)
+NOT_LISTED = answer(ARRIVED, ARRIVED, MISSING, ARRIVED)
+EARLIER = (ARRIVED, ARRIVED, STALE, ARRIVED)
+RAY, PASSIVE = plan(probe=ProbeKind.RAY), plan(probe=ProbeKind.NONE)
+LOOPS = {"ready": False, "waiting_reason": "CrashLoopBackOff"}
+EARLIER_LIFE = "known only to the coordinator that ran before this one"
+RUNNING: dict[str, tuple[dict[str, Any], Plan, RollAnswer | None, MissingCause, str, str]] = {
+    "a container beside it cannot start": (
+        LOOPS | {"holder": "sidecar proxy", "restarts": 2}, plan(), None,
+        Causes.SIDECAR_FAILS, "sidecar proxy cannot start: CrashLoopBackOff", "CrashLoopBackOff",
+    ),
+    "restarted once": (
+        {"ready": False, "restarts": 1}, plan(), None,
+        Causes.RESTARTED_IN_PLACE, "the container was restarted once", ": 1 restart",
+    ),
+    "restarted": (
+        {"ready": False, "restarts": 3}, plan(), None,
+        Causes.RESTARTED_IN_PLACE, "the container was restarted 3 times", ": 3 restarts",
+    ),
+    "restarted again and again": (
+        LOOPS | {"restarts": 3}, plan(), None,
+        Causes.RESTARTED_IN_PLACE, "the container restarts again and again: CrashLoopBackOff", ": 3 restarts",
+    ),
+    "a coordinator that cannot be asked": (
+        {"ready": False}, PASSIVE, None, Causes.NOT_ARRIVED, "running, but not ready", "its Ready is false",
+    ),
+    "no coordinator": (
+        {"ready": False}, plan(coordinator=None), None,
+        Causes.NOT_ARRIVED, "running, but not ready", "its Ready is false",
+    ),
+    "a coordinator that has never served": (
+        {}, plan(), CLOSED, Causes.AWAITS_COORDINATOR, "waiting for the coordinator",
+        "runs; the coordinator, rank 0, does not serve",
+    ),
+    "not listed": (
+        {"restarts": 1}, plan(), NOT_LISTED,
+        Causes.NOT_ARRIVED, "running, but not registered with the coordinator", "has not heard of it",
+    ),
+    "of an earlier life": (
+        {}, plan(), answer(*EARLIER),
+        Causes.GHOST, EARLIER_LIFE, "was not started again since; the coordinator does not know it",
+    ),
+    "of an earlier life, which the coordinator describes": (
+        {}, plan(), answer(*EARLIER, detail="2 of 4 nodes"),
+        Causes.GHOST, EARLIER_LIFE, "was not started again since; 2 of 4 nodes",
+    ),
+    "ready, and not listed by Ray": (
+        {}, RAY, NOT_LISTED, Causes.GHOST, "ready, but not registered with Ray", "",
+    ),
+    "not ready, and not listed by Ray": (
+        {"ready": False}, RAY, NOT_LISTED, Causes.NOT_ARRIVED, "running, but not registered with the coordinator", "",
+    ),
+}  # fmt: skip
 
-def test_a_container_beside_the_program_that_cannot_start_goes_before_all_else() -> None:
-    seen = {"ready": False, "holder": "sidecar proxy", "waiting_reason": "CrashLoopBackOff", "restarts": 2}
-    cause, what, _ = said_of(seen | {"waiting_message": "back-off 40s"})
-    assert (cause, what) == (Causes.SIDECAR_FAILS, "sidecar proxy cannot start: CrashLoopBackOff")
 
-
-@pytest.mark.parametrize(
-    ("restarts", "reason", "what"),
-    [
-        (1, "", "the container was restarted once"),
-        (3, "", "the container was restarted 3 times"),
-        (3, "CrashLoopBackOff", "the container restarts again and again: CrashLoopBackOff"),
-    ],
-)
-def test_a_container_that_was_started_again_and_is_not_ready_is_said_with_its_count(
-    restarts: int, reason: str, what: str
+@pytest.mark.parametrize(("seen", "wanted", "heard", "cause", "what", "evidence"), RUNNING.values(), ids=RUNNING.keys())
+def test_a_program_that_runs_has_the_cause_that_its_pod_and_the_coordinator_show(
+    seen: dict[str, Any], wanted: Plan, heard: RollAnswer | None, cause: MissingCause, what: str, evidence: str
 ) -> None:
-    cause, said, evidence = said_of({"ready": False, "restarts": restarts, "waiting_reason": reason})
-    assert (cause, said) == (Causes.RESTARTED_IN_PLACE, what)
-    assert f": {restarts} restart" in evidence
+    found = said_of(seen, wanted, heard)
+    assert found[:2] == (cause, what)
+    assert evidence in found[2]
 
 
-@pytest.mark.parametrize("wanted", [plan(probe=ProbeKind.NONE), plan(coordinator=None)], ids=["passive", "none"])
-def test_where_no_coordinator_can_be_asked_a_running_member_is_not_ready(wanted: Plan) -> None:
-    cause, what, evidence = said_of({"ready": False}, wanted)
-    assert (cause, what) == (Causes.NOT_ARRIVED, "running, but not ready")
-    assert evidence.endswith("its Ready is false")
-
-
-def test_a_member_waits_for_a_coordinator_that_has_never_served() -> None:
-    cause, what, evidence = said_of({}, plan(), RollAnswer(at=NOW, coordinator=CoordinatorState.REFUSED))
-    assert (cause, what) == (Causes.AWAITS_COORDINATOR, "waiting for the coordinator")
-    assert evidence.endswith("runs; the coordinator, rank 0, does not serve")
-
-
-def test_a_running_member_that_the_coordinator_does_not_list_has_not_called_it() -> None:
-    cause, what, evidence = said_of({"restarts": 1}, plan(), answer(ARRIVED, ARRIVED, MISSING, ARRIVED))
-    assert (cause, what) == (Causes.NOT_ARRIVED, "running, but not registered with the coordinator")
-    assert evidence.endswith("has not heard of it")
-
-
-def test_the_coordinator_that_is_at_fault_is_said_instead_of_its_rank() -> None:
-    closed = context(pod(0), heard=RollAnswer(at=NOW, coordinator=CoordinatorState.REFUSED))
-    assert of_pod(closed, pod(0)).cause is Causes.COORDINATOR_NOT_SERVING
+def test_the_coordinator_that_is_at_fault_is_named_instead_of_its_rank() -> None:
+    assert of_pod(context(pod(0), heard=CLOSED), pod(0)).cause is Causes.COORDINATOR_NOT_SERVING
     serving = context(pod(0), heard=answer(MISSING, MISSING, MISSING, MISSING))
     assert of_pod(serving, pod(0)).cause is Causes.NOT_ARRIVED
 
 
-@pytest.mark.parametrize(
-    ("detail", "evidence"), [("2 of 4 nodes", "2 of 4 nodes"), ("", "the coordinator does not know it")]
-)
-def test_a_member_of_an_earlier_life_of_the_coordinator_is_a_ghost(detail: str, evidence: str) -> None:
-    heard = answer(ARRIVED, ARRIVED, STALE, ARRIVED, detail=detail)
-    cause, what, said = said_of({}, plan(), heard)
-    assert (cause, what) == (Causes.GHOST, "known only to the coordinator that ran before this one")
-    assert said.endswith(f"was not started again since; {evidence}")
-
-
-@pytest.mark.parametrize(
-    ("probe", "ready", "expected"),
-    [
-        (ProbeKind.RAY, True, Causes.GHOST),
-        (ProbeKind.RAY, False, Causes.NOT_ARRIVED),
-        (ProbeKind.JAX, True, Causes.NOT_ARRIVED),
-    ],
-)
-def test_a_ready_pod_that_is_missing_is_a_ghost_for_ray_alone(
-    probe: ProbeKind, ready: bool, expected: MissingCause
-) -> None:
-    heard = answer(ARRIVED, ARRIVED, MISSING, ARRIVED)
-    assert said_of({"ready": ready}, plan(probe=probe), heard)[0] is expected
-
-
-@pytest.mark.parametrize("heard", [None, answer(ARRIVED, ARRIVED, MISSING, ARRIVED)], ids=["unasked", "silent"])
+@pytest.mark.parametrize("heard", [None, NOT_LISTED], ids=["unasked", "silent"])
 def test_a_ready_pod_is_no_ghost_while_ray_does_not_answer(heard: RollAnswer | None) -> None:
     now = record(phase=Phase.RUNNING, scheduled_at=NOW, assembled_at=NOW)
-    seen = context(*(pod(rank) for rank in range(4)), wanted=plan(probe=ProbeKind.RAY), now=now, heard=heard)
+    seen = context(*(pod(rank) for rank in range(4)), wanted=RAY, now=now, heard=heard)
     if heard is not None:
         view_of(seen).observe_probe(RollAnswer(at=NOW + 1, coordinator=CoordinatorState.TIMEOUT), 0)
         seen = Context.at(seen.plan, seen.record, seen.view, seen.now)
@@ -291,28 +280,51 @@ def test_a_rank_that_is_done_has_ended_though_its_pod_is_gone() -> None:
     assert without_pod(seen, 1).cause is Causes.LOST
 
 
-def test_a_queued_experiment_has_no_pods_until_it_is_admitted() -> None:
-    found = without_pod(context(now=record(phase=Phase.QUEUED)), 2)
-    assert found[:2] == (Causes.QUEUED, "waiting in a queue")
-    assert found.evidence == "queued: its Workload is about to be made"
+FAILED = Cause(0, "Error", pod="p-1", rank=1, exit_code=1)
+OLD = f"1 pod of an older epoch ({pod(1).name} on node node-1)"
+SERIAL = plan(probe=ProbeKind.NONE, groups=(Group("worker", 1, 4, PodSpec("x", "y"), 0, parallelism=1),))
+GATED = plan(gates=(Gate(GateCondition.READY),))
+HELD: dict[str, tuple[Context, MissingCause, str, str]] = {
+    "not admitted": (
+        context(now=record(phase=Phase.QUEUED)), Causes.QUEUED,
+        "waiting in a queue", "queued: its Workload is about to be made",
+    ),
+    "backs off": (
+        context(now=record(phase=Phase.RESTARTING, epoch=1)), Causes.HELD_BACK,
+        "waiting for the back-off", "epoch 1 is next",
+    ),
+    "backs off after a failure": (
+        context(now=record(phase=Phase.RESTARTING, epoch=1, cause=FAILED)), Causes.HELD_BACK,
+        "waiting for the back-off", "epoch 1 is next; rank 1 (p-1) ended with exit code 1",
+    ),
+    "pods of an older epoch": (
+        context(pod(1), now=record(phase=Phase.RESTARTING, epoch=1)), Causes.HELD_BACK,
+        "waiting for pods of an older epoch to terminate", OLD,
+    ),
+    "pods of an older epoch after the back-off": (
+        context(pod(1), now=record(epoch=1)), Causes.HELD_BACK, "waiting for pods of an older epoch to terminate", OLD,
+    ),
+    "as many run as may run together": (
+        context(pod(0), wanted=SERIAL), Causes.HELD_BACK, "waiting for a turn", "1 run at a time",
+    ),
+    "a closed gate": (
+        context(pod(0, **WAITING), wanted=GATED, now=record()), Causes.HELD_BACK,
+        "waiting for another group or for the coordinator", "group worker waits for the coordinator to serve",
+    ),
+}  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("cause", "because"),
-    [(None, ""), (Cause(0, "Error", pod="p-1", rank=1, exit_code=1), "; rank 1 (p-1) ended with exit code 1")],
-)
-def test_a_restart_is_held_back_by_its_back_off_and_says_what_ended_the_last_epoch(
-    cause: Cause | None, because: str
+@pytest.mark.parametrize(("seen", "cause", "what", "evidence"), HELD.values(), ids=HELD.keys())
+def test_a_member_without_a_pod_has_the_cause_that_holds_it_back(
+    seen: Context, cause: MissingCause, what: str, evidence: str
 ) -> None:
-    found = without_pod(context(now=record(phase=Phase.RESTARTING, epoch=1, cause=cause)), 2)
-    assert found[:3] == (Causes.HELD_BACK, "waiting for the back-off", f"epoch 1 is next{because}")
+    assert without_pod(seen, 2)[:3] == (cause, what, evidence)
 
 
-@pytest.mark.parametrize("phase", [Phase.RESTARTING, Phase.PENDING])
-def test_pods_of_an_older_epoch_that_may_run_hold_every_member_back(phase: Phase) -> None:
-    found = without_pod(context(pod(1), now=record(phase=phase, epoch=1)), 2)
-    assert found[:2] == (Causes.HELD_BACK, "waiting for pods of an older epoch to terminate")
-    assert found.evidence == f"1 pod of an older epoch ({pod(1).name} on node node-1)"
+def test_a_member_that_nothing_holds_back_is_not_created_yet() -> None:
+    for free in (context(wanted=SERIAL), context(pod(0), wanted=GATED, now=record())):
+        assert without_pod(free, 2).cause is Causes.NOT_CREATED
+    assert without_pod(context(now=record()), 9).cause is Causes.NOT_CREATED, "a rank beyond the plan"
 
 
 def test_a_member_whose_pod_had_a_node_and_is_gone_is_lost() -> None:
@@ -320,25 +332,3 @@ def test_a_member_whose_pod_had_a_node_and_is_gone_is_lost() -> None:
     view_of(seen).change(pod(2), None)
     assert without_pod(seen, 2).cause is Causes.LOST
     assert without_pod(seen, 1).cause is Causes.NOT_CREATED
-
-
-SERIAL = plan(probe=ProbeKind.NONE, groups=(Group("worker", 1, 4, PodSpec("x", "y"), 0, parallelism=1),))
-
-
-def test_a_member_waits_for_its_turn_while_as_many_run_as_may_run_together() -> None:
-    found = without_pod(context(pod(0), wanted=SERIAL, now=ASSEMBLING), 2)
-    assert found[:3] == (Causes.HELD_BACK, "waiting for a turn", "1 run at a time")
-    free = context(wanted=SERIAL, now=ASSEMBLING)
-    assert without_pod(free, 2).cause is Causes.NOT_CREATED
-
-
-def test_a_closed_gate_of_its_group_holds_a_member_back_and_an_open_one_does_not() -> None:
-    gated = plan(gates=(Gate(GateCondition.READY),))
-    shut = without_pod(context(pod(0, **WAITING), wanted=gated, now=record()), 2)
-    assert shut[:2] == (Causes.HELD_BACK, "waiting for another group or for the coordinator")
-    assert shut.evidence == "group worker waits for the coordinator to serve"
-    assert without_pod(context(pod(0), wanted=gated, now=record()), 2).cause is Causes.NOT_CREATED
-
-
-def test_a_rank_beyond_the_plan_has_no_pod_and_no_group() -> None:
-    assert without_pod(context(now=record()), 9).cause is Causes.NOT_CREATED

@@ -58,6 +58,14 @@ def stepping() -> Gang:
     return found
 
 
+LATE = gang([101, 101, 100, 101])
+"""Rank 2 has started one collective less than the others."""
+
+
+def ranks_of(*counts: dict[str, int]) -> list[dict[str, Any]]:
+    return [rank_of(rank, host, counts[rank]) for rank, host in enumerate(HOSTS)]
+
+
 def named(behind: Sequence[Behind]) -> list[tuple[int, int, bool]]:
     """Rank, what it has started, and whether it does not answer."""
     return [(late.member, late.entered, late.silent) for each in behind for late in each.late]
@@ -65,8 +73,8 @@ def named(behind: Sequence[Behind]) -> list[tuple[int, int, bool]]:
 
 def test_the_rank_that_has_started_fewer_is_behind_once_nothing_moves() -> None:
     story = stepping()
-    assert story.rest(gang([101, 101, 100, 101]), STILL_SECONDS - LOOK) == ()
-    (found,) = story.rest(gang([101, 101, 100, 101]), 4 * LOOK)
+    assert story.rest(LATE, STILL_SECONDS - LOOK) == ()
+    (found,) = story.rest(LATE, 4 * LOOK)
     assert named([found]) == [(2, 100, False)]
     assert (found.words, found.waiting, found.size) == ("AllReduce #101 (communicator 0xae94423cfbb2ef00)", 3, 4)
     assert found.asked
@@ -117,7 +125,7 @@ def test_one_that_waits_for_a_rank_that_was_always_below_is_not_named_for_it() -
 
 def test_what_a_daemon_has_not_seen_to_move_names_none() -> None:
     story = Gang()
-    assert story.rest(gang([101, 101, 100, 101]), FIRST_SECONDS) == ()
+    assert story.rest(LATE, FIRST_SECONDS) == ()
     assert story.seen is not None
     assert story.seen.unsure
 
@@ -151,7 +159,7 @@ def test_one_that_was_below_now_and_then_is_late() -> None:
 @pytest.mark.parametrize("kind", ["Broadcast", "Reduce"])
 def test_a_root_may_leave_its_collective_alone(kind: str) -> None:
     story = stepping()
-    ranks = [rank_of(rank, host, {"AllReduce": 101, kind: 9 - (rank == 2)}) for rank, host in enumerate(HOSTS)]
+    ranks = ranks_of(*({"AllReduce": 101, kind: 9 - (rank == 2)} for rank in range(4)))
     assert story.rest(status(communicator(ranks)), FIRST_SECONDS) == ()
 
 
@@ -159,15 +167,13 @@ def test_a_broadcast_is_a_move() -> None:
     story = stepping()
     for number in range(60):
         counts = [{"AllReduce": 101 - (rank == 2), "Broadcast": number * (rank == 0)} for rank in range(4)]
-        ranks = [rank_of(rank, host, counts[rank]) for rank, host in enumerate(HOSTS)]
-        assert story.look(status(communicator(ranks))) == ()
+        assert story.look(status(communicator(ranks_of(*counts)))) == ()
 
 
 def test_ranks_in_different_collectives_of_one_communicator_wait_for_each_other() -> None:
     story = stepping()
     counts = [{"AllReduce": 101 - (rank == 2), "AllGather": 30 + (rank == 2)} for rank in range(4)]
-    ranks = [rank_of(rank, host, counts[rank]) for rank, host in enumerate(HOSTS)]
-    reduce, gather = story.rest(status(communicator(ranks)))
+    reduce, gather = story.rest(status(communicator(ranks_of(*counts))))
     assert named([reduce]) == [(2, 100, False)]
     assert reduce.late[0].waits == "AllGather #31 (communicator 0xae94423cfbb2ef00)"
     assert [late.member for late in gather.late] == [0, 1, 3]
@@ -202,7 +208,7 @@ def test_where_any_rank_does_not_answer_none_is_named(reach: dict[str, bool]) ->
 def test_where_a_rank_of_another_communicator_does_not_answer_none_is_named() -> None:
     story = stepping()
     pair = communicator([rank_of(0, HOSTS[1], {})], [missing_rank(1, HOSTS[2])], number=7)
-    assert story.rest(status(gang([101, 101, 100, 101])["communicators"][0], pair), FIRST_SECONDS) == ()
+    assert story.rest(status(LATE["communicators"][0], pair), FIRST_SECONDS) == ()
 
 
 @pytest.mark.parametrize("life", [{"finalize_called": True}, {"async_error": 6}, {"init_state": 7}])
@@ -217,7 +223,7 @@ def test_it_moves_all_the_same() -> None:
     story = stepping()
     for number in range(60):
         ends = [rank_of(rank, host, {"AllReduce": number}, abort_flag=True) for rank, host in enumerate(HOSTS)]
-        answer = status(gang([101, 101, 100, 101])["communicators"][0], communicator(ends, number=9))
+        answer = status(LATE["communicators"][0], communicator(ends, number=9))
         assert story.look(answer) == ()
 
 
@@ -233,7 +239,7 @@ def test_two_processes_on_one_gpu_are_not_told_apart() -> None:
     ranks[3] |= {"host": HOSTS[2], "pid": 7}
     assert story.rest(status(communicator(ranks)), FIRST_SECONDS) == ()
     other = communicator([rank_of(0, HOSTS[2], {}) | {"pid": 7}], number=3)
-    assert stepping().rest(status(gang([101, 101, 100, 101])["communicators"][0], other), FIRST_SECONDS) == ()
+    assert stepping().rest(status(LATE["communicators"][0], other), FIRST_SECONDS) == ()
 
 
 def test_the_first_collectives_of_a_communicator_may_take_long() -> None:
@@ -254,12 +260,12 @@ def test_looks_that_were_late_are_no_pause() -> None:
     story = stepping()
     story.now += 600.0
     story.look(gang([100] * 4))
-    assert named(story.rest(gang([101, 101, 100, 101]), STILL_SECONDS + 3 * LOOK)) == [(2, 100, False)]
+    assert named(story.rest(LATE, STILL_SECONDS + 3 * LOOK)) == [(2, 100, False)]
 
 
 def test_a_new_communicator_is_a_move() -> None:
     story = stepping()
-    hung = gang([101, 101, 100, 101])["communicators"][0]
+    hung = LATE["communicators"][0]
     assert story.rest(status(hung), STILL_SECONDS - LOOK) == ()
     other = communicator([rank_of(0, HOSTS[0], {})], number=3)
     assert story.rest(status(hung, other), STILL_SECONDS - LOOK) == ()
@@ -267,8 +273,8 @@ def test_a_new_communicator_is_a_move() -> None:
 
 def test_another_epoch_begins_anew() -> None:
     story = stepping()
-    story.rest(gang([101, 101, 100, 101]))
-    answer = decoded(json.dumps(gang([101, 101, 100, 101])).encode())
+    story.rest(LATE)
+    answer = decoded(json.dumps(LATE).encode())
     after = finished(ras_in_turns(answer, 1, story.now, story.rank_of, story.ras))
     assert (after.epoch, after.looks, after.longest) == (1, 1, 0.0)
 
@@ -294,9 +300,9 @@ def test_an_answer_without_a_communicator_has_no_report() -> None:
 
 def test_three_looks_are_needed_however_long_they_take() -> None:
     story = stepping()
-    story.look(gang([101, 101, 100, 101]))
+    story.look(LATE)
     for _ in range(LOOKS - 1):
         story.now += 60.0
-        assert story.look(gang([101, 101, 100, 101])) == ()
+        assert story.look(LATE) == ()
     story.now += 60.0
-    assert named(story.look(gang([101, 101, 100, 101]))) == [(2, 100, False)]
+    assert named(story.look(LATE)) == [(2, 100, False)]
