@@ -13,7 +13,7 @@ OF_MASSES = {
 }
 """tests/fleet_hours shows them, under many runs at once."""
 ELSEWHERE = {Causes.LEFT, Causes.UNKNOWN, *OF_MASSES}
-"""Causes without a row: tests/state/facts/diagnosis/test_diagnose.py shows them."""
+"""Causes without a row: tests/state/facts/diagnosis shows them."""
 
 
 def played(situation: Situation) -> Gang:

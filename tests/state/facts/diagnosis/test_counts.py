@@ -13,9 +13,11 @@ from muster.state.facts.diagnosis.diagnose import diagnose
 from muster.state.view.engine_facts import Refusal
 from muster.state.view.roll import RankState
 from muster.state.view.view import View
-from muster.state.vocabulary.group import ProbeKind
+from muster.state.vocabulary.group import Group, ProbeKind
 from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.pod import PodSpec
 from muster.state.vocabulary.record import Phase, Record, RollCall
+from muster.state.vocabulary.rules import Gate, GateCondition
 from tests.builders import NOW, answer, plan, pod, record, view
 from tests.state.view.test_stage import CASES, CRASHED, NODELESS, WAITING
 
@@ -57,6 +59,13 @@ def test_a_rank_without_a_pod_is_refused_lost_held_back_or_not_created_yet() -> 
     refused.engine.refusal = Refusal("QuotaExceeded", "no", final=False)
     assert causes(plan(), fresh, refused) == {"Refused": 4}
     assert causes(plan(), record(phase=Phase.QUEUED), view()) == {"Queued": 4}
+
+
+def test_members_behind_a_gate_or_waiting_for_their_turn_are_held_back() -> None:
+    first = plan(gates=(Gate(GateCondition.READY),))
+    one_by_one = plan(probe=ProbeKind.NONE, groups=(Group("worker", 1, 4, PodSpec("x", "y"), 0, parallelism=1),))
+    for wanted in (first, one_by_one):
+        assert causes(wanted, record(), view(pod(0, **WAITING))) == {"Starting": 1, "HeldBack": 3}
 
 
 def test_a_daemon_that_has_just_started_takes_the_furthest_for_arrived() -> None:

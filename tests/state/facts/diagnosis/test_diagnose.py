@@ -63,21 +63,6 @@ def test_nothing_is_found_where_every_member_is_there_or_none_is_wanted() -> Non
     assert diagnose(context(wanted=plan(), now=record(phase=Phase.SUCCEEDED))) == ()
 
 
-def test_ranks_that_wait_for_the_coordinator_are_not_blamed() -> None:
-    pods = [pod(rank) for rank in range(4)]
-    heard = RollAnswer(at=NOW, coordinator=CoordinatorState.REFUSED)
-    first, rest = diagnose(context(*pods, wanted=plan(), heard=heard))
-    assert (first.cause, first.ranks) == (Causes.COORDINATOR_NOT_SERVING, (0,))
-    assert (rest.cause, rest.ranks) == (Causes.AWAITS_COORDINATOR, (1, 2, 3))
-
-
-def test_a_rank_that_has_left_while_others_are_connected_is_named() -> None:
-    pods = [pod(rank) for rank in range(4)]
-    heard = answer(RankState.CONNECTED, RankState.LEFT, RankState.CONNECTED, RankState.CONNECTED)
-    (found,) = diagnose(context(*pods, wanted=plan(), heard=heard))
-    assert (found.cause, found.ranks) == (Causes.LEFT, (1,))
-
-
 def test_a_pod_of_which_the_kubelet_has_lost_sight_is_named_with_its_node() -> None:
     pods = [pod(0), pod(1, phase=PodPhase.UNKNOWN, ready=False), pod(2), pod(3)]
     (found,) = diagnose(context(*pods, wanted=plan(), heard=answer(ARRIVED, MISSING, ARRIVED, ARRIVED)))

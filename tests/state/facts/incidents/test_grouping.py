@@ -54,7 +54,7 @@ def test_nodes_that_are_well_again_have_the_places_of_their_labels() -> None:
 
 
 def test_a_pool_whose_nodes_die_over_forty_seconds_has_one_name() -> None:
-    labels = {f"n{n}": {"karpenter.sh/nodepool": f"p{n // 20}"} for n in range(240)}
+    labels = {f"n{n}": {"cloud.google.com/gke-nodepool": f"p{n // 20}"} for n in range(240)}
     looks = Looks(labels)
     for dead in range(3, 21, 2):
         looks.at([sign for n in range(dead) for sign in gangs([n], since=T + 2 * n)])
