@@ -13,7 +13,7 @@ from muster.state.view.probe_result import LOST_AFTER
 from muster.state.view.roll import CoordinatorState, RankState
 from muster.state.vocabulary.record import Blocked, Condition, ConditionType, Phase, Stuck
 from muster.state.vocabulary.record import Cause as Ended
-from tests.diagnosis.gang import NOW, Gang
+from tests.diagnosis.gang import NOW, STAMP, Gang
 
 PULL = 'Back-off pulling image "registry/typo:1"'
 Induce = Callable[[Gang], None]
@@ -25,9 +25,9 @@ class Situation:
 
     name: str
     operator: str
-    induce: Induce
     cause: MissingCause
     ranks: tuple[int, ...]
+    induce: Induce
     first: bool = True
     """It is the decisive one: the sentence begins with it."""
 
@@ -122,6 +122,14 @@ def node_not_ready(*ranks: int) -> Induce:
             gang.start(rank, node="n7", conditions=marked)
 
     return induce
+
+
+def runs_on(gang: Gang) -> None:
+    """A container runs on beside the program."""
+    ended = {"terminated": {"exitCode": 0, "reason": "Completed"}}
+    beside = {"name": "istio-proxy", "state": {"running": {"startedAt": STAMP}}}
+    gang.report(2, ended, phase="Running", spec={"restartPolicy": "OnFailure"}, others=(beside,),
+                conditions={"Ready": ("False", "", "")})  # fmt: skip
 
 
 def left_over(gang: Gang) -> None:

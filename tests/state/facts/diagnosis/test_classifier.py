@@ -40,22 +40,19 @@ def said_of(
 
 # --- a pod whose program has not started -------------------------------------------------------------------------
 
+FETCH = {"holder": "init container fetch"}
 NOT_STARTED: list[tuple[dict[str, Any], Said]] = [
     (NODELESS, (Causes.SCHEDULING, "no node yet")),
     (NODELESS | {"waiting_reason": "Unschedulable"}, (Causes.UNSCHEDULABLE, "no node fits")),
     (NODELESS | {"waiting_reason": "SchedulingGated"}, (Causes.QUEUED, "held by scheduling gates of the pod")),
-    (
-        WAITING | {"waiting_reason": "RunContainerError"},
-        (Causes.CONTAINER_CANNOT_START, "the container cannot start: RunContainerError"),
-    ),
-    (
-        WAITING | {"waiting_reason": "CrashLoopBackOff", "holder": "init container fetch"},
-        (Causes.INIT_CONTAINER_FAILS, "init container fetch cannot start: CrashLoopBackOff"),
-    ),
-    (WAITING | {"holder": "init container fetch"}, (Causes.INIT_CONTAINER, "init container fetch has not ended")),
+    (WAITING | {"waiting_reason": "RunContainerError"},
+     (Causes.CONTAINER_CANNOT_START, "the container cannot start: RunContainerError")),
+    (WAITING | FETCH | {"waiting_reason": "CrashLoopBackOff"},
+     (Causes.INIT_CONTAINER_FAILS, "init container fetch cannot start: CrashLoopBackOff")),
+    (WAITING | FETCH, (Causes.INIT_CONTAINER, "init container fetch has not ended")),
     (WAITING | {"sandboxed": False}, (Causes.SANDBOX, "no volumes or no network yet")),
     (WAITING, (Causes.STARTING, "the container is being created")),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("seen", "expected"), NOT_STARTED, ids=[said[0].value for _, said in NOT_STARTED])
@@ -89,61 +86,28 @@ def test_the_image_is_that_of_the_kubelet_and_else_that_of_the_plan(
 # --- a pod that ends, or whose node is away ----------------------------------------------------------------------
 
 OUT_OF_MEMORY = Exit("main", 137, 9, "OOMKilled", "warming up\nhello from 2/4", NOW, False, "hello from 2/4")
-KILLED = Exit("main", 137, 9, "Error", "warming up\nhello from 2/4", NOW, False, "hello from 2/4")
+KILLED = replace(OUT_OF_MEMORY, reason="Error")
+GONE = replace(KILLED, code=134, signal=0, message="UNAVAILABLE: gone", explains=True)
+AT, LAST = f"pod {NAME} on node node-2", 'last line "hello from 2/4"'
 ENDINGS: list[tuple[dict[str, Any], Said, str]] = [
-    (CRASHED, (Causes.CRASHED, "ended with exit code 1"), f"pod {NAME} on node node-2"),
-    (
-        CRASHED | {"exit": OUT_OF_MEMORY},
-        (Causes.OOM_KILLED, "killed: out of memory"),
-        f'pod {NAME} on node node-2: last line "hello from 2/4"',
-    ),
-    (
-        CRASHED | {"exit": KILLED},
-        (Causes.CRASHED, "ended with exit code 137 (SIGKILL)"),
-        f'pod {NAME} on node node-2: last line "hello from 2/4"',
-    ),
-    (
-        CRASHED | {"exit": replace(KILLED, code=134, signal=0, message="UNAVAILABLE: gone", explains=True)},
-        (Causes.CRASHED, "ended with exit code 134 (SIGABRT)"),
-        f"pod {NAME} on node node-2: UNAVAILABLE: gone",
-    ),
-    (
-        CRASHED | {"exit": KILLED, "waiting_reason": "Evicted", "waiting_message": "exceeds the limit 64Mi"},
-        (Causes.CRASHED, "the pod failed: Evicted"),
-        f"pod {NAME} on node node-2: exceeds the limit 64Mi",
-    ),
-    (
-        {"phase": PodPhase.FAILED, "waiting_reason": "UnexpectedAdmissionError", "waiting_message": "no devices"},
-        (Causes.CRASHED, "the pod failed: UnexpectedAdmissionError"),
-        f"pod {NAME} on node node-2: no devices",
-    ),
-    (
-        {"phase": PodPhase.SUCCEEDED, "ready": False, "exit": END},
-        (Causes.ENDED, "ended with exit code 0"),
-        f"pod {NAME} on node node-2",
-    ),
+    (CRASHED, (Causes.CRASHED, "ended with exit code 1"), AT),
+    (CRASHED | {"exit": OUT_OF_MEMORY}, (Causes.OOM_KILLED, "killed: out of memory"), f"{AT}: {LAST}"),
+    (CRASHED | {"exit": KILLED}, (Causes.CRASHED, "ended with exit code 137 (SIGKILL)"), f"{AT}: {LAST}"),
+    (CRASHED | {"exit": GONE}, (Causes.CRASHED, "ended with exit code 134 (SIGABRT)"), f"{AT}: UNAVAILABLE: gone"),
+    (CRASHED | {"exit": KILLED, "waiting_reason": "Evicted", "waiting_message": "exceeds the limit 64Mi"},
+     (Causes.CRASHED, "the pod failed: Evicted"), f"{AT}: exceeds the limit 64Mi"),
+    ({"phase": PodPhase.FAILED, "waiting_reason": "UnexpectedAdmissionError", "waiting_message": "no devices"},
+     (Causes.CRASHED, "the pod failed: UnexpectedAdmissionError"), f"{AT}: no devices"),
+    ({"phase": PodPhase.SUCCEEDED, "ready": False, "exit": END}, (Causes.ENDED, "ended with exit code 0"), AT),
     (NODELESS | {"terminating": True}, (Causes.TERMINATING, "the pod is being deleted"), f"pod {NAME}"),
-    (
-        {"terminating": True, "disruption": "PreemptionByScheduler", "waiting_message": "for team/big"},
-        (Causes.EVICTED, "evicted (PreemptionByScheduler)"),
-        f"pod {NAME} on node node-2: PreemptionByScheduler: for team/big",
-    ),
-    (
-        {"phase": PodPhase.FAILED, "ready": False, "disruption": "NodeLost"},
-        (Causes.NODE_LOST, "node node-2 was lost"),
-        f"pod {NAME} on node node-2: NodeLost",
-    ),
-    (
-        {"cut_off": True, "ready": False},
-        (Causes.NODE_NOT_READY, "node node-2 is not ready"),
-        f"pod {NAME} on node node-2 was marked not ready by its node's controller",
-    ),
-    (
-        {"phase": PodPhase.UNKNOWN, "ready": False},
-        (Causes.UNKNOWN, "the kubelet of node node-2 does not report"),
-        f"pod {NAME} on node node-2",
-    ),
-]
+    ({"terminating": True, "disruption": "PreemptionByScheduler", "waiting_message": "for team/big"},
+     (Causes.EVICTED, "evicted (PreemptionByScheduler)"), f"{AT}: PreemptionByScheduler: for team/big"),
+    ({"phase": PodPhase.FAILED, "ready": False, "disruption": "NodeLost"},
+     (Causes.NODE_LOST, "node node-2 was lost"), f"{AT}: NodeLost"),
+    ({"cut_off": True, "ready": False}, (Causes.NODE_NOT_READY, "node node-2 is not ready"),
+     f"{AT} was marked not ready by its node's controller"),
+    ({"phase": PodPhase.UNKNOWN, "ready": False}, (Causes.UNKNOWN, "the kubelet of node node-2 does not report"), AT),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("seen", "expected", "evidence"), ENDINGS, ids=[said[1] for _, said, _ in ENDINGS])
@@ -162,8 +126,7 @@ def test_the_node_is_named_where_it_is_the_cause() -> None:
 def test_the_memory_limit_of_a_killed_member_goes_before_what_it_printed_last() -> None:
     limited = plan(groups=(worker_group(4, pod=PodSpec("demo:1", "train", limits={"memory": "6G"})),))
     *_, evidence = said_of(CRASHED | {"exit": replace(OUT_OF_MEMORY, signal=0)}, limited)
-    end = 'memory limit 6G; last line "hello from 2/4"'
-    assert evidence == f"pod {NAME} on node node-2: {end}"
+    assert evidence == f"{AT}: memory limit 6G; {LAST}"
 
 
 # --- a program that runs -----------------------------------------------------------------------------------------
@@ -177,49 +140,36 @@ EARLIER_LIFE = "known only to the coordinator that ran before this one"
 RUNNING: dict[str, tuple[dict[str, Any], Plan, RollAnswer | None, MissingCause, str, str]] = {
     "a container beside it cannot start": (
         LOOPS | {"holder": "sidecar proxy", "restarts": 2}, plan(), None,
-        Causes.SIDECAR_FAILS, "sidecar proxy cannot start: CrashLoopBackOff", "CrashLoopBackOff",
-    ),
+        Causes.SIDECAR_FAILS, "sidecar proxy cannot start: CrashLoopBackOff", "on node node-2"),
     "restarted once": (
         {"ready": False, "restarts": 1}, plan(), None,
-        Causes.RESTARTED_IN_PLACE, "the container was restarted once", ": 1 restart",
-    ),
+        Causes.RESTARTED_IN_PLACE, "the container was restarted once", ": 1 restart"),
     "restarted": (
         {"ready": False, "restarts": 3}, plan(), None,
-        Causes.RESTARTED_IN_PLACE, "the container was restarted 3 times", ": 3 restarts",
-    ),
+        Causes.RESTARTED_IN_PLACE, "the container was restarted 3 times", ": 3 restarts"),
     "restarted again and again": (
         LOOPS | {"restarts": 3}, plan(), None,
-        Causes.RESTARTED_IN_PLACE, "the container restarts again and again: CrashLoopBackOff", ": 3 restarts",
-    ),
+        Causes.RESTARTED_IN_PLACE, "the container restarts again and again: CrashLoopBackOff", ": 3 restarts"),
     "a coordinator that cannot be asked": (
-        {"ready": False}, PASSIVE, None, Causes.NOT_ARRIVED, "running, but not ready", "its Ready is false",
-    ),
+        {"ready": False}, PASSIVE, None, Causes.NOT_ARRIVED, "running, but not ready", "its Ready is false"),
     "no coordinator": (
         {"ready": False}, plan(coordinator=None), None,
-        Causes.NOT_ARRIVED, "running, but not ready", "its Ready is false",
-    ),
+        Causes.NOT_ARRIVED, "running, but not ready", "its Ready is false"),
     "a coordinator that has never served": (
         {}, plan(), CLOSED, Causes.AWAITS_COORDINATOR, "waiting for the coordinator",
-        "runs; the coordinator, rank 0, does not serve",
-    ),
+        "runs; the coordinator, rank 0, does not serve"),
     "not listed": (
         {"restarts": 1}, plan(), NOT_LISTED,
-        Causes.NOT_ARRIVED, "running, but not registered with the coordinator", "has not heard of it",
-    ),
+        Causes.NOT_ARRIVED, "running, but not registered with the coordinator", "has not heard of it"),
     "of an earlier life": (
         {}, plan(), answer(*EARLIER),
-        Causes.GHOST, EARLIER_LIFE, "was not started again since; the coordinator does not know it",
-    ),
+        Causes.GHOST, EARLIER_LIFE, "was not started again since; the coordinator does not know it"),
     "of an earlier life, which the coordinator describes": (
         {}, plan(), answer(*EARLIER, detail="2 of 4 nodes"),
-        Causes.GHOST, EARLIER_LIFE, "was not started again since; 2 of 4 nodes",
-    ),
-    "ready, and not listed by Ray": (
-        {}, RAY, NOT_LISTED, Causes.GHOST, "ready, but not registered with Ray", "",
-    ),
+        Causes.GHOST, EARLIER_LIFE, "was not started again since; 2 of 4 nodes"),
+    "ready, and not listed by Ray": ({}, RAY, NOT_LISTED, Causes.GHOST, "ready, but not registered with Ray", ""),
     "not ready, and not listed by Ray": (
-        {"ready": False}, RAY, NOT_LISTED, Causes.NOT_ARRIVED, "running, but not registered with the coordinator", "",
-    ),
+        {"ready": False}, RAY, NOT_LISTED, Causes.NOT_ARRIVED, "running, but not registered with the coordinator", ""),
 }  # fmt: skip
 
 
@@ -287,30 +237,23 @@ GATED = plan(gates=(Gate(GateCondition.READY),))
 HELD: dict[str, tuple[Context, MissingCause, str, str]] = {
     "not admitted": (
         context(now=record(phase=Phase.QUEUED)), Causes.QUEUED,
-        "waiting in a queue", "queued: its Workload is about to be made",
-    ),
+        "waiting in a queue", "queued: its Workload is about to be made"),
     "backs off": (
         context(now=record(phase=Phase.RESTARTING, epoch=1)), Causes.HELD_BACK,
-        "waiting for the back-off", "epoch 1 is next",
-    ),
+        "waiting for the back-off", "epoch 1 is next"),
     "backs off after a failure": (
         context(now=record(phase=Phase.RESTARTING, epoch=1, cause=FAILED)), Causes.HELD_BACK,
-        "waiting for the back-off", "epoch 1 is next; rank 1 (p-1) ended with exit code 1",
-    ),
+        "waiting for the back-off", "epoch 1 is next; rank 1 (p-1) ended with exit code 1"),
     "pods of an older epoch": (
         context(pod(1), now=record(phase=Phase.RESTARTING, epoch=1)), Causes.HELD_BACK,
-        "waiting for pods of an older epoch to terminate", OLD,
-    ),
+        "waiting for pods of an older epoch to terminate", OLD),
     "pods of an older epoch after the back-off": (
-        context(pod(1), now=record(epoch=1)), Causes.HELD_BACK, "waiting for pods of an older epoch to terminate", OLD,
-    ),
+        context(pod(1), now=record(epoch=1)), Causes.HELD_BACK, "waiting for pods of an older epoch to terminate", OLD),
     "as many run as may run together": (
-        context(pod(0), wanted=SERIAL), Causes.HELD_BACK, "waiting for a turn", "1 run at a time",
-    ),
+        context(pod(0), wanted=SERIAL), Causes.HELD_BACK, "waiting for a turn", "1 run at a time"),
     "a closed gate": (
         context(pod(0, **WAITING), wanted=GATED, now=record()), Causes.HELD_BACK,
-        "waiting for another group or for the coordinator", "group worker waits for the coordinator to serve",
-    ),
+        "waiting for another group or for the coordinator", "group worker waits for the coordinator to serve"),
 }  # fmt: skip
 
 
