@@ -31,12 +31,6 @@ def test_collectives_go_before_steps_and_name_who_is_late() -> None:
     assert found[:3] == (hang.COLLECTIVE_STUCK, (2,), NOW - 1)
 
 
-def test_steps_alone_are_a_hang_without_a_rank() -> None:
-    found = hang.of(gang(collectives=False))
-    assert found is not None
-    assert found[:3] == (hang.HUNG, (), NOW)
-
-
 @pytest.mark.parametrize("phase", [Phase.PENDING, Phase.ASSEMBLING, Phase.RESTARTING])
 def test_no_gang_hangs_that_does_not_run(phase: Phase) -> None:
     assert hang.of(gang(phase=phase)) is None

@@ -51,17 +51,13 @@ def named() -> Stepping:
     return story
 
 
-def test_a_rank_that_comes_last_is_in_the_sentence_of_the_status_and_nothing_else_changes() -> None:
+def test_a_rank_that_comes_last_is_written_once_into_the_sentence_of_the_status_and_nothing_else_changes() -> None:
     story = named()
     assert story.kept.message == f"4/4 ranks arrived; {SAID}"
     assert (story.kept.phase, story.kept.reason, story.kept.epoch) == (Phase.RUNNING, "RollComplete", 0)
     assert not any(each.status for each in story.kept.conditions if each.type == "Stuck")
     assert story.last is not None
     assert story.last.actions == ()
-
-
-def test_it_is_written_once_for_each_rank_and_asks_for_no_decision_between() -> None:
-    story = named()
     writes, decisions = story.writes, story.decisions
     story.run(600, 2)
     assert (story.writes, story.decisions) == (writes, decisions)

@@ -64,7 +64,7 @@ def started(step: int | None = None, **overrides: Any) -> Standing:
     return story
 
 
-def test_a_rank_that_stands_elsewhere_is_named_with_its_place_and_no_report() -> None:
+def test_a_rank_that_stands_elsewhere_is_named_once_with_its_place_and_no_report_until_the_gang_moves() -> None:
     story = started()
     story.places[2] = NEXT
     story.run(STANDS - LOOK, standing=True)
@@ -77,6 +77,9 @@ def test_a_rank_that_stands_elsewhere_is_named_with_its_place_and_no_report() ->
     assert (found.cause, found.ranks, found.what) == (Causes.HUNG, (2,), "in next (data.py:41)")
     assert story.kept.known is not None
     assert story.kept.known.ranks == "2"
+    writes, words = story.writes, story.sentence
+    story.run(3600, standing=True)
+    assert (story.writes, story.sentence) == (writes, words)
     story.run(2 * LOOK, standing=False)
     assert story.stuck == FREE
 
@@ -107,15 +110,6 @@ def test_the_evidence_has_the_innermost_calls_of_the_rank_that_stands_elsewhere(
         "; rank 2, the innermost call first: " + ", ".join(f"f{call} (/app/data.py:41)" for call in range(CALLS))
     )
     assert "innermost" not in story.sentence
-
-
-def test_a_hang_costs_one_write_more_and_no_decision_while_it_lasts() -> None:
-    story = started()
-    story.places[2] = NEXT
-    story.run(STANDS + LOOK, standing=True)
-    writes, words = story.writes, story.sentence
-    story.run(3600, standing=True)
-    assert (story.writes, story.sentence) == (writes, words)
 
 
 def test_a_hang_by_reports_says_where_the_ranks_stand() -> None:

@@ -19,7 +19,6 @@ from muster.state.facts.causes.table import Causes
 from muster.state.summary.evidence import stacks_of
 from muster.state.view.places import Heard, PlaceGroup, PlaceReport, Places, places_in_turns
 from muster.state.view.turns import finished
-from muster.state.vocabulary.actions import DeletePods
 from muster.state.vocabulary.record import Phase
 from muster.state.vocabulary.rules import ClockAction, ClockName
 from muster.watchers.probes.jax.places import PlaceReader
@@ -66,6 +65,8 @@ def test_the_clock_that_restarts_a_hang_leaves_where_each_rank_stood() -> None:
     assert kept.reason == "ProgressDeadlineExceeded"
     assert kept.how.startswith("ProgressDeadlineExceeded")
     assert "step" in kept.steps
+    assert story.last is not None
+    assert story.last.record.evidence == story.kept.evidence, "it is persisted with the verdict"
 
 
 def test_the_stacks_of_all_ranks_are_kept_by_equal_stacks() -> None:
@@ -159,13 +160,6 @@ async def test_hostile_stacks_of_512_ranks_stay_within_their_bound_and_on_their_
     row = ExperimentStatus.from_object({"evidence": [written]}).evidence[0]
     assert all(len(each.calls.encode()) <= MAX_MESSAGE + 2 for each in row.stacks)
     assert all(line.isprintable() for line in lines(row, ExperimentStatus()))
-
-
-def test_the_evidence_is_persisted_with_the_verdict_and_before_a_pod_is_deleted() -> None:
-    story = hung()
-    assert story.last is not None
-    assert story.last.record.evidence == story.kept.evidence
-    assert all(pod.epoch == 0 for action in story.last.actions if isinstance(action, DeletePods) for pod in action.pods)
 
 
 def test_a_run_that_fails_keeps_what_its_last_epoch_waited_for() -> None:

@@ -470,16 +470,6 @@ def test_a_hang_counts_from_the_last_step_to_the_next_one() -> None:
     assert story.seconds(Bucket.STUCK, Bucket.PRODUCTIVE) == (70, 136)
 
 
-def test_steps_after_a_hang_are_lost_by_the_time_that_they_took() -> None:
-    story = after_a_hang()
-    story.see()
-    assert story.condition(ConditionType.STUCK)[0] is False
-    story.run(35)
-    story.fail()
-    story.resume(150)
-    assert story.seconds(Bucket.STUCK, Bucket.LOST) == (70, 15)
-
-
 def test_a_checkpoint_between_the_end_of_a_hang_and_the_look_that_sees_it_is_neither_work_nor_stuck() -> None:
     story = after_a_hang()
     story.pause(1.5, "checkpoint_save")

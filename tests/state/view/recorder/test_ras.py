@@ -119,10 +119,6 @@ def test_one_that_has_kept_up_and_is_below_since_then_is_not_late() -> None:
     assert story.rest(gang([107, 107, 94, 107]), FIRST_SECONDS) == ()
 
 
-def test_one_that_waits_for_a_rank_that_was_always_below_is_not_named_for_it() -> None:
-    assert always_below().rest(gang([101, 100, 55, 101]), FIRST_SECONDS) == ()
-
-
 def test_what_a_daemon_has_not_seen_to_move_names_none() -> None:
     story = Gang()
     assert story.rest(LATE, FIRST_SECONDS) == ()
