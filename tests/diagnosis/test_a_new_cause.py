@@ -21,7 +21,6 @@ BY_MESSAGE: Final = """
     DISK_FILLED = MissingCause(
         "DiskFilled",
         "Its program has filled the disk.",
-        "the last words of the container",
         "let it write less: muster logs NAME -n NAMESPACE --rank RANK",
         stages=(Stage.CRASHED,),
         when=lambda _, pod: pod.exit is not None and "No space left on device" in pod.exit.message,
