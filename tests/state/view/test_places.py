@@ -34,31 +34,18 @@ def test_the_largest_group_is_healthy_and_the_others_are_outliers() -> None:
 
 
 APART = [at(rank, 41, function=f"f{rank}") for rank in range(5)]
+REDUCE, NEXT = "in all_reduce (train.py:88)", "in next (data.py:41)"
+FIRST = "rank 0 is in f0 (data.py:41), rank 1 is in f1 (data.py:41), rank 2 is in f2 (data.py:41)"
 
 
 @pytest.mark.parametrize(
     ("reports", "said"),
     [
-        (
-            [at(0), at(1), at(2, 41), at(3, 41)],
-            "2 ranks (0-1) are in all_reduce (train.py:88), 2 ranks (2-3) are in next (data.py:41)",
-        ),
-        ([at(0), at(1, stack="other")], "all 2 ranks are in all_reduce (train.py:88)"),
-        (
-            [*APART, *map(at, range(5, 15))],
-            (
-                "rank 0 is in f0 (data.py:41), rank 1 is in f1 (data.py:41), rank 2 is in f2 (data.py:41), "
-                "2 are elsewhere; the other 10 are in all_reduce (train.py:88)"
-            ),
-        ),
-        (
-            [at(0, 19, function="<module>"), at(1), at(2)],
-            "rank 0 is at data.py:19; the other 2 are in all_reduce (train.py:88)",
-        ),
-        (
-            [at(0, 41), at(1, 41), *map(at, range(2, 6))],
-            "2 ranks (0-1) are in next (data.py:41); the other 4 are in all_reduce (train.py:88)",
-        ),
+        ([at(0), at(1), at(2, 41), at(3, 41)], f"2 ranks (0-1) are {REDUCE}, 2 ranks (2-3) are {NEXT}"),
+        ([at(0), at(1, stack="other")], f"all 2 ranks are {REDUCE}"),
+        ([*APART, *map(at, range(5, 15))], f"{FIRST}, 2 are elsewhere; the other 10 are {REDUCE}"),
+        ([at(0, 19, function="<module>"), at(1), at(2)], f"rank 0 is at data.py:19; the other 2 are {REDUCE}"),
+        ([at(0, 41), at(1, 41), *map(at, range(2, 6))], f"2 ranks (0-1) are {NEXT}; the other 4 are {REDUCE}"),
     ],
     ids=["a tie", "one line with two stacks", "many groups", "outside of functions", "several at one place"],
 )
@@ -124,10 +111,7 @@ def test_a_rank_whose_value_does_not_change_gives_no_answer_and_is_named() -> No
         at(0, stood=15 + SILENT), at(1, stood=15 + SILENT), at(2, 41, stood=0.0), before=first, now=NOW + SILENT
     )
     assert later.still_since == NOW - 15
-    assert (
-        sentence(later)
-        == "rank 2 does not respond (last seen in next (data.py:41)); the other 2 are in all_reduce (train.py:88)"
-    )
+    assert sentence(later) == f"rank 2 does not respond (last seen {NEXT}); the other 2 are {REDUCE}"
 
 
 def test_where_most_ranks_give_no_answer_nothing_is_said() -> None:
