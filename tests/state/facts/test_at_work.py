@@ -1,28 +1,27 @@
 """A rank that computes, reads or writes while the others wait for it is no hang, before that lasts for too long."""
 
-from dataclasses import replace
 from math import inf
 
 import pytest
 
 from muster.api.places import INPUT
 from muster.state.facts.hang import HUNG
-from muster.state.view.places import STANDS, PlaceReport
-from muster.state.view.progress import HANG_SECONDS, StepReport
+from muster.state.view.places import PlaceReport
+from muster.state.view.progress import StepReport
 from muster.state.view.recorder.arrivals import CollectiveReport, GroupCount
 from muster.state.view.recorder.collectives import STILL_SECONDS
 from muster.state.view.stage import OWN_SECONDS, WORKS, Doing
 from muster.state.vocabulary.record import ConditionType
 from tests.builders import plan
+from tests.state.facts.hanging import FREE, AskedStory
 from tests.state.story import Story
 
 LOOK = 5.0
-FREE = (False, "NotStuck")
 COMPUTES = Doing("in evaluate (train.py:40)", 1.0, "computing")
 WAITS = Doing("in all_reduce (train.py:88)", inf)
 
 
-class Gang(Story):
+class Gang(AskedStory):
     """Four ranks; a look each 5 s, and a decision where the view asks for one or the last has asked for it."""
 
     def __init__(self) -> None:
@@ -57,23 +56,17 @@ class Gang(Story):
 
     def waits(self, seconds: float, *, torch: bool, step: int | None = None, since: float = 0.0) -> None:
         """So much time passes in which no rank goes on to another step; it had already been ``since`` seconds."""
-        assert self.view.probe is not None
-        answer = self.view.probe.answer
         steps = None if step is None else tuple(StepReport(rank, step, step + 2, 1.0, 1.0) for rank in range(4))
         for passed in range(0, int(seconds), int(LOOK)):
             self.now += LOOK
             still = since + passed + LOOK
             said = {"collectives": self.collectives(still)} if torch else {"places": self.places(still)}
-            if self.view.observe_probe(replace(answer, at=self.now, reports=steps, **said), 0) or self.due <= self.now:
+            if not self.hear(reports=steps, **said) and self.due <= self.now:
                 self.look()
 
     @property
     def due(self) -> float:
         return self.last.wake_at if self.last and self.last.wake_at else inf
-
-    @property
-    def stuck(self) -> tuple[bool | None, str]:
-        return self.condition(ConditionType.STUCK)
 
 
 @pytest.mark.parametrize("torch", [True, False], ids=["torch", "jax"])
@@ -165,12 +158,6 @@ def test_a_silence_of_steps_of_a_gang_that_idles_is_no_hang(torch: bool) -> None
     assert gang.stuck == (True, HUNG)
 
 
-def test_a_silence_of_steps_of_ranks_that_are_not_at_work_is_a_hang_as_before() -> None:
-    gang = Gang()
-    gang.waits(HANG_SECONDS + 2 * LOOK, torch=False, step=60)
-    assert gang.stuck == (True, HUNG)
-
-
 def test_a_silence_of_sent_steps_is_no_hang_while_what_is_sent_shows_work() -> None:
     story = Story(plan())
     story.assemble()
@@ -198,18 +185,3 @@ def test_two_operations_at_one_number_are_named_with_their_ranks_whatever_works(
     assert said in gang.kept.message
     assert gang.kept.known is not None
     assert gang.kept.known.ranks == "1"
-
-
-def test_one_operation_at_one_number_proves_nothing() -> None:
-    gang = Gang()
-    gang.waits(OWN_SECONDS, torch=True)
-    assert gang.stuck == FREE
-
-
-def test_the_time_of_standing_alone_is_not_shorter_than_before() -> None:
-    gang = Gang()
-    gang.doing[2] = Doing("in next (data.py:41)")
-    gang.waits(STANDS - LOOK, torch=False)
-    assert gang.stuck == FREE
-    gang.waits(LOOK, torch=False, since=STANDS - LOOK)
-    assert gang.stuck == (True, HUNG)

@@ -4,6 +4,7 @@ import pytest
 
 from muster.state.facts import hang
 from muster.state.facts.context import Context
+from muster.state.facts.diagnosis.hangs import of_collectives
 from muster.state.view.progress import HANG_SECONDS, Progress
 from muster.state.view.recorder.collectives import Behind, Collectives, Late
 from muster.state.vocabulary.record import Phase
@@ -30,12 +31,6 @@ def test_collectives_go_before_steps_and_name_who_is_late() -> None:
     assert found[:3] == (hang.COLLECTIVE_STUCK, (2,), NOW - 1)
 
 
-def test_steps_alone_are_a_hang_without_a_rank() -> None:
-    found = hang.of(gang(collectives=False))
-    assert found is not None
-    assert found[:3] == (hang.HUNG, (), NOW)
-
-
 @pytest.mark.parametrize("phase", [Phase.PENDING, Phase.ASSEMBLING, Phase.RESTARTING])
 def test_no_gang_hangs_that_does_not_run(phase: Phase) -> None:
     assert hang.of(gang(phase=phase)) is None
@@ -47,3 +42,9 @@ def test_a_late_rank_whose_pod_has_a_cause_of_its_own_is_no_hang_of_a_collective
     found = hang.of(context)
     assert found is not None
     assert found.reason == hang.HUNG
+
+
+def test_a_silent_rank_of_which_no_count_is_known_has_stopped_reporting() -> None:
+    behind = Behind("0", "default_pg", "all_reduce", 6, 3, 4, (Late(1, 1, -1, silent=True, waits=""),))
+    seen = Collectives(0, NOW, NOW - 1, 3, 0.0, moved=True, behind=(behind,))
+    assert of_collectives(seen).endswith(" ranks wait in all_reduce #6 (default_pg); rank 1 has stopped reporting")

@@ -42,6 +42,7 @@ def test_a_failed_container_is_the_cause_with_all_that_is_known_of_it() -> None:
         epoch=4, reason="OOMKilled", message="", at=NOW - 5, pod=dead.name, uid=dead.uid, group="worker",
         rank=2, container="main", node="node-2", exit_code=137, signal=9, disruption=False,
     )  # fmt: skip
+    assert cause(pod(exit=Exit("side", 3, 0, "", "", 0.0))).at == NOW, "the kubelet does not always know the time"
 
 
 def test_a_member_that_was_out_of_memory_has_its_limit_as_the_message() -> None:
@@ -88,14 +89,29 @@ def test_behind_a_launcher_the_message_is_the_programs_exception_else_how_its_pr
     assert (found.message, found.last_line, found.exit_code) == (message, "", 1)
 
 
-def test_an_exit_without_reason_or_time_is_an_error_of_now() -> None:
-    found = cause(pod(exit=Exit("side", 3, 0, "", "", 0.0)))
-    assert (found.reason, found.message, found.at, found.container) == ("Error", "", NOW, "side")
+DELETED = "the pod was deleted while its gang was at work"
 
 
-def test_a_disruption_goes_before_the_exit_it_brought_about() -> None:
-    found = cause(pod(disruption="Evicted", waiting_message="low on disk", exit=KILLED))
-    assert (found.reason, found.message, found.disruption, found.exit_code) == ("Evicted", "low on disk", True, 137)
+@pytest.mark.parametrize(
+    ("seen", "reason", "message", "disruption", "code"),
+    [
+        ({}, "ContainerFailed", "", False, None),
+        ({"exit": Exit("side", 3, 0, "", "", 0.0)}, "Error", "", False, 3),
+        ({"phase": PodPhase.FAILED}, "PodFailed", "", False, None),
+        (
+            {"phase": PodPhase.FAILED, "waiting_reason": "DeadlineExceeded", "waiting_message": "too long"},
+            "DeadlineExceeded", "too long", False, None,
+        ),
+        ({"exit": KILLED, "disruption": "Evicted", "waiting_message": "low disk"}, "Evicted", "low disk", True, 137),
+        ({"exit": KILLED, "terminating": True}, "OOMKilled", "", False, 137),
+        ({"exit": Exit("main", 0, 0, "Completed", "", NOW), "terminating": True}, "PodDeleted", DELETED, True, 0),
+    ],
+)  # fmt: skip
+def test_of_what_a_pod_shows_the_most_decisive_is_the_cause(
+    seen: dict[str, Any], reason: str, message: str, disruption: bool, code: int | None
+) -> None:
+    found = cause(pod(**seen))
+    assert (found.reason, found.message, found.disruption, found.exit_code) == (reason, message, disruption, code)
 
 
 def test_a_deleted_pod_is_a_disruption() -> None:
@@ -107,34 +123,12 @@ def test_a_deleted_pod_is_a_disruption() -> None:
     )  # fmt: skip
 
 
-def test_a_pod_that_failed_and_is_deleted_has_failed() -> None:
-    found = cause(pod(terminating=True, exit=KILLED))
-    assert (found.reason, found.disruption) == ("OOMKilled", False)
-
-
-def test_a_pod_that_ended_well_and_is_deleted_was_deleted() -> None:
-    found = cause(pod(terminating=True, exit=Exit("main", 0, 0, "Completed", "", NOW)))
-    assert (found.reason, found.disruption, found.exit_code) == ("PodDeleted", True, 0)
-
-
-def test_a_pod_declared_failed_says_why_where_it_can() -> None:
-    told = cause(pod(phase=PodPhase.FAILED, waiting_reason="DeadlineExceeded", waiting_message="too long"))
-    assert (told.reason, told.message, told.exit_code) == ("DeadlineExceeded", "too long", None)
-    silent = cause(pod(phase=PodPhase.FAILED))
-    assert (silent.reason, silent.message) == ("PodFailed", "")
-
-
 def test_a_cause_has_the_place_of_its_member_where_there_are_several_groups() -> None:
     assert cause(pod(1)).place == ""
     groups = (Group("head", 1, 1, PodSpec(), 0), Group("gpu", 1, 2, PodSpec(), 1, first_job=1))
     dead = pod(2, group="gpu", index=1)
     two = Context.at(plan(groups=groups, coordinator=None), record(), view(dead), NOW)
     assert cause_of(two, dead).place == "gpu-1"
-
-
-def test_a_pod_that_shows_nothing_is_a_failed_container() -> None:
-    found = cause(pod())
-    assert (found.reason, found.message, found.disruption) == ("ContainerFailed", "", False)
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,11 @@
 """The status says which rank comes last to the collectives of its gang, and ceases to when that is not so any more."""
 
-from dataclasses import replace
-
 from muster.state.facts.context import Context
 from muster.state.facts.hang import slow
 from muster.state.view.recorder.arrivals import HOLDS, WINDOW, WINDOWS, CollectiveReport, Share
 from muster.state.vocabulary.record import Phase
 from tests.builders import plan
-from tests.state.story import Story
+from tests.state.facts.hanging import AskedStory
 
 LOOK = 3.0
 PER_LOOK = 6
@@ -15,14 +13,15 @@ PER_LOOK = 6
 SAID = "rank 2 comes last to the collectives of default_pg; the others wait for it"
 
 
-class Stepping(Story):
-    """A gang of four that steps together; a look of the probe every 3 s, and a decision if the view asks for one."""
+class Stepping(AskedStory):
+    """A gang of four that steps together; a look of the probe every 3 s."""
 
     def __init__(self) -> None:
         super().__init__(plan())
         self.looks = 0
         self.inside = dict.fromkeys(range(4), 0)
         self.decisions = 0
+        self.assemble()
 
     def run(self, seconds: float, *slow: int, wait: bool = True) -> None:
         """So many seconds; ``slow`` ranks do not wait, the others do where there is one, or ``wait`` says so."""
@@ -35,14 +34,9 @@ class Stepping(Story):
                 CollectiveReport(rank, rank, 1, self.looks, self.looks, 1.0, 0.0, None, (self.share(rank),))
                 for rank in self.inside
             )
-            self.hear(reports)
-
-    def hear(self, reports: tuple[CollectiveReport, ...] | None) -> None:
-        assert self.view.probe is not None
-        if self.view.observe_probe(replace(self.view.probe.answer, at=self.now, collectives=reports), self.kept.epoch):
-            self.decisions += 1
-            self.look()
-            self.look(4.0)  # sentences are written 4 s after the write before
+            if self.hear(collectives=reports):
+                self.decisions += 1
+                self.look(4.0)  # sentences are written 4 s after the write before
 
     def share(self, rank: int) -> Share:
         moments = PER_LOOK * self.looks
@@ -51,24 +45,19 @@ class Stepping(Story):
 
 def named() -> Stepping:
     story = Stepping()
-    story.assemble()
     story.run((WINDOWS - 1) * WINDOW, 2)
     assert "last" not in story.kept.message
     story.run(2 * WINDOW, 2)
     return story
 
 
-def test_a_rank_that_comes_last_is_in_the_sentence_of_the_status_and_nothing_else_changes() -> None:
+def test_a_rank_that_comes_last_is_written_once_into_the_sentence_of_the_status_and_nothing_else_changes() -> None:
     story = named()
     assert story.kept.message == f"4/4 ranks arrived; {SAID}"
     assert (story.kept.phase, story.kept.reason, story.kept.epoch) == (Phase.RUNNING, "RollComplete", 0)
     assert not any(each.status for each in story.kept.conditions if each.type == "Stuck")
     assert story.last is not None
     assert story.last.actions == ()
-
-
-def test_it_is_written_once_for_each_rank_and_asks_for_no_decision_between() -> None:
-    story = named()
     writes, decisions = story.writes, story.decisions
     story.run(600, 2)
     assert (story.writes, story.decisions) == (writes, decisions)
@@ -82,7 +71,6 @@ def test_it_is_taken_back_when_the_rank_is_as_fast_as_the_others() -> None:
 
 def test_two_ranks_that_come_last_are_named_together() -> None:
     story = Stepping()
-    story.assemble()
     story.run((WINDOWS + 2) * WINDOW, 0, 2)
     assert story.kept.message.endswith(
         "ranks 0, 2 come last to the collectives of default_pg; the others wait for them"
@@ -96,18 +84,6 @@ def test_nothing_is_said_of_processes_that_are_not_heard_any_more() -> None:
     story.look(LOOK + 5)
     assert story.kept.message == "4/4 ranks arrived"
     assert slow(Context.at(story.plan, story.kept, story.view, story.now)) is None
-
-
-def test_a_daemon_that_takes_over_says_it_when_it_has_seen_it() -> None:
-    story = named()
-    answer = story.view.probe.answer if story.view.probe else None
-    assert answer is not None
-    story.view.arrivals = None
-    story.look()
-    story.look(4.0)
-    assert story.kept.message == "4/4 ranks arrived"
-    story.run((WINDOWS + 1) * WINDOW, 2)
-    assert SAID in story.kept.message
 
 
 def test_nothing_is_said_of_it_once_the_gang_restarts() -> None:

@@ -1,4 +1,7 @@
-"""A gang whose ranks all stand is Stuck with the reason Hung, and says which rank stands where."""
+"""A gang whose ranks all stand is Stuck with the reason Hung, and says which rank stands where.
+
+tests/state/view/test_places.py asks which rank is elsewhere, and when a gang is still.
+"""
 
 from dataclasses import replace
 from typing import Any
@@ -6,22 +9,19 @@ from typing import Any
 import pytest
 
 from muster.state.facts.causes.table import Causes
-from muster.state.facts.context import Context
-from muster.state.facts.diagnosis.diagnose import diagnose
 from muster.state.facts.diagnosis.hangs import CALLS
 from muster.state.view.places import SILENT, STANDS, PlaceReport
 from muster.state.view.progress import HANG_SECONDS, StepReport
-from muster.state.vocabulary.record import ConditionType, Phase
+from muster.state.vocabulary.record import Phase
 from tests.builders import plan
-from tests.state.story import Story
+from tests.state.facts.hanging import FREE, AskedStory
 
 LOOK = 5.0
 WAITS = ("all_reduce", "train.py", 88)
 NEXT = ("next", "data.py", 41)
-FREE = (False, "NotStuck")
 
 
-class Standing(Story):
+class Standing(AskedStory):
     """A gang of four whose processes say where they stand: a look of the probe each 5 s."""
 
     def __init__(self, **overrides: Any) -> None:
@@ -39,56 +39,32 @@ class Standing(Story):
         """Time passes, in which all ranks stand or all move. A rank that is stopped writes nothing new."""
         for _ in range(int(seconds / LOOK)):
             self.now += LOOK
-            for rank in self.since:
-                if not standing:
-                    self.since[rank] = self.now
-            if not standing and self.step is not None:
-                self.step += 5
-            self.hear(reported=reported)
+            if not standing:
+                self.since = dict.fromkeys(self.since, self.now)
+                self.step = self.step if self.step is None else self.step + 5
+            places = tuple(map(self.report, self.since)) if reported else None
+            steps = None
+            if self.step is not None:
+                steps = tuple(StepReport(rank, self.step, self.step + 2, float(self.step), 1.0) for rank in self.since)
+            self.hear(places=places, stacks=self.stacks, reports=steps)
 
-    def hear(self, *, reported: bool = True) -> None:
-        """One look, and a decision if the view asks for one."""
-        roll = self.view.probe
-        assert roll is not None
-        said = tuple(
-            PlaceReport(
-                rank,
-                self.stopped_at.get(rank, self.now),
-                self.since[rank],
-                self.longest,
-                3,
-                *self.places[rank],
-                self.digests[rank],
-                processes=self.numbers.get(rank, 4),
-            )
-            for rank in self.since
+    def report(self, rank: int) -> PlaceReport:
+        at, since, processes = self.stopped_at.get(rank, self.now), self.since[rank], self.numbers.get(rank, 4)
+        return PlaceReport(
+            rank, at, since, self.longest, 3, *self.places[rank], self.digests[rank], processes=processes
         )
-        steps = None
-        if self.step is not None:
-            steps = tuple(StepReport(rank, self.step, self.step + 2, float(self.step), 1.0) for rank in self.since)
-        answer = replace(roll.answer, at=self.now, places=said if reported else None, stacks=self.stacks, reports=steps)
-        if self.view.observe_probe(answer, self.kept.epoch):
-            self.look()
-
-    @property
-    def stuck(self) -> tuple[bool | None, str]:
-        return self.condition(ConditionType.STUCK)
-
-    @property
-    def sentence(self) -> str:
-        found = self.kept.condition(ConditionType.STUCK)
-        assert found is not None
-        return found.message
 
 
-def started(**overrides: Any) -> Standing:
+def started(step: int | None = None, **overrides: Any) -> Standing:
+    """A gang that has moved for a minute, and reports steps where the first of them is given."""
     story = Standing(**overrides)
+    story.step = step
     story.assemble()
     story.run(60, standing=False)
     return story
 
 
-def test_a_rank_that_stands_elsewhere_is_named_with_its_place_and_no_report() -> None:
+def test_a_rank_that_stands_elsewhere_is_named_once_with_its_place_and_no_report_until_the_gang_moves() -> None:
     story = started()
     story.places[2] = NEXT
     story.run(STANDS - LOOK, standing=True)
@@ -97,10 +73,15 @@ def test_a_rank_that_stands_elsewhere_is_named_with_its_place_and_no_report() ->
     assert story.stuck == (True, "Hung")
     assert story.sentence.startswith("no progress since ")
     assert story.sentence.endswith("Z: rank 2 is in next (data.py:41); the other 3 are in all_reduce (train.py:88)")
-    (found,) = diagnose(Context.at(story.plan, story.kept, story.view, story.now))
+    (found,) = story.findings()
     assert (found.cause, found.ranks, found.what) == (Causes.HUNG, (2,), "in next (data.py:41)")
     assert story.kept.known is not None
     assert story.kept.known.ranks == "2"
+    writes, words = story.writes, story.sentence
+    story.run(3600, standing=True)
+    assert (story.writes, story.sentence) == (writes, words)
+    story.run(2 * LOOK, standing=False)
+    assert story.stuck == FREE
 
 
 def test_a_rank_that_joined_with_another_number_of_processes_is_named_and_the_gang_is_not_stuck() -> None:
@@ -124,53 +105,15 @@ def test_the_evidence_has_the_innermost_calls_of_the_rank_that_stands_elsewhere(
         (2, tuple(f"f{call} (/app/data.py:41)" for call in range(9))),
     )
     story.run(STANDS + LOOK, standing=True)
-    (found,) = diagnose(Context.at(story.plan, story.kept, story.view, story.now))
+    (found,) = story.findings()
     assert found.evidence.endswith(
         "; rank 2, the innermost call first: " + ", ".join(f"f{call} (/app/data.py:41)" for call in range(CALLS))
     )
     assert "innermost" not in story.sentence
 
 
-def test_a_rank_that_gives_no_answer_is_named() -> None:
-    story = started()
-    story.stopped_at[1] = story.now
-    story.run(STANDS + LOOK, standing=True)
-    assert story.stuck == (True, "Hung")
-    assert (
-        "rank 1 does not respond (last seen in all_reduce (train.py:88)); the other 3 are in all_reduce"
-        in story.sentence
-    )
-
-
-def test_the_gang_that_gets_on_is_stuck_no_more() -> None:
-    story = started()
-    story.places[2] = NEXT
-    story.run(STANDS + LOOK, standing=True)
-    story.run(2 * LOOK, standing=False)
-    assert story.stuck == FREE
-
-
-def test_a_gang_that_stands_at_one_place_says_nothing() -> None:
-    """It may be compiled, or be one long call."""
-    story = started()
-    story.run(3600, standing=True)
-    assert story.stuck == FREE
-
-
-def test_a_hang_costs_one_write_more_and_no_decision_while_it_lasts() -> None:
-    story = started()
-    story.places[2] = NEXT
-    story.run(STANDS + LOOK, standing=True)
-    writes, words = story.writes, story.sentence
-    story.run(3600, standing=True)
-    assert (story.writes, story.sentence) == (writes, words)
-
-
 def test_a_hang_by_reports_says_where_the_ranks_stand() -> None:
-    story = Standing()
-    story.step = 0
-    story.assemble()
-    story.run(60, standing=False)
+    story = started(step=0)
     story.places[2] = NEXT
     story.longest = 30.0  # the stands of the threads alone say nothing before 150 s
     story.run(HANG_SECONDS + LOOK, standing=True)
@@ -178,15 +121,12 @@ def test_a_hang_by_reports_says_where_the_ranks_stand() -> None:
     assert (
         "(last step 60): rank 2 is in next (data.py:41); the other 3 are in all_reduce (train.py:88)" in story.sentence
     )
-    (found,) = diagnose(Context.at(story.plan, story.kept, story.view, story.now))
+    (found,) = story.findings()
     assert (found.ranks, found.what) == ((2,), "stopped at step 60, in next (data.py:41)")
 
 
 def test_a_hang_by_reports_with_equal_stacks_names_no_rank() -> None:
-    story = Standing()
-    story.step = 0
-    story.assemble()
-    story.run(60, standing=False)
+    story = started(step=0)
     story.run(HANG_SECONDS + LOOK, standing=True)
     assert "all 4 ranks are in all_reduce (train.py:88), with equal stacks" in story.sentence
     assert story.kept.known is not None
@@ -195,17 +135,12 @@ def test_a_hang_by_reports_with_equal_stacks_names_no_rank() -> None:
 
 def test_a_rank_that_was_stopped_on_its_way_is_said_to_be_nowhere_until_it_is_known_to_be_silent() -> None:
     """Its last word is of a place where it was no longer when it was stopped, and the places were not read since."""
-    story = Standing()
-    story.step = 0
-    story.assemble()
-    story.run(60, standing=False)
+    story = started(step=0)
     story.stopped_at[1] = story.now
     story.run(HANG_SECONDS + LOOK, standing=True, reported=False)
     assert story.stuck == (True, "Hung")
     assert "all_reduce" not in story.sentence
-    assert not [
-        each for each in diagnose(Context.at(story.plan, story.kept, story.view, story.now)) if "in " in each.what
-    ]
+    assert not [each for each in story.findings() if "in " in each.what]
     story.run(SILENT + LOOK, standing=True)
     assert "rank 1 does not respond (last seen in all_reduce" in story.sentence
 
@@ -253,9 +188,7 @@ def test_what_was_known_of_the_hang_is_the_cause_when_the_others_give_up() -> No
 
 
 def test_the_time_since_which_no_rank_makes_progress_is_not_productive() -> None:
-    story = Standing()
-    story.assemble()
-    story.run(60, standing=False)
+    story = started()
     story.places[2], began = NEXT, story.now
     story.run(80, standing=True)
     assert story.stuck == (True, "Hung")

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from muster.api.evidence import MAX_EPOCHS, MAX_FINDINGS, MAX_STACKS, RANGES, EpochEvidence, FindingThen, StackThen
 from muster.api.gang import RollCall
@@ -18,31 +19,31 @@ from muster.state.facts.causes.table import Causes
 from muster.state.summary.evidence import stacks_of
 from muster.state.view.places import Heard, PlaceGroup, PlaceReport, Places, places_in_turns
 from muster.state.view.turns import finished
-from muster.state.vocabulary.actions import DeletePods
 from muster.state.vocabulary.record import Phase
 from muster.state.vocabulary.rules import ClockAction, ClockName
 from muster.watchers.probes.jax.places import PlaceReader
 from tests.builders import Clock, plan
 from tests.fakes.places import Store, value
-from tests.state.facts.test_standing_ranks import NEXT, Standing
+from tests.state.facts.test_standing_ranks import NEXT, Standing, started
 from tests.state.story import Story
 
 HANGS = {ClockName.PROGRESS: Clock(300.0, ClockAction.RESTART)}
 
 
-def hung(**overrides: Any) -> Standing:
+def ended(story: Standing) -> Standing:
     """Rank 2 stands in its data loader until the clock ``progress`` ends the epoch."""
-    story = Standing(clocks=HANGS, **overrides)
-    story.step = 1
-    story.assemble()
-    story.run(60, standing=False)
     story.places[2] = NEXT
-    story.stacks = ((2, ("next (data.py:41)", "main (train.py:12)")),)
     while story.kept.phase is Phase.RUNNING:
         story.run(5, standing=True)
         if story.kept.phase is Phase.RUNNING:
             story.look()
     return story
+
+
+def hung(**overrides: Any) -> Standing:
+    story = started(1, clocks=HANGS, **overrides)
+    story.stacks = ((2, ("next (data.py:41)", "main (train.py:12)")),)
+    return ended(story)
 
 
 def test_the_clock_that_restarts_a_hang_leaves_where_each_rank_stood() -> None:
@@ -64,20 +65,16 @@ def test_the_clock_that_restarts_a_hang_leaves_where_each_rank_stood() -> None:
     assert kept.reason == "ProgressDeadlineExceeded"
     assert kept.how.startswith("ProgressDeadlineExceeded")
     assert "step" in kept.steps
+    assert story.last is not None
+    assert story.last.record.evidence == story.kept.evidence, "it is persisted with the verdict"
 
 
 def test_the_stacks_of_all_ranks_are_kept_by_equal_stacks() -> None:
     """Two stacks at one line are two rows; a rank whose stack was not read has its place."""
-    story = Standing(clocks=HANGS)
-    story.assemble()
-    story.run(60, standing=False)
-    story.places[2], story.digests = NEXT, {0: "a", 1: "a", 2: "b", 3: "c"}
+    story = started(clocks=HANGS)
+    story.digests = {0: "a", 1: "a", 2: "b", 3: "c"}
     story.stacks = ((0, ("wait (pool.py:3)", "step (train.py:88)")), (3, ("poll (rpc.py:9)", "step (train.py:88)")))
-    while story.kept.phase is Phase.RUNNING:
-        story.run(5, standing=True)
-        if story.kept.phase is Phase.RUNNING:
-            story.look()
-    assert story.kept.evidence[0].stacks == (
+    assert ended(story).kept.evidence[0].stacks == (
         StackThen(2, "stack not read (in next (data.py:41))", "2", 1),
         StackThen(3, "poll (rpc.py:9), step (train.py:88)", "3", 1),
         StackThen(0, "wait (pool.py:3), step (train.py:88)", "0-1", 2),
@@ -112,14 +109,6 @@ def test_the_rank_that_stands_elsewhere_comes_before_other_stacks_at_the_place_o
     at_most = [("most", stack, 60.0, True) for stack in ["s"] * 50 + [*"tuvwxyz"]]
     rows = list(stacks_of(gang([*at_most, ("next", "s", 60.0, True)]), 58))
     assert [row.ranks for row in rows] == ["57", "50", "51", "52", "53", "54", "55-56", "0-49"]
-
-
-def test_the_stack_of_a_rank_that_gives_no_answer_any_more_is_that_of_those_which_do() -> None:
-    said = [("most", "s", 60.0, False), *[("most", "s", 60.0, True)] * 3]
-    assert [(row.ranks, row.calls) for row in stacks_of(gang(said), 4)] == [
-        ("0", "no response (last seen in most (f.py:1))"),
-        ("1-3", "x (f.py:1), y (f.py:9)"),
-    ]
 
 
 def test_each_rank_without_a_stack_has_a_row_that_says_why() -> None:
@@ -171,13 +160,6 @@ async def test_hostile_stacks_of_512_ranks_stay_within_their_bound_and_on_their_
     row = ExperimentStatus.from_object({"evidence": [written]}).evidence[0]
     assert all(len(each.calls.encode()) <= MAX_MESSAGE + 2 for each in row.stacks)
     assert all(line.isprintable() for line in lines(row, ExperimentStatus()))
-
-
-def test_the_evidence_is_persisted_with_the_verdict_and_before_a_pod_is_deleted() -> None:
-    story = hung()
-    assert story.last is not None
-    assert story.last.record.evidence == story.kept.evidence
-    assert all(pod.epoch == 0 for action in story.last.actions if isinstance(action, DeletePods) for pod in action.pods)
 
 
 def test_a_run_that_fails_keeps_what_its_last_epoch_waited_for() -> None:
@@ -236,34 +218,16 @@ def test_a_suspension_keeps_the_evidence_of_the_epoch_that_it_ends() -> None:
 def test_the_newest_epochs_are_kept_in_a_status_of_bounded_size(text: str, most: int) -> None:
     long, ranks = text * 5_000, to_ranges(range(1000, 2000, 2), RANGES)
     row = EpochEvidence(
-        epoch=0,
-        at=1.0,
-        phase=long,
-        next=long,
-        reason=long,
-        how=long,
-        began_at=1.0,
-        waited_for=long,
-        stuck=long,
-        stuck_at=1.0,
-        stuck_by=long,
-        known=long,
-        roll=RollCall(512, 0, tuple(range(512))),
-        steps=long,
-        collectives=long,
-        places=long,
-        findings=(FindingThen(long, long, long, ranks, MAX_COUNTER, long),) * 50,
+        epoch=0, at=1.0, phase=long, next=long, reason=long, how=long, began_at=1.0, waited_for=long, stuck=long,
+        stuck_at=1.0, stuck_by=long, known=long, roll=RollCall(512, 0, tuple(range(512))), steps=long,
+        collectives=long, places=long, findings=(FindingThen(long, long, long, ranks, MAX_COUNTER, long),) * 50,
         stacks=(StackThen(MAX_COUNTER, long, ranks, MAX_COUNTER),) * 50,
-    )
+    )  # fmt: skip
     assert all(getattr(row, name) for name in row.__struct_fields__ if name != "epoch")
-    rows = tuple(replace_epoch(row, epoch) for epoch in range(20))
+    rows = tuple(structs.replace(row, epoch=epoch) for epoch in range(20))
     written = ExperimentStatus(evidence=rows).to_object()
     assert [each["epoch"] for each in written["evidence"]] == list(range(20 - MAX_EPOCHS, 20))
     assert len(written["evidence"][0]["findings"]) == MAX_FINDINGS
     assert len(written["evidence"][0]["stacks"]) == MAX_STACKS
     assert all(len(json.dumps(each, ensure_ascii=False).encode()) < most for each in written["evidence"])
     assert ExperimentStatus.from_object(written).evidence[-1].epoch == 19
-
-
-def replace_epoch(row: EpochEvidence, epoch: int) -> EpochEvidence:
-    return EpochEvidence(**{name: getattr(row, name) for name in row.__struct_fields__} | {"epoch": epoch})

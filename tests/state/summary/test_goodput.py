@@ -1,6 +1,5 @@
 """Where the time went: each bucket by a story, and over any story the sum of all is the wall time."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -17,12 +16,13 @@ from muster.state.vocabulary.actions import Action
 from muster.state.vocabulary.pod import Exit
 from muster.state.vocabulary.record import ConditionType, Phase, from_status, to_status
 from tests.builders import NOW, edited, plan, record
+from tests.state.facts.hanging import AskedStory
 from tests.state.story import Story
 
 LOOK = 3.0
 
 
-class Timed(Story):
+class Timed(AskedStory):
     """A gang whose programs make a step a second, and say where their time went."""
 
     def __init__(self, **overrides: Any) -> None:
@@ -83,20 +83,31 @@ class Timed(Story):
 
     def see(self, *ranks: int) -> None:
         """The probe reads the reports, of these ranks or of all."""
-        roll = self.view.probe
-        assert roll is not None
-        said = tuple(
-            StepReport(rank, self.step, self.step + 1, self.at, self.longest, (), self.pausing, self.spent)
-            for rank in ranks or range(4)
+        self.hear(
+            reports=tuple(
+                StepReport(rank, self.step, self.step + 1, self.at, self.longest, (), self.pausing, self.spent)
+                for rank in ranks or range(4)
+            )
         )
-        if self.view.observe_probe(replace(roll.answer, at=self.now, reports=said), self.kept.epoch):
-            self.look()
 
     def fail(self) -> None:
         """Rank 1 ends now, and a decision follows at once."""
         self.end(1, 1)
         self.carry(self.look())
         assert self.kept.phase is Phase.RESTARTING
+
+    @property
+    def resumptions(self) -> list[str]:
+        """What the story says of each restart after which steps were made."""
+        return [line.message for line in self.kept.story if line.reason == "StepsResumed"]
+
+    def resume(self, step: int, startup: float = 0.0) -> None:
+        """After a failure the gang comes together, and its programs to that step."""
+        self.assemble_again()
+        self.begin(step, startup)
+        self.see()
+        self.run(3)
+        self.look(60)
 
     def assemble_again(self) -> None:
         """From a failure to Running: the back-off, and a second."""
@@ -114,6 +125,24 @@ class Timed(Story):
     def carry(self, actions: tuple[Action, ...]) -> None:
         for action in actions:
             self.do(action)
+
+
+def working(steps: float, startup: float = 0.0, **overrides: Any) -> Timed:
+    """A gang that has come to step 0 after that startup, and has made so many steps since."""
+    story = Timed(**overrides)
+    story.assemble()
+    story.begin(0, startup)
+    story.run(steps)
+    return story
+
+
+def at_work(steps: int = 130) -> Timed:
+    """A gang whose first step began after 8.5 s, and which a daemon has watched at work until now."""
+    story = working(0, 8.5)
+    story.see()
+    story.run(steps)
+    story.look()
+    return story
 
 
 def stuck(story: Story, why: str = "no quota") -> None:
@@ -138,20 +167,6 @@ def test_pauses_count_of_programs_that_were_at_work_a_moment_before_their_roll_w
     assert story.seconds(Bucket.CHECKPOINT_RESTORE, Bucket.CHECKPOINT_SAVE) == (3.0, 1.5)
 
 
-def test_announced_loads_of_data_have_a_bucket_of_their_own() -> None:
-    story = Timed(limit=100)
-    story.assemble()
-    story.step, story.at = 60, story.clock
-    story.spent = Spent(first=60, begun=story.at)
-    for _ in range(4):
-        story.run(9)
-        story.pause(1.25, "data_loading")
-    story.pause(2.0, "unknown")
-    story.run(9)
-    story.fail()
-    assert story.seconds(Bucket.DATA_LOADING, Bucket.OTHER) == (5.0, 2.0)
-
-
 def test_the_way_to_a_complete_roll_is_scheduling_startup_and_assembly() -> None:
     story = Timed()
     story.launch()
@@ -169,20 +184,13 @@ def test_the_way_to_a_complete_roll_is_scheduling_startup_and_assembly() -> None
     assert story.seconds(*ways) == (7, 11, 2, 5)
 
 
-def test_time_costs_no_write_between_changes_of_phase() -> None:
+def test_the_time_while_it_is_stuck_is_not_productive_and_time_costs_no_write() -> None:
     story = Timed()
     story.assemble()
     writes = story.writes
-    for _ in range(100):
-        story.look(60)
+    for _ in range(20):
+        story.look(5)
     assert story.writes == writes
-    assert story.seconds(Bucket.PRODUCTIVE) == (6000,)
-
-
-def test_the_time_while_it_is_stuck_is_not_productive_and_costs_no_write() -> None:
-    story = Timed()
-    story.assemble()
-    story.look(100)
     stuck(story)
     story.look()
     writes = story.writes
@@ -222,7 +230,7 @@ def test_a_failure_that_is_seen_late_began_when_the_container_ended() -> None:
     assert story.sums.productive == 100_000
 
 
-def test_suspended_time_is_not_counted() -> None:
+def test_the_time_while_it_is_suspended_or_over_is_not_counted() -> None:
     story = Timed()
     story.assemble()
     story.plan = edited(story.plan, suspend=True)
@@ -234,11 +242,6 @@ def test_suspended_time_is_not_counted() -> None:
     story.look()
     story.now += 7
     assert story.sums.wall == before.wall + 7000
-
-
-def test_nothing_is_added_after_the_end() -> None:
-    story = Timed()
-    story.assemble()
     story.plan = edited(story.plan, cancel=True)
     story.look(3)
     assert story.kept.phase is Phase.FAILED
@@ -247,9 +250,13 @@ def test_nothing_is_added_after_the_end() -> None:
     assert story.sums == before
 
 
-@pytest.mark.parametrize(("code", "productive"), [(0, 3), (1, 0)])
-def test_a_gang_that_succeeds_before_its_roll_is_seen_complete_was_productive_since_its_first_process(
-    code: int, productive: float
+@pytest.mark.parametrize(
+    ("code", "ended", "seen", "productive", "other"),
+    [(0, 3, 3, 3, 0), (1, 3, 3, 0, 0), (0, 10, 60, 11, 49)],
+    ids=["success", "failure", "success that is seen late"],
+)
+def test_a_gang_that_succeeds_before_its_roll_is_seen_complete_was_productive_from_its_first_process_to_its_end(
+    code: int, ended: float, seen: float, productive: float, other: float
 ) -> None:
     """A program of a second is over before its coordinator is asked. Of one that failed nothing is known."""
     story = Timed(size=2, limit=0)
@@ -257,12 +264,12 @@ def test_a_gang_that_succeeds_before_its_roll_is_seen_complete_was_productive_si
     story.start()
     story.look(2)
     assert story.kept.phase is Phase.ASSEMBLING
-    story.now += 3
+    story.passes(seen)
     for rank in range(2):
-        story.end(rank, code)
+        story.end(rank, code, at=story.now - seen + ended)
     story.look()
     assert story.kept.finished
-    assert story.seconds(Bucket.PRODUCTIVE) == (productive,)
+    assert story.seconds(Bucket.PRODUCTIVE, Bucket.OTHER) == (productive, other)
 
 
 def test_a_status_of_an_older_muster_counts_from_its_phase_on() -> None:
@@ -278,10 +285,7 @@ def test_a_status_of_an_older_muster_counts_from_its_phase_on() -> None:
 
 @pytest.mark.parametrize("step", [3600.0, -3600.0])
 def test_a_step_of_the_wall_clock_is_not_counted(step: float) -> None:
-    story = Timed()
-    story.assemble()
-    story.begin(0, startup=10)
-    story.run(90)
+    story = working(90, startup=10)
     before = story.sums
     story.record = wall_time.moved(story.kept, step)
     story.view.clock_stepped(step)
@@ -292,61 +296,29 @@ def test_a_step_of_the_wall_clock_is_not_counted(step: float) -> None:
     assert story.seconds(Bucket.PRODUCTIVE, Bucket.PROGRAM_STARTUP, Bucket.STUCK) == (90, 10, 0)
 
 
-def test_the_time_to_the_first_step_is_program_startup_once_it_is_known() -> None:
-    story = Timed()
-    story.assemble()
-    story.begin(0, startup=40)
-    story.see()
-    story.run(60)
-    story.look()
-    assert story.seconds(Bucket.PROGRAM_STARTUP, Bucket.PRODUCTIVE) == (40, 60)
-    assert story.sums.productive == 100_000
-
-
-def test_steps_after_the_one_from_which_the_next_epoch_resumes_are_lost() -> None:
-    story = Timed()
-    story.assemble()
-    story.begin(0, startup=5)
-    story.run(75)
+def test_what_a_restart_cost_is_counted_and_said_once_the_next_epoch_takes_a_step() -> None:
+    story = working(75, startup=5)
     story.fail()
     assert story.seconds(Bucket.PRODUCTIVE, Bucket.LOST) == (75, 0), "not known before the next epoch reports"
-    story.assemble_again()
-    story.begin(60, startup=2)
-    story.see()
-    story.run(3)
-    story.look(60)
+    began = story.now
+    story.resume(60, startup=2)
+    assert story.resumptions == [
+        f"resumed at step 60: 15 steps (15 s) lost, {round(story.now - 63 - began)} s to recover"
+    ]
     assert story.seconds(Bucket.LOST, Bucket.PROGRAM_STARTUP) == (15, 7)
 
 
-def test_what_a_restart_cost_is_said_once_the_next_epoch_takes_a_step() -> None:
-    story = Timed()
-    story.assemble()
-    story.begin(0, startup=5)
-    story.run(75)
-    story.fail()
-    began = story.now
-    story.assemble_again()
-    story.begin(60, startup=2)
-    story.see()
-    took = round(story.now - began)
-    story.run(6)
-    said = [line.message for line in story.kept.story if line.reason == "StepsResumed"]
-    assert said == [f"resumed at step 60: 15 steps (15 s) lost, {took} s to recover"]
-
-
-@pytest.mark.parametrize(("unread", "lost"), [(0.9, "15 steps (16 s)"), (8.0, "at least 15 steps (23 s)")])
-def test_steps_that_nobody_has_read_are_lost_too(unread: float, lost: str) -> None:
-    story = Timed()
-    story.assemble()
-    story.begin(0)
-    story.run(75)
+@pytest.mark.parametrize(
+    ("unread", "step", "lost"),
+    [(0.9, 60, "15 steps (16 s) lost"), (8.0, 60, "at least 15 steps (23 s) lost"), (0.0, 75, "no step lost")],
+)
+def test_steps_that_nobody_has_read_are_lost_too(unread: float, step: int, lost: str) -> None:
+    story = working(75)
     story.passes(unread)
     story.fail()
-    story.assemble_again()
-    story.begin(60)
-    story.run(9)
-    (said,) = [line.message for line in story.kept.story if line.reason == "StepsResumed"]
-    assert said.startswith(f"resumed at step 60: {lost} lost, ")
+    story.resume(step)
+    (said,) = story.resumptions
+    assert said.startswith(f"resumed at step {step}: {lost}, ")
 
 
 def test_a_run_that_starts_at_its_first_step_has_not_resumed() -> None:
@@ -355,21 +327,7 @@ def test_a_run_that_starts_at_its_first_step_has_not_resumed() -> None:
     story.begin(40)
     story.run(9)
     story.look(60)
-    assert "StepsResumed" not in {line.reason for line in story.kept.story}
-
-
-def test_a_restart_that_loses_no_step_says_so() -> None:
-    story = Timed()
-    story.assemble()
-    story.begin(0)
-    story.run(75)
-    story.fail()
-    story.assemble_again()
-    story.begin(75)
-    story.run(9)
-    story.look(60)
-    (said,) = [line.message for line in story.kept.story if line.reason == "StepsResumed"]
-    assert said.startswith("resumed at step 75: no step lost, ")
+    assert story.resumptions == []
 
 
 def restarted_inside(story: Timed, step: int, gap: float = 20.0, restarts: int = 1) -> None:
@@ -398,10 +356,9 @@ def test_a_restart_by_torchrun_inside_the_pods_is_recovery_and_lost_steps_and_no
     story.look(60)
     seconds = story.seconds(Bucket.PROGRAM_STARTUP, Bucket.RECOVERY, Bucket.LOST)
     assert seconds == pytest.approx((8.5, 20, 15), abs=0.1)
-    (said,) = [line.message for line in story.kept.story if line.reason == "StepsResumed"]
-    assert (
-        said == "torchrun restarted its processes; resumed at step 60: at least 15 steps (15 s) lost, 20 s to recover"
-    )
+    assert story.resumptions == [
+        "torchrun restarted its processes; resumed at step 60: at least 15 steps (15 s) lost, 20 s to recover"
+    ]
     assert story.kept.steps is not None
     assert story.kept.steps.restarts == 1
 
@@ -426,7 +383,7 @@ def test_each_restart_by_torchrun_counts_and_its_next_startup_is_no_recovery() -
         story.run(3)
     assert story.seconds(Bucket.RECOVERY)[0] >= 40
     assert story.seconds(Bucket.PROGRAM_STARTUP)[0] == pytest.approx(8.5, abs=0.1)
-    assert [line.reason for line in story.kept.story].count("StepsResumed") == 2
+    assert len(story.resumptions) == 2
 
 
 def test_a_new_leader_counts_a_restart_by_torchrun_that_it_has_not_seen() -> None:
@@ -476,19 +433,17 @@ def test_pauses_go_into_the_buckets_that_the_program_names() -> None:
     story.pause(4, "checkpoint_restore")
     story.run(30)
     story.pause(20, "checkpoint_save")
-    story.pause(7, "")
+    story.pause(5, "data_loading")
+    story.pause(7, "unknown")
     story.run(30)
     story.look(60)
-    kinds = Bucket.CHECKPOINT_SAVE, Bucket.CHECKPOINT_RESTORE, Bucket.OTHER
-    assert story.seconds(*kinds) == (20, 4, 7)
-    assert story.sums.productive == story.sums.net + 31_000
+    kinds = Bucket.CHECKPOINT_SAVE, Bucket.CHECKPOINT_RESTORE, Bucket.DATA_LOADING, Bucket.OTHER
+    assert story.seconds(*kinds) == (20, 4, 5, 7)
+    assert story.sums.productive == story.sums.net + 36_000
 
 
 def test_an_epoch_that_ends_in_a_pause_ends_it() -> None:
-    story = Timed()
-    story.assemble()
-    story.begin(0)
-    story.run(30)
+    story = working(30)
     story.pausing, story.spent = 600.0, story.spent._replace(kind="checkpoint_save")
     story.see()
     story.passes(25)
@@ -498,10 +453,7 @@ def test_an_epoch_that_ends_in_a_pause_ends_it() -> None:
 
 def after_a_hang() -> Timed:
     """A gang that hung for 70 s, of which musterd has said so, and has not seen the step that ended it."""
-    story = Timed()
-    story.assemble()
-    story.begin(0)
-    story.run(129)
+    story = working(129)
     story.hang()
     story.passes(1.0)
     story.step, story.at, story.longest = 130, story.clock, 70.0
@@ -518,20 +470,6 @@ def test_a_hang_counts_from_the_last_step_to_the_next_one() -> None:
     assert story.seconds(Bucket.STUCK, Bucket.PRODUCTIVE) == (70, 136)
 
 
-def test_steps_after_a_hang_are_lost_by_the_time_that_they_took() -> None:
-    story = after_a_hang()
-    story.see()
-    assert story.condition(ConditionType.STUCK)[0] is False
-    story.run(35)
-    story.fail()
-    story.assemble_again()
-    story.begin(150)
-    story.see()
-    story.run(3)
-    story.look(60)
-    assert story.seconds(Bucket.STUCK, Bucket.LOST) == (70, 15)
-
-
 def test_a_checkpoint_between_the_end_of_a_hang_and_the_look_that_sees_it_is_neither_work_nor_stuck() -> None:
     story = after_a_hang()
     story.pause(1.5, "checkpoint_save")
@@ -545,19 +483,12 @@ def test_a_checkpoint_between_the_end_of_a_hang_and_the_look_that_sees_it_is_nei
     story.run(20)
     story.fail()
     assert story.seconds(Bucket.STUCK, Bucket.CHECKPOINT_SAVE) == (70, 3)
-    story.assemble_again()
-    story.begin(161)
-    story.see()
-    story.run(3)
-    story.look(60)
+    story.resume(161)
     assert story.seconds(Bucket.LOST) == (20,)
 
 
 def test_a_gang_that_is_ended_while_it_hangs_was_stuck_since_its_last_step() -> None:
-    story = Timed()
-    story.assemble()
-    story.begin(0)
-    story.run(129)
+    story = working(129)
     story.hang(90)
     story.fail()
     assert story.seconds(Bucket.STUCK, Bucket.PRODUCTIVE) == (90, 129)
@@ -566,10 +497,7 @@ def test_a_gang_that_is_ended_while_it_hangs_was_stuck_since_its_last_step() -> 
 @pytest.mark.parametrize("late", [0.0, 2.0])
 def test_a_pause_that_hangs_is_stuck_once_it_takes_longer_than_announced(late: float) -> None:
     """``late``: seconds from its end to the look that sees it."""
-    story = Timed()
-    story.assemble()
-    story.begin(0)
-    story.run(129)
+    story = working(129)
     story.pausing, story.spent = 10.0, story.spent._replace(kind="checkpoint_save")
     story.see()
     story.hang(90)
@@ -581,20 +509,13 @@ def test_a_pause_that_hangs_is_stuck_once_it_takes_longer_than_announced(late: f
     assert story.seconds(Bucket.STUCK, Bucket.CHECKPOINT_SAVE) == (80, 10)
     story.run(30)
     story.fail()
-    story.assemble_again()
-    story.begin(150)
-    story.see()
-    story.run(3)
-    story.look(60)
+    story.resume(150)
     assert story.seconds(Bucket.LOST) == (10,)
     assert story.sums.wall == round(1000 * (story.now - NOW))
 
 
 def test_a_pause_of_a_gang_that_is_stuck_for_another_reason_is_stuck_and_is_not_counted_twice() -> None:
-    story = Timed()
-    story.assemble()
-    story.begin(0)
-    story.run(30)
+    story = working(30)
     stuck(story)
     story.look()
     story.run(12)
@@ -609,19 +530,12 @@ def test_a_pause_of_a_gang_that_is_stuck_for_another_reason_is_stuck_and_is_not_
     story.run(15)
     story.fail()
     assert story.seconds(Bucket.STUCK, Bucket.CHECKPOINT_SAVE, Bucket.PRODUCTIVE) == (35, 0, 45)
-    story.assemble_again()
-    story.begin(50)
-    story.see()
-    story.run(3)
-    story.look(60)
+    story.resume(50)
     assert story.seconds(Bucket.LOST) == (10,)
 
 
 def test_an_epoch_of_a_reporting_program_that_came_to_no_step_was_starting_up() -> None:
-    story = Timed()
-    story.assemble()
-    story.begin(0)
-    story.run(30)
+    story = working(30)
     story.fail()
     story.assemble_again()
     story.passes(20)
@@ -630,27 +544,13 @@ def test_an_epoch_of_a_reporting_program_that_came_to_no_step_was_starting_up() 
 
 
 def test_a_daemon_that_finds_a_gang_at_work_counts_no_pause_of_before() -> None:
-    story = Timed()
-    story.assemble()
-    story.begin(0, startup=40)
-    story.run(60)
+    story = working(60, startup=40)
     story.pause(20, "checkpoint_save")
     story.record = record(phase=Phase.RUNNING, phase_at=story.now, assembled_at=story.now, size=4)
     story.see()
     story.run(30)
     story.look(60)
     assert story.seconds(Bucket.CHECKPOINT_SAVE, Bucket.PROGRAM_STARTUP, Bucket.LOST) == (0, 0, 0)
-
-
-def at_work(steps: int = 130) -> Timed:
-    """A gang whose first step began after 8.5 s, and which a daemon has watched at work until now."""
-    story = Timed()
-    story.assemble()
-    story.begin(0, startup=8.5)
-    story.see()
-    story.run(steps)
-    story.look()
-    return story
 
 
 def test_a_stall_that_is_no_hang_stays_productive_and_is_what_steps_took_beyond_the_usual_one() -> None:
@@ -758,10 +658,7 @@ def test_a_program_that_was_started_again_is_not_dated_by_the_one_before(worked:
 
 @pytest.mark.parametrize("code", [0, 1])
 def test_an_epoch_of_which_a_new_leader_saw_only_the_end_is_not_said_to_have_come_to_no_step(code: int) -> None:
-    story = Timed()
-    story.assemble()
-    story.begin(0)
-    story.run(30)
+    story = working(30)
     story.fail()
     story.assemble_again()
     before = story.seconds(Bucket.PRODUCTIVE)[0]
@@ -802,20 +699,6 @@ def test_a_success_was_over_when_its_last_pod_ended_and_its_coordinator_answered
     assert story.sums.wall == round(1000 * (story.now - NOW))
 
 
-def test_a_success_before_its_roll_was_seen_was_over_when_its_last_pod_ended() -> None:
-    story = Timed(size=2)
-    story.launch()
-    story.start()
-    story.look(2)
-    ends = story.now + 10
-    story.passes(60)
-    for rank in range(2):
-        story.end(rank, 0, at=ends)
-    story.look()
-    assert story.kept.phase is Phase.SUCCEEDED
-    assert story.seconds(Bucket.PRODUCTIVE, Bucket.OTHER) == (13 - 2, 49)
-
-
 HOSTILE = st.builds(
     Spent,
     first=st.integers(-1, 2**53),
@@ -828,33 +711,11 @@ HOSTILE = st.builds(
     restarts=st.integers(0, 3),
 )
 SORTS = [
-    "look",
-    "assemble",
-    "epoch",
-    "fail",
-    "epoch",
-    "steps",
-    "torchrun",
-    "kubelet",
-    "epoch",
-    "lie",
-    "hang",
-    "stuck",
-    "free",
-    "suspend",
-    "resume",
-    "daemon",
-    "takeover",
-]
-SCENES = st.lists(
-    st.tuples(
-        st.sampled_from(SORTS),
-        st.floats(0, 400),
-        HOSTILE,
-        st.integers(0, MAX_STEP - 10_000),  # the gang may go on from there
-    ),
-    max_size=14,
-)
+    "look", "assemble", "epoch", "fail", "epoch", "steps", "torchrun", "kubelet", "epoch", "lie", "hang", "stuck",
+    "free", "suspend", "resume", "daemon", "takeover",
+]  # fmt: skip
+STEPS = st.integers(0, MAX_STEP - 10_000)  # the gang may go on from there
+SCENES = st.lists(st.tuples(st.sampled_from(SORTS), st.floats(0, 400), HOSTILE, STEPS), max_size=14)
 
 
 @given(SCENES)

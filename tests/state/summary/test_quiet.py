@@ -6,7 +6,7 @@ from muster.rollcall.make import summary
 from muster.state.facts.context import Context
 from muster.state.summary import quiet
 from muster.state.vocabulary.record import ConditionType
-from tests.state.summary.test_goodput import Timed
+from tests.state.summary.test_goodput import Timed, working
 
 
 def hint(story: Timed) -> str:
@@ -15,11 +15,7 @@ def hint(story: Timed) -> str:
 
 def running(steps: float = 60) -> Timed:
     """A gang that makes a step a second."""
-    story = Timed()
-    story.assemble()
-    story.begin(0)
-    story.run(steps)
-    return story
+    return working(steps)
 
 
 def test_steps_that_come_as_usual_are_no_hint() -> None:

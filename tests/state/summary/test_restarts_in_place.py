@@ -61,39 +61,26 @@ def of_sidecar(story: Timed) -> Exit:
     return Exit("proxy", 1, 0, "Error", "", story.now, started_at=story.pods[0, 0].started_at)
 
 
-def resumed(story: Timed) -> list[str]:
-    return [line.message for line in story.kept.story if line.reason == "StepsResumed"]
-
-
-def test_a_restart_in_place_is_recovery_and_the_steps_since_the_checkpoint_are_lost() -> None:
+@pytest.mark.parametrize(
+    ("step", "lost", "recovery", "said"),
+    [
+        (80, 21, 29, "at least 19 steps (21 s) lost, 29 s to recover"),
+        (0, 101, 29, "at least 99 steps (101 s) lost, 29 s to recover"),
+        (101, 0, 29, ""),
+    ],
+    ids=["from a checkpoint", "without a checkpoint", "from one after the last step that was read"],
+)
+def test_a_restart_in_place_is_recovery_and_the_steps_since_the_checkpoint_are_lost(
+    step: int, lost: float, recovery: float, said: str
+) -> None:
+    """The kubelet gives whole seconds, so the containers may have ended a second later."""
     story = at_step_100()
     end(story)
-    resume(story, 80)
-    # the kubelet gives whole seconds, so the container may have ended a second later
-    assert story.seconds(*WAYS) == pytest.approx((21, 29, 8), abs=0.1)
-    assert story.seconds(Bucket.PRODUCTIVE) == pytest.approx((80 + 93,), abs=0.1)
-    assert resumed(story) == [
-        "its processes were restarted; resumed at step 80: at least 19 steps (21 s) lost, 29 s to recover"
-    ]
-
-
-def test_a_restart_that_resumes_later_than_the_last_step_that_was_read_loses_what_was_made_after_its_checkpoint() -> (
-    None
-):
-    """Step 99 was read last, and step 100 is saved as the program ends."""
-    story = at_step_100()
-    end(story)
-    resume(story, 101)
-    assert story.seconds(*WAYS) == pytest.approx((0, 30, 8), abs=1.1)
-    assert resumed(story)[0].startswith("its processes were restarted; resumed at step 101: ")
-
-
-def test_a_restart_without_a_checkpoint_loses_all_steps() -> None:
-    story = at_step_100()
-    end(story)
-    resume(story, 0)
-    assert story.seconds(*WAYS) == pytest.approx((101, 29, 8), abs=0.1)
-    assert story.seconds(Bucket.PRODUCTIVE) == pytest.approx((93,), abs=0.1)
+    resume(story, step)
+    assert story.seconds(*WAYS) == pytest.approx((lost, recovery, 8), abs=0.1)
+    (found,) = story.resumptions
+    assert found.startswith(f"its processes were restarted; resumed at step {step}: {said}")
+    assert story.seconds(Bucket.PRODUCTIVE) == pytest.approx((min(step, 100) + 93,), abs=1.1)
 
 
 def test_of_two_restarts_before_a_step_the_processes_end_with_their_last_step_that_was_read() -> None:
@@ -104,7 +91,7 @@ def test_of_two_restarts_before_a_step_the_processes_end_with_their_last_step_th
     end(story)
     resume(story, 80)
     assert story.seconds(*WAYS) == pytest.approx((19, 1 + DOWN + STARTUP + DOWN + STARTUP, 8), abs=0.1)
-    assert len(resumed(story)) == 1
+    assert len(story.resumptions) == 1
 
 
 def test_each_of_two_restarts_counts_by_itself() -> None:
@@ -114,7 +101,7 @@ def test_each_of_two_restarts_counts_by_itself() -> None:
     story.run(7)  # to step 120
     end(story)
     resume(story, 100)
-    assert len(resumed(story)) == 2
+    assert len(story.resumptions) == 2
     assert story.seconds(Bucket.RECOVERY, Bucket.PROGRAM_STARTUP) == pytest.approx((29 + 29, 8), abs=0.2)
 
 
@@ -125,7 +112,7 @@ def test_a_program_that_was_restarted_before_its_first_step_was_starting_up() ->
     end(story)
     resume(story, 0)
     assert story.seconds(*WAYS) == pytest.approx((0, 0, 5 + DOWN + STARTUP), abs=0.1)
-    assert resumed(story) == []
+    assert story.resumptions == []
 
 
 @pytest.mark.parametrize("first", [True, False], ids=["by the name of a container before the program's", "after it"])
@@ -145,7 +132,7 @@ def test_a_restart_of_a_sidecar_changes_nothing(first: bool) -> None:
     story.run(60)
     story.look(60)
     assert story.seconds(*WAYS) == before
-    assert resumed(story) == []
+    assert story.resumptions == []
 
 
 def test_a_restart_after_that_of_a_sidecar_is_counted() -> None:
@@ -181,7 +168,7 @@ def test_a_new_leader_counts_a_restart_that_it_has_not_seen(step: int) -> None:
     story.run(30)
     story.look(60)
     assert story.seconds(*WAYS) == pytest.approx((101 - step, 29, 8), abs=0.2)
-    assert len(resumed(story)) == 1
+    assert len(story.resumptions) == 1
 
 
 def test_a_new_leader_counts_no_restart_of_before_its_record_again() -> None:
@@ -193,7 +180,7 @@ def test_a_new_leader_counts_no_restart_of_before_its_record_again() -> None:
     story.run(60)
     story.look(60)
     assert story.seconds(*WAYS) == before
-    assert len(resumed(story)) == 1
+    assert len(story.resumptions) == 1
 
 
 def test_who_sees_a_gang_only_after_its_restart_invents_no_loss() -> None:
@@ -210,7 +197,7 @@ def test_who_sees_a_gang_only_after_its_restart_invents_no_loss() -> None:
         story.run(3)
     story.look(60)
     assert story.seconds(*WAYS) == (0, 0, 0)
-    assert resumed(story) == []
+    assert story.resumptions == []
 
 
 def test_a_member_that_ends_because_another_one_has_ended_made_no_step_since() -> None:
@@ -233,7 +220,7 @@ def test_a_rank_that_reports_before_rank_0_was_not_restarted() -> None:
     story.run(60)
     story.look(60)
     assert story.seconds(*WAYS) == pytest.approx((0, 0, 8), abs=0.1)
-    assert resumed(story) == []
+    assert story.resumptions == []
 
 
 def test_a_restart_by_the_kubelet_after_those_by_torchrun_is_counted() -> None:
@@ -246,7 +233,7 @@ def test_a_restart_by_the_kubelet_after_those_by_torchrun_is_counted() -> None:
     end(story)
     resume(story, 100)
     assert story.seconds(Bucket.RECOVERY)[0] == pytest.approx(before + 29, abs=1.1)
-    assert len(resumed(story)) == 2
+    assert len(story.resumptions) == 2
 
 
 def test_a_restart_that_hangs_before_its_first_step_is_stuck_and_not_recovery() -> None:
@@ -273,7 +260,7 @@ def test_a_restart_of_a_program_whose_reports_show_no_process_is_counted_if_its_
     story.run(60)
     story.look(60)
     assert story.seconds(Bucket.LOST)[0] >= 19
-    assert len(resumed(story)) == 1
+    assert len(story.resumptions) == 1
 
 
 def test_a_restart_that_no_pod_shows_is_not_counted() -> None:
@@ -281,7 +268,7 @@ def test_a_restart_that_no_pod_shows_is_not_counted() -> None:
     story = at_step_100()
     resume(story, 80)
     assert story.seconds(*WAYS) == (0, 0, 8)
-    assert resumed(story) == []
+    assert story.resumptions == []
 
 
 def test_a_new_leader_finds_a_restart_without_a_checkpoint_after_more_work_than_there_was_before() -> None:

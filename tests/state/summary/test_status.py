@@ -90,12 +90,6 @@ def test_without_a_running_total_there_is_no_deadline_but_how_it_ended_stays() -
 # --- one line ----------------------------------------------------------------------------------------------------
 
 
-def test_finished_it_says_how() -> None:
-    assert words(REST, phase=Phase.FAILED, reason="Cancelled", message="by spec.cancel") == (
-        "Cancelled", "by spec.cancel",
-    )  # fmt: skip
-
-
 def test_suspended_it_says_what_to_do() -> None:
     told = "suspended by spec.suspend; set it to false to continue"
     assert words(REST, pod(0, epoch=3), phase=Phase.SUSPENDED, cause=CAUSE) == ("Suspended", told)
@@ -118,10 +112,8 @@ def test_old_pods_are_waited_for_by_name() -> None:
 def test_the_message_of_a_backoff_names_its_cause() -> None:
     told = "epoch 1 starts after the back-off"
     assert words(REST, epoch=1, phase=Phase.RESTARTING) == ("BackingOff", told)
-    assert (
-        words(REST, epoch=1, phase=Phase.RESTARTING, cause=CAUSE)[1]
-        == f"{told}; rank 2 (p-2) ended with exit code 1: boom"
-    )
+    after = f"{told}; rank 2 (p-2) ended with exit code 1: boom"
+    assert words(REST, epoch=1, phase=Phase.RESTARTING, cause=CAUSE)[1] == after
 
 
 def test_pods_are_created_then_scheduled_then_started() -> None:
@@ -174,13 +166,9 @@ def test_a_sentence_is_written_four_seconds_after_the_last_write_at_the_latest()
     assert due(FACT, told, WriteBudget(), NOW + 9999).write
 
 
-def test_a_turn_of_a_condition_is_written_at_once() -> None:
+def test_a_turn_of_a_condition_is_written_at_once_and_neither_before_the_budget_has_room() -> None:
     before = replace(FACT, conditions=(UNSTUCK,))
     assert due(before, replace(before, conditions=(STUCK,)), WriteBudget(), NOW + 20) == Due(True, NOW + 20, paid=True)
-
-
-def test_neither_is_written_before_the_budget_has_room() -> None:
-    before = replace(FACT, conditions=(UNSTUCK,))
     spent = empty(NOW + 20)
     for after in (replace(before, conditions=(STUCK,)), replace(before, message="3/4")):
         assert due(before, after, spent, NOW + 20) == Due(False, NOW + 20 + REFILL, paid=True)
@@ -196,31 +184,9 @@ def test_a_wall_clock_that_was_set_back_does_not_silence_the_status() -> None:
     assert due(FACT, told, WriteBudget(), NOW - 3600) == Due(False, NOW - 3600 + WORDS_AFTER, paid=True)
 
 
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"generation": 2}, {"phase": Phase.RUNNING}, {"epoch": 1}, {"restarts": 1}, {"disruptions": 1},
-        {"started_at": NOW}, {"epoch_at": NOW}, {"scheduled_at": NOW}, {"assembling_at": NOW}, {"assembled_at": NOW},
-        {"ending_at": NOW}, {"resume_at": NOW}, {"finished_at": NOW}, {"deadline": NOW}, {"coordinator": "x"},
-        {"cause": CAUSE},
-    ],
-)  # fmt: skip
-def test_each_fact_is_a_fact(changes: dict[str, Any]) -> None:
-    assert replace(FACT, **changes).facts != FACT.facts
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"reason": "x"},
-        {"conditions": (STUCK,)},
-        {"message": "x"},
-        {"ready": 1},
-        {"size": 9},
-        {"roll": RollCall(4, 1)},
-        {"phase_at": NOW + 1},
-        {"updated_at": NOW},
-    ],
-)
-def test_the_rest_is_picture(changes: dict[str, Any]) -> None:
-    assert replace(FACT, **changes).facts == FACT.facts
+def test_sentences_counts_and_times_of_the_write_are_no_facts() -> None:
+    summary: dict[str, Any] = {
+        "reason": "x", "message": "x", "conditions": (STUCK,), "ready": 1, "size": 9, "roll": RollCall(4, 1),
+        "phase_at": NOW + 1, "updated_at": NOW,
+    }  # fmt: skip
+    assert replace(FACT, **summary).facts == FACT.facts

@@ -1,6 +1,5 @@
 """The steps in the status: they come with other news, or once a minute, and cost nothing where nothing moves."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,12 +9,12 @@ from muster.state.view.progress import StepReport
 from muster.state.view.view import View
 from muster.state.vocabulary.record import Phase, Steps
 from tests.builders import plan
-from tests.state.story import Story
+from tests.state.facts.hanging import AskedStory
 
 LOOK = 3.0
 
 
-class Reporting(Story):
+class Reporting(AskedStory):
     """A gang of four that reports steps; a look of the probe and a decision every 3 s."""
 
     def __init__(self, **overrides: Any) -> None:
@@ -28,10 +27,8 @@ class Reporting(Story):
             self.now += LOOK
             self.steps += int(speed * LOOK)
             said = tuple(StepReport(rank, self.steps, self.steps + 1, self.now, 0.5) for rank in range(4))
-            roll = self.view.probe
-            assert roll is not None
-            self.view.observe_probe(replace(roll.answer, at=self.now, reports=said), self.kept.epoch)
-            self.look()
+            if not self.hear(reports=said):
+                self.look()
 
     @property
     def seen(self) -> Steps:

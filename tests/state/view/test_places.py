@@ -26,10 +26,31 @@ def seen(*reports: PlaceReport, size: int | None = None, before: Places | None =
     return found
 
 
-def test_the_largest_group_is_healthy_and_the_others_are_named() -> None:
+def test_the_largest_group_is_healthy_and_the_others_are_outliers() -> None:
     found = seen(*(at(rank) for rank in range(512) if rank != 37), at(37, 41))
-    assert sentence(found) == "rank 37 is in next (data.py:41); the other 511 are in all_reduce (train.py:88)"
     assert [group.ranks for group in found.outliers] == [(37,)]
+    assert sentence(found) == "rank 37 is in next (data.py:41); the other 511 are in all_reduce (train.py:88)"
+    assert seen(at(0), at(1), at(2, 41), at(3, 41)).outliers == (), "a tie names none"
+
+
+APART = [at(rank, 41, function=f"f{rank}") for rank in range(5)]
+REDUCE, NEXT = "in all_reduce (train.py:88)", "in next (data.py:41)"
+FIRST = "rank 0 is in f0 (data.py:41), rank 1 is in f1 (data.py:41), rank 2 is in f2 (data.py:41)"
+
+
+@pytest.mark.parametrize(
+    ("reports", "said"),
+    [
+        ([at(0), at(1), at(2, 41), at(3, 41)], f"2 ranks (0-1) are {REDUCE}, 2 ranks (2-3) are {NEXT}"),
+        ([at(0), at(1, stack="other")], f"all 2 ranks are {REDUCE}"),
+        ([*APART, *map(at, range(5, 15))], f"{FIRST}, 2 are elsewhere; the other 10 are {REDUCE}"),
+        ([at(0, 19, function="<module>"), at(1), at(2)], f"rank 0 is at data.py:19; the other 2 are {REDUCE}"),
+        ([at(0, 41), at(1, 41), *map(at, range(2, 6))], f"2 ranks (0-1) are {NEXT}; the other 4 are {REDUCE}"),
+    ],
+    ids=["a tie", "one line with two stacks", "many groups", "outside of functions", "several at one place"],
+)
+def test_places_are_named_in_one_sentence(reports: list[PlaceReport], said: str) -> None:
+    assert sentence(seen(*reports)) == said
 
 
 def test_ranks_that_joined_with_another_number_of_processes_are_named() -> None:
@@ -44,23 +65,12 @@ def test_ranks_that_joined_with_another_number_of_processes_are_named() -> None:
     )
 
 
-def test_ties_name_none() -> None:
-    found = seen(at(0), at(1), at(2, 41), at(3, 41))
-    assert found.outliers == ()
-    assert sentence(found) == "2 ranks (0-1) are in all_reduce (train.py:88), 2 ranks (2-3) are in next (data.py:41)"
-
-
 def test_equal_stacks_say_that_python_does_not_show_it_and_are_no_standstill() -> None:
     found = seen(*map(at, range(4)))
     assert (found.outliers, found.still_since, found.equal) == ((), None, True)
     assert sentence(found) == (
         "all 4 ranks are in all_reduce (train.py:88), with equal stacks: the cause is below Python, or the same in all"
     )
-
-
-def test_one_line_with_two_stacks_is_not_called_equal() -> None:
-    found = seen(at(0), at(1, stack="other"))
-    assert sentence(found) == "all 2 ranks are in all_reduce (train.py:88)"
 
 
 def test_a_gang_is_still_once_every_rank_has_stood_for_long_enough() -> None:
@@ -101,10 +111,7 @@ def test_a_rank_whose_value_does_not_change_gives_no_answer_and_is_named() -> No
         at(0, stood=15 + SILENT), at(1, stood=15 + SILENT), at(2, 41, stood=0.0), before=first, now=NOW + SILENT
     )
     assert later.still_since == NOW - 15
-    assert (
-        sentence(later)
-        == "rank 2 does not respond (last seen in next (data.py:41)); the other 2 are in all_reduce (train.py:88)"
-    )
+    assert sentence(later) == f"rank 2 does not respond (last seen {NEXT}); the other 2 are {REDUCE}"
 
 
 def test_where_most_ranks_give_no_answer_nothing_is_said() -> None:
@@ -125,26 +132,6 @@ def test_reports_of_steps_and_announced_pauses_say_that_a_gang_gets_on() -> None
     assert found(STANDS - 1) is None
     assert found(99, longest=20.0) is None
     assert found(599, pause=600.0) is None
-
-
-def test_many_groups_are_named_in_part() -> None:
-    apart = [at(rank, 41, function=f"f{rank}") for rank in range(5)]
-    found = seen(*apart, *(at(rank) for rank in range(5, 15)))
-    assert sentence(found) == (
-        "rank 0 is in f0 (data.py:41), rank 1 is in f1 (data.py:41), rank 2 is in f2 (data.py:41), 2 are elsewhere; "
-        "the other 10 are in all_reduce (train.py:88)"
-    )
-
-
-def test_a_line_outside_of_all_functions_is_named_by_its_file_alone() -> None:
-    found = seen(at(0, 19, function="<module>"), at(1), at(2))
-    assert sentence(found) == "rank 0 is at data.py:19; the other 2 are in all_reduce (train.py:88)"
-
-
-def test_ranks_at_one_place_share_a_verb() -> None:
-    apart = [at(0, 41), at(1, 41), *map(at, range(2, 6))]
-    assert sentence(seen(*apart)).startswith("2 ranks (0-1) are in next (data.py:41); the other 4 are in ")
-    assert sentence(seen(at(0, 41), at(1, 41), at(2, 41), at(3))).endswith("; the other 3 are in next (data.py:41)")
 
 
 def test_another_epoch_begins_without_places() -> None:

@@ -156,14 +156,6 @@ def test_a_pod_replaced_by_one_of_the_same_rank_leaves_the_newer_one() -> None:
     assert seen.of(0).succeeded == 1
 
 
-def test_a_changed_pod_is_counted_once_and_by_its_newest_state() -> None:
-    before = pod(1, ready=False)
-    after = msgspec.structs.replace(before, ready=True)
-    seen = view(before)
-    seen.change(before, after)
-    assert counts(seen.of(0)) == (1, 1, 1, 1, 0)
-
-
 def test_an_epoch_without_pods_counts_no_members() -> None:
     seen = view(pod(0, epoch=3))
     assert seen.of(0) is NO_TALLY
@@ -263,17 +255,6 @@ def test_only_changes_of_this_epoch_are_reported() -> None:
     assert View().probe_result_of(0) is None
 
 
-def test_a_new_view_has_confirmed_nothing() -> None:
-    seen = View()
-    assert (seen.engine.confirmed, seen.engine.lost, seen.engine.service, seen.engine.refusal, seen.probe) == (
-        -1,
-        -1,
-        False,
-        None,
-        None,
-    )
-
-
 @pytest.mark.parametrize(
     ("seen", "made", "launched"),
     [((0, 1), (2, 3), True), ((0, 1), (2,), False), ((0, 1), (1, 2), False), ((), (0, 1, 2, 3), True),
@@ -288,10 +269,6 @@ def test_an_epoch_is_launched_once_all_pods_that_run_together_exist(
     here.engine.launched = 2
     here.mark_created(2, (), 99)
     assert here.engine.launched == 2
-
-
-def test_a_new_view_has_launched_nothing() -> None:
-    assert View().engine.launched == -1
 
 
 def test_its_pods_are_of_each_rank_the_last() -> None:

@@ -3,10 +3,10 @@
 import pytest
 
 from muster.api.names import name_suffix
-from muster.state.vocabulary.group import Group, Member, ProbeKind
-from muster.state.vocabulary.plan import Engine, Plan
+from muster.state.vocabulary.group import Group, Member
+from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import PodSpec
-from muster.state.vocabulary.rules import Backoff, SuccessRule
+from muster.state.vocabulary.rules import Backoff
 from tests.builders import plan
 
 MASTER = Group("master", replicas=1, completions=2, pod=PodSpec(), first_rank=0)
@@ -29,23 +29,6 @@ def test_a_backoff_that_never_ends_growing_stays_a_number() -> None:
     assert Backoff(initial=1, maximum=1e300, factor=10).delay(10**9) == 1e64
     assert Backoff(initial=1, maximum=1e300, factor=10).delay(65) == 1e64
     assert Backoff(initial=1, maximum=1e300, factor=10).delay(64) == 1e63
-
-
-def test_what_is_not_said_has_a_default() -> None:
-    usual = plan()
-    assert (usual.restarts.limit, usual.restarts.backoff, usual.success, usual.engine) == (
-        3,
-        Backoff(),
-        SuccessRule(),
-        Engine.NATIVE,
-    )
-    assert Backoff() == Backoff(initial=1.0, maximum=300.0, factor=2.0)
-    assert (usual.lifecycle.suspend, usual.lifecycle.cancel, usual.lifecycle.deleting) == (False, False, False)
-
-
-@pytest.mark.parametrize("kind", ProbeKind)
-def test_a_probe_reports_which_ranks_arrived(kind: ProbeKind) -> None:
-    assert kind.passive is (kind is ProbeKind.NONE)
 
 
 @pytest.mark.parametrize(
@@ -102,12 +85,5 @@ def test_members_meet_at_the_coordinator_of_their_epoch() -> None:
     run = plan()
     host = f"worker-0-0-{name_suffix('uid-1', 2)}.run"
     assert (run.coordinator_host(2), run.coordinator_address(2)) == (host, f"{host}:1234")
-
-
-def test_without_a_coordinator_there_is_no_address() -> None:
-    run = plan(coordinator=None)
-    assert (run.coordinator_host(0), run.coordinator_address(0)) == ("", "")
-
-
-def test_the_coordinator_of_an_empty_gang_has_no_host() -> None:
-    assert plan(size=0).coordinator_host(0) == ""
+    nobody = plan(coordinator=None)
+    assert (nobody.coordinator_host(0), nobody.coordinator_address(0), plan(size=0).coordinator_host(0)) == ("", "", "")

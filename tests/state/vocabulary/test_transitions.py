@@ -8,7 +8,6 @@ from muster.state.view.engine_facts import LiveRead
 from muster.state.vocabulary.record import FINISHED, Phase, StoryLine
 from muster.state.vocabulary.transitions import LAST_LINES, TRANSITIONS, IllegalTransition, enter
 from tests.builders import NOW, plan, record
-from tests.phases import diagram
 from tests.state.story import Story
 
 
@@ -40,11 +39,3 @@ def test_every_phase_can_be_reached_and_only_finished_ones_are_final() -> None:
     reached = {after for nexts in TRANSITIONS.values() for after in nexts}
     assert reached == set(Phase)
     assert {phase for phase, nexts in TRANSITIONS.items() if not nexts} == FINISHED
-
-
-def test_the_diagram_has_every_change_of_phase_with_its_reason() -> None:
-    text = diagram()
-    for before, nexts in TRANSITIONS.items():
-        for after, why in nexts.items():
-            assert f"    {before.value if before else '[*]'} --> {after.value}\n" in text
-            assert f"| {after.value} | {why} |" in text

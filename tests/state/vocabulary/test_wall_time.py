@@ -8,38 +8,17 @@ from msgspec.structs import replace
 from muster.state.decide.machine import decide
 from muster.state.policies import deadline
 from muster.state.vocabulary import wall_time
-from muster.state.vocabulary.record import Blocked, Phase
+from muster.state.vocabulary.record import Phase
 from muster.state.vocabulary.rules import Backoff, ClockAction, ClockName
 from tests.builders import NOW, Clock, edited, plan, record
 from tests.state.story import Story
 
 HOUR = 3_600.0
 RUN = plan(clocks={ClockName.TOTAL: Clock(4 * HOUR, ClockAction.FAIL)}, backoff=Backoff(initial=5, maximum=300))
-TIMES: dict[str, Any] = {
-    "phase_at": NOW, "started_at": NOW - 60, "epoch_at": NOW - 50, "scheduled_at": NOW - 40,
-    "assembling_at": NOW - 30, "assembled_at": NOW - 20, "ending_at": NOW - 10, "resume_at": NOW + 5,
-    "broken_at": NOW - 15, "progressed_at": NOW - 12,
-    "blocked": Blocked("Unschedulable", NOW - 5),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("step", [2 * HOUR, -HOUR, 40.0])
-def test_a_step_moves_every_running_time(step: float) -> None:
-    before = record(**TIMES)
-    after = wall_time.moved(before, step)
-    for name, at in TIMES.items():
-        if name != "blocked":
-            assert getattr(after, name) == at + step
-    assert after.blocked == Blocked("Unschedulable", NOW - 5 + step)
-
-
-def test_a_step_moves_nothing_of_what_is_over_but_the_wait_for_its_pods_and_its_deletion() -> None:
-    ended = record(**TIMES | {"phase": Phase.SUCCEEDED, "finished_at": NOW, "delete_at": NOW + 90})
-    assert wall_time.moved(ended, HOUR) == replace(ended, ending_at=NOW - 10 + HOUR, delete_at=NOW + 90 + HOUR)
 
 
 def test_without_a_step_the_record_is_the_same_object() -> None:
-    kept = record(**TIMES)
+    kept = record(phase_at=NOW, started_at=NOW - 60)
     assert wall_time.moved(kept, 0.0) is kept
     assert wall_time.not_in_the_future(RUN, kept, NOW) is kept
 
@@ -111,12 +90,6 @@ def test_a_record_is_corrected_when_the_clock_is_set_back_or_the_spec_changes() 
     assert timely(RUN, kept, NOW - HOUR).phase_at == NOW - HOUR
     assert timely(edited(RUN, backoff=Backoff(initial=5, maximum=60)), kept, NOW + 1).resume_at == NOW + 61
     assert timely(RUN, replace(kept, phase_at=NOW + HOUR), NOW + 1).phase_at == NOW + 1
-
-
-def test_a_live_read_of_before_a_step_is_not_compared_with_times_after_it() -> None:
-    story = running()
-    story.view.clock_stepped(-HOUR)
-    assert story.view.engine.live_read is None
 
 
 def test_the_silence_of_a_coordinator_goes_on_over_a_step() -> None:

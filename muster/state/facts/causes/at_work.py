@@ -28,7 +28,6 @@ class OfCoordinator:
     PROCESS_COUNT = MissingCause(
         "ProcessCount",
         "The coordinator waits for another number of processes than the gang has.",
-        "the coordinator's own list of processes",
         "start the program with the number of members of the gang, or change the count of the experiment",
         words=uncalled,
         in_roll=True,
@@ -39,7 +38,6 @@ class OfCoordinator:
     WRONG_PROTOCOL = MissingCause(
         "WrongProtocol",
         "Something else than a coordinator that can be asked answers at the coordinator's port.",
-        "what the port answered",
         "check that the coordinator listens at the port of the experiment, and nothing else does; turn its TLS off",
         "check that the coordinator listens at this port, and nothing else does; turn its TLS off",
         ports=(CoordinatorState.TLS, CoordinatorState.OTHER_PROTOCOL),
@@ -52,7 +50,6 @@ class OfCoordinator:
     COORDINATOR_FROZEN = MissingCause(
         "CoordinatorFrozen",
         "The coordinator's port accepts connections, and nothing answers: its process is stopped, or hangs.",
-        "the port accepts a connection, and no answer follows",
         "see what its process does: muster stacks NAME -n NAMESPACE; it is stopped, swapping, or in a long pause; "
         "then restart the gang (muster restart NAME -n NAMESPACE)",
         "see what its process does: muster stacks NAME -n NAMESPACE; it is stopped, swapping, or in a long pause",
@@ -67,7 +64,6 @@ class OfCoordinator:
     DASHBOARD_NOT_SERVING = MissingCause(
         "DashboardNotServing",
         "The GCS of a Ray head serves, and its dashboard does not: jobs cannot be submitted, nor members counted.",
-        "the agent of the head, or the port of its GCS, answers, and the dashboard's port refuses connections",
         "read why: kubectl exec -n NAMESPACE POD -- cat /tmp/ray/session_latest/logs/dashboard.log; a part of it did "
         "not start in time on a busy node (delete the pod), it is off (include-dashboard), or the image lacks "
         "ray[default]",
@@ -81,7 +77,6 @@ class OfCoordinator:
     COORDINATOR_UNREACHABLE = MissingCause(
         "CoordinatorUnreachable",
         "No connection to the coordinator within the deadline: the network, or its node.",
-        "no connection, or no answer, within the deadline",
         "check the NetworkPolicies (kubectl get networkpolicy -n NAMESPACE): musterd must reach the port; "
         "then the node of POD",
         ports=(CoordinatorState.TIMEOUT,),
@@ -96,7 +91,6 @@ class OfCoordinator:
     COORDINATOR_NOT_SERVING = MissingCause(
         "CoordinatorNotServing",
         "The coordinator's program runs, and its port is closed.",
-        "connections to the coordinator's port are refused, though its pod runs",
         "read its log: muster logs NAME -n NAMESPACE --rank RANK; "
         "it is still importing, waits for data, or listens at another port than the experiment's",
         "read its log: muster logs NAME -n NAMESPACE --rank RANK; "
@@ -112,7 +106,6 @@ class OfCoordinator:
     HEARTBEAT_LOST = MissingCause(
         "HeartbeatLost",
         "The coordinator has stopped hearing from it, though its pod runs.",
-        "the coordinator's error for that member",
         "see what its process does: muster stacks NAME -n NAMESPACE; "
         "it is stopped, starved of CPU, or cut off from the coordinator",
         what="no heartbeats of it reach the coordinator",
@@ -123,7 +116,6 @@ class OfCoordinator:
     GIVEN_UP = MissingCause(
         "GivenUp",
         "The coordinator has given it up for another reason.",
-        "the coordinator's error for that member",
         "read its log: muster logs NAME -n NAMESPACE --rank RANK",
         what="given up by the coordinator",
         looks_well=True,
@@ -175,7 +167,6 @@ class AtWork:
     COLLECTIVE_BEHIND = MissingCause(
         "CollectiveBehind",
         "Others wait in a collective that it has not entered.",
-        "the collectives that each process has entered, by PyTorch's flight recorder or NCCL's RAS",
         "look where it is: muster stacks NAME -n NAMESPACE; "
         "then restart the gang (muster restart NAME -n NAMESPACE) or cancel it",
         "look where it is: muster stacks NAME -n NAMESPACE; then restart or end it by its own controller",
@@ -188,7 +179,6 @@ class AtWork:
     HUNG = MissingCause(
         "Hung",
         "It is connected and makes no progress.",
-        "the steps that the program reports",
         "look at all stacks: muster stacks NAME -n NAMESPACE; "
         "then restart the gang (muster restart NAME -n NAMESPACE) or cancel it",
         "look at all stacks: muster stacks NAME -n NAMESPACE; then restart or end it by its own controller",
@@ -201,7 +191,6 @@ class AtWork:
     SIDECAR_FAILS = MissingCause(
         "SidecarFails",
         "Its program runs beside a container of its pod that fails or cannot start, so that the pod is not ready.",
-        "the waiting reason of that container",
         "read the container's log: kubectl logs -n NAMESPACE POD -c CONTAINER --previous",
         stages=RUNS,
         when=is_kept,
@@ -215,7 +204,6 @@ class AtWork:
     CONTAINER_RUNS_ON = MissingCause(
         "ContainerRunsOn",
         "Its program has ended with exit code 0, and another container of its pod runs on, so the pod does not end.",
-        "the containers of the pod: the program's has ended with 0, and another one runs",
         "make that container an init container with restartPolicy Always, which ends with the program",
         stages=RUNS,
         when=lambda _, pod: bool(pod.outlived_by),
@@ -229,7 +217,6 @@ class AtWork:
     GHOST = MissingCause(
         "Ghost",
         "Its pod is ready, and the coordinator that serves now does not know it.",
-        "the pod is ready, and is not in the list of the coordinator that serves now",
         "delete the pod (kubectl delete pod -n NAMESPACE POD), or restart the gang: it joined an earlier coordinator",
         stages=RUNS,
         when=_is_ghost,
@@ -243,7 +230,6 @@ class AtWork:
     LEFT = MissingCause(
         "Left",
         "It has left the coordinator in good order, and others have not.",
-        "the coordinator's own list: it has left in good order",
         "read its log: muster logs NAME -n NAMESPACE --rank RANK; it has ended its work before the others",
         what="left the coordinator before the others",
         in_roll=True,
@@ -253,7 +239,6 @@ class AtWork:
     ENDED = MissingCause(
         "Ended",
         "Its program has ended with exit code 0, without having registered or while others wait for it.",
-        "the container's end: exit code 0",
         "read its log: muster logs NAME -n NAMESPACE --rank RANK; "
         "it never called the coordinator, or ended before the others",
         stages=(Stage.ENDED,),
@@ -266,7 +251,6 @@ class AtWork:
     UNKNOWN = MissingCause(
         "Unknown",
         "The kubelet has lost sight of its pod.",
-        "the pod's phase is Unknown",
         "look at its node: kubectl describe node NODE",
         stages=(Stage.UNKNOWN,),
         what=lambda _, pod: f"the kubelet of node {pod.node} does not report",
@@ -277,7 +261,6 @@ class AtWork:
     NOT_ARRIVED = MissingCause(
         "NotArrived",
         "Its program runs, and has not registered with the coordinator; where none can be asked, its pod is not ready.",
-        "the pod runs, and the coordinator's list does not have it; without a coordinator: the pod is not ready",
         "read its log: muster logs NAME -n NAMESPACE --rank RANK; "
         "imports may take minutes; else it calls another address than the coordinator's, cannot resolve it, "
         "or fails its readiness probe",

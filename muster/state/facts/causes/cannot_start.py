@@ -44,7 +44,6 @@ class CannotStart:
     REFUSED = MissingCause(
         "Refused",
         "The API server refuses what creating its pod needs.",
-        "the API server's answer to the request",
         "correct what the answer names; Muster tries again by itself",
         runbook="MusterCreateRefused",
         charge=by_platform("Refused"),
@@ -52,7 +51,6 @@ class CannotStart:
     QUOTA_EXCEEDED = MissingCause(
         "QuotaExceeded",
         "The API server refuses it because a ResourceQuota is used up.",
-        "the API server's answer to the create",
         "free or raise the ResourceQuota that the answer names",
         refusals=("QuotaExceeded",),
         counted_as="Refused",
@@ -62,7 +60,6 @@ class CannotStart:
     ADMISSION_DENIED = MissingCause(
         "AdmissionDenied",
         "The API server refuses it because a webhook or a policy does not admit it, or does not answer.",
-        "the API server's answer to the create",
         "change the experiment so that the webhook or policy admits it, or restore or change the webhook or policy",
         refusals=("WebhookDenied", "WebhookFailed", "PolicyDenied", "PodSecurityViolated", "LimitRangeViolated"),
         counted_as="Refused",
@@ -72,7 +69,6 @@ class CannotStart:
     RIGHTS_MISSING = MissingCause(
         "RightsMissing",
         "The API server refuses it because musterd lacks the right.",
-        "the API server's answer: 401, or 403 that names the right",
         "give musterd's service account the right that the answer names; the chart's ClusterRole has all of them",
         refusals=("RightsMissing", "CredentialsRejected"),
         counted_as="Refused",
@@ -82,7 +78,6 @@ class CannotStart:
     NAME_TAKEN = MissingCause(
         "NameTaken",
         "An object of another owner has the name of its pod, or of the Service.",
-        "the object of that name, and its controller",
         "delete that object, or give the experiment another name",
         refusals=("NameTaken",),
         counted_as="Refused",
@@ -91,7 +86,6 @@ class CannotStart:
     NODE_NOT_READY = MissingCause(
         "NodeNotReady",
         "Its pod ran on a node that is NotReady now.",
-        "the pod: Ready is false while its containers are ready, as the node lifecycle controller marks it",
         "look at the node: kubectl describe node NODE; it comes back, or its pods are evicted after 5 minutes",
         stages=(Stage.NODE_NOT_READY,),
         what=lambda _, pod: f"node {pod.node} is not ready",
@@ -106,7 +100,6 @@ class CannotStart:
     IMAGE_PULL = MissingCause(
         "ImagePull",
         "Its image cannot be pulled.",
-        "the waiting reason and message of the container",
         "check the name and tag of the image, the registry, and spec.template.spec.imagePullSecrets",
         "check the name and tag of the image, the registry, and the imagePullSecrets of POD",
         stages=(Stage.CANNOT_START,),
@@ -127,7 +120,6 @@ class CannotStart:
     CONTAINER_CANNOT_START = MissingCause(
         "ContainerCannotStart",
         "Its container cannot be made, or is started again and again.",
-        "the waiting reason and message of the container",
         "create the Secret, ConfigMap or key that the message names, or correct the command or the pod template; "
         "what the program printed: kubectl logs -n NAMESPACE POD --previous",
         stages=(Stage.CANNOT_START,),
@@ -139,7 +131,6 @@ class CannotStart:
     DRIVER_FAILS = MissingCause(
         "DriverFails",
         "The driver of its node's accelerators does not work, so its container cannot be made.",
-        "the message of the container runtime: nvidia-container-cli quotes the driver",
         "drain the node and restart it, or roll its driver back: kubectl drain NODE --ignore-daemonsets",
         stages=(Stage.CANNOT_START,),
         when=lambda _, pod: bool(driver_fault(pod.waiting_message)),
@@ -152,7 +143,6 @@ class CannotStart:
     NODE_DISK_FULL = MissingCause(
         "NodeDiskFull",
         "The disk of its node is full, so its container cannot be made.",
-        "the message of the container runtime: no space left on device, in a directory of the node",
         "see what fills the disk of the node: kubectl describe node NODE",
         stages=(Stage.CANNOT_START,),
         when=lambda _, pod: disk_is_full(pod.waiting_message),
@@ -165,7 +155,6 @@ class CannotStart:
     INIT_CONTAINER_FAILS = MissingCause(
         "InitContainerFails",
         "An init container or a sidecar of its pod fails, or cannot start, so that the program does not start.",
-        "the state of the init container or sidecar in the pod's status",
         "read the container's log: kubectl logs -n NAMESPACE POD -c CONTAINER --previous",
         stages=(Stage.CANNOT_START,),
         when=is_kept,
@@ -177,7 +166,6 @@ class CannotStart:
     UNSCHEDULABLE = MissingCause(
         "Unschedulable",
         "No node fits its pod.",
-        "the pod's condition PodScheduled, in the scheduler's words",
         "free or add nodes with what the scheduler misses, or ask for less: kubectl describe pod -n NAMESPACE POD",
         stages=(Stage.UNSCHEDULABLE,),
         what="no node fits",

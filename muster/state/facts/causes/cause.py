@@ -48,8 +48,6 @@ class MissingCause:
     value: str
     """The name, as in metrics, documents and the record."""
     meaning: str
-    shown_by: str
-    """The source of the evidence, for people."""
     next_step: str
     """The step of a person. NAME, NAMESPACE, POD, CONTAINER, RANK and NODE are replaced by those of the member."""
     watched: str = ""

@@ -61,7 +61,6 @@ class HasEnded:
     OOM_KILLED = MissingCause(
         "OOMKilled",
         "Its program was killed because it used more memory than it may.",
-        "the container's end: reason OOMKilled",
         "give the group more memory, or let the program use less: its limit is in the pod's resources",
         stages=(Stage.CRASHED,),
         reasons=(OUT_OF_MEMORY,),
@@ -73,7 +72,6 @@ class HasEnded:
     CRASHED = MissingCause(
         "Crashed",
         "Its program, or its pod, has failed.",
-        "the container's exit code and its last words",
         "read the last lines of its log: muster logs NAME -n NAMESPACE --rank RANK",
         stages=(Stage.CRASHED,),
         what=_exited,
@@ -84,7 +82,6 @@ class HasEnded:
     NODE_LOST = MissingCause(
         "NodeLost",
         "Its node was lost, and its pod with it.",
-        "the pod's condition DisruptionTarget of the node's controller, or of the pod garbage collector",
         "nothing for the gang: it starts again elsewhere and is not charged; the node: kubectl describe node NODE",
         "its own controller decides whether it starts elsewhere; the node: kubectl describe node NODE",
         stages=(Stage.TERMINATING,),
@@ -103,7 +100,6 @@ class HasEnded:
     DRIVER_FAILED = MissingCause(
         "DriverFailed",
         "Its program never began, because the driver of its node's accelerators does not work.",
-        "the container's end: reason StartError, whose message quotes the driver",
         "nothing for the gang: it starts again and is not charged; drain the node and restart it, or roll its driver "
         "back: kubectl drain NODE --ignore-daemonsets",
         "its own controller decides whether it starts again; drain the node and restart it, or roll its driver back: "
@@ -120,7 +116,6 @@ class HasEnded:
     NODE_PRESSURE = MissingCause(
         "NodePressure",
         "The kubelet evicts its pod because the node runs out of disk or of processes.",
-        "the message of the eviction: the node was low on that resource",
         "nothing for the gang: it starts again elsewhere and is not charged; the node: kubectl describe node NODE",
         "its own controller decides whether it starts again; the node: kubectl describe node NODE",
         stages=(Stage.TERMINATING,),
@@ -134,7 +129,6 @@ class HasEnded:
     EVICTED = MissingCause(
         "Evicted",
         "The platform takes its pod away: preemption, eviction, a node that shuts down.",
-        "the pod's condition DisruptionTarget, or the reason of its failure",
         "nothing, if this was intended: a disruption is not charged; else look at the node or the queue",
         "its own controller decides whether it starts again; kubectl get events -n NAMESPACE shows why it was evicted",
         stages=(Stage.TERMINATING,),
@@ -147,7 +141,6 @@ class HasEnded:
     LOST = MissingCause(
         "Lost",
         "It had a pod in this epoch, and the pod is gone.",
-        "the watch and a live list: the pod existed in this epoch and is gone",
         "nothing: the gang starts again; kubectl get events -n NAMESPACE shows what deleted the pod",
         "its own controller makes it again, or never does; kubectl get events -n NAMESPACE shows what deleted the pod",
         without_pod="its pod is gone",
@@ -155,7 +148,6 @@ class HasEnded:
     RESTARTED_IN_PLACE = MissingCause(
         "RestartedInPlace",
         "Its container was started again in its pod: its earlier registration is void.",
-        "the restart count of its containers",
         "read the log of its previous container: kubectl logs -n NAMESPACE POD --previous; "
         "set restartPolicy to Never for a gang",
         stages=RUNS,

@@ -95,7 +95,6 @@ class OnItsWay:
     TERMINATING = MissingCause(
         "Terminating",
         "Its pod is being deleted.",
-        "the pod has a deletionTimestamp",
         "nothing: it ends within its grace period; if it does not, look at its node: kubectl describe node NODE",
         stages=(Stage.TERMINATING,),
         what="the pod is being deleted",
@@ -104,7 +103,6 @@ class OnItsWay:
     QUEUED = MissingCause(
         "Queued",
         "A queue has not admitted the experiment, or a scheduling gate is on its pod.",
-        "the Workload of the queue, or the scheduling gates of the pod",
         "nothing, if the queue is full: it is admitted in its turn; if the queue has had room since Kueue last wrote, "
         "see whether Kueue's controller runs",
         step=_of_queue,
@@ -117,13 +115,11 @@ class OnItsWay:
     HELD_BACK = MissingCause(
         "HeldBack",
         "Its pod waits for a gate of its group, for its turn, for a back-off, or for pods of an older epoch to end.",
-        "the gates of its group, the back-off, or the pods of older epochs",
         "wait: it starts by itself",
     )
     INIT_CONTAINER = MissingCause(
         "InitContainer",
         "An init container of its pod runs, and the program starts when that has ended.",
-        "the state of the init container in the pod's status",
         "if it takes long, read the log: kubectl logs -n NAMESPACE POD -c CONTAINER; it may wait forever",
         stages=(Stage.STARTING,),
         when=is_kept,
@@ -136,7 +132,6 @@ class OnItsWay:
     NETWORK_FAILS = MissingCause(
         "NetworkFails",
         "Its pod is on a node, and gets no sandbox there: most often the network plugin fails.",
-        "an Event FailedCreatePodSandBox about its pod",
         "see whether the network plugin of node NODE runs: kubectl get pods -n kube-system -o wide; "
         "the message: kubectl describe pod -n NAMESPACE POD",
         stages=(Stage.STARTING,),
@@ -150,7 +145,6 @@ class OnItsWay:
     VOLUME_FAILS = MissingCause(
         "VolumeFails",
         "Its pod is on a node, and a volume of it cannot be attached or mounted there.",
-        "an Event FailedMount or FailedAttachVolume about its pod",
         "see whether the CSI driver and its storage work: kubectl get csidrivers; kubectl get volumeattachments; "
         "the message: kubectl describe pod -n NAMESPACE POD",
         stages=(Stage.STARTING,),
@@ -164,7 +158,6 @@ class OnItsWay:
     SANDBOX = MissingCause(
         "Sandbox",
         "Its pod is on a node, and has no volumes or no network yet.",
-        "the pod's condition PodReadyToStartContainers is false",
         "wait a minute; then kubectl describe pod -n NAMESPACE POD: its Events name the Secret, ConfigMap or "
         "volume that cannot be mounted, or the network plugin that fails",
         stages=(Stage.STARTING,),
@@ -180,7 +173,6 @@ class OnItsWay:
     STARTING = MissingCause(
         "Starting",
         "Its pod is on a node; the program does not run yet.",
-        "the pod has a node, and its containers are being made",
         "wait some minutes; then kubectl describe pod -n NAMESPACE POD",
         stages=(Stage.STARTING,),
         what="the container is being created",
@@ -189,7 +181,6 @@ class OnItsWay:
     SCHEDULING = MissingCause(
         "Scheduling",
         "Its pod has no node yet, and the scheduler has reported nothing.",
-        "the pod has no node and no condition",
         "wait a moment; then check that the scheduler runs",
         stages=(Stage.SCHEDULING,),
         what="no node yet",
@@ -198,7 +189,6 @@ class OnItsWay:
     NOT_CREATED = MissingCause(
         "NotCreated",
         "It has no pod yet, and nothing known prevents its creation.",
-        "no pod of that rank exists",
         "wait: Muster creates it",
         "look why its own controller does not create it: kubectl get events -n NAMESPACE; "
         "if the pods are found by a label, create it, or correct the annotation muster.dev/size",
@@ -207,7 +197,6 @@ class OnItsWay:
     AWAITS_COORDINATOR = MissingCause(
         "AwaitsCoordinator",
         "Its program runs and waits for a coordinator that does not serve.",
-        "its pod runs; the coordinator's does not, or does not serve",
         "fix the coordinator first: its own finding has the cause",
         stages=RUNS,
         when=_awaits,

@@ -6,12 +6,12 @@ import pytest
 from msgspec.structs import replace
 
 from muster.state.facts.causes.cause import MissingCause
-from muster.state.facts.causes.table import REFUSED_BY, Causes, of_refusal
+from muster.state.facts.causes.table import Causes
 from muster.state.facts.context import Context
 from muster.state.facts.diagnosis.classifier import of_pod, without_pod
 from muster.state.view.engine_facts import Refusal
 from muster.state.view.roll import CoordinatorState, RankState, RollAnswer
-from muster.state.vocabulary.group import Coordinator, Group, ProbeKind
+from muster.state.vocabulary.group import Group, ProbeKind
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Exit, PodPhase, PodSpec
 from muster.state.vocabulary.record import Cause, Phase, Record
@@ -40,22 +40,19 @@ def said_of(
 
 # --- a pod whose program has not started -------------------------------------------------------------------------
 
+FETCH = {"holder": "init container fetch"}
 NOT_STARTED: list[tuple[dict[str, Any], Said]] = [
     (NODELESS, (Causes.SCHEDULING, "no node yet")),
     (NODELESS | {"waiting_reason": "Unschedulable"}, (Causes.UNSCHEDULABLE, "no node fits")),
     (NODELESS | {"waiting_reason": "SchedulingGated"}, (Causes.QUEUED, "held by scheduling gates of the pod")),
-    (
-        WAITING | {"waiting_reason": "RunContainerError"},
-        (Causes.CONTAINER_CANNOT_START, "the container cannot start: RunContainerError"),
-    ),
-    (
-        WAITING | {"waiting_reason": "CrashLoopBackOff", "holder": "init container fetch"},
-        (Causes.INIT_CONTAINER_FAILS, "init container fetch cannot start: CrashLoopBackOff"),
-    ),
-    (WAITING | {"holder": "init container fetch"}, (Causes.INIT_CONTAINER, "init container fetch has not ended")),
+    (WAITING | {"waiting_reason": "RunContainerError"},
+     (Causes.CONTAINER_CANNOT_START, "the container cannot start: RunContainerError")),
+    (WAITING | FETCH | {"waiting_reason": "CrashLoopBackOff"},
+     (Causes.INIT_CONTAINER_FAILS, "init container fetch cannot start: CrashLoopBackOff")),
+    (WAITING | FETCH, (Causes.INIT_CONTAINER, "init container fetch has not ended")),
     (WAITING | {"sandboxed": False}, (Causes.SANDBOX, "no volumes or no network yet")),
     (WAITING, (Causes.STARTING, "the container is being created")),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("seen", "expected"), NOT_STARTED, ids=[said[0].value for _, said in NOT_STARTED])
@@ -89,76 +86,28 @@ def test_the_image_is_that_of_the_kubelet_and_else_that_of_the_plan(
 # --- a pod that ends, or whose node is away ----------------------------------------------------------------------
 
 OUT_OF_MEMORY = Exit("main", 137, 9, "OOMKilled", "warming up\nhello from 2/4", NOW, False, "hello from 2/4")
-KILLED = Exit("main", 137, 9, "Error", "warming up\nhello from 2/4", NOW, False, "hello from 2/4")
+KILLED = replace(OUT_OF_MEMORY, reason="Error")
+GONE = replace(KILLED, code=134, signal=0, message="UNAVAILABLE: gone", explains=True)
+AT, LAST = f"pod {NAME} on node node-2", 'last line "hello from 2/4"'
 ENDINGS: list[tuple[dict[str, Any], Said, str]] = [
-    (CRASHED, (Causes.CRASHED, "ended with exit code 1"), f"pod {NAME} on node node-2"),
-    (
-        CRASHED | {"exit": OUT_OF_MEMORY},
-        (Causes.OOM_KILLED, "killed: out of memory"),
-        f'pod {NAME} on node node-2: last line "hello from 2/4"',
-    ),
-    (
-        CRASHED | {"exit": KILLED},
-        (Causes.CRASHED, "ended with exit code 137 (SIGKILL)"),
-        f'pod {NAME} on node node-2: last line "hello from 2/4"',
-    ),
-    (
-        CRASHED | {"exit": replace(KILLED, code=134, signal=0, message="UNAVAILABLE: gone", explains=True)},
-        (Causes.CRASHED, "ended with exit code 134 (SIGABRT)"),
-        f"pod {NAME} on node node-2: UNAVAILABLE: gone",
-    ),
-    (
-        CRASHED | {"exit": replace(KILLED, code=1, signal=0, message="ValueError: loss is NaN", explains=True)},
-        (Causes.CRASHED, "ended with exit code 1"),
-        f"pod {NAME} on node node-2: ValueError: loss is NaN",
-    ),
-    (
-        CRASHED | {"exit": replace(KILLED, code=1, signal=0)},
-        (Causes.CRASHED, "ended with exit code 1"),
-        f'pod {NAME} on node node-2: last line "hello from 2/4"',
-    ),
-    (
-        CRASHED | {"exit": KILLED, "waiting_reason": "Evicted", "waiting_message": "exceeds the limit 64Mi"},
-        (Causes.CRASHED, "the pod failed: Evicted"),
-        f"pod {NAME} on node node-2: exceeds the limit 64Mi",
-    ),
-    (
-        CRASHED | {"exit": KILLED, "waiting_reason": "DeadlineExceeded", "waiting_message": "was active too long"},
-        (Causes.CRASHED, "the pod failed: DeadlineExceeded"),
-        f"pod {NAME} on node node-2: was active too long",
-    ),
-    (
-        {"phase": PodPhase.FAILED, "waiting_reason": "UnexpectedAdmissionError", "waiting_message": "no devices"},
-        (Causes.CRASHED, "the pod failed: UnexpectedAdmissionError"),
-        f"pod {NAME} on node node-2: no devices",
-    ),
-    (
-        {"phase": PodPhase.SUCCEEDED, "ready": False, "exit": END},
-        (Causes.ENDED, "ended with exit code 0"),
-        f"pod {NAME} on node node-2",
-    ),
+    (CRASHED, (Causes.CRASHED, "ended with exit code 1"), AT),
+    (CRASHED | {"exit": OUT_OF_MEMORY}, (Causes.OOM_KILLED, "killed: out of memory"), f"{AT}: {LAST}"),
+    (CRASHED | {"exit": KILLED}, (Causes.CRASHED, "ended with exit code 137 (SIGKILL)"), f"{AT}: {LAST}"),
+    (CRASHED | {"exit": GONE}, (Causes.CRASHED, "ended with exit code 134 (SIGABRT)"), f"{AT}: UNAVAILABLE: gone"),
+    (CRASHED | {"exit": KILLED, "waiting_reason": "Evicted", "waiting_message": "exceeds the limit 64Mi"},
+     (Causes.CRASHED, "the pod failed: Evicted"), f"{AT}: exceeds the limit 64Mi"),
+    ({"phase": PodPhase.FAILED, "waiting_reason": "UnexpectedAdmissionError", "waiting_message": "no devices"},
+     (Causes.CRASHED, "the pod failed: UnexpectedAdmissionError"), f"{AT}: no devices"),
+    ({"phase": PodPhase.SUCCEEDED, "ready": False, "exit": END}, (Causes.ENDED, "ended with exit code 0"), AT),
     (NODELESS | {"terminating": True}, (Causes.TERMINATING, "the pod is being deleted"), f"pod {NAME}"),
-    (
-        {"terminating": True, "disruption": "PreemptionByScheduler", "waiting_message": "for team/big"},
-        (Causes.EVICTED, "evicted (PreemptionByScheduler)"),
-        f"pod {NAME} on node node-2: PreemptionByScheduler: for team/big",
-    ),
-    (
-        {"phase": PodPhase.FAILED, "ready": False, "disruption": "NodeLost"},
-        (Causes.NODE_LOST, "node node-2 was lost"),
-        f"pod {NAME} on node node-2: NodeLost",
-    ),
-    (
-        {"cut_off": True, "ready": False},
-        (Causes.NODE_NOT_READY, "node node-2 is not ready"),
-        f"pod {NAME} on node node-2 was marked not ready by its node's controller",
-    ),
-    (
-        {"phase": PodPhase.UNKNOWN, "ready": False},
-        (Causes.UNKNOWN, "the kubelet of node node-2 does not report"),
-        f"pod {NAME} on node node-2",
-    ),
-]
+    ({"terminating": True, "disruption": "PreemptionByScheduler", "waiting_message": "for team/big"},
+     (Causes.EVICTED, "evicted (PreemptionByScheduler)"), f"{AT}: PreemptionByScheduler: for team/big"),
+    ({"phase": PodPhase.FAILED, "ready": False, "disruption": "NodeLost"},
+     (Causes.NODE_LOST, "node node-2 was lost"), f"{AT}: NodeLost"),
+    ({"cut_off": True, "ready": False}, (Causes.NODE_NOT_READY, "node node-2 is not ready"),
+     f"{AT} was marked not ready by its node's controller"),
+    ({"phase": PodPhase.UNKNOWN, "ready": False}, (Causes.UNKNOWN, "the kubelet of node node-2 does not report"), AT),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("seen", "expected", "evidence"), ENDINGS, ids=[said[1] for _, said, _ in ENDINGS])
@@ -168,106 +117,81 @@ def test_a_pod_that_ends_or_whose_node_is_away_has_the_cause_that_it_shows(
     assert said_of(seen) == (*expected, evidence)
 
 
+def test_the_node_is_named_where_it_is_the_cause() -> None:
+    for disruption, node in (("DeletionByTaintManager", "node-2"), ("EvictionByEvictionAPI", "")):
+        member = pod(2, terminating=True, disruption=disruption)
+        assert of_pod(context(member), member).node == node
+
+
 def test_the_memory_limit_of_a_killed_member_goes_before_what_it_printed_last() -> None:
     limited = plan(groups=(worker_group(4, pod=PodSpec("demo:1", "train", limits={"memory": "6G"})),))
     *_, evidence = said_of(CRASHED | {"exit": replace(OUT_OF_MEMORY, signal=0)}, limited)
-    end = 'memory limit 6G; last line "hello from 2/4"'
-    assert evidence == f"pod {NAME} on node node-2: {end}"
-
-
-@pytest.mark.parametrize(
-    ("seen", "node"),
-    [
-        ({"cut_off": True, "ready": False}, "node-2"),
-        ({"terminating": True, "disruption": "DeletionByTaintManager"}, "node-2"),
-        ({"terminating": True, "disruption": "EvictionByEvictionAPI"}, ""),
-    ],
-)
-def test_the_node_is_named_where_it_is_the_cause(seen: dict[str, Any], node: str) -> None:
-    member = pod(2, **seen)
-    assert of_pod(context(member), member).node == node
+    assert evidence == f"{AT}: memory limit 6G; {LAST}"
 
 
 # --- a program that runs -----------------------------------------------------------------------------------------
 
+CLOSED = RollAnswer(at=NOW, coordinator=CoordinatorState.REFUSED)
+NOT_LISTED = answer(ARRIVED, ARRIVED, MISSING, ARRIVED)
+EARLIER = (ARRIVED, ARRIVED, STALE, ARRIVED)
+RAY, PASSIVE = plan(probe=ProbeKind.RAY), plan(probe=ProbeKind.NONE)
+LOOPS = {"ready": False, "waiting_reason": "CrashLoopBackOff"}
+EARLIER_LIFE = "known only to the coordinator that ran before this one"
+RUNNING: dict[str, tuple[dict[str, Any], Plan, RollAnswer | None, MissingCause, str, str]] = {
+    "a container beside it cannot start": (
+        LOOPS | {"holder": "sidecar proxy", "restarts": 2}, plan(), None,
+        Causes.SIDECAR_FAILS, "sidecar proxy cannot start: CrashLoopBackOff", "on node node-2"),
+    "restarted once": (
+        {"ready": False, "restarts": 1}, plan(), None,
+        Causes.RESTARTED_IN_PLACE, "the container was restarted once", ": 1 restart"),
+    "restarted": (
+        {"ready": False, "restarts": 3}, plan(), None,
+        Causes.RESTARTED_IN_PLACE, "the container was restarted 3 times", ": 3 restarts"),
+    "restarted again and again": (
+        LOOPS | {"restarts": 3}, plan(), None,
+        Causes.RESTARTED_IN_PLACE, "the container restarts again and again: CrashLoopBackOff", ": 3 restarts"),
+    "a coordinator that cannot be asked": (
+        {"ready": False}, PASSIVE, None, Causes.NOT_ARRIVED, "running, but not ready", "its Ready is false"),
+    "no coordinator": (
+        {"ready": False}, plan(coordinator=None), None,
+        Causes.NOT_ARRIVED, "running, but not ready", "its Ready is false"),
+    "a coordinator that has never served": (
+        {}, plan(), CLOSED, Causes.AWAITS_COORDINATOR, "waiting for the coordinator",
+        "runs; the coordinator, rank 0, does not serve"),
+    "not listed": (
+        {"restarts": 1}, plan(), NOT_LISTED,
+        Causes.NOT_ARRIVED, "running, but not registered with the coordinator", "has not heard of it"),
+    "of an earlier life": (
+        {}, plan(), answer(*EARLIER),
+        Causes.GHOST, EARLIER_LIFE, "was not started again since; the coordinator does not know it"),
+    "of an earlier life, which the coordinator describes": (
+        {}, plan(), answer(*EARLIER, detail="2 of 4 nodes"),
+        Causes.GHOST, EARLIER_LIFE, "was not started again since; 2 of 4 nodes"),
+    "ready, and not listed by Ray": ({}, RAY, NOT_LISTED, Causes.GHOST, "ready, but not registered with Ray", ""),
+    "not ready, and not listed by Ray": (
+        {"ready": False}, RAY, NOT_LISTED, Causes.NOT_ARRIVED, "running, but not registered with the coordinator", ""),
+}  # fmt: skip
 
-def test_a_container_beside_the_program_that_cannot_start_goes_before_all_else() -> None:
-    seen = {"ready": False, "holder": "sidecar proxy", "waiting_reason": "CrashLoopBackOff", "restarts": 2}
-    cause, what, _ = said_of(seen | {"waiting_message": "back-off 40s"})
-    assert (cause, what) == (Causes.SIDECAR_FAILS, "sidecar proxy cannot start: CrashLoopBackOff")
 
-
-@pytest.mark.parametrize(
-    ("restarts", "reason", "what"),
-    [
-        (1, "", "the container was restarted once"),
-        (3, "", "the container was restarted 3 times"),
-        (3, "CrashLoopBackOff", "the container restarts again and again: CrashLoopBackOff"),
-    ],
-)
-def test_a_container_that_was_started_again_and_is_not_ready_is_said_with_its_count(
-    restarts: int, reason: str, what: str
+@pytest.mark.parametrize(("seen", "wanted", "heard", "cause", "what", "evidence"), RUNNING.values(), ids=RUNNING.keys())
+def test_a_program_that_runs_has_the_cause_that_its_pod_and_the_coordinator_show(
+    seen: dict[str, Any], wanted: Plan, heard: RollAnswer | None, cause: MissingCause, what: str, evidence: str
 ) -> None:
-    cause, said, evidence = said_of({"ready": False, "restarts": restarts, "waiting_reason": reason})
-    assert (cause, said) == (Causes.RESTARTED_IN_PLACE, what)
-    assert f": {restarts} restart" in evidence
+    found = said_of(seen, wanted, heard)
+    assert found[:2] == (cause, what)
+    assert evidence in found[2]
 
 
-@pytest.mark.parametrize("wanted", [plan(probe=ProbeKind.NONE), plan(coordinator=None)], ids=["passive", "none"])
-def test_where_no_coordinator_can_be_asked_a_running_member_is_not_ready(wanted: Plan) -> None:
-    cause, what, evidence = said_of({"ready": False}, wanted)
-    assert (cause, what) == (Causes.NOT_ARRIVED, "running, but not ready")
-    assert evidence.endswith("its Ready is false")
-
-
-def test_a_member_waits_for_a_coordinator_that_has_never_served() -> None:
-    cause, what, evidence = said_of({}, plan(), RollAnswer(at=NOW, coordinator=CoordinatorState.REFUSED))
-    assert (cause, what) == (Causes.AWAITS_COORDINATOR, "waiting for the coordinator")
-    assert evidence.endswith("runs; the coordinator, rank 0, does not serve")
-
-
-def test_a_running_member_that_the_coordinator_does_not_list_has_not_called_it() -> None:
-    cause, what, evidence = said_of({"restarts": 1}, plan(), answer(ARRIVED, ARRIVED, MISSING, ARRIVED))
-    assert (cause, what) == (Causes.NOT_ARRIVED, "running, but not registered with the coordinator")
-    assert evidence.endswith("has not heard of it")
-
-
-def test_the_coordinator_that_is_at_fault_is_said_instead_of_its_rank() -> None:
-    closed = context(pod(0), heard=RollAnswer(at=NOW, coordinator=CoordinatorState.REFUSED))
-    assert of_pod(closed, pod(0)).cause is Causes.COORDINATOR_NOT_SERVING
+def test_the_coordinator_that_is_at_fault_is_named_instead_of_its_rank() -> None:
+    assert of_pod(context(pod(0), heard=CLOSED), pod(0)).cause is Causes.COORDINATOR_NOT_SERVING
     serving = context(pod(0), heard=answer(MISSING, MISSING, MISSING, MISSING))
     assert of_pod(serving, pod(0)).cause is Causes.NOT_ARRIVED
 
 
-@pytest.mark.parametrize(
-    ("detail", "evidence"), [("2 of 4 nodes", "2 of 4 nodes"), ("", "the coordinator does not know it")]
-)
-def test_a_member_of_an_earlier_life_of_the_coordinator_is_a_ghost(detail: str, evidence: str) -> None:
-    heard = answer(ARRIVED, ARRIVED, STALE, ARRIVED, detail=detail)
-    cause, what, said = said_of({}, plan(), heard)
-    assert (cause, what) == (Causes.GHOST, "known only to the coordinator that ran before this one")
-    assert said.endswith(f"was not started again since; {evidence}")
-
-
-@pytest.mark.parametrize(
-    ("probe", "ready", "expected"),
-    [
-        (ProbeKind.RAY, True, Causes.GHOST),
-        (ProbeKind.RAY, False, Causes.NOT_ARRIVED),
-        (ProbeKind.JAX, True, Causes.NOT_ARRIVED),
-    ],
-)
-def test_a_ready_pod_that_is_missing_is_a_ghost_for_ray_alone(
-    probe: ProbeKind, ready: bool, expected: MissingCause
-) -> None:
-    heard = answer(ARRIVED, ARRIVED, MISSING, ARRIVED)
-    assert said_of({"ready": ready}, plan(probe=probe), heard)[0] is expected
-
-
-@pytest.mark.parametrize("heard", [None, answer(ARRIVED, ARRIVED, MISSING, ARRIVED)], ids=["unasked", "silent"])
+@pytest.mark.parametrize("heard", [None, NOT_LISTED], ids=["unasked", "silent"])
 def test_a_ready_pod_is_no_ghost_while_ray_does_not_answer(heard: RollAnswer | None) -> None:
     now = record(phase=Phase.RUNNING, scheduled_at=NOW, assembled_at=NOW)
-    seen = context(*(pod(rank) for rank in range(4)), wanted=plan(probe=ProbeKind.RAY), now=now, heard=heard)
+    seen = context(*(pod(rank) for rank in range(4)), wanted=RAY, now=now, heard=heard)
     if heard is not None:
         view_of(seen).observe_probe(RollAnswer(at=NOW + 1, coordinator=CoordinatorState.TIMEOUT), 0)
         seen = Context.at(seen.plan, seen.record, seen.view, seen.now)
@@ -277,20 +201,19 @@ def test_a_ready_pod_is_no_ghost_while_ray_does_not_answer(heard: RollAnswer | N
 # --- a member without a pod --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("reason", "cause"), [*REFUSED_BY.items(), ("PriorityClassMissing", Causes.REFUSED)])
-def test_a_refusal_is_the_cause_that_its_reason_names(reason: str, cause: MissingCause) -> None:
+@pytest.mark.parametrize(
+    ("reason", "cause", "said"),
+    [
+        ("QuotaExceeded", Causes.QUOTA_EXCEEDED, "the API server refuses what the pod needs: QuotaExceeded"),
+        ("PriorityClassMissing", Causes.REFUSED, "the API server refuses what the pod needs: PriorityClassMissing"),
+        ("OtherController", Causes.REFUSED, "Muster creates no pod: OtherController"),
+        ("PodAltered", Causes.REFUSED, "Muster creates no pod: PodAltered"),
+    ],
+)
+def test_a_refusal_is_the_cause_that_its_reason_names(reason: str, cause: MissingCause, said: str) -> None:
     seen = context(now=record())
     view_of(seen).engine.refusal = Refusal(reason, "no", final=False)
-    found = without_pod(seen, 2)
-    assert found == (cause, f"the API server refuses what the pod needs: {reason}", "no", "")
-    assert of_refusal(reason) is cause
-
-
-@pytest.mark.parametrize("reason", ["OtherController", "PodAltered"])
-def test_what_muster_refuses_by_itself_is_no_answer_of_the_api_server(reason: str) -> None:
-    seen = context(now=record())
-    view_of(seen).engine.refusal = Refusal(reason, "no", final=False)
-    assert without_pod(seen, 2).what == f"Muster creates no pod: {reason}"
+    assert without_pod(seen, 2) == (cause, said, "no", "")
 
 
 def test_a_flavor_that_does_not_exist_is_no_refusal_of_the_pod() -> None:
@@ -307,31 +230,44 @@ def test_a_rank_that_is_done_has_ended_though_its_pod_is_gone() -> None:
     assert without_pod(seen, 1).cause is Causes.LOST
 
 
-def test_a_queued_experiment_has_no_pods_until_it_is_admitted() -> None:
-    found = without_pod(context(now=record(phase=Phase.QUEUED)), 2)
-    assert found[:2] == (Causes.QUEUED, "waiting in a queue")
-    assert found.evidence == "queued: its Workload is about to be made"
+FAILED = Cause(0, "Error", pod="p-1", rank=1, exit_code=1)
+OLD = f"1 pod of an older epoch ({pod(1).name} on node node-1)"
+SERIAL = plan(probe=ProbeKind.NONE, groups=(Group("worker", 1, 4, PodSpec("x", "y"), 0, parallelism=1),))
+GATED = plan(gates=(Gate(GateCondition.READY),))
+HELD: dict[str, tuple[Context, MissingCause, str, str]] = {
+    "not admitted": (
+        context(now=record(phase=Phase.QUEUED)), Causes.QUEUED,
+        "waiting in a queue", "queued: its Workload is about to be made"),
+    "backs off": (
+        context(now=record(phase=Phase.RESTARTING, epoch=1)), Causes.HELD_BACK,
+        "waiting for the back-off", "epoch 1 is next"),
+    "backs off after a failure": (
+        context(now=record(phase=Phase.RESTARTING, epoch=1, cause=FAILED)), Causes.HELD_BACK,
+        "waiting for the back-off", "epoch 1 is next; rank 1 (p-1) ended with exit code 1"),
+    "pods of an older epoch": (
+        context(pod(1), now=record(phase=Phase.RESTARTING, epoch=1)), Causes.HELD_BACK,
+        "waiting for pods of an older epoch to terminate", OLD),
+    "pods of an older epoch after the back-off": (
+        context(pod(1), now=record(epoch=1)), Causes.HELD_BACK, "waiting for pods of an older epoch to terminate", OLD),
+    "as many run as may run together": (
+        context(pod(0), wanted=SERIAL), Causes.HELD_BACK, "waiting for a turn", "1 run at a time"),
+    "a closed gate": (
+        context(pod(0, **WAITING), wanted=GATED, now=record()), Causes.HELD_BACK,
+        "waiting for another group or for the coordinator", "group worker waits for the coordinator to serve"),
+}  # fmt: skip
 
 
-def ended(**fields: Any) -> Cause:
-    return Cause(epoch=0, reason="Error", exit_code=1, rank=1, pod="run-worker-0-1", **fields)
-
-
-@pytest.mark.parametrize(
-    ("cause", "because"), [(None, ""), (ended(), "; rank 1 (run-worker-0-1) ended with exit code 1")]
-)
-def test_a_restart_is_held_back_by_its_back_off_and_says_what_ended_the_last_epoch(
-    cause: Cause | None, because: str
+@pytest.mark.parametrize(("seen", "cause", "what", "evidence"), HELD.values(), ids=HELD.keys())
+def test_a_member_without_a_pod_has_the_cause_that_holds_it_back(
+    seen: Context, cause: MissingCause, what: str, evidence: str
 ) -> None:
-    found = without_pod(context(now=record(phase=Phase.RESTARTING, epoch=1, cause=cause)), 2)
-    assert found[:3] == (Causes.HELD_BACK, "waiting for the back-off", f"epoch 1 is next{because}")
+    assert without_pod(seen, 2)[:3] == (cause, what, evidence)
 
 
-@pytest.mark.parametrize("phase", [Phase.RESTARTING, Phase.PENDING])
-def test_pods_of_an_older_epoch_that_may_run_hold_every_member_back(phase: Phase) -> None:
-    found = without_pod(context(pod(1), now=record(phase=phase, epoch=1)), 2)
-    assert found[:2] == (Causes.HELD_BACK, "waiting for pods of an older epoch to terminate")
-    assert found.evidence == f"1 pod of an older epoch ({pod(1).name} on node node-1)"
+def test_a_member_that_nothing_holds_back_is_not_created_yet() -> None:
+    for free in (context(wanted=SERIAL), context(pod(0), wanted=GATED, now=record())):
+        assert without_pod(free, 2).cause is Causes.NOT_CREATED
+    assert without_pod(context(now=record()), 9).cause is Causes.NOT_CREATED, "a rank beyond the plan"
 
 
 def test_a_member_whose_pod_had_a_node_and_is_gone_is_lost() -> None:
@@ -339,33 +275,3 @@ def test_a_member_whose_pod_had_a_node_and_is_gone_is_lost() -> None:
     view_of(seen).change(pod(2), None)
     assert without_pod(seen, 2).cause is Causes.LOST
     assert without_pod(seen, 1).cause is Causes.NOT_CREATED
-
-
-SERIAL = plan(probe=ProbeKind.NONE, groups=(Group("worker", 1, 4, PodSpec("x", "y"), 0, parallelism=1),))
-
-
-def test_a_member_waits_for_its_turn_while_as_many_run_as_may_run_together() -> None:
-    found = without_pod(context(pod(0), wanted=SERIAL, now=ASSEMBLING), 2)
-    assert found[:3] == (Causes.HELD_BACK, "waiting for a turn", "1 run at a time")
-    free = context(wanted=SERIAL, now=ASSEMBLING)
-    assert without_pod(free, 2).cause is Causes.NOT_CREATED
-
-
-def test_a_closed_gate_of_its_group_holds_a_member_back_and_an_open_one_does_not() -> None:
-    gated = plan(gates=(Gate(GateCondition.READY),))
-    shut = without_pod(context(pod(0, **WAITING), wanted=gated, now=record()), 2)
-    assert shut[:2] == (Causes.HELD_BACK, "waiting for another group or for the coordinator")
-    assert shut.evidence == "group worker waits for the coordinator to serve"
-    assert without_pod(context(pod(0), wanted=gated, now=record()), 2).cause is Causes.NOT_CREATED
-
-
-def test_a_gate_on_another_group_is_said_with_how_far_that_group_has_come() -> None:
-    first = Group("train", 1, 2, PodSpec("x", "y"), 0)
-    after = Group("eval", 1, 2, PodSpec("x", "y"), 2, gates=(Gate(GateCondition.READY, "train"),))
-    wanted = plan(groups=(first, after), coordinator=Coordinator(rank=0, port=1234, probe=ProbeKind.NONE))
-    found = without_pod(context(wanted=wanted, now=record()), 3)
-    assert found.evidence == "group eval waits until train is ready (0/2 are)"
-
-
-def test_a_rank_beyond_the_plan_has_no_pod_and_no_group() -> None:
-    assert without_pod(context(now=record()), 9).cause is Causes.NOT_CREATED

@@ -63,27 +63,6 @@ def test_nothing_is_found_where_every_member_is_there_or_none_is_wanted() -> Non
     assert diagnose(context(wanted=plan(), now=record(phase=Phase.SUCCEEDED))) == ()
 
 
-def test_ranks_that_wait_for_the_coordinator_are_not_blamed() -> None:
-    pods = [pod(rank) for rank in range(4)]
-    heard = RollAnswer(at=NOW, coordinator=CoordinatorState.REFUSED)
-    first, rest = diagnose(context(*pods, wanted=plan(), heard=heard))
-    assert (first.cause, first.ranks) == (Causes.COORDINATOR_NOT_SERVING, (0,))
-    assert (rest.cause, rest.ranks) == (Causes.AWAITS_COORDINATOR, (1, 2, 3))
-
-
-def test_without_a_roll_a_member_that_is_not_ready_is_named() -> None:
-    wanted = plan(probe=ProbeKind.NONE, operator="pytorch")
-    (found,) = diagnose(context(pod(0), pod(1), pod(2, ready=False), pod(3), wanted=wanted))
-    assert (found.cause, found.ranks) == (Causes.NOT_ARRIVED, (2,))
-
-
-def test_a_rank_that_has_left_while_others_are_connected_is_named() -> None:
-    pods = [pod(rank) for rank in range(4)]
-    heard = answer(RankState.CONNECTED, RankState.LEFT, RankState.CONNECTED, RankState.CONNECTED)
-    (found,) = diagnose(context(*pods, wanted=plan(), heard=heard))
-    assert (found.cause, found.ranks) == (Causes.LEFT, (1,))
-
-
 def test_a_pod_of_which_the_kubelet_has_lost_sight_is_named_with_its_node() -> None:
     pods = [pod(0), pod(1, phase=PodPhase.UNKNOWN, ready=False), pod(2), pod(3)]
     (found,) = diagnose(context(*pods, wanted=plan(), heard=answer(ARRIVED, MISSING, ARRIVED, ARRIVED)))
@@ -162,11 +141,8 @@ def test_a_member_with_a_cause_of_its_own_is_not_missing_by_count_as_well() -> N
     assert (found.cause, found.ranks) == (Causes.IMAGE_PULL, (3,))
     (_, more) = counted(2, pod(0), pod(1), pod(2), pod(3, **PULL))
     assert more.sentence == "1 rank: 1 of 4 has not arrived; the store does not show which of ranks 1-2"
-
-
-def test_where_all_candidates_are_missing_they_are_named() -> None:
-    (_, found) = counted(1, pod(0), pod(1), pod(2), pod(3, **PULL))
-    assert found.sentence == "ranks 1-2: 2 of 4 have not arrived; by their number ranks 1-2"
+    (_, both) = counted(1, pod(0), pod(1), pod(2), pod(3, **PULL))
+    assert both.sentence == "ranks 1-2: 2 of 4 have not arrived; by their number ranks 1-2"
 
 
 def test_nothing_is_missing_by_count_from_a_full_or_a_silent_store() -> None:

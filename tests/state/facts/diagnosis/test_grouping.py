@@ -5,8 +5,10 @@ from typing import Any
 import pytest
 
 from muster.api.wire.kinds import MAX_MESSAGE
+from muster.state.facts.causes.table import Causes
 from muster.state.facts.diagnosis import diagnose as seen
-from muster.state.facts.diagnosis.diagnose import MOST, diagnose, named
+from muster.state.facts.diagnosis.classifier import Finding
+from muster.state.facts.diagnosis.diagnose import MOST, named
 from muster.state.view.roll import RankState
 from muster.state.view.turns import BURST, REFILL
 from muster.state.vocabulary.record import ConditionType
@@ -14,6 +16,36 @@ from tests.builders import answer, plan, pod
 from tests.state.facts.diagnosis.test_diagnose import NOT_READY, PULL, context
 from tests.state.story import Story
 from tests.state.view.test_stage import CRASHED, NODELESS
+
+
+def finding(*ranks: int, count: int | None = None, what: str = "fails") -> Finding:
+    return Finding(
+        cause=Causes.CRASHED, ranks=ranks, count=len(ranks) if count is None else count, what=what, evidence="",
+        next_step="",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("found", "who"),
+    [
+        (finding(3), "rank 3"),
+        (finding(8, 9, 10, 11), "ranks 8-11"),
+        (finding(0, 2, 4), "ranks 0, 2, 4"),
+        (finding(0, 2, count=5), "ranks 0, 2 and 3 more"),
+        (finding(count=1), "1 rank"),
+        (finding(count=2), "2 ranks"),
+    ],
+)
+def test_a_finding_names_its_ranks_and_counts_those_that_are_not_named(found: Finding, who: str) -> None:
+    assert found.who == who
+    assert found.sentence == f"{who}: fails"
+
+
+def test_a_long_list_of_ranks_is_cut_and_the_rest_is_counted() -> None:
+    ranks = tuple(range(0, 1000, 2))
+    who = finding(*ranks).who
+    named, rest = who.removeprefix("ranks ").split(" and ")
+    assert len(named.split(", ")) + int(rest.removesuffix(" more")) == len(ranks)
 
 
 def story_of(size: int) -> Story:
@@ -36,13 +68,6 @@ def test_one_member_is_named_with_its_pod_and_several_by_their_cause() -> None:
 def test_a_member_on_a_node_that_is_not_ready_is_not_blamed_for_its_silence() -> None:
     here = context(pod(0), pod(1, node="n7", **NOT_READY), wanted=plan())
     assert named(here, (1,), 1) == f"rank 1 ({pod(1).name}, running, but its node n7 is not ready)"
-
-
-def test_the_findings_are_those_of_the_page() -> None:
-    pods = [pod(rank, node="n7", **NOT_READY) if rank >= 8 else pod(rank) for rank in range(16)]
-    here = context(*pods)
-    (found,) = diagnose(context(*pods, heard=None, wanted=plan(size=16)))[:1]
-    assert named(here, range(8, 16), 8) == f"{found.sentence} (first: {pod(8).name})"
 
 
 def test_a_stale_member_is_not_said_to_be_as_one_that_was_started_again() -> None:

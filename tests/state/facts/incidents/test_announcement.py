@@ -15,6 +15,7 @@ def test_it_is_read_as_it_was_written(kind: str, subject: str) -> None:
     told = line(Key(kind, subject), 1.0, 0)
     assert announced(told.about) == Key(kind, subject if kind != NODES else "that failed together")
     assert told.message == announcement(Key(kind, subject))
+    assert remedy(kind, subject)
 
 
 def test_it_does_not_change_with_the_nodes_that_are_left() -> None:
@@ -24,11 +25,6 @@ def test_it_does_not_change_with_the_nodes_that_are_left() -> None:
 @pytest.mark.parametrize("about", ["", "=", "node", "node=", "moon=x", "node a", announcement(Key("node", "a"))])
 def test_what_names_no_subject_is_about_none(about: str) -> None:
     assert announced(about) is None
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_each_kind_has_something_to_do(kind: str) -> None:
-    assert remedy(kind, "x")
 
 
 def test_a_subject_is_quoted_for_a_shell() -> None:

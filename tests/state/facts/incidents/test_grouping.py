@@ -1,8 +1,13 @@
-"""What is named where several nodes die: what explains most nodes, by the narrowest label that covers them."""
+"""What is named where several nodes die: what explains most nodes, by the narrowest label that covers them.
+
+Nodes are a subject only where runs of two namespaces show it, or Kubernetes reports it of the node.
+"""
 
 import pytest
 
-from muster.state.facts.incidents.grouping import places_of
+from muster.state.facts.causes.table import Causes
+from muster.state.facts.incidents.belief import OF_NODE
+from muster.state.facts.incidents.grouping import Key, Places, groups, places_of
 from muster.state.facts.incidents.signs import Run, Sign
 from muster.state.summary.hurt import incident_sentence
 from tests.state.facts.incidents.fleet import GPUS, RACK, RACKS, ZONE, Looks, T, gangs
@@ -12,11 +17,6 @@ def test_a_rack_is_named_and_not_its_first_node_where_three_gangs_have_lost_twen
     (found,) = Looks(RACKS).at(gangs(range(20)), 20)
     assert (found.key.kind, found.key.subject) == ("rack", "r0")
     assert len(found.explains) == 3, "each is of another namespace"
-
-
-def test_without_labels_it_is_nodes_and_not_the_first_one() -> None:
-    (found,) = Looks().at(gangs(range(20)), 20)
-    assert (found.key.kind, found.key.subject) == ("nodes", "n0 and others")
 
 
 def test_one_node_under_many_runs_stays_one_node_beside_two_others() -> None:
@@ -55,7 +55,7 @@ def test_nodes_that_are_well_again_have_the_places_of_their_labels() -> None:
 
 
 def test_a_pool_whose_nodes_die_over_forty_seconds_has_one_name() -> None:
-    labels = {f"n{n}": {"karpenter.sh/nodepool": f"p{n // 20}"} for n in range(240)}
+    labels = {f"n{n}": {"cloud.google.com/gke-nodepool": f"p{n // 20}"} for n in range(240)}
     looks = Looks(labels)
     for dead in range(3, 21, 2):
         looks.at([sign for n in range(dead) for sign in gangs([n], since=T + 2 * n)])
@@ -114,3 +114,36 @@ def test_two_causes_on_one_node_are_one_incident() -> None:
     frozen = gangs([7], 2, cause="CoordinatorUnreachable")
     (found,) = Looks(RACKS).at([*frozen, *gangs([7], 3)[2:]], 20)
     assert (found.key.subject, found.cause, len(found.runs)) == ("n7", "CoordinatorUnreachable", 3)
+
+
+# --- what one tenant can claim --------------------------------------------------------------------------------------
+
+CLAIMED = (Causes.COORDINATOR_FROZEN, Causes.COORDINATOR_UNREACHABLE, Causes.HEARTBEAT_LOST)
+
+
+def signs(cause: str, *namespaces: str, kind: str = "node") -> list[Sign]:
+    runs = [Run(namespace, f"run-{number}") for number, namespace in enumerate(namespaces)]
+    return [Sign(run, cause, kind, "n7", 1, 0.0, node=kind == "node") for run in runs]
+
+
+@pytest.mark.parametrize("cause", [each.value for each in CLAIMED])
+def test_runs_of_one_tenant_do_not_make_a_node_a_subject_and_those_of_two_do(cause: str) -> None:
+    assert groups(signs(cause, "a", "a", "a"), Places()) == {}
+    assert len(groups(signs(cause, "a", "a", "b"), Places())[Key("node", "n7")]) == 3
+
+
+@pytest.mark.parametrize("cause", sorted(OF_NODE))
+def test_the_condition_of_the_node_is_enough(cause: str) -> None:
+    assert Key("node", "n7") in groups(signs(cause, "a", "a", "a"), Places())
+
+
+def test_what_is_no_node_is_a_subject_of_one_tenant_too() -> None:
+    cause = Causes.IMAGE_PULL.value
+    assert Key("image", "n7") in groups(signs(cause, "a", "a", "a", kind="image"), Places())
+
+
+def test_an_incident_of_coordinators_that_are_silent_keeps_back_no_run() -> None:
+    """A tenant can make its own coordinator silent."""
+    (found,) = Looks().at(gangs([7], cause="CoordinatorUnreachable"), 20)
+    assert len(found.runs) == 3
+    assert not found.explains

@@ -77,14 +77,6 @@ def test_a_node_that_flaps_is_one_incident_that_says_so(calm: int) -> None:
     assert incident_sentence(found).endswith(f", flaps: {found.flaps} times in 20 min")
 
 
-def test_a_registry_that_flaps_is_one_incident() -> None:
-    looks = Looks()
-    for _ in range(6):
-        looks.at(after("ImagePull", 3, "registry", "r.example"), 60)
-        looks.at([], 120)
-    assert looks.names == ["registry r.example"]
-
-
 def test_what_flaps_ends_after_twenty_minutes_of_calm_and_what_does_not_after_five() -> None:
     looks = Looks(RACKS)
     looks.at(gangs([7]), 60)
@@ -114,12 +106,3 @@ def test_a_full_cluster_is_no_incident_and_a_device_that_no_run_holds_is() -> No
     assert Looks().at(waiting, 1200, in_use=[("device", "nvidia.com/gpu")]) == ()
     (found,) = Looks().at(waiting, 30, in_use=[("device", "amd.com/gpu")])
     assert (found.key.kind, len(found.runs)) == ("device", 30)
-
-
-def test_a_rack_that_hits_three_gangs_of_three_namespaces_keeps_back_all_three() -> None:
-    (found,) = Looks(RACKS).at(gangs(range(20)), 20)
-    assert len(found.explains) == 3
-    (found,) = Looks(RACKS).at(gangs([7]), 20)
-    assert len(found.explains) == 3, "one node as well"
-    (found,) = Looks(RACKS).at(gangs([7], cause="CoordinatorUnreachable"), 20)
-    assert not found.explains, "a tenant can make its own coordinator silent"

@@ -6,10 +6,7 @@ from muster.state.facts.incidents.grouping import RUNS, Places
 from muster.state.facts.incidents.signs import Run, Sign
 from muster.state.facts.incidents.tracking import BEGINS, ENDS, MOST, MOST_OF_ONE, Tracking
 from muster.state.summary.hurt import incident_sentence
-from tests.state.facts.incidents.fleet import follow
-
-GPUS = (("nvidia.com/gpu", 8),)
-T = 1_000_000.0
+from tests.state.facts.incidents.fleet import GPUS, RACKS, T, follow
 
 
 def sign(n: int, subject: str = "n7", *, namespace: str = "", kind: str = "node", since: float = T) -> Sign:
@@ -17,10 +14,8 @@ def sign(n: int, subject: str = "n7", *, namespace: str = "", kind: str = "node"
     return Sign(Run(namespace or f"team-{n % 5}", f"run-{n}"), cause, kind, subject, 4, since, GPUS, kind == "node")
 
 
-def lasting(
-    signs: list[Sign], labels: dict[str, dict[str, str]] | None = None, before: Tracking | None = None
-) -> Tracking:
-    first = follow(before or Tracking(), signs, T, Places(labels))
+def lasting(signs: list[Sign], labels: dict[str, dict[str, str]] | None = None) -> Tracking:
+    first = follow(Tracking(), signs, T, Places(labels))
     return follow(first, signs, T + BEGINS, Places(labels))
 
 
@@ -70,30 +65,12 @@ def test_one_run_that_is_left_of_others_that_are_not_certain_is_reported_by_itse
     assert not found.explains
 
 
-RACK, ZONE = "topology.kubernetes.io/rack", "topology.kubernetes.io/zone"
-RACKS = {f"n{n}": {RACK: f"r{n // 18}", ZONE: "z"} for n in range(180)}
-
-
-def test_a_dead_rack_is_one_incident_where_labels_say_it() -> None:
-    signs = [sign(n, f"n{n % 18}") for n in range(200)]
-    tracking = lasting(signs, RACKS)
-    assert subjects(tracking) == ["rack r0"]
-    assert len(tracking.shown[0].explains) == 200
-
-
 def test_a_dead_rack_is_one_incident_of_nodes_where_none_does() -> None:
     signs = [sign(n, f"n{n % 18}", since=T + n % 40) for n in range(200)]
     tracking = lasting(signs)
     assert subjects(tracking) == ["nodes n0 and others"]
     grown = follow(tracking, [*signs, sign(300, "a1", since=T + 30)], T + 40)
     assert subjects(grown) == ["nodes n0 and others"], "it keeps its name while nodes join"
-
-
-def test_nodes_of_one_pool_and_of_one_zone_are_found_by_their_labels() -> None:
-    for label, kind in (("cloud.google.com/gke-nodepool", "pool"), (ZONE, "zone")):
-        labels = {f"n{n}": {label: f"x{n // 6}"} for n in range(18)}
-        signs = [sign(n, f"n{n % 6}", since=T - 1000 * n) for n in range(12)]
-        assert subjects(lasting(signs, labels)) == [f"{kind} x0"]
 
 
 def test_a_few_nodes_of_a_large_rack_are_no_rack() -> None:

@@ -153,26 +153,13 @@ def test_slow_steps_fill_a_window_later() -> None:
 
 
 def test_ranks_that_have_not_entered_as_many_collectives_are_not_compared() -> None:
-    gang = Gang(0.8, 0.05)
-    gang.look()
-    assert gang.seen is not None
-    shares = [gang.share(rank) for rank in range(2)]
-    seen: Arrivals | None = None
+    share, seen = Gang(0.8, 0.05).share(0), None
     for window in range(12):
-        reports = [
-            CollectiveReport(
-                rank,
-                rank,
-                1,
-                1,
-                1,
-                0.0,
-                0.0,
-                None,
-                (share._replace(entered=100 * window * (1 + rank), samples=120 * window, inside=window * (1 - rank)),),
-            )
-            for rank, share in enumerate(shares)
+        shares = [
+            share._replace(entered=100 * window * (1 + rank), samples=120 * window, inside=window * (1 - rank))
+            for rank in range(2)
         ]
+        reports = [CollectiveReport(rank, rank, 1, 1, 1, 0.0, 0.0, None, (shares[rank],)) for rank in range(2)]
         seen = finished(arrivals_in_turns(reports, 0, 1000.0 + window * WINDOW, seen))
     assert seen is not None
     assert seen.last == ()

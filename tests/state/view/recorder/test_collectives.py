@@ -64,12 +64,10 @@ class Gang:
         ]
         self.seen = finished(collectives_in_turns(reports, 0, self.now, self.seen, pause=self.pause))
 
-    def stand(self, *counts: int, name: str = "0", ranks: str = WORLD, described: str = "default_pg") -> None:
-        """Each rank has entered so many collectives of the group; those at the top wait."""
-        top = max(counts)
+    def stand(self, *counts: int, ranks: str = WORLD) -> None:
+        """Each rank has entered so many collectives; those at the top wait."""
         for rank, count in enumerate(counts):
-            one = GroupCount(name, described, "gloo", len(counts), ranks, count, "all_reduce", count == top)
-            self.groups[rank] = [each for each in self.groups[rank] if each.name != name] + [one]
+            self.groups[rank] = [world(count, waits=count == max(counts), ranks=ranks)]
 
     @property
     def behind(self) -> tuple[Behind, ...]:
@@ -81,8 +79,12 @@ class Gang:
         return [late.rank for each in self.behind for late in each.late]
 
 
-def world(entered: int, *, waits: bool) -> GroupCount:
-    return GroupCount("0", "default_pg", "gloo", 4, WORLD, entered, "all_reduce", waits)
+def world(entered: int, *, waits: bool, ranks: str = WORLD) -> GroupCount:
+    return GroupCount("0", "default_pg", "gloo", 4, ranks, entered, "all_reduce", waits)
+
+
+def pair(entered: int, *, waits: bool, ranks: str = "0-1") -> GroupCount:
+    return GroupCount("1", "pair", "gloo", 2, ranks, entered, "broadcast", waits)
 
 
 def at_work() -> Gang:
@@ -92,9 +94,15 @@ def at_work() -> Gang:
     return gang
 
 
-def test_the_rank_whose_count_is_below_is_behind_once_nothing_has_moved_for_a_while() -> None:
+def stood(*counts: int, ranks: str = WORLD) -> Gang:
+    """A gang that was at work, and whose ranks now stand at these counts."""
     gang = at_work()
-    gang.stand(101, 101, 100, 101)
+    gang.stand(*counts, ranks=ranks)
+    return gang
+
+
+def test_the_rank_whose_count_is_below_is_behind_once_nothing_has_moved_for_a_while() -> None:
+    gang = stood(101, 101, 100, 101)
     gang.run(STILL_SECONDS - LOOK)
     assert gang.named == []
     gang.run(2 * LOOK)
@@ -105,10 +113,21 @@ def test_the_rank_whose_count_is_below_is_behind_once_nothing_has_moved_for_a_wh
     assert gang.behind == ()
 
 
-def test_equal_counts_prove_nothing() -> None:
-    gang = at_work()
-    gang.stand(101, 101, 101, 101)
-    gang.run(3600)
+@pytest.mark.parametrize(
+    ("counts", "ranks", "silent"),
+    [
+        ((101, 101, 101, 101), WORLD, ()),
+        ((101, 101, -1, 101), WORLD, ()),
+        ((101, 101, 100, 101), WORLD, (0, 1, 2, 3)),
+        ((101, 101, 101, 101), "#0badcafe", (3,)),
+    ],
+    ids=["equal counts", "an unknown count", "all are silent", "the ranks of the group are a check sum"],
+)
+def test_what_proves_of_no_rank_that_it_is_late_names_none(
+    counts: tuple[int, ...], ranks: str, silent: tuple[int, ...]
+) -> None:
+    gang = stood(*counts, ranks=ranks)
+    gang.run(600, silent=silent)
     assert gang.behind == ()
 
 
@@ -122,26 +141,24 @@ def test_a_count_that_nothing_waits_at_proves_nothing() -> None:
 
 @pytest.mark.parametrize("mover", range(4))
 def test_a_gap_while_any_rank_moves_is_no_hang(mover: int) -> None:
-    gang = at_work()
-    gang.stand(101, 101, 100, 101)
+    gang = stood(101, 101, 100, 101)
     gang.run(3600, moving=(mover,))
     assert gang.behind == ()
 
 
 def test_a_rank_that_is_in_no_subgroup_is_not_behind_in_it() -> None:
     gang = at_work()
-    for rank, entered in ((0, 7), (1, 6)):
-        gang.groups[rank].append(GroupCount("1", "pair", "gloo", 2, "0-1", entered, "broadcast", waits=rank == 0))
+    gang.groups[0].append(pair(7, waits=True))
+    gang.groups[1].append(pair(6, waits=False))
     gang.run(60)
     (found,) = gang.behind
     assert (found.words, [late.rank for late in found.late]) == ("broadcast #7 (pair)", [1])
 
 
 def test_a_rank_that_waits_in_a_collective_of_another_group_waits_for_others() -> None:
-    gang = at_work()
-    gang.stand(101, 101, 100, 100)
-    gang.groups[2].append(GroupCount("1", "pair", "gloo", 2, "2-3", 8, "broadcast", waits=True))
-    gang.groups[3].append(GroupCount("1", "pair", "gloo", 2, "2-3", 7, "broadcast", waits=False))
+    gang = stood(101, 101, 100, 100)
+    gang.groups[2].append(pair(8, waits=True, ranks="2-3"))
+    gang.groups[3].append(pair(7, waits=False, ranks="2-3"))
     gang.run(60)
     assert set(gang.named) == {3}
     assert [each.words for each in gang.behind] == ["all_reduce #101 (default_pg)", "broadcast #8 (pair)"]
@@ -162,8 +179,7 @@ def test_where_all_wait_for_each_other_all_are_said_to_wait() -> None:
 
 def one_behind(victim: int) -> Gang:
     """A rank is stopped while an all_reduce ends: one rank waits for it in this one, and two in the next."""
-    gang = at_work()
-    gang.stand(101, 101, 101, 101)
+    gang = stood(101, 101, 101, 101)
     gang.groups[(victim + 1) % 4] = [world(100, waits=True)]
     return gang
 
@@ -194,28 +210,22 @@ def test_a_rank_that_waits_is_not_named_where_a_member_of_its_group_publishes_no
     assert gang.named == []
 
 
-def test_a_rank_in_a_receive_waits_for_the_silent_one_and_is_named_where_no_other_is_late() -> None:
+@pytest.mark.parametrize(
+    ("counts", "silent", "named"),
+    [((101, 101, 100, 100), (3,), 3), ((101, 101, 100, 100), (), 3), ((101, 101, 100, 101), (), 2)],
+)
+def test_a_rank_in_a_receive_waits_for_the_other_late_one_and_is_named_where_none_is(
+    counts: tuple[int, ...], silent: tuple[int, ...], named: int
+) -> None:
     """The record of gloo has no sends and receives."""
-    gang = at_work()
-    gang.stand(101, 101, 100, 100)
+    gang = stood(*counts)
     gang.meets = {2}
-    gang.run(60, silent=(3,))
-    assert gang.named == [3]
-    gang = at_work()
-    gang.stand(101, 101, 100, 100)
-    gang.meets = {2}
-    gang.run(60)
-    assert gang.named == [3]
-    gang = at_work()
-    gang.stand(101, 101, 100, 101)
-    gang.meets = {2}
-    gang.run(60)
-    assert gang.named == [2]
+    gang.run(60, silent=silent)
+    assert gang.named == [named]
 
 
 def test_a_silent_rank_is_named_where_others_wait_in_a_group_of_which_it_is_a_member() -> None:
-    gang = at_work()
-    gang.stand(101, 101, 100, 101)
+    gang = stood(101, 101, 100, 101)
     gang.groups[2] = []
     gang.run(60, silent=(2,))
     (found,) = gang.behind
@@ -226,36 +236,14 @@ def test_a_silent_rank_is_not_named_where_nothing_waits_or_where_it_is_no_member
     gang = at_work()
     gang.run(600, silent=(3,))
     assert gang.behind == ()
-    for rank, entered in ((0, 7), (1, 6)):
-        gang.groups[rank].append(GroupCount("1", "pair", "gloo", 2, "0-1", entered, "broadcast", waits=rank == 0))
+    gang.groups[0].append(pair(7, waits=True))
+    gang.groups[1].append(pair(6, waits=False))
     gang.run(60, silent=(3,))
     assert gang.named == [1]
 
 
-def test_a_silent_rank_is_not_named_in_a_group_whose_ranks_are_a_check_sum() -> None:
-    gang = at_work()
-    gang.stand(101, 101, 101, 101, ranks="#0badcafe")
-    gang.run(600, silent=(3,))
-    assert gang.behind == ()
-
-
-def test_ranks_that_are_all_silent_are_not_named() -> None:
-    gang = at_work()
-    gang.stand(101, 101, 100, 101)
-    gang.run(600, silent=(0, 1, 2, 3))
-    assert gang.behind == ()
-
-
-def test_an_unknown_count_is_not_behind() -> None:
-    gang = at_work()
-    gang.stand(101, 101, -1, 101)
-    gang.run(3600)
-    assert gang.behind == ()
-
-
 def test_counts_of_another_life_of_the_process_group_are_not_compared() -> None:
-    gang = at_work()
-    gang.stand(3, 500, 500, 500)
+    gang = stood(3, 500, 500, 500)
     gang.life[0] = 2
     gang.groups[0] = [world(3, waits=True)]
     for rank in (1, 2, 3):
@@ -274,9 +262,8 @@ def test_groups_of_one_name_and_other_ranks_are_not_compared() -> None:
 
 
 def test_a_pause_that_is_not_five_times_as_long_as_one_before_is_waited_for() -> None:
-    gang = at_work()
+    gang = stood(101, 100, 101, 101)
     gang.longest = 60.0
-    gang.stand(101, 100, 101, 101)
     gang.run(297)
     assert gang.behind == ()
     gang.run(9)
@@ -284,9 +271,8 @@ def test_a_pause_that_is_not_five_times_as_long_as_one_before_is_waited_for() ->
 
 
 def test_an_announced_pause_is_waited_for() -> None:
-    gang = at_work()
+    gang = stood(101, 100, 101, 101)
     gang.pause = 900.0
-    gang.stand(101, 100, 101, 101)
     gang.run(890)
     assert gang.behind == ()
     gang.run(15)
@@ -294,8 +280,7 @@ def test_an_announced_pause_is_waited_for() -> None:
 
 
 def test_the_first_collectives_of_a_group_may_wait_for_minutes_while_one_rank_prepares_data() -> None:
-    gang = at_work()
-    gang.stand(2, 1, 2, 2)
+    gang = stood(2, 1, 2, 2)
     gang.run(FIRST_SECONDS - LOOK)
     assert gang.behind == ()
     gang.run(2 * LOOK)
@@ -303,8 +288,7 @@ def test_the_first_collectives_of_a_group_may_wait_for_minutes_while_one_rank_pr
 
 
 def test_a_daemon_that_takes_over_knows_after_three_looks_for_how_long_nothing_has_moved() -> None:
-    gang = at_work()
-    gang.stand(101, 101, 100, 101)
+    gang = stood(101, 101, 100, 101)
     gang.run(120)
     gang.seen = None
     gang.look()
@@ -316,8 +300,7 @@ def test_a_daemon_that_takes_over_knows_after_three_looks_for_how_long_nothing_h
 
 
 def test_another_epoch_begins_anew_and_a_look_without_values_says_nothing() -> None:
-    gang = at_work()
-    gang.stand(101, 101, 100, 101)
+    gang = stood(101, 101, 100, 101)
     gang.run(60)
     assert gang.named == [2]
     assert finished(collectives_in_turns((), 0, gang.now, gang.seen)) is gang.seen
@@ -325,7 +308,6 @@ def test_another_epoch_begins_anew_and_a_look_without_values_says_nothing() -> N
 
 
 def test_the_ranks_of_a_group_are_read_only_as_far_as_they_are_asked_for() -> None:
-    gang = at_work()
-    gang.stand(101, 101, 101, 101, ranks="0-999999999,1000000000-1999999999")
+    gang = stood(101, 101, 101, 101, ranks="0-999999999,1000000000-1999999999")
     gang.run(60, silent=(3,))
     assert gang.named == [3]
