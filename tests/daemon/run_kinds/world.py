@@ -8,7 +8,7 @@ from muster.api.errors import ApiError
 from muster.daemon.app import Daemon
 from muster.daemon.settings import Settings
 from muster.kinds.planning.record_condition import TYPE
-from muster.state.vocabulary.subject import JAXJOB
+from muster.state.vocabulary.subject import JAXJOB, Subject
 from tests.daemon.virtual_daemon import Daemons, as_test, played
 from tests.fakes.history import Object
 from tests.fakes.objects import ended
@@ -28,9 +28,9 @@ class World(Daemons):
         else:
             self.cluster.refused[JAXJOB.plural] = error
 
-    def serve(self) -> None:
+    def serve(self, kind: Subject = JAXJOB) -> None:
         """Install the CRD."""
-        self.api.put(DISCOVERY, {"kind": "APIResourceList", "resources": [{"name": JAXJOB.plural}]})
+        self.api.put(f"/apis/{kind.api_version}", {"kind": "APIResourceList", "resources": [{"name": kind.plural}]})
 
     async def daemon(self, kinds: str = "jobsets,jaxjobs", *, name: str = "") -> Daemon:
         """Start another musterd; with a ``name`` it takes part in an election."""

@@ -25,8 +25,7 @@ async def running(cluster: Cluster, size: int = 2) -> Roll:
     """Start a jax gang of that size, and let it assemble. Return its coordinator's answers."""
     cluster.api.put(RUN, experiment(size, operator="jax"))
     await asyncio.sleep(2)
-    for rank in range(size):
-        cluster.start(rank)
+    cluster.start(*range(size))
     serving = cluster.roll = cluster.arrived(*range(size), size=size)
     await asyncio.sleep(30)
     assert cluster.status["phase"] == "Running"
@@ -132,8 +131,7 @@ async def test_ranks_that_come_slowly_are_not_stuck_at_each_pause(cluster: Clust
     size = 12
     cluster.api.put(RUN, experiment(size, operator="jax"))
     await asyncio.sleep(2)
-    for rank in range(size):
-        cluster.start(rank)
+    cluster.start(*range(size))
     for rank in range(size):
         cluster.roll = cluster.arrived(*range(rank + 1), size=size)
         await asyncio.sleep(15)

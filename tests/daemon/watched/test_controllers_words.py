@@ -38,18 +38,15 @@ def message(world: World, name: str) -> str:
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_an_event_of_the_object_is_quoted_with_its_age(name: str) -> None:
-    @virtually
-    async def story(world: World) -> None:
-        world.serve(name)
-        await world.daemon()
-        await asyncio.sleep(70)
-        warn(world, make(world, name))
-        await asyncio.sleep(5)
-        assert "FailedCreate (its-controller, " in message(world, name)
-        assert 's ago): "exceeded quota"' in message(world, name)
-
-    story()
+@virtually
+async def test_an_event_of_the_object_is_quoted_with_its_age(world: World, name: str) -> None:
+    world.serve(name)
+    await world.daemon()
+    await asyncio.sleep(70)
+    warn(world, make(world, name))
+    await asyncio.sleep(5)
+    assert "FailedCreate (its-controller, " in message(world, name)
+    assert 's ago): "exceeded quota"' in message(world, name)
 
 
 @virtually
@@ -151,9 +148,8 @@ async def test_a_run_whose_pods_never_came_is_stuck_at_once_for_a_daemon_that_ta
     await asyncio.sleep(600)
     await world.daemon()
     await asyncio.sleep(5)
-    stuck = [each for each in world.found("jobset/train").record.conditions if each.type == "Stuck"]
-    assert stuck[0].status
-    assert stuck[0].reason == "PodsMissing"
+    stuck = world.stuck("jobset/train")
+    assert (stuck.status, stuck.reason) == (True, "PodsMissing")
     blocked = world.found("jobset/train").record.blocked
     assert blocked is not None
     assert blocked.since == 20

@@ -4,7 +4,7 @@ import asyncio
 from typing import Any
 
 from muster.api.errors import ApiError, Forbidden
-from muster.state.vocabulary.record import ConditionType, Phase
+from muster.state.vocabulary.record import Phase
 from tests.daemon.watched.test_jobs import JAXJOB, JOB, OBSERVE, over, pod
 from tests.daemon.watched.world import PODS, World, virtually, virtually_with_writes
 
@@ -23,8 +23,7 @@ async def test_without_an_action_a_deadline_only_alerts(world: World) -> None:
     job(world, total_deadline="1m")
     pod(world, "train-0-a", 0)
     await asyncio.sleep(90)
-    stuck = world.found("job/train").record.condition(ConditionType.STUCK)
-    assert stuck is not None
+    stuck = world.stuck("job/train")
     assert (stuck.status, stuck.reason) == (True, "DeadlineExceeded")
     assert "the run did not finish within 60 s" in stuck.message
     assert world.written() == []
@@ -117,8 +116,7 @@ async def test_a_missing_right_is_said_on_the_run(world: World) -> None:
     world.api.fail(f"PATCH {JOB}", error, times=1000)
     job(world, total_deadline="1m", on_deadline="suspend")
     await asyncio.sleep(90)
-    stuck = world.found("job/train").record.condition(ConditionType.STUCK)
-    assert stuck is not None
+    stuck = world.stuck("job/train")
     assert stuck.status
     assert "suspend Job team/train" in stuck.message
 
@@ -131,8 +129,7 @@ async def test_an_end_that_a_webhook_refuses_is_said_within_seconds_and_follows_
     fault = world.api.fail(f"PATCH {JOB}", down, times=1000)
     job(world, total_deadline="1m", on_deadline="suspend")
     await asyncio.sleep(65)
-    stuck = world.found("job/train").record.condition(ConditionType.STUCK)
-    assert stuck is not None
+    stuck = world.stuck("job/train")
     assert (stuck.status, stuck.reason) == (True, "WebhookFailed")
     await asyncio.sleep(120)
     tries = len(world.written())

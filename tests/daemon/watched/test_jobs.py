@@ -29,11 +29,11 @@ def job(
     world.api.put(JOB, {"kind": "Job", "metadata": metadata, "spec": usual | spec, "status": status or {}})
 
 
-def pod(world: World, name: str, index: int | None, **more: Any) -> None:
-    labels = {"batch.kubernetes.io/job-name": "train", "batch.kubernetes.io/controller-uid": "job-1"}
+def pod(world: World, name: str, index: int | str | None, *, uid: str = "job-1", **more: Any) -> None:
+    labels = {"batch.kubernetes.io/job-name": "train", "batch.kubernetes.io/controller-uid": uid}
     if index is not None:
         labels["batch.kubernetes.io/job-completion-index"] = str(index)
-    owner = {"kind": "Job", "apiVersion": "batch/v1", "name": "train", "uid": "job-1", "controller": True}
+    owner = {"kind": "Job", "apiVersion": "batch/v1", "name": "train", "uid": uid, "controller": True}
     world.pod(name, labels=labels, ownerReferences=[owner], **more)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 from muster.rollcall.make import detail
 from muster.state.policies.watched.following import REPLACED_WITHIN
 from muster.state.policies.watched.obstacles import PATIENCE
-from muster.state.vocabulary.record import ConditionType, Phase
+from muster.state.vocabulary.record import Phase
 from tests.daemon.virtual_daemon import scraped
 from tests.daemon.watched.world import PODS, World, virtually
 
@@ -34,8 +34,7 @@ async def test_the_rank_whose_program_does_not_come_is_named(world: World) -> No
     await asyncio.sleep(12)
     run = world.found("pods/run")
     assert (run.record.phase, run.plan.size, run.record.ready) == (Phase.ASSEMBLING, 3, 2)
-    stuck = run.record.condition(ConditionType.STUCK)
-    assert stuck is not None
+    stuck = world.stuck("pods/run")
     assert (stuck.status, stuck.reason) == (True, "RanksMissing")
     assert "missing rank 2 (run-2, running, but it has not called the coordinator)" in stuck.message
     assert any(line.startswith("Stuck: RanksMissing: 2/3 ranks arrived") for line in world.said())
@@ -73,12 +72,9 @@ async def test_a_member_without_a_pod_is_named_and_called_stuck_in_time(world: W
     await asyncio.sleep(2)
     record = world.found("pods/run").record
     assert "2/3 pods exist; rank 1 has no pod" in record.message
-    stuck = record.condition(ConditionType.STUCK)
-    assert stuck is not None
-    assert not stuck.status
+    assert not world.stuck("pods/run").status
     await asyncio.sleep(PATIENCE + 2)
-    stuck = world.found("pods/run").record.condition(ConditionType.STUCK)
-    assert stuck is not None
+    stuck = world.stuck("pods/run")
     assert (stuck.status, stuck.reason) == (True, "PodsMissing")
     member(world, 1)
     await asyncio.sleep(2)

@@ -9,7 +9,8 @@ from muster.daemon.app import Daemon
 from muster.daemon.settings import Settings
 from muster.kinds.registry import WATCHED_KINDS
 from muster.metrics.collector import Subject
-from tests.daemon.virtual_daemon import Daemons, as_test, played
+from muster.state.vocabulary.record import Condition, ConditionType
+from tests.daemon.virtual_daemon import Daemons, as_test, played, seen_by
 from tests.fakes import objects
 from tests.fakes.history import Object
 
@@ -40,9 +41,13 @@ class World(Daemons):
 
     def found(self, title: str, namespace: str = "team") -> Subject:
         """Return the daemon's entry of a run."""
-        subject = self.daemons[-1][0].find(namespace, title)
-        assert subject is not None, f"{title} is not watched over"
-        return subject
+        return seen_by(self.daemons[-1][0], title, namespace)
+
+    def stuck(self, title: str) -> Condition:
+        """Return the condition Stuck of a run."""
+        found = self.found(title).record.condition(ConditionType.STUCK)
+        assert found is not None
+        return found
 
     def titles(self) -> list[str]:
         """Return all subjects."""

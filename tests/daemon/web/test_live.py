@@ -17,9 +17,8 @@ from muster.daemon.web.page.html import Part, element, part
 from muster.daemon.web.pages import Pages
 from muster.daemon.web.readers import Anyone, Refused
 from tests.daemon.test_leader_daemon import Musterd, until
-from tests.daemon.virtual_daemon import RUN, Cluster, as_test, experiment, in_virtual_time, virtually
+from tests.daemon.virtual_daemon import RUN, Cluster, as_test, experiment, in_virtual_time, seen_by, virtually
 from tests.fakes.api import FakeApi
-from tests.simulation.world.virtual_loop import VirtualLoop
 
 P = ParamSpec("P")
 
@@ -229,13 +228,11 @@ async def test_a_stream_follows_a_whole_daemon(cluster: Cluster, daemon: Daemon)
     pages = Pages(daemon, daemon.health.role, cluster.wall)
     cluster.api.put(RUN, experiment())
     await asyncio.sleep(1)
-    found = daemon.find("team", "run")
-    assert found is not None
+    found = seen_by(daemon)
     reader = Reader(Streams(daemon.changes))
 
     async def render() -> Part:
-        subject = daemon.find("team", "run")
-        assert subject is not None
+        subject = seen_by(daemon)
         return pages.experiment(Anyone(), subject, {})[0]
 
     task = asyncio.create_task(reader.streams.serve(found.plan.uid, "", render, reader.take))
@@ -269,5 +266,4 @@ def test_a_change_of_the_leader_wakes_every_stream() -> None:
         task.cancel()
         await second.stop()
 
-    with asyncio.Runner(loop_factory=VirtualLoop) as runner:
-        runner.run(play())
+    in_virtual_time(play())

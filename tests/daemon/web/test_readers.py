@@ -35,7 +35,6 @@ async def test_without_a_token_nothing_is_read(ground: Ground, path: str) -> Non
 
 async def test_a_browser_is_asked_for_the_token_as_a_password(ground: Ground) -> None:
     ground.api.rights.add(("alice", "list", ""))
-    assert ground.session is not None
     async with ground.session.get("/") as response:
         assert [each.split()[0] for each in response.headers.getall("WWW-Authenticate")] == ["Bearer", "Basic"]
         assert "Set-Cookie" not in response.headers
@@ -46,7 +45,6 @@ async def test_a_browser_is_asked_for_the_token_as_a_password(ground: Ground) ->
 
 
 async def test_a_browser_is_not_asked_where_the_token_would_cross_a_network_unencrypted(ground: Ground) -> None:
-    assert ground.session is not None
     plain = {"Host": "10.0.0.7:8080"}
     async with ground.session.get("/", headers=plain) as response:
         assert [each.split()[0] for each in response.headers.getall("WWW-Authenticate")] == ["Bearer"]
