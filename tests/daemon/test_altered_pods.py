@@ -91,22 +91,6 @@ async def test_a_pod_that_was_altered_is_not_lost_and_is_named(
     assert 'muster_foreign_pods{reason="altered"} 0.0' in scraped(daemon)
 
 
-@pytest.mark.parametrize("alteration", [without_label, without_owner])
-@virtually
-async def test_a_gang_whose_altered_pod_has_gone_is_restarted(
-    cluster: Cluster, daemon: Daemon, alteration: Alteration
-) -> None:
-    await cluster.gang(4)
-    path = path_of(cluster, 1)
-    alter(cluster, path, alteration)
-    await asyncio.sleep(SOON)
-    cluster.api.remove(path)
-    await asyncio.sleep(60)
-    assert (cluster.status["epoch"], cluster.status["disruptions"]) == (1, 1)
-    cause = cluster.status["cause"]
-    assert (cause["reason"], cause["rank"], cause["node"]) == ("PodDeleted", 1, "node-1")
-
-
 @virtually
 async def test_how_an_altered_pod_ended_is_not_said(cluster: Cluster, daemon: Daemon) -> None:
     await cluster.gang(4)

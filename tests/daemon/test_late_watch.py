@@ -3,7 +3,6 @@
 import asyncio
 
 from muster.daemon.app import Daemon
-from muster.state.view.view import LAST_STATE_PATIENCE
 from tests.daemon.virtual_daemon import Cluster, virtually
 
 
@@ -19,12 +18,3 @@ async def test_members_that_succeeded_and_were_removed_before_the_deadline_have_
     assert cluster.status["phase"] == "Running"
     await asyncio.sleep(3)
     assert (cluster.status["phase"], cluster.status.get("reason")) == ("Succeeded", "AllMembersSucceeded")
-
-
-@virtually
-async def test_pods_whose_last_state_does_not_come_are_gone_after_a_while(cluster: Cluster, daemon: Daemon) -> None:
-    await cluster.gang(timeout="60s")
-    cluster.pods_late_until = cluster.loop.time() + 600
-    cluster.collect()
-    await asyncio.sleep(58 + LAST_STATE_PATIENCE)
-    assert (cluster.status["phase"], cluster.status.get("reason")) == ("Failed", "DeadlineExceeded")

@@ -59,41 +59,6 @@ async def test_an_image_typo_is_said_on_the_experiment_with_an_event_and_a_metri
     assert cluster.status["phase"] == "Running"
 
 
-@virtually
-async def test_a_kubelet_that_tries_a_pull_again_and_again_causes_no_writes(cluster: Cluster, daemon: Daemon) -> None:
-    """A kubelet alternates between two reasons and messages for as long as the image is missing."""
-    await one_of_two(cluster)
-    tried = 'failed to pull and unpack image "x:typo": failed to resolve reference "x:typo": x:typo: not found'
-    waits(cluster, 1, "ErrImagePull", tried)
-    await asyncio.sleep(40)
-    assert cluster.status["message"].count("x:typo") == 1, cluster.status["message"]
-    begun = cluster.loop.time()
-    for turn in range(8):
-        if turn % 2:
-            waits(cluster, 1, "ErrImagePull", tried)
-        else:
-            waits(cluster, 1, "ImagePullBackOff", f'Back-off pulling image "x:typo": ErrImagePull: {tried}')
-        await asyncio.sleep(10)
-    assert cluster.writes("PUT status") > 0
-    assert cluster.writes("PUT status", begun) == 0
-
-
-@virtually
-async def test_a_node_that_is_cut_off_is_said_and_its_return_too(cluster: Cluster, daemon: Daemon) -> None:
-    await cluster.gang()
-    marked = [{"type": "Ready", "status": "False"}, {"type": "ContainersReady", "status": "True"}]
-    cluster.play(1, conditions=marked)
-    await asyncio.sleep(SOON)
-    assert (cluster.status["phase"], cluster.status["reason"]) == ("Running", "NodeNotReady")
-    assert "rank 1: node node-1 is not ready (" in cluster.status["message"]
-    await asyncio.sleep(15)
-    assert cluster.condition("Stuck")["reason"] == "NodeNotReady"
-    cluster.start(1)
-    await asyncio.sleep(SOON)
-    assert cluster.condition("Stuck")["status"] == "False"
-    assert (cluster.status["epoch"], cluster.status["reason"]) == (0, "RollComplete")
-
-
 def unmade(cluster: Cluster, rank: int) -> None:
     """Give the pod a node, and no volumes or no network."""
     said = {"PodScheduled": "True", "PodReadyToStartContainers": "False"}

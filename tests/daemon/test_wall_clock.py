@@ -33,10 +33,6 @@ class Hands:
         return self.clock()
 
 
-def test_the_clock_says_wall_seconds() -> None:
-    assert Hands().go_on(5) == 1_005
-
-
 @pytest.mark.parametrize("step", [STEP, -STEP, 40.0, -HOUR])
 def test_a_step_is_reported_once_with_its_length(step: float) -> None:
     hands = Hands()

@@ -194,26 +194,6 @@ async def test_a_finished_job_is_deleted_after_its_ttl(world: World) -> None:
     assert JOB not in world.api.objects
 
 
-@virtually
-async def test_a_daemon_that_starts_again_goes_on_without_a_write(world: World) -> None:
-    """The record is in the object."""
-    await running(world)
-    await asyncio.sleep(30)
-    await world.stop()
-    before = world.written()
-    await world.daemon()
-    await asyncio.sleep(60)
-    assert world.written() == before
-    world.cluster.end(0, 1)
-    await asyncio.sleep(3)
-    assert world.conditions[-1] == "Succeeded"
-    await world.stop()
-    before = world.written()
-    await world.daemon()
-    await asyncio.sleep(60)
-    assert world.written() == before
-
-
 @pytest.mark.parametrize("found", [
     job(run_policy={"managedBy": "kueue.x-k8s.io/multikueue"}),
     job(conditions=[{"type": "Succeeded", "status": "True"}]),

@@ -213,18 +213,3 @@ async def test_a_jobset_is_deleted_its_ttl_after_its_end(world: World) -> None:
     assert PATH in world.api.objects
     await asyncio.sleep(60)
     assert PATH not in world.api.objects
-
-
-@virtually
-async def test_a_run_of_a_jobset_costs_few_writes_and_none_at_rest(world: World) -> None:
-    """The design's budget: n + 9 for n pods."""
-    inside = {"completions": 8, "parallelism": 8, "backoffLimit": 0}
-    await running(world, job("worker", job=inside, pod=NEVER), started=8)
-    await asyncio.sleep(60)
-    before = len(world.written())
-    await asyncio.sleep(3600)
-    assert len(world.written()) == before, "at rest"
-    world.cluster.end(*range(8))
-    await asyncio.sleep(6)
-    assert conditions(world) == ["Completed True/AllJobsCompleted"]
-    assert len(world.written()) <= 8 + 9

@@ -156,16 +156,3 @@ async def test_a_large_gang_starts_and_ends_slowly_within_ten_status_writes(clus
         await asyncio.sleep(5)
     assert cluster.status["phase"] == "Succeeded"
     assert cluster.writes("PUT status") <= 9
-
-
-@virtually
-async def test_ranks_that_run_on_after_others_ended_cost_few_writes(cluster: Cluster, daemon: Daemon) -> None:
-    size = 40
-    await running(cluster, size)
-    before = cluster.writes("PUT status")
-    for rank in range(size - 1):
-        cluster.end(rank)
-        await asyncio.sleep(20)
-    assert cluster.status["reason"] == "RanksEnded"
-    assert cluster.status["completedRanks"].startswith("0-")
-    assert cluster.writes("PUT status") - before <= 6

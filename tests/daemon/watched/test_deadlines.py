@@ -16,19 +16,6 @@ def job(world: World, *, status: Any = None, spec: Any = None, **annotations: st
     world.api.put(JOB, {"kind": "Job", "metadata": own, "spec": usual | (spec or {}), "status": status or {}})
 
 
-@virtually
-async def test_without_an_action_a_deadline_only_alerts(world: World) -> None:
-    world.serve("jobs")
-    await world.daemon("jobs")
-    job(world, total_deadline="1m")
-    pod(world, "train-0-a", 0)
-    await asyncio.sleep(90)
-    stuck = world.stuck("job/train")
-    assert (stuck.status, stuck.reason) == (True, "DeadlineExceeded")
-    assert "the run did not finish within 60 s" in stuck.message
-    assert world.written() == []
-
-
 @virtually_with_writes
 async def test_a_job_is_suspended_once_and_an_event_says_so_before(world: World) -> None:
     world.serve("jobs")
@@ -84,15 +71,6 @@ async def test_labelled_pods_are_deleted_by_uid(world: World) -> None:
     world.pod("other-0", labels={"muster.dev/observe": "other"})
     await asyncio.sleep(90)
     assert world.written() == [f"DELETE {PODS}/run-0", f"DELETE {PODS}/run-1"]
-
-
-@virtually
-async def test_a_run_that_ended_in_time_is_left_alone_and_so_is_one_that_has_changed(world: World) -> None:
-    world.serve("jobs")
-    await world.daemon("jobs")
-    job(world, total_deadline="1m", on_deadline="delete", status=over("Complete", "CompletionsReached"))
-    await asyncio.sleep(120)
-    assert world.written() == []
 
 
 @virtually_with_writes

@@ -64,6 +64,8 @@ async def test_every_kind_that_is_installed_late_is_found_and_one_that_is_remove
     assert world.titles() == []
     world.serve(of)
     await asyncio.sleep(65)
+    put(world, "t", of, spec)
+    await asyncio.sleep(2)
     assert world.titles() == [title(of, "t")]
 
 

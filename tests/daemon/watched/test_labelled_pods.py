@@ -3,11 +3,9 @@
 import asyncio
 from typing import Any
 
-from muster.rollcall.make import detail
 from muster.state.policies.watched.following import REPLACED_WITHIN
 from muster.state.policies.watched.obstacles import PATIENCE
 from muster.state.vocabulary.record import Phase
-from tests.daemon.virtual_daemon import scraped
 from tests.daemon.watched.world import PODS, World, virtually
 
 JAX = {"muster.dev/operator": "jax", "muster.dev/size": "3"}
@@ -105,30 +103,6 @@ async def test_a_failed_member_is_said_and_ends_nothing_until_it_is_not_replaced
 
 
 @virtually
-async def test_a_replacement_takes_the_place_of_its_predecessor(world: World) -> None:
-    """While both exist, the newest that is not terminating counts."""
-    await world.daemon("pods")
-    member(world, 0, annotations={"muster.dev/size": "2"})
-    world.pod("web-a", labels=labelled(), annotations={"muster.dev/rank": "1"})
-    await asyncio.sleep(3)
-    assert world.found("pods/run").record.ready == 2
-    world.end("web-a", 1)
-    await asyncio.sleep(3)
-    assert world.found("pods/run").record.cause is not None
-    world.pod("web-b", labels=labelled(), annotations={"muster.dev/rank": "1"})
-    await asyncio.sleep(5)
-    run = world.found("pods/run")
-    assert run.view.of(0).members[1].name == "web-b"
-    assert (run.record.phase, run.view.of(0).ready, len(run.view.of(0).failed)) == (Phase.RUNNING, 2, 0)
-    world.api.remove(f"{PODS}/web-a")
-    await asyncio.sleep(2)
-    assert world.found("pods/run").view.of(0).members[1].name == "web-b"
-    world.api.remove(f"{PODS}/web-b")
-    await asyncio.sleep(2)
-    assert 1 not in world.found("pods/run").view.of(0).members
-
-
-@virtually
 async def test_a_daemon_that_starts_rebuilds_the_record_and_says_nothing_twice(world: World) -> None:
     world.cluster.roll = world.cluster.arrived(0, 1, size=3)
     await world.daemon("pods")
@@ -166,36 +140,12 @@ async def test_only_labelled_pods_of_the_namespace_are_members(world: World) -> 
 
 
 @virtually
-async def test_a_wrong_annotation_keeps_the_run_out_and_disturbs_no_other(world: World) -> None:
-    await world.daemon("pods")
-    member(world, 0, name="bad", annotations={"muster.dev/operator": "mpi\n\x1b[2J" * 400})
-    member(world, 0, name="huge", annotations={"muster.dev/rank": "99999999999999999999"})
-    member(world, 0)
-    await asyncio.sleep(3)
-    assert world.titles() == ["pods/huge", "pods/run"]
-    member(world, 1)
-    await asyncio.sleep(3)
-    assert world.found("pods/run").record.ready == 2
-
-
-@virtually
 async def test_nothing_is_watched_over_unless_it_is_switched_on(world: World) -> None:
     await world.daemon("")
     member(world, 0)
     await asyncio.sleep(3)
     assert world.titles() == []
     assert not [each for each in world.api.requests if each.params.get("labelSelector") == "muster.dev/observe"]
-
-
-@virtually
-async def test_page_and_metrics_show_the_run_as_any_other(world: World) -> None:
-    await world.daemon("pods")
-    member(world, 0, annotations={"muster.dev/size": "2", "muster.dev/operator": "jax"})
-    await asyncio.sleep(3)
-    text = scraped(world.daemons[-1][0])
-    assert 'experiment="pods/run"' in text
-    shown = detail(world.found("pods/run").at(world.cluster.wall()))
-    assert (shown.name, shown.size) == ("pods/run", 2)
 
 
 @virtually

@@ -18,6 +18,7 @@ STATED = {"muster.dev/coordinator-port": "8080", "muster.dev/probe": "http"}
     "wrong",
     [
         {"muster.dev/probe": "exec"},
+        {"muster.dev/operator": "mpi\n\x1b[2J" * 400},
         {**STATED, "muster.dev/coordinator-port": "8080@10.0.0.9"},
         {**STATED, "muster.dev/probe-path": "http://169.254.169.254/"},
         {"muster.dev/size": "1000000"},

@@ -182,32 +182,22 @@ def test_streams_are_counted_in_all_by_peer_and_by_reader() -> None:
         assert streams.open == 1
 
 
+@pytest.mark.parametrize(("others", "pause"), [(0, 10.0), (20, 40.0)])
 @to_a_reader
-async def test_a_page_that_costs_much_is_rendered_less_often(reader: Reader, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_page_that_costs_much_is_rendered_less_often(
+    reader: Reader, monkeypatch: pytest.MonkeyPatch, others: int, pause: float
+) -> None:
+    """All streams of such pages have a quarter of a processor."""
     spent = iter(range(1000))
     monkeypatch.setattr("muster.daemon.web.live.thread_time", lambda: next(spent) * 0.5)  # half a second each
-    task = reader.follow()
-    for _ in range(250):
-        reader.streams.changes.changed("u")
-        await asyncio.sleep(0.1)
-    assert reader.rendered == [0.0, 10.0, 20.0]
-    task.cancel()
-
-
-@to_a_reader
-async def test_many_streams_of_such_pages_share_a_quarter_of_a_processor(
-    reader: Reader, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    spent = iter(range(1000))
-    monkeypatch.setattr("muster.daemon.web.live.thread_time", lambda: next(spent) * 0.5)
-    with ExitStack() as others:
-        for number in range(20):
-            others.enter_context(reader.streams.admitted("peer", f"reader-{number}"))
+    with ExitStack() as beside:
+        for number in range(others):
+            beside.enter_context(reader.streams.admitted("peer", f"reader-{number}"))
         task = reader.follow()
-        for _ in range(900):
+        for _ in range(int(22.5 * pause)):
             reader.streams.changes.changed("u")
             await asyncio.sleep(0.1)
-    assert reader.rendered == [0.0, 40.0, 80.0]
+    assert reader.rendered == [0.0, pause, 2 * pause]
     task.cancel()
 
 

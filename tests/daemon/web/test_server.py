@@ -46,11 +46,6 @@ async def raw(server: str, sent: bytes) -> bytes:
         writer.close()
 
 
-async def test_a_request_that_is_too_long_is_refused(server: str) -> None:
-    assert b" 400 " in await raw(server, b"GET /" + b"x" * 20_000 + b" HTTP/1.1\r\nHost: x\r\n\r\n")
-    assert b" 400 " in await raw(server, b"GET / HTTP/1.1\r\nHost: x\r\nBig: " + b"x" * 20_000 + b"\r\n\r\n")
-
-
 async def test_strangers_cannot_fill_the_log_but_our_own_faults_are_logged(server: str, daemon: Daemon) -> None:
     with capture_logs() as logs:
         assert b" 400 " in await raw(server, b"\x16\x03\x01 not HTTP\r\n\r\n")
