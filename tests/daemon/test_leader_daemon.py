@@ -2,9 +2,10 @@
 
 import asyncio
 from collections.abc import Callable, Coroutine
+from functools import partial
 from pathlib import Path
 from random import Random
-from typing import Any, ClassVar, Concatenate, ParamSpec, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import pytest
 
@@ -29,7 +30,6 @@ from tests.fakes.api import FakeApi
 from tests.fakes.history import Change
 from tests.fakes.watching import Delivery
 
-P = ParamSpec("P")
 A = TypeVar("A", bound=FakeApi)
 LEASE = "/apis/coordination.k8s.io/v1/namespaces/default/leases/musterd"
 AWAY = 1e9
@@ -94,11 +94,6 @@ class Musterd:
         return await self.running
 
 
-def virtually(story: Callable[Concatenate[FakeApi, P], Coroutine[Any, Any, None]]) -> Callable[P, None]:
-    """Make a test of a story in virtual time. The daemons that it leaves are ended."""
-    return as_test(story, with_lease(FakeApi))
-
-
 def with_lease(make: Callable[..., A]) -> Callable[[Callable[[A], Coroutine[Any, Any, None]]], None]:
     """Return the player of a story on such an API server, which has the Lease of the election."""
 
@@ -114,6 +109,10 @@ def with_lease(make: Callable[..., A]) -> Callable[[Callable[[A], Coroutine[Any,
                 assert await one.stop(), "the daemon did not end cleanly"
 
     return lambda story: in_virtual_time(run(story))
+
+
+virtually = partial(as_test, play=with_lease(FakeApi))
+"""Makes a test of a story in virtual time. The daemons that it leaves are ended."""
 
 
 async def until(holds: Callable[[], bool], seconds: float = 60.0) -> float:

@@ -9,7 +9,7 @@ from contextlib import AbstractAsyncContextManager
 from functools import partial, wraps
 from inspect import signature
 from random import Random
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, TypeVar
 
 from muster.api.errors import ApiError
 from muster.api.names import API_VERSION, KIND, LABEL_EPOCH, LABEL_RANK
@@ -27,7 +27,6 @@ from tests.fakes.history import Change, Object
 from tests.fakes.watching import Delivery, Prompt
 from tests.simulation.world.virtual_loop import VirtualLoop
 
-P = ParamSpec("P")
 Story = Callable[..., Coroutine[Any, Any, None]]
 RUN = experiment_path("team", "run")
 LATENCY = 0.01
@@ -232,9 +231,8 @@ def played(make: Callable[[asyncio.AbstractEventLoop], W], story: Callable[[W], 
     in_virtual_time(run())
 
 
-def of_daemons(story: Callable[Concatenate[Daemons, P], Coroutine[Any, Any, None]]) -> Callable[P, None]:
-    """Make a test of a story that starts its daemons, in virtual time."""
-    return as_test(story, partial(played, Daemons))
+of_daemons = partial(as_test, play=partial(played, Daemons))
+"""Makes a test of a story that starts its daemons, in virtual time."""
 
 
 def edit(api: FakeApi, path: str, **spec: Any) -> None:
@@ -258,11 +256,6 @@ def experiment(size: int = 4, **spec: Any) -> dict[str, Any]:
     return {"apiVersion": API_VERSION, "kind": KIND, "metadata": metadata, "spec": {**usual, **spec}}
 
 
-def virtually(story: Callable[Concatenate[Cluster, Daemon, P], Coroutine[Any, Any, None]]) -> Callable[P, None]:
-    """Make a test of a story beside a daemon, in virtual time."""
-    return as_test(story, beside_a_daemon, given=2)
-
-
 def beside_a_daemon(
     story: Callable[[Cluster, Daemon], Coroutine[Any, Any, None]], traced: Traced = lambda _plan, _old, _new: None
 ) -> None:
@@ -273,6 +266,10 @@ def beside_a_daemon(
         await story(world.cluster, daemon)
 
     played(Daemons, beside)
+
+
+virtually = partial(as_test, play=beside_a_daemon, given=2)
+"""Makes a test of a story beside a daemon, in virtual time."""
 
 
 def scraped(daemon: Daemon) -> str:

@@ -15,12 +15,9 @@ from muster.metrics.series import FEWEST, OF_FINISHED
 from muster.state.facts.causes.table import CAUSES
 from muster.state.policies.failures.restart_reasons import EXPORTED
 from muster.state.summary.history import refuse
-from muster.state.view.probe_result import LOST_AFTER
 from muster.state.view.progress import StepReport
 from muster.state.view.recorder.arrivals import CollectiveReport, Share
 from muster.state.view.roll import CoordinatorState, RankState
-from muster.state.view.view import View
-from muster.state.vocabulary.group import ProbeKind
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import PodSpec
 from muster.state.vocabulary.record import (
@@ -247,11 +244,6 @@ def test_restarts_for_a_hostile_reason_or_from_before_they_were_counted_by_reaso
     assert restarts(now) == dict.fromkeys(EXPORTED, 0) | {"Error": 1, "Other": 4}
 
 
-def test_a_daemon_that_has_just_started_repeats_what_was_persisted() -> None:
-    found = scrape([Subject(plan(), record(phase=Phase.RUNNING, roll=RollCall(4, 4)), view())])
-    assert value(found, "muster_experiment_ranks_arrived", ONE) == 4
-
-
 def test_a_silent_coordinator_keeps_the_last_arrivals() -> None:
     seen = view(heard=answer(ARRIVED, ARRIVED, ARRIVED, MISSING))
     seen.observe_probe(answer(coordinator=CoordinatorState.TIMEOUT, expected=None), 0)
@@ -260,35 +252,11 @@ def test_a_silent_coordinator_keeps_the_last_arrivals() -> None:
     assert value(found, "muster_experiment_coordinator_state", ONE | {"state": "timeout"}) == 1
 
 
-def test_who_has_arrived_is_not_known_while_a_coordinator_that_served_is_silent() -> None:
-    name, all_there = "muster_experiment_ranks_arrived", answer(*[RankState.CONNECTED] * 4)
-
-    def arrived(seen: View) -> float | None:
-        return value(scrape([Subject(plan(), record(phase=Phase.RUNNING, roll=RollCall(4, 4)), seen)]), name, ONE)
-
-    for silent_for, count in ((LOST_AFTER - 1, 4), (LOST_AFTER, None)):
-        seen = view(heard=all_there)
-        silence = answer(at=NOW - silent_for, coordinator=CoordinatorState.TIMEOUT, expected=None, latency=0.0)
-        seen.observe_probe(silence, 0)
-        assert arrived(seen) == count
-    seen.observe_probe(all_there, 0)
-    assert arrived(seen) == 4
-    new = view(heard=answer(coordinator=CoordinatorState.TIMEOUT, expected=None))
-    assert arrived(new) is None, "nor by a daemon that has started meanwhile"
-
-
 def test_an_answer_of_an_older_epoch_is_not_exported() -> None:
     seen = view(heard=answer(*[RankState.CONNECTED] * 4), epoch=0)
     found = scrape([Subject(plan(), record(epoch=1), seen)])
     assert value(found, "muster_experiment_ranks_arrived", ONE) == 0
     assert "coordinator_state" not in names(found)
-
-
-def test_without_a_roll_a_member_has_arrived_when_its_pod_is_ready() -> None:
-    seen = view(pod(0), pod(1), pod(2, ready=False))
-    found = scrape([Subject(plan(probe=ProbeKind.NONE, operator="pytorch"), record(phase=Phase.ASSEMBLING), seen)])
-    assert value(found, "muster_experiment_ranks_arrived", ONE) == 2
-    assert value(found, "muster_experiment_ranks_missing", ONE) == 2
 
 
 def test_an_answer_for_rank_0_only_exports_no_arrival_counts() -> None:

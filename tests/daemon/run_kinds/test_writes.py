@@ -2,10 +2,37 @@
 
 import asyncio
 
-from muster.api.errors import Forbidden, NotFound
-from muster.kinds.planning.record_condition import TYPE
+import pytest
+
+from muster.api.errors import Conflict, Forbidden, NotFound, Unreachable
+from muster.kinds.planning.record_condition import TYPE, from_object
 from tests.daemon.run_kinds.test_jaxjobs import running
 from tests.daemon.run_kinds.world import DISCOVERY, JOB, World, job, virtually
+
+
+@pytest.mark.parametrize("after", [True, False])
+@virtually
+async def test_a_lost_answer_of_a_write_makes_one_event_and_one_state(world: World, after: bool) -> None:
+    """The watch shows whether the write was applied."""
+    await running(world)
+    world.api.fail("PUT /apis/kubeflow.org", Unreachable("reset"), after=after)
+    world.cluster.end(0, 1)
+    await asyncio.sleep(10)
+    assert world.conditions == ["Created", "(Running)", "Succeeded"]
+    assert len(world.cluster.events("AllMembersSucceeded")) == 1
+
+
+@virtually
+async def test_a_conflicting_write_of_others_is_read_first(world: World) -> None:
+    """Nothing of the record is lost."""
+    await running(world)
+    world.api.fail("PUT /apis/kubeflow.org", Conflict("changed", status=409, reason="Conflict"), times=2)
+    world.crash(1)
+    await asyncio.sleep(10)
+    record = from_object(world.status)
+    assert record is not None
+    assert (record.epoch, record.restarts) == (1, 1)
+    assert world.conditions == ["Created", "Restarting"]
 
 
 @virtually
@@ -70,3 +97,25 @@ async def test_a_kind_that_is_removed_and_installed_again_is_found_again(world: 
     owner = world.api.objects[JOB]["metadata"]["uid"]
     pods = [pod for path, pod in world.api.objects.items() if "/pods/" in path]
     assert sum(pod["metadata"]["ownerReferences"][0]["uid"] == owner for pod in pods) == 3
+
+
+@virtually
+async def test_another_leader_goes_on_where_the_first_one_stopped(world: World) -> None:
+    """The new leader reads the latest records first, and makes no pod twice."""
+    world.serve()
+    world.cluster.roll = world.cluster.arrived(0, 1, size=2)
+    first = await world.daemon(name="one")
+    await asyncio.sleep(30)
+    second = await world.daemon(name="two")
+    world.api.put(JOB, job())
+    await asyncio.sleep(5)
+    assert (first.leading, second.leading) == (True, False)
+    made = world.api.named("pods")
+    assert len(made) == 2
+    await world.stop(0)
+    await asyncio.sleep(20)
+    assert second.leading
+    world.cluster.start(0, 1)
+    await asyncio.sleep(6)
+    assert world.api.named("pods") == made
+    assert world.conditions == ["Created", "Running"]

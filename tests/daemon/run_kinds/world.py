@@ -1,8 +1,7 @@
 """A daemon that runs JAXJobs, on an API server in memory and in virtual time."""
 
-from collections.abc import Callable, Coroutine
 from functools import partial
-from typing import Any, Concatenate, ParamSpec
+from typing import Any
 
 from muster.api.errors import ApiError
 from muster.daemon.app import Daemon
@@ -13,7 +12,6 @@ from tests.daemon.virtual_daemon import Daemons, as_test, played
 from tests.fakes.history import Object
 from tests.fakes.objects import ended
 
-P = ParamSpec("P")
 JOB = "/apis/kubeflow.org/v1/namespaces/team/jaxjobs/train"
 DISCOVERY = f"/apis/{JAXJOB.api_version}"
 
@@ -71,6 +69,5 @@ def job(replicas: int = 2, *, restart: str = "OnFailure", run_policy: Object | N
     return {**made, "status": status} if status else made
 
 
-def virtually(story: Callable[Concatenate[World, P], Coroutine[Any, Any, None]]) -> Callable[P, None]:
-    """Make a test of a story in virtual time."""
-    return as_test(story, partial(played, World))
+virtually = partial(as_test, play=partial(played, World))
+"""Makes a test of a story in virtual time."""

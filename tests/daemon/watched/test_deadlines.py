@@ -18,8 +18,7 @@ def job(world: World, *, status: Any = None, spec: Any = None, **annotations: st
 
 @virtually_with_writes
 async def test_a_job_is_suspended_once_and_an_event_says_so_before(world: World) -> None:
-    world.serve("jobs")
-    await world.daemon("jobs")
+    await world.watches("jobs")
     job(world, total_deadline="1m", on_deadline="suspend")
     pod(world, "train-0-a", 0)
     await asyncio.sleep(80)  # it is asked again 30 s after the first time
@@ -48,8 +47,7 @@ async def test_a_job_is_suspended_once_and_an_event_says_so_before(world: World)
 @virtually_with_writes
 async def test_a_jaxjob_whose_own_deadline_does_not_hold_is_ended_by_muster_s(world: World) -> None:
     """Kubeflow checks activeDeadlineSeconds only when something else changes (its issue 3358)."""
-    world.serve("jaxjobs")
-    await world.daemon("jaxjobs", run_kinds="none")
+    await world.watches("jaxjobs", run_kinds="none")
     annotations = {"muster.dev/total-deadline": "2m", "muster.dev/on-deadline": "delete"}
     spec = {"jaxReplicaSpecs": {"Worker": {"replicas": 2}}, "runPolicy": {"activeDeadlineSeconds": 60}}
     metadata = {"namespace": "team", "annotations": annotations}
@@ -88,8 +86,7 @@ async def test_a_deadline_counts_from_the_start_of_the_run_and_not_of_the_daemon
 
 @virtually_with_writes
 async def test_a_missing_right_is_said_on_the_run(world: World) -> None:
-    world.serve("jobs")
-    await world.daemon("jobs")
+    await world.watches("jobs")
     error = Forbidden("jobs.batch is forbidden: User cannot patch resource", status=403, reason="Forbidden")
     world.api.fail(f"PATCH {JOB}", error, times=1000)
     job(world, total_deadline="1m", on_deadline="suspend")
@@ -101,8 +98,7 @@ async def test_a_missing_right_is_said_on_the_run(world: World) -> None:
 
 @virtually_with_writes
 async def test_an_end_that_a_webhook_refuses_is_said_within_seconds_and_follows_when_it_answers(world: World) -> None:
-    world.serve("jobs")
-    await world.daemon("jobs")
+    await world.watches("jobs")
     down = ApiError('failed calling webhook "mjob.kb.io": connection refused', status=500, reason="InternalError")
     fault = world.api.fail(f"PATCH {JOB}", down, times=1000)
     job(world, total_deadline="1m", on_deadline="suspend")
@@ -126,4 +122,3 @@ async def test_a_set_of_pods_cannot_be_suspended(world: World) -> None:
     world.pod("run-0", labels={"muster.dev/observe": "run"}, annotations=annotations)
     await asyncio.sleep(90)
     assert world.titles() == []
-    assert world.written() == []

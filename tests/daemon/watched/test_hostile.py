@@ -72,8 +72,7 @@ async def test_every_kind_that_is_installed_late_is_found_and_one_that_is_remove
 @pytest.mark.parametrize("index", ["-1", "1000000000", "0x1", "1e3", "9" * 40, "", "½"])
 @virtually
 async def test_a_pod_whose_index_is_out_of_range_takes_the_place_of_no_other(world: World, index: str) -> None:
-    world.serve("jobs")
-    await world.daemon("jobs")
+    await world.watches("jobs")
     job(world)
     job_pod(world, "train-0-a", 0)
     job_pod(world, "train-1-a", 1)
@@ -87,8 +86,7 @@ async def test_a_pod_whose_index_is_out_of_range_takes_the_place_of_no_other(wor
 
 @virtually
 async def test_pods_of_another_namespace_or_with_another_uid_are_no_members(world: World) -> None:
-    world.serve("jobs")
-    await world.daemon("jobs")
+    await world.watches("jobs")
     job(world)
     job_pod(world, "train-0-a", 0)
     job_pod(world, "train-1-a", 1)
@@ -102,8 +100,7 @@ async def test_pods_of_another_namespace_or_with_another_uid_are_no_members(worl
 
 @virtually
 async def test_of_two_objects_that_claim_the_same_pods_the_first_keeps_them(world: World) -> None:
-    world.serve("rayjobs")
-    await world.daemon("rayjobs")
+    await world.watches("rayjobs")
     spec = SMALL["rayjobs"]
     status = {"jobDeploymentStatus": "Running", "rayClusterName": "c", "jobId": "j"}
     put(world, "first", "rayjobs", spec, status=status)

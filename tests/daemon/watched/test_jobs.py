@@ -41,8 +41,7 @@ def over(kind: str, reason: str) -> dict[str, Any]:
 
 @virtually
 async def test_an_indexed_job_is_followed_to_the_verdict_of_its_controller(world: World) -> None:
-    world.serve("jobs")
-    await world.daemon("jobs")
+    await world.watches("jobs")
     job(world)
     pod(world, "train-0-a", 0)
     pod(world, "train-1-a", 1)
@@ -60,14 +59,12 @@ async def test_an_indexed_job_is_followed_to_the_verdict_of_its_controller(world
     await asyncio.sleep(2)
     record = world.found("job/train").record
     assert (record.phase, record.reason, record.message) == (Phase.FAILED, "BackoffLimitExceeded", "its own words")
-    assert world.written() == []
 
 
 @virtually
 async def test_only_jobs_that_ask_for_it_are_watched_over(world: World) -> None:
     """By a label of their own, or of their pods."""
-    world.serve("jobs")
-    await world.daemon("jobs")
+    await world.watches("jobs")
     job(world, labels={})
     await asyncio.sleep(2)
     assert world.titles() == []

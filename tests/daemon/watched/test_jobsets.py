@@ -86,14 +86,12 @@ async def test_the_lives_of_a_jobset_are_those_of_its_controller(
     world.serve("jobsets")
     await world.daemon("jobsets,jobs")
     assert await play(world, trace(name)) == lives
-    assert world.written() == []
 
 
 @virtually
 async def test_the_member_that_failed_is_named_seconds_before_the_jobset_acts(world: World) -> None:
     """JobSet's status names a Job at most, and acts when all of its pods have ended."""
-    world.serve("jobsets")
-    await world.daemon("jobsets")
+    await world.watches("jobsets")
     recorded = trace("fail_restart_exhaust")
     at = next(number for number, event in enumerate(recorded["events"]) if event.get("pod", {}).get("exit"))
     await play(world, {**recorded, "events": recorded["events"][: at + 1]})
@@ -109,8 +107,7 @@ async def test_the_member_that_failed_is_named_seconds_before_the_jobset_acts(wo
 @virtually_with_writes
 async def test_a_jobset_that_muster_runs_is_not_watched(world: World) -> None:
     """One with another manager is watched over; its pods are."""
-    world.serve("jobsets")
-    await world.daemon("jobsets", run_kinds="jobsets")
+    await world.watches("jobsets", run_kinds="jobsets")
     spec = {**trace("success")["spec"], "managedBy": "muster.dev/muster"}
     put(world, spec, None)
     await asyncio.sleep(3)
@@ -120,8 +117,7 @@ async def test_a_jobset_that_muster_runs_is_not_watched(world: World) -> None:
 @virtually
 async def test_a_hostile_object_disturbs_no_other(world: World) -> None:
     """Objects that the real API server would refuse, and some that it lets through."""
-    world.serve("jobsets")
-    await world.daemon("jobsets")
+    await world.watches("jobsets")
     put(world, trace("success")["spec"], None)
     hostile: list[Any] = [
         None, [], "text", {"replicatedJobs": 7}, {"replicatedJobs": [None]}, {"replicatedJobs": [{"name": 3}]},

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Coroutine
 from functools import partial
-from typing import Any, Concatenate, ParamSpec
+from typing import Any
 
 from muster.api.errors import NotFound
 from muster.daemon.app import Daemon
@@ -14,7 +14,6 @@ from tests.daemon.virtual_daemon import Daemons, as_test, played, seen_by
 from tests.fakes import objects
 from tests.fakes.history import Object
 
-P = ParamSpec("P")
 PODS = "/api/v1/namespaces/team/pods"
 
 
@@ -24,6 +23,11 @@ class World(Daemons):
     async def daemon(self, kinds: str = "all", **settings: Any) -> Daemon:
         """Start another musterd."""
         return await self.start(Settings(watch_kinds=kinds, **settings))
+
+    async def watches(self, kind: str, **settings: Any) -> None:
+        """Install the CRD of a watched kind, and start a musterd that watches over its runs."""
+        self.serve(kind)
+        await self.daemon(kind, **settings)
 
     def serve(self, name: str) -> None:
         """Install the CRD of a watched kind."""
@@ -76,19 +80,15 @@ class World(Daemons):
         return [f"{each['reason']}: {each['message']}" for each in self.cluster.events()]
 
 
-def virtually(story: Callable[Concatenate[World, P], Coroutine[Any, Any, None]]) -> Callable[P, None]:
-    """Make a test of a story in virtual time. Nothing but Events may be written."""
-    return as_test(story, _play)
-
-
-def virtually_with_writes(story: Callable[Concatenate[World, P], Coroutine[Any, Any, None]]) -> Callable[P, None]:
-    """Make a test of a story that is about writes, in virtual time."""
-    return as_test(story, partial(played, World))
-
-
-def _play(story: Callable[[World], Coroutine[Any, Any, None]]) -> None:
+def _judged(story: Callable[[World], Coroutine[Any, Any, None]]) -> None:
     async def judged(world: World) -> None:
         await story(world)
         assert world.written() == [], "a watched run is only read"
 
     played(World, judged)
+
+
+virtually = partial(as_test, play=_judged)
+"""Makes a test of a story in virtual time. Nothing but Events may be written."""
+virtually_with_writes = partial(as_test, play=partial(played, World))
+"""Makes a test of a story that is about writes, in virtual time."""

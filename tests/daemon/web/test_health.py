@@ -1,9 +1,9 @@
 """The answers of /readyz, of whole daemons in virtual time."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from typing import Any, Concatenate, ParamSpec
+from functools import partial
 
 import pytest
 
@@ -15,7 +15,6 @@ from tests.fakes import watching
 from tests.fakes.api import FakeApi
 from tests.fakes.watching import Courier
 
-P = ParamSpec("P")
 USER = "system:serviceaccount:muster-system:musterd"
 
 
@@ -44,8 +43,7 @@ class Api(FakeApi):
             yield line
 
 
-def virtually(story: Callable[Concatenate[Api, P], Coroutine[Any, Any, None]]) -> Callable[P, None]:
-    return as_test(story, with_lease(Api))
+virtually = partial(as_test, play=with_lease(Api))
 
 
 def unready(one: Musterd) -> Mapping[str, str]:

@@ -5,7 +5,8 @@ import gc
 from collections.abc import Callable, Coroutine
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from typing import Any, Concatenate, ParamSpec
+from functools import partial
+from typing import Any
 
 import msgspec
 import pytest
@@ -19,8 +20,6 @@ from muster.daemon.web.readers import Anyone, Refused
 from tests.daemon.test_leader_daemon import Musterd, until
 from tests.daemon.virtual_daemon import RUN, Cluster, as_test, experiment, in_virtual_time, seen_by, virtually
 from tests.fakes.api import FakeApi
-
-P = ParamSpec("P")
 
 
 @dataclass
@@ -64,13 +63,14 @@ def parts(text: str) -> list[tuple[str, str]]:
     return msgspec.json.decode(data, type=list[tuple[str, str]])
 
 
-def to_a_reader(story: Callable[Concatenate[Reader, P], Coroutine[Any, Any, None]]) -> Callable[P, None]:
-    """Make a test of a story in virtual time."""
+def played(story: Callable[[Reader], Coroutine[Any, Any, None]]) -> None:
+    async def run() -> None:
+        await story(Reader(Streams(Changes())))
 
-    async def run(test: Callable[[Reader], Coroutine[Any, Any, None]]) -> None:
-        await test(Reader(Streams(Changes())))
+    in_virtual_time(run())
 
-    return as_test(story, lambda test: in_virtual_time(run(test)))
+
+to_a_reader = partial(as_test, play=played)
 
 
 @to_a_reader
