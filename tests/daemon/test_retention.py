@@ -41,28 +41,6 @@ async def test_finished_experiments_are_deleted_as_their_namespace_or_their_spec
     assert paths["archive"] in api.objects
 
 
-@virtually
-async def test_a_daemon_with_a_new_retention_gives_notice_and_one_without_takes_it_back(api: FakeApi) -> None:
-    musterd = Musterd(api, "one", leader_elect=False)
-    path = over(api, "team")
-    await until(lambda: status(api, path).get("phase") == "Failed")
-    await asyncio.sleep(1_000)
-    assert path in api.objects
-    assert await musterd.stop()
-    musterd = Musterd(api, "two", leader_elect=False, retention="10m")
-    await until(lambda: "deleteTime" in status(api, path))
-    await asyncio.sleep(300)
-    assert await musterd.stop()
-    musterd = Musterd(api, "three", leader_elect=False)
-    await until(lambda: "deleteTime" not in status(api, path))
-    assert "retentionSeconds" not in status(api, path)
-    assert await musterd.stop()
-    musterd = Musterd(api, "four", leader_elect=False, retention="10m")
-    await asyncio.sleep(590)
-    assert path in api.objects, "it is given the whole notice again"
-    await until(lambda: path not in api.objects)
-
-
 def test_a_retention_that_cannot_be_read_ends_the_daemon_at_its_start() -> None:
     with pytest.raises(ValidationError, match=r"retention: '7 days': .*; or write keep"):
         Settings(retention="7 days")

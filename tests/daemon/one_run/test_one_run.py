@@ -100,61 +100,23 @@ async def test_cause_ranks_and_sentence_are_those_of_a_musterd_that_has_been_the
         assert getattr(ours, field) == getattr(theirs, field), field
 
 
-def without(*lacks: str, name: str = "jobsets") -> tuple[Detail | None, OneRun, Reader, float]:
-    """Return the result of a reader without these rights, and how long it takes."""
-    found: list[tuple[Detail | None, OneRun, Reader, float]] = []
-
-    @virtually
-    async def story(world: World) -> None:
-        world.cluster.roll = world.cluster.arrived(0, size=3)
-        await stood(world, name)
-        reader = Reader(world.cluster, *lacks)
-        one, began = one_run(world, name_of(name), reader), world.loop.time()
-        await one.run(lambda: one.complete)
-        found.append((one.document(), one, reader, world.loop.time() - began))
-
-    story()
-    return found[0]
-
-
-def test_only_the_pods_of_the_run_are_read() -> None:
-    _, _, reader, _ = without()
+@virtually
+async def test_only_the_pods_of_the_run_are_read(world: World) -> None:
+    await stood(world, "jobsets")
+    reader = Reader(world.cluster)
+    await diagnosed(one_run(world, name_of("jobsets"), reader))
     asked = [params for right, params in reader.asked if right.endswith(" pods")]
     assert asked
     assert all("jobset-name in (" in params["labelSelector"] for params in asked)
 
 
-def test_without_get_of_the_object_nothing_is_found() -> None:
-    with pytest.raises(Forbidden):
-        without("get jobsets")
-
-
-def test_without_list_of_pods_no_rank_is_spoken_of() -> None:
-    roll, one, _, _ = without("list pods")
-    assert roll is None
-    assert one.unknown == {"pods": "without list of pods: ranks, nodes and causes are not known"}
-
-
-@pytest.mark.parametrize(
-    ("lacks", "name", "unknown"),
-    [
-        ("watch pods", "jobsets", {"watch": "without watch of pods: changes after this moment are not seen"}),
-        (
-            "list jobsets",
-            "trainjobs",
-            {"made": "without list of jobsets: what its controller has made of it is not known"},
-        ),
-        ("list events", "jobsets", {}),
-    ],
-)
-def test_without_another_right_the_causes_are_found_and_what_is_not_known_is_said(
-    lacks: str, name: str, unknown: dict[str, str]
-) -> None:
-    roll, one, _, seconds = without(lacks, name=name)
-    assert roll is not None
-    assert [each.cause for each in roll.findings][:1] == ["ImagePull"]
-    assert one.unknown == unknown
-    assert seconds < 10
+@virtually
+async def test_without_list_of_the_jobsets_of_a_trainjob_they_are_not_known_and_its_pods_are(world: World) -> None:
+    await stood(world, "trainjobs")
+    one = one_run(world, name_of("trainjobs"), Reader(world.cluster, "list jobsets"))
+    found = await diagnosed(one)
+    assert one.unknown == {"made": "without list of jobsets: what its controller has made of it is not known"}
+    assert "ImagePull" in [each.cause for each in found.findings]
 
 
 @virtually

@@ -2,7 +2,7 @@
 
 import re
 
-from muster.api.goodput import Bucket
+from muster.api.goodput import Bucket, whole_seconds
 from muster.daemon.web.page.experiment import goodput
 from muster.rollcall.document import TimeReport
 from muster.rollcall.make import detail
@@ -35,6 +35,16 @@ def test_a_second_more_is_no_other_picture() -> None:
 def test_the_time_of_a_bucket_that_does_not_grow_is_whole() -> None:
     shown = {name: time for name, _, _, time in rows("productive", productive=28, assembly=15, stuck=7)}
     assert shown == {"productive": "over 20s", "assembly": "15s", "stuck": "7s"}
+
+
+def test_the_rows_add_up_and_only_the_one_that_counts_changes_with_a_second() -> None:
+    sums = {Bucket.PRODUCTIVE: 61_400, Bucket.ASSEMBLY: 14_600, Bucket.STARTUP: 20_600, Bucket.STUCK: 400}
+    seen = [whole_seconds({**sums, Bucket.PRODUCTIVE: 61_400 + more}, "productive") for more in range(0, 3000, 70)]
+    for more, found in zip(range(0, 3000, 70), seen, strict=True):
+        assert sum(found.values()) == round((sum(sums.values()) + more) / 1000)
+        assert (found[Bucket.ASSEMBLY], found[Bucket.STARTUP], found[Bucket.STUCK]) == (15, 21, 0)
+    over = whole_seconds(sums)
+    assert (sum(over.values()), over[Bucket.ASSEMBLY]) == (97, 15)
 
 
 def test_what_is_not_known_without_steps_is_said() -> None:
