@@ -27,7 +27,7 @@ def waits(cluster: Cluster, rank: int, reason: str, message: str) -> None:
 
 
 async def one_of_two(cluster: Cluster) -> None:
-    """Create an experiment of two ranks, of which rank 0 runs."""
+    """Create an experiment of two ranks. Rank 0 runs."""
     cluster.api.put(RUN, experiment(2))
     await asyncio.sleep(2)
     cluster.start(0)

@@ -91,7 +91,7 @@ STARTS = (
         Cause.QUEUED,
         (2,),
         first=False,
-        also="daemon/test_obstacles_are_said.py::test_a_queued_gang_is_not_restarted_by_its_clocks",
+        also="state/policies/test_queued.py::test_no_clock_runs_while_a_gate_is_on_a_pod",
     ),
     Situation(
         "no node fits a member",
