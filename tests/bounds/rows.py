@@ -8,6 +8,7 @@
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from muster.api.collectives import MAX_GROUPS, MAX_SHARES
 from muster.api.values.secrets import MOST as MOST_VALUES
@@ -55,8 +56,11 @@ class Row:
     make: Callable[[int], Look]
 
 
-def _forged(n: int, *, silent: bool, share: bool, of: int = 8, late: int = 2) -> Look:
-    """Processes that claim groups of their own, or the same. One of ``late`` is late or silent; the others wait."""
+def _forged(n: int, *, silent: bool = False, share: bool = False, of: int = 8, late: int = 2) -> Look:
+    """Processes that claim groups of their own, or the same. One of ``late`` is late or silent; the others wait.
+
+    A look goes to its end through 128 processes of a group of which each eighth is late.
+    """
 
     def reports(beat: int) -> list[CollectiveReport]:
         known: dict[GroupCount, GroupCount] = {}
@@ -85,23 +89,6 @@ def _forged(n: int, *, silent: bool, share: bool, of: int = 8, late: int = 2) ->
         return (yield from judged_in_turns(after, seen)) if after is not None else None
 
     return look
-
-
-def _late(n: int) -> Look:
-    return _forged(n, silent=False, share=True)
-
-
-def _late_in_few(n: int) -> Look:
-    """As many groups, and as many that are late in them, as a look goes through to its end."""
-    return _forged(n, silent=False, share=True, of=128, late=8)
-
-
-def _forged_alone(n: int) -> Look:
-    return _forged(n, silent=False, share=False)
-
-
-def _silent(n: int) -> Look:
-    return _forged(n, silent=True, share=True)
 
 
 def _arrivals(n: int) -> Look:
@@ -313,13 +300,8 @@ def _status(n: int) -> Look:
     return lambda: read_status(body, 0)
 
 
-def _credentials(n: int) -> Look:
-    text = "password=" * (n // 9)
-    return lambda: without_credentials(text)
-
-
-def _near_credentials(n: int) -> Look:
-    text = "password Abcdefgh0123 " * (n // 22)
+def _credentials(n: int, words: str = "password=") -> Look:
+    text = words * (n // len(words))
     return lambda: without_credentials(text)
 
 
@@ -341,10 +323,10 @@ RECORDER, PLACES = f"{VIEW}.recorder", f"{VIEW}.places"
 COLLECTIVES = (f"{RECORDER}.collectives", f"{RECORDER}.judgement")
 
 ROWS = (
-    Row("collectives: the same groups", COLLECTIVES, 4096, _late),
-    Row("collectives: few groups", COLLECTIVES, 4096, _late_in_few),
-    Row("collectives: groups of each", COLLECTIVES, 4096, _forged_alone),
-    Row("collectives: half are silent", COLLECTIVES, 4096, _silent),
+    Row("collectives: the same groups", COLLECTIVES, 4096, partial(_forged, share=True)),
+    Row("collectives: few groups", COLLECTIVES, 4096, partial(_forged, share=True, of=128, late=8)),
+    Row("collectives: groups of each", COLLECTIVES, 4096, _forged),
+    Row("collectives: half are silent", COLLECTIVES, 4096, partial(_forged, silent=True, share=True)),
     Row("collectives: values of a turn", (f"{PROBES}.torch.collectives",), SLICE, _collectives),
     Row("who comes last", (f"{RECORDER}.arrivals",), 4096, _arrivals),
     Row("NCCL's RAS: its answer", (f"{PROBES}.nccl",), 3500, _ras_answer),
@@ -359,13 +341,18 @@ ROWS = (
     Row("ray: demands", (f"{PROBES}.ray.demands",), 4096, _ray_demands),
     Row("ray: demands without end", (f"{PROBES}.bounded.connection",), MOST_PARTS - 16, _many_parts),
     Row("ray: nodes without end", (f"{PROBES}.ray.answers",), MOST_OBJECTS, _many_nodes),
-    Row("nodes: suspects", ("state.facts.nodes.suspects", "state.facts.nodes.suspects"), ALL_FAILURES, _suspects),
+    Row("nodes: suspects", ("state.facts.nodes.suspects",), ALL_FAILURES, _suspects),
     Row("nodes: what is stored", ("state.facts.nodes.history",), ALL_FAILURES, _stored_nodes),
     Row("incidents: grouping", ("state.facts.incidents.grouping",), 4000, _grouping),
     Row("incidents: tracking", ("state.facts.incidents.tracking",), 4000, _tracking),
     Row("last words of a container", ("api.values.termination_message",), 4096, _last_words),
     Row("credentials in a text", ("api.values.secrets",), 4096, _credentials),
-    Row("credentials in sentences", ("api.values.secrets",), 4096, _near_credentials),
+    Row(
+        "credentials in sentences",
+        ("api.values.secrets",),
+        4096,
+        partial(_credentials, words="password Abcdefgh0123 "),
+    ),
     Row("secrets by value", ("api.values.secrets",), 4096, _secrets_by_value),
     Row("secrets by name", ("api.values.secrets",), 4096, _secrets_by_name),
     Row("a status that was sent", ("daemon.experiments.sent",), 256, _status),

@@ -117,16 +117,14 @@ def test_a_look_without_turns_is_noticed() -> None:
 
 def test_a_look_that_is_quadratic_is_noticed() -> None:
     def quadratic(n: int) -> Callable[[], object]:
-        return lambda: [other for each in range(n) for other in _all_of(n)]
+        def look() -> None:
+            for _ in range(n):
+                for _ in range(n):
+                    pass
+
+        return look
 
     assert steps(quadratic(96)) > TWICE * steps(quadratic(48))
-
-
-def _all_of(n: int) -> list[int]:
-    found = []
-    for each in range(n):
-        found.append(each)
-    return found
 
 
 def test_every_reader_of_what_tenants_wrote_has_a_row() -> None:

@@ -2,13 +2,12 @@
 
 import asyncio
 from collections.abc import Callable
-from typing import Any
 
 import pytest
 
 from muster.api.names import LABEL_EPOCH, LABEL_RANK, LABEL_UID
 from muster.daemon.app import Daemon
-from tests.daemon.virtual_daemon import RUN, Cluster, experiment, scraped, virtually
+from tests.daemon.virtual_daemon import RUN, Cluster, edit, scraped, virtually
 from tests.fakes.history import Object
 
 SOON = 3.0
@@ -46,10 +45,8 @@ def path_of(cluster: Cluster, rank: int) -> str:
     """Return the path of that rank's pod in epoch 0."""
     return next(
         path
-        for path, obj in cluster.api.objects.items()
-        if path.split("/")[-2] == "pods"
-        and obj["metadata"]["labels"].get(LABEL_RANK) == str(rank)
-        and obj["metadata"]["labels"][LABEL_EPOCH] == "0"
+        for path, pod in cluster.pods().items()
+        if pod["metadata"]["labels"].get(LABEL_RANK) == str(rank) and pod["metadata"]["labels"][LABEL_EPOCH] == "0"
     )
 
 
@@ -64,18 +61,8 @@ def restore(cluster: Cluster, path: str, metadata: Object) -> None:
     cluster.api.put(path, {**pod, "metadata": again})
 
 
-async def gang(cluster: Cluster, size: int = 4, **spec: Any) -> None:
-    cluster.api.put(RUN, experiment(size, **spec))
-    await asyncio.sleep(2)
-    for rank in range(size):
-        cluster.start(rank)
-    await asyncio.sleep(2)
-    assert cluster.status["phase"] == "Running"
-
-
 def epochs(cluster: Cluster) -> set[str]:
-    pods = (obj for path, obj in cluster.api.objects.items() if path.split("/")[-2] == "pods")
-    return {pod["metadata"]["labels"].get(LABEL_EPOCH, "altered") for pod in pods}
+    return {pod["metadata"]["labels"].get(LABEL_EPOCH, "altered") for pod in cluster.pods().values()}
 
 
 @pytest.mark.parametrize("alteration", ALTERATIONS, ids=lambda each: each.__name__)
@@ -83,7 +70,7 @@ def epochs(cluster: Cluster) -> set[str]:
 async def test_a_pod_that_was_altered_is_not_lost_and_is_named(
     cluster: Cluster, daemon: Daemon, alteration: Alteration
 ) -> None:
-    await gang(cluster)
+    await cluster.gang(4)
     path = path_of(cluster, 1)
     before = cluster.api.objects[path]["metadata"]
     alter(cluster, path, alteration)
@@ -104,25 +91,9 @@ async def test_a_pod_that_was_altered_is_not_lost_and_is_named(
     assert 'muster_foreign_pods{reason="altered"} 0.0' in scraped(daemon)
 
 
-@pytest.mark.parametrize("alteration", [without_label, without_owner])
-@virtually
-async def test_a_gang_whose_altered_pod_has_gone_is_restarted(
-    cluster: Cluster, daemon: Daemon, alteration: Alteration
-) -> None:
-    await gang(cluster)
-    path = path_of(cluster, 1)
-    alter(cluster, path, alteration)
-    await asyncio.sleep(SOON)
-    cluster.api.remove(path)
-    await asyncio.sleep(60)
-    assert (cluster.status["epoch"], cluster.status["disruptions"]) == (1, 1)
-    cause = cluster.status["cause"]
-    assert (cause["reason"], cause["rank"], cause["node"]) == ("PodDeleted", 1, "node-1")
-
-
 @virtually
 async def test_how_an_altered_pod_ended_is_not_said(cluster: Cluster, daemon: Daemon) -> None:
-    await gang(cluster)
+    await cluster.gang(4)
     alter(cluster, path_of(cluster, 1), without_label)
     await asyncio.sleep(SOON)
     cluster.end(1, code=1)
@@ -138,7 +109,7 @@ async def test_how_an_altered_pod_ended_is_not_said(cluster: Cluster, daemon: Da
 async def test_no_rank_starts_beside_its_altered_pod_of_the_epoch_before(
     cluster: Cluster, daemon: Daemon, alteration: Alteration
 ) -> None:
-    await gang(cluster)
+    await cluster.gang(4)
     path = path_of(cluster, 1)
     pod = cluster.api.objects[path]
     cluster.api.put(path, {**pod, "metadata": {**pod["metadata"], "finalizers": ["example.com/slow"]}})
@@ -163,25 +134,12 @@ async def test_no_rank_starts_beside_its_altered_pod_of_the_epoch_before(
     assert len(cluster.api.named("pods")) == 5
 
 
-@virtually
-async def test_a_rank_whose_altered_pod_succeeded_is_done(cluster: Cluster, daemon: Daemon) -> None:
-    await gang(cluster)
-    path = path_of(cluster, 1)
-    alter(cluster, path, without_label)
-    await asyncio.sleep(SOON)
-    cluster.end(1)
-    for rank in (0, 2, 3):
-        cluster.end(rank)
-    await asyncio.sleep(60)
-    assert (cluster.status["phase"], cluster.status["epoch"]) == ("Succeeded", 0)
-
-
 @pytest.mark.parametrize("alteration", [without_label, without_owner, without_anything])
 @virtually
 async def test_a_pod_that_was_altered_does_not_outlive_its_experiment(
     cluster: Cluster, daemon: Daemon, alteration: Alteration
 ) -> None:
-    await gang(cluster)
+    await cluster.gang(4)
     path = path_of(cluster, 1)
     alter(cluster, path, alteration)
     await asyncio.sleep(SOON)
@@ -195,19 +153,18 @@ async def test_a_pod_that_was_altered_does_not_outlive_its_experiment(
 async def test_a_pod_that_was_altered_ends_with_its_gang(
     cluster: Cluster, daemon: Daemon, spec: dict[str, bool]
 ) -> None:
-    await gang(cluster)
+    await cluster.gang(4)
     path = path_of(cluster, 1)
     alter(cluster, path, without_label)
     await asyncio.sleep(SOON)
-    found = cluster.api.objects[RUN]
-    cluster.api.put(RUN, {**found, "spec": {**found["spec"], **spec}})
+    edit(cluster.api, RUN, **spec)
     await asyncio.sleep(SOON)
     assert "deletionTimestamp" in cluster.api.objects[path]["metadata"]
 
 
 @virtually
 async def test_a_member_does_not_run_again_beside_its_altered_pod(cluster: Cluster, daemon: Daemon) -> None:
-    await gang(cluster, failurePolicy={"rules": [{"action": "RestartMember"}]})
+    await cluster.gang(4, failurePolicy={"rules": [{"action": "RestartMember"}]})
     path = path_of(cluster, 1)
     alter(cluster, path, without_label)
     await asyncio.sleep(LATER)
@@ -215,6 +172,6 @@ async def test_a_member_does_not_run_again_beside_its_altered_pod(cluster: Clust
     assert len(cluster.api.named("pods")) == 4
     cluster.api.remove(path)
     await asyncio.sleep(60)
-    pods = [obj["metadata"] for key, obj in cluster.api.objects.items() if key.split("/")[-2] == "pods"]
+    pods = [pod["metadata"] for pod in cluster.pods().values()]
     assert sorted(pod["labels"][LABEL_RANK] for pod in pods) == ["0", "1", "2", "3"]
     assert cluster.status["epoch"] == 0

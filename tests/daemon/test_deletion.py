@@ -5,7 +5,8 @@ import asyncio
 import pytest
 
 from muster.api.errors import ApiError, Conflict, Forbidden, Unreachable
-from tests.daemon.test_leader_daemon import RUN, Musterd, pair, run, until, virtually
+from tests.daemon.test_leader_daemon import Musterd, pair, until, virtually
+from tests.daemon.virtual_daemon import RUN, edit, experiment
 from tests.fakes.api import FakeApi
 
 SIZE = 200
@@ -15,7 +16,7 @@ PROMPT = 1.0
 
 async def started(api: FakeApi, size: int = SIZE) -> Musterd:
     musterd = Musterd(api, "one", leader_elect=False)
-    api.put(RUN, run(size))
+    api.put(RUN, experiment(size))
     await until(lambda: len(api.named("pods")) == size)
     await asyncio.sleep(5)
     musterd.way.asked.clear()
@@ -37,7 +38,6 @@ async def test_the_pods_of_a_deleted_experiment_are_deleted_at_once(api: FakeApi
     assert await until(lambda: not api.named("pods")) < PROMPT
     await asyncio.sleep(60)
     assert len(musterd.way.written) == SIZE
-    assert await musterd.stop()
 
 
 @pytest.mark.parametrize("finalizer", ["foregroundDeletion", "backup.example.org/archive"])
@@ -50,7 +50,6 @@ async def test_the_pods_of_an_experiment_that_is_held_by_a_finalizer_are_deleted
     assert await until(lambda: not api.named("pods")) < PROMPT
     await asyncio.sleep(60)
     assert len(musterd.way.written) == SIZE, "nothing is created again, and no status is written"
-    assert await musterd.stop()
 
 
 @virtually
@@ -66,7 +65,6 @@ async def test_pods_that_are_to_outlive_their_experiment_stay(api: FakeApi) -> N
     await asyncio.sleep(60)
     assert len(api.named("pods")) == SIZE
     assert musterd.way.written == []
-    assert await musterd.stop()
 
 
 @pytest.mark.parametrize(
@@ -84,31 +82,27 @@ async def test_a_deletion_that_fails_is_repeated_where_that_may_help(
     assert len(api.named("pods")) == left
     await asyncio.sleep(600)
     assert _but_discovery(musterd.way.asked) == asked, "what is left is the garbage collector's"
-    assert await musterd.stop()
 
 
 @pytest.mark.parametrize("spec", [{"cancel": True}, {"suspend": True}])
 @virtually
 async def test_a_pod_whose_deletion_conflicts_is_deleted_within_a_second(api: FakeApi, spec: dict[str, bool]) -> None:
     """No event of another pod comes that would requeue the experiment."""
-    musterd = await started(api, 1)
+    await started(api, 1)
     api.fail("DELETE", Conflict("the object has been modified", status=409), times=3)
-    api.put(RUN, {**api.objects[RUN], "spec": {**api.objects[RUN]["spec"], **spec}})
+    edit(api, RUN, **spec)
     assert await until(lambda: not api.named("pods")) < PROMPT + 1
-    assert await musterd.stop()
 
 
 @virtually
 async def test_a_standby_deletes_nothing(api: FakeApi) -> None:
-    one, two = await pair(api)
-    api.put(RUN, run(4))
+    _, two = await pair(api)
+    api.put(RUN, experiment(4))
     await until(lambda: len(api.named("pods")) == 4)
     await asyncio.sleep(5)
     api.remove(RUN)
     assert await until(lambda: not api.named("pods")) < PROMPT
     assert two.way.written == []
-    assert await two.stop()
-    assert await one.stop()
 
 
 def _but_discovery(asked: list[str]) -> list[str]:

@@ -56,11 +56,6 @@ def test_the_readers_roles_grant_what_the_server_asks_for() -> None:
     ]
 
 
-def test_the_kubelets_probes_go_to_the_port_that_no_reader_uses(objects: dict[str, dict[str, Any]]) -> None:
-    for probe, path in (("livenessProbe", "/livez"), ("readinessProbe", "/readyz")):
-        assert container(objects)[probe]["httpGet"] == {"path": path, "port": "health"}
-
-
 def test_the_network_policy_selects_its_pods_and_admits_no_one_to_the_health_port(
     objects: dict[str, dict[str, Any]],
 ) -> None:

@@ -2,7 +2,8 @@
 
 import asyncio
 from collections.abc import Callable, Coroutine
-from typing import Any, Concatenate, ParamSpec
+from functools import partial
+from typing import Any
 
 import msgspec
 
@@ -14,8 +15,6 @@ from muster.reconcilers.refs import ExperimentRef
 from muster.state.vocabulary.record import StoryLine
 from tests.builders import NOW
 from tests.daemon.virtual_daemon import as_test, in_virtual_time
-
-P = ParamSpec("P")
 
 
 class Server:
@@ -42,12 +41,12 @@ def ref(namespace: str, name: str = "run") -> ExperimentRef:
     return ExperimentRef(namespace, name, f"uid-{name}")
 
 
-def virtually(story: Callable[Concatenate[Server, EventRecorder, P], Coroutine[Any, Any, None]]) -> Callable[P, None]:
-    async def run(test: Callable[[Server, EventRecorder], Coroutine[Any, Any, None]]) -> None:
-        server = Server()
-        await test(server, EventRecorder(server, FairShare(128), "one"))  # type: ignore[arg-type]
+def played(story: Callable[[Server, EventRecorder], Coroutine[Any, Any, None]]) -> None:
+    server = Server()
+    in_virtual_time(story(server, EventRecorder(server, FairShare(128), "one")))  # type: ignore[arg-type]
 
-    return as_test(story, lambda test: in_virtual_time(run(test)), given=2)
+
+virtually = partial(as_test, play=played, given=2)
 
 
 async def run_for(recorder: EventRecorder, seconds: float) -> None:

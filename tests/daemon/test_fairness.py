@@ -1,7 +1,6 @@
 """Slow pod creation in some namespaces delays nothing elsewhere: whole daemons in virtual time."""
 
 import asyncio
-from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -11,7 +10,8 @@ from muster.kube.connection import TIMEOUT, TIMEOUT_REASON
 from muster.kube.transport import Answer
 from muster.reconcilers.refs import experiment_path
 from muster.reconcilers.requests.batch import CREATE_TIMEOUT, LONG_CREATE_TIMEOUT
-from tests.daemon.test_leader_daemon import LATENCY, Musterd, Way, run, until, virtually
+from tests.daemon.test_leader_daemon import Musterd, Way, until, virtually
+from tests.daemon.virtual_daemon import LATENCY, edit, experiment
 from tests.fakes.api import FakeApi
 
 PROMPT = 0.5
@@ -24,16 +24,7 @@ class SlowAdmission(Way):
     delay = 1e9
     under_way = 0
 
-    async def request(
-        self,
-        method: str,
-        path: str,
-        *,
-        params: Mapping[str, str] | None = None,
-        body: bytes | None = None,
-        content_type: str = "application/json",
-        timeout: float | None = None,
-    ) -> Answer:
+    async def request(self, method: str, path: str, *, timeout: float | None = None, **options: Any) -> Answer:
         limit = TIMEOUT if timeout is None else timeout
         if method == "POST" and "/namespaces/slow" in path and path.endswith("/pods"):
             self.under_way += 1
@@ -43,7 +34,7 @@ class SlowAdmission(Way):
                 self.under_way -= 1
             if self.delay >= limit:
                 raise Unreachable(f"no answer within {limit:g} s", reason=TIMEOUT_REASON)
-        return await super().request(method, path, params=params, body=body)
+        return await super().request(method, path, **options)
 
 
 class Crowd:
@@ -58,7 +49,7 @@ class Crowd:
 
     def submit(self, namespace: str, name: str, size: int, **spec: Any) -> str:
         path = experiment_path(namespace, name)
-        self.api.put(path, {**run(size, **spec), "metadata": {"name": name, "namespace": namespace}})
+        self.api.put(path, {**experiment(size, **spec), "metadata": {"name": name, "namespace": namespace}})
         return path
 
     def pods(self, namespace: str, name: str = "") -> list[str]:
@@ -83,7 +74,6 @@ async def test_slow_creates_in_some_namespaces_do_not_delay_an_experiment_elsewh
     await asyncio.sleep(3)
     crowd.submit("team", "run", 8)
     assert await until(lambda: len(crowd.pods("team")) == 8) < PROMPT
-    assert await crowd.musterd.stop()
 
 
 @virtually
@@ -97,9 +87,8 @@ async def test_while_creates_hang_the_pods_of_a_cancelled_experiment_of_that_nam
     crowd.way.delay = 1e9
     submit_slow(crowd, 1, 20, 10)
     await asyncio.sleep(3)
-    api.put(path, {**api.objects[path], "spec": {**api.objects[path]["spec"], "cancel": True}})
+    edit(api, path, cancel=True)
     assert await until(lambda: not crowd.pods("slow-0")) < PROMPT
-    assert await crowd.musterd.stop()
 
 
 @virtually
@@ -108,7 +97,6 @@ async def test_one_namespace_has_a_quarter_of_all_creates_under_way(api: FakeApi
     submit_slow(crowd, 1, 20, 10)
     await asyncio.sleep(3)
     assert crowd.way.under_way == 32
-    assert await crowd.musterd.stop()
 
 
 @virtually
@@ -119,7 +107,6 @@ async def test_slow_admission_is_waited_for_longer_after_a_create_without_an_ans
     crowd.submit("slow-0", "run", 4)
     took = await until(lambda: len(crowd.pods("slow-0")) == 4, seconds=120)
     assert CREATE_TIMEOUT + 25.0 <= took < CREATE_TIMEOUT + LONG_CREATE_TIMEOUT
-    assert await crowd.musterd.stop()
 
 
 @virtually

@@ -3,45 +3,18 @@
 import asyncio
 
 from muster.daemon.app import Daemon
-from muster.state.view.view import LAST_STATE_PATIENCE
-from tests.daemon.virtual_daemon import RUN, Cluster, experiment, virtually
-
-
-async def runs(cluster: Cluster, **spec: object) -> None:
-    """Let two members run, and the watch show it."""
-    cluster.api.put(RUN, experiment(2, **spec))
-    await asyncio.sleep(2)
-    for rank in range(2):
-        cluster.start(rank)
-    await asyncio.sleep(2)
-    assert cluster.status["phase"] == "Running"
-
-
-def collect(cluster: Cluster) -> None:
-    """Remove every pod, as the collector of finished pods does."""
-    for path in [path for path in cluster.api.objects if path.split("/")[-2] == "pods"]:
-        cluster.api.remove(path)
+from tests.daemon.virtual_daemon import Cluster, virtually
 
 
 @virtually
 async def test_members_that_succeeded_and_were_removed_before_the_deadline_have_succeeded(
     cluster: Cluster, daemon: Daemon
 ) -> None:
-    await runs(cluster, timeout="60s")
+    await cluster.gang(timeout="60s")
     cluster.pods_late_until = cluster.loop.time() + 60
-    cluster.end(0)
-    cluster.end(1)
-    collect(cluster)
+    cluster.end(0, 1)
+    cluster.collect()
     await asyncio.sleep(59)  # the deadline has passed
     assert cluster.status["phase"] == "Running"
     await asyncio.sleep(3)
     assert (cluster.status["phase"], cluster.status.get("reason")) == ("Succeeded", "AllMembersSucceeded")
-
-
-@virtually
-async def test_pods_whose_last_state_does_not_come_are_gone_after_a_while(cluster: Cluster, daemon: Daemon) -> None:
-    await runs(cluster, timeout="60s")
-    cluster.pods_late_until = cluster.loop.time() + 600
-    collect(cluster)
-    await asyncio.sleep(58 + LAST_STATE_PATIENCE)
-    assert (cluster.status["phase"], cluster.status.get("reason")) == ("Failed", "DeadlineExceeded")

@@ -1,68 +1,55 @@
 """Whole daemons that take part in an election, on one API server in memory and in virtual time."""
 
 import asyncio
-import json
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Mapping
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Callable, Coroutine
+from functools import partial
 from pathlib import Path
 from random import Random
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import pytest
 
 from muster.api.errors import Unreachable
-from muster.api.names import API_VERSION, KIND
-from muster.daemon.app import Daemon
 from muster.daemon.settings import Settings
 from muster.kube.transport import Answer
-from muster.metrics.exposition import look, write
-from muster.reconcilers.refs import experiment_path
-from muster.state.view.roll import RollAnswer
 from muster.state.vocabulary.actions import ProbeTarget
+from muster.state.vocabulary.record import Phase
 from muster.watchers import experiments
-from tests.daemon.virtual_daemon import as_test, in_virtual_time
+from tests.daemon.virtual_daemon import (
+    RUN,
+    Cluster,
+    as_test,
+    edit,
+    experiment,
+    in_virtual_time,
+    scraped,
+    seen_by,
+    started,
+)
 from tests.fakes.api import FakeApi
 from tests.fakes.history import Change
-from tests.fakes.watching import Delivery, Prompt
+from tests.fakes.watching import Delivery
 
-P = ParamSpec("P")
 A = TypeVar("A", bound=FakeApi)
 LEASE = "/apis/coordination.k8s.io/v1/namespaces/default/leases/musterd"
-RUN = experiment_path("team", "run")
 AWAY = 1e9
-LATENCY = 0.02
 
 
-class Way(Prompt):
+class Way(Cluster):
     """One daemon's connection to the server. ``cut`` lets no request through; ``held`` names a kind without news."""
 
     def __init__(self, api: FakeApi) -> None:
-        self.api = api
+        super().__init__(asyncio.get_running_loop(), api)
         self.cut = False
         self.held = ""
         self.asked: list[str] = []
 
-    async def request(
-        self,
-        method: str,
-        path: str,
-        *,
-        params: Mapping[str, str] | None = None,
-        body: bytes | None = None,
-        content_type: str = "application/json",
-        timeout: float | None = None,
-    ) -> Answer:
+    async def request(self, method: str, path: str, *, timeout: float | None = None, **options: Any) -> Answer:
         self.asked.append(f"{method} {path}")
         if self.cut:
             await asyncio.sleep(30 if timeout is None else timeout)
             raise Unreachable("no answer")
-        await asyncio.sleep(LATENCY)
-        return await self.api.request(method, path, params=params, body=body)
-
-    def lines(
-        self, path: str, *, params: Mapping[str, str], silence: float
-    ) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
-        return self.api.lines(path, params=params, silence=silence, courier=self)
+        return await super().request(method, path, **options)
 
     def carry(self, collection: str, change: Change) -> Delivery:
         return Delivery(AWAY if change.resource == self.held else 0.0)
@@ -73,40 +60,25 @@ class Way(Prompt):
         return [what for what in self.asked if not what.startswith("GET") and "leases" not in what]
 
 
-class Silent:
-    """A prober that gets no answer."""
-
-    async def snapshot(self) -> RollAnswer:
-        await asyncio.sleep(AWAY)
-        raise AssertionError("never")
-
-    async def changes(self) -> AsyncGenerator[RollAnswer, None]:
-        raise AssertionError("nobody serves")
-        yield
-
-    async def close(self) -> None:
-        """Close nothing: no connection is open."""
-
-
 class Musterd:
     """A daemon with its connection. ``kill`` ends it as SIGKILL would: none of its later requests arrives."""
+
+    alive: ClassVar[list["Musterd"]] = []
+    """Those that the story has started."""
 
     def __init__(self, api: FakeApi, name: str, way: type[Way] = Way, **settings: Any) -> None:
         self.way = way(api)
         self.frozen = 0.0
         """Seconds for which its machine was stopped, which its loop does not know."""
-        loop = asyncio.get_running_loop()
-        self.daemon = Daemon(
+        now = asyncio.get_running_loop().time
+        self.daemon, self.running = started(
             self.way,
             Settings(**{"leader_elect": True, **settings}),
-            clock=loop.time,
-            monotonic=lambda: loop.time() + self.frozen,
+            name,
+            monotonic=lambda: now() + self.frozen,
             random=Random(name),
-            instance=name,
-            version="0",
-            make_prober=lambda target: Silent(),
         )
-        self.running = asyncio.create_task(self.daemon.run(), name=name)
+        self.alive.append(self)
 
     @property
     def leads(self) -> bool:
@@ -122,20 +94,25 @@ class Musterd:
         return await self.running
 
 
-def virtually(story: Callable[Concatenate[FakeApi, P], Coroutine[Any, Any, None]]) -> Callable[P, None]:
-    """Make a test of a story in virtual time."""
-    return as_test(story, with_lease(FakeApi))
-
-
 def with_lease(make: Callable[..., A]) -> Callable[[Callable[[A], Coroutine[Any, Any, None]]], None]:
     """Return the player of a story on such an API server, which has the Lease of the election."""
 
     async def run(story: Callable[[A], Coroutine[Any, Any, None]]) -> None:
+        Musterd.alive.clear()
         api = make(asyncio.get_running_loop().time, nodes=True)
         api.put(LEASE, {"kind": "Lease", "metadata": {"namespace": "default"}})
         await story(api)
+        for one in reversed(Musterd.alive):
+            if one.way.cut:
+                await one.kill()
+            elif not one.running.done():
+                assert await one.stop(), "the daemon did not end cleanly"
 
     return lambda story: in_virtual_time(run(story))
+
+
+virtually = partial(as_test, play=with_lease(FakeApi))
+"""Makes a test of a story in virtual time. The daemons that it leaves are ended."""
 
 
 async def until(holds: Callable[[], bool], seconds: float = 60.0) -> float:
@@ -157,30 +134,23 @@ async def pair(api: FakeApi, **settings: Any) -> tuple[Musterd, Musterd]:
     return one, two
 
 
-def run(size: int = 4, **spec: Any) -> dict[str, Any]:
-    """Return an experiment with that number of members, which need not meet."""
-    worker = {"count": size, "resources": {"cpus": 1, "ramRatio": 2}}
-    usual = {"operator": "jobset", "image": "x", "command": "train", "types": {"worker": worker}}
-    metadata = {"name": "run", "namespace": "team"}
-    return {"apiVersion": API_VERSION, "kind": KIND, "metadata": metadata, "spec": {**usual, **spec}}
-
-
 @virtually
 async def test_a_standby_sees_everything_and_does_nothing(api: FakeApi) -> None:
     one, two = await pair(api)
-    api.put(RUN, run())
+    api.put(RUN, experiment())
     await until(lambda: len(api.named("pods")) == 4)
     await asyncio.sleep(30)
     assert two.way.written == []
-    assert two.daemon.find("team", "run") is not None
+    assert seen_by(two.daemon).record
     assert two.daemon.index.pods == 4
     assert len(two.daemon.queue) == 0
     assert two.daemon.health.unready() == {}
-    assert two.daemon.health.role().startswith(f"standing by; {json.loads(holder(api))} leads; ")
+    holder = api.objects[LEASE]["spec"]["holderIdentity"]
+    assert two.daemon.health.role().startswith(f"standing by; {holder} leads; ")
     assert one.daemon.health.role().startswith("leading as one_")
-    assert "muster_experiment_epoch{" in scraped(one)
-    assert "muster_experiment_epoch{" not in scraped(two)
-    assert "muster_leader{" in scraped(two)
+    assert "muster_experiment_epoch{" in scraped(one.daemon)
+    assert "muster_experiment_epoch{" not in scraped(two.daemon)
+    assert "muster_leader{" in scraped(two.daemon)
     assert await two.stop()
     assert await one.stop()
     assert api.objects[LEASE]["spec"]["holderIdentity"] == ""
@@ -203,7 +173,6 @@ async def test_a_standby_knows_the_addresses_of_a_leader_that_renews_the_lease(
     await one.stop()
     await until(lambda: two.leads)
     assert two.daemon.leader_page == ""
-    await two.stop()
 
 
 @virtually
@@ -222,18 +191,10 @@ async def test_a_leader_names_the_addresses_that_it_has(api: FakeApi) -> None:
         await one.stop()
 
 
-def holder(api: FakeApi) -> str:
-    return json.dumps(api.objects[LEASE]["spec"]["holderIdentity"])
-
-
-def scraped(one: Musterd) -> str:
-    return write(look(one.daemon.instruments.registry), "")[0].decode()
-
-
 @virtually
 async def test_a_batch_ends_in_its_middle_when_leadership_does(api: FakeApi) -> None:
     one, two = await pair(api, write_concurrency=4)
-    api.put(RUN, run(64))
+    api.put(RUN, experiment(64))
     await until(lambda: len(api.named("pods")) >= 8)
     api.gate.clear()  # the server hangs
     hung = asyncio.get_running_loop().time()
@@ -251,14 +212,12 @@ async def test_a_batch_ends_in_its_middle_when_leadership_does(api: FakeApi) -> 
     assert len(one.way.written) == asked
     await asyncio.sleep(20)
     assert [line for line in two.way.written if line.startswith("DELETE")] == []
-    await two.stop()
-    await one.kill()
 
 
 @virtually
 async def test_a_daemon_that_stood_still_sends_nothing_more_of_its_batch(api: FakeApi) -> None:
     one, two = await pair(api, write_concurrency=4)
-    api.put(RUN, run(64))
+    api.put(RUN, experiment(64))
     await until(lambda: len(api.named("pods")) >= 8)
     asked = len(one.way.written)
     assert asked < 32
@@ -273,7 +232,7 @@ async def test_a_daemon_that_stood_still_sends_nothing_more_of_its_batch(api: Fa
 
 @virtually
 async def test_probes_end_with_the_leadership(api: FakeApi) -> None:
-    one, two = await pair(api)
+    one, _ = await pair(api)
     one.daemon.probers.aim("uid", ProbeTarget(0, "pod", "10.0.0.1:1234", "jax", 4))
     await asyncio.sleep(1)
     one.way.cut = True
@@ -281,44 +240,36 @@ async def test_probes_end_with_the_leadership(api: FakeApi) -> None:
     await asyncio.sleep(0.1)
     assert len(one.daemon.probers) == 0
     assert not [task for task in asyncio.all_tasks() if task.get_name().startswith("probe")]
-    await two.stop()
-    await one.kill()
 
 
 @virtually
 async def test_a_new_leader_does_not_act_on_a_record_the_old_one_has_replaced(api: FakeApi) -> None:
     """The standby still has the experiment as suspended, and sees its pods run."""
     one, two = await pair(api)
-    api.put(RUN, run(suspend=True))
+    api.put(RUN, experiment(suspend=True))
     await until(lambda: api.objects[RUN].get("status", {}).get("phase") == "Suspended")
     await asyncio.sleep(5)
     two.way.held = "experiments"
-    api.put(RUN, {**api.objects[RUN], "spec": {**api.objects[RUN]["spec"], "suspend": False}})
+    edit(api, RUN, suspend=False)
     await until(lambda: len(api.named("pods")) == 4)
     await asyncio.sleep(5)
     await one.kill()
-    seen = two.daemon.find("team", "run")
-    assert seen is not None
-    assert seen.record.phase == "Suspended"
+    assert seen_by(two.daemon).record.phase is Phase.SUSPENDED
     assert await until(lambda: two.leads) <= 20
     await asyncio.sleep(5)
     assert [line for line in two.way.written if line.startswith("DELETE")] == []
-    seen = two.daemon.find("team", "run")
-    assert seen is not None
-    assert seen.record.phase == "Pending"
-    await two.stop()
+    assert seen_by(two.daemon).record.phase is Phase.PENDING
 
 
 @virtually
 async def test_nothing_is_decided_before_the_latest_records_are_in(api: FakeApi) -> None:
-    api.put(RUN, run())
+    api.put(RUN, experiment())
     api.fail(f"GET {experiments.PATH}", Unreachable("no answer"), times=3)
     one = Musterd(api, "one")
     await until(lambda: one.leads)
     await asyncio.sleep(5)
     assert one.way.written == []
     await until(lambda: len(api.named("pods")) == 4, seconds=5)
-    assert await one.stop()
 
 
 @virtually
@@ -331,18 +282,17 @@ async def test_a_part_of_the_leaders_work_that_fails_ends_the_daemon_and_another
         raise ArithmeticError("a bug")
 
     monkeypatch.setattr(one.daemon.recorder, "_forget_one", broken)
-    api.put(RUN, run())
+    api.put(RUN, experiment())
     assert await one.running is False
     monkeypatch.undo()
     await until(lambda: len(api.named("pods")) == 4)
     assert two.leads
-    assert await two.stop()
 
 
 @virtually
 async def test_a_leader_that_comes_back_confirms_again_what_it_knew(api: FakeApi) -> None:
     one, two = await pair(api)
-    api.put(RUN, run())
+    api.put(RUN, experiment())
     await until(lambda: len(api.named("pods")) == 4)
     entry = next(iter(one.daemon.index))
     assert entry.view.engine.confirmed == 0
@@ -356,28 +306,25 @@ async def test_a_leader_that_comes_back_confirms_again_what_it_knew(api: FakeApi
     await asyncio.sleep(5)
     assert entry.view.engine.confirmed == -1
     assert one.way.written == []
-    assert await one.stop()
 
 
 @virtually
 async def test_the_stories_are_told_before_the_lease_is_let_go(api: FakeApi) -> None:
     one, two = await pair(api)
-    api.put(RUN, run())
+    api.put(RUN, experiment())
     await until(lambda: len(api.named("pods")) == 4)
     assert await one.stop()
     writes = [what for what in one.way.asked if not what.startswith("GET")]
     assert writes[-1] == f"PUT {LEASE}"
     assert await until(lambda: two.leads) <= 2.1
-    assert await two.stop()
 
 
 @virtually
 async def test_without_an_election_nobody_asks_for_a_lease(api: FakeApi) -> None:
     one = Musterd(api, "one", leader_elect=False)
-    api.put(RUN, run())
+    api.put(RUN, experiment())
     await until(lambda: len(api.named("pods")) == 4)
     assert one.leads
     assert one.daemon.health.role() == ""
-    assert "muster_leader" not in scraped(one)
+    assert "muster_leader" not in scraped(one.daemon)
     assert not [what for what in one.way.asked if "leases" in what]
-    assert await one.stop()

@@ -6,22 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from muster.daemon.main import own_namespace, uninterrupted
-from muster.daemon.settings import Settings, from_command_line
-
-
-def test_there_is_no_election_unless_it_is_asked_for() -> None:
-    one = Settings()
-    assert not one.leader_elect
-    assert (one.lease_duration, one.renew_deadline, one.retry_period) == (15.0, 10.0, 2.0)
-    assert (one.lease_name, one.lease_namespace) == ("musterd", "")
-
-
-def test_it_is_asked_for_by_flags() -> None:
-    one = from_command_line(
-        ["--leader-elect", "--lease-name", "a.b", "--lease-namespace", "ops", "--retry-period", "1"]
-    )
-    assert one.leader_elect
-    assert (one.lease_name, one.lease_namespace, one.retry_period) == ("a.b", "ops", 1.0)
+from muster.daemon.settings import Settings
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,6 @@ from muster.daemon.experiments.index import ExperimentIndex
 from muster.kube.listwatch.store import Store
 from muster.watchers import experiments
 from muster.watchers.experiments import ExperimentRecord
-from tests.builders import edited
 from tests.fakes.apiserver import event
 
 MEGABYTE = 2**20
@@ -78,18 +77,6 @@ def test_a_spec_that_is_too_large_is_refused_and_not_kept() -> None:
     assert refused.plan is None
     assert f"at most {MAX_BYTES} are read" in refused.problem
     assert after - before < 3 * MEGABYTE
-
-
-def test_a_running_experiment_keeps_its_plan_when_its_spec_becomes_too_large() -> None:
-    ground = Ground()
-    ground.take(1)
-    entry = ground.index.get("u1")
-    assert entry is not None
-    plan = entry.plan
-    ground.take(1, 2, padding="x" * MAX_BYTES)
-    assert plan is not None
-    assert entry.plan == edited(plan, problem=entry.problem)
-    assert "bytes of JSON" in entry.problem
 
 
 def test_spec_and_status_are_let_go_once_they_are_read() -> None:

@@ -10,7 +10,7 @@ from muster.daemon.app import Daemon
 from muster.state.facts.causes.table import Causes
 from muster.state.facts.diagnosis.classifier import Finding
 from muster.state.facts.diagnosis.diagnose import diagnose
-from tests.daemon.virtual_daemon import RUN, Cluster, experiment, scraped, virtually
+from tests.daemon.virtual_daemon import RUN, Cluster, experiment, scraped, seen_by, virtually
 
 SOON = 5.0
 """Seconds within which a sentence must be in the status."""
@@ -26,111 +26,37 @@ def waits(cluster: Cluster, rank: int, reason: str, message: str) -> None:
     )
 
 
+async def one_of_two(cluster: Cluster) -> None:
+    """Create an experiment of two ranks. Rank 0 runs."""
+    cluster.api.put(RUN, experiment(2))
+    await asyncio.sleep(2)
+    cluster.start(0)
+
+
 @virtually
 async def test_an_image_typo_is_said_on_the_experiment_with_an_event_and_a_metric(
     cluster: Cluster, daemon: Daemon
 ) -> None:
-    cluster.api.put(RUN, experiment(2))
-    await asyncio.sleep(2)
-    cluster.start(0)
+    await one_of_two(cluster)
     waits(cluster, 1, "ErrImagePull", 'image "x:typo": not found')
     await asyncio.sleep(SOON)
     assert cluster.status["reason"] == "ImagePullBackOff"
     assert 'image "x:typo": not found' in cluster.status["message"]
     assert cluster.condition("Stuck")["status"] == "False"
-    await asyncio.sleep(15)
+    with capture_logs() as lines:
+        await asyncio.sleep(15)
     stuck = cluster.condition("Stuck")
     assert (stuck["status"], stuck["reason"]) == ("True", "ImagePullBackOff")
     (event,) = cluster.events("Stuck")
     assert event["type"] == "Warning"
+    (logged,) = (line for line in lines if line.get("reason") == "Stuck")
+    uid = cluster.api.objects[RUN]["metadata"]["uid"]
+    assert (logged["log_level"], logged["uid"]) == ("warning", uid)
     assert 'reason="ImagePullBackOff"} 1.0' in scraped(daemon)
     cluster.start(1)
     await asyncio.sleep(SOON)
     assert cluster.condition("Stuck")["status"] == "False"
     assert cluster.status["phase"] == "Running"
-
-
-@virtually
-async def test_a_kubelet_that_tries_a_pull_again_and_again_causes_no_writes(cluster: Cluster, daemon: Daemon) -> None:
-    """A kubelet alternates between two reasons and messages for as long as the image is missing."""
-    cluster.api.put(RUN, experiment(2))
-    await asyncio.sleep(2)
-    cluster.start(0)
-    tried = 'failed to pull and unpack image "x:typo": failed to resolve reference "x:typo": x:typo: not found'
-    waits(cluster, 1, "ErrImagePull", tried)
-    await asyncio.sleep(40)
-    assert cluster.status["message"].count("x:typo") == 1, cluster.status["message"]
-    begun = cluster.loop.time()
-    for turn in range(8):
-        if turn % 2:
-            waits(cluster, 1, "ErrImagePull", tried)
-        else:
-            waits(cluster, 1, "ImagePullBackOff", f'Back-off pulling image "x:typo": ErrImagePull: {tried}')
-        await asyncio.sleep(10)
-    assert cluster.writes("PUT status") > 0
-    assert cluster.writes("PUT status", begun) == 0
-
-
-@virtually
-async def test_a_node_that_is_cut_off_is_said_and_its_return_too(cluster: Cluster, daemon: Daemon) -> None:
-    cluster.api.put(RUN, experiment(2))
-    await asyncio.sleep(2)
-    cluster.start(0)
-    cluster.start(1)
-    await asyncio.sleep(2)
-    marked = [{"type": "Ready", "status": "False"}, {"type": "ContainersReady", "status": "True"}]
-    cluster.play(1, conditions=marked)
-    await asyncio.sleep(SOON)
-    assert (cluster.status["phase"], cluster.status["reason"]) == ("Running", "NodeNotReady")
-    assert "rank 1: node node-1 is not ready (" in cluster.status["message"]
-    await asyncio.sleep(15)
-    assert cluster.condition("Stuck")["reason"] == "NodeNotReady"
-    cluster.start(1)
-    await asyncio.sleep(SOON)
-    assert cluster.condition("Stuck")["status"] == "False"
-    assert (cluster.status["epoch"], cluster.status["reason"]) == (0, "RollComplete")
-
-
-def gate(cluster: Cluster, *, on: bool) -> None:
-    """Put a scheduling gate on every pod, as a webhook of a queue does, or take it off."""
-    said: list[dict[str, Any]] = [{"type": "PodScheduled", "status": "False", "reason": "SchedulingGated"}]
-    for path, pod in list(cluster.api.objects.items()):
-        if path.split("/")[-2] == "pods" and LABEL_RANK in pod["metadata"]["labels"]:
-            gates = [{"name": "kueue.x-k8s.io/admission"}] if on else []
-            status = {**pod.get("status", {}), "phase": "Pending", "conditions": said if on else []}
-            cluster.api.put(path, {**pod, "spec": {**pod["spec"], "schedulingGates": gates}, "status": status})
-
-
-@virtually
-async def test_a_queued_gang_is_not_restarted_by_its_clocks(cluster: Cluster, daemon: Daemon) -> None:
-    clocks = {"pending": {"after": "10s", "action": "Restart"}}
-    cluster.api.put(RUN, experiment(2, clocks=clocks, timeout="30s"))
-    await asyncio.sleep(1)
-    gate(cluster, on=True)
-    await asyncio.sleep(600)
-    assert (cluster.status["phase"], cluster.status["reason"], cluster.status["epoch"]) == ("Pending", "Queued", 0)
-    assert "queued: 2/2 pods are gated by kueue.x-k8s.io/admission" in cluster.status["message"]
-    gate(cluster, on=False)
-    await asyncio.sleep(5)
-    cluster.start(0)
-    cluster.start(1)
-    await asyncio.sleep(1)
-    assert cluster.status["phase"] == "Running"
-    await asyncio.sleep(30)
-    assert cluster.status["reason"] == "DeadlineExceeded"
-
-
-@virtually
-async def test_stuck_is_logged_as_a_warning_with_the_uid(cluster: Cluster, daemon: Daemon) -> None:
-    cluster.api.put(RUN, experiment(2))
-    await asyncio.sleep(2)
-    cluster.start(0)
-    waits(cluster, 1, "ErrImagePull", 'image "x:typo": not found')
-    with capture_logs() as lines:
-        await asyncio.sleep(20)
-    (stuck,) = (line for line in lines if line.get("reason") == "Stuck")
-    uid = cluster.api.objects[RUN]["metadata"]["uid"]
-    assert (stuck["log_level"], stuck["uid"]) == ("warning", uid)
 
 
 def unmade(cluster: Cluster, rank: int) -> None:
@@ -143,8 +69,9 @@ def unmade(cluster: Cluster, rank: int) -> None:
 
 def warns(cluster: Cluster, rank: int, reason: str, message: str, **more: Any) -> None:
     """Let the kubelet report the reason in an Event."""
-    pods = (each["metadata"] for path, each in cluster.api.objects.items() if path.split("/")[-2] == "pods")
-    (about,) = (each for each in pods if each["labels"][LABEL_RANK] == str(rank))
+    (about,) = (
+        pod["metadata"] for pod in cluster.pods().values() if pod["metadata"]["labels"][LABEL_RANK] == str(rank)
+    )
     what = {"kind": "Pod", "name": about["name"], "uid": about["uid"]}
     body = {"type": "Warning", "reason": reason, "message": message, "source": {"component": "kubelet"}, **more}
     path = f"/api/v1/namespaces/team/events/{reason}-{len(cluster.api.objects)}"
@@ -153,16 +80,13 @@ def warns(cluster: Cluster, rank: int, reason: str, message: str, **more: Any) -
 
 
 def of_rank_one(cluster: Cluster, daemon: Daemon) -> Finding:
-    subject = daemon.find("team", "run")
-    assert subject is not None
+    subject = seen_by(daemon)
     return next(each for each in diagnose(subject.at(cluster.wall())) if each.ranks == (1,))
 
 
 @virtually
 async def test_what_a_kubelet_says_of_a_network_is_quoted_and_is_its_cause(cluster: Cluster, daemon: Daemon) -> None:
-    cluster.api.put(RUN, experiment(2))
-    await asyncio.sleep(2)
-    cluster.start(0)
+    await one_of_two(cluster)
     unmade(cluster, 1)
     why = 'Failed to create pod sandbox: plugin type="calico" failed (add): Unauthorized'
     warns(cluster, 1, "FailedCreatePodSandBox", why)
@@ -186,9 +110,7 @@ async def test_what_a_kubelet_says_of_a_network_is_quoted_and_is_its_cause(clust
 async def test_a_secret_that_is_missing_is_quoted_and_is_no_fault_of_the_storage(
     cluster: Cluster, daemon: Daemon
 ) -> None:
-    cluster.api.put(RUN, experiment(2))
-    await asyncio.sleep(2)
-    cluster.start(0)
+    await one_of_two(cluster)
     unmade(cluster, 1)
     warns(cluster, 1, "FailedMount", 'MountVolume.SetUp failed for volume "creds" : secret "creds" not found')
     warns(cluster, 1, "FailedMount", "Unable to attach or mount volumes: unmounted volumes=[creds]: timed out")

@@ -1,7 +1,6 @@
 """NCCL's RAS is asked beside the coordinator: the time, the address, and the exceptions."""
 
 import asyncio
-from collections.abc import AsyncGenerator
 from dataclasses import replace
 from typing import Any
 
@@ -15,7 +14,8 @@ from muster.state.vocabulary.actions import ProbeTarget
 from muster.state.vocabulary.group import ProbeKind
 from muster.watchers.probes.bounded.connection import Address, Guard
 from muster.watchers.probes.nccl import RasProbe
-from tests.simulation.world.virtual_loop import VirtualLoop
+from tests.daemon.test_prober_pool import Asked
+from tests.daemon.virtual_daemon import in_virtual_time
 
 ADDRESSES = ("10.0.0.1:28028", "10.0.0.2:28028")
 ASSEMBLING = RollAnswer(at=0.0, coordinator=CoordinatorState.SERVING, states=(RankState.ARRIVED, RankState.MISSING))
@@ -26,20 +26,15 @@ PUBLISHED = replace(COMPLETE, collectives=(REPORT,))
 SAID = RasAnswer()
 
 
-class Coordinator:
+class Coordinator(Asked):
     """A coordinator that gives answers in turn, and the last one forever."""
 
     def __init__(self, *answers: RollAnswer) -> None:
+        super().__init__()
         self._answers = list(answers)
 
     async def snapshot(self) -> RollAnswer:
         return self._answers.pop(0) if len(self._answers) > 1 else self._answers[0]
-
-    async def changes(self) -> AsyncGenerator[RollAnswer, None]:
-        await asyncio.Event().wait()
-        yield ASSEMBLING
-
-    async def close(self) -> None: ...
 
 
 def play(*answers: RollAnswer, ras: tuple[str, ...] = ADDRESSES) -> tuple[list[str], list[RollAnswer]]:
@@ -66,8 +61,7 @@ def play(*answers: RollAnswer, ras: tuple[str, ...] = ADDRESSES) -> tuple[list[s
         await asyncio.sleep(60)
         await pool.close()
 
-    with asyncio.Runner(loop_factory=VirtualLoop) as runner:
-        runner.run(story())
+    in_virtual_time(story())
     return asked, heard
 
 

@@ -3,8 +3,9 @@
 import asyncio
 import subprocess
 import sys
-from collections.abc import AsyncGenerator, Coroutine
+from collections.abc import AsyncGenerator, Callable, Coroutine
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -15,7 +16,7 @@ from muster.state.vocabulary.actions import ProbeTarget
 from muster.state.vocabulary.group import ProbeKind
 from muster.state.vocabulary.pod import Port
 from muster.watchers.probes.bounded.connection import Meter, metered
-from tests.simulation.world.virtual_loop import VirtualLoop
+from tests.daemon.virtual_daemon import in_virtual_time
 
 
 def target(kind: ProbeKind) -> ProbeTarget:
@@ -51,6 +52,10 @@ async def hear(uid: str, epoch: int, answer: RollAnswer) -> None:
     """Take an answer in, and do nothing with it."""
 
 
+def pool_of(make: Callable[[ProbeTarget], Any], cpu: Callable[[], float] = lambda: 0.0) -> ProberPool:
+    return ProberPool(hear, make=make, lag=lambda: 0.0, observe=lambda *_: None, cpu=cpu)
+
+
 class Asked:
     """A prober that notes the members that it is to ask besides the coordinator."""
 
@@ -79,7 +84,7 @@ def test_other_suspects_of_the_same_coordinator_do_not_begin_its_probe_anew() ->
         return made[-1]
 
     async def story() -> None:
-        pool = ProberPool(hear, make=make, lag=lambda: 0.0, observe=lambda *_: None, cpu=lambda: 0.0)
+        pool = pool_of(make)
         first = target(ProbeKind.RAY)
         pool.aim("uid", first)
         await asyncio.sleep(0.5)
@@ -92,8 +97,7 @@ def test_other_suspects_of_the_same_coordinator_do_not_begin_its_probe_anew() ->
         assert made[0].closed
         await pool.close()
 
-    with asyncio.Runner(loop_factory=VirtualLoop) as runner:
-        runner.run(story())
+    in_virtual_time(story())
 
 
 class Reported(Asked):
@@ -117,7 +121,7 @@ def test_a_last_look_reads_what_is_reported_and_is_waited_for_a_moment_only(late
     prober = Reported(latency)
 
     async def story() -> None:
-        pool = ProberPool(hear, make=lambda _: prober, lag=lambda: 0.0, observe=lambda *_: None, cpu=lambda: 0.0)
+        pool = pool_of(lambda _: prober)
         await pool.last_look("uid", 0.2)  # of a coordinator that is not asked
         pool.aim("uid", target(ProbeKind.JAX))
         await asyncio.sleep(latency + 0.5)
@@ -129,14 +133,14 @@ def test_a_last_look_reads_what_is_reported_and_is_waited_for_a_moment_only(late
         assert (prober.now, len(prober.seen)) == (1, 2)
         await pool.close()
 
-    with asyncio.Runner(loop_factory=VirtualLoop) as runner:
-        runner.run(story())
+    in_virtual_time(story())
 
 
-class Costly:
+class Costly(Asked):
     """A prober whose answers take CPU time, and a clock of what they have taken. They are whole at every second."""
 
     def __init__(self, cost: float, *, elsewhere: bool = False) -> None:
+        super().__init__()
         self.taken = 0.0
         self.asked: list[float] = []
         self._cost, self._elsewhere = cost, elsewhere
@@ -146,12 +150,6 @@ class Costly:
         await asyncio.gather(self._measured()) if self._elsewhere else await self._work()
         return RollAnswer(at=0.0, coordinator=CoordinatorState.SERVING, expected=4, states=())
 
-    async def changes(self) -> AsyncGenerator[RollAnswer, None]:
-        await asyncio.Event().wait()
-        yield RollAnswer(at=0.0, coordinator=CoordinatorState.REFUSED)
-
-    async def close(self) -> None: ...
-
     async def _measured(self) -> None:
         await metered(self._work())
 
@@ -160,21 +158,23 @@ class Costly:
         self.taken += self._cost
 
 
+def ask(prober: Costly, kind: ProbeKind, seconds: float) -> None:
+    """Let a pool ask that coordinator for so long."""
+
+    async def story() -> None:
+        pool = pool_of(lambda _: prober, lambda: prober.taken)
+        pool.aim("uid", target(kind))
+        await asyncio.sleep(seconds)
+        await pool.close()
+
+    in_virtual_time(story())
+
+
 @pytest.mark.parametrize("elsewhere", [False, True], ids=["in the task", "in a task of its own"])
 @pytest.mark.parametrize(("cost", "pause"), [(0.0, 1.0), (0.01, 1.0), (0.04, 2.0), (9.0, 5.0)])
 def test_a_coordinator_takes_at_most_its_share_of_a_core(cost: float, pause: float, elsewhere: bool) -> None:
     prober = Costly(cost, elsewhere=elsewhere)
-
-    async def story() -> None:
-        pool = ProberPool(
-            hear, make=lambda _: prober, lag=lambda: 0.0, observe=lambda *_: None, cpu=lambda: prober.taken
-        )
-        pool.aim("uid", target(ProbeKind.RAY))
-        await asyncio.sleep(60)
-        await pool.close()
-
-    with asyncio.Runner(loop_factory=VirtualLoop) as runner:
-        runner.run(story())
+    ask(prober, ProbeKind.RAY, 60)
     assert [after - before for before, after in pairwise(prober.asked)] == pytest.approx(
         [pause] * (len(prober.asked) - 1)
     )
@@ -189,17 +189,7 @@ def test_the_answers_of_a_parked_call_are_measured_too() -> None:
                 yield RollAnswer(at=0.0, coordinator=CoordinatorState.SERVING, expected=4, states=())
 
     prober = Chatty(0.02)
-
-    async def story() -> None:
-        pool = ProberPool(
-            hear, make=lambda _: prober, lag=lambda: 0.0, observe=lambda *_: None, cpu=lambda: prober.taken
-        )
-        pool.aim("uid", target(ProbeKind.JAX))
-        await asyncio.sleep(100)
-        await pool.close()
-
-    with asyncio.Runner(loop_factory=VirtualLoop) as runner:
-        runner.run(story())
+    ask(prober, ProbeKind.JAX, 100)
     assert prober.taken == pytest.approx(2.0, abs=0.1), "2 % of 100 s, by both together"
 
 

@@ -3,7 +3,8 @@
 import asyncio
 from collections import Counter
 
-from tests.daemon.test_leader_daemon import RUN, Musterd, run, until, virtually
+from tests.daemon.test_leader_daemon import Musterd, until, virtually
+from tests.daemon.virtual_daemon import RUN, experiment
 from tests.fakes.api import FakeApi
 
 SIZE = 4
@@ -19,10 +20,9 @@ async def test_an_experiment_is_launched_after_one_list_of_its_pods_and_no_other
     musterd = Musterd(api, "one", leader_elect=False)
     await asyncio.sleep(1)
     musterd.way.asked.clear()
-    api.put(RUN, run(SIZE))
+    api.put(RUN, experiment(SIZE))
     await until(lambda: len(api.named("pods")) == SIZE)
     assert reads(musterd) == {"pods": 1}
-    assert await musterd.stop()
 
 
 @virtually
@@ -30,10 +30,9 @@ async def test_a_daemon_that_finds_the_status_written_asks_for_the_experiment_to
     """Another run of the daemon wrote it, and later changes are not known."""
     first = Musterd(api, "one", leader_elect=False)
     await asyncio.sleep(1)
-    api.put(RUN, run(SIZE))
+    api.put(RUN, experiment(SIZE))
     await until(lambda: "status" in api.objects[RUN])
     await first.kill()
     second = Musterd(api, "two", leader_elect=False)
     await until(lambda: len(api.named("pods")) == SIZE)
     assert reads(second)["run"] == 1
-    assert await second.stop()

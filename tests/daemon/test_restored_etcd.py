@@ -11,7 +11,7 @@ import pytest
 
 from muster.api.names import LABEL_EPOCH, LABEL_RANK, LABEL_UID
 from muster.daemon.app import Daemon
-from tests.daemon.virtual_daemon import RUN, Cluster, experiment, virtually
+from tests.daemon.virtual_daemon import RUN, Cluster, experiment, seen_by, virtually
 from tests.fakes.history import Change, Object
 
 SIZE = 4
@@ -38,27 +38,17 @@ class Twice:
             self.found += [f"rank {rank} {count} times" for rank, count in ranks.items() if count > 1]
 
     def pods(self) -> list[Object]:
-        objects = self.cluster.api.objects.items()
-        return [obj for path, obj in objects if path.split("/")[-2] == "pods"]
+        return list(self.cluster.pods().values())
 
     def epochs(self) -> Counter[str]:
         """Return the number of pods of each epoch."""
         return Counter(pod["metadata"]["labels"][LABEL_EPOCH] for pod in self.pods())
 
 
-async def start(cluster: Cluster) -> None:
-    """Let the kubelets start the existing pods."""
-    await asyncio.sleep(2)
-    for rank in range(SIZE):
-        cluster.start(rank)
-    await asyncio.sleep(2)
-
-
 async def gang(cluster: Cluster) -> Twice:
     twice = Twice(cluster)
-    cluster.api.put(RUN, experiment(SIZE))
-    await start(cluster)
-    assert (cluster.status["phase"], cluster.status["epoch"]) == ("Running", 0)
+    await cluster.gang(SIZE)
+    assert cluster.status["epoch"] == 0
     return twice
 
 
@@ -71,13 +61,11 @@ def stopped(cluster: Cluster) -> None:
 
 async def restarted(cluster: Cluster) -> None:
     """Let a rank fail, and the gang run again."""
-    cluster.end(1, 1)
+    cluster.end(1, code=1)
     await asyncio.sleep(1)
     stopped(cluster)
     await asyncio.sleep(10)
-    for rank in range(SIZE):
-        cluster.start(rank)
-    await asyncio.sleep(2)
+    await cluster.starts(SIZE)
     assert (cluster.status["phase"], cluster.status["epoch"]) == ("Running", 1)
 
 
@@ -92,15 +80,13 @@ async def test_a_gang_goes_on_in_the_epoch_of_the_backup_where_the_kubelets_run_
     cluster.api.restore(backup, bump)
     began = cluster.loop.time()
     await asyncio.sleep(SEEN)
-    seen = daemon.find("team", "run")
-    assert seen is not None
+    seen = seen_by(daemon)
     assert (seen.record.epoch, cluster.status["epoch"], cluster.status["phase"]) == (0, 0, "Running")
     assert twice.epochs() == {"0": SIZE}
     assert cluster.writes("POST pods", began) == 0
     cluster.end(0)
     await asyncio.sleep(5)
-    for rank in range(1, SIZE):
-        cluster.end(rank)
+    cluster.end(*range(1, SIZE))
     await asyncio.sleep(5)
     assert (cluster.status["phase"], twice.found) == ("Succeeded", [])
 
@@ -116,19 +102,21 @@ async def test_a_gang_whose_containers_are_gone_is_restarted_once_whenever_the_k
     await restarted(cluster)
     cluster.api.restore(backup, bump)
     await asyncio.sleep(after)
-    for rank in range(SIZE):
-        cluster.end(rank, 137)
+    cluster.end(*range(SIZE), code=137)
     await asyncio.sleep(SEEN)
-    for rank in range(SIZE):
-        cluster.start(rank)
+    cluster.start(*range(SIZE))
     await asyncio.sleep(SEEN)
     epoch = cluster.status["epoch"]
     assert (cluster.status["phase"], cluster.status["restarts"], twice.found) == ("Running", 1, [])
     assert epoch == 2, "pods of an epoch 1 that are out of sight may run: no other gang has their names"
     assert twice.epochs()[str(epoch)] == SIZE
-    seen = daemon.find("team", "run")
-    assert seen is not None
-    assert seen.record.epoch == epoch
+    assert seen_by(daemon).record.epoch == epoch
+
+
+def other(cluster: Cluster) -> None:
+    """Change a pod of nobody, which takes a resourceVersion."""
+    about = {"metadata": {"labels": {LABEL_UID: "of-another"}}, "spec": {}, "status": {"phase": "Succeeded"}}
+    cluster.api.put(OTHER, about)
 
 
 @virtually
@@ -139,16 +127,14 @@ async def test_pods_of_the_lost_time_are_forgotten_where_their_watch_goes_on(clu
     await restarted(cluster)
     lost = cluster.api.history.version
     cluster.api.restore(backup)
-    cluster.end(1, 1)
+    cluster.end(1, code=1)
     await asyncio.sleep(85)
     while cluster.api.history.version <= lost + 1:
-        cluster.api.put(
-            OTHER, {"metadata": {"labels": {LABEL_UID: "of-another"}}, "spec": {}, "status": {"phase": "Succeeded"}}
-        )
+        other(cluster)
     await asyncio.sleep(SEEN)
     stopped(cluster)
     await asyncio.sleep(SEEN)
-    await start(cluster)
+    await cluster.starts(SIZE)
     assert (cluster.status["phase"], cluster.status["epoch"]) == ("Running", 2)
 
 
@@ -164,20 +150,16 @@ async def test_a_backup_of_seconds_ago_is_noticed_by_the_second_write_that_confl
     cluster.api.restore(backup)
     while cluster.api.history.version <= lost + 1:
         cluster.api.put(f"{RUN}-other", experiment(SIZE))
-        cluster.api.put(
-            OTHER, {"metadata": {"labels": {LABEL_UID: "of-another"}}, "spec": {}, "status": {"phase": "Succeeded"}}
-        )
+        other(cluster)
     await asyncio.sleep(SEEN)
-    await start(cluster)  # the pods of epoch 0, as their kubelets have them
+    await cluster.starts(SIZE)  # the pods of epoch 0, as their kubelets have them
     await asyncio.sleep(SEEN)
-    seen = daemon.find("team", "run")
-    assert seen is not None
-    assert seen.record.epoch == 0
-    cluster.end(1, 1)
+    assert seen_by(daemon).record.epoch == 0
+    cluster.end(1, code=1)
     await asyncio.sleep(SEEN)
     stopped(cluster)
     await asyncio.sleep(SEEN)
-    await start(cluster)
+    await cluster.starts(SIZE)
     assert (cluster.status["phase"], cluster.status["epoch"]) == ("Running", 2)
 
 
@@ -190,12 +172,12 @@ async def test_pods_that_the_backup_does_not_have_are_made_again_once_in_another
     twice = Twice(cluster)
     cluster.api.put(RUN, experiment(SIZE))
     backup = cluster.api.history.version
-    await start(cluster)
+    await cluster.starts(SIZE)
     assert cluster.status["phase"] == "Running"
     cluster.api.restore(backup, bump)
     began = cluster.loop.time()
     await asyncio.sleep(SEEN)
-    await start(cluster)
+    await cluster.starts(SIZE)
     await asyncio.sleep(SEEN)
     assert (cluster.status["phase"], cluster.status["epoch"], twice.found) == ("Running", 1, [])
     assert (cluster.status["restarts"], twice.epochs()) == (0, {"1": SIZE})
@@ -215,7 +197,7 @@ async def test_an_experiment_that_the_backup_does_not_have_is_forgotten(
     assert daemon.find("team", "run") is None
     assert cluster.writes("POST pods", began) == 0
     cluster.api.put(RUN, experiment(SIZE))
-    await start(cluster)
+    await cluster.starts(SIZE)
     assert (cluster.status["phase"], cluster.status["epoch"]) == ("Running", 0)
 
 

@@ -8,14 +8,15 @@ from pydantic import ValidationError
 
 from muster.daemon.settings import Settings
 from muster.reconcilers.refs import experiment_path
-from tests.daemon.test_leader_daemon import Musterd, run, until, virtually
+from tests.daemon.test_leader_daemon import Musterd, until, virtually
+from tests.daemon.virtual_daemon import experiment
 from tests.fakes.api import FakeApi
 
 
 def over(api: FakeApi, namespace: str, **spec: Any) -> str:
     """Cancel an experiment before it begins, so that it ends at once. Return its path."""
     path = experiment_path(namespace, "run")
-    found = run(1, cancel=True, **spec)
+    found = experiment(1, cancel=True, **spec)
     api.put(path, {**found, "metadata": {**found["metadata"], "namespace": namespace}})
     return path
 
@@ -27,7 +28,7 @@ def status(api: FakeApi, path: str) -> dict[str, Any]:
 
 @virtually
 async def test_finished_experiments_are_deleted_as_their_namespace_or_their_spec_says(api: FakeApi) -> None:
-    musterd = Musterd(api, "one", leader_elect=False, retention="10m,ci=2m,archive=keep")
+    Musterd(api, "one", leader_elect=False, retention="10m,ci=2m,archive=keep")
     paths = {name: over(api, name) for name in ("team", "ci", "archive")}
     paths["own"] = over(api, "own", ttlAfterFinished="15m")
     await until(lambda: all(status(api, path).get("phase") == "Failed" for path in paths.values()))
@@ -38,30 +39,6 @@ async def test_finished_experiments_are_deleted_as_their_namespace_or_their_spec
         await asyncio.sleep(seconds)
         assert len([path for path in paths.values() if path in api.objects]) == left
     assert paths["archive"] in api.objects
-    assert await musterd.stop()
-
-
-@virtually
-async def test_a_daemon_with_a_new_retention_gives_notice_and_one_without_takes_it_back(api: FakeApi) -> None:
-    musterd = Musterd(api, "one", leader_elect=False)
-    path = over(api, "team")
-    await until(lambda: status(api, path).get("phase") == "Failed")
-    await asyncio.sleep(1_000)
-    assert path in api.objects
-    assert await musterd.stop()
-    musterd = Musterd(api, "two", leader_elect=False, retention="10m")
-    await until(lambda: "deleteTime" in status(api, path))
-    await asyncio.sleep(300)
-    assert await musterd.stop()
-    musterd = Musterd(api, "three", leader_elect=False)
-    await until(lambda: "deleteTime" not in status(api, path))
-    assert "retentionSeconds" not in status(api, path)
-    assert await musterd.stop()
-    musterd = Musterd(api, "four", leader_elect=False, retention="10m")
-    await asyncio.sleep(590)
-    assert path in api.objects, "it is given the whole notice again"
-    await until(lambda: path not in api.objects)
-    assert await musterd.stop()
 
 
 def test_a_retention_that_cannot_be_read_ends_the_daemon_at_its_start() -> None:

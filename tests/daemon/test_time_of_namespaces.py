@@ -4,9 +4,8 @@ import asyncio
 import re
 
 from muster.daemon.app import Daemon
-from tests.daemon.virtual_daemon import Cluster, experiment, scraped, virtually
+from tests.daemon.virtual_daemon import RUN, Cluster, experiment, scraped, virtually
 
-RUN = "/apis/muster.dev/v1alpha1/namespaces/team/experiments/run"
 GPUS = {"cpus": 1, "ramRatio": 2, "accelerators": {"gpu": {"count": 4, "product": "any"}}}
 
 
@@ -22,13 +21,11 @@ async def test_the_seconds_of_a_run_are_those_of_its_status(cluster: Cluster, da
     worker = {"count": 2, "resources": GPUS}
     cluster.api.put(RUN, experiment(types={"worker": worker}))
     await asyncio.sleep(5)
-    for rank in range(2):
-        cluster.start(rank)
+    cluster.start(*range(2))
     await asyncio.sleep(20)
     assert counted(daemon, "muster_namespace_seconds_total")["productive"] > 15
     await asyncio.sleep(20)
-    for rank in range(2):
-        cluster.end(rank)
+    cluster.end(*range(2))
     await asyncio.sleep(5)
     sums = cluster.status["goodput"]
     seconds = counted(daemon, "muster_namespace_seconds_total")

@@ -43,22 +43,19 @@ def test_a_daemon_that_starts_again_exports_no_second_copy_of_a_span() -> None:
     async def story(cluster: Cluster, first: Daemon) -> None:
         cluster.api.put(RUN, experiment(SIZE))
         await asyncio.sleep(5)
-        for rank in range(SIZE):
-            cluster.start(rank)
+        cluster.start(*range(SIZE))
         await asyncio.sleep(5)
-        cluster.end(1, 1)
+        cluster.end(1, code=1)
         await asyncio.sleep(5)
-        cluster.end(0, 143)  # it was deleted, and stops
+        cluster.end(0, code=143)  # it was deleted, and stops
         await asyncio.sleep(30)
         assert (cluster.status["epoch"], cluster.status["phase"]) == (1, "Pending")
         first.stop()
         await asyncio.sleep(1)
         second, running = await another(cluster, 1)
-        for rank in range(SIZE):
-            cluster.start(rank)
+        cluster.start(*range(SIZE))
         await asyncio.sleep(5)
-        for rank in range(SIZE):
-            cluster.end(rank)
+        cluster.end(*range(SIZE))
         await asyncio.sleep(60)
         assert cluster.status["phase"] == "Succeeded"
         second.stop()

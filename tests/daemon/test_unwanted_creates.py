@@ -1,12 +1,12 @@
 """Creates in progress when an experiment is cancelled, suspended or deleted: no more are begun, and created pods go."""
 
 import asyncio
-from typing import Any
 
 import pytest
 
 from tests.daemon.test_fairness import PROMPT, Crowd, submit_slow
 from tests.daemon.test_leader_daemon import until, virtually
+from tests.daemon.virtual_daemon import edit
 from tests.fakes.api import FakeApi
 
 DELAY = 2.5
@@ -21,7 +21,7 @@ def change(api: FakeApi, path: str, what: str) -> None:
         metadata = {**found["metadata"], "deletionTimestamp": api.now(), "finalizers": ["foregroundDeletion"]}
         api.put(path, {**found, "metadata": metadata | {"generation": found["metadata"]["generation"] + 1}})
     else:
-        api.put(path, {**found, "spec": {**found["spec"], what: True}})
+        edit(api, path, **{what: True})
 
 
 def creates(crowd: Crowd) -> int:
@@ -45,7 +45,6 @@ async def test_no_pod_is_created_after_the_experiment_is_not_wanted_any_more(api
     if what in ("cancel", "suspend"):
         phase = "Failed" if what == "cancel" else "Suspended"
         assert api.objects[path]["status"]["phase"] == phase
-    assert await crowd.musterd.stop()
 
 
 @virtually
@@ -57,11 +56,8 @@ async def test_an_experiment_that_is_resumed_gets_the_pods_that_were_left_out(ap
     change(api, path, "suspend")
     await asyncio.sleep(DELAY + PROMPT)
     crowd.way.delay = 0.0
-    found = api.objects[path]
-    spec: dict[str, Any] = {**found["spec"], "suspend": False}
-    api.put(path, {**found, "spec": spec})
+    edit(api, path, suspend=False)
     await until(lambda: len(crowd.pods("slow-0")) == 200)
-    assert await crowd.musterd.stop()
 
 
 @virtually
@@ -74,4 +70,3 @@ async def test_an_experiment_whose_creates_wait_for_others_is_cancelled_at_once(
     assert api.objects[path]["status"]["phase"] == "Pending"
     change(api, path, "cancel")
     assert await until(lambda: api.objects[path]["status"]["phase"] == "Failed") < PROMPT
-    assert await crowd.musterd.stop()

@@ -6,7 +6,7 @@ import pytest
 
 from muster.daemon.app import Daemon
 from muster.daemon.clocks import APART, STEP, WallClock
-from tests.daemon.virtual_daemon import RUN, Cluster, experiment, scraped, virtually
+from tests.daemon.virtual_daemon import Cluster, scraped, virtually
 
 HOUR = 3_600.0
 
@@ -31,10 +31,6 @@ class Hands:
         self.boot += seconds
         self.wall += seconds + drift
         return self.clock()
-
-
-def test_the_clock_says_wall_seconds() -> None:
-    assert Hands().go_on(5) == 1_005
 
 
 @pytest.mark.parametrize("step", [STEP, -STEP, 40.0, -HOUR])
@@ -69,19 +65,10 @@ def times(cluster: Cluster) -> tuple[str, int, int]:
     return status["phase"], status["epoch"], status["restarts"]
 
 
-async def started(cluster: Cluster, **spec: object) -> None:
-    cluster.api.put(RUN, experiment(2, **spec))
-    await asyncio.sleep(2)
-    cluster.start(0)
-    cluster.start(1)
-    await asyncio.sleep(1)
-    assert cluster.status["phase"] == "Running"
-
-
 @pytest.mark.parametrize("step", [2 * HOUR, -HOUR])
 @virtually
 async def test_a_healthy_run_outlives_a_step_of_the_wall_clock(cluster: Cluster, daemon: Daemon, step: float) -> None:
-    await started(cluster, timeout="30m")
+    await cluster.gang(timeout="30m")
     cluster.set_by = step
     await asyncio.sleep(29 * 60)
     assert times(cluster) == ("Running", 0, 0)
@@ -94,12 +81,11 @@ async def test_a_healthy_run_outlives_a_step_of_the_wall_clock(cluster: Cluster,
 @virtually
 async def test_a_backoff_lasts_as_long_as_it_should_over_a_step(cluster: Cluster, daemon: Daemon, step: float) -> None:
     backoff = {"initial": "30s", "max": "5m"}
-    await started(cluster, restartPolicy={"backoffLimit": 3, "backoff": backoff})
+    await cluster.gang(restartPolicy={"backoffLimit": 3, "backoff": backoff})
     failed = {"name": "main", "ready": False, "state": {"terminated": {"exitCode": 1}}}
     cluster.play(1, phase="Failed", containerStatuses=[failed])
     await asyncio.sleep(5)
-    for path in [path for path in cluster.api.objects if path.split("/")[-2] == "pods"]:
-        cluster.api.remove(path)
+    cluster.collect()
     assert cluster.status["phase"] == "Restarting"
     cluster.set_by = step
     await asyncio.sleep(24)
@@ -110,7 +96,7 @@ async def test_a_backoff_lasts_as_long_as_it_should_over_a_step(cluster: Cluster
 
 @virtually
 async def test_an_unfinished_experiment_is_decided_upon_every_60_s(cluster: Cluster, daemon: Daemon) -> None:
-    await started(cluster)
+    await cluster.gang()
     await asyncio.sleep(120)
     before = daemon.instruments.registry.get_sample_value("muster_decision_duration_seconds_count")
     await asyncio.sleep(600)

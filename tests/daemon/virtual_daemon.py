@@ -9,24 +9,24 @@ from contextlib import AbstractAsyncContextManager
 from functools import partial, wraps
 from inspect import signature
 from random import Random
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, TypeVar
 
 from muster.api.errors import ApiError
 from muster.api.names import API_VERSION, KIND, LABEL_EPOCH, LABEL_RANK
 from muster.daemon.app import Daemon
 from muster.daemon.settings import Settings
 from muster.kube.transport import Answer
+from muster.metrics.collector import Subject
 from muster.metrics.exposition import look, write
 from muster.metrics.instruments import Traced
 from muster.reconcilers.refs import experiment_path
 from muster.state.view.roll import CoordinatorState, RankState, RollAnswer
 from tests.fakes import objects
 from tests.fakes.api import FakeApi
-from tests.fakes.history import Change
+from tests.fakes.history import Change, Object
 from tests.fakes.watching import Delivery, Prompt
 from tests.simulation.world.virtual_loop import VirtualLoop
 
-P = ParamSpec("P")
 Story = Callable[..., Coroutine[Any, Any, None]]
 RUN = experiment_path("team", "run")
 LATENCY = 0.01
@@ -56,9 +56,9 @@ def as_test(story: Story, play: Callable[[Story], None], *, given: int = 1) -> C
 class Cluster(Prompt):
     """The connection to the API server, which takes ``LATENCY`` seconds, and the coordinators of all gangs."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, api: FakeApi | None = None) -> None:
         self.loop = loop
-        self.api = FakeApi(loop.time, nodes=True)
+        self.api = api or FakeApi(loop.time, nodes=True)
         self.roll: Roll = lambda now: RollAnswer(at=now, coordinator=CoordinatorState.REFUSED)
         self.set_by = 0.0
         """Seconds by which the wall clock was set; the loop's seconds continue."""
@@ -69,20 +69,11 @@ class Cluster(Prompt):
         self.times: list[tuple[float, str]] = []
         """The times at which each write was asked for."""
 
-    async def request(
-        self,
-        method: str,
-        path: str,
-        *,
-        params: Mapping[str, str] | None = None,
-        body: bytes | None = None,
-        content_type: str = "application/json",
-        timeout: float | None = None,
-    ) -> Answer:
+    async def request(self, method: str, path: str, **options: Any) -> Answer:
         if method != "GET":
             self.times.append((self.loop.time(), f"{method} {path.rsplit('/', 1)[1]}"))
         await asyncio.sleep(LATENCY)
-        return await self.api.request(method, path, params=params, body=body)
+        return await self.api.request(method, path, params=options.get("params"), body=options.get("body"))
 
     def lines(
         self, path: str, *, params: Mapping[str, str], silence: float
@@ -116,24 +107,45 @@ class Cluster(Prompt):
         """Return how often that was asked for since a second of the loop."""
         return sum(at >= since and which == what for at, which in self.times)
 
+    def pods(self) -> dict[str, Object]:
+        """Return all pods by their paths."""
+        return {path: obj for path, obj in self.api.objects.items() if path.split("/")[-2] == "pods"}
+
+    def collect(self) -> None:
+        """Remove all pods: the kubelets have ended them."""
+        for path in self.pods():
+            self.api.remove(path)
+
     def play(self, rank: int, **status: Any) -> None:
         """Set fields of the status of a rank's latest pod, which has a node from now on."""
         of_rank = [
-            (path, obj)
-            for path, obj in self.api.objects.items()
-            if path.split("/")[-2] == "pods" and obj["metadata"]["labels"].get(LABEL_RANK) == str(rank)
+            (path, obj) for path, obj in self.pods().items() if obj["metadata"]["labels"].get(LABEL_RANK) == str(rank)
         ]
         path, found = max(of_rank, key=lambda one: int(one[1]["metadata"]["labels"][LABEL_EPOCH]))
         spec = {**found["spec"], "nodeName": f"node-{rank}"}
         self.api.put(path, {**found, "spec": spec, "status": {**found.get("status", {}), **status}})
 
-    def start(self, rank: int, *, ready: bool = True) -> None:
-        """Let the program of a rank run."""
-        self.play(rank, **objects.running(ready=ready, ip=f"10.0.0.{rank + 1}"))
+    def start(self, *ranks: int, ready: bool = True) -> None:
+        """Let the programs of these ranks run."""
+        for rank in ranks:
+            self.play(rank, **objects.running(ready=ready, ip=f"10.0.0.{rank + 1}"))
 
-    def end(self, rank: int, code: int = 0) -> None:
-        """Let the program of a rank end, without an error if its exit code is 0."""
-        self.play(rank, **objects.ended(code, self.api.now()))
+    def end(self, *ranks: int, code: int = 0) -> None:
+        """Let the programs of these ranks end, without an error if their exit code is 0."""
+        for rank in ranks:
+            self.play(rank, **objects.ended(code, self.api.now()))
+
+    async def starts(self, size: int) -> None:
+        """Give the daemon time to make pods, and let their programs run."""
+        await asyncio.sleep(2)
+        self.start(*range(size))
+        await asyncio.sleep(2)
+
+    async def gang(self, size: int = 2, **spec: Any) -> None:
+        """Create an experiment, and let its programs run."""
+        self.api.put(RUN, experiment(size, **spec))
+        await self.starts(size)
+        assert self.status["phase"] == "Running"
 
     def arrived(self, *ranks: int, size: int) -> Roll:
         """Return a coordinator that serves, and at which these ranks have arrived."""
@@ -219,17 +231,29 @@ def played(make: Callable[[asyncio.AbstractEventLoop], W], story: Callable[[W], 
     in_virtual_time(run())
 
 
+of_daemons = partial(as_test, play=partial(played, Daemons))
+"""Makes a test of a story that starts its daemons, in virtual time."""
+
+
+def edit(api: FakeApi, path: str, **spec: Any) -> None:
+    """Change these fields of the spec of an object."""
+    found = api.objects[path]
+    api.put(path, {**found, "spec": {**found["spec"], **spec}})
+
+
+def seen_by(daemon: Daemon, title: str = "run", namespace: str = "team") -> Subject:
+    """Return what that daemon has of a run."""
+    subject = daemon.find(namespace, title)
+    assert subject is not None, f"{title} is not known"
+    return subject
+
+
 def experiment(size: int = 4, **spec: Any) -> dict[str, Any]:
     """Return an experiment with that number of members."""
     worker = {"count": size, "resources": {"cpus": 1, "ramRatio": 2}}
     usual = {"operator": "jobset", "image": "x", "command": "train", "types": {"worker": worker}}
     metadata = {"name": "run", "namespace": "team"}
     return {"apiVersion": API_VERSION, "kind": KIND, "metadata": metadata, "spec": {**usual, **spec}}
-
-
-def virtually(story: Callable[Concatenate[Cluster, Daemon, P], Coroutine[Any, Any, None]]) -> Callable[P, None]:
-    """Make a test of a story beside a daemon, in virtual time."""
-    return as_test(story, beside_a_daemon, given=2)
 
 
 def beside_a_daemon(
@@ -242,6 +266,10 @@ def beside_a_daemon(
         await story(world.cluster, daemon)
 
     played(Daemons, beside)
+
+
+virtually = partial(as_test, play=beside_a_daemon, given=2)
+"""Makes a test of a story beside a daemon, in virtual time."""
 
 
 def scraped(daemon: Daemon) -> str:

@@ -4,8 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.fleet.cluster import NODES, RANKS, RUNS, nodes_of, runs_of
-from tests.fleet.story import ALONE, FULL, HEALED, INCIDENTS, STORY, TYPOS, Said, Seen, faults
+from tests.fleet.story import ALONE, HEALED, INCIDENTS, Said, Seen, faults
 
 FIRST, *_ = INCIDENTS
 NAME = f"{FIRST.kind} {FIRST.subject}"
@@ -65,13 +64,3 @@ def test_another_subject_or_number_of_runs_is_wrong_and_so_is_an_alert_that_stay
         f"incidents and their runs were {seen.incidents}",
         "rack r03 fires at the end",
     ]
-
-
-def test_each_run_is_on_two_nodes_of_its_rack_and_no_fault_hits_a_run_twice() -> None:
-    assert {len(set(nodes_of(run))) for run in range(RUNS)} == {RANKS}
-    hit = [run for rack in (3, 4, 20) for run in runs_of(rack)] + [*list(runs_of(21))[:12], *FULL, *TYPOS]
-    hit += [run for run in runs_of(7) if "r07-n04" in nodes_of(run)]
-    assert len(set(hit)) == len(hit)
-    assert len({run % 8 for run in (*FULL, *TYPOS)}) > 3
-    assert RANKS * len(runs_of(3)) % NODES == 0
-    assert [each.at for each in STORY] == sorted(each.at for each in STORY)

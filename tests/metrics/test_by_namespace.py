@@ -59,14 +59,3 @@ def test_namespaces_beyond_the_limit_share_one_value_and_none_is_lost(instrument
     assert folded == 50
     instruments.transition(plan(namespace="team-3"), record(), failed)
     assert read(instruments, "team-3", "Failed") == 2, "a namespace keeps its place"
-
-
-def test_each_operator_of_a_namespace_has_its_own_count(instruments: Instruments) -> None:
-    for operator, outcome in [("jax", Phase.FAILED), ("pytorch", Phase.SUCCEEDED)]:
-        instruments.transition(plan(namespace="red", operator=operator), record(), record(phase=outcome))
-    assert series(instruments) == {
-        "red/jax/Failed": 1,
-        "red/jax/Succeeded": 0,
-        "red/pytorch/Failed": 0,
-        "red/pytorch/Succeeded": 1,
-    }

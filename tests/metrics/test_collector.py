@@ -15,12 +15,9 @@ from muster.metrics.series import FEWEST, OF_FINISHED
 from muster.state.facts.causes.table import CAUSES
 from muster.state.policies.failures.restart_reasons import EXPORTED
 from muster.state.summary.history import refuse
-from muster.state.view.probe_result import LOST_AFTER
 from muster.state.view.progress import StepReport
 from muster.state.view.recorder.arrivals import CollectiveReport, Share
 from muster.state.view.roll import CoordinatorState, RankState
-from muster.state.view.view import View
-from muster.state.vocabulary.group import ProbeKind
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import PodSpec
 from muster.state.vocabulary.record import (
@@ -247,11 +244,6 @@ def test_restarts_for_a_hostile_reason_or_from_before_they_were_counted_by_reaso
     assert restarts(now) == dict.fromkeys(EXPORTED, 0) | {"Error": 1, "Other": 4}
 
 
-def test_a_daemon_that_has_just_started_repeats_what_was_persisted() -> None:
-    found = scrape([Subject(plan(), record(phase=Phase.RUNNING, roll=RollCall(4, 4)), view())])
-    assert value(found, "muster_experiment_ranks_arrived", ONE) == 4
-
-
 def test_a_silent_coordinator_keeps_the_last_arrivals() -> None:
     seen = view(heard=answer(ARRIVED, ARRIVED, ARRIVED, MISSING))
     seen.observe_probe(answer(coordinator=CoordinatorState.TIMEOUT, expected=None), 0)
@@ -260,35 +252,11 @@ def test_a_silent_coordinator_keeps_the_last_arrivals() -> None:
     assert value(found, "muster_experiment_coordinator_state", ONE | {"state": "timeout"}) == 1
 
 
-def test_who_has_arrived_is_not_known_while_a_coordinator_that_served_is_silent() -> None:
-    name, all_there = "muster_experiment_ranks_arrived", answer(*[RankState.CONNECTED] * 4)
-
-    def arrived(seen: View) -> float | None:
-        return value(scrape([Subject(plan(), record(phase=Phase.RUNNING, roll=RollCall(4, 4)), seen)]), name, ONE)
-
-    for silent_for, count in ((LOST_AFTER - 1, 4), (LOST_AFTER, None)):
-        seen = view(heard=all_there)
-        silence = answer(at=NOW - silent_for, coordinator=CoordinatorState.TIMEOUT, expected=None, latency=0.0)
-        seen.observe_probe(silence, 0)
-        assert arrived(seen) == count
-    seen.observe_probe(all_there, 0)
-    assert arrived(seen) == 4
-    new = view(heard=answer(coordinator=CoordinatorState.TIMEOUT, expected=None))
-    assert arrived(new) is None, "nor by a daemon that has started meanwhile"
-
-
 def test_an_answer_of_an_older_epoch_is_not_exported() -> None:
     seen = view(heard=answer(*[RankState.CONNECTED] * 4), epoch=0)
     found = scrape([Subject(plan(), record(epoch=1), seen)])
     assert value(found, "muster_experiment_ranks_arrived", ONE) == 0
     assert "coordinator_state" not in names(found)
-
-
-def test_without_a_roll_a_member_has_arrived_when_its_pod_is_ready() -> None:
-    seen = view(pod(0), pod(1), pod(2, ready=False))
-    found = scrape([Subject(plan(probe=ProbeKind.NONE, operator="pytorch"), record(phase=Phase.ASSEMBLING), seen)])
-    assert value(found, "muster_experiment_ranks_arrived", ONE) == 2
-    assert value(found, "muster_experiment_ranks_missing", ONE) == 2
 
 
 def test_an_answer_for_rank_0_only_exports_no_arrival_counts() -> None:
@@ -311,11 +279,9 @@ def test_more_ranks_than_members_never_make_a_negative_count() -> None:
     assert value(found, "muster_experiment_ranks_missing", ONE) == 0
 
 
-def test_a_suspended_experiment_has_no_rank_series_and_a_finished_one_only_info_and_phase() -> None:
-    assert not {
-        name for name in names(scrape([Subject(plan(), record(phase=Phase.SUSPENDED), view())])) if "rank" in name
-    }
-    assert names(scrape([Subject(plan(), record(phase=Phase.SUCCEEDED), view())])) == {"info", "phase"}
+def test_a_suspended_experiment_has_no_rank_series() -> None:
+    suspended = names(scrape([Subject(plan(), record(phase=Phase.SUSPENDED), view())]))
+    assert not {name for name in suspended if "rank" in name}
 
 
 @pytest.mark.parametrize("phase", sorted(FINISHED))
@@ -504,21 +470,13 @@ def share_of(nth: int, inside: int) -> Share:
     return Share("0", "default_pg", "gloo", 2, "0-1", 100 * nth, 120 * nth, inside, 0)
 
 
-def test_a_rate_that_is_not_known_yet_is_no_series() -> None:
-    found = scrape([reported(10)])
-    assert value(found, "muster_experiment_step", ONE) == 10
-    assert "steps_per_second" not in names(found)
-
-
-def test_a_program_that_does_not_report_has_no_series_of_steps() -> None:
-    found = scrape([Subject(plan(), record(phase=Phase.RUNNING), view())])
-    assert not {"step", "steps_per_second", "straggler_ranks", "last_step_timestamp_seconds"} & names(found)
-
-
-def test_steps_of_another_epoch_are_no_series() -> None:
-    before = reported(10, 40)
-    found = scrape([edit(before, record=replace(before.record, epoch=1))])
-    assert "step" not in names(found)
+def test_steps_that_are_not_known_are_no_series() -> None:
+    once, before = names(scrape([reported(10)])), reported(10, 40)
+    assert "step" in once
+    assert "steps_per_second" not in once, "a rate takes two reports"
+    silent = names(scrape([Subject(plan(), record(phase=Phase.RUNNING), view())]))
+    assert not {"step", "steps_per_second", "straggler_ranks", "last_step_timestamp_seconds"} & silent
+    assert "step" not in names(scrape([edit(before, record=replace(before.record, epoch=1))])), "of the epoch before"
 
 
 def test_accelerators_are_shown_of_each_run_and_in_all_with_those_of_stuck_runs() -> None:

@@ -1,10 +1,7 @@
 """The small pieces of a roll-call document."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from muster.api.values.rank_ranges import to_ranges
 from muster.rollcall.document import stamp
 from muster.rollcall.make import detail, summary
 from muster.state.facts.context import Context
@@ -13,19 +10,6 @@ from muster.state.view.recorder.arrivals import CollectiveReport, Share
 from muster.state.view.roll import RankState
 from muster.state.vocabulary.record import Phase, RollCall
 from tests.builders import NOW, answer, plan, record, view
-
-
-@pytest.mark.parametrize(("numbers", "text"), [((), ""), ((4,), "4"), ((0, 1, 2, 3, 7), "0-3,7"), ((1, 3, 4), "1,3-4")])
-def test_ranks_are_written_short(numbers: tuple[int, ...], text: str) -> None:
-    assert to_ranges(numbers) == text
-
-
-@given(st.sets(st.integers(0, 200)))
-def test_nothing_is_lost_in_the_short_form(numbers: set[int]) -> None:
-    parts = [part.split("-") for part in to_ranges(sorted(numbers)).split(",") if part]
-    assert [n for first, *last in parts for n in range(int(first), int(last[0] if last else first) + 1)] == sorted(
-        numbers
-    )
 
 
 @pytest.mark.parametrize("odd", [float("nan"), float("inf"), 1e300, -1e300])

@@ -12,7 +12,6 @@ from muster.daemon.experiments import index, reading
 from muster.daemon.experiments.index import ExperimentIndex
 from muster.daemon.steps import controller, status_writer
 from muster.daemon.steps.controller import Controller
-from muster.metrics.exposition import look, write
 from muster.reconcilers.native.engine import NativeEngine
 from muster.reconcilers.refs import experiment_path
 from muster.state.view.membership import Membership
@@ -21,7 +20,8 @@ from muster.state.vocabulary.transitions import TRANSITIONS, IllegalTransition
 from muster.tracking.entry import Entry
 from muster.watchers import experiments as experiment_watcher
 from muster.watchers.pods import decode as pod_decoder
-from tests.daemon.test_leader_daemon import Musterd, pair, run, until, virtually
+from tests.daemon.test_leader_daemon import Musterd, pair, until, virtually
+from tests.daemon.virtual_daemon import edit, experiment, scraped
 from tests.fakes.api import FakeApi
 
 BAD, GOOD = experiment_path("team", "bad"), experiment_path("team", "good")
@@ -71,7 +71,7 @@ def before(monkeypatch: pytest.MonkeyPatch, place: object, name: str, check: Cal
     monkeypatch.setattr(place, name, checked)
 
 
-def fail_rebuilding(patch: pytest.MonkeyPatch, fault: Fault) -> None:
+def rebuilding(patch: pytest.MonkeyPatch, fault: Fault) -> None:
     """Let a pod's change fail, and each rebuilding."""
     before(patch, Membership, "change", fault.meets)
     before(patch, ExperimentIndex, "_pod", fault.meets)
@@ -88,7 +88,7 @@ PLACES: dict[str, Inject] = {
     "decide": lambda patch, fault: before(patch, controller, "decide", fault.meets),
     "carry out": lambda patch, fault: before(patch, NativeEngine, "carry_out", fault.meets),
     "write status": lambda patch, fault: before(patch, status_writer, "write_status", fault.meets),
-    "rebuild": lambda patch, fault: fail_rebuilding(patch, fault),
+    "rebuild": rebuilding,
 }
 
 
@@ -99,8 +99,7 @@ def _quiet() -> Iterator[None]:
 
 
 def errors(one: Musterd) -> float:
-    text = write(look(one.daemon.instruments.registry), "")[0].decode()
-    lines = [line for line in text.splitlines() if line.startswith("muster_internal_errors_total{")]
+    lines = [line for line in scraped(one.daemon).splitlines() if line.startswith("muster_internal_errors_total{")]
     return sum(float(line.rsplit(" ", 1)[1]) for line in lines)
 
 
@@ -117,11 +116,11 @@ async def test_an_exception_of_one_experiment_ends_nothing_else(
     fault = Fault(error)
     PLACES[place](monkeypatch, fault)
     one = Musterd(api, "one", leader_elect=False)
-    api.put(BAD, run())
+    api.put(BAD, experiment())
     await asyncio.sleep(30)
     assert fault.at
     assert errors(one) > 0
-    api.put(GOOD, run())
+    api.put(GOOD, experiment())
     await until(lambda: pods(api, "good") == 4)
     assert not one.running.done()
 
@@ -135,7 +134,6 @@ async def test_an_exception_of_one_experiment_ends_nothing_else(
     assert len(list(entry.view.pods())) == 4
     assert entry.view.engine.service
     assert one.daemon.index.pods == 8
-    assert await one.stop()
 
 
 @pytest.mark.parametrize("place", ["read", "decide", "write status"])
@@ -145,13 +143,12 @@ async def test_an_experiment_that_always_fails_is_retried_with_its_own_growing_d
 ) -> None:
     fault = Fault(KeyError("x"))
     PLACES[place](monkeypatch, fault)
-    one = Musterd(api, "one", leader_elect=False)
-    api.put(BAD, run())
+    Musterd(api, "one", leader_elect=False)
+    api.put(BAD, experiment())
     await asyncio.sleep(600)
     waits = [later - sooner for sooner, later in zip(fault.at, fault.at[1:], strict=False)]
     assert 10 < len(fault.at) < 40
     assert max(waits) > 30
-    assert await one.stop()
 
 
 @virtually
@@ -160,11 +157,10 @@ async def test_an_experiment_that_could_not_be_read_is_not_decided_upon(
 ) -> None:
     """Without its plan it would look like one with an invalid spec, which fails forever."""
     PLACES["read"](monkeypatch, Fault(KeyError("x")))
-    one = Musterd(api, "one", leader_elect=False)
-    api.put(BAD, run())
+    Musterd(api, "one", leader_elect=False)
+    api.put(BAD, experiment())
     await asyncio.sleep(120)
     assert "status" not in api.objects[BAD]
-    assert await one.stop()
 
 
 @virtually
@@ -174,13 +170,12 @@ async def test_a_damaged_experiment_that_is_deleted_leaves_nothing_behind(
     fault = Fault(KeyError("x"))
     PLACES["pod"](monkeypatch, fault)
     one = Musterd(api, "one", leader_elect=False)
-    api.put(BAD, run())
+    api.put(BAD, experiment())
     await until(lambda: bool(fault.at))
     for path in [path for path in api.objects if "/bad" in path]:
         api.remove(path)
     await asyncio.sleep(120)
     assert (len(one.daemon.index), one.daemon.index.members, one.daemon.boundary.damaged) == (0, {}, {})
-    assert await one.stop()
 
 
 @virtually
@@ -192,7 +187,7 @@ async def test_a_new_leader_rebuilds_what_was_damaged_while_it_stood_by(
     PLACES["pod"](monkeypatch, fault)
     one, two = await pair(api)
     fault.times = 10**9
-    api.put(BAD, run())
+    api.put(BAD, experiment())
     await asyncio.sleep(5)
     assert two.daemon.boundary.damaged
     fault.times = 0
@@ -200,7 +195,6 @@ async def test_a_new_leader_rebuilds_what_was_damaged_while_it_stood_by(
     await until(lambda: two.leads and pods(api, "bad") == 4)
     await asyncio.sleep(5)
     assert two.daemon.boundary.damaged == {}
-    assert await two.stop()
 
 
 @pytest.mark.parametrize("decoder", [experiment_watcher, pod_decoder.DECODER], ids=["experiment", "pod"])
@@ -216,14 +210,13 @@ async def test_an_exception_in_a_decoder_ends_neither_the_watch_nor_a_list(
         return original(document)
 
     monkeypatch.setattr(decoder, "_flatten", flatten)
-    api.put(BAD, run())
+    api.put(BAD, experiment())
     one = Musterd(api, "one", leader_elect=False)
     await asyncio.sleep(5)
-    api.put(GOOD, run())
+    api.put(GOOD, experiment())
     await until(lambda: pods(api, "good") == 4)
     assert fault.at
     assert sum(each.decode_errors for each in one.daemon.informers.reflectors.values()) > 0
-    assert await one.stop()
 
 
 @virtually
@@ -233,12 +226,11 @@ async def test_an_exception_in_writing_events_costs_the_events_of_one_story(
     fault = Fault(KeyError("x"))
     before(monkeypatch, event_recorder, "emit_events", fault.meets)
     one = Musterd(api, "one", leader_elect=False)
-    api.put(BAD, run())
-    api.put(GOOD, run())
+    api.put(BAD, experiment())
+    api.put(GOOD, experiment())
     await until(lambda: bool(api.asked("POST /api/v1/namespaces/team/events")))
     assert fault.at
     assert errors(one) > 0
-    assert await one.stop()
 
 
 @virtually
@@ -247,29 +239,27 @@ async def test_an_exception_at_a_step_of_the_clock_stays_with_its_experiment(
 ) -> None:
     before(monkeypatch, Entry, "clock_stepped", lambda entry, _: Fault(KeyError("x")).meets(entry.seen))
     one = Musterd(api, "one", leader_elect=False)
-    api.put(BAD, run())
-    api.put(GOOD, run())
+    api.put(BAD, experiment())
+    api.put(GOOD, experiment())
     await until(lambda: len(api.named("pods")) == 8)
     one.daemon._clock_stepped(60.0)  # noqa: SLF001
     await asyncio.sleep(1)
     assert errors(one) == 1
     assert one.daemon.boundary.damaged == {}
-    assert await one.stop()
 
 
 @virtually
 async def test_the_log_names_the_object_and_the_experiment(api: FakeApi, monkeypatch: pytest.MonkeyPatch) -> None:
     fault = Fault(KeyError("x"))
     PLACES["read"](monkeypatch, fault)
-    one = Musterd(api, "one", leader_elect=False)
+    Musterd(api, "one", leader_elect=False)
     with capture_logs() as logs:
-        api.put(BAD, run())
+        api.put(BAD, experiment())
         await until(lambda: len(fault.at) > 2)
     first = next(entry for entry in logs if entry["log_level"] == "error")
     assert first["event"] == "change of an object failed, rebuilding its experiment"
     assert (first["namespace"], first["object"], first["exc_info"]) == ("team", "bad", fault.error)
     assert any(entry["event"] == "step failed" and entry["experiment"] == "bad" for entry in logs)
-    assert await one.stop()
 
 
 @virtually
@@ -277,11 +267,11 @@ async def test_the_log_of_an_illegal_transition_holds_the_end_of_the_story(
     api: FakeApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(TRANSITIONS, Phase.PENDING, {})
-    one = Musterd(api, "one", leader_elect=False)
+    Musterd(api, "one", leader_elect=False)
     with capture_logs() as logs:
-        api.put(BAD, run())
+        api.put(BAD, experiment())
         await until(lambda: pods(api, "bad") == 4)
-        api.put(BAD, {**api.objects[BAD], "spec": {**api.objects[BAD]["spec"], "suspend": True}})
+        edit(api, BAD, suspend=True)
         await until(lambda: any(entry["event"] == "step failed" for entry in logs))
     found = next(entry for entry in logs if entry["event"] == "step failed")
     error = found["exc_info"]
@@ -289,7 +279,6 @@ async def test_the_log_of_an_illegal_transition_holds_the_end_of_the_story(
     assert (found["experiment"], found["uid"], found["epoch"]) == ("bad", error.uid, 0)
     assert found["story"] == [f"{line.reason}: {line.message}" for line in error.story]
     assert found["story"]
-    assert await one.stop()
 
 
 @virtually
@@ -299,8 +288,7 @@ async def test_a_failure_that_cannot_be_reported_ends_no_step_of_others(
     PLACES["decide"](monkeypatch, Fault(KeyError("x")))
     before(monkeypatch, Controller, "failed", Fault(KeyError("y")).always)
     one = Musterd(api, "one", leader_elect=False)
-    api.put(BAD, run())
-    api.put(GOOD, run())
+    api.put(BAD, experiment())
+    api.put(GOOD, experiment())
     await until(lambda: pods(api, "good") == 4)
     assert not one.running.done()
-    assert await one.stop()

@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from muster.api.names import API_VERSION, FINALIZER_QUOTA, KIND
+from muster.api.names import FINALIZER_QUOTA
 from muster.daemon.experiments.index import ExperimentIndex
 from muster.state.vocabulary.record import to_status
 from muster.state.vocabulary.workload import Workload
@@ -25,10 +25,9 @@ def index() -> ExperimentIndex:
     return ExperimentIndex(wanted=lambda uid: None, gone=lambda uid: None)
 
 
-def run(version: int = 1, status: dict[str, Any] | None = None) -> ExperimentRecord:
-    tree: dict[str, Any] = experiment(UID, "run", SPECS[0], version, status)
-    assert (tree["apiVersion"], tree["kind"]) == (API_VERSION, KIND)
-    found = DECODER.event(line_of("ADDED", tree)).obj
+def run(version: int = 1, status: Any = None, **spec: Any) -> ExperimentRecord:
+    """Return the Experiment as the watch decodes it."""
+    found = DECODER.event(line_of("ADDED", experiment(UID, "run", SPECS[0] | spec, version, status))).obj
     assert found is not None
     return found
 

@@ -8,8 +8,7 @@ import pytest
 from muster.api.manifest.experiment import parse_experiment
 from muster.api.manifest.problems import SpecError
 from muster.daemon.app import Daemon
-from muster.metrics.exposition import look, write
-from tests.daemon.virtual_daemon import RUN, Cluster, experiment, virtually
+from tests.daemon.virtual_daemon import RUN, Cluster, experiment, scraped, seen_by, virtually
 
 MULTIKUEUE = "kueue.x-k8s.io/multikueue"
 COPIED = {"phase": "Running", "epoch": 2, "message": "step 40 of the run", "readiness": "4/4", "stranger": 1}
@@ -27,15 +26,13 @@ async def test_nothing_is_written_and_the_copied_status_is_shown(cluster: Cluste
     for phase in ("Running", "Failed"):
         cluster.api.put(RUN, {**cluster.api.objects[RUN], "status": {**COPIED, "phase": phase}})
         await asyncio.sleep(120)
-        shown = daemon.find("team", "run")
-        assert shown is not None
+        shown = seen_by(daemon)
         assert (shown.record.phase, shown.record.epoch, shown.plan.operator) == (phase, 2, "jobset")
         assert shown.record.message == f"managed by {MULTIKUEUE}, whose status this is: step 40 of the run"
         assert [each.plan.name for each in daemon.subjects()] == ["run"]
     assert writes(cluster) == []
     assert cluster.api.objects[RUN]["status"]["stranger"] == 1
-    text = write(look(daemon.instruments.registry), "")[0].decode()
-    assert 'experiment="run"' not in text
+    assert 'experiment="run"' not in scraped(daemon)
     cluster.api.remove(RUN)
     await asyncio.sleep(3)
     assert daemon.find("team", "run") is None

@@ -1,68 +1,17 @@
-"""The checks of a post: its pod, its epoch and its rate; and the time since which the daemon could receive posts."""
+"""The checks of a post: its pod, its epoch and its rate."""
 
 import json
 from dataclasses import dataclass
 from typing import Any
 
-import msgspec
 import pytest
 
 from muster.daemon.experiments.index import ExperimentIndex
-from muster.daemon.experiments.sent import DEAF, Hearing, PodIdentity, Refused, SentIntake
+from muster.daemon.experiments.sent import PodIdentity, Refused, SentIntake
 from muster.state.vocabulary.pod import Pod
 from muster.state.vocabulary.record import Phase
-from muster.watchers.experiments import DECODER
 from tests.builders import NOW, pod, record
-from tests.fuzz.samples import SPECS, experiment
-from tests.fuzz.world import line_of
-
-
-class Clocks:
-    def __init__(self) -> None:
-        self.wall, self.monotonic = 1000.0, 5.0
-
-    def hearing(self) -> Hearing:
-        return Hearing(lambda: self.wall, lambda: self.monotonic)
-
-    def pass_(self, seconds: float) -> None:
-        self.wall += seconds
-        self.monotonic += seconds
-
-
-def test_a_daemon_that_looks_often_has_heard_since_it_began() -> None:
-    clocks = Clocks()
-    hearing = clocks.hearing()
-    for _ in range(20):
-        clocks.pass_(5.0)
-        assert hearing.since() == 1000.0
-
-
-def test_a_process_that_stood_still_hears_from_now_on() -> None:
-    clocks = Clocks()
-    hearing = clocks.hearing()
-    clocks.pass_(DEAF + 1)
-    assert hearing.since() == clocks.wall
-    clocks.pass_(5.0)
-    assert hearing.since() == clocks.wall - 5.0
-
-
-def test_a_daemon_that_begins_to_lead_hears_from_then_on() -> None:
-    clocks = Clocks()
-    hearing = clocks.hearing()
-    clocks.pass_(5.0)
-    hearing.begin()
-    assert hearing.since() == clocks.wall
-
-
-def test_a_step_of_the_wall_clock_moves_the_time() -> None:
-    clocks = Clocks()
-    hearing = clocks.hearing()
-    clocks.wall += 3600
-    hearing.clock_stepped(3600)
-    assert hearing.since() == 4600.0
-
-
-NAMESPACE, NAME, UID = "team", "run", "uid-1"
+from tests.daemon.experiments.test_index import UID, run
 
 
 @dataclass
@@ -72,7 +21,7 @@ class World:
     now: list[float]
     steps: list[tuple[str, float]]
 
-    def post(self, pod: PodIdentity, body: bytes | None = None, name: str = NAME, namespace: str = NAMESPACE) -> None:
+    def post(self, pod: PodIdentity, body: bytes | None = None, name: str = "run", namespace: str = "team") -> None:
         self.intake.take(namespace, name, pod, body if body is not None else status(1))
 
     def refused(self, pod: PodIdentity, **options: Any) -> int:
@@ -93,13 +42,10 @@ def identity(pod: Pod, **other: str) -> PodIdentity:
 @pytest.fixture
 def world() -> World:
     index = ExperimentIndex(wanted=lambda uid: None, gone=lambda uid: None)
-    tree = experiment(UID, NAME, SPECS[0], 1, None)
-    seen = DECODER.event(line_of("ADDED", tree)).obj
-    assert seen is not None
-    index.experiment_changed(None, msgspec.structs.replace(seen, namespace=NAMESPACE))
+    index.experiment_changed(None, run())
     index.entries[UID].record = record(phase=Phase.RUNNING)
     for rank in (0, 1):
-        index.pod_changed(None, pod(rank, owner=UID, namespace=NAMESPACE))
+        index.pod_changed(None, pod(rank, owner=UID))
     now, steps = [NOW], list[tuple[str, float]]()
     return World(index, SentIntake(index, lambda: now[0], lambda uid, wait: steps.append((uid, wait))), now, steps)
 
@@ -122,7 +68,7 @@ def test_a_pod_that_is_no_member_is_refused(world: World) -> None:
 
 
 def test_a_pod_of_an_epoch_that_is_over_is_refused_and_so_is_a_token_of_a_pod_that_is_gone(world: World) -> None:
-    member = pod(0, owner=UID, namespace=NAMESPACE)
+    member = pod(0, owner=UID)
     world.post(identity(member))
     world.index.pod_changed(member, None)
     assert world.refused(identity(member)) == 403

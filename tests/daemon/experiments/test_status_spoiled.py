@@ -4,17 +4,13 @@ from typing import Any
 
 import pytest
 
-from muster.api.names import API_VERSION
 from muster.daemon.experiments.index import ExperimentIndex
 from muster.state.vocabulary.record import Phase, to_status
 from muster.tracking.entry import Entry
-from muster.watchers.experiments import DECODER
 from tests.builders import edited, record
-from tests.fuzz.samples import SPECS, experiment
-from tests.fuzz.world import line_of
+from tests.daemon.experiments.test_index import UID, run
 
 RUNNING = to_status(record(phase=Phase.RUNNING, epoch=3))
-UID = "uid-1"
 
 
 class Watched:
@@ -26,11 +22,7 @@ class Watched:
 
     def says(self, status: Any, **spec: Any) -> Entry:
         self.version += 1
-        tree = experiment(UID, "run", SPECS[0] | spec, self.version)
-        assert tree["apiVersion"] == API_VERSION
-        event = DECODER.event(line_of("MODIFIED", tree if status is None else tree | {"status": status}))
-        assert event.obj is not None
-        self.index.experiment_changed(None, event.obj)
+        self.index.experiment_changed(None, run(self.version, status, **spec))
         return self.index.entries[UID]
 
 

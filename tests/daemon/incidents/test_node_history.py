@@ -13,7 +13,8 @@ from muster.daemon.incidents.node_history import HOUR, STORED
 from muster.daemon.settings import Settings
 from muster.reconcilers.refs import experiment_path
 from muster.state.facts.nodes.history import History
-from tests.daemon.virtual_daemon import Daemons, experiment, played, scraped
+from tests.daemon.virtual_daemon import Daemons, experiment, of_daemons, scraped
+from tests.fakes.objects import ended
 
 STORE = "/api/v1/namespaces/default/configmaps/musterd-nodes"
 LEADING = Settings(leader_elect=True, node_history=True)
@@ -31,11 +32,7 @@ async def fail(world: Daemons, run: str, namespace: str, node: str = "gpu-017", 
         for each, found in world.api.objects.items()
         if "/pods/" in each and found["metadata"]["labels"].get(LABEL_EXPERIMENT) == run
     )
-    ended = {"exitCode": code, "reason": "Error" if code else "Completed", "finishedAt": world.api.now()}
-    status = {
-        "phase": "Failed" if code else "Succeeded",
-        "containerStatuses": [{"name": "main", "ready": False, "state": {"terminated": ended}}],
-    }
+    status = ended(code, world.api.now())
     found = world.api.objects[pod]
     world.api.put(pod, {**found, "spec": {**found["spec"], "nodeName": node}, "status": status})
     await asyncio.sleep(5)
@@ -54,130 +51,113 @@ def stored(world: Daemons) -> dict[str, Any]:
     return found
 
 
-def test_the_history_outlives_runs_and_leaders() -> None:
-    async def story(world: Daemons) -> None:
-        one = await world.start(LEADING, "one", after=20)
-        two = await world.start(LEADING, "two")
-        assert one.leading
-        assert STORE not in world.api.objects, "nothing has failed"
-        await work_elsewhere(world)
-        for number in range(3):
-            await fail(world, f"bad-{number}", f"team-{number}")
-            await asyncio.sleep(700)
-        assert [each.node for each in one.nodes.suspects] == ["gpu-017"]
-        assert not two.nodes.listing().looked
-        assert not two.nodes.history.failures()
-        await world.stop(0)
-        await asyncio.sleep(20)
-        assert two.leading
-        assert [each.run for each in two.nodes.history.failures()["gpu-017"]] == ["bad-0", "bad-1", "bad-2"]
-        assert 'muster_node_suspect_runs{node="gpu-017"} 3.0' in scraped(two)
-        await fail(world, "bad-3", "team-3")
-        await asyncio.sleep(2 * STORED)
-        (first, *_) = two.nodes.listing().nodes
-        assert first.node == "gpu-017"
-        assert "gpu-017 failed 4 runs of 4 namespaces in " in first.suspect
-        assert [f"{each.namespace}/{each.run}" for each in first.failures] == [
-            f"team-{n}/bad-{n}" for n in (3, 2, 1, 0)
-        ]
-        await world.stop()
-        three = await world.start(LEADING, "three", after=60)
-        assert three.nodes.listing().nodes[0].failures == first.failures
-        assert three.nodes.listing().looked
-
-    played(Daemons, story)
+@of_daemons
+async def test_the_history_outlives_runs_and_leaders(world: Daemons) -> None:
+    one = await world.start(LEADING, "one", after=20)
+    two = await world.start(LEADING, "two")
+    assert one.leading
+    assert STORE not in world.api.objects, "nothing has failed"
+    await work_elsewhere(world)
+    for number in range(3):
+        await fail(world, f"bad-{number}", f"team-{number}")
+        await asyncio.sleep(700)
+    assert [each.node for each in one.nodes.suspects] == ["gpu-017"]
+    assert not two.nodes.listing().looked
+    assert not two.nodes.history.failures()
+    await world.stop(0)
+    await asyncio.sleep(20)
+    assert two.leading
+    assert [each.run for each in two.nodes.history.failures()["gpu-017"]] == ["bad-0", "bad-1", "bad-2"]
+    assert 'muster_node_suspect_runs{node="gpu-017"} 3.0' in scraped(two)
+    await fail(world, "bad-3", "team-3")
+    await asyncio.sleep(2 * STORED)
+    (first, *_) = two.nodes.listing().nodes
+    assert first.node == "gpu-017"
+    assert "gpu-017 failed 4 runs of 4 namespaces in " in first.suspect
+    assert [f"{each.namespace}/{each.run}" for each in first.failures] == [f"team-{n}/bad-{n}" for n in (3, 2, 1, 0)]
+    await world.stop()
+    three = await world.start(LEADING, "three", after=60)
+    assert three.nodes.listing().nodes[0].failures == first.failures
+    assert three.nodes.listing().looked
 
 
-def test_it_is_written_once_a_minute_at_most_and_only_where_it_changed() -> None:
-    async def story(world: Daemons) -> None:
-        await world.start(LEADING, "one", after=20)
-        began = world.loop.time()
-        for number in range(60):
-            await fail(world, f"run-{number}", f"team-{number % 3}")
-        minutes = (world.loop.time() - began) / STORED
-        writes = [at for at, what in world.cluster.times if what in ("POST configmaps", "PATCH musterd-nodes")]
-        assert minutes - 2 <= len(writes) <= minutes + 1
-        assert all(each.body["metadata"]["resourceVersion"] for each in world.api.asked(f"PATCH {STORE}"))
-        assert min(later - at for at, later in pairwise(writes)) >= STORED
-        await asyncio.sleep(3 * STORED)
-        quiet = len(world.cluster.times)
-        await asyncio.sleep(HOUR - 600)
-        assert not [what for _, what in world.cluster.times[quiet:] if "configmaps" in what or "nodes" in what]
-
-    played(Daemons, story)
+@of_daemons
+async def test_it_is_written_once_a_minute_at_most_and_only_where_it_changed(world: Daemons) -> None:
+    await world.start(LEADING, "one", after=20)
+    began = world.loop.time()
+    for number in range(60):
+        await fail(world, f"run-{number}", f"team-{number % 3}")
+    minutes = (world.loop.time() - began) / STORED
+    writes = [at for at, what in world.cluster.times if what in ("POST configmaps", "PATCH musterd-nodes")]
+    assert minutes - 2 <= len(writes) <= minutes + 1
+    assert all(each.body["metadata"]["resourceVersion"] for each in world.api.asked(f"PATCH {STORE}"))
+    assert min(later - at for at, later in pairwise(writes)) >= STORED
+    await asyncio.sleep(3 * STORED)
+    quiet = len(world.cluster.times)
+    await asyncio.sleep(HOUR - 600)
+    assert not [what for _, what in world.cluster.times[quiet:] if "configmaps" in what or "nodes" in what]
 
 
-def test_without_the_right_it_is_kept_in_memory_and_the_daemon_is_ready() -> None:
-    async def story(world: Daemons) -> None:
-        world.api.fail("configmaps", DENIED, times=1_000_000)
-        daemon = await world.start(LEADING, "one", after=20)
-        await fail(world, "bad", "team")
-        await asyncio.sleep(5 * STORED)
-        assert "gpu-017" in daemon.nodes.history.failures()
-        assert not daemon.health.unready()
-        assert STORE not in world.api.objects
-        assert not daemon.nodes.listing().looked, "what earlier leaders stored is not known"
-
-    played(Daemons, story)
+@of_daemons
+async def test_without_the_right_it_is_kept_in_memory_and_the_daemon_is_ready(world: Daemons) -> None:
+    world.api.fail("configmaps", DENIED, times=1_000_000)
+    daemon = await world.start(LEADING, "one", after=20)
+    await fail(world, "bad", "team")
+    await asyncio.sleep(5 * STORED)
+    assert "gpu-017" in daemon.nodes.history.failures()
+    assert not daemon.health.unready()
+    assert STORE not in world.api.objects
+    assert not daemon.nodes.listing().looked, "what earlier leaders stored is not known"
 
 
-def test_without_the_setting_nothing_is_asked_of_the_api_server() -> None:
-    async def story(world: Daemons) -> None:
-        daemon = await world.start(Settings(), "one", after=20)
-        await fail(world, "bad", "team")
-        await asyncio.sleep(5 * STORED)
-        assert "gpu-017" in daemon.nodes.history.failures()
-        assert daemon.nodes.listing().looked
-        assert not world.api.asked("configmaps")
-
-    played(Daemons, story)
+@of_daemons
+async def test_without_the_setting_nothing_is_asked_of_the_api_server(world: Daemons) -> None:
+    daemon = await world.start(Settings(), "one", after=20)
+    await fail(world, "bad", "team")
+    await asyncio.sleep(5 * STORED)
+    assert "gpu-017" in daemon.nodes.history.failures()
+    assert daemon.nodes.listing().looked
+    assert not world.api.asked("configmaps")
 
 
 @pytest.mark.parametrize("text", ["", "{", '{"period": -1, "nodes": {"n": {"failures": [[1]]}}}'])
-def test_what_is_stored_and_cannot_be_read_is_replaced(text: str) -> None:
-    async def story(world: Daemons) -> None:
-        meta = {"labels": {"of": "another"}}
-        world.api.put(STORE, {"kind": "ConfigMap", "metadata": meta, "data": {"nodes.json": text, "mine": "x"}})
-        await world.start(LEADING, "one", after=20)
-        await fail(world, "bad", "team")
-        await asyncio.sleep(2 * STORED)
-        assert list(stored(world)["nodes"]) == ["gpu-017"]
-        assert world.api.objects[STORE]["metadata"]["labels"] == meta["labels"]
-        assert world.api.objects[STORE]["data"]["mine"] == "x"
-
-    played(Daemons, story)
+@of_daemons
+async def test_what_is_stored_and_cannot_be_read_is_replaced(world: Daemons, text: str) -> None:
+    meta = {"labels": {"of": "another"}}
+    world.api.put(STORE, {"kind": "ConfigMap", "metadata": meta, "data": {"nodes.json": text, "mine": "x"}})
+    await world.start(LEADING, "one", after=20)
+    await fail(world, "bad", "team")
+    await asyncio.sleep(2 * STORED)
+    assert list(stored(world)["nodes"]) == ["gpu-017"]
+    assert world.api.objects[STORE]["metadata"]["labels"] == meta["labels"]
+    assert world.api.objects[STORE]["data"]["mine"] == "x"
 
 
-def test_an_edit_and_a_deletion_by_others_cost_nothing() -> None:
-    async def story(world: Daemons) -> None:
-        daemon = await world.start(LEADING, "one", after=20)
-        await fail(world, "a", "team")
-        await asyncio.sleep(2 * STORED)
-        lives = daemon.nodes.history.lives("gpu-017")
-        world.api.put(STORE, {**world.api.objects[STORE], "metadata": {"labels": {"edited": "yes"}}})
-        await fail(world, "b", "team")
-        await asyncio.sleep(4 * STORED)
-        assert {each[2] for each in stored(world)["nodes"]["gpu-017"]["failures"]} == {"a", "b"}
-        assert daemon.nodes.history.lives("gpu-017")["team"] == lives["team"] + 1
-        world.api.remove(STORE)
-        await fail(world, "c", "team")
-        await asyncio.sleep(4 * STORED)
-        assert {each[2] for each in stored(world)["nodes"]["gpu-017"]["failures"]} == {"a", "b", "c"}
-
-    played(Daemons, story)
+@of_daemons
+async def test_an_edit_and_a_deletion_by_others_cost_nothing(world: Daemons) -> None:
+    daemon = await world.start(LEADING, "one", after=20)
+    await fail(world, "a", "team")
+    await asyncio.sleep(2 * STORED)
+    lives = daemon.nodes.history.lives("gpu-017")
+    world.api.put(STORE, {**world.api.objects[STORE], "metadata": {"labels": {"edited": "yes"}}})
+    await fail(world, "b", "team")
+    await asyncio.sleep(4 * STORED)
+    assert {each[2] for each in stored(world)["nodes"]["gpu-017"]["failures"]} == {"a", "b"}
+    assert daemon.nodes.history.lives("gpu-017")["team"] == lives["team"] + 1
+    world.api.remove(STORE)
+    await fail(world, "c", "team")
+    await asyncio.sleep(4 * STORED)
+    assert {each[2] for each in stored(world)["nodes"]["gpu-017"]["failures"]} == {"a", "b", "c"}
 
 
-def test_each_hour_at_work_counts() -> None:
-    async def story(world: Daemons) -> None:
-        daemon = await world.start(LEADING, "one", after=20)
-        world.api.put(experiment_path("team", "run"), experiment(2))
-        await asyncio.sleep(2)
-        for rank in (0, 1):
-            world.cluster.start(rank)
-        await asyncio.sleep(3 * HOUR)
-        assert [daemon.nodes.history.lives(f"node-{rank}") for rank in (0, 1)] == [{"team": 1.5}] * 2
-        history = History()
-        history.take_in(world.api.objects[STORE]["data"]["nodes.json"].encode(), world.loop.time())
-        assert history.lives() == daemon.nodes.history.lives() == {"team": 3.0}
-
-    played(Daemons, story)
+@of_daemons
+async def test_each_hour_at_work_counts(world: Daemons) -> None:
+    daemon = await world.start(LEADING, "one", after=20)
+    world.api.put(experiment_path("team", "run"), experiment(2))
+    await asyncio.sleep(2)
+    world.cluster.start(0, 1)
+    await asyncio.sleep(3 * HOUR)
+    assert [daemon.nodes.history.lives(f"node-{rank}") for rank in (0, 1)] == [{"team": 1.5}] * 2
+    history = History()
+    history.take_in(world.api.objects[STORE]["data"]["nodes.json"].encode(), world.loop.time())
+    assert history.lives() == daemon.nodes.history.lives() == {"team": 3.0}

@@ -25,6 +25,7 @@ from muster.state.view.roll import CoordinatorState, RollAnswer
 from muster.state.vocabulary.actions import ProbeTarget
 from tests.cli.test_watched_kinds import name_of
 from tests.daemon.virtual_daemon import Cluster, Prober
+from tests.daemon.watched.test_jobs import job, over, pod
 from tests.daemon.watched.world import World, virtually
 from tests.daemon.web.test_watched_pages import stood
 
@@ -85,91 +86,45 @@ def musterd_says(world: World, name: str) -> Detail:
 
 
 @pytest.mark.parametrize("name", WATCHED_KINDS)
-def test_cause_ranks_and_sentence_are_those_of_a_musterd_that_has_been_there(name: str) -> None:
-    @virtually
-    async def story(world: World) -> None:
-        world.cluster.roll = world.cluster.arrived(0, size=3)
-        await stood(world, name)
-        theirs = musterd_says(world, name_of(name))
-        began = world.loop.time()
-        ours = await diagnosed(one_run(world, name_of(name), Reader(world.cluster)))
-        assert world.loop.time() - began < 10
-        assert ours.findings == theirs.findings
-        assert ours.findings, "rank 1 waits for its image, and rank 2 has no pod"
-        for field in ("phase", "size", "ready", "epoch", "arrived", "missing_ranks"):
-            assert getattr(ours, field) == getattr(theirs, field), field
-
-    story()
+@virtually
+async def test_cause_ranks_and_sentence_are_those_of_a_musterd_that_has_been_there(world: World, name: str) -> None:
+    world.cluster.roll = world.cluster.arrived(0, size=3)
+    await stood(world, name)
+    theirs = musterd_says(world, name_of(name))
+    began = world.loop.time()
+    ours = await diagnosed(one_run(world, name_of(name), Reader(world.cluster)))
+    assert world.loop.time() - began < 10
+    assert ours.findings == theirs.findings
+    assert ours.findings, "rank 1 waits for its image, and rank 2 has no pod"
+    for field in ("phase", "size", "ready", "epoch", "arrived", "missing_ranks"):
+        assert getattr(ours, field) == getattr(theirs, field), field
 
 
-def without(*lacks: str, name: str = "jobsets") -> tuple[Detail | None, OneRun, Reader, float]:
-    """Return the result of a reader without these rights, and how long it takes."""
-    found: list[tuple[Detail | None, OneRun, Reader, float]] = []
-
-    @virtually
-    async def story(world: World) -> None:
-        world.cluster.roll = world.cluster.arrived(0, size=3)
-        await stood(world, name)
-        reader = Reader(world.cluster, *lacks)
-        one, began = one_run(world, name_of(name), reader), world.loop.time()
-        await one.run(lambda: one.complete)
-        found.append((one.document(), one, reader, world.loop.time() - began))
-
-    story()
-    return found[0]
-
-
-def test_only_the_pods_of_the_run_are_read() -> None:
-    _, _, reader, _ = without()
+@virtually
+async def test_only_the_pods_of_the_run_are_read(world: World) -> None:
+    await stood(world, "jobsets")
+    reader = Reader(world.cluster)
+    await diagnosed(one_run(world, name_of("jobsets"), reader))
     asked = [params for right, params in reader.asked if right.endswith(" pods")]
     assert asked
     assert all("jobset-name in (" in params["labelSelector"] for params in asked)
 
 
-def test_without_get_of_the_object_nothing_is_found() -> None:
-    with pytest.raises(Forbidden):
-        without("get jobsets")
-
-
-def test_without_list_of_pods_no_rank_is_spoken_of() -> None:
-    roll, one, _, _ = without("list pods")
-    assert roll is None
-    assert one.unknown == {"pods": "without list of pods: ranks, nodes and causes are not known"}
-
-
-def test_without_watch_of_pods_the_first_moment_is_found() -> None:
-    roll, one, _, _ = without("watch pods")
-    assert roll is not None
-    assert [each.cause for each in roll.findings][:1] == ["ImagePull"]
-    assert one.unknown == {"watch": "without watch of pods: changes after this moment are not seen"}
-
-
-def test_without_list_of_the_jobsets_of_a_trainjob_they_are_not_known_and_its_pods_are() -> None:
-    roll, one, _, _ = without("list jobsets", name="trainjobs")
+@virtually
+async def test_without_list_of_the_jobsets_of_a_trainjob_they_are_not_known_and_its_pods_are(world: World) -> None:
+    await stood(world, "trainjobs")
+    one = one_run(world, name_of("trainjobs"), Reader(world.cluster, "list jobsets"))
+    found = await diagnosed(one)
     assert one.unknown == {"made": "without list of jobsets: what its controller has made of it is not known"}
-    assert roll is not None
-    assert "ImagePull" in [each.cause for each in roll.findings]
-
-
-def test_without_list_of_events_the_sentence_says_that_the_reader_may_not_list_them() -> None:
-    roll, one, _, seconds = without("list events")
-    assert roll is not None
-    assert seconds < 10
-    assert one.unknown == {}
+    assert "ImagePull" in [each.cause for each in found.findings]
 
 
 @virtually
 async def test_it_goes_on_where_it_is_asked_to_and_follows_pods_and_object(world: World) -> None:
-    subject = WATCHED_KINDS["jobs"].subject
-    spec = {"completions": 2, "parallelism": 2, "completionMode": "Indexed"}
-    path = f"/apis/{subject.api_version}/namespaces/team/{subject.plural}/train"
-    made = world.api.put(path, {"kind": "Job", "metadata": {"namespace": "team"}, "spec": spec, "status": {}})
-    uid = made["metadata"]["uid"]
+    world.serve("jobs")
+    job(world)
     for rank in range(2):
-        labels = {"batch.kubernetes.io/job-name": "train", "batch.kubernetes.io/controller-uid": uid}
-        owner = {"kind": "Job", "apiVersion": "batch/v1", "name": "train", "uid": uid, "controller": True}
-        labels["batch.kubernetes.io/job-completion-index"] = str(rank)
-        world.pod(f"train-{rank}", labels=labels, ownerReferences=[owner])
+        pod(world, f"train-{rank}", rank)
     one, seen = one_run(world, "job/train", Reader(world.cluster)), list[tuple[str, tuple[str, ...]]]()
 
     def until() -> bool:
@@ -183,8 +138,7 @@ async def test_it_goes_on_where_it_is_asked_to_and_follows_pods_and_object(world
     await asyncio.sleep(5)
     world.end("train-1", 3)
     await asyncio.sleep(5)
-    failed = {"type": "Failed", "status": "True", "reason": "BackoffLimitExceeded", "message": "it has failed"}
-    world.api.put(path, {**made, "status": {"conditions": [failed]}})
+    job(world, status=over("Failed", "BackoffLimitExceeded"))
     await asyncio.wait_for(running, 15)
     assert seen[-3:] == [("Running", ()), ("Running", ("Crashed",)), ("Failed", ())]
 
@@ -210,27 +164,24 @@ class NotForwarded(Prober):
         (ApiError("the node does not answer", status=502), 0, "its port cannot be forwarded: the node does not answer"),
     ],
 )
-def test_a_port_that_cannot_be_forwarded_is_no_fault_of_the_coordinator(
-    error: ApiError, seconds: float, said: str
+@virtually
+async def test_a_port_that_cannot_be_forwarded_is_no_fault_of_the_coordinator(
+    world: World, error: ApiError, seconds: float, said: str
 ) -> None:
-    @virtually
-    async def story(world: World) -> None:
-        notes = {"muster.dev/operator": "jax", "muster.dev/observe": "train"}
-        for rank in range(2):
-            labels = {"muster.dev/observe": "train"}
-            world.pod(f"train-{rank}", ip=f"10.0.0.{rank + 1}", labels=labels, annotations=notes)
+    notes = {"muster.dev/operator": "jax", "muster.dev/observe": "train"}
+    for rank in range(2):
+        labels = {"muster.dev/observe": "train"}
+        world.pod(f"train-{rank}", ip=f"10.0.0.{rank + 1}", labels=labels, annotations=notes)
 
-        def fail() -> None:
-            one.ports.failed(error)
+    def fail() -> None:
+        one.ports.failed(error)
 
-        def make(_target: ProbeTarget) -> NotForwarded:
-            return NotForwarded(world.cluster, fail, seconds)
+    def make(_target: ProbeTarget) -> NotForwarded:
+        return NotForwarded(world.cluster, fail, seconds)
 
-        one = one_run(world, "pods/train", Reader(world.cluster), make=make)
-        roll = await diagnosed(one)
-        assert one.unknown == {"roll": f"{said}: who has arrived is not known; pods and causes are"}
-        assert roll.findings == []
-        assert roll.coordinator is None
-        assert "coordinator" not in roll.message
-
-    story()
+    one = one_run(world, "pods/train", Reader(world.cluster), make=make)
+    roll = await diagnosed(one)
+    assert one.unknown == {"roll": f"{said}: who has arrived is not known; pods and causes are"}
+    assert roll.findings == []
+    assert roll.coordinator is None
+    assert "coordinator" not in roll.message

@@ -26,8 +26,7 @@ async def running(world: World, size: int = 2, **changes: Any) -> None:
     await world.daemon()
     world.api.put(JOB, job(size, **changes))
     await asyncio.sleep(3)
-    for rank in range(size):
-        world.cluster.start(rank)
+    world.cluster.start(*range(size))
     await asyncio.sleep(6)
 
 
@@ -39,8 +38,7 @@ async def test_a_jaxjob_runs_from_its_file_to_succeeded(world: World) -> None:
     assert world.api.named("services") == ["train"]
     assert world.conditions == ["Created", "Running"]
     assert world.status["replicaStatuses"]["Worker"]["active"] == 2
-    world.cluster.end(0)
-    world.cluster.end(1)
+    world.cluster.end(0, 1)
     await asyncio.sleep(3)
     assert world.conditions == ["Created", "(Running)", "Succeeded"]
     assert world.condition("Succeeded")["reason"] == "JAXJobSucceeded"
@@ -61,8 +59,7 @@ async def test_a_clean_run_costs_few_writes_and_none_at_rest(world: World) -> No
     before = len(world.written())
     await asyncio.sleep(3600)
     assert len(world.written()) == before, "at rest"
-    for rank in range(8):
-        world.cluster.end(rank)
+    world.cluster.end(*range(8))
     await asyncio.sleep(3)
     assert world.conditions[-1] == "Succeeded"
     assert len(world.written()) <= 8 + 9
@@ -95,8 +92,7 @@ async def test_a_lost_worker_restarts_the_gang_within_the_budget(world: World) -
     await asyncio.sleep(15)
     assert pods(world.api) == ["train-worker-0", "train-worker-1"]
     assert not set(world.api.named("pods")) & set(first), "a new epoch has new names"
-    world.cluster.start(0)
-    world.cluster.start(1)
+    world.cluster.start(0, 1)
     await asyncio.sleep(6)
     assert world.conditions == ["Created", "Running"]
     world.crash(0)
@@ -140,8 +136,7 @@ async def test_a_suspended_job_has_no_pods_and_runs_when_it_is_resumed(world: Wo
     halted = job(run_policy={"suspend": True})["spec"]
     world.api.put(JOB, {**stored, "spec": halted})
     await asyncio.sleep(3)
-    for name in world.api.named("pods"):
-        world.api.remove(f"{PODS}/{name}")
+    world.cluster.collect()
     await asyncio.sleep(3)
     assert world.conditions == ["Created", "(Running)", "Suspended"]
     world.api.put(JOB, {**world.api.objects[JOB], "spec": job()["spec"]})
@@ -170,8 +165,7 @@ async def test_an_edit_of_the_replicas_waits_until_the_job_is_suspended(world: W
     assert "the number of pods changes only while it is suspended" in record.message
     world.api.put(JOB, {**world.api.objects[JOB], "spec": job(3, run_policy={"suspend": True})["spec"]})
     await asyncio.sleep(3)
-    for name in world.api.named("pods"):
-        world.api.remove(f"{PODS}/{name}")
+    world.cluster.collect()
     await asyncio.sleep(3)
     world.api.put(JOB, {**world.api.objects[JOB], "spec": job(3)["spec"]})
     await asyncio.sleep(3)
@@ -182,8 +176,7 @@ async def test_an_edit_of_the_replicas_waits_until_the_job_is_suspended(world: W
 async def test_clean_pod_policy_all_deletes_the_pods_at_the_end(world: World) -> None:
     """The others keep them for their logs."""
     await running(world, run_policy={"cleanPodPolicy": "All"})
-    world.cluster.end(0)
-    world.cluster.end(1)
+    world.cluster.end(0, 1)
     await asyncio.sleep(3)
     assert world.conditions[-1] == "Succeeded"
     assert pods(world.api) == []
@@ -194,33 +187,11 @@ async def test_clean_pod_policy_all_deletes_the_pods_at_the_end(world: World) ->
 async def test_a_finished_job_is_deleted_after_its_ttl(world: World) -> None:
     """``ttlSecondsAfterFinished``."""
     await running(world, run_policy={"ttlSecondsAfterFinished": 50})
-    world.cluster.end(0)
-    world.cluster.end(1)
+    world.cluster.end(0, 1)
     await asyncio.sleep(45)
     assert world.conditions[-1] == "Succeeded"
     await asyncio.sleep(15)
     assert JOB not in world.api.objects
-
-
-@virtually
-async def test_a_daemon_that_starts_again_goes_on_without_a_write(world: World) -> None:
-    """The record is in the object."""
-    await running(world)
-    await asyncio.sleep(30)
-    await world.stop()
-    before = world.written()
-    await world.daemon()
-    await asyncio.sleep(60)
-    assert world.written() == before
-    world.cluster.end(0)
-    world.cluster.end(1)
-    await asyncio.sleep(3)
-    assert world.conditions[-1] == "Succeeded"
-    await world.stop()
-    before = world.written()
-    await world.daemon()
-    await asyncio.sleep(60)
-    assert world.written() == before
 
 
 @pytest.mark.parametrize("found", [
@@ -312,17 +283,6 @@ async def test_the_pods_of_a_deleted_job_are_deleted_at_once(world: World) -> No
     api = world.api
     left = [name for name in api.named("pods") if "deletionTimestamp" not in api.objects[f"{PODS}/{name}"]["metadata"]]
     assert left == []
-
-
-@virtually
-async def test_a_job_and_an_experiment_may_have_one_name(world: World) -> None:
-    """The kind distinguishes them."""
-    await running(world)
-    daemon = world.daemons[0][0]
-    assert daemon.index.named("team", "train") is None
-    entry = daemon.index.named("team", "train", "JAXJob")
-    assert entry is not None
-    assert entry.plan is not None
 
 
 @pytest.mark.parametrize(("text", "kinds"), [

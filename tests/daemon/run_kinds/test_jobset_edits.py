@@ -8,6 +8,7 @@ import pytest
 
 from tests.daemon.run_kinds.test_jobsets import NEVER, PATH, PODS, TWO, conditions, fails, pods, running, status
 from tests.daemon.run_kinds.world import World, virtually
+from tests.daemon.virtual_daemon import edit
 from tests.kinds.jobset.jobsets import job
 
 WAITS = "the number of pods changes only while it is suspended"
@@ -20,15 +21,13 @@ def said(world: World) -> str:
 
 
 def _edit(world: World, **spec: Any) -> None:
-    stored = world.api.objects[PATH]
-    world.api.put(PATH, {**stored, "spec": {**stored["spec"], **spec}})
+    edit(world.api, PATH, **spec)
 
 
 async def _suspend_and_resume(world: World) -> None:
     _edit(world, suspend=True)
     await asyncio.sleep(6)
-    for name in world.api.named("pods"):  # the kubelet has ended them
-        world.api.remove(f"{PODS}/{name}")
+    world.cluster.collect()
     await asyncio.sleep(6)
     assert conditions(world) == ["Suspended True/SuspendedJobs"]
     _edit(world, suspend=False)
@@ -42,8 +41,7 @@ async def test_an_admission_by_kueue_is_no_edit(world: World) -> None:
     flavor = {**NEVER, "nodeSelector": {"pool": "standard"}}
     _edit(world, suspend=False, replicatedJobs=[job("worker", job=TWO, pod=flavor)])
     await asyncio.sleep(6)
-    for rank in range(2):
-        world.cluster.start(rank)
+    world.cluster.start(*range(2))
     await asyncio.sleep(60)
     assert [pod["spec"]["nodeSelector"] for pod in pods(world)] == [{"pool": "standard"}] * 2
     assert "edit" not in said(world)
@@ -140,8 +138,7 @@ async def test_an_edit_of_the_coordinator_stands_in_pods_that_are_created_from_t
     assert _coordinators(world) == {"0": "run-worker-0-0.run"}
     fails(world, 0)
     await asyncio.sleep(6)
-    for name in world.api.named("pods"):  # the kubelet has ended them
-        world.api.remove(f"{PODS}/{name}")
+    world.cluster.collect()
     await asyncio.sleep(15)
     assert _coordinators(world) == {"1": "run-worker-0-1.run"}
 
@@ -156,8 +153,7 @@ def _coordinators(world: World) -> dict[str, str]:
 @virtually
 async def test_an_edit_of_the_ttl_holds_at_once_after_the_end_too(world: World, ttl: int) -> None:
     await running(world, ttlSecondsAfterFinished=120)
-    world.cluster.end(0)
-    world.cluster.end(1)
+    world.cluster.end(0, 1)
     await asyncio.sleep(30)
     _edit(world, ttlSecondsAfterFinished=ttl)
     await asyncio.sleep(10)
@@ -189,8 +185,7 @@ async def test_a_foreground_deletion_ends_the_pods_and_writes_no_end(world: Worl
     world.api.put(PATH, {**stored, "metadata": {**stored["metadata"], **deleted}})
     await asyncio.sleep(6)
     assert all("deletionTimestamp" in pod["metadata"] for pod in pods(world))
-    for name in world.api.named("pods"):  # the kubelet has ended them
-        world.api.remove(f"{PODS}/{name}")
+    world.cluster.collect()
     await asyncio.sleep(60)
     assert (world.api.named("pods"), conditions(world)) == ([], [])
     assert "terminalState" not in status(world) or not status(world)["terminalState"]

@@ -11,11 +11,12 @@ from muster.kinds.jobset.spec import PREFIX
 from muster.kinds.planning.record_condition import TYPE
 from muster.state.vocabulary.subject import JOBSET
 from tests.daemon.run_kinds.world import World, virtually
+from tests.daemon.virtual_daemon import edit
+from tests.fakes import objects
 from tests.fakes.history import Object
 from tests.kinds.jobset.jobsets import job, jobset
 
 PATH = "/apis/jobset.x-k8s.io/v1alpha2/namespaces/team/jobsets/run"
-DISCOVERY = f"/apis/{JOBSET.api_version}"
 PODS = "/api/v1/namespaces/team/pods"
 NEVER = {"restartPolicy": "Never"}
 TWO = {"completions": 2, "parallelism": 2, "backoffLimit": 0}
@@ -23,14 +24,13 @@ TWO = {"completions": 2, "parallelism": 2, "backoffLimit": 0}
 
 async def running(world: World, *jobs: Object, started: int = 2, **spec: Any) -> None:
     """Start a JobSet whose first pods run."""
-    world.api.put(DISCOVERY, {"kind": "APIResourceList", "resources": [{"name": JOBSET.plural}]})
+    world.serve(JOBSET)
     await world.daemon("jobsets")
     made = jobset(*(jobs or (job("worker", job=TWO, pod=NEVER),)), name="run", **spec)
     made["metadata"] = {"name": "run", "namespace": "team"}
     world.api.put(PATH, made)
     await asyncio.sleep(3)
-    for rank in range(started):
-        world.cluster.start(rank)
+    world.cluster.start(*range(started))
     await asyncio.sleep(6)
 
 
@@ -51,16 +51,12 @@ def pods(world: World) -> list[Object]:
 
 def fails(world: World, rank: int, code: int = 1) -> None:
     """Let the newest pod of a rank fail."""
-    ended = {"exitCode": code, "reason": "Error", "finishedAt": world.api.now()}
-    states = [{"name": "main", "ready": False, "state": {"terminated": ended}}]
-    _play(world, rank, phase="Failed", containerStatuses=states)
+    _play(world, rank, **objects.ended(code, world.api.now()))
 
 
 def starts(world: World, rank: int) -> None:
     """Let the newest pod of a rank run and be ready."""
-    states = [{"name": "main", "ready": True, "state": {"running": {"startedAt": world.api.now()}}}]
-    ready = [{"type": "PodScheduled", "status": "True"}, {"type": "Ready", "status": "True"}]
-    _play(world, rank, phase="Running", podIP=f"10.0.0.{rank + 1}", containerStatuses=states, conditions=ready)
+    _play(world, rank, **objects.running(ip=f"10.0.0.{rank + 1}", since=world.api.now()))
 
 
 def _play(world: World, rank: int, **state: Any) -> None:
@@ -102,8 +98,7 @@ async def test_a_jobset_runs_to_its_end_with_names_labels_and_status_of_its_own_
     assert status(world)["replicatedJobsStatus"] == [
         {"name": "worker", "active": 1, "ready": 1, "succeeded": 0, "failed": 0, "suspended": 0}
     ]
-    world.cluster.end(0)
-    world.cluster.end(1)
+    world.cluster.end(0, 1)
     await asyncio.sleep(6)
     assert conditions(world) == ["Completed True/AllJobsCompleted"]
     assert (status(world)["terminalState"], status(world)["restarts"]) == ("Completed", 0)
@@ -116,8 +111,7 @@ async def test_a_failed_jobset_is_restarted_and_then_fails(world: World) -> None
     await asyncio.sleep(3)
     assert conditions(world) == ["RestartingJobSet True/DefaultFailurePolicy"]
     assert (status(world)["restarts"], status(world)["restartsCountTowardsMax"]) == (1, 1)
-    for name in world.api.named("pods"):  # the kubelet has ended them
-        world.api.remove(f"{PODS}/{name}")
+    world.cluster.collect()
     await asyncio.sleep(15)
     for rank in range(2):
         starts(world, rank)
@@ -204,8 +198,7 @@ async def test_the_claims_of_a_jobset_that_is_created_suspended_are_made_and_its
     await running(world, made, started=0, suspend=True, volumeClaimPolicies=policies)
     assert world.api.named("persistentvolumeclaims") == ["data-run"]
     assert (world.api.named("pods"), conditions(world)) == ([], ["Suspended True/SuspendedJobs"])
-    kept = world.api.objects[PATH]
-    world.api.put(PATH, {**kept, "spec": {**kept["spec"], "suspend": False}})
+    edit(world.api, PATH, suspend=False)
     await asyncio.sleep(6)
     assert len(world.api.named("pods")) == 2
     assert world.api.named("persistentvolumeclaims") == ["data-run"], "made once"
@@ -215,25 +208,8 @@ async def test_the_claims_of_a_jobset_that_is_created_suspended_are_made_and_its
 async def test_a_jobset_is_deleted_its_ttl_after_its_end(world: World) -> None:
     """Conformance: TTL deletes only the one with ttl."""
     await running(world, ttlSecondsAfterFinished=60)
-    world.cluster.end(0)
-    world.cluster.end(1)
+    world.cluster.end(0, 1)
     await asyncio.sleep(30)
     assert PATH in world.api.objects
     await asyncio.sleep(60)
     assert PATH not in world.api.objects
-
-
-@virtually
-async def test_a_run_of_a_jobset_costs_few_writes_and_none_at_rest(world: World) -> None:
-    """The design's budget: n + 9 for n pods."""
-    inside = {"completions": 8, "parallelism": 8, "backoffLimit": 0}
-    await running(world, job("worker", job=inside, pod=NEVER), started=8)
-    await asyncio.sleep(60)
-    before = len(world.written())
-    await asyncio.sleep(3600)
-    assert len(world.written()) == before, "at rest"
-    for rank in range(8):
-        world.cluster.end(rank)
-    await asyncio.sleep(6)
-    assert conditions(world) == ["Completed True/AllJobsCompleted"]
-    assert len(world.written()) <= 8 + 9

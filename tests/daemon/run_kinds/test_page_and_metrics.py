@@ -34,7 +34,7 @@ async def test_an_experiment_and_a_jaxjob_of_one_name_are_two_subjects(world: Wo
 @virtually
 async def test_the_end_of_a_jobset_is_counted_and_its_series_name_it_as_one(world: World) -> None:
     """In place of ``jobset_completed_total`` and ``jobset_failed_total``."""
-    world.api.put(f"/apis/{JOBSET.api_version}", {"resources": [{"name": JOBSET.plural}]})
+    world.serve(JOBSET)
     daemon = await world.daemon("jobsets")
     made = jobset(replicated("w", job={"backoffLimit": 0}, pod={"restartPolicy": "Never"}), name="run")
     world.api.put(SET, {**made, "metadata": {"name": "run", "namespace": "team"}})

@@ -21,7 +21,7 @@ TOO_BIG = "insufficient quota for cpu in flavor standard, request (6) > maximum 
 
 async def queued(world: World, *, ours: bool, kueue: bool = True) -> None:
     """Create a JobSet with the label of a queue, suspended by Kueue."""
-    world.api.put(f"/apis/{JOBSET.api_version}", {"kind": "APIResourceList", "resources": [{"name": JOBSET.plural}]})
+    world.serve(JOBSET)
     await world.start(Settings(run_kinds="jobsets", watch_kinds="jobsets", kueue=kueue))
     made = jobset(name="run", suspend=True)
     if not ours:

@@ -16,8 +16,7 @@ async def test_a_lost_answer_of_a_write_makes_one_event_and_one_state(world: Wor
     """The watch shows whether the write was applied."""
     await running(world)
     world.api.fail("PUT /apis/kubeflow.org", Unreachable("reset"), after=after)
-    world.cluster.end(0)
-    world.cluster.end(1)
+    world.cluster.end(0, 1)
     await asyncio.sleep(10)
     assert world.conditions == ["Created", "(Running)", "Succeeded"]
     assert len(world.cluster.events("AllMembersSucceeded")) == 1
@@ -45,8 +44,7 @@ async def test_a_status_that_another_client_extends_is_kept(world: World) -> Non
     status = {**stored["status"], "conditions": [*stored["status"]["conditions"], theirs]}
     world.api.put(JOB, {**stored, "status": status, "metadata": {**stored["metadata"], "labels": {"a": "b"}}})
     await asyncio.sleep(30)
-    world.cluster.end(0)
-    world.cluster.end(1)
+    world.cluster.end(0, 1)
     await asyncio.sleep(5)
     assert world.conditions[-1] == "Succeeded"
     assert theirs in world.status["conditions"]
@@ -58,8 +56,7 @@ async def test_a_status_that_finds_no_object_is_written_again_a_minute_later(wor
     """The kind may not have been served for a while: nothing else reports that the object still exists."""
     await running(world)
     world.api.fail("PUT /apis/kubeflow.org", NotFound("the server could not find the requested resource", status=404))
-    world.cluster.end(0)
-    world.cluster.end(1)
+    world.cluster.end(0, 1)
     await asyncio.sleep(62)
     assert world.conditions == ["Created", "(Running)", "Succeeded"]
 
@@ -118,8 +115,7 @@ async def test_another_leader_goes_on_where_the_first_one_stopped(world: World) 
     await world.stop(0)
     await asyncio.sleep(20)
     assert second.leading
-    world.cluster.start(0)
-    world.cluster.start(1)
+    world.cluster.start(0, 1)
     await asyncio.sleep(6)
     assert world.api.named("pods") == made
     assert world.conditions == ["Created", "Running"]

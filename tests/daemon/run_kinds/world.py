@@ -1,19 +1,17 @@
 """A daemon that runs JAXJobs, on an API server in memory and in virtual time."""
 
-from collections.abc import Callable, Coroutine
 from functools import partial
-from typing import Any, Concatenate, ParamSpec
+from typing import Any
 
 from muster.api.errors import ApiError
 from muster.daemon.app import Daemon
 from muster.daemon.settings import Settings
 from muster.kinds.planning.record_condition import TYPE
-from muster.state.vocabulary.subject import JAXJOB
+from muster.state.vocabulary.subject import JAXJOB, Subject
 from tests.daemon.virtual_daemon import Daemons, as_test, played
 from tests.fakes.history import Object
 from tests.fakes.objects import ended
 
-P = ParamSpec("P")
 JOB = "/apis/kubeflow.org/v1/namespaces/team/jaxjobs/train"
 DISCOVERY = f"/apis/{JAXJOB.api_version}"
 
@@ -28,9 +26,9 @@ class World(Daemons):
         else:
             self.cluster.refused[JAXJOB.plural] = error
 
-    def serve(self) -> None:
+    def serve(self, kind: Subject = JAXJOB) -> None:
         """Install the CRD."""
-        self.api.put(DISCOVERY, {"kind": "APIResourceList", "resources": [{"name": JAXJOB.plural}]})
+        self.api.put(f"/apis/{kind.api_version}", {"kind": "APIResourceList", "resources": [{"name": kind.plural}]})
 
     async def daemon(self, kinds: str = "jobsets,jaxjobs", *, name: str = "") -> Daemon:
         """Start another musterd; with a ``name`` it takes part in an election."""
@@ -71,6 +69,5 @@ def job(replicas: int = 2, *, restart: str = "OnFailure", run_policy: Object | N
     return {**made, "status": status} if status else made
 
 
-def virtually(story: Callable[Concatenate[World, P], Coroutine[Any, Any, None]]) -> Callable[P, None]:
-    """Make a test of a story in virtual time."""
-    return as_test(story, partial(played, World))
+virtually = partial(as_test, play=partial(played, World))
+"""Makes a test of a story in virtual time."""

@@ -9,7 +9,7 @@ from muster.daemon.web.pages import Pages
 from muster.daemon.web.readers import Anyone
 from muster.metrics.collector import Subject
 from muster.rollcall.document import Detail
-from tests.daemon.virtual_daemon import RUN, Cluster, beside_a_daemon, experiment, scraped, virtually
+from tests.daemon.virtual_daemon import RUN, Cluster, beside_a_daemon, edit, experiment, scraped, seen_by, virtually
 from tests.daemon.web.subjects import Daemon as Web
 
 
@@ -34,8 +34,7 @@ def pages_of(manifest: dict[str, Any], problem: str) -> tuple[str, str, Detail, 
     async def story(cluster: Cluster, daemon: Daemon) -> None:
         cluster.api.put(RUN, manifest)
         await asyncio.sleep(5)
-        subject = daemon.find("team", "run")
-        assert subject is not None
+        subject = seen_by(daemon)
         assert list(daemon.subjects()) == [subject]
         known.append((subject, str(cluster.status.get("message", ""))))
 
@@ -74,30 +73,19 @@ EDIT = {"rules": [{"action": "FailExperiment", "targetGroups": ["wroker"]}]}
 WHY = "spec.failurePolicy.rules[0].targetGroups[0]: there is no type wroker"
 
 
-def edit(cluster: Cluster, **spec: Any) -> None:
-    found = cluster.api.objects[RUN]
-    metadata = {**found["metadata"], "generation": found["metadata"].get("generation", 1) + 1}
-    cluster.api.put(RUN, {**found, "metadata": metadata, "spec": {**found["spec"], **spec}})
-
-
 @virtually
 async def test_an_edit_that_cannot_be_run_is_said_on_the_running_experiment(cluster: Cluster, daemon: Daemon) -> None:
-    cluster.api.put(RUN, experiment(size=2))
-    await asyncio.sleep(3)
-    for rank in (0, 1):
-        cluster.start(rank)
-    await asyncio.sleep(6)
-    edit(cluster, failurePolicy=EDIT)
+    await cluster.gang()
+    edit(cluster.api, RUN, failurePolicy=EDIT)
     await asyncio.sleep(5)
     assert cluster.status["phase"] == "Running"
     assert f"the last edit is not applied, and the run continues without it: {WHY}" in cluster.status["message"]
     assert len(cluster.events("EditRefused")) == 1
-    edit(cluster, failurePolicy={"rules": []})
+    edit(cluster.api, RUN, failurePolicy={"rules": []})
     await asyncio.sleep(5)
     assert WHY not in cluster.status["message"]
-    edit(cluster, failurePolicy=EDIT)
+    edit(cluster.api, RUN, failurePolicy=EDIT)
     await asyncio.sleep(5)
-    for rank in (0, 1):
-        cluster.end(rank)
+    cluster.end(0, 1)
     await asyncio.sleep(5)
     assert cluster.status["phase"] == "Succeeded"

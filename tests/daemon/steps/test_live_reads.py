@@ -1,15 +1,13 @@
 """Decisions that cost the budget, and pods older than their record, are read past the cache: at once, then slower."""
 
 import asyncio
-from collections.abc import Iterator
-from typing import Any, cast
+from typing import Any
 from unittest.mock import AsyncMock, Mock
 
 import msgspec
 import pytest
 
 from muster.daemon.experiments.index import ExperimentIndex
-from muster.daemon.informers import Informers
 from muster.daemon.steps.controller import Controller
 from muster.kube.fair_share import FairShare
 from muster.kube.transport import Answer
@@ -19,13 +17,10 @@ from muster.state.view.view import View
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Exit, PodPhase
 from muster.state.vocabulary.record import Phase, to_status
-from muster.watchers.experiments import DECODER, ExperimentRecord
 from tests.builders import NOW, pod, record
-from tests.fuzz.samples import SPECS, experiment
-from tests.fuzz.world import line_of
-from tests.simulation.world.virtual_loop import VirtualLoop
+from tests.daemon.experiments.test_index import UID, run
+from tests.daemon.virtual_daemon import in_virtual_time
 
-UID = "uid-1"
 WRITTEN = 2_000
 """The version of our own write."""
 RUNNING = record(phase=Phase.RUNNING, epoch=0, started_at=NOW, epoch_at=NOW, scheduled_at=NOW, assembled_at=NOW)
@@ -73,14 +68,22 @@ class Server:
         self.asked.append(f"{method} {path.rsplit('/', 1)[1]}")
         if not self.prompt:
             await never()
-        self.index.experiment_changed(None, seen(WRITTEN, msgspec.json.decode(body)["status"]))
+        self.index.experiment_changed(None, run(WRITTEN, msgspec.json.decode(body)["status"]))
         return Answer(201, msgspec.json.encode({"metadata": {"resourceVersion": str(WRITTEN)}}))
 
 
-def seen(version: int, status: dict[str, Any]) -> ExperimentRecord:
-    found = DECODER.event(line_of("ADDED", experiment(UID, "run", SPECS[0], version, status))).obj
-    assert found is not None
-    return found
+def controller(**parts: Any) -> Controller:
+    """Return a controller with these parts, which asks nothing of the others."""
+    return Controller(
+        share=FairShare(8),
+        probers=Mock(),
+        recorder=Mock(),
+        instruments=Instruments("0", lambda: 0, lambda: 0),
+        watched_synced=Mock(),
+        heard_since=lambda _: 0.0,
+        remarks=Mock(),
+        **parts,
+    )
 
 
 async def never(*_: Any) -> None:
@@ -97,38 +100,24 @@ async def ten_seconds(caches: Caches, server: Server, found: int = 1) -> None:
     engine.carry_out = AsyncMock(side_effect=never)
     index = server.index
     index.wanted, index.gone = queue.add, queue.forget
-    controller = Controller(
-        transport=server,  # type: ignore[arg-type]
-        share=FairShare(8),
+    deciding = controller(
+        transport=server,
         index=index,
         queue=queue,
-        informers=cast("Informers", caches),
+        informers=caches,
         engine=engine,
-        probers=Mock(),
-        recorder=Mock(),
-        instruments=Instruments("0", lambda: 0, lambda: 0),
         clock=lambda: NOW + loop.time(),
         monotonic=loop.time,
-        watched_synced=Mock(),
-        heard_since=lambda _: 0.0,
-        remarks=Mock(),
     )
-    index.experiment_changed(None, seen(found, to_status(RUNNING)))
+    index.experiment_changed(None, run(found, to_status(RUNNING)))
     ended = Exit("main", 1, 0, "Error", "", NOW)
     failed = pod(0, phase=PodPhase.FAILED, exit=ended)
     index.pod_changed(None, msgspec.structs.replace(failed, owner=UID, resource_version=500))
-    worker = asyncio.create_task(queue.run(controller.step, controller.failed))
+    worker = asyncio.create_task(queue.run(deciding.step, deciding.failed))
     await asyncio.sleep(10)
     worker.cancel()
     await asyncio.gather(worker, return_exceptions=True)
     queue.close()
-
-
-@pytest.fixture
-def loop() -> Iterator[VirtualLoop]:
-    loop = VirtualLoop()
-    yield loop
-    loop.close()
 
 
 @pytest.mark.parametrize(
@@ -136,18 +125,18 @@ def loop() -> Iterator[VirtualLoop]:
     [(500, [0.0], ["PUT status"]), (499, [0.0, 0.0, *map(float, range(1, 10))], [])],
 )
 def test_a_look_that_settles_nothing_is_repeated_once_a_second(
-    loop: VirtualLoop, version: int, looks: list[float], asked: list[str]
+    version: int, looks: list[float], asked: list[str]
 ) -> None:
     """As with an API server that was set back to an older state, until the watch has delivered that, too."""
     caches, server = Caches(version), Server()
-    loop.run_until_complete(ten_seconds(caches, server))
+    in_virtual_time(ten_seconds(caches, server))
     assert (caches.looks, server.asked) == (looks, asked)
 
 
-def test_a_live_read_is_as_old_as_the_request_of_its_list(loop: VirtualLoop) -> None:
+def test_a_live_read_is_as_old_as_the_request_of_its_list() -> None:
     """An event between the API server's answer and its arrival is not in the list."""
     caches, server = SlowCaches(500), Server()
-    loop.run_until_complete(ten_seconds(caches, server))
+    in_virtual_time(ten_seconds(caches, server))
     live_read = server.index.entries[UID].view.engine.live_read
     assert live_read is not None
     assert live_read.at == NOW
@@ -157,16 +146,16 @@ def test_a_live_read_is_as_old_as_the_request_of_its_list(loop: VirtualLoop) -> 
     ("cached", "looked", "asked"), [(400, 550, []), (400, 600, ["PUT status"]), (600, 550, ["PUT status"])]
 )
 def test_a_record_is_not_judged_with_pods_from_before_it_was_written(
-    loop: VirtualLoop, cached: int, looked: int, asked: list[str]
+    cached: int, looked: int, asked: list[str]
 ) -> None:
     caches, server = Caches(looked, cached), Server()
-    loop.run_until_complete(ten_seconds(caches, server, found=600))
+    in_virtual_time(ten_seconds(caches, server, found=600))
     assert server.asked == asked
 
 
-def test_a_record_of_our_own_needs_no_look_though_the_watch_tells_of_it_before_the_answer(loop: VirtualLoop) -> None:
+def test_a_record_of_our_own_needs_no_look_though_the_watch_tells_of_it_before_the_answer() -> None:
     caches, server = Caches(WRITTEN), Server(prompt=True)
-    loop.run_until_complete(ten_seconds(caches, server))
+    in_virtual_time(ten_seconds(caches, server))
     assert server.index.entries[UID].freshness.version == WRITTEN
     assert server.index.entries[UID].freshness.object_version == 0
     assert caches.looks == [0.0]  # for the failure

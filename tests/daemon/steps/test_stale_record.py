@@ -1,6 +1,6 @@
 """A stale record, read from a late watch, never costs a pod of a newer epoch."""
 
-from typing import Any, cast
+from typing import Any
 from unittest.mock import AsyncMock, Mock
 
 import msgspec
@@ -8,17 +8,15 @@ import pytest
 
 from muster.api.errors import Conflict
 from muster.daemon.experiments.index import ExperimentIndex
-from muster.daemon.informers import Informers
 from muster.daemon.steps.controller import Controller
-from muster.kube.fair_share import FairShare
 from muster.kube.transport import Answer
 from muster.kube.workqueue import WorkQueue
-from muster.metrics.instruments import Instruments
 from muster.reconcilers.result import Outcome
 from muster.state.vocabulary.pod import PodPhase
 from muster.state.vocabulary.record import to_status
 from tests.builders import NOW, pod
-from tests.daemon.steps.test_live_reads import RUNNING, UID, Caches, seen
+from tests.daemon.experiments.test_index import UID, run
+from tests.daemon.steps.test_live_reads import RUNNING, Caches, controller
 
 
 class Server:
@@ -39,26 +37,19 @@ def controller_of(server: Server) -> tuple[Controller, AsyncMock]:
     index = ExperimentIndex(wanted=lambda uid: None, gone=lambda uid: None)
     engine = Mock()
     engine.carry_out = AsyncMock(return_value=Outcome())
-    controller = Controller(
-        transport=server,  # type: ignore[arg-type]
-        share=FairShare(8),
+    deciding = controller(
+        transport=server,
         index=index,
         queue=WorkQueue(lambda _: None),
-        informers=cast("Informers", Caches(1_000)),
+        informers=Caches(1_000),
         engine=engine,
-        probers=Mock(),
-        recorder=Mock(),
-        instruments=Instruments("0", lambda: 0, lambda: 0),
         clock=lambda: NOW,
         monotonic=lambda: 0.0,
-        watched_synced=Mock(),
-        heard_since=lambda _: 0.0,
-        remarks=Mock(),
     )
-    index.experiment_changed(None, seen(3, to_status(RUNNING)))
+    index.experiment_changed(None, run(3, to_status(RUNNING)))
     ended = pod(0, epoch=1, phase=PodPhase.SUCCEEDED)
     index.pod_changed(None, msgspec.structs.replace(ended, owner=UID))
-    return controller, engine.carry_out
+    return deciding, engine.carry_out
 
 
 async def step(controller: Controller) -> None:

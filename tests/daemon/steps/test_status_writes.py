@@ -25,8 +25,7 @@ async def running(cluster: Cluster, size: int = 2) -> Roll:
     """Start a jax gang of that size, and let it assemble. Return its coordinator's answers."""
     cluster.api.put(RUN, experiment(size, operator="jax"))
     await asyncio.sleep(2)
-    for rank in range(size):
-        cluster.start(rank)
+    cluster.start(*range(size))
     serving = cluster.roll = cluster.arrived(*range(size), size=size)
     await asyncio.sleep(30)
     assert cluster.status["phase"] == "Running"
@@ -132,8 +131,7 @@ async def test_ranks_that_come_slowly_are_not_stuck_at_each_pause(cluster: Clust
     size = 12
     cluster.api.put(RUN, experiment(size, operator="jax"))
     await asyncio.sleep(2)
-    for rank in range(size):
-        cluster.start(rank)
+    cluster.start(*range(size))
     for rank in range(size):
         cluster.roll = cluster.arrived(*range(rank + 1), size=size)
         await asyncio.sleep(15)
@@ -158,16 +156,3 @@ async def test_a_large_gang_starts_and_ends_slowly_within_ten_status_writes(clus
         await asyncio.sleep(5)
     assert cluster.status["phase"] == "Succeeded"
     assert cluster.writes("PUT status") <= 9
-
-
-@virtually
-async def test_ranks_that_run_on_after_others_ended_cost_few_writes(cluster: Cluster, daemon: Daemon) -> None:
-    size = 40
-    await running(cluster, size)
-    before = cluster.writes("PUT status")
-    for rank in range(size - 1):
-        cluster.end(rank)
-        await asyncio.sleep(20)
-    assert cluster.status["reason"] == "RanksEnded"
-    assert cluster.status["completedRanks"].startswith("0-")
-    assert cluster.writes("PUT status") - before <= 6

@@ -7,26 +7,30 @@ from muster.client.snapshot import EventSummary
 from muster.client.watched import kind_of, look
 from muster.client.watching import as_musterd_said
 from muster.daemon.settings import Settings
-from muster.state.vocabulary.record import ConditionType
+from tests.daemon.virtual_daemon import edit
 from tests.daemon.watched.world import World, virtually, virtually_with_writes
+from tests.fakes.history import Object
 from tests.kinds.jobset.jobsets import jobset
 
 PATH = "/apis/jobset.x-k8s.io/v1alpha2/namespaces/team/jobsets/train"
 SAID = "nothing runs JobSets here; set spec.managedBy: muster.dev/muster, or muster submit runs it as an Experiment"
 
 
+def unmanaged() -> Object:
+    """Return a JobSet that names no manager."""
+    made = jobset(name="train")
+    del made["spec"]["managedBy"]
+    made["metadata"] = {"name": "train", "namespace": "team", "uid": "u", "resourceVersion": "1"}
+    return made
+
+
 @virtually
 async def test_a_jobset_that_nothing_runs_says_so_and_what_to_do(world: World) -> None:
     world.serve("jobsets")
     await world.start(Settings(watch_kinds="jobsets", alone=True))
-    made = jobset(name="train")
-    del made["spec"]["managedBy"]
-    made["metadata"] = {"name": "train", "namespace": "team"}
-    world.api.put(PATH, made)
+    world.api.put(PATH, unmanaged())
     await asyncio.sleep(3)
-    record = world.found("jobset/train").record
-    stuck = record.condition(ConditionType.STUCK)
-    assert stuck is not None
+    record, stuck = world.found("jobset/train").record, world.stuck("jobset/train")
     assert (stuck.status, stuck.reason, stuck.message) == (True, "PodsMissing", SAID)
     assert record.message.startswith(SAID)
     (event,) = world.cluster.events("Stuck")
@@ -34,9 +38,7 @@ async def test_a_jobset_that_nothing_runs_says_so_and_what_to_do(world: World) -
 
 
 def test_a_reader_of_the_object_sees_what_musterd_said() -> None:
-    made = jobset(name="train")
-    del made["spec"]["managedBy"]
-    made["metadata"] |= {"uid": "u", "resourceVersion": "1"}
+    made = unmanaged()
     kind = kind_of(made, "JobSet")
     assert kind is not None
     status, seen = look(kind, made, [], 1_000.0)
@@ -50,13 +52,9 @@ def test_a_reader_of_the_object_sees_what_musterd_said() -> None:
 async def test_a_jobset_that_is_handed_to_muster_afterwards_is_run(world: World) -> None:
     world.serve("jobsets")
     await world.start(Settings(watch_kinds="pods,jobsets", run_kinds="jobsets", alone=True))
-    made = jobset(name="train")
-    manager = made["spec"].pop("managedBy")
-    made["metadata"] = {"name": "train", "namespace": "team"}
-    world.api.put(PATH, made)
+    world.api.put(PATH, unmanaged())
     await asyncio.sleep(6)
-    stored = world.api.objects[PATH]
-    world.api.put(PATH, {**stored, "spec": {**stored["spec"], "managedBy": manager}})
+    edit(world.api, PATH, managedBy="muster.dev/muster")
     await asyncio.sleep(6)
     assert len(world.api.named("pods")) == 1
     assert world.found("jobset/train").plan.watching.unrun == ""

@@ -15,6 +15,13 @@ KINDS = [name for name, kind in WATCHED_KINDS.items() if not kind.virtual and na
 LISTS = "GET /api/v1/namespaces/team/events"
 
 
+async def begun(world: World, name: str) -> None:
+    """Start a musterd that has watched over the runs of a kind for more than a minute."""
+    world.serve(name)
+    await world.daemon()
+    await asyncio.sleep(70)
+
+
 def make(world: World, name: str, status: Any = None) -> dict[str, Any]:
     """Create an object of the kind that no controller makes pods for."""
     kind = WATCHED_KINDS[name]
@@ -38,25 +45,18 @@ def message(world: World, name: str) -> str:
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_an_event_of_the_object_is_quoted_with_its_age(name: str) -> None:
-    @virtually
-    async def story(world: World) -> None:
-        world.serve(name)
-        await world.daemon()
-        await asyncio.sleep(70)
-        warn(world, make(world, name))
-        await asyncio.sleep(5)
-        assert "FailedCreate (its-controller, " in message(world, name)
-        assert 's ago): "exceeded quota"' in message(world, name)
-
-    story()
+@virtually
+async def test_an_event_of_the_object_is_quoted_with_its_age(world: World, name: str) -> None:
+    await begun(world, name)
+    warn(world, make(world, name))
+    await asyncio.sleep(5)
+    assert "FailedCreate (its-controller, " in message(world, name)
+    assert 's ago): "exceeded quota"' in message(world, name)
 
 
 @virtually
 async def test_an_event_of_the_job_of_a_jobset_is_quoted_with_the_name_of_the_job(world: World) -> None:
-    world.serve("jobsets")
-    await world.daemon()
-    await asyncio.sleep(70)
+    await begun(world, "jobsets")
     make(world, "jobsets")
     warn(world, {"kind": "Job", "metadata": {"name": "train-w-0", "uid": "j"}})
     await asyncio.sleep(5)
@@ -65,9 +65,7 @@ async def test_an_event_of_the_job_of_a_jobset_is_quoted_with_the_name_of_the_jo
 
 @virtually
 async def test_a_condition_that_complains_is_quoted_where_there_is_no_event(world: World) -> None:
-    world.serve("trainjobs")
-    await world.daemon()
-    await asyncio.sleep(70)
+    await begun(world, "trainjobs")
     bad = {"type": "Created", "status": "False", "reason": "JobsCreationFailed", "message": "no runtime"}
     make(world, "trainjobs", {"conditions": [bad]})
     await asyncio.sleep(5)
@@ -76,9 +74,7 @@ async def test_a_condition_that_complains_is_quoted_where_there_is_no_event(worl
 
 @virtually
 async def test_events_are_read_twice_a_minute_while_pods_are_missing_and_not_before_or_after(world: World) -> None:
-    world.serve("jobsets")
-    await world.daemon()
-    await asyncio.sleep(70)
+    await begun(world, "jobsets")
     assert not world.api.asked(LISTS)
     make(world, "jobsets")
     await asyncio.sleep(605)
@@ -116,9 +112,7 @@ async def test_a_refusal_is_said_remembered_and_no_fault_of_the_daemon(world: Wo
 
 @virtually
 async def test_what_was_read_stays_with_its_age_while_the_api_server_does_not_answer(world: World) -> None:
-    world.serve("jobsets")
-    await world.daemon()
-    await asyncio.sleep(70)
+    await begun(world, "jobsets")
     warn(world, make(world, "jobsets"))
     await asyncio.sleep(5)
     world.api.fail(LISTS, Unreachable("timed out", status=0, reason="Timeout"), times=99)
@@ -129,9 +123,7 @@ async def test_what_was_read_stays_with_its_age_while_the_api_server_does_not_an
 
 @virtually
 async def test_secrets_of_the_spec_are_removed_from_what_is_quoted(world: World) -> None:
-    world.serve("jobsets")
-    await world.daemon()
-    await asyncio.sleep(70)
+    await begun(world, "jobsets")
     made = make(world, "jobsets")
     env = [{"name": "DB_PASSWORD", "value": "xyz-42-hushhush"}]
     template = {"spec": {"containers": [{"name": "main", "env": env}]}}
@@ -151,9 +143,8 @@ async def test_a_run_whose_pods_never_came_is_stuck_at_once_for_a_daemon_that_ta
     await asyncio.sleep(600)
     await world.daemon()
     await asyncio.sleep(5)
-    stuck = [each for each in world.found("jobset/train").record.conditions if each.type == "Stuck"]
-    assert stuck[0].status
-    assert stuck[0].reason == "PodsMissing"
+    stuck = world.stuck("jobset/train")
+    assert (stuck.status, stuck.reason) == (True, "PodsMissing")
     blocked = world.found("jobset/train").record.blocked
     assert blocked is not None
     assert blocked.since == 20

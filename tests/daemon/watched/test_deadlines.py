@@ -4,7 +4,7 @@ import asyncio
 from typing import Any
 
 from muster.api.errors import ApiError, Forbidden
-from muster.state.vocabulary.record import ConditionType, Phase
+from muster.state.vocabulary.record import Phase
 from tests.daemon.watched.test_jobs import JAXJOB, JOB, OBSERVE, over, pod
 from tests.daemon.watched.world import PODS, World, virtually, virtually_with_writes
 
@@ -16,24 +16,9 @@ def job(world: World, *, status: Any = None, spec: Any = None, **annotations: st
     world.api.put(JOB, {"kind": "Job", "metadata": own, "spec": usual | (spec or {}), "status": status or {}})
 
 
-@virtually
-async def test_without_an_action_a_deadline_only_alerts(world: World) -> None:
-    world.serve("jobs")
-    await world.daemon("jobs")
-    job(world, total_deadline="1m")
-    pod(world, "train-0-a", 0)
-    await asyncio.sleep(90)
-    stuck = world.found("job/train").record.condition(ConditionType.STUCK)
-    assert stuck is not None
-    assert (stuck.status, stuck.reason) == (True, "DeadlineExceeded")
-    assert "the run did not finish within 60 s" in stuck.message
-    assert world.written() == []
-
-
 @virtually_with_writes
 async def test_a_job_is_suspended_once_and_an_event_says_so_before(world: World) -> None:
-    world.serve("jobs")
-    await world.daemon("jobs")
+    await world.watches("jobs")
     job(world, total_deadline="1m", on_deadline="suspend")
     pod(world, "train-0-a", 0)
     await asyncio.sleep(80)  # it is asked again 30 s after the first time
@@ -62,8 +47,7 @@ async def test_a_job_is_suspended_once_and_an_event_says_so_before(world: World)
 @virtually_with_writes
 async def test_a_jaxjob_whose_own_deadline_does_not_hold_is_ended_by_muster_s(world: World) -> None:
     """Kubeflow checks activeDeadlineSeconds only when something else changes (its issue 3358)."""
-    world.serve("jaxjobs")
-    await world.daemon("jaxjobs", run_kinds="none")
+    await world.watches("jaxjobs", run_kinds="none")
     annotations = {"muster.dev/total-deadline": "2m", "muster.dev/on-deadline": "delete"}
     spec = {"jaxReplicaSpecs": {"Worker": {"replicas": 2}}, "runPolicy": {"activeDeadlineSeconds": 60}}
     metadata = {"namespace": "team", "annotations": annotations}
@@ -87,15 +71,6 @@ async def test_labelled_pods_are_deleted_by_uid(world: World) -> None:
     assert world.written() == [f"DELETE {PODS}/run-0", f"DELETE {PODS}/run-1"]
 
 
-@virtually
-async def test_a_run_that_ended_in_time_is_left_alone_and_so_is_one_that_has_changed(world: World) -> None:
-    world.serve("jobs")
-    await world.daemon("jobs")
-    job(world, total_deadline="1m", on_deadline="delete", status=over("Complete", "CompletionsReached"))
-    await asyncio.sleep(120)
-    assert world.written() == []
-
-
 @virtually_with_writes
 async def test_a_deadline_counts_from_the_start_of_the_run_and_not_of_the_daemon(world: World) -> None:
     world.serve("jobs")
@@ -111,28 +86,24 @@ async def test_a_deadline_counts_from_the_start_of_the_run_and_not_of_the_daemon
 
 @virtually_with_writes
 async def test_a_missing_right_is_said_on_the_run(world: World) -> None:
-    world.serve("jobs")
-    await world.daemon("jobs")
+    await world.watches("jobs")
     error = Forbidden("jobs.batch is forbidden: User cannot patch resource", status=403, reason="Forbidden")
     world.api.fail(f"PATCH {JOB}", error, times=1000)
     job(world, total_deadline="1m", on_deadline="suspend")
     await asyncio.sleep(90)
-    stuck = world.found("job/train").record.condition(ConditionType.STUCK)
-    assert stuck is not None
+    stuck = world.stuck("job/train")
     assert stuck.status
     assert "suspend Job team/train" in stuck.message
 
 
 @virtually_with_writes
 async def test_an_end_that_a_webhook_refuses_is_said_within_seconds_and_follows_when_it_answers(world: World) -> None:
-    world.serve("jobs")
-    await world.daemon("jobs")
+    await world.watches("jobs")
     down = ApiError('failed calling webhook "mjob.kb.io": connection refused', status=500, reason="InternalError")
     fault = world.api.fail(f"PATCH {JOB}", down, times=1000)
     job(world, total_deadline="1m", on_deadline="suspend")
     await asyncio.sleep(65)
-    stuck = world.found("job/train").record.condition(ConditionType.STUCK)
-    assert stuck is not None
+    stuck = world.stuck("job/train")
     assert (stuck.status, stuck.reason) == (True, "WebhookFailed")
     await asyncio.sleep(120)
     tries = len(world.written())
@@ -151,4 +122,3 @@ async def test_a_set_of_pods_cannot_be_suspended(world: World) -> None:
     world.pod("run-0", labels={"muster.dev/observe": "run"}, annotations=annotations)
     await asyncio.sleep(90)
     assert world.titles() == []
-    assert world.written() == []

@@ -4,7 +4,6 @@ import asyncio
 
 import pytest
 
-from muster.state.vocabulary.record import ConditionType
 from tests.daemon.watched.world import PODS, World, virtually
 
 LWS, VOLCANO = "leaderworkerset.sigs.k8s.io/", "volcano.sh/"
@@ -35,8 +34,7 @@ def message(world: World) -> str:
 
 
 def stuck(world: World) -> bool:
-    found = world.found("pods/run").record.condition(ConditionType.STUCK)
-    return found is not None and bool(found.status)
+    return bool(world.stuck("pods/run").status)
 
 
 @virtually

@@ -62,24 +62,22 @@ async def test_every_kind_that_is_installed_late_is_found_and_one_that_is_remove
     world.uninstall(of)
     await asyncio.sleep(620)
     assert world.titles() == []
+    world.serve(of)
+    await asyncio.sleep(65)
+    put(world, "t", of, spec)
+    await asyncio.sleep(2)
+    assert world.titles() == [title(of, "t")]
 
 
 @pytest.mark.parametrize("index", ["-1", "1000000000", "0x1", "1e3", "9" * 40, "", "½"])
 @virtually
 async def test_a_pod_whose_index_is_out_of_range_takes_the_place_of_no_other(world: World, index: str) -> None:
-    world.serve("jobs")
-    await world.daemon("jobs")
+    await world.watches("jobs")
     job(world)
     job_pod(world, "train-0-a", 0)
     job_pod(world, "train-1-a", 1)
     await asyncio.sleep(2)
-    labels = {
-        "batch.kubernetes.io/job-name": "train",
-        "batch.kubernetes.io/controller-uid": "job-1",
-        "batch.kubernetes.io/job-completion-index": index,
-    }
-    owner = {"kind": "Job", "apiVersion": "batch/v1", "name": "train", "uid": "job-1", "controller": True}
-    world.pod("forged", labels=labels, ownerReferences=[owner], ready=False)
+    job_pod(world, "forged", index, ready=False)
     await asyncio.sleep(2)
     run = world.found("job/train")
     assert {pod.name for pod in run.view.pods()} == {"train-0-a", "train-1-a"}
@@ -88,19 +86,12 @@ async def test_a_pod_whose_index_is_out_of_range_takes_the_place_of_no_other(wor
 
 @virtually
 async def test_pods_of_another_namespace_or_with_another_uid_are_no_members(world: World) -> None:
-    world.serve("jobs")
-    await world.daemon("jobs")
+    await world.watches("jobs")
     job(world)
     job_pod(world, "train-0-a", 0)
     job_pod(world, "train-1-a", 1)
     job_pod(world, "train-1-b", 1, namespace="other", ready=False)
-    labels = {
-        "batch.kubernetes.io/job-name": "train",
-        "batch.kubernetes.io/controller-uid": "job-2",
-        "batch.kubernetes.io/job-completion-index": "0",
-    }
-    owner = {"kind": "Job", "apiVersion": "batch/v1", "name": "train", "uid": "job-2", "controller": True}
-    world.pod("train-0-z", labels=labels, ownerReferences=[owner], ready=False)
+    job_pod(world, "train-0-z", 0, uid="job-2", ready=False)
     await asyncio.sleep(3)
     run = world.found("job/train")
     assert {(pod.namespace, pod.name) for pod in run.view.pods()} == {("team", "train-0-a"), ("team", "train-1-a")}
@@ -109,8 +100,7 @@ async def test_pods_of_another_namespace_or_with_another_uid_are_no_members(worl
 
 @virtually
 async def test_of_two_objects_that_claim_the_same_pods_the_first_keeps_them(world: World) -> None:
-    world.serve("rayjobs")
-    await world.daemon("rayjobs")
+    await world.watches("rayjobs")
     spec = SMALL["rayjobs"]
     status = {"jobDeploymentStatus": "Running", "rayClusterName": "c", "jobId": "j"}
     put(world, "first", "rayjobs", spec, status=status)

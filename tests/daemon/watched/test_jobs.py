@@ -3,10 +3,8 @@
 import asyncio
 from typing import Any
 
-import pytest
-
 from muster.state.vocabulary.record import Phase
-from tests.daemon.watched.world import PODS, World, virtually
+from tests.daemon.watched.world import World, virtually
 
 JOB = "/apis/batch/v1/namespaces/team/jobs/train"
 JAXJOB = "/apis/kubeflow.org/v1/namespaces/team/jaxjobs/train"
@@ -29,11 +27,11 @@ def job(
     world.api.put(JOB, {"kind": "Job", "metadata": metadata, "spec": usual | spec, "status": status or {}})
 
 
-def pod(world: World, name: str, index: int | None, **more: Any) -> None:
-    labels = {"batch.kubernetes.io/job-name": "train", "batch.kubernetes.io/controller-uid": "job-1"}
+def pod(world: World, name: str, index: int | str | None, *, uid: str = "job-1", **more: Any) -> None:
+    labels = {"batch.kubernetes.io/job-name": "train", "batch.kubernetes.io/controller-uid": uid}
     if index is not None:
         labels["batch.kubernetes.io/job-completion-index"] = str(index)
-    owner = {"kind": "Job", "apiVersion": "batch/v1", "name": "train", "uid": "job-1", "controller": True}
+    owner = {"kind": "Job", "apiVersion": "batch/v1", "name": "train", "uid": uid, "controller": True}
     world.pod(name, labels=labels, ownerReferences=[owner], **more)
 
 
@@ -43,8 +41,7 @@ def over(kind: str, reason: str) -> dict[str, Any]:
 
 @virtually
 async def test_an_indexed_job_is_followed_to_the_verdict_of_its_controller(world: World) -> None:
-    world.serve("jobs")
-    await world.daemon("jobs")
+    await world.watches("jobs")
     job(world)
     pod(world, "train-0-a", 0)
     pod(world, "train-1-a", 1)
@@ -62,34 +59,12 @@ async def test_an_indexed_job_is_followed_to_the_verdict_of_its_controller(world
     await asyncio.sleep(2)
     record = world.found("job/train").record
     assert (record.phase, record.reason, record.message) == (Phase.FAILED, "BackoffLimitExceeded", "its own words")
-    assert world.written() == []
-
-
-@virtually
-async def test_pods_without_an_index_take_free_places_and_those_of_failed_ones(world: World) -> None:
-    world.serve("jobs")
-    await world.daemon("jobs")
-    job(world, completionMode="NonIndexed")
-    for name in ("train-a", "train-b"):
-        pod(world, name, None)
-    await asyncio.sleep(2)
-    assert world.found("job/train").record.ready == 2
-    world.end("train-a", 1)
-    await asyncio.sleep(2)
-    pod(world, "train-c", None)
-    await asyncio.sleep(2)
-    members = world.found("job/train").view.of(0).members
-    assert sorted(pod.name for pod in members.values()) == ["train-b", "train-c"]
-    job(world, completionMode="NonIndexed", status=over("Complete", "CompletionsReached"))
-    await asyncio.sleep(2)
-    assert world.found("job/train").record.phase is Phase.SUCCEEDED
 
 
 @virtually
 async def test_only_jobs_that_ask_for_it_are_watched_over(world: World) -> None:
     """By a label of their own, or of their pods."""
-    world.serve("jobs")
-    await world.daemon("jobs")
+    await world.watches("jobs")
     job(world, labels={})
     await asyncio.sleep(2)
     assert world.titles() == []
@@ -99,42 +74,6 @@ async def test_only_jobs_that_ask_for_it_are_watched_over(world: World) -> None:
     job(world, labels={})
     await asyncio.sleep(2)
     assert world.titles() == []
-
-
-@virtually
-async def test_a_suspended_job_is_said_to_be_and_goes_on_in_its_epoch(world: World) -> None:
-    world.serve("jobs")
-    await world.daemon("jobs")
-    job(world, status=over("Suspended", "JobSuspended"))
-    await asyncio.sleep(2)
-    assert world.found("job/train").record.phase is Phase.SUSPENDED
-    job(world)
-    pod(world, "train-0-a", 0)
-    await asyncio.sleep(2)
-    record = world.found("job/train").record
-    assert (record.phase, record.epoch) == (Phase.ASSEMBLING, 0)
-
-
-@virtually
-async def test_a_jaxjob_is_asked_for_its_roll_at_the_port_of_its_container(world: World) -> None:
-    world.serve("jaxjobs")
-    world.cluster.roll = world.cluster.arrived(0, size=2)
-    await world.daemon("jaxjobs", run_kinds="none")
-    container = {"name": "jax", "image": "x", "ports": [{"name": "jaxjob-port", "containerPort": 7777}]}
-    worker = {"replicas": 2, "template": {"spec": {"containers": [container]}}}
-    spec = {"jaxReplicaSpecs": {"Worker": worker}}
-    world.api.put(JAXJOB, {"kind": "JAXJob", "metadata": {"namespace": "team", "uid": "j"}, "spec": spec})
-    for rank in range(2):
-        labels = {"training.kubeflow.org/job-name": "train", "training.kubeflow.org/replica-index": str(rank)}
-        owner = {"kind": "JAXJob", "apiVersion": "kubeflow.org/v1", "name": "train", "uid": "j", "controller": True}
-        world.pod(f"train-worker-{rank}", labels=labels, ownerReferences=[owner], ip=f"10.0.0.{rank + 1}")
-    await asyncio.sleep(12)
-    run = world.found("jaxjob/train")
-    assert run.plan.coordinator is not None
-    assert run.plan.coordinator.port == 7777
-    assert run.record.reason == "RanksMissing"
-    assert "missing rank 1 (train-worker-1" in run.record.message
-    assert world.written() == []
 
 
 @virtually
@@ -170,70 +109,3 @@ async def test_a_trainjob_is_its_jobset_s_pods_and_its_restarts_are_theirs(world
     world.api.put(TRAINJOB, {"kind": "TrainJob", "metadata": metadata, "spec": spec, "status": status})
     await asyncio.sleep(2)
     assert world.found("trainjob/train").record.phase is Phase.SUCCEEDED
-
-
-@pytest.mark.parametrize("said", ["scale-down", "suspension", "end"])
-@virtually
-async def test_pods_that_go_before_their_job_is_seen_to_change_are_no_failures(world: World, said: str) -> None:
-    """Two watches deliver events in another order."""
-    world.serve("jobs")
-    await world.daemon("jobs")
-    job(world, completions=3, parallelism=3)
-    for index in range(3):
-        pod(world, f"train-{index}", index)
-    await asyncio.sleep(2)
-    assert world.found("job/train").record.phase is Phase.RUNNING
-    for index in (1, 2):
-        world.api.objects[f"{PODS}/train-{index}"]["metadata"]["deletionTimestamp"] = world.api.now()
-        world.end(f"train-{index}", 143)
-    await asyncio.sleep(1)
-    for index in (1, 2):
-        world.api.remove(f"{PODS}/train-{index}")
-    await asyncio.sleep(1)
-    if said == "scale-down":
-        job(world, completions=1, parallelism=1)
-    elif said == "suspension":
-        job(world, completions=3, parallelism=3, suspend=True, status=over("Suspended", "JobSuspended"))
-    else:
-        job(world, completions=3, parallelism=3, status=over("Failed", "DeadlineExceeded"))
-    await asyncio.sleep(20)
-    record = world.found("job/train").record
-    wanted = {"scale-down": Phase.RUNNING, "suspension": Phase.SUSPENDED, "end": Phase.FAILED}
-    assert record.phase is wanted[said]
-    assert "MemberFailed" not in "".join(world.said())
-
-
-@virtually
-async def test_pods_that_somebody_deletes_and_nothing_replaces_are_said_to_be(world: World) -> None:
-    world.serve("jobs")
-    await world.daemon("jobs")
-    job(world)
-    pod(world, "train-0", 0)
-    pod(world, "train-1", 1)
-    await asyncio.sleep(2)
-    world.api.objects[f"{PODS}/train-1"]["metadata"]["deletionTimestamp"] = world.api.now()
-    world.end("train-1", 143)
-    await asyncio.sleep(1)
-    world.api.remove(f"{PODS}/train-1")
-    await asyncio.sleep(20)
-    (said,) = world.cluster.events("MemberFailed")
-    assert "rank 1 (train-1) ended with exit code 143" in said["message"]
-    assert "the pod was deleted while its gang was at work" in said["message"]
-
-
-@pytest.mark.parametrize(("labels", "said"), [({}, "suspended"), (QUEUE, "Kueue decides when it continues")])
-@virtually
-async def test_pods_that_linger_after_a_suspension_are_said_in_one_sentence(
-    world: World, labels: dict[str, str], said: str
-) -> None:
-    world.serve("jobs")
-    await world.daemon("jobs")
-    job(world, labels=OBSERVE | labels)
-    for index in range(2):
-        pod(world, f"train-{index}", index)
-    await asyncio.sleep(2)
-    job(world, labels=OBSERVE | labels, suspend=True, status=over("Suspended", "JobSuspended"))
-    await asyncio.sleep(20)
-    message = world.found("job/train").record.message
-    assert said in message
-    assert "; 2 pods still run (first: train-0)" in message

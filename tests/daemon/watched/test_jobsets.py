@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from muster.api.values.timestamps import whole_time
-from muster.rollcall.make import detail
 from muster.state.vocabulary.record import Phase
 from tests.daemon.watched.world import PODS, World, virtually, virtually_with_writes
 
@@ -87,14 +86,12 @@ async def test_the_lives_of_a_jobset_are_those_of_its_controller(
     world.serve("jobsets")
     await world.daemon("jobsets,jobs")
     assert await play(world, trace(name)) == lives
-    assert world.written() == []
 
 
 @virtually
 async def test_the_member_that_failed_is_named_seconds_before_the_jobset_acts(world: World) -> None:
     """JobSet's status names a Job at most, and acts when all of its pods have ended."""
-    world.serve("jobsets")
-    await world.daemon("jobsets")
+    await world.watches("jobsets")
     recorded = trace("fail_restart_exhaust")
     at = next(number for number, event in enumerate(recorded["events"]) if event.get("pod", {}).get("exit"))
     await play(world, {**recorded, "events": recorded["events"][: at + 1]})
@@ -107,58 +104,10 @@ async def test_the_member_that_failed_is_named_seconds_before_the_jobset_acts(wo
     assert [each["involvedObject"]["kind"] for each in failed] == ["JobSet"]
 
 
-@virtually
-async def test_a_restart_by_the_controller_is_an_epoch_with_its_cause(world: World) -> None:
-    world.serve("jobsets")
-    await world.daemon("jobsets")
-    await play(world, trace("fail_restart_exhaust"))
-    await asyncio.sleep(1)
-    record = world.found("jobset/t").record
-    assert (record.restarts, record.reason) == (1, "ReachedMaxRestarts")
-    (said,) = world.cluster.events("RestartedByController")
-    assert said["message"].startswith("its controller ended epoch 0: rank 1 (t-w-0-1-r0) ended with exit code 7")
-
-
-@virtually
-async def test_groups_that_wait_for_their_turn_are_not_missing(world: World) -> None:
-    """Startup in order: the second group has no pods before the first is ready."""
-    world.serve("jobsets")
-    await world.daemon("jobsets")
-    put(world, trace("inorder")["spec"], None)
-    await asyncio.sleep(100)
-    run = world.found("jobset/t")
-    assert [(group.name, bool(group.gates)) for group in run.plan.groups] == [("leader", False), ("w", True)]
-    assert run.record.reason == "PodsMissing"
-    assert "rank 0" in run.record.message or "pods exist" in run.record.message
-    pod(world, {"group": "leader", "job": 0, "index": 0, "run": 0, "ready": False})
-    await asyncio.sleep(100)
-    assert "PodsMissing" not in world.found("jobset/t").record.reason
-
-
-@virtually
-async def test_a_kind_that_is_installed_late_is_found_and_one_that_is_removed_is_forgotten(world: World) -> None:
-    await world.daemon("jobsets")
-    put(world, trace("success")["spec"], None)
-    await asyncio.sleep(30)
-    assert world.titles() == []
-    world.serve("jobsets")
-    await asyncio.sleep(65)
-    assert world.titles() == ["jobset/t"]
-    world.uninstall("jobsets")
-    await asyncio.sleep(620)
-    assert world.titles() == []
-    world.serve("jobsets")
-    await asyncio.sleep(65)
-    put(world, trace("success")["spec"], {"restarts": 0})
-    await asyncio.sleep(2)
-    assert world.titles() == ["jobset/t"]
-
-
 @virtually_with_writes
 async def test_a_jobset_that_muster_runs_is_not_watched(world: World) -> None:
     """One with another manager is watched over; its pods are."""
-    world.serve("jobsets")
-    await world.daemon("jobsets", run_kinds="jobsets")
+    await world.watches("jobsets", run_kinds="jobsets")
     spec = {**trace("success")["spec"], "managedBy": "muster.dev/muster"}
     put(world, spec, None)
     await asyncio.sleep(3)
@@ -166,25 +115,9 @@ async def test_a_jobset_that_muster_runs_is_not_watched(world: World) -> None:
 
 
 @virtually
-async def test_one_pod_under_two_watches_belongs_to_the_outermost_subject(world: World) -> None:
-    """The pods of a JobSet have the labels of its Jobs, and may have the label of a set of pods."""
-    world.serve("jobsets")
-    world.api.put("/apis/batch/v1", {"kind": "APIResourceList", "resources": [{"name": "jobs"}]})
-    await world.daemon("all")
-    await play(world, {**trace("success"), "events": trace("success")["events"][:6]})
-    owner = {"kind": "JobSet", "apiVersion": "jobset.x-k8s.io/v1alpha2", "name": "t", "controller": True}
-    metadata = {"namespace": "team", "labels": {"muster.dev/observe": "x"}, "ownerReferences": [owner]}
-    job = {"kind": "Job", "metadata": metadata, "spec": {"completions": 2, "parallelism": 2}}
-    world.api.put("/apis/batch/v1/namespaces/team/jobs/t-w-0", job)
-    await asyncio.sleep(2)
-    assert world.titles() == ["jobset/t"]
-
-
-@virtually
 async def test_a_hostile_object_disturbs_no_other(world: World) -> None:
     """Objects that the real API server would refuse, and some that it lets through."""
-    world.serve("jobsets")
-    await world.daemon("jobsets")
+    await world.watches("jobsets")
     put(world, trace("success")["spec"], None)
     hostile: list[Any] = [
         None, [], "text", {"replicatedJobs": 7}, {"replicatedJobs": [None]}, {"replicatedJobs": [{"name": 3}]},
@@ -201,41 +134,12 @@ async def test_a_hostile_object_disturbs_no_other(world: World) -> None:
     assert "jobset/t" in world.titles()
 
 
-@virtually
-async def test_pods_of_a_deleted_jobset_of_the_same_name_are_not_counted(world: World) -> None:
-    world.serve("jobsets")
-    await world.daemon("jobsets")
-    put(world, trace("success")["spec"], None, uid="new")
-    labels = {f"{PREFIX}jobset-name": "t", f"{PREFIX}replicatedjob-name": "w", f"{PREFIX}job-index": "0"}
-    labels |= {"batch.kubernetes.io/job-completion-index": "0", f"{PREFIX}jobset-uid": "old"}
-    world.pod("t-w-0-0-old", labels=labels)
-    await asyncio.sleep(2)
-    assert world.found("jobset/t").view.of(0).pods == 0
-    world.pod("t-w-0-0-new", labels={**labels, f"{PREFIX}jobset-uid": "new"})
-    await asyncio.sleep(2)
-    assert world.found("jobset/t").view.of(0).pods == 1
-
-
 def workers(world: World, count: int) -> None:
     for index in range(count):
         pod(world, {"group": "w", "job": 0, "index": index, "run": 0, "ready": True})
 
 
 THREE = {"replicatedJobs": [{"name": "w", "replicas": 1, "template": {"spec": {"parallelism": 3, "completions": 3}}}]}
-
-
-@virtually
-async def test_a_run_that_ended_before_a_daemon_started_keeps_the_time_of_its_end(world: World) -> None:
-    world.serve("jobsets")
-    await asyncio.sleep(2000)
-    ended = whole_time(world.cluster.wall() - 900)
-    done = {"type": "Completed", "status": "True", "reason": "AllJobsCompleted", "lastTransitionTime": ended}
-    put(world, THREE, {"conditions": [done]}, creationTimestamp=whole_time(world.cluster.wall() - 1000))
-    await world.daemon("jobsets")
-    seen = world.found("jobset/t")
-    shown = detail(seen.at(world.cluster.wall()))
-    assert shown.phase == "Succeeded"
-    assert shown.finished_at == shown.since == ended.replace("Z", ".000Z")
 
 
 @virtually
@@ -264,27 +168,3 @@ async def test_a_jobset_whose_deletion_is_held_says_so_and_ends_with_its_pods(wo
     story = "".join(world.said())
     assert "Stuck" not in story
     assert "MemberFailed" not in story
-
-
-@virtually
-async def test_members_that_have_all_succeeded_under_a_controller_that_is_away_are_not_ready(world: World) -> None:
-    world.serve("jobsets")
-    put(world, THREE, None)
-    workers(world, 3)
-    await world.daemon("jobsets")
-    for index in range(3):
-        world.end(f"t-w-0-{index}-r0")
-    await asyncio.sleep(5)
-    record = world.found("jobset/t").record
-    assert (record.phase, record.message) == (Phase.RUNNING, "all 3 members have succeeded")
-    await asyncio.sleep(10)
-    away = "all 3 members have succeeded; the status of the JobSet does not show it, so its controller may not run"
-    assert world.found("jobset/t").record.message == away
-    await asyncio.sleep(30)
-    record = world.found("jobset/t").record
-    assert (record.reason, record.message) == ("StatusIsFalse", away)
-    assert f"Stuck: StatusIsFalse: {away}" in world.said()
-    done = {"type": "Completed", "status": "True", "reason": "AllJobsCompleted"}
-    put(world, THREE, {"conditions": [done]})
-    await asyncio.sleep(2)
-    assert world.found("jobset/t").record.phase is Phase.SUCCEEDED

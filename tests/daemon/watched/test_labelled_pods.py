@@ -3,11 +3,9 @@
 import asyncio
 from typing import Any
 
-from muster.rollcall.make import detail
 from muster.state.policies.watched.following import REPLACED_WITHIN
 from muster.state.policies.watched.obstacles import PATIENCE
-from muster.state.vocabulary.record import ConditionType, Phase
-from tests.daemon.virtual_daemon import scraped
+from muster.state.vocabulary.record import Phase
 from tests.daemon.watched.world import PODS, World, virtually
 
 JAX = {"muster.dev/operator": "jax", "muster.dev/size": "3"}
@@ -34,14 +32,12 @@ async def test_the_rank_whose_program_does_not_come_is_named(world: World) -> No
     await asyncio.sleep(12)
     run = world.found("pods/run")
     assert (run.record.phase, run.plan.size, run.record.ready) == (Phase.ASSEMBLING, 3, 2)
-    stuck = run.record.condition(ConditionType.STUCK)
-    assert stuck is not None
+    stuck = world.stuck("pods/run")
     assert (stuck.status, stuck.reason) == (True, "RanksMissing")
     assert "missing rank 2 (run-2, running, but it has not called the coordinator)" in stuck.message
     assert any(line.startswith("Stuck: RanksMissing: 2/3 ranks arrived") for line in world.said())
     about = {(each["involvedObject"]["kind"], each["involvedObject"]["name"]) for each in world.cluster.events()}
     assert about == {("Pod", "run-0")}
-    assert world.written() == []
 
 
 @virtually
@@ -61,7 +57,6 @@ async def test_a_set_that_gathers_and_ends_is_followed_to_its_end(world: World) 
         world.api.remove(f"{PODS}/run-{rank}")
     await asyncio.sleep(2)
     assert world.titles() == []
-    assert world.written() == []
 
 
 @virtually
@@ -73,18 +68,14 @@ async def test_a_member_without_a_pod_is_named_and_called_stuck_in_time(world: W
     await asyncio.sleep(2)
     record = world.found("pods/run").record
     assert "2/3 pods exist; rank 1 has no pod" in record.message
-    stuck = record.condition(ConditionType.STUCK)
-    assert stuck is not None
-    assert not stuck.status
+    assert not world.stuck("pods/run").status
     await asyncio.sleep(PATIENCE + 2)
-    stuck = world.found("pods/run").record.condition(ConditionType.STUCK)
-    assert stuck is not None
+    stuck = world.stuck("pods/run")
     assert (stuck.status, stuck.reason) == (True, "PodsMissing")
     member(world, 1)
     await asyncio.sleep(2)
     record = world.found("pods/run").record
     assert (record.phase, record.ready) == (Phase.RUNNING, 3)
-    assert world.written() == []
 
 
 @virtually
@@ -105,31 +96,6 @@ async def test_a_failed_member_is_said_and_ends_nothing_until_it_is_not_replaced
     record = world.found("pods/run").record
     assert (record.phase, record.reason) == (Phase.FAILED, "MembersFailed")
     assert "rank 1 (run-1) ended with exit code 7" in record.message
-    assert world.written() == []
-
-
-@virtually
-async def test_a_replacement_takes_the_place_of_its_predecessor(world: World) -> None:
-    """While both exist, the newest that is not terminating counts."""
-    await world.daemon("pods")
-    member(world, 0, annotations={"muster.dev/size": "2"})
-    world.pod("web-a", labels=labelled(), annotations={"muster.dev/rank": "1"})
-    await asyncio.sleep(3)
-    assert world.found("pods/run").record.ready == 2
-    world.end("web-a", 1)
-    await asyncio.sleep(3)
-    assert world.found("pods/run").record.cause is not None
-    world.pod("web-b", labels=labelled(), annotations={"muster.dev/rank": "1"})
-    await asyncio.sleep(5)
-    run = world.found("pods/run")
-    assert run.view.of(0).members[1].name == "web-b"
-    assert (run.record.phase, run.view.of(0).ready, len(run.view.of(0).failed)) == (Phase.RUNNING, 2, 0)
-    world.api.remove(f"{PODS}/web-a")
-    await asyncio.sleep(2)
-    assert world.found("pods/run").view.of(0).members[1].name == "web-b"
-    world.api.remove(f"{PODS}/web-b")
-    await asyncio.sleep(2)
-    assert 1 not in world.found("pods/run").view.of(0).members
 
 
 @virtually
@@ -170,36 +136,12 @@ async def test_only_labelled_pods_of_the_namespace_are_members(world: World) -> 
 
 
 @virtually
-async def test_a_wrong_annotation_keeps_the_run_out_and_disturbs_no_other(world: World) -> None:
-    await world.daemon("pods")
-    member(world, 0, name="bad", annotations={"muster.dev/operator": "mpi\n\x1b[2J" * 400})
-    member(world, 0, name="huge", annotations={"muster.dev/rank": "99999999999999999999"})
-    member(world, 0)
-    await asyncio.sleep(3)
-    assert world.titles() == ["pods/huge", "pods/run"]
-    member(world, 1)
-    await asyncio.sleep(3)
-    assert world.found("pods/run").record.ready == 2
-
-
-@virtually
 async def test_nothing_is_watched_over_unless_it_is_switched_on(world: World) -> None:
     await world.daemon("")
     member(world, 0)
     await asyncio.sleep(3)
     assert world.titles() == []
     assert not [each for each in world.api.requests if each.params.get("labelSelector") == "muster.dev/observe"]
-
-
-@virtually
-async def test_page_and_metrics_show_the_run_as_any_other(world: World) -> None:
-    await world.daemon("pods")
-    member(world, 0, annotations={"muster.dev/size": "2", "muster.dev/operator": "jax"})
-    await asyncio.sleep(3)
-    text = scraped(world.daemons[-1][0])
-    assert 'experiment="pods/run"' in text
-    shown = detail(world.found("pods/run").at(world.cluster.wall()))
-    assert (shown.name, shown.size) == ("pods/run", 2)
 
 
 @virtually

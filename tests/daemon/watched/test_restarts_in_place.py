@@ -58,19 +58,6 @@ async def test_eight_kills_in_a_row_are_eight_events_and_counted(world: World) -
     assert 'muster_container_restarts_total{operator="jax",reason="OOMKilled"} 8.0' in body
 
 
-@virtually
-async def test_the_members_that_follow_are_counted_behind_the_first(world: World) -> None:
-    await gathered(world)
-    again(world, 2, 1, exitCode=1, reason="Error", message="ValueError: bad shard\n")
-    await asyncio.sleep(6)
-    for rank in (0, 1):
-        again(world, rank, 1, exitCode=139, reason="Error")
-    await asyncio.sleep(20)
-    message = world.found("pods/run").record.message
-    assert "rank 2 (run-2) ended with exit code 1 in container train on node n1" in message
-    assert message.endswith("; after it 2 restarts of other members")
-
-
 def at_work(whole: Roll, begun: float, first: int) -> Roll:
     """A coordinator in whose store the ranks report a step a second, from ``first`` on since that second."""
 

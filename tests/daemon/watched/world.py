@@ -2,18 +2,18 @@
 
 from collections.abc import Callable, Coroutine
 from functools import partial
-from typing import Any, Concatenate, ParamSpec
+from typing import Any
 
 from muster.api.errors import NotFound
 from muster.daemon.app import Daemon
 from muster.daemon.settings import Settings
 from muster.kinds.registry import WATCHED_KINDS
 from muster.metrics.collector import Subject
-from tests.daemon.virtual_daemon import Daemons, as_test, played
+from muster.state.vocabulary.record import Condition, ConditionType
+from tests.daemon.virtual_daemon import Daemons, as_test, played, seen_by
 from tests.fakes import objects
 from tests.fakes.history import Object
 
-P = ParamSpec("P")
 PODS = "/api/v1/namespaces/team/pods"
 
 
@@ -23,6 +23,11 @@ class World(Daemons):
     async def daemon(self, kinds: str = "all", **settings: Any) -> Daemon:
         """Start another musterd."""
         return await self.start(Settings(watch_kinds=kinds, **settings))
+
+    async def watches(self, kind: str, **settings: Any) -> None:
+        """Install the CRD of a watched kind, and start a musterd that watches over its runs."""
+        self.serve(kind)
+        await self.daemon(kind, **settings)
 
     def serve(self, name: str) -> None:
         """Install the CRD of a watched kind."""
@@ -40,9 +45,13 @@ class World(Daemons):
 
     def found(self, title: str, namespace: str = "team") -> Subject:
         """Return the daemon's entry of a run."""
-        subject = self.daemons[-1][0].find(namespace, title)
-        assert subject is not None, f"{title} is not watched over"
-        return subject
+        return seen_by(self.daemons[-1][0], title, namespace)
+
+    def stuck(self, title: str) -> Condition:
+        """Return the condition Stuck of a run."""
+        found = self.found(title).record.condition(ConditionType.STUCK)
+        assert found is not None
+        return found
 
     def titles(self) -> list[str]:
         """Return all subjects."""
@@ -71,19 +80,15 @@ class World(Daemons):
         return [f"{each['reason']}: {each['message']}" for each in self.cluster.events()]
 
 
-def virtually(story: Callable[Concatenate[World, P], Coroutine[Any, Any, None]]) -> Callable[P, None]:
-    """Make a test of a story in virtual time. Nothing but Events may be written."""
-    return as_test(story, _play)
-
-
-def virtually_with_writes(story: Callable[Concatenate[World, P], Coroutine[Any, Any, None]]) -> Callable[P, None]:
-    """Make a test of a story that is about writes, in virtual time."""
-    return as_test(story, partial(played, World))
-
-
-def _play(story: Callable[[World], Coroutine[Any, Any, None]]) -> None:
+def _judged(story: Callable[[World], Coroutine[Any, Any, None]]) -> None:
     async def judged(world: World) -> None:
         await story(world)
         assert world.written() == [], "a watched run is only read"
 
     played(World, judged)
+
+
+virtually = partial(as_test, play=_judged)
+"""Makes a test of a story in virtual time. Nothing but Events may be written."""
+virtually_with_writes = partial(as_test, play=partial(played, World))
+"""Makes a test of a story that is about writes, in virtual time."""

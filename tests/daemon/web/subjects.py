@@ -1,9 +1,16 @@
 """A daemon as far as the HTTP server needs it, and an experiment that it shows."""
 
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
+from aiohttp import ClientSession
+
+from muster.daemon.web.pages import Pages
+from muster.daemon.web.server import HttpServer
 from muster.metrics.collector import Subject
+from muster.metrics.instruments import Instruments
 from muster.state.view.roll import RankState
 from muster.state.vocabulary.pod import PodPhase
 from muster.state.vocabulary.record import Cause, Condition, ConditionType, Phase, StoryLine
@@ -34,6 +41,36 @@ class Daemon:
 
     def find(self, namespace: str, name: str) -> Subject | None:
         return next((s for s in self.here if (s.plan.namespace, s.plan.title) == (namespace, name)), None)
+
+
+@asynccontextmanager
+async def serving(
+    daemon: Daemon, pages: Mapping[str, Any] | None = None, *, registry: Any = None, **options: Any
+) -> AsyncIterator[str]:
+    """Yield the address of an HTTP server of that daemon; ``pages`` are options of its pages."""
+    registry = registry or Instruments("1", tracked_pods=lambda: 0, queue_depth=lambda: 0).registry
+    shown = Pages(daemon, daemon.role, lambda: NOW, **pages or {})
+    server = HttpServer(registry, daemon, shown, "127.0.0.1", 0, **options)
+    port = await server.start()
+    try:
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        await server.stop()
+
+
+@asynccontextmanager
+async def asking(
+    daemon: Daemon, pages: Mapping[str, Any] | None = None, **options: Any
+) -> AsyncIterator[ClientSession]:
+    """Yield a client of such a server."""
+    async with serving(daemon, pages, **options) as address, ClientSession(address) as client:
+        yield client
+
+
+async def text_of(client: ClientSession, path: str) -> str:
+    """Return the body of an answer."""
+    async with client.get(path) as response:
+        return await response.text()
 
 
 def assembling() -> Subject:

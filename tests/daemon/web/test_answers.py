@@ -14,7 +14,7 @@ from muster.daemon.web.page.document import SCRIPT, STYLE
 from muster.metrics.collector import Subject
 from muster.state.vocabulary.record import Phase
 from tests.builders import NOW, plan, pod, record, view
-from tests.daemon.web.subjects import EVIL, Daemon, assembling
+from tests.daemon.web.subjects import EVIL, Daemon, assembling, text_of
 
 
 async def test_metrics_are_openmetrics_for_those_who_ask(daemon: Daemon, client: ClientSession) -> None:
@@ -118,13 +118,11 @@ async def test_members_of_an_ended_run_were_ready_at_its_end(daemon: Daemon, cli
     stops = record(phase=Phase.SUSPENDED, started_at=NOW - 60, size=4)
     seen = view(*(pod(rank) for rank in range(3)))
     daemon.here += [Subject(plan(name="ended"), ended, view()), Subject(plan(name="stops"), stops, seen)]
-    async with client.get("/") as response:
-        rows = (await response.text()).split('href="/experiments/team/')[1:]
+    rows = (await text_of(client, "/")).split('href="/experiments/team/')[1:]
     cells = {row.partition('"')[0]: re.findall(r">([^<]*)<small>( ready[^<]*)</small>", row) for row in rows}
     assert cells == {"ended": [("3/4", " ready at the end")], "stops": [("3/4", " ready")]}
     for name, words in (("ended", "members ready at the end"), ("stops", "members ready")):
-        async with client.get(f"/experiments/team/{name}") as response:
-            page = await response.text()
+        page = await text_of(client, f"/experiments/team/{name}")
         assert re.findall(r"<dt>(members ready[^<]*)</dt><dd>3/4</dd>", page) == [words]
 
 
@@ -134,8 +132,9 @@ async def test_the_page_says_when_an_experiment_is_deleted_and_by_which_setting(
     for name, retention, words in (("own", None, "the ttl of its spec"), ("usual", 86_400, "the retention of the ")):
         over = record(phase=Phase.FAILED, finished_at=NOW, delete_at=NOW + 86_400, retention=retention)
         daemon.here.append(Subject(plan(name=name), over, view()))
-        async with client.get(f"/experiments/team/{name}") as response:
-            (said,) = re.findall(r"<dt>To be deleted</dt><dd>(.*?)</dd>", await response.text())
+        (said,) = re.findall(
+            r"<dt>To be deleted</dt><dd>(.*?)</dd>", await text_of(client, f"/experiments/team/{name}")
+        )
         assert f"</time>, by {words}" in said
         async with client.get(f"/experiments/team/{name}.json") as response:
             document = await response.json()
@@ -145,13 +144,11 @@ async def test_the_page_says_when_an_experiment_is_deleted_and_by_which_setting(
 async def test_the_page_says_what_is_waited_for_and_leads_to_the_story(daemon: Daemon, client: ClientSession) -> None:
     done = Subject(plan(name="a-done"), record(phase=Phase.SUCCEEDED), view())
     daemon.here += [done, assembling()]
-    async with client.get("/") as response:
-        text = await response.text()
+    text = await text_of(client, "/")
     assert "2 experiments: 1 Assembling, 1 Succeeded" in text
     assert "3/4 ranks arrived; missing rank 2" in text
     assert text.index('href="/experiments/team/run"') < text.index('href="/experiments/team/a-done"')
-    async with client.get("/experiments/team/run") as response:
-        text = await response.text()
+    text = await text_of(client, "/experiments/team/run")
     assert "rank 2: " in text[text.index(">Causes<") :]
     assert "ended with exit code 137" in text
     assert "Warning: Stuck" in text

@@ -4,8 +4,8 @@ import asyncio
 import io
 import sys
 import tarfile
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from collections.abc import Iterator
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any
 
@@ -19,17 +19,14 @@ from muster.client.errors import NoSuchExperiment
 from muster.daemon.web import bundles
 from muster.daemon.web.bundle_process import Order, failure
 from muster.daemon.web.bundles import Bundles
-from muster.daemon.web.pages import Pages
 from muster.daemon.web.readers import Anyone, Authenticator, Refused, TokenAuthenticator
 from muster.daemon.web.reviews import Reviews
-from muster.daemon.web.server import HttpServer
 from muster.kube.authentication.credentials import ClusterAccess, Credentials, FixedAccess
 from muster.metrics.collector import Subject
-from muster.metrics.instruments import Instruments
-from tests.builders import NOW, plan, record, view
+from tests.builders import plan, record, view
 from tests.client.localserver import MANIFEST, TOKEN, LocalServer, labels, local_server, running
 from tests.daemon.web.ground import Api
-from tests.daemon.web.subjects import Daemon
+from tests.daemon.web.subjects import Daemon, asking
 
 HERE = "/experiments/default/mine.tar.gz"
 SECRET = "planted-secret-0815"
@@ -68,19 +65,12 @@ def cluster(tmp_path: Path) -> Iterator[LocalServer]:
         yield server
 
 
-@asynccontextmanager
-async def served(made: Bundles | None, authenticator: Authenticator | None = None) -> AsyncIterator[ClientSession]:
-    """Yield a client of a daemon that knows the run."""
+def served(
+    made: Bundles | None, authenticator: Authenticator | None = None
+) -> AbstractAsyncContextManager[ClientSession]:
+    """Return a client of a daemon that knows the run."""
     daemon = Daemon([Subject(plan(namespace="default", name="mine"), record(), view())])
-    registry = Instruments("1", tracked_pods=lambda: 0, queue_depth=lambda: 0).registry
-    pages = Pages(daemon, daemon.role, lambda: NOW)
-    server = HttpServer(registry, daemon, pages, "127.0.0.1", 0, authenticator=authenticator, bundles=made)
-    port = await server.start()
-    try:
-        async with ClientSession(f"http://127.0.0.1:{port}") as session:
-            yield session
-    finally:
-        await server.stop()
+    return asking(daemon, authenticator=authenticator, bundles=made)
 
 
 def readers(*may: str) -> TokenAuthenticator:

@@ -2,6 +2,8 @@
 
 import asyncio
 import ssl
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -13,13 +15,10 @@ from muster.daemon.main import certificate_of
 from muster.daemon.settings import Settings
 from muster.daemon.web.certificate import ServerCertificate
 from muster.daemon.web.connections import Limits, Listener
-from muster.daemon.web.pages import Pages
 from muster.daemon.web.readers import UNENCRYPTED, TokenAuthenticator
 from muster.daemon.web.reviews import Reviews
-from muster.daemon.web.server import HttpServer
-from muster.metrics.instruments import Instruments
-from tests.builders import NOW
 from tests.daemon.web.ground import Ground, of_tenants
+from tests.daemon.web.subjects import serving
 
 
 class Mounted:
@@ -58,9 +57,16 @@ async def scheme(request: web.BaseRequest) -> web.Response:
     return web.Response(text="https" if request.secure else "http")
 
 
-def listener(mounted: Mounted, limits: Limits) -> Listener:
+@asynccontextmanager
+async def listening(mounted: Mounted, **limits: float) -> AsyncIterator[int]:
+    """Yield the port of a listener with that certificate."""
     certificate = ServerCertificate(mounted.certificate, mounted.key)
-    return Listener(scheme, "127.0.0.1", 0, limits, certificate.context)
+    listener = Listener(scheme, "127.0.0.1", 0, Limits(**limits), certificate.context)  # type: ignore[arg-type]
+    port = await listener.start()
+    try:
+        yield port
+    finally:
+        await listener.stop()
 
 
 async def read(host: str, port: int, trusting: ssl.SSLContext) -> str:
@@ -72,23 +78,17 @@ async def read(host: str, port: int, trusting: ssl.SSLContext) -> str:
 @pytest.mark.parametrize("host", ["localhost", "127.0.0.1"], ids=["by a name", "by an address, so without SNI"])
 async def test_a_certificate_that_is_renewed_is_shown_from_the_next_connection_on(mounted: Mounted, host: str) -> None:
     before = mounted.renew()
-    serving = listener(mounted, Limits())
-    port = await serving.start()
-    try:
+    async with listening(mounted) as port:
         assert await read(host, port, before) == "https"
         after = mounted.renew()
         assert await read(host, port, after) == "https"
         with pytest.raises(ClientConnectorCertificateError):
             await read(host, port, before)
-    finally:
-        await serving.stop()
 
 
 async def test_a_pair_that_cannot_be_loaded_is_logged_once_and_the_one_before_stays(mounted: Mounted) -> None:
     trusting = mounted.renew()
-    serving = listener(mounted, Limits())
-    port = await serving.start()
-    try:
+    async with listening(mounted) as port:
         mounted.spoil()
         with capture_logs() as logs:
             assert [await read("localhost", port, trusting) for _ in range(2)] == ["https", "https"]
@@ -97,61 +97,42 @@ async def test_a_pair_that_cannot_be_loaded_is_logged_once_and_the_one_before_st
         ]
         renewed = mounted.renew()
         assert await read("localhost", port, renewed) == "https"
-    finally:
-        await serving.stop()
 
 
 async def test_a_peer_that_begins_no_handshake_is_cut_off(mounted: Mounted) -> None:
     mounted.renew()
-    serving = listener(mounted, Limits(first_request=0.05))
-    port = await serving.start()
-    try:
+    async with listening(mounted, first_request=0.05) as port:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         async with asyncio.timeout(10):
             assert await reader.read() == b""
         writer.close()
-    finally:
-        await serving.stop()
 
 
 async def test_a_browser_that_came_by_https_is_asked_for_its_token(mounted: Mounted) -> None:
     """By a name that is no loopback one, without a proxy."""
     trusting = mounted.renew()
-    here, daemon = Ground(), of_tenants()
-    registry = Instruments("1", tracked_pods=lambda: 0, queue_depth=lambda: 0).registry
-    server = HttpServer(
-        registry,
-        daemon,
-        Pages(daemon, daemon.role, lambda: NOW),
-        "127.0.0.1",
-        0,
-        authenticator=TokenAuthenticator(Reviews(here.api, lambda: here.now)),
-        names={"musterd.example.com"},
-        tls=ServerCertificate(mounted.certificate, mounted.key).context,
-    )
-    port = await server.start()
-    address, name = f"https://127.0.0.1:{port}/", {"Host": "musterd.example.com"}
-    try:
-        async with ClientSession() as session, session.get(address, ssl=trusting, headers=name) as answer:
-            assert answer.status == 401
-            assert [each.split()[0] for each in answer.headers.getall("WWW-Authenticate")] == ["Bearer", "Basic"]
-            assert UNENCRYPTED not in await answer.text()
-    finally:
-        await server.stop()
+    here = Ground()
+    authenticator = TokenAuthenticator(Reviews(here.api, lambda: here.now))
+    certificate = ServerCertificate(mounted.certificate, mounted.key)
+    names = {"musterd.example.com"}
+    async with (
+        serving(of_tenants(), authenticator=authenticator, names=names, tls=certificate.context) as address,
+        ClientSession(address.replace("http:", "https:")) as session,
+        session.get("/", ssl=trusting, headers={"Host": "musterd.example.com"}) as answer,
+    ):
+        assert answer.status == 401
+        assert [each.split()[0] for each in answer.headers.getall("WWW-Authenticate")] == ["Bearer", "Basic"]
+        assert UNENCRYPTED not in await answer.text()
 
 
 async def test_plain_http_is_not_answered(mounted: Mounted) -> None:
     mounted.renew()
-    serving = listener(mounted, Limits())
-    port = await serving.start()
-    try:
+    async with listening(mounted) as port:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
         async with asyncio.timeout(10):
             assert b"HTTP" not in await reader.read()
         writer.close()
-    finally:
-        await serving.stop()
 
 
 def test_a_certificate_without_its_key_is_refused() -> None:

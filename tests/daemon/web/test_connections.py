@@ -10,6 +10,7 @@ from aiohttp import web
 
 from muster.daemon.web.connections import Answer, Limits, Listener
 from muster.daemon.web.health import HealthServer
+from tests.daemon.web.subjects import Daemon
 
 REQUEST = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
 LARGE = b"x" * (8 * 2**20)
@@ -99,20 +100,12 @@ async def turns() -> None:
         await asyncio.sleep(0)
 
 
-class Healthy:
-    def dead(self) -> dict[str, str]:
-        return {}
-
-    def unready(self) -> dict[str, str]:
-        return {"watch pods": "silent for 200 s"}
-
-    def role(self) -> str:
-        return ""
+HEALTHY = Daemon(problems={"watch pods": "silent for 200 s"})
 
 
 async def test_half_open_connections_do_not_keep_the_kubelet_out() -> None:
     """As measured once: 64 connections that send nothing, and /livez was refused for as long as they lasted."""
-    server = HealthServer(Healthy(), "127.0.0.1", 0, limits(connections=64, per_peer=16))
+    server = HealthServer(HEALTHY, "127.0.0.1", 0, limits(connections=64, per_peer=16))
     async with listening(server) as ground:
         for peer in range(2, 22):
             await ground.many(20, f"127.0.0.{peer}")
@@ -123,7 +116,7 @@ async def test_half_open_connections_do_not_keep_the_kubelet_out() -> None:
 
 
 async def test_health_answers_its_two_paths_and_closes_the_connection() -> None:
-    server = HealthServer(Healthy(), "127.0.0.1", 0)
+    server = HealthServer(HEALTHY, "127.0.0.1", 0)
     async with listening(server) as ground:
         for asked, status in (("/readyz", 503), ("/livez", 200), ("/", 404), ("/metrics", 404), ("/livez/x", 404)):
             peer = await ground.connect()

@@ -66,26 +66,6 @@ def test_a_run_that_an_incident_explains_follows_those_with_a_reason_of_their_ow
     ], "a hang is a reason of its own"
 
 
-@pytest.mark.parametrize(
-    ("one", "expected"),
-    [
-        (HUNG, (Hurt.HUNG, Hurt.STUCK)),
-        (STUCK, (Hurt.STUCK,)),
-        (MISSING, (Hurt.MISSING,)),
-        (RESTARTING, (Hurt.RESTARTING,)),
-        (LATE, (Hurt.DEADLINE,)),
-        (FAILED, (Hurt.FAILED,)),
-        (LONG_FAILED, (Hurt.FAILED,)),
-        (QUEUED, (Hurt.QUEUED,)),
-        (FINE, ()),
-        (DONE, ()),
-    ],
-    ids=lambda value: value.plan.name if isinstance(value, Subject) else "",
-)
-def test_what_hurts_an_experiment(one: Subject, expected: tuple[Hurt, ...]) -> None:
-    assert hurts(one.plan, one.record, one.view, NOW) == expected
-
-
 def test_a_deadline_is_near_in_the_last_tenth_of_a_short_clock() -> None:
     short = plan(clocks={ClockName.TOTAL: Clock(100, ClockAction.FAIL)})
     running = record(phase=Phase.RUNNING, started_at=NOW)
@@ -96,11 +76,7 @@ def test_a_deadline_is_near_in_the_last_tenth_of_a_short_clock() -> None:
 @pytest.mark.parametrize(
     ("filters", "expected"),
     [
-        ({"problem": "stuck"}, ["hung", "stuck"]),
-        ({"namespace": "other"}, ["fine"]),
         ({"operator": "pytorch", "namespace": "team"}, []),
-        ({"phase": "Failed"}, ["failed", "long-failed"]),
-        ({"kind": "Experiment", "phase": "Queued"}, ["queued"]),
         ({"kind": "JobSet"}, []),
         ({"q": "LATE"}, ["late"]),
         ({"unknown": "x", "phase": "Succeeded"}, ["done"]),

@@ -1,21 +1,20 @@
 """The answers of /readyz, of whole daemons in virtual time."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from typing import Any, Concatenate, ParamSpec
+from functools import partial
 
 import pytest
 
 from muster.api.errors import ApiError, Unreachable, error_of
 from muster.daemon.web.health import BLIND
-from tests.daemon.test_leader_daemon import LEASE, RUN, Musterd, pair, run, until, with_lease
-from tests.daemon.virtual_daemon import as_test
+from tests.daemon.test_leader_daemon import LEASE, Musterd, pair, until, with_lease
+from tests.daemon.virtual_daemon import RUN, as_test, experiment
 from tests.fakes import watching
 from tests.fakes.api import FakeApi
 from tests.fakes.watching import Courier
 
-P = ParamSpec("P")
 USER = "system:serviceaccount:muster-system:musterd"
 
 
@@ -44,8 +43,7 @@ class Api(FakeApi):
             yield line
 
 
-def virtually(story: Callable[Concatenate[Api, P], Coroutine[Any, Any, None]]) -> Callable[P, None]:
-    return as_test(story, with_lease(Api))
+virtually = partial(as_test, play=with_lease(Api))
 
 
 def unready(one: Musterd) -> Mapping[str, str]:
@@ -60,13 +58,12 @@ async def test_a_leader_whose_writes_are_all_denied_is_not_ready(api: Api, error
     one = Musterd(api, "one")
     await until(lambda: one.leads)
     fault = api.fail("/status", error, times=1000)
-    api.put(RUN, run())
+    api.put(RUN, experiment())
     await until(lambda: unready(one) != {}, 12)
     assert unready(one) == {"requests to update experiments/status": error.message}
     assert one.leads
     fault.times = 0
     await until(lambda: unready(one) == {})
-    await one.stop()
 
 
 @virtually
@@ -75,11 +72,10 @@ async def test_a_quota_does_not_make_the_daemon_unready(api: Api) -> None:
     await until(lambda: one.leads)
     quota = error_of(403, "Forbidden", 'pods "run-worker-0" is forbidden: exceeded quota: none')
     api.fail("POST /api/v1/namespaces/team/pods", quota, times=1000)
-    api.put(RUN, run())
+    api.put(RUN, experiment())
     await asyncio.sleep(60)
     assert len(api.asked("POST /api/v1/namespaces/team/pods")) > 3
     assert unready(one) == {}
-    await one.stop()
 
 
 @virtually
@@ -91,7 +87,6 @@ async def test_a_watch_that_is_denied_makes_the_daemon_unready_at_once(api: Api)
     assert "cannot update" in unready(one)["watch pods"]
     api.closed = None
     await until(lambda: unready(one) == {})
-    await one.stop()
 
 
 @virtually
@@ -105,7 +100,6 @@ async def test_a_watch_that_cannot_be_opened_makes_the_daemon_unready_after_a_wh
     took = await until(lambda: "watch pods" in unready(one))
     assert took == pytest.approx(BLIND, abs=1)
     assert unready(one)["watch pods"].endswith("connection refused")
-    await one.stop()
 
 
 @virtually
@@ -118,8 +112,6 @@ async def test_a_standby_that_cannot_read_the_lease_is_not_ready(api: Api) -> No
     assert unready(one) == {}
     fault.times = 0
     await until(lambda: unready(two) == {})
-    await one.stop()
-    await two.stop()
 
 
 @virtually
@@ -136,7 +128,6 @@ async def test_a_daemon_that_lost_its_lease_does_not_say_that_it_leads(api: Api)
     assert identity not in one.daemon.health.role()
     fault.times = 0
     await until(lambda: one.leads and unready(one) == {})
-    await one.stop()
 
 
 @virtually
@@ -147,4 +138,3 @@ async def test_bookmarks_that_come_25_seconds_late_cost_no_new_watch(api: Api, m
     await asyncio.sleep(280)
     assert all("silent" not in each.reconnects for each in one.daemon.informers.reflectors.values())
     assert unready(one) == {}
-    await one.stop()

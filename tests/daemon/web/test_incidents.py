@@ -3,18 +3,14 @@
 from pathlib import Path
 
 import pytest
-from aiohttp import ClientSession
 
 from muster.daemon.web.page import fleet as fleet_page
-from muster.daemon.web.pages import Pages
-from muster.daemon.web.server import HttpServer
 from muster.metrics.collector import Subject
-from muster.metrics.instruments import Instruments
 from muster.state.facts.incidents.signs import Run, Sign
 from muster.state.facts.incidents.tracking import Tracking
 from muster.state.vocabulary.record import Condition, ConditionType, Phase
 from tests.builders import NOW, plan, pod, record, view
-from tests.daemon.web.subjects import Daemon
+from tests.daemon.web.subjects import Daemon, asking, text_of
 from tests.state.facts.incidents.fleet import follow
 
 GPUS = (("nvidia.com/gpu", 8), ("rdma/hca", 1))
@@ -25,19 +21,10 @@ async def test_they_stand_first_on_the_page_and_in_a_document() -> None:
         Sign(Run(f"t{n % 3}", f"<b>run-{n}"), "NodeNotReady", "node", "n7<i>", 2, NOW - 90, GPUS) for n in range(12)
     ]
     tracking = follow(follow(Tracking(), signs, NOW - 60), signs, NOW)
-    registry, daemon = Instruments("1", tracked_pods=lambda: 0, queue_depth=lambda: 0).registry, Daemon()
-    server = HttpServer(
-        registry, daemon, Pages(daemon, daemon.role, lambda: NOW, tracking=lambda: tracking), "127.0.0.1", 0
-    )
-    port = await server.start()
-    try:
-        async with ClientSession(f"http://127.0.0.1:{port}") as session:
-            async with session.get("/") as answer:
-                page = await answer.text()
-            async with session.get("/incidents.json") as answer:
-                document = await answer.json()
-    finally:
-        await server.stop()
+    async with asking(Daemon(), {"tracking": lambda: tracking}) as client:
+        page = await text_of(client, "/")
+        async with client.get("/incidents.json") as answer:
+            document = await answer.json()
     assert "node n7&lt;i&gt;: NodeNotReady blocks 12 runs of 3 namespaces (24 ranks)" in page
     assert "holds 96 accelerators" in page
     assert '<div class="incident badge bad">' in page
@@ -73,17 +60,8 @@ async def test_the_page_of_a_run_leads_to_its_incident_and_advises_nothing_of_wh
     signs = [Sign(each, cause, *kind, 2, NOW - 90) for each in (*others, *([here] if explained else []))]
     tracking = follow(follow(Tracking(), signs, NOW - 60), signs, NOW)
     assert (tracking.explaining(here) is not None) == explained
-    registry, daemon = Instruments("1", tracked_pods=lambda: 0, queue_depth=lambda: 0).registry, Daemon([run])
-    server = HttpServer(
-        registry, daemon, Pages(daemon, daemon.role, lambda: NOW, tracking=lambda: tracking), "127.0.0.1", 0
-    )
-    port = await server.start()
-    try:
-        path = f"http://127.0.0.1:{port}/experiments/{here.namespace}/{here.name}"
-        async with ClientSession() as session, session.get(path) as answer:
-            page = await answer.text()
-    finally:
-        await server.stop()
+    async with asking(Daemon([run]), {"tracking": lambda: tracking}) as client:
+        page = await text_of(client, f"/experiments/{here.namespace}/{here.name}")
     assert "node n0" in page
     assert ('<a href="/#incidents">part of an incident: rack r0</a>' in page) == explained
     assert ("kubectl describe node n0" in page) != explained

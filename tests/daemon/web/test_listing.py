@@ -1,6 +1,6 @@
 """The listing of ``/experiments.json``: its filters and its pages, asked over a real socket."""
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -8,10 +8,7 @@ import pytest
 from aiohttp import ClientSession
 
 from muster.daemon.web.fleet import MOST
-from muster.daemon.web.pages import Pages
-from muster.daemon.web.server import HttpServer
 from muster.metrics.collector import Subject
-from muster.metrics.instruments import Instruments
 from muster.state.vocabulary.plan import Engine
 from muster.state.vocabulary.record import Condition, ConditionType, Phase
 from tests.builders import NOW, plan, record, view
@@ -34,16 +31,6 @@ THEIRS = replace(THEIRS, plan=replace(THEIRS.plan, engine=Engine.WATCH))
 @pytest.fixture
 def daemon() -> Daemon:
     return Daemon([HUNG, FAILED, FINE, THEIRS])
-
-
-@pytest.fixture
-async def client(daemon: Daemon) -> AsyncIterator[ClientSession]:
-    registry = Instruments("1", tracked_pods=lambda: 0, queue_depth=lambda: 0).registry
-    server = HttpServer(registry, daemon, Pages(daemon, daemon.role, lambda: NOW), "127.0.0.1", 0)
-    port = await server.start()
-    async with ClientSession(f"http://127.0.0.1:{port}") as session:
-        yield session
-    await server.stop()
 
 
 async def asked(client: ClientSession, params: Mapping[str, str] | Sequence[tuple[str, str]]) -> Any:

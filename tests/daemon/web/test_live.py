@@ -5,7 +5,8 @@ import gc
 from collections.abc import Callable, Coroutine
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from typing import Any, Concatenate, ParamSpec
+from functools import partial
+from typing import Any
 
 import msgspec
 import pytest
@@ -17,11 +18,8 @@ from muster.daemon.web.page.html import Part, element, part
 from muster.daemon.web.pages import Pages
 from muster.daemon.web.readers import Anyone, Refused
 from tests.daemon.test_leader_daemon import Musterd, until
-from tests.daemon.virtual_daemon import RUN, Cluster, as_test, experiment, in_virtual_time, virtually
+from tests.daemon.virtual_daemon import RUN, Cluster, as_test, experiment, in_virtual_time, seen_by, virtually
 from tests.fakes.api import FakeApi
-from tests.simulation.world.virtual_loop import VirtualLoop
-
-P = ParamSpec("P")
 
 
 @dataclass
@@ -65,13 +63,14 @@ def parts(text: str) -> list[tuple[str, str]]:
     return msgspec.json.decode(data, type=list[tuple[str, str]])
 
 
-def to_a_reader(story: Callable[Concatenate[Reader, P], Coroutine[Any, Any, None]]) -> Callable[P, None]:
-    """Make a test of a story in virtual time."""
+def played(story: Callable[[Reader], Coroutine[Any, Any, None]]) -> None:
+    async def run() -> None:
+        await story(Reader(Streams(Changes())))
 
-    async def run(test: Callable[[Reader], Coroutine[Any, Any, None]]) -> None:
-        await test(Reader(Streams(Changes())))
+    in_virtual_time(run())
 
-    return as_test(story, lambda test: in_virtual_time(run(test)))
+
+to_a_reader = partial(as_test, play=played)
 
 
 @to_a_reader
@@ -183,32 +182,22 @@ def test_streams_are_counted_in_all_by_peer_and_by_reader() -> None:
         assert streams.open == 1
 
 
+@pytest.mark.parametrize(("others", "pause"), [(0, 10.0), (20, 40.0)])
 @to_a_reader
-async def test_a_page_that_costs_much_is_rendered_less_often(reader: Reader, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_page_that_costs_much_is_rendered_less_often(
+    reader: Reader, monkeypatch: pytest.MonkeyPatch, others: int, pause: float
+) -> None:
+    """All streams of such pages have a quarter of a processor."""
     spent = iter(range(1000))
     monkeypatch.setattr("muster.daemon.web.live.thread_time", lambda: next(spent) * 0.5)  # half a second each
-    task = reader.follow()
-    for _ in range(250):
-        reader.streams.changes.changed("u")
-        await asyncio.sleep(0.1)
-    assert reader.rendered == [0.0, 10.0, 20.0]
-    task.cancel()
-
-
-@to_a_reader
-async def test_many_streams_of_such_pages_share_a_quarter_of_a_processor(
-    reader: Reader, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    spent = iter(range(1000))
-    monkeypatch.setattr("muster.daemon.web.live.thread_time", lambda: next(spent) * 0.5)
-    with ExitStack() as others:
-        for number in range(20):
-            others.enter_context(reader.streams.admitted("peer", f"reader-{number}"))
+    with ExitStack() as beside:
+        for number in range(others):
+            beside.enter_context(reader.streams.admitted("peer", f"reader-{number}"))
         task = reader.follow()
-        for _ in range(900):
+        for _ in range(int(22.5 * pause)):
             reader.streams.changes.changed("u")
             await asyncio.sleep(0.1)
-    assert reader.rendered == [0.0, 40.0, 80.0]
+    assert reader.rendered == [0.0, pause, 2 * pause]
     task.cancel()
 
 
@@ -229,13 +218,11 @@ async def test_a_stream_follows_a_whole_daemon(cluster: Cluster, daemon: Daemon)
     pages = Pages(daemon, daemon.health.role, cluster.wall)
     cluster.api.put(RUN, experiment())
     await asyncio.sleep(1)
-    found = daemon.find("team", "run")
-    assert found is not None
+    found = seen_by(daemon)
     reader = Reader(Streams(daemon.changes))
 
     async def render() -> Part:
-        subject = daemon.find("team", "run")
-        assert subject is not None
+        subject = seen_by(daemon)
         return pages.experiment(Anyone(), subject, {})[0]
 
     task = asyncio.create_task(reader.streams.serve(found.plan.uid, "", render, reader.take))
@@ -269,5 +256,4 @@ def test_a_change_of_the_leader_wakes_every_stream() -> None:
         task.cancel()
         await second.stop()
 
-    with asyncio.Runner(loop_factory=VirtualLoop) as runner:
-        runner.run(play())
+    in_virtual_time(play())

@@ -2,18 +2,13 @@
 
 from typing import Any
 
-from aiohttp import ClientSession
-
-from muster.daemon.web.pages import Pages
 from muster.daemon.web.readers import Anyone
-from muster.daemon.web.server import HttpServer
-from muster.metrics.instruments import Instruments
 from muster.rollcall.document import NodeListing
 from muster.rollcall.make import MOST_LISTED, node_listing
 from muster.state.facts.nodes.history import Failure, History
 from muster.state.facts.nodes.suspects import Suspect
 from tests.builders import NOW
-from tests.daemon.web.subjects import Daemon
+from tests.daemon.web.subjects import Daemon, asking, text_of
 
 SUSPECT = Suspect("gpu<b>", 12, 4, NOW - 6 * 3600, 0.4)
 
@@ -41,25 +36,10 @@ def listing(*, nodes: int = 0) -> NodeListing:
 
 
 async def read(found: NodeListing, authenticator: Anyone | None = None) -> tuple[str, dict[str, Any]]:
-    registry, daemon = Instruments("1", tracked_pods=lambda: 0, queue_depth=lambda: 0).registry, Daemon()
-    server = HttpServer(
-        registry,
-        daemon,
-        Pages(daemon, daemon.role, lambda: NOW, nodes=lambda: found),
-        "127.0.0.1",
-        0,
-        authenticator=authenticator,
-    )
-    port = await server.start()
-    try:
-        async with ClientSession(f"http://127.0.0.1:{port}") as session:
-            async with session.get("/") as answer:
-                page = await answer.text()
-            async with session.get("/nodes.json") as answer:
-                document = await answer.json()
-    finally:
-        await server.stop()
-    return page, document
+    async with asking(Daemon(), {"nodes": lambda: found}, authenticator=authenticator) as client:
+        page = await text_of(client, "/")
+        async with client.get("/nodes.json") as answer:
+            return page, await answer.json()
 
 
 async def test_a_suspect_stands_on_the_page_with_its_proof_and_what_is_proposed() -> None:

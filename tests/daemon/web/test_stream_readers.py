@@ -17,7 +17,6 @@ async def test_a_stream_is_for_the_readers_of_its_page(ground: Ground) -> None:
     assert "secret" not in text
     assert (await ground.get("/events/experiments/red/nothing", "alice's"))[0] == 404
     assert (await ground.get("/events/nothing", "alice's"))[0] == 404
-    assert ground.session is not None
     sign_in = {"Authorization": "Bearer alice's"}
     async with ground.session.get("/events/?version=older", headers=sign_in) as stream:
         assert stream.status == 200
@@ -31,7 +30,6 @@ async def test_a_stream_is_for_the_readers_of_its_page(ground: Ground) -> None:
 async def test_a_stream_ends_when_the_right_or_the_token_does(ground: Ground) -> None:
     ground.api.rights |= {("alice", "get", "red"), ("bob", "get", "red")}
     for user, lost in (("alice", "right"), ("bob", "token")):
-        assert ground.session is not None
         async with ground.session.get(
             "/events/experiments/red/run", headers={"Authorization": f"Bearer {user}'s"}
         ) as stream:
@@ -59,7 +57,6 @@ async def until_cut(stream: ClientResponse) -> bytes:
 
 async def test_a_stream_is_cut_and_not_refused_while_no_right_can_be_checked(ground: Ground) -> None:
     ground.api.rights.add(("alice", "get", "red"))
-    assert ground.session is not None
     sign_in = {"Authorization": "Bearer alice's"}
     async with ground.session.get("/events/experiments/red/run", headers=sign_in) as stream:
         await stream.content.readuntil(b"\n\n")

@@ -22,7 +22,7 @@ CODE = re.compile(r"<code>(.*?)</code>")
 HREF = re.compile(r'href="(.*?)"')
 
 
-async def run(world: World, kind: str, *, image: bool = True) -> str:
+async def run(world: World, kind: str) -> str:
     """Return the page of a run of that kind after minutes: rank 1 waits for its image and rank 2 has no pod."""
     daemon = await stood(world, kind)
     pages = Pages(daemon, daemon.health.role, world.cluster.wall, PUBLISHED)

@@ -1,37 +1,4 @@
-"""Recorded runs of KubeRay: what Muster says of them, when, and that it says nothing false.
-
-Seconds are those of the recording; what happened is at the second in parentheses.
-
-== ====================================== ============================================ ==========================
-   what happened                          Muster says                                  KubeRay says
-== ====================================== ============================================ ==========================
-a  a cluster starts (2)                   4/4 joined at 17 s                           ready at 21 s
-b  a worker is OOM-killed (20.7)          at 21.9 s: which, exit 137, OOMKilled        one less is ready
-b  a worker is evicted (35.6), seen for   at 35.6 s: which, Evicted, the node's reason an Event of its deletion
-   13 ms
-c1 the head's container is killed (4.7)   at 6.1 s: the coordinator does not answer;   HeadPodReady False until
-                                          at 13.1 s: three ready workers belong to the 16 s, then all is ready
-                                          head before, one by one fewer until 4/4 at
-                                          55 s
-c2 the head's pod is deleted (4.7)        at 4.9 s: it is being deleted; at 12 s:      HeadPodReady True and 3/3
-                                          three ready workers belong to the head       ready from 17 to 36 s
-                                          before
-c3 the GCS is frozen (4.6)                at 12.1 s: Stuck, the GCS does not answer    HeadPodReady False at 54 s
-d1 an image cannot be pulled, no node     at 2.0 s: both pods, each with its reason;   1 of 3 is ready
-   fits a worker (1.8)                    Stuck at 17 s
-e1 suspended (3.7), resumed (12.4)        how many pods still run; no Stuck            state ready, then
-                                                                                       suspended until 27 s
-f  a RayJob succeeds                      Succeeded at 24.8 s                          Complete at 24.8 s
-g  the program fails (23.6), is retried,  at 24.2 s: exit code 1, which stays as the   the first attempt's reason
-   fails again                            cause of the retry; Failed at 54.5 s         is gone after 98 ms
-h  activeDeadlineSeconds passes (47.7)    Failed at 47.8 s; the program is not stopped jobStatus RUNNING for good
-i  suspended (23.9), resumed (29.1)       3 pods still run, then 1, until 38.7 s       Suspended at 23.9 s
-k  HTTPMode, succeeds                     Succeeded at 29.3 s                          Complete at 29.3 s
-l  SidecarMode, the program succeeds at   at 27 s: SUCCEEDED, and the RayJob still     Initializing for good
-   once                                   says Initializing; Stuck at 47 s
-l2 SidecarMode, slower                    Succeeded at 38.6 s                          Complete at 38.5 s
-== ====================================== ============================================ ==========================
-"""
+"""Recorded runs of KubeRay: Muster says what the table in traces/README.md has, in time, and nothing false."""
 
 import re
 
