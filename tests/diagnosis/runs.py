@@ -57,7 +57,7 @@ RUNS = (
         lambda gang: gang.report(2, phase="Failed", status={"reason": "Evicted", "message": "low on memory"}),
         Cause.EVICTED,
         (2,),
-        also=NODES + "test_an_evicting_kubelet_is_said",
+        also="real_node/situations/test_nodes.py::test_disk_pressure_evicts",
     ),
     Situation(
         "a person deletes a pod",
@@ -65,7 +65,7 @@ RUNS = (
         at_work(lambda gang: gang.start(2, metadata={"deletionTimestamp": "2027-01-15T08:00:30Z"})),
         Cause.TERMINATING,
         (2,),
-        also=NODES + "test_a_deleted_pod_is_a_disruption",
+        also=NODES + "test_a_pod_that_is_taken_is_a_disruption",
     ),
     Situation("a pod is gone", "jax", at_work(lambda gang: gang.vanish(2)), Cause.LOST, (2,)),
     Situation(
@@ -81,7 +81,7 @@ RUNS = (
         at_work(lambda gang: gang.end(2, 1, message="ValueError: no such file")),
         Cause.CRASHED,
         (2,),
-        also=RUNNING + "test_a_killed_jax_process_is_named_and_the_gang_goes_on_from_its_checkpoint",
+        also="real_node/situations/test_frameworks.py::test_a_jax_rank_that_is_killed_is_one_restart",
     ),
     Situation("a worker of xgboost fails", "xgboost", started(lambda gang: gang.end(3, 255)), Cause.CRASHED, (3,)),
     Situation(

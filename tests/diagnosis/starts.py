@@ -6,7 +6,7 @@ from tests.diagnosis.inducing import PULL, Situation, back_off, init, left_over,
 
 REFUSED = tuple(range(SIZE))
 NODES, REFUSALS = "real/situations/test_nodes.py::", "real/situations/test_refusals.py::"
-MEMBERS = "real/situations/test_members.py::"
+REAL_NODE = "real_node/situations/test_cannot_start.py::"
 
 STARTS = (
     Situation(
@@ -31,7 +31,7 @@ STARTS = (
         lambda gang: gang.refuse("WebhookFailed", 'failed calling webhook "a.b": connection refused'),
         Cause.ADMISSION_DENIED,
         REFUSED,
-        also=REFUSALS + "test_a_webhook_that_is_down_is_said",
+        also=REFUSALS + "test_a_webhook_that_cannot_be_called_is_stuck",
     ),
     Situation(
         "an admission policy denies pods",
@@ -39,7 +39,7 @@ STARTS = (
         lambda gang: gang.refuse("PolicyDenied", "ValidatingAdmissionPolicy 'p' denied request"),
         Cause.ADMISSION_DENIED,
         (*REFUSED, 4),
-        also=REFUSALS + "test_an_admission_policy_is_said",
+        also=REFUSALS + "test_an_admission_policy_is_said_and_without_it_the_gang_starts",
     ),
     Situation(
         "Pod Security forbids the pod",
@@ -122,7 +122,7 @@ STARTS = (
         one(lambda gang: gang.wait(2, "ImagePullBackOff", PULL)),
         Cause.IMAGE_PULL,
         (2,),
-        also=NODES + "test_an_image_that_cannot_be_pulled_is_said",
+        also=NODES + "test_a_member_that_does_not_start_is_stuck",
     ),
     Situation(
         "the image of a Ray worker cannot be pulled",
@@ -144,7 +144,7 @@ STARTS = (
         lambda gang: gang.wait(2, "CreateContainerConfigError", 'secret "token" not found'),
         Cause.CONTAINER_CANNOT_START,
         (2,),
-        also=NODES + "test_a_container_that_cannot_be_configured_is_said",
+        also=NODES + "test_a_member_that_does_not_start_is_stuck",
     ),
     Situation(
         "the command does not exist",
@@ -159,7 +159,7 @@ STARTS = (
         one(init("fetch", {"waiting": {"reason": "CrashLoopBackOff", "message": "back-off 40s"}})),
         Cause.INIT_CONTAINER_FAILS,
         (2,),
-        also=MEMBERS + "test_an_init_container_that_fails_is_the_cause",
+        also=REAL_NODE + "test_a_start_that_fails_is_charged_to_the_experiment",
     ),
     Situation(
         "the image of an init container cannot be pulled",
@@ -167,7 +167,7 @@ STARTS = (
         init("fetch", {"waiting": {"reason": "ImagePullBackOff", "message": PULL}}),
         Cause.IMAGE_PULL,
         (2,),
-        also=MEMBERS + "test_the_image_of_an_init_container_that_cannot_be_pulled_is_stuck",
+        also=REAL_NODE + "test_a_member_that_cannot_start_is_said_in_the_kubelets_words",
     ),
     Situation(
         "an init container waits for the head of Ray",

@@ -14,13 +14,6 @@ from tests.real.site import Site
 pytestmark = pytest.mark.timeout(400)
 
 
-async def test_out_of_memory_is_named(here: Site) -> None:
-    here.row.happens("rank 1 is killed by the kernel for its memory, backoffLimit 0")
-    await here.submit("run", "rank=1: run 1, oom\n*: run 600", restartPolicy={"backoffLimit": 0})
-    killed = r"rank 1 .* ended with exit code 137 \(SIGKILL\), OOMKilled"
-    await here.says("run", rf"^Failed BackoffLimitExceeded {killed}.*; not restarted \(restart limit 0\)")
-
-
 @pytest.mark.core
 async def test_a_name_used_again_is_another_experiment(here: Site) -> None:
     await here.submit("run")

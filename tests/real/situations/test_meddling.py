@@ -56,13 +56,6 @@ async def test_an_injected_container_that_runs_on_does_not_keep_a_member_running
         await here.says("run", "^Succeeded AllMembersSucceeded")
 
 
-async def test_a_native_sidecar_ends_after_its_member(here: Site) -> None:
-    here.row.happens("the template has a native sidecar; main exits 0")
-    sidecar = {"name": "metrics", "image": "exporter:1", "restartPolicy": "Always"}
-    await here.submit("run", "*: run 2, exit 0", template={"spec": {"initContainers": [sidecar]}})
-    await here.says("run", "^Succeeded AllMembersSucceeded")
-
-
 async def test_a_policy_that_rewrites_managed_by_does_no_harm(here: Site) -> None:
     label = 'Object{metadata: Object.metadata{labels: {"app.kubernetes.io/managed-by": "platform"}}}'
     async with mutation(here, label):
