@@ -9,7 +9,7 @@ from muster.state.facts.incidents.signs import Sign
 from muster.state.facts.incidents.tracking import BEGINS, Tracking
 from tests.fleet_hours import messages as say
 from tests.fleet_hours.fleet import PLACES, WELL
-from tests.fleet_hours.masses import KINDS, Plant, shared_storage
+from tests.fleet_hours.masses import KINDS, Plant
 from tests.fleet_hours.play import NAMED_WITHIN
 from tests.fleet_hours.shown import FleetRun
 from tests.state.facts.incidents.fleet import follow
@@ -181,6 +181,3 @@ def test_a_driver_that_keeps_a_container_waiting_is_its_cause_and_names_the_node
     assert (full.cause, full.kind, full.subject) == ("NodeDiskFull", "node", "n7")
 
 
-def test_the_fleet_has_masses_of_at_least_ten_kinds() -> None:
-    assert len(KINDS) >= 10
-    assert shared_storage in KINDS
