@@ -80,6 +80,14 @@ class Namespace:
         answer = await self.request("GET", core(self.namespace, "pods"), params=params)
         return sorted(answer["items"], key=lambda pod: str(pod["metadata"]["name"]))
 
+    async def emptied(self, experiment: str = "") -> None:
+        """Wait until there is no pod of an experiment, or none at all."""
+
+        async def empty() -> bool:
+            return not await self.pods(experiment)
+
+        await eventually(empty)
+
     @contextlib.asynccontextmanager
     async def node(self, *names: str, pods: int = 100) -> AsyncIterator[dict[str, str]]:
         """Stand-in nodes for this test alone; the selector that chooses them."""

@@ -70,6 +70,11 @@ class Site(Namespace):
         body = self.experiment(name, command, **more)
         await self.request("POST", f"/apis/{API_VERSION}/namespaces/{self.namespace}/experiments", body)
 
+    async def running(self, name: str = "run", command: str = "", *, seconds: float = SLOW, **more: Any) -> Snapshot:
+        """Create an Experiment, and see that it runs."""
+        await self.submit(name, command, **more)
+        return await self.phase(name, "Running", seconds)
+
     async def change(self, name: str, **spec: Any) -> None:
         """Patch the spec of an Experiment."""
         path = f"/apis/{API_VERSION}/namespaces/{self.namespace}/experiments/{name}"

@@ -16,8 +16,7 @@ pytestmark = pytest.mark.timeout(400)
 
 @pytest.mark.core
 async def test_a_name_used_again_is_another_experiment(here: Site) -> None:
-    await here.submit("run")
-    await here.phase("run", "Running")
+    await here.running()
     here.row.happens("an experiment is deleted and created again under its name at once")
     await here.kubectl("delete", "experiment", "run")
     await here.submit("run", "*: run 3, exit 0")
@@ -25,8 +24,7 @@ async def test_a_name_used_again_is_another_experiment(here: Site) -> None:
 
 
 async def test_a_failed_pod_outside_a_gang_counts_for_nothing(here: Site) -> None:
-    await here.submit("run")
-    await here.phase("run", "Running")
+    await here.running()
     here.row.happens("a stranger's pod with the experiment's labels, but without its owner, fails")
     labels = {**(await here.pods("run"))[0]["metadata"]["labels"]}
     container = {"name": "main", "image": "x", "command": ["sh", "-c", "*: run 1, exit 1"]}

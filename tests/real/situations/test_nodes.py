@@ -58,8 +58,7 @@ async def test_a_lost_node_is_a_disruption_and_its_return_lets_the_gang_start(he
     soon = {"operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 10}  # five minutes by default
     template = {"spec": {"tolerations": [{"key": taint, **soon} for taint in taints]}}
     async with here.node("a", "b", pods=2) as selector:
-        await here.submit("run", members=4, on=selector, template=template)
-        await here.phase("run", "Running")
+        await here.running("run", members=4, on=selector, template=template)
         here.row.happens("a node loses its network: NotReady, tainted, its pods evicted by the real controllers")
         await here.cut_off("b")
         await here.says("run", r"^Restarting \S+ .*(DeletionByTaintManager|NodeNotReady|evict)")
@@ -70,8 +69,7 @@ async def test_a_lost_node_is_a_disruption_and_its_return_lets_the_gang_start(he
 
 async def test_a_node_that_is_scaled_down_is_a_disruption(here: Site) -> None:
     async with here.node("a", "b", pods=4) as selector:
-        await here.submit("run", members=4, on=selector)
-        await here.phase("run", "Running")
+        await here.running("run", members=4, on=selector)
         node = (await here.pods("run"))[1]["spec"]["nodeName"]
         here.row.happens("a node is deleted, as a scale-down does: its pods are collected by the real pod collector")
         await here.request("DELETE", f"/api/v1/nodes/{node}")
@@ -83,8 +81,7 @@ async def test_a_node_that_is_scaled_down_is_a_disruption(here: Site) -> None:
 
 async def test_a_node_that_is_not_ready_is_named(here: Site) -> None:
     async with here.node("a", "b", pods=2) as selector:
-        await here.submit("run", members=4, on=selector)
-        await here.phase("run", "Running")
+        await here.running("run", members=4, on=selector)
         here.row.happens("a node is NotReady, before its pods are evicted")
         await here.cut_off("b")
 
@@ -110,8 +107,7 @@ async def test_a_node_that_is_not_ready_is_named(here: Site) -> None:
     ],
 )
 async def test_a_pod_that_is_taken_is_a_disruption(here: Site, way: str, sentence: str) -> None:
-    await here.submit("run")
-    await here.phase("run", "Running")
+    await here.running()
     pod = (await here.pods("run"))[1]["metadata"]["name"]
     here.row.happens(f"a pod of a running member is taken by {way}")
     if way == "kubectl delete":
@@ -136,8 +132,7 @@ async def test_a_preempted_member_is_a_disruption(here: Site) -> None:
     }
     await here.apply(priority)
     async with here.node(pods=2) as selector:
-        await here.submit("run", on=selector)
-        await here.phase("run", "Running")
+        await here.running("run", on=selector)
         here.row.happens("the scheduler preempts a member for a pod of higher priority")
         pod = {
             "apiVersion": "v1",
@@ -180,8 +175,7 @@ async def test_a_finished_rank_whose_pod_is_removed_does_not_run_again(here: Sit
 
 
 async def test_a_pod_held_by_a_finalizer_after_its_end_does_not_hold_the_restart(here: Site) -> None:
-    await here.submit("run", "rank=1 epoch=0: hold, exit 1\n*: run 600")
-    await here.phase("run", "Running")
+    await here.running("run", "rank=1 epoch=0: hold, exit 1\n*: run 600")
     pod = (await here.pods("run"))[0]["metadata"]["name"]
     path = core(here.namespace, "pods", pod)
     await here.request("PATCH", path, {"metadata": {"finalizers": ["example.test/hold"]}}, MERGE)

@@ -74,8 +74,7 @@ async def test_pages_and_metrics_are_for_readers_with_the_rights(here: Site) -> 
     binding = f"{here.namespace}-scraper"
     await here.kubectl("create", "rolebinding", "viewer", "--clusterrole=muster-experiments-reader", of_viewer)
     await here.kubectl("create", "clusterrolebinding", binding, "--clusterrole=muster-metrics-reader", of_scraper)
-    await here.submit("run")
-    await here.phase("run", "Running")
+    await here.running()
     async with contextlib.AsyncExitStack() as stack:
         stack.push_async_callback(here.kubectl, "delete", "clusterrolebinding", binding)
         url = await stack.enter_async_context(asking_for_tokens(here))
@@ -104,8 +103,7 @@ async def test_the_page_gives_a_bundle_of_what_its_reader_may_read(here: Site) -
     for role, name in (("muster-experiments-reader", "some"), ("view", "whole")):
         of = f"--serviceaccount={here.namespace}:{name}"
         await here.kubectl("create", "rolebinding", name, f"--clusterrole={role}", of)
-    await here.submit("run")
-    await here.phase("run", "Running")
+    await here.running()
     async with asking_for_tokens(here) as url:
         archive = f"{url}/experiments/{here.namespace}/run.tar.gz"
         here.row.happens("a bundle by the page: without a token, without rights, with some, with those of view")

@@ -62,8 +62,7 @@ async def test_two_replicas_run_as_the_strictest_profile_wants(here: Site) -> No
 
 @pytest.mark.parametrize("way", ["kubectl delete pod", "SIGKILL in its container", "SIGTERM in its container"])
 async def test_a_leader_that_is_lost_is_replaced(here: Site, way: str) -> None:
-    await here.submit("run")
-    await here.phase("run", "Running")
+    await here.running()
     before, pod = await leader(here), await led_by(here)
     name = str(pod["metadata"]["name"])
     here.row.happens(f"the leading musterd ends by {way}; then a rank fails")
@@ -87,8 +86,7 @@ async def test_a_leader_that_is_lost_is_replaced(here: Site, way: str) -> None:
 @pytest.mark.core
 async def test_the_page_and_the_metrics_are_for_those_with_a_token(here: Site) -> None:
     """From a pod of a namespace that the policy admits, and from one that it does not."""
-    await here.submit("run")
-    await here.phase("run", "Running")
+    await here.running()
     for name in ("scraper", "viewer"):
         await here.kubectl("create", "serviceaccount", name)
     scraper, viewer = (f"--serviceaccount={here.namespace}:{name}" for name in ("scraper", "viewer"))
@@ -147,8 +145,7 @@ async def test_the_page_and_the_metrics_are_for_those_with_a_token(here: Site) -
 
 
 async def test_a_rolling_restart_leaves_runs_alone(here: Site) -> None:
-    await here.submit("run")
-    await here.phase("run", "Running")
+    await here.running()
     here.row.happens("kubectl rollout restart of musterd")
     await here.kubectl(*OF, "rollout", "restart", "deployment/musterd")
     await here.kubectl(*OF, "rollout", "status", "deployment/musterd", f"--timeout={SLOW:g}s")

@@ -39,8 +39,7 @@ async def test_jax_trains_over_two_nodes(here: Site) -> None:
 async def test_a_jax_rank_that_is_killed_is_one_restart(here: Site) -> None:
     train = "python3 -u examples/jax/train.py --steps 100000"
     image = here.nodes.images["train"]
-    await here.submit("run", train, operator="jax", members=3, cpus=0.2, image=image, **spread())
-    await here.phase("run", "Running", LONG)
+    await here.running("run", train, operator="jax", members=3, cpus=0.2, image=image, **spread(), seconds=LONG)
     here.row.happens("kill -9 of a jax rank in its container")
     machine = here.machine_of((await here.pods("run"))[1])
     pod = (await here.pods("run"))[1]

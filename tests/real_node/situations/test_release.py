@@ -64,8 +64,7 @@ async def labelled_pods_behind_a_policy(here: Site) -> None:
 
 
 async def test_helm_upgrade_and_rollback_leave_a_run_alone_and_watched_pods_are_probed_meanwhile(here: Site) -> None:
-    await here.submit("run")
-    await here.phase("run", "Running")
+    await here.running()
     await labelled_pods_behind_a_policy(here)
     here.row.happens("helm upgrade with watch.kinds=pods, then helm rollback, with a run going on; then a rank fails")
     before = await leader(here)
@@ -90,8 +89,7 @@ async def test_helm_upgrade_and_rollback_leave_a_run_alone_and_watched_pods_are_
 
 
 async def test_helm_uninstall_leaves_a_run_and_the_next_install_takes_it_up(here: Site) -> None:
-    await here.submit("run")
-    await here.phase("run", "Running")
+    await here.running()
     here.row.happens("helm uninstall with a run going on; a rank is lost meanwhile; helm install")
     await here.helm("uninstall", *WAIT)
     try:
@@ -110,8 +108,7 @@ async def test_helm_uninstall_leaves_a_run_and_the_next_install_takes_it_up(here
 
 async def test_the_node_of_the_leader_is_lost(here: Site) -> None:
     """Both replicas are on machines of this situation alone, one on each."""
-    await here.submit("run")
-    await here.phase("run", "Running")
+    await here.running()
     pool = f"nodeSelector.muster\\.dev/pool={here.namespace}"
     async with here.machines(2, taints=()) as machines:
         move = ("--set-string", pool, "--set", "antiAffinity=required")
