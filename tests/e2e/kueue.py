@@ -17,6 +17,8 @@ from tests.fakes.kueue import FLAVOR, Kueue
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 PERIOD = 0.05
 """Seconds between two passes."""
+Row = tuple[str, str, dict[str, Any]]
+"""Plural, kind, and the rest of an object."""
 KINDS = (
     ("workloads", "Workload", "Namespaced"),
     ("resourceflavors", "ResourceFlavor", "Cluster"),
@@ -39,13 +41,12 @@ async def install(
     names = []
     for each in KINDS:
         names.append(str((await resources.create(CRDS, defined(*each)))["metadata"]["name"]))
-    for plural, kind, body in (
-        ("resourceflavors", "ResourceFlavor", {"metadata": {"name": FLAVOR}, "spec": flavor}),
-        *(
-            ("workloadpriorityclasses", "WorkloadPriorityClass", {"metadata": {"name": name}, "value": value})
-            for name, value in (("low", 100), ("high", 1000))
-        ),
-    ):
+    flavors: Row = ("resourceflavors", "ResourceFlavor", {"metadata": {"name": FLAVOR}, "spec": flavor})
+    priorities: list[Row] = [
+        ("workloadpriorityclasses", "WorkloadPriorityClass", {"metadata": {"name": name}, "value": value})
+        for name, value in (("low", 100), ("high", 1000))
+    ]
+    for plural, kind, body in (flavors, *priorities):
         made = {"apiVersion": API_VERSION, "kind": kind, **body}
         await _once_served(partial(resources.create, f"/apis/{API_VERSION}/{plural}", made))
     await _once_served(partial(resources.list, f"/apis/{API_VERSION}/workloads"))

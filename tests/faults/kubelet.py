@@ -6,7 +6,7 @@ are deleted; in epochs in which none fails all succeed.
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Awaitable, Iterable, Iterator
 
 from muster.api.errors import ApiError
 from muster.api.names import LABEL_EPOCH, LABEL_RANK, LABEL_UID
@@ -86,7 +86,7 @@ class Kubelet:
         for path in list(paths):
             self._do(self._api.merge(path, {"metadata": {"annotations": {LABEL: GO_ON}}}))
 
-    def _do(self, request: "asyncio._CoroutineLike[object]") -> None:
+    def _do(self, request: Awaitable[object]) -> None:
         """Send a request for a pod that may be gone already."""
 
         async def send() -> None:

@@ -32,10 +32,6 @@ def test_a_missing_framework_has_no_interpreter_and_names_the_command_that_insta
         assert reason_without(framework) == f"no interpreter has {framework}: run `make frameworks TORCH=1`"
 
 
-
-
-
-
 @pytest.mark.parametrize("lock", [LOCK, JUPYTER_LOCK, TORCH_LOCK], ids=lambda lock: lock.name)
 def test_the_lock_has_the_versions_that_are_asked_for_with_hashes(lock: Path) -> None:
     locked = lock.read_text(encoding="utf-8")

@@ -16,13 +16,13 @@ from muster.kube.resources import ResourceClient
 from muster.reconcilers.render.workload import API_VERSION, KUEUE
 from tests.e2e.kueue import CRDS, crd, install, running
 from tests.fakes.kueue import Kueue
-from tests.real.ground import STAND_IN, TAINT
+from tests.real.ground import STAND_IN, TOLERATIONS
 from tests.real.namespace import Object
 from tests.real.site import Site
 
 VARIABLE = "KUEUE_CRDS"
 PRIORITY = "low"
-FLAVORED = {"nodeLabels": STAND_IN, "tolerations": [{"key": TAINT["key"], "operator": "Exists"}]}
+FLAVORED = {"nodeLabels": STAND_IN, "tolerations": TOLERATIONS}
 """The pretended nodes: a pod that asks for nothing else is bound to one of them by its flavor alone."""
 
 

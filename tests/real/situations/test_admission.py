@@ -35,11 +35,7 @@ async def install(here: Site, name: str, probe: Object, words: str) -> None:
     settings["metadata"] |= {"namespace": here.namespace}
     settings["data"] = SETTINGS
     await here.apply(settings, *sample(name, here.namespace))
-
-    async def in_force() -> bool:
-        return words in await refusal(here, probe)
-
-    await eventually(in_force)
+    await eventually(lambda: refusal(here, probe), holds=lambda found: words in found)
 
 
 async def refusal(here: Site, obj: Object) -> str:

@@ -78,9 +78,5 @@ async def test_a_shared_volume_is_made_and_removed_with_the_experiment(here: Sit
     (claim,) = await claims()
     assert claim["spec"]["resources"]["requests"]["storage"] == "1G"
     await here.kubectl("delete", "experiment", "run")
-
-    async def gone() -> bool:
-        return not await claims()
-
-    await eventually(gone)
+    await eventually(claims, holds=lambda found: not found)
     here.row.says(f"epoch {seen.status.epoch} ran on the same claim, which is gone with the experiment")

@@ -160,9 +160,9 @@ async def test_disruptions_without_end_are_stuck(here: Site) -> None:
 
 
 async def test_resume_waits_for_its_own_pods_before_the_pending_clock_runs(here: Site) -> None:
-    grace = {"gracefulTermination": {"terminationGracePeriodSeconds": 40}}
+    grace = {"terminationGracePeriodSeconds": 40}
     clocks = {"pending": {"after": "15s", "action": "Fail"}}
-    await here.running("run", "epoch=0: run 600, gone 25\n*: run 600", clocks=clocks, **grace)
+    await here.running("run", "epoch=0: run 600, gone 25\n*: run 600", clocks=clocks, gracefulTermination=grace)
     here.row.happens("suspended and resumed at once, pods take 25 s to end, pending clock of 15 s")
     await here.change("run", suspend=True)
     await here.phase("run", "Suspended")
@@ -177,11 +177,9 @@ async def test_pods_stay_for_their_logs_after_a_deadline(here: Site) -> None:
     await here.change("run", timeout="20s")
     here.row.happens("timeout of 20 s: what is left for `muster logs`")
     await here.says("run", "^Failed DeadlineExceeded the experiment did not finish within 20 s")
-
-    async def ended() -> bool:
-        return all(pod["status"]["phase"] == "Failed" for pod in await here.pods("run"))
-
-    await eventually(ended)
+    await eventually(
+        lambda: here.pods("run"), holds=lambda found: all(pod["status"]["phase"] == "Failed" for pod in found)
+    )
     await asyncio.sleep(2)
     left = await here.pods("run")
     here.row.said += f"; {len(left)} of 2 pods exist"

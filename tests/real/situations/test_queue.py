@@ -68,11 +68,7 @@ async def test_a_gang_waits_in_its_queue_is_preempted_and_comes_back(here: Site,
 
             await here.change("run", suspend=True)
             await here.phase("run", "Suspended")
-
-            async def left() -> bool:
-                return await workload(here) is None
-
-            await eventually(left)
+            await eventually(lambda: workload(here), holds=lambda found: found is None)
         assert daemon.refused() == []
     here.row.said = said
     await of_chart(here, ours, KUEUE)

@@ -55,12 +55,8 @@ async def asking_for_tokens(here: Site) -> AsyncIterator[str]:
     """A musterd that stands by and asks each reader for a token; its URL."""
     url = f"http://127.0.0.1:{free_port()}"
     standby = daemon_program(f"{here.namespace}-readers", here.ground, url, "--http-authentication", "always")
-
-    async def ready() -> bool:
-        return (await asyncio.to_thread(read, f"{url}/readyz"))[0] == 200
-
     try:
-        await eventually(ready)
+        await eventually(lambda: asyncio.to_thread(read, f"{url}/readyz"), holds=lambda found: found[0] == 200)
         yield url
     finally:
         await asyncio.to_thread(standby.end)

@@ -140,11 +140,7 @@ async def test_the_leader_is_stopped_and_stands_by_when_it_goes_on(here: Site) -
         await here.phase("run", "Running")
         await asyncio.sleep(5)
         one.program.signal(signal.SIGCONT)
-
-        async def stands_by() -> bool:
-            return "standing by" in (await one.says("/readyz"))[1]
-
-        await eventually(stands_by)
+        await eventually(lambda: one.says("/readyz"), holds=lambda found: "standing by" in found[1])
         seen = await here.phase("run", "Running")
         assert seen.status.epoch == 1
         assert len(await here.pods("run")) == 2

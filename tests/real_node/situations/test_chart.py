@@ -39,10 +39,7 @@ async def led_by(here: Site) -> Any:
 
 
 async def led_by_another(here: Site, before: str) -> None:
-    async def changed() -> bool:
-        return await leader(here) not in ("", before)
-
-    await eventually(changed)
+    await eventually(lambda: leader(here), holds=lambda found: found not in ("", before))
 
 
 @pytest.mark.core
@@ -111,15 +108,12 @@ async def test_the_page_and_the_metrics_are_for_those_with_a_token(here: Site) -
         status, _, body = said.partition("\n")
         return status.strip(), body
 
-    async def admitted() -> bool:
-        return (await get("/metrics"))[0] != "unreachable"
-
     here.row.happens("page and metrics from a foreign namespace, from an admitted one without a token, and with one")
     page, listed = f"/experiments/{here.namespace}/run", "/experiments.json"
     try:
         foreign = (await get("/metrics"))[0]
         await here.kubectl("label", "namespace", here.namespace, "metrics=enabled")
-        await eventually(admitted, 60)
+        await eventually(lambda: get("/metrics"), 60, holds=lambda found: found[0] != "unreachable")
         without = [(await get(path))[0] for path in ("/metrics", page, listed)]
         scraped, (shown, html), (_, seen) = (
             await get("/metrics", "scraper"),

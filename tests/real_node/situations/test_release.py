@@ -7,7 +7,7 @@ import pytest
 
 from deploy.helm.copies import CHART
 from tests.e2e.test_watched_pods import labelled_pods
-from tests.real.ground import SYSTEM, TAINT
+from tests.real.ground import SYSTEM, TOLERATIONS
 from tests.real.namespace import SLOW, Object, Refused, eventually
 from tests.real_node.ground import values
 from tests.real_node.site import WORK, Site
@@ -50,7 +50,7 @@ def swarm(here: Site) -> list[Object]:
     program = made.PROGRAM.replace(", coordinator_bind_address=bind", "")  # at all addresses, for forwarded ports too
     pods = [made.pod(rank) for rank in range(made.SIZE)]
     for pod in pods:
-        pod["spec"] |= {"nodeSelector": WORK, "tolerations": [{"key": TAINT["key"], "operator": "Exists"}]}
+        pod["spec"] |= {"nodeSelector": WORK, "tolerations": TOLERATIONS}
         pod["spec"]["containers"][0] |= {"image": here.nodes.images["train"], "command": ["python3", "-c", program]}
     return [made.service(), *pods]
 
@@ -93,11 +93,7 @@ async def test_helm_uninstall_leaves_a_run_and_the_next_install_takes_it_up(here
     here.row.happens("helm uninstall with a run going on; a rank is lost meanwhile; helm install")
     await here.helm("uninstall", *WAIT)
     try:
-
-        async def gone() -> bool:
-            return not await replicas(here)
-
-        await eventually(gone)
+        await eventually(lambda: replicas(here), holds=lambda found: not found)
         await loses_a_rank(here)
         await goes_on_undisturbed(here)
     finally:
