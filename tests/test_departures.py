@@ -11,17 +11,12 @@ import pytest
 from benchmarks.servers.fleet_server import Pods
 from tests import departures
 from tests.departures import stays
-from tests.faults.kubelet import address_of as faults
 from tests.real.nodes import standin
 
-HANDED_OUT = {"real": standin.address_of, "faults": faults}
-"""What hands out addresses of pods to a musterd that connects to them."""
 
-
-@pytest.mark.parametrize("name", HANDED_OUT)
-def test_each_pod_of_a_stand_in_has_an_address_of_its_own_that_stays(name: str) -> None:
+def test_each_pod_of_the_stand_in_has_an_address_of_its_own_that_stays() -> None:
     numbers = (1, 2, 255, 256, 65_535, 65_536, 70_000)
-    found = [HANDED_OUT[name](number) for number in numbers]
+    found = [standin.address_of(number) for number in numbers]
     assert len({*found}) == len(numbers)
     assert all(stays(address) for address in (*found, standin.HOST_ADDRESS)), found
 

@@ -2,16 +2,19 @@
 
 import asyncio
 import contextlib
+import json
 import os
 import signal
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import aiohttp
 import msgspec
 from click.testing import CliRunner
 
+from muster.api.names import API_VERSION, KIND
 from muster.cli.main import muster
 from muster.cli.processes.stack import Child, free_port, module
 from muster.client import Client, Snapshot
@@ -96,6 +99,22 @@ async def environment(folder: Path, *options: str) -> AsyncIterator[Environment]
                 await built.stop_daemon()
     finally:
         await cluster.stop()
+
+
+def experiment(
+    name: str,
+    command: str,
+    *,
+    operator: str = "jax",
+    count: int = 2,
+    cpus: float = 0.1,
+    memory: float = 0.2,
+    **spec: Any,
+) -> str:
+    """An Experiment of one group ``worker``, as text; ``spec`` are further fields."""
+    worker = {"count": count, "resources": {"cpus": cpus, "memory": memory}}
+    stated = {"operator": operator, "image": "none", "command": command, "types": {"worker": worker}}
+    return json.dumps({"apiVersion": API_VERSION, "kind": KIND, "metadata": {"name": name}, "spec": {**stated, **spec}})
 
 
 def children_of(pid: int) -> list[int]:

@@ -2,8 +2,9 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any
 
 from muster.api.errors import ApiError, Conflict, NotFound
@@ -16,6 +17,8 @@ from tests.fakes.kueue import FLAVOR, Kueue
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 PERIOD = 0.05
 """Seconds between two passes."""
+Row = tuple[str, str, dict[str, Any]]
+"""Plural, kind, and the rest of an object."""
 KINDS = (
     ("workloads", "Workload", "Namespaced"),
     ("resourceflavors", "ResourceFlavor", "Cluster"),
@@ -28,32 +31,38 @@ def crd(plural: str, kind: str, scope: str) -> dict[str, Any]:
     return definition(API_VERSION, plural, kind, scope=scope, status=kind == "Workload")
 
 
-async def install(resources: ResourceClient) -> None:
-    """Install the kinds, the flavor and two priority classes."""
-    for plural, kind, scope in KINDS:
-        await resources.create(CRDS, crd(plural, kind, scope))
-    for plural, kind, body in (
-        (
-            "resourceflavors",
-            "ResourceFlavor",
-            {"metadata": {"name": FLAVOR}, "spec": {"nodeLabels": {"kubernetes.io/os": "linux"}}},
-        ),
-        ("workloadpriorityclasses", "WorkloadPriorityClass", {"metadata": {"name": "low"}, "value": 100}),
-        ("workloadpriorityclasses", "WorkloadPriorityClass", {"metadata": {"name": "high"}, "value": 1000}),
-    ):
-        await _made(resources, f"/apis/{API_VERSION}/{plural}", {"apiVersion": API_VERSION, "kind": kind, **body})
+async def install(
+    resources: ResourceClient,
+    *,
+    flavor: Mapping[str, Any] = {"nodeLabels": {"kubernetes.io/os": "linux"}},
+    defined: Callable[[str, str, str], dict[str, Any]] = crd,
+) -> list[str]:
+    """Install the kinds, the flavor and two priority classes; the names of the definitions."""
+    names = []
+    for each in KINDS:
+        names.append(str((await resources.create(CRDS, defined(*each)))["metadata"]["name"]))
+    flavors: Row = ("resourceflavors", "ResourceFlavor", {"metadata": {"name": FLAVOR}, "spec": flavor})
+    priorities: list[Row] = [
+        ("workloadpriorityclasses", "WorkloadPriorityClass", {"metadata": {"name": name}, "value": value})
+        for name, value in (("low", 100), ("high", 1000))
+    ]
+    for plural, kind, body in (flavors, *priorities):
+        made = {"apiVersion": API_VERSION, "kind": kind, **body}
+        await _once_served(partial(resources.create, f"/apis/{API_VERSION}/{plural}", made))
+    await _once_served(partial(resources.list, f"/apis/{API_VERSION}/workloads"))
+    return names
 
 
-async def _made(resources: ResourceClient, path: str, body: dict[str, Any]) -> None:
-    """Create an object of a kind that may begin to be served a moment later."""
-    for _ in range(100):
-        try:
-            await resources.create(path, body)
-        except NotFound:
-            await asyncio.sleep(0.05)
-        else:
-            return
-    raise AssertionError(f"{path} is not served")
+async def _once_served(ask: Callable[[], Awaitable[object]]) -> None:
+    """Ask for a kind that may begin to be served a moment later."""
+    async with asyncio.timeout(60):
+        while True:
+            try:
+                await ask()
+            except NotFound:
+                await asyncio.sleep(0.05)
+            else:
+                return
 
 
 @asynccontextmanager

@@ -1,6 +1,5 @@
 """A progress endpoint for whole-system tests: its certificate, and the options with which musterd serves it."""
 
-import json
 from pathlib import Path
 
 import trustme
@@ -26,23 +25,4 @@ async def endpoint(cluster: Environment, folder: Path) -> tuple[str, ...]:
         *("--progress-host", "0.0.0.0", "--progress-port", str(port), "--progress-url", f"https://{host}:{port}"),
         *("--progress-tls-cert", str(folder / "tls.pem"), "--progress-tls-key", str(folder / "tls.pem")),
         *("--progress-ca", str(folder / "ca.crt")),
-    )
-
-
-def experiment(name: str, command: str, *, operator: str = "pytorch", count: int = 1) -> str:
-    """An Experiment whose members have the endpoint."""
-    worker = {"count": count, "resources": {"cpus": 0.1, "memory": 2.0}}
-    return json.dumps(
-        {
-            "apiVersion": "muster.dev/v1alpha1",
-            "kind": "Experiment",
-            "metadata": {"name": name},
-            "spec": {
-                "operator": operator,
-                "image": "none",
-                "command": command,
-                "progressEndpoint": True,
-                "types": {"worker": worker},
-            },
-        }
     )

@@ -1,6 +1,5 @@
 """musterd is killed in each phase of the scenario `member-fails`, with real processes; it ends as without that."""
 
-import asyncio
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -8,26 +7,14 @@ from pathlib import Path
 import pytest
 
 from muster.client import Snapshot
-from tests.e2e.environment import environment
+from tests.e2e.environment import environment, experiment
 from tests.scenarios.catalogue import scenarios
 from tests.scenarios.scenario import charged_in
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(300)]
 
-EXPERIMENT = """
-apiVersion: muster.dev/v1alpha1
-kind: Experiment
-metadata: {{name: {name}}}
-spec:
-  operator: jax
-  image: none
-  command: "python3 -u tests/e2e/gang.py"
-  restartPolicy: {{backoffLimit: 1, backoff: {{initial: 2s}}}}
-  types:
-    worker:
-      count: 2
-      resources: {{cpus: 0.05, memory: 2}}
-"""
+
+POLICY = {"backoffLimit": 1, "backoff": {"initial": "2s"}}
 
 MOMENTS: dict[str, Callable[[Snapshot], bool]] = {
     "pending": lambda seen: seen.phase == "Pending",
@@ -50,27 +37,10 @@ def ended_well(seen: Snapshot) -> None:
     assert seen.status.cause.exit_code == 137
 
 
-async def test_an_experiment_ends_well_when_the_daemon_is_killed_in_any_phase(tmp_path: Path) -> None:
-    async with asyncio.TaskGroup() as group:
-        for moment, holds in MOMENTS.items():
-            group.create_task(killed_once(tmp_path / moment, f"killed-{moment}", holds))
-
-
-async def killed_once(folder: Path, name: str, holds: Callable[[Snapshot], bool]) -> None:
-    async with environment(folder) as here:
-        await here.start_daemon()
-        await here.client.submit(EXPERIMENT.format(name=name))
-        await here.until(name, holds)
-        await here.kill_daemon()
-        await asyncio.sleep(0.5)  # no daemon runs for that long
-        await here.start_daemon()
-        ended_well(await here.until(name, lambda seen: seen.finished))
-
-
 async def test_an_experiment_ends_well_when_the_daemon_is_killed_in_every_phase(tmp_path: Path) -> None:
     async with environment(tmp_path) as here:
         await here.start_daemon()
-        await here.client.submit(EXPERIMENT.format(name="outlives"))
+        await here.client.submit(experiment("outlives", "python3 -u tests/e2e/gang.py", memory=2, restartPolicy=POLICY))
         for holds in MOMENTS.values():
             await here.until("outlives", partial(holds_or_finished, holds))
             await here.kill_daemon()

@@ -11,8 +11,7 @@ import aiohttp
 import pytest
 
 from muster.client import Client
-from tests.e2e.environment import Environment, environment
-from tests.e2e.test_short_runs import experiment
+from tests.e2e.environment import Environment, environment, experiment
 from tests.watchers.probes.floods import FLOODS
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(900)]
@@ -113,7 +112,7 @@ async def sent_by(here: Environment, number: int) -> float:
 
 
 async def run(client: Client, here: Environment, name: str) -> None:
-    await client.submit(experiment(name, "jax", "true"))
+    await client.submit(experiment(name, "true", restartPolicy={"backoffLimit": 0}))
     assert (await here.until(name, lambda seen: seen.finished, LONG)).phase == "Succeeded"
 
 

@@ -6,7 +6,6 @@ table of such endings, decision for decision, is ``tests/state/policies/failures
 
 import asyncio
 import contextlib
-import json
 import os
 import re
 import signal
@@ -20,7 +19,7 @@ from muster.api.causes import Cause
 from muster.client import Snapshot
 from muster.client.explaining.lines import lines
 from muster.state.facts.sentences import sentence
-from tests.e2e.environment import Environment, children_of, environment
+from tests.e2e.environment import Environment, children_of, environment, experiment
 from tests.frameworks.interpreters import python_of, reason_without
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(900)]
@@ -65,23 +64,12 @@ torch.distributed.init_process_group("gloo", timeout=datetime.timedelta(seconds=
 """
 
 
-def experiment(folder: Path, program: str, *, operator: str = "jax", python: str = sys.executable) -> str:
+def written(folder: Path, program: str, *, operator: str = "jax", python: str = sys.executable) -> str:
+    """The experiment whose three members run that program."""
     (folder / "train.py").write_text(program)
-    worker = {"count": 3, "resources": {"cpus": 0.1, "memory": 0.2}}
-    return json.dumps(
-        {
-            "apiVersion": "muster.dev/v1alpha1",
-            "kind": "Experiment",
-            "metadata": {"name": "run"},
-            "spec": {
-                "operator": operator,
-                "image": "none",
-                "command": f"JAX_PLATFORMS=cpu {python} -u {folder / 'train.py'}",
-                "restartPolicy": {"backoffLimit": 1, "backoff": {"initial": "10m", "max": "10m"}},
-                "types": {"worker": worker},
-            },
-        }
-    )
+    command = f"JAX_PLATFORMS=cpu {python} -u {folder / 'train.py'}"
+    policy = {"backoffLimit": 1, "backoff": {"initial": "10m", "max": "10m"}}
+    return experiment("run", command, operator=operator, count=3, restartPolicy=policy)
 
 
 def broken(seen: Snapshot) -> bool:
@@ -106,7 +94,7 @@ async def test_a_rank_that_never_calls_is_the_cause_and_charged(tmp_path: Path) 
     pytest.importorskip("jax")
     async with environment(tmp_path / "home") as env:
         await env.start_daemon()
-        await env.client.submit(experiment(tmp_path, NEVER_CALLS))
+        await env.client.submit(written(tmp_path, NEVER_CALLS))
         cause, seen, line = await cause_of(env)
         explained = list(lines(await env.client.explain("run"), time.time()))
         while not any('reason="RanksMissing"' in each for each in await restarts(env)):  # noqa: ASYNC110 - the counter follows the status
@@ -126,7 +114,7 @@ async def test_a_frozen_coordinator_is_the_cause_and_not_charged(tmp_path: Path)
     frozen: list[int] = []
     async with environment(tmp_path / "home") as env:
         await env.start_daemon()
-        await env.client.submit(experiment(tmp_path, FREEZES))
+        await env.client.submit(written(tmp_path, FREEZES))
         await env.until("run", lambda seen: seen.phase == "Running", LONG)
         (process,) = [each.process for each in (await env.client.explain("run")).members if each.rank == 0]
         assert process is not None
@@ -148,7 +136,7 @@ async def test_a_rank_that_is_behind_in_a_hang_is_the_cause_and_charged(tmp_path
     pytest.importorskip("jax")
     async with environment(tmp_path / "home") as env:
         await env.start_daemon()
-        await env.client.submit(experiment(tmp_path, HANGS))
+        await env.client.submit(written(tmp_path, HANGS))
         await env.until("run", lambda seen: (stuck := seen.condition("Stuck")) is not None and bool(stuck.status), LONG)
         cause, seen, line = await cause_of(env)
     assert (cause.rank, cause.reason, cause.disruption, seen.status.restarts) == (2, "Hung", False, 1), line
@@ -161,7 +149,7 @@ async def test_a_member_of_torch_that_never_calls_is_the_cause(tmp_path: Path) -
     async with environment(tmp_path / "home") as env:
         await env.start_daemon()
         python = str(python_of("torch"))
-        await env.client.submit(experiment(tmp_path, STORE, operator="pytorch", python=python))
+        await env.client.submit(written(tmp_path, STORE, operator="pytorch", python=python))
         cause, _, line = await cause_of(env)
     assert (cause.reason, cause.disruption) == ("RanksMissing", False), line
     assert re.search("(?i)time(d )?out", cause.evidence), "PyTorch 1 says Socket Timeout, PyTorch 2 timed out"

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from muster.client import Snapshot
-from tests.e2e.environment import environment
-from tests.e2e.progress import endpoint, experiment
+from tests.e2e.environment import environment, experiment
+from tests.e2e.progress import endpoint
 from tests.frameworks.interpreters import python_of, reason_without
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(600), pytest.mark.xdist_group("frameworks")]
@@ -24,7 +24,9 @@ async def test_the_released_transformers_reports_its_steps_without_a_change(tmp_
     async with environment(tmp_path / "state") as cluster:
         options = await endpoint(cluster, tmp_path)
         await cluster.start_daemon(*options)
-        await cluster.client.submit(experiment("run", command))
+        await cluster.client.submit(
+            experiment("run", command, operator="pytorch", count=1, memory=2.0, progressEndpoint=True)
+        )
         seen = await cluster.until("run", lambda run: run.status.steps is not None, LONG)
         assert seen.status.steps is not None
         assert (seen.status.steps.reporting, seen.status.steps.hung_after >= 60) == (1, True)
@@ -40,7 +42,7 @@ async def test_each_rank_of_an_xgboost_gang_reports_its_rounds(tmp_path: Path) -
     command = f"PYTHONPATH={ROOT} {python_of('xgboost')} -u {HERE / 'xgboost_rounds.py'}"
     async with environment(tmp_path / "state") as cluster:
         await cluster.start_daemon(*await endpoint(cluster, tmp_path))
-        await cluster.client.submit(experiment("run", command, operator="xgboost", count=2))
+        await cluster.client.submit(experiment("run", command, operator="xgboost", memory=2.0, progressEndpoint=True))
         seen = await cluster.until("run", _both_report, LONG)
         assert seen.status.steps is not None
         assert seen.status.steps.step > 0

@@ -73,33 +73,6 @@ async def test_the_second_runs_after_the_first_and_a_restart_keeps_the_place(tmp
             await gone(resources)
 
 
-async def test_a_preempted_gang_goes_and_comes_back(tmp_path: Path) -> None:
-    async with environment(tmp_path, "--memory-only") as here:
-        resources = ResourceClient(here.client.transport)
-        await install(resources)
-        await here.start_daemon("--kueue")
-        async with running(resources, Kueue(QUOTA)):
-            await here.client.submit(
-                SLEEPERS.format(name="low", command="test $MUSTER_EPOCH != 0 || sleep 600; sleep 1")
-            )
-            await here.until("low", lambda seen: seen.phase == "Running")
-            pods = await pods_of(here, "low")
-            assert all(pod["spec"]["nodeSelector"] == {"kubernetes.io/os": "linux"} for pod in pods)
-            container = {"name": "main", "image": "none", "resources": {"requests": {"cpu": str(QUOTA)}}}
-            pod_set = {"name": "main", "count": 1, "template": {"spec": {"containers": [container]}}}
-            spec = {"queueName": "q", "priority": 1000, "podSets": [pod_set]}
-            high = {"apiVersion": API_VERSION, "kind": "Workload", "metadata": {"name": "high"}, "spec": spec}
-            await resources.create(WORKLOADS, high)
-            waits = await here.until("low", lambda seen: "more needed" in seen.status.message)
-            assert (waits.phase, waits.status.disruptions, waits.status.restarts) == ("Queued", 1, 0)
-            assert waits.status.cause is not None
-            assert waits.status.cause.reason == "Preempted"
-            assert not [pod for pod in await pods_of(here, "low") if pod["status"]["phase"] == "Running"]
-            await resources.delete(f"{WORKLOADS}/high")
-            done = await here.until("low", lambda seen: seen.finished)
-            assert (done.phase, done.status.epoch) == ("Succeeded", 1)
-
-
 async def pods_of(here: Environment, name: str) -> list[dict[str, Any]]:
     resources = ResourceClient(here.client.transport)
     found = await resources.list("/api/v1/namespaces/default/pods", {"labelSelector": f"muster.dev/experiment={name}"})

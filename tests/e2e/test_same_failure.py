@@ -5,7 +5,6 @@ read is no advance. The next epoch goes on from there. One that does not fail en
 """
 
 import asyncio
-import json
 import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -16,7 +15,7 @@ import pytest
 
 from muster.client import Snapshot
 from muster.client.explaining.lines import lines
-from tests.e2e.environment import Environment, environment
+from tests.e2e.environment import Environment, environment, experiment
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(900)]
 LONG = 400.0
@@ -63,22 +62,12 @@ async def trained(folder: Path, fails: Sequence[int], **policy: str) -> AsyncIte
     """A gang whose first epochs fail at these steps; each of them has been read when the block begins."""
     pytest.importorskip("jax")
     (folder / "train.py").write_text(PROGRAM)
-    manifest = {
-        "apiVersion": "muster.dev/v1alpha1",
-        "kind": "Experiment",
-        "metadata": {"name": "run"},
-        "spec": {
-            "operator": "jax",
-            "image": "none",
-            "command": f"JAX_PLATFORMS=cpu {sys.executable} -u {folder}/train.py {folder} {' '.join(map(str, fails))}",
-            "restartPolicy": {"backoffLimit": BUDGET, "backoff": {"initial": "0s"}, **policy},
-            "types": {"worker": {"count": 2, "resources": {"cpus": 0.1, "memory": 0.2}}},
-        },
-    }
+    command = f"JAX_PLATFORMS=cpu {sys.executable} -u {folder}/train.py {folder} {' '.join(map(str, fails))}"
+    restarts = {"backoffLimit": BUDGET, "backoff": {"initial": "0s"}, **policy}
     async with environment(folder / "home") as env:
         await env.start_daemon()
         await env.serves()
-        await env.client.submit(json.dumps(manifest))
+        await env.client.submit(experiment("run", command, restartPolicy=restarts))
         for epoch, step in enumerate(fails):
             seen = await env.until("run", partial(begun, epoch), LONG)
             assert running(epoch, seen), seen.message

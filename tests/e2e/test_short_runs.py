@@ -1,6 +1,5 @@
 """Programs that end within a second or two: musterd may never have asked their coordinator, and says nothing false."""
 
-import json
 import sys
 from pathlib import Path
 
@@ -8,7 +7,7 @@ import pytest
 
 from muster.client import Snapshot
 from muster.state.vocabulary.record import RollCall
-from tests.e2e.environment import Environment, environment
+from tests.e2e.environment import Environment, environment, experiment
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(300)]
 
@@ -20,21 +19,8 @@ print("joined", flush=True)
 """
 
 
-def experiment(name: str, operator: str, command: str) -> str:
-    types = {"worker": {"count": SIZE, "resources": {"cpus": 0.1, "ramRatio": 2}}}
-    spec = {
-        "operator": operator,
-        "image": "none",
-        "command": command,
-        "restartPolicy": {"backoffLimit": 0},
-        "types": types,
-    }
-    body = {"apiVersion": "muster.dev/v1alpha1", "kind": "Experiment", "metadata": {"name": name}, "spec": spec}
-    return json.dumps(body)
-
-
 async def ended(here: Environment, name: str, operator: str, command: str) -> Snapshot:
-    await here.client.submit(experiment(name, operator, command))
+    await here.client.submit(experiment(name, command, operator=operator, restartPolicy={"backoffLimit": 0}))
     return await here.until(name, lambda seen: seen.finished, 120)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from muster.cli.exits import FAILED, PARTIAL, SUCCEEDED
 from muster.cli.processes.stack import module
-from tests.e2e.environment import Environment, environment
+from tests.e2e.environment import Environment, environment, experiment
 from tests.processes.forked import run
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(240)]
@@ -43,22 +43,10 @@ else:
 SIZE = 3
 
 
-def experiment(name: str, folder: Path, *, assist: bool) -> str:
-    return json.dumps(
-        {
-            "apiVersion": "muster.dev/v1alpha1",
-            "kind": "Experiment",
-            "metadata": {"name": name},
-            "spec": {
-                "operator": "jax",
-                "image": "none",
-                "command": f"JAX_PLATFORMS=cpu {sys.executable} -u {folder / 'train.py'} {folder / 'raise'}",
-                "assist": assist,
-                "restartPolicy": {"backoffLimit": 0},
-                "types": {"worker": {"count": SIZE, "resources": {"cpus": 0.1, "ramRatio": 2}}},
-            },
-        }
-    )
+def trained(name: str, folder: Path) -> str:
+    """The experiment whose three members run the program, with assist."""
+    command = f"JAX_PLATFORMS=cpu {sys.executable} -u {folder / 'train.py'} {folder / 'raise'}"
+    return experiment(name, command, count=SIZE, assist=True, restartPolicy={"backoffLimit": 0})
 
 
 async def stacks(env: Environment, *words: str) -> tuple[int, list[str], list[str]]:
@@ -85,7 +73,7 @@ async def test_a_bare_initialize_joins_and_the_odd_rank_is_named(tmp_path: Path)
     (tmp_path / "train.py").write_text(PROGRAM)
     async with environment(tmp_path / "home") as env:
         await env.start_daemon()
-        await env.client.submit(experiment("helped", tmp_path, assist=True))
+        await env.client.submit(trained("helped", tmp_path))
         await joined(env, "helped")
 
         code, out, err = await stacks(env, "helped")
@@ -105,7 +93,7 @@ async def test_a_bare_initialize_joins_and_the_odd_rank_is_named(tmp_path: Path)
         assert (await stacks(env, "helped", "--rank", "9"))[0] == FAILED
 
         (tmp_path / "raise").touch()
-        await env.client.submit(experiment("raises", tmp_path, assist=True))
+        await env.client.submit(trained("raises", tmp_path))
         ended = await env.until("raises", lambda seen: seen.finished)
         assert ended.status.cause is not None
         assert (ended.status.cause.rank, ended.status.cause.exit_code) == (1, 1)
@@ -114,21 +102,16 @@ async def test_a_bare_initialize_joins_and_the_odd_rank_is_named(tmp_path: Path)
 async def test_ranks_without_a_way_are_named_with_the_reason(tmp_path: Path) -> None:
     async with environment(tmp_path / "home") as env:
         await env.start_daemon()
-        manifest = json.loads(experiment("plain", tmp_path, assist=False))
-        manifest["spec"] |= {"command": f"{sys.executable} -c 'import time; time.sleep(600)'", "operator": "xgboost"}
-        await env.client.submit(json.dumps(manifest))
+        sleeps = f"{sys.executable} -c 'import time; time.sleep(600)'"
+        await env.client.submit(experiment("plain", sleeps, operator="xgboost", count=SIZE))
         await env.until("plain", lambda seen: seen.status.ready == SIZE)
         code, out, err = await stacks(env, "plain")
         assert (code, out) == (FAILED, [])
         assert len(err) == 1
         assert err[0].startswith("3 ranks (0-2): no py-spy in the image and spec.assist is off: set spec.assist")
 
-        manifest["metadata"]["name"] = "some"
-        manifest["spec"] |= {
-            "assist": True,
-            "command": '[ "$RANK" = 2 ] && export MUSTER_ASSIST=off\n' + manifest["spec"]["command"],
-        }
-        await env.client.submit(json.dumps(manifest))
+        command = f'[ "$RANK" = 2 ] && export MUSTER_ASSIST=off\n{sleeps}'
+        await env.client.submit(experiment("some", command, operator="xgboost", count=SIZE, assist=True))
         await env.until("some", lambda seen: seen.status.ready == SIZE)
         code, out, err = await stacks(env, "some")
         assert (code, out[0]) == (PARTIAL, "2 ranks (0-1) in <module> at <string>:1")

@@ -1,15 +1,13 @@
 """Two clusters, each with a musterd, and what MultiKueue's generic adapter does between them (KEP-2349)."""
 
 import asyncio
-import json
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import pytest
 
 from muster.client import Client
-from tests.e2e.environment import environment
+from tests.e2e.environment import environment, experiment
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(300)]
 
@@ -38,14 +36,11 @@ async def adapt(manager: Client, worker: Client) -> None:
 async def test_an_experiment_of_another_manager_runs_in_the_other_cluster_and_its_status_comes_back(
     tmp_path: Path,
 ) -> None:
-    types: dict[str, Any] = {"worker": {"count": 2, "resources": {"cpus": 0.1, "ramRatio": 2}}}
-    spec = {"operator": "jobset", "image": "none", "command": "sleep 2", "types": types}
-    body = {"apiVersion": "muster.dev/v1alpha1", "kind": "Experiment", "metadata": {"name": "train"}}
-    body["spec"] = {**spec, "managedBy": "kueue.x-k8s.io/multikueue"}
+    train = experiment("train", "sleep 2", operator="jobset", managedBy="kueue.x-k8s.io/multikueue")
     async with environment(tmp_path / "manager") as manager, environment(tmp_path / "worker") as worker:
         await manager.start_daemon()
         await worker.start_daemon()
-        await manager.client.submit(json.dumps(body))
+        await manager.client.submit(train)
         async with asyncio.timeout(120):
             await adapt(manager.client, worker.client)
         seen, ran = await manager.client.get("train"), await worker.client.get("train")

@@ -14,12 +14,7 @@ from pathlib import Path
 from tests.faults.plans import PLAYED, Plan, catalogue, parse
 from tests.faults.play import environment
 from tests.faults.score import Session
-
-
-def say(line: str) -> None:
-    """Print a line and flush."""
-    sys.stdout.write(line + "\n")
-    sys.stdout.flush()
+from tests.simulation.command import say
 
 
 def choose(plans: list[Plan], count: int) -> list[Plan]:

@@ -1,68 +1,62 @@
-"""Stands in for scheduler, kubelet and programs: pods are scheduled, run, fail or succeed, and end when deleted.
+"""The nodes of the plans: the stand-in of ``make real`` runs the pods, which are bound here and wait for their gang.
 
-There is no process behind a pod; its status is what a kubelet would report of such a program. Members fail as their
-scenario says, when all run; epochs in which none does succeed.
+A member works once all of its gang run. It fails as its scenario says, and then the others abort, or hang until they
+are deleted; in epochs in which none fails all succeed.
 """
 
 import asyncio
-import time
-from dataclasses import dataclass, field
+from collections import defaultdict
+from collections.abc import Awaitable, Iterable, Iterator
 
-from muster.api.names import CONTAINER, LABEL_EPOCH, LABEL_RANK, LABEL_UID
-from muster.api.values.timestamps import micro_time
-from tests.faults.direct import MERGE, Direct, Object, pod_path
+from muster.api.errors import ApiError
+from muster.api.names import LABEL_EPOCH, LABEL_RANK, LABEL_UID
+from muster.kube.resources import ResourceClient
+from muster.local.node.objects import NODES, pod_path
+from tests.faults.recorder import Object
+from tests.real.nodes.standin import GO_ON, LABEL, StandIn
 from tests.scenarios.incidents import Fails
 from tests.scenarios.operators import SIGABRT
 from tests.scenarios.scenario import Scenario
 
-START = 0.05
-"""Seconds from a pod's creation to its start; each rank takes ``STEP`` longer than the one before."""
-STEP = 0.05
-READY = 0.3
-"""Seconds from start to readiness: long enough for a phase of its own."""
+NODE = "node-0"
 WORK = 0.4
-"""Seconds from a ready gang to its success or failure."""
-OBEY = 0.3
-"""Seconds from SIGTERM to the end."""
+"""Seconds from a gang that runs to its success or failure."""
+FIRST = 1
+"""Seconds by which a failure was before the end of those that abort for it: kubelets date ends by the second."""
 
 
-@dataclass(slots=True)
-class _Program:
-    pod: Object
-    rank: int
-    address: str = ""
-    running: bool = False
-    ready: bool = False
-    """Ready, and reported as ready."""
-    ended: bool = False
-    dying: bool = False
-    reporting: asyncio.Lock = field(default_factory=asyncio.Lock)
+def script(scenario: Scenario, size: int) -> str:
+    """What the pods of a scenario pretend (``tests.real.nodes.script``); ``hold`` ends when the kubelet says so."""
+    return "\n".join(_lines(scenario, size))
 
 
-@dataclass(slots=True)
-class _Gang:
-    epoch: int
-    size: int
-    scenario: Scenario
-    programs: dict[int, _Program] = field(default_factory=dict)
-    decided: bool = False
+def _lines(scenario: Scenario, size: int) -> Iterator[str]:
+    fails = _fails(scenario)
+    for each in fails:
+        ends = f"hold, run {WORK}, exit {each.code}, late {FIRST}"
+        yield from (f"rank={each.rank % size} epoch={epoch}: {ends}" for epoch in each.epochs)
+    yield from (f"epoch={epoch}: hold, exit {SIGABRT}" for each in fails for epoch in each.epochs)
+    yield f"*: hold, run {WORK}, exit 0"
 
 
-def address_of(number: int) -> str:
-    """An address of the pod's own, from which no probe leaves the machine."""
-    return f"127.{1 + (number >> 16)}.{number >> 8 & 255}.{number & 255}"
+def _fails(scenario: Scenario) -> list[Fails]:
+    return [each for each in scenario.incidents if isinstance(each, Fails)]
 
 
 class Kubelet:
-    """The kubelet of all nodes. The owner passes it every change of a pod and the task group for its tasks."""
+    """The owner passes it every change of a pod, and the task group for its tasks."""
 
-    def __init__(self, direct: Direct, tasks: asyncio.TaskGroup) -> None:
-        self._direct = direct
+    def __init__(self, api: ResourceClient, tasks: asyncio.TaskGroup) -> None:
+        self._api = api
         self._tasks = tasks
         self._orders: dict[str, tuple[int, Scenario]] = {}
-        self._gangs: dict[tuple[str, int], _Gang] = {}
-        self._programs: dict[str, _Program] = {}
-        self._addresses = 0
+        self._gangs = defaultdict[tuple[str, int], dict[int, str]](dict)
+        """By experiment and epoch: the paths of the pods that run or have run, by rank."""
+
+    async def begin(self) -> None:
+        """Make the node, and run its kubelet for as long as the task group lasts."""
+        await self._api.create(NODES, {"metadata": {"name": NODE, "labels": {LABEL: "plenty"}}})
+        self.running = self._tasks.create_task(StandIn(self._api).run(), name="stand-in")
 
     def expect(self, namespace: str, size: int, scenario: Scenario) -> None:
         """Set size and scenario of the gangs of a namespace."""
@@ -70,91 +64,35 @@ class Kubelet:
 
     def changed(self, kind: str, pod: Object) -> None:
         """A pod was created, changed or removed."""
-        metadata = pod["metadata"]
-        uid, labels = metadata["uid"], metadata["labels"]
+        metadata, labels = pod["metadata"], pod["metadata"]["labels"]
         order = self._orders.get(metadata["namespace"])
-        if order is None:
+        if order is None or kind == "DELETED":
             return
-        if kind == "DELETED":
-            if program := self._programs.pop(uid, None):
-                program.running, program.ended = False, True
-            return
-        program = self._programs.get(uid)
-        if program is None:
-            epoch = int(labels[LABEL_EPOCH])
-            gang = self._gangs.setdefault((labels[LABEL_UID], epoch), _Gang(epoch, *order))
-            program = self._programs[uid] = gang.programs[int(labels[LABEL_RANK])] = _Program(
-                pod, int(labels[LABEL_RANK])
-            )
-            self._do(self._run(gang, program), f"run {metadata['name']}")
-        if metadata.get("deletionTimestamp") and not program.dying:
-            program.dying = True
-            self._do(self._end(program), f"end {metadata['name']}")
+        (size, scenario), path = order, pod_path(pod)
+        if kind == "ADDED":
+            target = {"apiVersion": "v1", "kind": "Binding", "target": {"kind": "Node", "name": NODE}}
+            self._do(self._api.create(f"{path}/binding", target))
+        epoch, rank, phase = int(labels[LABEL_EPOCH]), int(labels[LABEL_RANK]), pod["status"].get("phase")
+        gang = self._gangs[labels[LABEL_UID], epoch]
+        fail = {each.rank % size for each in _fails(scenario) if epoch in each.epochs}
+        if phase == "Running" and rank not in gang:
+            gang[rank] = path
+            if len(gang) == size:
+                self._let_go(gang[each] for each in fail or gang)
+        elif phase == "Failed" and rank in fail and scenario.survivors == "abort":
+            self._let_go(gang.values())
 
-    def _do(self, work: "asyncio._CoroutineLike[None]", name: str) -> None:
-        self._tasks.create_task(work, name=name)
+    def _let_go(self, paths: Iterable[str]) -> None:
+        for path in list(paths):
+            self._do(self._api.merge(path, {"metadata": {"annotations": {LABEL: GO_ON}}}))
 
-    async def _run(self, gang: _Gang, program: _Program) -> None:
-        await asyncio.sleep(START + STEP * program.rank)
-        if program.dying or program.ended:
-            return
-        target = {"apiVersion": "v1", "kind": "Binding", "target": {"kind": "Node", "name": f"node-{program.rank}"}}
-        await self._direct.call("POST", f"{pod_path(program.pod)}/binding", target)
-        if program.dying or program.ended:
-            return
-        program.running = True
-        self._addresses += 1
-        program.address = address_of(self._addresses)
-        state = {"running": {"startedAt": micro_time(time.time())}}
-        await self._report(program, "Running", state)
-        await asyncio.sleep(READY)
-        await self._report(program, "Running", state, ready=True)
-        program.ready = program.running
-        if sum(each.running and each.ready for each in gang.programs.values()) == gang.size and not gang.decided:
-            gang.decided = True
-            await asyncio.sleep(WORK)
-            await self._fate(gang)
+    def _do(self, request: Awaitable[object]) -> None:
+        """Send a request for a pod that may be gone already."""
 
-    async def _fate(self, gang: _Gang) -> None:
-        ranks = sorted(gang.programs)
-        fails = [one for one in gang.scenario.incidents if isinstance(one, Fails) and gang.epoch in one.epochs]
-        if not fails:
-            for rank in ranks:
-                await self._exit(gang.programs[rank], 0)
-                await asyncio.sleep(STEP)
-            return
-        for one in fails:
-            await self._exit(gang.programs[one.rank % gang.size], one.code)
-        if gang.scenario.survivors == "abort":
-            await asyncio.sleep(STEP)
-            for rank in ranks:
-                await self._exit(gang.programs[rank], SIGABRT)
+        async def send() -> None:
+            try:
+                await request
+            except ApiError:
+                return
 
-    async def _exit(self, program: _Program, code: int) -> None:
-        if not program.running:
-            return
-        program.running, program.ready, program.ended = False, False, True
-        said = {"exitCode": code, "reason": "Error" if code else "Completed", "finishedAt": micro_time(time.time())}
-        await self._report(program, "Failed" if code else "Succeeded", {"terminated": said})
-
-    async def _end(self, program: _Program) -> None:
-        """The pod was deleted: the program ends after a while, and then the object is removed."""
-        if program.running:
-            await asyncio.sleep(OBEY)
-            await self._exit(program, 143)
-        program.ended = True
-        options = {"gracePeriodSeconds": 0, "preconditions": {"uid": program.pod["metadata"]["uid"]}}
-        await self._direct.call("DELETE", pod_path(program.pod), options)
-
-    async def _report(self, program: _Program, phase: str, state: Object, *, ready: bool = False) -> None:
-        """Report status changes one after the other, so that an ended pod never runs again."""
-        status = {
-            "phase": phase,
-            "podIP": program.address,
-            "conditions": [{"type": "PodScheduled", "status": "True"}, {"type": "Ready", "status": str(ready)}],
-            "containerStatuses": [{"name": CONTAINER, "ready": ready, "state": state}],
-        }
-        body = {"metadata": {"uid": program.pod["metadata"]["uid"]}, "status": status}
-        async with program.reporting:
-            if program.running or phase != "Running":
-                await self._direct.call("PATCH", f"{pod_path(program.pod)}/status", body, content_type=MERGE)
+        self._tasks.create_task(send(), name="kubelet")

@@ -14,14 +14,15 @@ from pathlib import Path
 
 import msgspec
 
-from muster.api.names import API_VERSION, GROUP, KIND, VERSION
+from muster.api.names import API_VERSION, KIND, PLURAL
 from muster.cli.processes.stack import module
+from muster.kube.resources import custom
 from muster.local.home import write_kubeconfig
-from tests.faults.direct import Direct, Object
-from tests.faults.kubelet import Kubelet
+from tests.faults.direct import Direct, direct
+from tests.faults.kubelet import Kubelet, script
 from tests.faults.plans import Plan
 from tests.faults.proxy import Proxy
-from tests.faults.recorder import Histories, History, observers
+from tests.faults.recorder import Histories, History, Object, recorded
 from tests.processes.forked import Forked
 from tests.scenarios.catalogue import scenarios
 
@@ -73,14 +74,18 @@ class Run:
 @asynccontextmanager
 async def environment(folder: Path) -> AsyncIterator[Environment]:
     """An API server and the observers, with their logs in ``folder``, for the duration of the block."""
-    async with _server(folder / "server.log") as direct, observers(direct) as (histories, kubelet):
-        yield Environment(folder, direct, histories, kubelet)
+    async with _server(folder) as way, asyncio.TaskGroup() as tasks:
+        kubelet = Kubelet(way.api, tasks)
+        async with recorded(way.api, tasks, kubelet.changed) as histories:
+            await kubelet.begin()
+            yield Environment(folder, way, histories, kubelet)
+            kubelet.running.cancel()
 
 
 @asynccontextmanager
-async def _server(log: Path) -> AsyncIterator[Direct]:
-    """The API server's process, and a client."""
-    with log.open("ab") as file:
+async def _server(folder: Path) -> AsyncIterator[Direct]:
+    """The API server's process, and the way to it."""
+    with (folder / "server.log").open("ab") as file:
         server: Forked[bytes] = Forked(
             module("tests.faults.server"), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=file
         )
@@ -88,8 +93,8 @@ async def _server(log: Path) -> AsyncIterator[Direct]:
     assert server.stdout is not None
     try:
         said = msgspec.json.decode(await asyncio.to_thread(server.stdout.readline), type=dict[str, str])
-        async with Direct(said["url"], said["token"]) as direct:
-            yield direct
+        async with direct(folder, said["url"], said["token"]) as way:
+            yield way
     finally:
         server.stdin.close()
         await server.ended()
@@ -99,7 +104,7 @@ async def _server(log: Path) -> AsyncIterator[Direct]:
 async def play(here: Environment, plan: Plan) -> Run:
     """Play a plan."""
     namespace = f"f{secrets.token_hex(4)}"
-    await here.direct.expect_ok("POST", "/api/v1/namespaces", {"metadata": {"name": namespace}})
+    await here.direct.api.create("/api/v1/namespaces", {"metadata": {"name": namespace}})
     here.kubelet.expect(namespace, plan.size, scenarios()[plan.scenario])
     history = here.histories[namespace] = History()
     player = _Player(here, plan, namespace, history)
@@ -108,7 +113,7 @@ async def play(here: Environment, plan: Plan) -> Run:
     finally:
         await player.close()
         del here.histories[namespace]
-        await here.direct.expect_ok("DELETE", f"/api/v1/namespaces/{namespace}")
+        await here.direct.api.delete(f"/api/v1/namespaces/{namespace}")
     return player.run
 
 
@@ -138,8 +143,8 @@ class _Player:
     async def _submit(self) -> None:
         """Submit when musterd's watches are open: from then on the run is the same each time."""
         await self.run.proxy.watching.wait()
-        path = f"/apis/{GROUP}/{VERSION}/namespaces/{self._namespace}/experiments"
-        await self._here.direct.expect_ok("POST", path, _experiment(self.run.plan.size))
+        path = custom(API_VERSION, self._namespace, PLURAL)
+        await self._here.direct.api.create(path, _experiment(self.run.plan))
 
     async def _quiet(self) -> None:
         """Wait until nothing was written for ``QUIET`` seconds, or longer than the faults can explain."""
@@ -203,7 +208,7 @@ class _Player:
         self._config.unlink(missing_ok=True)
 
 
-def _experiment(size: int) -> Object:
+def _experiment(plan: Plan) -> Object:
     resources = {"cpus": 0.1, "memory": 0.1}
     return {
         "apiVersion": API_VERSION,
@@ -212,8 +217,8 @@ def _experiment(size: int) -> Object:
         "spec": {
             "operator": "jobset",
             "image": "none",
-            "command": "true",
+            "command": script(scenarios()[plan.scenario], plan.size),
             "restartPolicy": {"backoffLimit": 1, "backoff": {"initial": "1s"}},
-            "types": {"worker": {"count": size, "resources": resources}},
+            "types": {"worker": {"count": plan.size, "resources": resources}},
         },
     }

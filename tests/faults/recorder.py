@@ -5,10 +5,16 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from math import inf
+from typing import Any
 
-from muster.api.names import LABEL_EPOCH, LABEL_RANK
-from tests.faults.direct import EXPERIMENTS, Direct, Object
-from tests.faults.kubelet import Kubelet
+import msgspec
+
+from muster.api.names import GROUP, LABEL_EPOCH, LABEL_RANK, VERSION
+from muster.kube.resources import ResourceClient
+
+Object = dict[str, Any]
+EXPERIMENTS = f"/apis/{GROUP}/{VERSION}/experiments"
 
 
 @dataclass(slots=True)
@@ -80,27 +86,35 @@ def _seen(histories: Histories, take: Callable[[History, str, Object], None]) ->
     return saw
 
 
-async def _follow(direct: Direct, path: str, version: str, *handlers: Callable[[str, Object], None]) -> None:
-    async for kind, obj in direct.watch(path, version):
-        for handle in handlers:
-            handle(kind, obj)
+async def _follow(api: ResourceClient, path: str, version: str, *handlers: Callable[[str, Object], None]) -> None:
+    """Pass on every change after a version. A gap is an error: everything must be recorded."""
+    params = {"watch": "true", "resourceVersion": version, "timeoutSeconds": "86400"}
+    async with api.transport.lines(path, params=params, silence=inf) as lines:
+        async for line in lines:
+            event = msgspec.json.decode(line)
+            if event["type"] == "ERROR":
+                break
+            for handle in handlers:
+                handle(event["type"], event["object"])
+    raise AssertionError(f"the watch of {path} has ended")
 
 
 @asynccontextmanager
-async def observers(direct: Direct) -> AsyncIterator[tuple[Histories, Kubelet]]:
-    """Record histories, and run a kubelet. If one of them fails, so does the block."""
+async def recorded(
+    api: ResourceClient, tasks: asyncio.TaskGroup, pods: Callable[[str, Object], None]
+) -> AsyncIterator[Histories]:
+    """Record histories for the duration of the block, and pass each change of a pod on. If a watch fails, so does the
+    task group."""
     histories: Histories = {}
-    version = (await direct.expect_ok("GET", "/api/v1/pods"))["metadata"]["resourceVersion"]
-    async with asyncio.TaskGroup() as tasks:
-        kubelet = Kubelet(direct, tasks)
-        watches = [
-            _follow(direct, "/api/v1/pods", version, _seen(histories, History.pod), kubelet.changed),
-            _follow(direct, EXPERIMENTS, version, _seen(histories, History.experiment)),
-            _follow(direct, "/api/v1/events", version, _seen(histories, History.event)),
-        ]
-        following = [tasks.create_task(watch, name=f"recorder {number}") for number, watch in enumerate(watches)]
-        try:
-            yield histories, kubelet
-        finally:
-            for task in following:
-                task.cancel()
+    version = str((await api.get("/api/v1/pods"))["metadata"]["resourceVersion"])
+    watches = [
+        _follow(api, "/api/v1/pods", version, _seen(histories, History.pod), pods),
+        _follow(api, EXPERIMENTS, version, _seen(histories, History.experiment)),
+        _follow(api, "/api/v1/events", version, _seen(histories, History.event)),
+    ]
+    following = [tasks.create_task(watch, name=f"recorder {number}") for number, watch in enumerate(watches)]
+    try:
+        yield histories
+    finally:
+        for task in following:
+            task.cancel()

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -15,6 +15,8 @@ from tests.faults.play import Run
 from tests.faults.proxy import ForwardedRequest, Proxy
 from tests.faults.recorder import History
 
+NOWHERE = cast("Direct", None)
+"""No request is forwarded."""
 REASONS = ("Started", "GangRestart", "AllMembersSucceeded")
 
 
@@ -52,7 +54,7 @@ def good(folder: Path, line: str = "survivors-hang:n=2") -> Run:
     end = status(phase="Succeeded", reason="AllMembersSucceeded", epoch=1, restarts=1, cause=cause, story=story)
     history.experiment("MODIFIED", {"status": end})
     history.events += [{"reason": reason} for reason in REASONS]
-    run = Run(plan, Proxy(Direct("", ""), plan, never), history, began=0.0, log=folder / "musterd.log")
+    run = Run(plan, Proxy(NOWHERE, plan, never), history, began=0.0, log=folder / "musterd.log")
     run.log.write_text(json.dumps({"level": "info", "event": "musterd runs"}) + "\n")
     run.proxy.forwarded.append(ForwardedRequest("PUT-experiments-1", "/run/status", at=5.0, status=200))
     run.ended = run.settled = 6.0

@@ -5,6 +5,7 @@ import sys
 import time
 
 from tests.fleet_hours.play import NAMED_WITHIN, play
+from tests.simulation.command import say
 
 MOST_LATE = 0.05
 
@@ -30,12 +31,6 @@ def main() -> int:
         for line in list(lines)[:20]:
             say(f"  {title}: {line}")
     return int(bool(seen.false or seen.wrong or named < given.masses * (1 - MOST_LATE)))
-
-
-def say(text: str) -> None:
-    """Print a line."""
-    sys.stdout.write(f"{text}\n")
-    sys.stdout.flush()
 
 
 if __name__ == "__main__":

@@ -5,7 +5,8 @@ begins until musterd can know it, the seconds are those of Kubernetes: 40 for a 
 15 for an image, 60 for volumes and network, about 60 for a hang.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from functools import partial
 from random import Random
 from typing import Final, NamedTuple
 
@@ -38,6 +39,14 @@ class Mass(NamedTuple):
 Plant = Callable[[Random], Mass]
 
 
+Shows = Callable[[FleetRun, float], tuple[Sign, ...]]
+
+
+def hit(draw: Random, nodes: Iterable[str], least: float, most: float, shows: Shows, **more: str) -> tuple[Victim, ...]:
+    """A run on each of these nodes, which shows that after so many seconds at the least and at the most."""
+    return tuple(Victim((node,), draw.uniform(least, most), shows, **more) for node in nodes)
+
+
 def spread(draw: Random, count: int) -> list[str]:
     """As many nodes of all racks."""
     return [f"n{n}" for n in draw.sample(range(NODES), count)]
@@ -53,36 +62,30 @@ def driver_update(draw: Random) -> Mass:
     text = draw.choice((say.MISMATCH, say.NOT_LOADED))
     said = say.start_error(text)
     name = "nvidia, driver not loaded" if text is say.NOT_LOADED else "nvidia, driver/library version mismatch"
-    victims = [Victim((n,), draw.uniform(0, 40), lambda r, t: r.fails(t, said)) for n in spread(draw, 30)]
-    return Mass("driver update", tuple(victims), frozenset({("device driver", name)}))
+    victims = hit(draw, spread(draw, 30), 0, 40, lambda r, t: r.fails(t, said))
+    return Mass("driver update", victims, frozenset({("device driver", name)}))
 
 
 def driver_of_a_node(draw: Random) -> Mass:
     """The driver of one node fails, under five tenants."""
     node, said = alone(draw), say.start_error(draw.choice((say.MISMATCH, say.GPU_LOST, say.DRIVER_SILENT)))
-    victims = [Victim((node,), draw.uniform(0, 50), lambda r, t: r.fails(t, said)) for _ in range(5)]
-    return Mass("driver of a node", tuple(victims), frozenset({("node", node)}))
+    victims = hit(draw, [node] * 5, 0, 50, lambda r, t: r.fails(t, said))
+    return Mass("driver of a node", victims, frozenset({("node", node)}))
 
 
 def network_plugin(draw: Random) -> Mass:
     """The network plugin is down on thirty nodes."""
     plugin, why = draw.choice((("calico", say.UNAUTHORIZED), ("cilium-cni", say.CNI_DOWN), ("aws-cni", say.NO_ADDRESS)))
     said = say.SANDBOX.format(plugin=plugin, why=why)
-    victims = [
-        Victim((n,), 60 + draw.uniform(0, 10), lambda r, t: r.no_sandbox(t, "FailedCreatePodSandBox", said))
-        for n in spread(draw, 30)
-    ]
-    return Mass("network plugin", tuple(victims), frozenset({("network plugin", plugin)}))
+    victims = hit(draw, spread(draw, 30), 60, 70, lambda r, t: r.no_sandbox(t, "FailedCreatePodSandBox", said))
+    return Mass("network plugin", victims, frozenset({("network plugin", plugin)}))
 
 
 def network_of_a_node(draw: Random) -> Mass:
     """The network plugin is down on one node, under four tenants."""
     node, said = alone(draw), say.SANDBOX.format(plugin="calico", why=say.UNAUTHORIZED)
-    victims = [
-        Victim((node,), 60 + draw.uniform(0, 10), lambda r, t: r.no_sandbox(t, "FailedCreatePodSandBox", said))
-        for _ in range(4)
-    ]
-    return Mass("network of a node", tuple(victims), frozenset({("node", node)}))
+    victims = hit(draw, [node] * 4, 60, 70, lambda r, t: r.no_sandbox(t, "FailedCreatePodSandBox", said))
+    return Mass("network of a node", victims, frozenset({("node", node)}))
 
 
 def csi_driver(draw: Random) -> Mass:
@@ -90,41 +93,29 @@ def csi_driver(draw: Random) -> Mass:
     driver = draw.choice(("ebs.csi.aws.com", "pd.csi.storage.gke.io", "cephfs.csi.ceph.com"))
     reason, text = draw.choice((("FailedAttachVolume", say.ATTACH), ("FailedMount", say.UNREGISTERED)))
     said = text.format(driver=driver)
-    victims = [
-        Victim((n,), 60 + draw.uniform(0, 10), lambda r, t: r.no_sandbox(t, reason, said)) for n in spread(draw, 20)
-    ]
-    return Mass("CSI driver", tuple(victims), frozenset({("volume driver", driver)}))
+    victims = hit(draw, spread(draw, 20), 60, 70, lambda r, t: r.no_sandbox(t, reason, said))
+    return Mass("CSI driver", victims, frozenset({("volume driver", driver)}))
 
 
 def file_server(draw: Random) -> Mass:
     """A server of files cannot be reached."""
     server = draw.choice(("fs01.example", "10.20.30.40"))
     said = say.NO_NFS.format(server=server)
-    victims = [
-        Victim((n,), 60 + draw.uniform(0, 10), lambda r, t: r.no_sandbox(t, "FailedMount", said))
-        for n in spread(draw, 15)
-    ]
-    return Mass("file server", tuple(victims), frozenset({("file server", server)}))
+    victims = hit(draw, spread(draw, 15), 60, 70, lambda r, t: r.no_sandbox(t, "FailedMount", said))
+    return Mass("file server", victims, frozenset({("file server", server)}))
 
 
 def storage_is_slow(draw: Random) -> Mass:
     """No volume of a StorageClass is mounted in time, and no message names a driver."""
-    victims = [
-        Victim(
-            (n,),
-            60 + draw.uniform(0, 10),
-            lambda r, t: r.no_sandbox(t, "FailedMount", say.TOO_SLOW),
-            storage="premium",
-        )
-        for n in spread(draw, 15)
-    ]
-    return Mass("slow storage", tuple(victims), frozenset({("storage class", "premium")}))
+    shows: Shows = lambda r, t: r.no_sandbox(t, "FailedMount", say.TOO_SLOW)  # noqa: E731
+    victims = hit(draw, spread(draw, 15), 60, 70, shows, storage="premium")
+    return Mass("slow storage", victims, frozenset({("storage class", "premium")}))
 
 
 def full_disk(draw: Random) -> Mass:
     """The disk of a node is full: pods are evicted, containers cannot be made, images cannot be unpacked."""
     node = alone(draw)
-    shows: tuple[Callable[[FleetRun, float], tuple[Sign, ...]], ...] = (
+    shows: tuple[Shows, ...] = (
         lambda r, t: r.evicted(t, say.LOW),
         lambda r, t: r.evicted(t, say.LOW_INODES),
         lambda r, t: r.waits(t, "CreateContainerError", say.NO_SPACE),
@@ -167,38 +158,30 @@ def registry_is_silent(draw: Random) -> Mass:
 
 def no_names(draw: Random) -> Mass:
     """The name server of the cluster does not know any host."""
-    victims = [
-        Victim(
-            (n,),
-            15 + draw.uniform(0, 30),
-            lambda r, t: r.pulls(t, say.NO_HOST.format(image=r.image, host="registry.internal")),
-        )
-        for n in spread(draw, 12)
-    ]
-    return Mass("DNS", tuple(victims), frozenset({("dns", "10.96.0.10")}))
+    why = partial(say.NO_HOST.format, host="registry.internal")
+    victims = hit(draw, spread(draw, 12), 15, 45, lambda r, t: r.pulls(t, why(image=r.image)))
+    return Mass("DNS", victims, frozenset({("dns", "10.96.0.10")}))
 
 
 def dead_node(draw: Random) -> Mass:
     """A node dies under six tenants."""
     node = alone(draw)
-    victims = [Victim((node,), 55 + draw.uniform(0, 5), lambda r, t: r.away(t, node)) for _ in range(6)]
-    return Mass("dead node", tuple(victims), frozenset({("node", node)}))
+    victims = hit(draw, [node] * 6, 55, 60, lambda r, t: r.away(t, node))
+    return Mass("dead node", victims, frozenset({("node", node)}))
 
 
 def dead_rack(draw: Random) -> Mass:
     """A rack dies, with a run on each node of it."""
     rack = draw.randrange(NODES // RACK)
-    victims = [
-        Victim((f"n{n}",), 55 + draw.uniform(0, 10), lambda r, t: r.away(t, r.nodes[0]))
-        for n in range(rack * RACK, (rack + 1) * RACK)
-    ]
-    return Mass("dead rack", tuple(victims), frozenset({("rack", f"r{rack}")}))
+    nodes = [f"n{n}" for n in range(rack * RACK, (rack + 1) * RACK)]
+    victims = hit(draw, nodes, 55, 65, lambda r, t: r.away(t, r.nodes[0]))
+    return Mass("dead rack", victims, frozenset({("rack", f"r{rack}")}))
 
 
 def sick_node(draw: Random) -> Mass:
     """A node is sick: five tenants, five symptoms."""
     node, other = alone(draw), alone(draw)
-    shows: tuple[Callable[[FleetRun, float], tuple[Sign, ...]], ...] = (
+    shows: tuple[Shows, ...] = (
         lambda r, t: r.fails(t, say.start_error(say.GPU_LOST), node=node),
         lambda r, t: r.fails(t, say.exited(139), node=node, times=2),
         lambda r, t: r.hangs(t, r.nodes.index(node)),
@@ -213,8 +196,8 @@ def sick_node(draw: Random) -> Mass:
 def crashes_on_a_node(draw: Random) -> Mass:
     """Programs of five tenants crash again and again on one node."""
     node, said = alone(draw), say.exited(draw.choice((1, 134, 139)), "RuntimeError: CUDA error: misaligned address")
-    victims = [Victim((node,), draw.uniform(10, 60), lambda r, t: r.fails(t, said, times=3)) for _ in range(5)]
-    return Mass("crashes on a node", tuple(victims), frozenset({("node", node)}))
+    victims = hit(draw, [node] * 5, 10, 60, lambda r, t: r.fails(t, said, times=3))
+    return Mass("crashes on a node", victims, frozenset({("node", node)}))
 
 
 def shared_storage(draw: Random) -> Mass:

@@ -1,6 +1,6 @@
 """What GPU fleets die of, in the words of kubelet and containerd; and what looks like it, and is no incident."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from random import Random
 
 import pytest
@@ -10,7 +10,7 @@ from muster.state.facts.incidents.tracking import BEGINS, Tracking
 from muster.state.summary.hurt import incident_sentence
 from tests.fleet_hours import messages as say
 from tests.fleet_hours.fleet import PLACES, WELL
-from tests.fleet_hours.masses import KINDS, Plant, shared_storage
+from tests.fleet_hours.masses import KINDS, Plant
 from tests.fleet_hours.play import NAMED_WITHIN
 from tests.fleet_hours.shown import FleetRun
 from tests.state.facts.incidents.fleet import follow
@@ -43,30 +43,42 @@ def test_a_mass_is_named_in_time_and_by_one_name(plant: Plant, seed: int) -> Non
     assert names == mass.names
 
 
-def test_programs_that_ask_for_another_driver_or_forge_its_message_are_no_incident() -> None:
-    for text in (say.UNMET, say.NO_DEVICE, say.FORGED):
-        assert named(*(run(n).fails(T, say.start_error(text)) for n in range(9))) == []
+SANDBOX = say.SANDBOX.format(plugin="calico", why=say.NO_ADDRESS)
+EXEC = 'exec: "trian.py": not found in $PATH'
+NO_INCIDENT: dict[str, tuple[int, Callable[[int], Iterable[Sign]]]] = {
+    "programs that ask for another driver": (9, lambda n: run(n).fails(T, say.start_error(say.UNMET))),
+    "programs that ask for no device of the node": (9, lambda n: run(n).fails(T, say.start_error(say.NO_DEVICE))),
+    "programs that forge the message of a driver": (9, lambda n: run(n).fails(T, say.start_error(say.FORGED))),
+    "a driver under one tenant": (9, lambda n: run(n, team="a").fails(T, say.start_error(say.MISMATCH))),
+    "a driver of one node under one tenant": (9, lambda n: run(n, "n7", "a").fails(T, say.start_error(say.MISMATCH))),
+    "programs that fill their own disk": (9, lambda n: run(n).fails(T, say.exited(1, say.OWN_DISK))),
+    "pods that exceed their own limit": (9, lambda n: run(n, "n7", f"t{n % 2}").evicted(T, say.OWN_LIMIT)),
+    "pods that take the memory of a node": (9, lambda n: run(n, "n7", f"t{n % 2}").evicted(T, say.LOW_MEMORY)),
+    "GPUs lost on nodes of all racks": (4, lambda n: run(n, f"n{50 * n}").fails(T, say.start_error(say.GPU_LOST))),
+    "nodes whose network fails by and by": (
+        4,
+        lambda n: run(n).no_sandbox(T + 250 * n, "FailedCreatePodSandBox", SANDBOX),
+    ),
+    "Secrets that several tenants have left out": (
+        9,
+        lambda n: run(n).no_sandbox(T, "FailedMount", say.NO_SECRET.format(name=f"s{n}")),
+    ),
+    "commands that images do not have": (9, lambda n: run(n, "n7").waits(T, "CreateContainerError", EXEC)),
+    "one program that crashes on many nodes": (30, lambda n: run(n).fails(T, say.exited(139), times=3)),
+    "refusals that come one by one over an hour": (
+        5,
+        lambda n: run(n, image=f"registry.example/{n}/m:1").pulls(
+            T + 200 * n, say.DENIED.format(image=f"registry.example/{n}/m:1", host="registry.example")
+        ),
+    ),
+}
+"""How many runs, and what each of them shows."""
 
 
-def test_runs_of_one_tenant_do_not_make_a_driver_or_its_node_a_subject() -> None:
-    said = say.start_error(say.MISMATCH)
-    assert named(*(run(n, "n7", "a").fails(T, said) for n in range(9))) == []
-    assert named(*(run(n, team="a").fails(T, said) for n in range(9))) == []
-
-
-def test_gpus_that_are_lost_on_nodes_of_all_racks_are_no_driver() -> None:
-    assert named(*(run(n, f"n{50 * n}").fails(T, say.start_error(say.GPU_LOST)) for n in range(4))) == []
-
-
-def test_three_nodes_whose_network_fails_by_and_by_are_no_plugin() -> None:
-    said = say.SANDBOX.format(plugin="calico", why=say.NO_ADDRESS)
-    shows = [run(n).no_sandbox(T + 250 * n, "FailedCreatePodSandBox", said) for n in range(4)]
-    assert named(*shows) == []
-
-
-def test_secrets_that_several_tenants_have_left_out_are_no_storage() -> None:
-    shows = [run(n).no_sandbox(T, "FailedMount", say.NO_SECRET.format(name=f"s{n}")) for n in range(9)]
-    assert named(*shows) == []
+@pytest.mark.parametrize("many", NO_INCIDENT)
+def test_what_looks_like_a_mass_is_no_incident(many: str) -> None:
+    count, shows = NO_INCIDENT[many]
+    assert named(*(shows(n) for n in range(count))) == []
 
 
 def test_one_secret_under_three_runs_is_that_secret() -> None:
@@ -76,13 +88,6 @@ def test_one_secret_under_three_runs_is_that_secret() -> None:
         for sign in run(n, team="team-1").waits(T, "CreateContainerConfigError", 'secret "creds" not found')
     ]
     assert named(stuck) == ['config team-1/secret "creds"']
-
-
-def test_programs_that_fill_their_own_disk_or_limit_are_no_node() -> None:
-    own = say.exited(1, say.OWN_DISK)
-    assert named(*(run(n).fails(T, own) for n in range(9))) == []
-    assert named(*(run(n, "n7", f"t{n % 2}").evicted(T, say.OWN_LIMIT) for n in range(9))) == []
-    assert named(*(run(n, "n7", f"t{n % 2}").evicted(T, say.LOW_MEMORY) for n in range(9))) == []
 
 
 def test_a_full_disk_is_the_nodes_where_all_runs_are_of_one_tenant_too() -> None:
@@ -107,30 +112,12 @@ def test_an_image_that_three_teams_may_not_pull_is_that_image() -> None:
     assert named(*(each.pulls(T, why) for each in runs)) == ["image r.example/x:1"]
 
 
-def test_refusals_that_come_one_by_one_over_an_hour_are_no_registry() -> None:
-    runs = [run(n, image=f"registry.example/{n}/m:1") for n in range(5)]
-    shows = [
-        each.pulls(T + 200 * n, say.DENIED.format(image=each.image, host="registry.example"))
-        for n, each in enumerate(runs)
-    ]
-    assert named(*shows) == []
-
-
 def test_crashes_on_one_node_that_lie_far_apart_or_are_one_tenants_are_no_node() -> None:
     crash = say.exited(139)
     assert named(*(run(n, "n7", "a").fails(T, crash, times=3) for n in range(9))) == []
     assert named(*(run(n, "n7").fails(T, crash, times=3) for n in range(3))) == [], "three are chance"
     apart = [run(n, "n7").hangs(T - 1000 * n, 0) for n in range(6)]
     assert named(*apart) == []
-
-
-def test_commands_that_images_do_not_have_are_no_node() -> None:
-    shows = [run(n, "n7").waits(T, "CreateContainerError", 'exec: "trian.py": not found in $PATH') for n in range(9)]
-    assert named(*shows) == []
-
-
-def test_one_program_that_crashes_on_many_nodes_is_no_node() -> None:
-    assert named(*(run(n).fails(T, say.exited(139), times=3) for n in range(30))) == []
 
 
 def test_a_node_that_is_reported_of_one_run_takes_the_troubles_of_three_others_along() -> None:
@@ -182,8 +169,3 @@ def test_a_driver_that_keeps_a_container_waiting_is_its_cause_and_names_the_node
     assert (node.cause, node.kind, node.subject, node.node) == ("DriverFails", "node", "n7", True)
     (full,) = run(1, "n7").waits(T, "CreateContainerError", say.NO_SPACE)
     assert (full.cause, full.kind, full.subject) == ("NodeDiskFull", "node", "n7")
-
-
-def test_the_fleet_has_masses_of_at_least_ten_kinds() -> None:
-    assert len(KINDS) >= 10
-    assert shared_storage in KINDS

@@ -32,33 +32,6 @@ def test_a_missing_framework_has_no_interpreter_and_names_the_command_that_insta
         assert reason_without(framework) == f"no interpreter has {framework}: run `make frameworks TORCH=1`"
 
 
-def test_the_current_torch_is_only_that_of_its_own_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(interpreters.VARIABLE, str(tmp_path))
-    with_everything = "#!/bin/sh\nexit 0\n"
-    for folder in (tmp_path, tmp_path / "torch"):
-        assert python_of(interpreters.CURRENT_TORCH) is None
-        python_of.cache_clear()
-        python = folder / "bin" / "python"
-        python.parent.mkdir(parents=True)
-        python.write_text(with_everything, encoding="utf-8")
-        python.chmod(0o755)
-    assert python_of(interpreters.CURRENT_TORCH) == python_of("transformers") == tmp_path / "torch" / "bin" / "python"
-    assert python_of("torch") == tmp_path / "bin" / "python"
-
-
-@pytest.mark.parametrize("framework", ["ray", "torch", "xgboost"])
-def test_an_interpreter_that_has_the_framework_is_found(
-    framework: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    python = tmp_path / "bin" / "python"
-    python.parent.mkdir()
-    python.write_text(f'#!/bin/sh\ncase "$3" in {framework}*) exit 0;; esac\nexit 1\n', encoding="utf-8")
-    python.chmod(0o755)
-    monkeypatch.setenv(interpreters.VARIABLE, str(tmp_path))
-    assert python_of(framework) == python
-    assert reason_without(framework) == ""
-
-
 @pytest.mark.parametrize("lock", [LOCK, JUPYTER_LOCK, TORCH_LOCK], ids=lambda lock: lock.name)
 def test_the_lock_has_the_versions_that_are_asked_for_with_hashes(lock: Path) -> None:
     locked = lock.read_text(encoding="utf-8")

@@ -44,12 +44,12 @@ async def play(folder: Path, rows: Sequence[Row], run: int, minute: float, patie
         gangs = list(made.gangs.values())
         if rows[0].shown is Shown.NOTHING:
             await made.until(is_done, gangs, HEALTHY_MINUTES * minute)
-            await made.rest(AFTER)
+            await asyncio.sleep(AFTER)
         else:
             await made.until(was_said, gangs, patience)
             await made.ask()
             await made.until(is_over, [gang for gang in gangs if gang.row.again], ASKED)
-            await made.rest(ASKED)
+            await asyncio.sleep(ASKED)
             await made.settle(ASKED)
         found = [judge(gang) for gang in gangs]
     for each in found:

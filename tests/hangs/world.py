@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import json
 import os
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
@@ -19,7 +18,7 @@ from muster.cli.commands.get import get
 from muster.client import Snapshot
 from muster.client.stacks.reading import stacks_of
 from muster.local.home import Caller, write_caller
-from tests.e2e.environment import ROOT, Environment, environment
+from tests.e2e.environment import ROOT, Environment, environment, experiment
 from tests.e2e.progress import endpoint
 from tests.frameworks.interpreters import python_of
 from tests.hangs.programs import AGAIN, DONE, GATE, HALTED, STEPS
@@ -91,10 +90,9 @@ class Gang:
             self.said.append(Said(now, seen.phase, seen.message))
 
 
-def manifest(gang: Gang, minute: float) -> dict[str, Any]:
+def manifest(gang: Gang, minute: float) -> str:
     """The experiment of a gang."""
     row = gang.row
-    worker = {"count": row.size, "resources": {"cpus": 0.01, "memory": row.memory}}
     variables = {
         "JAX_PLATFORMS": "cpu", "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false", "OMP_NUM_THREADS": "1",
         "OPENBLAS_NUM_THREADS": "1", "GANG": str(gang.folder), "CHANNEL": str(row.channel),
@@ -103,31 +101,25 @@ def manifest(gang: Gang, minute: float) -> dict[str, Any]:
     given = " ".join(f"{name}='{value}'" for name, value in variables.items())
     # what assist mounts stays first
     words = f"{row.python} -u {PROGRAMS / row.program} {row.way} {gang.victim} {gang.folder} {minute:g}"
-    spec: dict[str, Any] = {
-        "operator": row.operator,
-        "image": "none",
-        "command": f'{given} PYTHONPATH="${{PYTHONPATH:+$PYTHONPATH:}}{ROOT}" {words}',
-        "assist": row.channel is Channel.ASSIST,
-        "progressEndpoint": row.channel is Channel.ENDPOINT,
-        "restartPolicy": {
-            "backoffLimit": 5 if row.framework == "ray" else 0
-        },  # its nodes may end before the head serves
-        "types": {"worker": worker},
-    }
+    worker = {"count": row.size, "resources": {"cpus": 0.01, "memory": row.memory}}
+    types: dict[str, Any] = {"worker": worker}
     if row.operator == "jobset":
-        spec["types"] = {"worker": {**worker, "count": 1, "completions": row.size, "parallelisms": row.size}}
+        types = {"worker": {**worker, "count": 1, "completions": row.size, "parallelisms": row.size}}
     if row.operator == "kuberay":
         room = {"resources": worker["resources"]}
-        spec["types"] = {
+        types = {
             "Head": {**room, "rayStartParams": {"num-cpus": "0", "object-store-memory": "80000000"}},
             "Workers": [{"name": "one", "count": 1, **room, "rayStartParams": {"object-store-memory": "80000000"}}],
         }
-    return {
-        "apiVersion": "muster.dev/v1alpha1",
-        "kind": "Experiment",
-        "metadata": {"name": gang.name},
-        "spec": spec,
-    }
+    return experiment(
+        gang.name,
+        f'{given} PYTHONPATH="${{PYTHONPATH:+$PYTHONPATH:}}{ROOT}" {words}',
+        operator=row.operator,
+        assist=row.channel is Channel.ASSIST,
+        progressEndpoint=row.channel is Channel.ENDPOINT,
+        restartPolicy={"backoffLimit": 5 if row.framework == "ray" else 0},  # its nodes may end before the head serves
+        types=types,
+    )
 
 
 class World:
@@ -147,7 +139,7 @@ class World:
             for gang in now:
                 gang.folder.mkdir()
                 self._lend_environment(gang)
-                await self.env.client.submit(json.dumps(manifest(gang, self.minute)))
+                await self.env.client.submit(manifest(gang, self.minute))
             until = time.monotonic() + STARTS
             while time.monotonic() < until and not all(map(steps, now)):  # noqa: ASYNC110 - files, which programs write
                 await asyncio.sleep(0.5)
@@ -194,10 +186,6 @@ class World:
                     self.changed.clear()
                     with suppress(TimeoutError):
                         await asyncio.wait_for(self.changed.wait(), 1.0)
-
-    async def rest(self, seconds: float) -> None:
-        """Let time pass in which things may be said."""
-        await asyncio.sleep(seconds)
 
     async def settle(self, seconds: float) -> None:
         """Wait for the ends of runs whose verdict is over: jax ends a gang of which a rank was stopped for long."""

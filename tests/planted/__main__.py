@@ -12,11 +12,10 @@ from tests.planted import hunting
 from tests.planted.bug import Bug, Hunt, Pair
 from tests.planted.catalogue import BUGS, PAIRS
 from tests.planted.hunting import Catch
+from tests.simulation.command import say, with_fixed_hashes
 from tests.simulation.plans.families import FAMILIES
 from tests.simulation.runner import outcomes, pool
 
-HASH_SEED = "0"
-"""The iteration order of a set of strings differs between processes; here it must not."""
 CLEAN = "the undamaged daemon"
 PORTION = 8
 """Plans of the undamaged daemon per task."""
@@ -30,9 +29,7 @@ Results = dict[str, list[Catch]]
 
 def main() -> int:
     """Play the hunts that the command line asks for; 1 if a bug is not caught, or the undamaged daemon fails."""
-    if os.environ.get("PYTHONHASHSEED") != HASH_SEED:
-        os.environ["PYTHONHASHSEED"] = HASH_SEED
-        os.execv(sys.executable, [sys.executable, "-m", "tests.planted", *sys.argv[1:]])
+    with_fixed_hashes("tests.planted")
     arguments = _arguments()
     cases = [case for case in CASES if not arguments.only or case.name in arguments.only]
     if arguments.pairs:
@@ -46,12 +43,12 @@ def main() -> int:
         passed, failed = _play_undamaged(players, results)
     _show(results, detailed=bool(arguments.only))
     for line, found in failed:
-        _say(f"the undamaged daemon fails: python -m tests.simulation --replay '{line}'\n    {found}")
+        say(f"the undamaged daemon fails: python -m tests.simulation --replay '{line}'\n    {found}")
     escaped = [name for name, caught in results.items() if not any(each.violated for each in caught)]
     for name in escaped:
-        _say(f"NOT CAUGHT: {name}")
-    _say(f"{CLEAN}: {passed} plans, {len(failed)} violations; {time.monotonic() - began:.0f} s")
-    _say(f"bugs {len(results)}, caught {len(results) - len(escaped)}")
+        say(f"NOT CAUGHT: {name}")
+    say(f"{CLEAN}: {passed} plans, {len(failed)} violations; {time.monotonic() - began:.0f} s")
+    say(f"bugs {len(results)}, caught {len(results) - len(escaped)}")
     return 1 if escaped or failed else 0
 
 
@@ -104,12 +101,12 @@ def _show(results: Results, *, detailed: bool) -> None:
     """Print the matrix: violated plans of those played."""
     families = [name for name in FAMILIES if any(c.hunt.family == name for each in results.values() for c in each)]
     wide = max(map(len, results), default=0)
-    _say(f"{'violated/played':{wide}}  {_row(families)}")
+    say(f"{'violated/played':{wide}}  {_row(families)}")
     for name, caught in results.items():
-        _say(f"{name:{wide}}  {_row(_cell(family, caught) for family in families)}")
+        say(f"{name:{wide}}  {_row(_cell(family, caught) for family in families)}")
         for each in caught if detailed else ():
             for line, found in each.violated:
-                _say(f"    {line}\n        {found}")
+                say(f"    {line}\n        {found}")
 
 
 def _cell(family: str, caught: Iterable[Catch]) -> str:
@@ -119,11 +116,6 @@ def _cell(family: str, caught: Iterable[Catch]) -> str:
 
 def _row(cells: Iterable[str]) -> str:
     return " ".join(f"{cell:>11}" for cell in cells)
-
-
-def _say(text: str) -> None:
-    sys.stdout.write(f"{text.rstrip()}\n")
-    sys.stdout.flush()
 
 
 if __name__ == "__main__":

@@ -36,6 +36,8 @@ SYSTEM = "muster-system"
 STAND_IN = {"muster.dev/stand-in": "plenty"}
 TAINT = {"key": "muster.dev/real-tests", "effect": "NoSchedule"}
 """On every node of ours: nothing else of a cluster that is given lands there."""
+TOLERATIONS = [{"key": TAINT["key"], "operator": "Exists"}]
+"""Of every pod that is to land there."""
 PRETENDED = ("pretended-0", "pretended-1", "pretended-2")
 PROCESS_NODE = "processes"
 READY_SECONDS = 60.0

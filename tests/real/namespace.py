@@ -80,6 +80,10 @@ class Namespace:
         answer = await self.request("GET", core(self.namespace, "pods"), params=params)
         return sorted(answer["items"], key=lambda pod: str(pod["metadata"]["name"]))
 
+    async def emptied(self, experiment: str = "") -> None:
+        """Wait until there is no pod of an experiment, or none at all."""
+        await eventually(lambda: self.pods(experiment), holds=lambda found: not found)
+
     @contextlib.asynccontextmanager
     async def node(self, *names: str, pods: int = 100) -> AsyncIterator[dict[str, str]]:
         """Stand-in nodes for this test alone; the selector that chooses them."""
@@ -117,12 +121,14 @@ class Namespace:
         os.killpg(int(container.removeprefix("process://")), number)
 
 
-async def eventually(holds: Callable[[], Awaitable[Any]], seconds: float = SLOW) -> Any:
-    """Ask again until the answer is true: for what no watch of this test shows."""
+async def eventually(
+    ask: Callable[[], Awaitable[Any]], seconds: float = SLOW, *, holds: Callable[[Any], object] = bool
+) -> Any:
+    """Ask again until the answer is true, or something holds of it: for what no watch of this test shows."""
     deadline = time.monotonic() + seconds
-    while not (answer := await holds()):
+    while not holds(answer := await ask()):
         if time.monotonic() > deadline:
-            raise AssertionError(f"not within {seconds:g} s: {holds.__qualname__}")
+            raise AssertionError(f"not within {seconds:g} s: {ask.__qualname__}, but {str(answer)[:1000]}")
         await asyncio.sleep(0.2)
     return answer
 

@@ -13,7 +13,7 @@ from muster.api.errors import ApiError
 from muster.api.names import API_VERSION, KIND
 from muster.client import Client, Snapshot
 from muster.kube.resources import core
-from tests.real.ground import ROOT, STAND_IN, TAINT, Ground
+from tests.real.ground import ROOT, STAND_IN, TOLERATIONS, Ground
 from tests.real.namespace import MERGE, SLOW, Namespace, Object, Refused, eventually, run
 from tests.real.plane import kubeconfig
 from tests.real.rows import Row
@@ -49,8 +49,7 @@ class Site(Namespace):
     ) -> Object:
         """An Experiment of two members."""
         count = {"completions": members, "parallelisms": members} if operator == "jobset" else {"count": members}
-        tolerations = [{"key": TAINT["key"], "operator": "Exists"}]
-        nodes = {"extraSelectors": dict(self.on if on is None else on), "extraTolerations": tolerations}
+        nodes = {"extraSelectors": dict(self.on if on is None else on), "extraTolerations": TOLERATIONS}
         resources = {"cpus": self.cpus if cpus is None else cpus, "ramRatio": 2, **nodes}
         return {
             "apiVersion": API_VERSION,
@@ -69,6 +68,11 @@ class Site(Namespace):
         """Create an Experiment."""
         body = self.experiment(name, command, **more)
         await self.request("POST", f"/apis/{API_VERSION}/namespaces/{self.namespace}/experiments", body)
+
+    async def running(self, name: str = "run", command: str = "", *, seconds: float = SLOW, **more: Any) -> Snapshot:
+        """Create an Experiment, and see that it runs."""
+        await self.submit(name, command, **more)
+        return await self.phase(name, "Running", seconds)
 
     async def change(self, name: str, **spec: Any) -> None:
         """Patch the spec of an Experiment."""
@@ -162,11 +166,11 @@ class Site(Namespace):
 
     async def shows(self, name: str, pattern: str, seconds: float = SLOW) -> None:
         """Wait for what `muster get NAME` prints: of other kinds, and of what the open table shows once only."""
-
-        async def printed() -> bool:
-            return re.search(pattern, " ".join((await self.muster("get", name)).split())) is not None
-
-        await eventually(printed, seconds)
+        await eventually(
+            lambda: self.muster("get", name),
+            seconds,
+            holds=lambda found: re.search(pattern, " ".join(found.split())) is not None,
+        )
 
     async def is_stuck(self, name: str, reason: str, pattern: str = "", seconds: float = SLOW) -> Snapshot:
         """Wait for the condition Stuck with that reason; `muster get` shows it, and the sentence (see `says`)."""
@@ -194,11 +198,7 @@ async def _greet(here: Site) -> None:
     await here.request("POST", path, here.experiment("hello", suspend=True))
     await here.screen.shows("hello", "", 120)
     await here.request("DELETE", f"{path}/hello")
-
-    async def gone() -> bool:
-        return await here.get(f"{path}/hello") is None
-
-    await eventually(gone)
+    await eventually(lambda: here.get(f"{path}/hello"), holds=lambda found: found is None)
 
 
 @contextlib.asynccontextmanager

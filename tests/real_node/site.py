@@ -10,7 +10,7 @@ from typing import Any
 from muster.api.errors import ApiError
 from muster.client import Client, Snapshot
 from muster.kube.resources import core
-from tests.real.ground import SYSTEM, TAINT, Ground
+from tests.real.ground import SYSTEM, TOLERATIONS, Ground
 from tests.real.namespace import SLOW, WITHIN, Object, eventually
 from tests.real.rows import Row
 from tests.real.screen import Screen, screen
@@ -93,8 +93,7 @@ class Site(RealSite):
         """A pod of no experiment, and of no one's but ours."""
         container = {"name": "main", "image": self.nodes.images["base"], "command": ["sh", "-c", command]}
         container |= spec.pop("container", {})
-        tolerations = [{"key": TAINT["key"], "operator": "Exists"}]
-        whole = {"restartPolicy": "Never", "nodeSelector": WORK, "tolerations": tolerations, "containers": [container]}
+        whole = {"restartPolicy": "Never", "nodeSelector": WORK, "tolerations": TOLERATIONS, "containers": [container]}
         body = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": {**whole, **spec}}
         return await self.request("POST", core(self.namespace, "pods"), body)
 

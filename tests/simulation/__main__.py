@@ -9,15 +9,13 @@ from itertools import islice
 from operator import itemgetter
 
 from tests.scenarios.operators import OPERATORS
+from tests.simulation.command import say, with_fixed_hashes
 from tests.simulation.oracles.histories import history
 from tests.simulation.plans.families import FAMILIES, RANDOM
 from tests.simulation.plans.plan import parse
 from tests.simulation.runner import Tally, exhaustive, judge, random, run
 from tests.simulation.soak import WAVE, soak
 from tests.simulation.world.world import World
-
-HASH_SEED = "0"
-"""The iteration order of a set of strings differs between processes; here it must not."""
 
 DEAREST = 8
 """How many scenarios are named with their seconds of CPU."""
@@ -28,9 +26,7 @@ STEP = 1000
 
 def main() -> int:
     """Run as the command line says; 1 if there is a violation."""
-    if os.environ.get("PYTHONHASHSEED") != HASH_SEED:
-        os.environ["PYTHONHASHSEED"] = HASH_SEED
-        os.execv(sys.executable, [sys.executable, "-m", "tests.simulation", *sys.argv[1:]])
+    with_fixed_hashes("tests.simulation")
     arguments = _arguments()
     if arguments.replay:
         return _replay(arguments.replay)
@@ -53,11 +49,11 @@ def main() -> int:
     tally = run(tasks, processes=arguments.processes, on_violation=_tell, on_played=played, beside=soaking)
     for family, number in tally.plans.items():
         seconds, violations = tally.seconds[family], tally.violations[family]
-        _say(f"  {family:12} {number:6} plans {seconds:6.0f} s of CPU, {violations} violations")
+        say(f"  {family:12} {number:6} plans {seconds:6.0f} s of CPU, {violations} violations")
     dearest = sorted(tally.by_scenario.items(), key=itemgetter(1), reverse=True)[:DEAREST]
-    _say(f"  dearest scenarios: {', '.join(f'{name} {seconds:.0f} s' for name, seconds in dearest)}")
-    _say(f"{time.monotonic() - began:.0f} s, seeds {arguments.seed} to {arguments.seed + arguments.runs - 1}")
-    _say(f"plans {tally.plans.total()}, violations {tally.violations.total()}")
+    say(f"  dearest scenarios: {', '.join(f'{name} {seconds:.0f} s' for name, seconds in dearest)}")
+    say(f"{time.monotonic() - began:.0f} s, seeds {arguments.seed} to {arguments.seed + arguments.runs - 1}")
+    say(f"plans {tally.plans.total()}, violations {tally.violations.total()}")
     return 1 if tally.violations.total() else 0
 
 
@@ -85,38 +81,33 @@ def _arguments() -> argparse.Namespace:
 def _soak(experiments: int) -> list[str]:
     world = soak(experiments)
     for footprint in world.footprints:
-        _say(f"  {footprint}")
-    _say(f"  soak of {experiments} experiments, {len(world.violations)} violations: {world.ended}")
+        say(f"  {footprint}")
+    say(f"  soak of {experiments} experiments, {len(world.violations)} violations: {world.ended}")
     for violation in world.violations:
-        _say(f"    {violation}")
+        say(f"    {violation}")
     return world.violations
 
 
 def _replay(line: str) -> int:
     plan = parse(line)
-    world = World(plan, say=_say)
+    world = World(plan, say=say)
     world.play()
     result = judge(plan)
-    _say(f"{plan}: history {history(world).digest[:16]}, {len(result.violations)} violations")
+    say(f"{plan}: history {history(world).digest[:16]}, {len(result.violations)} violations")
     for violation in result.violations:
-        _say(f"  {violation}")
+        say(f"  {violation}")
     return 1 if result.violations else 0
 
 
 def _progress(all_plans: int, tally: Tally) -> None:
     if (plans := tally.plans.total()) % STEP == 0:
-        _say(f"  {plans:,} of {all_plans:,} plans, {tally.violations.total()} violations")
+        say(f"  {plans:,} of {all_plans:,} plans, {tally.violations.total()} violations")
 
 
 def _tell(line: str, violations: tuple[str, ...]) -> None:
-    _say(f"python -m tests.simulation --replay '{line}'")
+    say(f"python -m tests.simulation --replay '{line}'")
     for violation in violations[:4]:
-        _say(f"    {violation}")
-
-
-def _say(text: str) -> None:
-    sys.stdout.write(f"{text}\n")
-    sys.stdout.flush()
+        say(f"    {violation}")
 
 
 if __name__ == "__main__":

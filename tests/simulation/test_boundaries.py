@@ -25,19 +25,6 @@ def test_each_phase_has_its_first_write_and_change_of_each_sort(operator: str) -
     assert len(places.writes) < len(history.writes)
 
 
-def test_one_event_stands_for_the_others() -> None:
-    clean = runner.reference("happy", 4)
-    writes = recorded(clean).writes
-    assert sum(writes[at - 1].resource == "events" for at in Boundaries(clean).writes) == 1
-
-
-def test_everywhere_is_every_write_and_every_change_that_the_daemon_sees() -> None:
-    clean = runner.reference("happy", 4)
-    history, places = recorded(clean), Boundaries(clean, everywhere=True)
-    assert places.writes == list(range(1, len(history.writes) + 1))
-    assert places.versions == [step.version for step in history.changes if step.resource in SEEN]
-
-
 def test_every_kind_of_fault_meets_every_operator_and_every_scenario_has_plans() -> None:
     single = [family for family in FAMILIES if family != "two-crashes"]  # a pair has no kind that one crash has not
     met = {

@@ -7,7 +7,6 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import islice
 from pathlib import Path
 from random import Random
 from weakref import ref
@@ -37,11 +36,6 @@ def loop() -> Iterator[VirtualLoop]:
 
 
 # Time
-
-
-def test_an_hour_of_virtual_time_takes_no_time(loop: VirtualLoop) -> None:
-    loop.run_until_complete(asyncio.sleep(3600))
-    assert loop.time() == 3600
 
 
 def test_a_task_that_waits_for_nothing_is_a_deadlock(loop: VirtualLoop) -> None:
@@ -116,17 +110,6 @@ def test_a_plan_and_its_line_convert_into_each_other() -> None:
             parse(f"happy:n=4:{never}")
 
 
-def test_every_family_has_plans_and_every_kind_of_fault_has_a_family() -> None:
-    kinds = set()
-    for family in FAMILIES:
-        every = (line for _, line in runner.exhaustive([family], CORE, sizes=[4]))
-        # The places of second crashes are found by playing the first ones, which takes a minute.
-        tasks = list(islice(every, 1) if family == "two-crashes" else every)
-        assert tasks
-        kinds |= {fault.kind for line in tasks for fault in parse(line).faults}
-    assert kinds == set(KINDS)
-
-
 # Histories
 
 
@@ -183,24 +166,6 @@ def test_a_sentence_that_is_not_said_in_its_turn_is_a_violation(monkeypatch: pyt
     for says, wrong in (("^Running ", "^Succeeded "), False), (("^Succeeded ", "^Running "), True), (("rank 7",), True):
         monkeypatch.setitem(scenarios(), "happy", replace(happy, says=says))
         assert any("does not say" in violation for violation in play(Plan("happy", 1)).violations) is wrong
-
-
-def test_a_violated_plan_is_reduced_to_the_fault_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fails(plan: Plan) -> object:
-        return replace(empty, violations=("bad",) * plan.has("drop"))
-
-    empty = runner.reference("happy", 1)
-    monkeypatch.setattr(runner, "judge", fails)
-    plan = parse("happy:n=1:hold=3/8:drop=5:crash-after=2:seed=4:shuffle")
-    assert str(runner.shrink(plan)) == "happy:n=1:drop=5"
-
-
-def test_a_replay_prints_incidents_and_phases() -> None:
-    lines: list[str] = []
-    World(parse("member-fails:n=1:crash-after=9"), say=lines.append).play()
-    text = "\n".join(lines)
-    assert "failure of run-worker-0-0" in text
-    assert "Succeeded" in text
 
 
 # Bugs that it has found

@@ -21,7 +21,8 @@ from unittest.mock import patch
 
 import msgspec
 
-HASH_SEED = "0"
+from tests.simulation.command import say, with_fixed_hashes
+
 WORDS: Final = frozenset(
     {"message", "how", "waitedFor", "stuckBy", "sentence", "calls", "known", "steps", "collectives", "places"}
     | {"failure", "evidence", "why"}
@@ -140,17 +141,9 @@ def _of_action(action: Any) -> Any:
     return [_of_action(each) for each in action] if isinstance(action, tuple) else action
 
 
-def say(text: str) -> None:
-    """Print the text."""
-    sys.stdout.write(f"{text}\n")
-    sys.stdout.flush()
-
-
 def main() -> int:
     """Write the digests of plans, or print one trace."""
-    if os.environ.get("PYTHONHASHSEED") != HASH_SEED:
-        os.environ["PYTHONHASHSEED"] = HASH_SEED
-        os.execv(sys.executable, [sys.executable, "-m", "tests.simulation.traces", *sys.argv[1:]])
+    with_fixed_hashes("tests.simulation.traces")
     parser = argparse.ArgumentParser(prog="python -m tests.simulation.traces", description=__doc__)
     parser.add_argument("--out", help="file for the digests; without it they are printed")
     parser.add_argument("--show", metavar="PLAN", help="print the trace of that plan")

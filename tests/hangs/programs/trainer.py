@@ -1,6 +1,5 @@
 """A Trainer of transformers, which knows nothing of Muster: the rows of one rank end to come."""
 
-import threading
 import time
 
 import torch
@@ -28,8 +27,6 @@ class Rows(torch.utils.data.Dataset[dict[str, torch.Tensor]]):  # type: ignore[m
             course.begins()
             if course.WAY == "no_more_rows":
                 time.sleep(FOREVER)
-            if course.WAY == "worker_thread":
-                threading.Event().wait()
             if course.WAY == "slow_rows":
                 pauses.read_rows(course.minutes(2), course.FOLDER / "rows")
             course.ends()

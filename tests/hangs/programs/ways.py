@@ -8,7 +8,6 @@ import multiprocessing
 import os
 import pdb  # noqa: T100 - one rank waits at a prompt
 import queue
-import re
 import signal
 import socket
 import subprocess
@@ -80,12 +79,6 @@ def loop_in_c() -> None:
     os.nice(19)
     rests = map(ctypes.PyDLL(None).usleep, repeat(200_000))  # PyDLL: the lock is kept during the call
     all(zip(map(sum, repeat(range(500_000))), rests, strict=False))
-
-
-def regular_expression() -> None:
-    """Catastrophic backtracking, which keeps the lock too."""
-    os.nice(19)
-    re.match(r"(a|aa)+$", "a" * 200 + "b")
 
 
 def computes_in_c() -> None:

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from muster.cli.processes.stack import free_port
 from tests.real.controllers import Controller, Kind
-from tests.real.ground import STAND_IN, TAINT
+from tests.real.ground import STAND_IN, TOLERATIONS
 from tests.real.namespace import Object
 from tests.real.plane.certificates import Authority
 
@@ -21,7 +21,7 @@ def jobset(name: str, members: int, command: str, *, restarts: int = 3, **contai
     pod = {
         "restartPolicy": "Never",
         "nodeSelector": STAND_IN,
-        "tolerations": [{"key": TAINT["key"], "operator": "Exists"}],
+        "tolerations": TOLERATIONS,
         "containers": [main],
     }
     job = {

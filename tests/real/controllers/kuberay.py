@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from tests.real.controllers import Controller, Kind
-from tests.real.ground import STAND_IN, TAINT
+from tests.real.ground import STAND_IN, TOLERATIONS
 from tests.real.namespace import Object
 
 API: Final = "ray.io/v1"
@@ -44,8 +44,7 @@ def ray_object(kind: str, name: str, spec: Object) -> Object:
 
 def _template(script: str, **pod: Any) -> Object:
     container = {"name": "main", "image": "registry.example/ray:2", "command": [script]}
-    tolerations = [{"key": TAINT["key"], "operator": "Exists"}]
-    return {"spec": {"nodeSelector": dict(STAND_IN), "tolerations": tolerations, "containers": [container], **pod}}
+    return {"spec": {"nodeSelector": dict(STAND_IN), "tolerations": TOLERATIONS, "containers": [container], **pod}}
 
 
 def _options(_folder: Path, config: str) -> Sequence[str]:

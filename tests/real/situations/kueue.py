@@ -14,30 +14,26 @@ import yaml
 
 from muster.kube.resources import ResourceClient
 from muster.reconcilers.render.workload import API_VERSION, KUEUE
-from tests.e2e.kueue import KINDS, crd, running
-from tests.fakes.kueue import FLAVOR, Kueue
-from tests.real.ground import STAND_IN, TAINT
-from tests.real.namespace import Object, eventually
+from tests.e2e.kueue import CRDS, crd, install, running
+from tests.fakes.kueue import Kueue
+from tests.real.ground import STAND_IN, TOLERATIONS
+from tests.real.namespace import Object
 from tests.real.site import Site
 
 VARIABLE = "KUEUE_CRDS"
-CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 PRIORITY = "low"
-FLAVORED = {"nodeLabels": STAND_IN, "tolerations": [{"key": TAINT["key"], "operator": "Exists"}]}
+FLAVORED = {"nodeLabels": STAND_IN, "tolerations": TOLERATIONS}
 """The pretended nodes: a pod that asks for nothing else is bound to one of them by its flavor alone."""
 
 
 @asynccontextmanager
 async def kueue(here: Site, quota: float) -> AsyncIterator[Kueue]:
     """Kueue is installed, with quota for that many CPUs, and its controller decides; it is removed afterwards."""
-    names = await _define(here)
-    flavor = {"metadata": {"name": FLAVOR}, "spec": FLAVORED}
-    await _made(here, "resourceflavors", {"kind": "ResourceFlavor", **flavor})
-    priority = {"metadata": {"name": PRIORITY}, "value": 100}
-    await _made(here, "workloadpriorityclasses", {"kind": "WorkloadPriorityClass", **priority})
+    resources = ResourceClient(here.client.transport)
+    names = await install(resources, flavor=FLAVORED, defined=_released if os.environ.get(VARIABLE) else crd)
     made = Kueue(quota)
     try:
-        async with running(ResourceClient(here.client.transport), made):
+        async with running(resources, made):
             yield made
     finally:
         for name in names:
@@ -63,31 +59,9 @@ def urgent(name: str, cpus: float) -> Object:
     return {"apiVersion": API_VERSION, "kind": "Workload", "metadata": {"name": name}, "spec": spec}
 
 
-async def _define(here: Site) -> list[str]:
-    folder = os.environ.get(VARIABLE, "")
-    made = []
-    for plural, kind, scope in KINDS:
-        body = _released(Path(folder) / f"{KUEUE}_{plural}.yaml") if folder else crd(plural, kind, scope)
-        made.append(str((await here.request("POST", CRDS, body))["metadata"]["name"]))
-    for plural, _, _ in KINDS:
-        await _served(here, plural)
-    return made
-
-
-def _released(file: Path) -> Any:
-    body = yaml.safe_load(file.read_text(encoding="utf-8"))
+def _released(plural: str, _kind: str, _scope: str) -> Any:
+    """The definition of a release."""
+    body = yaml.safe_load((Path(os.environ[VARIABLE]) / f"{KUEUE}_{plural}.yaml").read_text(encoding="utf-8"))
     approved = "https://github.com/kubernetes-sigs/kueue"
     body["metadata"].setdefault("annotations", {}).setdefault("api-approved.kubernetes.io", approved)
     return body
-
-
-async def _served(here: Site, plural: str) -> None:
-    async def served() -> bool:
-        return await here.get(f"/apis/{API_VERSION}/{plural}") is not None
-
-    await eventually(served)
-
-
-async def _made(here: Site, plural: str, body: Object) -> None:
-    """Create an object of the cluster."""
-    await here.request("POST", f"/apis/{API_VERSION}/{plural}", {"apiVersion": API_VERSION, **body})

@@ -35,11 +35,7 @@ async def install(here: Site, name: str, probe: Object, words: str) -> None:
     settings["metadata"] |= {"namespace": here.namespace}
     settings["data"] = SETTINGS
     await here.apply(settings, *sample(name, here.namespace))
-
-    async def in_force() -> bool:
-        return words in await refusal(here, probe)
-
-    await eventually(in_force)
+    await eventually(lambda: refusal(here, probe), holds=lambda found: words in found)
 
 
 async def refusal(here: Site, obj: Object) -> str:
@@ -169,8 +165,7 @@ async def test_the_most_accelerators_of_an_experiment_are_counted_over_all_forms
 
 @pytest.mark.core
 async def test_labels_are_needed_and_an_older_experiment_can_still_be_cancelled(here: Site) -> None:
-    await here.submit("older")
-    await here.phase("older", "Running")
+    await here.running("older")
     here.row.happens("an experiment without a label that a policy of deploy/admission asks for")
     await install(here, "labels", here.experiment("run"), "metadata.labels lacks team, cost-center")
     some = here.experiment("run", metadata={"labels": {"team": "vision", "cost-center": ""}})
@@ -192,8 +187,7 @@ async def test_images_of_other_registries_are_refused_in_the_experiment_and_in_i
         return found
 
     words = "is of no allowed registry; allowed: registry.example/, ghcr.io/ours/"
-    await here.submit("older", "*: run 600")
-    await here.phase("older", "Running")
+    await here.running("older", "*: run 600")
     await install(here, "registries", of("python:3.11"), f"spec.image python:3.11 {words}")
     for image in ("registry.example.evil.org/x:1", "ghcr.io/ours-too/x:1", "docker.io/ghcr.io/ours/x:1"):
         assert words in await refusal(here, of(image))

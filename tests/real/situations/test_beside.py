@@ -28,16 +28,11 @@ async def test_a_jobset_that_fails_and_an_experiment_do_not_move_each_other(here
     here.row.happens("a JobSet in the same namespace is restarted and fails; a member of ours is lost meanwhile")
     needs_the_controller()
     async with JOBSET.running(here.ground, here.request):
-        await here.submit("run")
-        await here.phase("run", "Running")
+        await here.running()
         await here.request("POST", jobsets_path(here.namespace), jobset("other", 2, "*: run 600"))
         await here.request("POST", jobsets_path(here.namespace), jobset("theirs", 2, "*: run 5, exit 1", restarts=1))
         here.row.happens("a JobSet beside ours is restarted once and fails, another one runs; we lose a member")
-
-        async def failed() -> bool:
-            return await state_of(here, "theirs") == (1, "Failed")
-
-        await eventually(failed)
+        await eventually(lambda: state_of(here, "theirs"), holds=lambda found: found == (1, "Failed"))
         assert (await here.client.get("run", namespace=here.namespace)).status.epoch == 0
         pod = (await here.pods("run"))[1]["metadata"]["name"]
         await here.kubectl("delete", "pod", pod, "--wait=false")

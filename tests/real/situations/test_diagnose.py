@@ -14,7 +14,7 @@ from muster.cli.processes.stack import free_port
 from muster.kinds.pods import OBSERVE
 from tests.deploy.chart.release import Release
 from tests.real.diagnosing import CALLER, EVENTS, READER, both_find, diagnosed, entitled
-from tests.real.ground import ROOT, STAND_IN, TAINT
+from tests.real.ground import ROOT, STAND_IN, TOLERATIONS
 from tests.real.namespace import Object, eventually
 from tests.real.site import PROCESSES, Site
 
@@ -84,7 +84,7 @@ class Fault:
             command = [sys.executable, "-u", str(folder / f"{self.name}.py")] if rank == 0 else ["sleep", "900"]
         spec: Object = {"restartPolicy": "Never", "nodeSelector": dict(PROCESSES if self.serves else STAND_IN)}
         spec |= {"containers": [{"name": "main", "image": "registry.example/train:1", "command": command}]}
-        return spec | {"tolerations": [{"key": TAINT["key"], "operator": "Exists"}], **(self.pod if wrong else {})}
+        return spec | {"tolerations": TOLERATIONS, **(self.pod if wrong else {})}
 
 
 POD: Object = {"apiVersion": "v1", "kind": "Pod"}
@@ -147,11 +147,7 @@ async def test_a_reader_calls_the_roll_and_without_portforward_is_told_what_is_n
     gang = Fault("train", "", (), serves="store.join(0)")
     pods = gang.objects(Path(here.ground.folder))
     await here.apply(*pods)
-
-    async def runs() -> bool:
-        return [each["status"]["phase"] for each in await here.pods()] == ["Running"] * 3
-
-    await eventually(runs)
+    await eventually(here.pods, holds=lambda found: [each["status"]["phase"] for each in found] == ["Running"] * 3)
     await entitled(here, "view", READER)
     await entitled(here, "caller", READER, CALLER)
     here.row.happens("muster diagnose of three pods of nobody's, of which one has joined its own store")

@@ -8,7 +8,7 @@ import pytest
 from muster.api.names import API_VERSION, KIND
 from tests.deploy.chart.release import Release
 from tests.examples.table import BY_NAME, EXAMPLES, containers_of, pod_specs_of
-from tests.real.ground import TAINT
+from tests.real.ground import TOLERATIONS
 from tests.real.namespace import eventually
 from tests.real.run_kinds import served
 from tests.real.site import PROCESSES, Site
@@ -28,7 +28,7 @@ def on_the_agent(search_path: str) -> dict[str, Any]:
     return {
         "spec": {
             "nodeSelector": PROCESSES,
-            "tolerations": [{"key": TAINT["key"], "operator": "Exists"}],
+            "tolerations": TOLERATIONS,
             "containers": [{"name": "main", "env": [{"name": "PATH", "value": search_path}]}],
         }
     }
@@ -77,7 +77,7 @@ async def test_an_example_of_another_kind_runs_from_its_file_under_the_rights_of
         pytest.skip(example.skipped)
     document = example.document(Path(here.ground.folder))
     for spec in pod_specs_of(document):
-        spec |= {"nodeSelector": PROCESSES, "tolerations": [{"key": TAINT["key"], "operator": "Exists"}]}
+        spec |= {"nodeSelector": PROCESSES, "tolerations": TOLERATIONS}
     variables = [{"name": each, "value": value} for each, value in example.environment.items()]
     for container in containers_of(document):
         container["env"] = [*container.get("env", ()), *variables]

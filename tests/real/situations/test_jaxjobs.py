@@ -6,7 +6,6 @@ The CRD is installed after musterd was started, and the processes are real.
 import asyncio
 import sys
 from contextlib import AsyncExitStack
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,10 +13,10 @@ import yaml
 
 from muster.api.names import LABEL_RANK
 from muster.state.vocabulary.subject import JAXJOB
-from tests.deploy.chart.release import NAME, Release
-from tests.real import rights
-from tests.real.ground import ROOT, TAINT
+from tests.deploy.chart.release import Release
+from tests.real.ground import ROOT, TOLERATIONS
 from tests.real.namespace import Object, eventually
+from tests.real.rights_of_chart import of_chart
 from tests.real.run_kinds import served
 from tests.real.site import PROCESSES, Site
 
@@ -33,7 +32,7 @@ def job(**variables: str) -> Object:
     made: Object = yaml.safe_load(FILE.read_text(encoding="utf-8"))
     made["spec"]["runPolicy"] = {"ttlSecondsAfterFinished": TTL}
     spec = made["spec"]["jaxReplicaSpecs"]["Worker"]["template"]["spec"]
-    spec |= {"nodeSelector": dict(PROCESSES), "tolerations": [{"key": TAINT["key"], "operator": "Exists"}]}
+    spec |= {"nodeSelector": dict(PROCESSES), "tolerations": TOLERATIONS}
     container = spec["containers"][0]
     container["command"][0] = sys.executable
     container["env"] = [{"name": name, "value": value} for name, value in {"JAX_PLATFORMS": "cpu", **variables}.items()]
@@ -81,29 +80,12 @@ async def test_a_jaxjob_outlives_a_killed_process_and_a_musterd_and_is_deleted_i
             seen = await here.client.get("jaxjob/jaxjob-simple", namespace=here.namespace)
             assert (seen.phase, seen.status.restarts, seen.status.epoch) == ("Succeeded", 1, 1)
             assert "Succeeded" in await here.muster("get", "jaxjob/jaxjob-simple")
-
-            async def gone() -> bool:
-                return await current(here) is None
-
-            await eventually(gone)
+            await eventually(lambda: current(here), holds=lambda found: found is None)
             here.row.says("Restarting, then Succeeded; one gang restart; deleted 20 s after its end")
             assert second.refused() == []
-    await proper(here, ours)
+    await of_chart(here, ours, "kubeflow.org")
 
 
 async def last(here: Site, wanted: str) -> None:
     """Wait until the latest true condition is that one."""
-
-    async def holds() -> bool:
-        return (await conditions(here))[-1:] == [wanted]
-
-    await eventually(holds, LONG)
-
-
-async def proper(here: Site, ours: Release) -> None:
-    """Of the rights that the chart gives for JAXJobs, none was missing and each was used."""
-    text = await here.kubectl("get", "clusterrole", NAME, "--output=yaml")
-    user = rights.account(ours.namespace, NAME)
-    measured = rights.measure(Path(here.ground.audit_log), user, [yaml.safe_load(text)])
-    assert not measured.missing
-    assert {right for right in measured.unused if right[0] == "kubeflow.org"} == set()
+    await eventually(lambda: conditions(here), LONG, holds=lambda found: found[-1:] == [wanted])

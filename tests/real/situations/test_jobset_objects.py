@@ -121,13 +121,10 @@ async def test_a_jobset_gets_its_claims_and_is_deleted_its_ttl_after_its_end(her
         claim = await here.get(f"{core}/persistentvolumeclaims/data-claims")
         return claim is not None and claim["metadata"]["ownerReferences"][0]["kind"] == "JobSet"
 
-    async def gone() -> bool:
-        return await here.get(jobsets_path(here.namespace, "ends")) is None
-
     await eventually(claimed)
     await here.shows("jobset/claims", "Pending .*PersistentVolumeClaims")  # no class here fulfils it
     here.row.says("PersistentVolumeClaim data-claims is made")
-    await eventually(gone)
+    await eventually(lambda: here.get(jobsets_path(here.namespace, "ends")), holds=lambda found: found is None)
     await here.request("DELETE", jobsets_path(here.namespace, "claims"))
 
 
@@ -144,11 +141,7 @@ async def test_without_the_right_on_finalizers_the_pods_of_a_jobset_are_refused(
 
         here.row.says(await eventually(refused))
         await here.shows("jobset/run", "cannot set blockOwnerDeletion")
-
-    async def runs() -> bool:
-        return [pod["status"].get("phase") for pod in await here.pods()] == ["Running"] * 2
-
-    await eventually(runs)
+    await eventually(here.pods, holds=lambda found: [pod["status"].get("phase") for pod in found] == ["Running"] * 2)
     await here.request("DELETE", jobsets_path(here.namespace, "run"))
 
 

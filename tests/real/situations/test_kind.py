@@ -128,8 +128,7 @@ async def test_every_cel_rule_refuses_through_kubectl_what_it_should(here: Site)
 @pytest.mark.core
 async def test_kubectl_prints_and_explains_experiments(here: Site) -> None:
     here.row.happens("kubectl get, explain and describe on the kind")
-    await here.submit("run")
-    await here.phase("run", "Running")
+    await here.running()
     heading, line = (await here.kubectl("get", "exp")).splitlines()
     assert heading.split() == ["NAME", "PHASE", "REASON", "READY", "RESTARTS", "DEADLINE", "AGE"]
     assert line.split()[:5] == ["run", "Running", "RollComplete", "2/2", "0"]

@@ -14,17 +14,9 @@ from tests.real.site import Site
 pytestmark = pytest.mark.timeout(400)
 
 
-async def test_out_of_memory_is_named(here: Site) -> None:
-    here.row.happens("rank 1 is killed by the kernel for its memory, backoffLimit 0")
-    await here.submit("run", "rank=1: run 1, oom\n*: run 600", restartPolicy={"backoffLimit": 0})
-    killed = r"rank 1 .* ended with exit code 137 \(SIGKILL\), OOMKilled"
-    await here.says("run", rf"^Failed BackoffLimitExceeded {killed}.*; not restarted \(restart limit 0\)")
-
-
 @pytest.mark.core
 async def test_a_name_used_again_is_another_experiment(here: Site) -> None:
-    await here.submit("run")
-    await here.phase("run", "Running")
+    await here.running()
     here.row.happens("an experiment is deleted and created again under its name at once")
     await here.kubectl("delete", "experiment", "run")
     await here.submit("run", "*: run 3, exit 0")
@@ -32,8 +24,7 @@ async def test_a_name_used_again_is_another_experiment(here: Site) -> None:
 
 
 async def test_a_failed_pod_outside_a_gang_counts_for_nothing(here: Site) -> None:
-    await here.submit("run")
-    await here.phase("run", "Running")
+    await here.running()
     here.row.happens("a stranger's pod with the experiment's labels, but without its owner, fails")
     labels = {**(await here.pods("run"))[0]["metadata"]["labels"]}
     container = {"name": "main", "image": "x", "command": ["sh", "-c", "*: run 1, exit 1"]}
@@ -87,9 +78,5 @@ async def test_a_shared_volume_is_made_and_removed_with_the_experiment(here: Sit
     (claim,) = await claims()
     assert claim["spec"]["resources"]["requests"]["storage"] == "1G"
     await here.kubectl("delete", "experiment", "run")
-
-    async def gone() -> bool:
-        return not await claims()
-
-    await eventually(gone)
+    await eventually(claims, holds=lambda found: not found)
     here.row.says(f"epoch {seen.status.epoch} ran on the same claim, which is gone with the experiment")

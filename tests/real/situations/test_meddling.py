@@ -56,13 +56,6 @@ async def test_an_injected_container_that_runs_on_does_not_keep_a_member_running
         await here.says("run", "^Succeeded AllMembersSucceeded")
 
 
-async def test_a_native_sidecar_ends_after_its_member(here: Site) -> None:
-    here.row.happens("the template has a native sidecar; main exits 0")
-    sidecar = {"name": "metrics", "image": "exporter:1", "restartPolicy": "Always"}
-    await here.submit("run", "*: run 2, exit 0", template={"spec": {"initContainers": [sidecar]}})
-    await here.says("run", "^Succeeded AllMembersSucceeded")
-
-
 async def test_a_policy_that_rewrites_managed_by_does_no_harm(here: Site) -> None:
     label = 'Object{metadata: Object.metadata{labels: {"app.kubernetes.io/managed-by": "platform"}}}'
     async with mutation(here, label):
@@ -72,8 +65,7 @@ async def test_a_policy_that_rewrites_managed_by_does_no_harm(here: Site) -> Non
 
 
 async def test_a_pod_whose_label_was_removed_is_named_and_no_rank_runs_twice(here: Site) -> None:
-    await here.submit("run")
-    await here.phase("run", "Running")
+    await here.running()
     metadata = (await here.pods("run"))[1]["metadata"]
     here.row.happens("kubectl label removes the uid from the pod of rank 1, whose program runs on")
     await here.kubectl("label", "pod", metadata["name"], f"{LABEL_UID}-")
@@ -86,8 +78,7 @@ async def test_a_pod_whose_label_was_removed_is_named_and_no_rank_runs_twice(her
 
 @pytest.mark.core
 async def test_a_pod_without_its_owner_reference_goes_with_its_experiment(here: Site) -> None:
-    await here.submit("run")
-    await here.phase("run", "Running")
+    await here.running()
     name = (await here.pods("run"))[1]["metadata"]["name"]
     here.row.happens("kubectl patch removes the ownerReference of rank 1's pod, and the experiment is deleted then")
     removal = '[{"op": "remove", "path": "/metadata/ownerReferences"}]'
@@ -95,11 +86,7 @@ async def test_a_pod_without_its_owner_reference_goes_with_its_experiment(here: 
     await here.says("run", rf"^Running PodAltered Pod \S+/{name} .* its ownerReference is missing")
     assert len(await here.pods("run")) == 2
     await here.kubectl("delete", "experiment", "run", "--wait=false")
-
-    async def gone() -> bool:
-        return not await here.pods("run")
-
-    await eventually(gone)
+    await here.emptied("run")
 
 
 async def test_no_clock_runs_while_a_gate_is_on_the_pods(here: Site) -> None:
@@ -112,8 +99,7 @@ async def test_no_clock_runs_while_a_gate_is_on_the_pods(here: Site) -> None:
 
 
 async def test_pods_of_another_namespace_decide_nothing(here: Site) -> None:
-    await here.submit("run")
-    await here.phase("run", "Running")
+    await here.running()
     owner = await here.client.get("run", namespace=here.namespace)
     other = f"{here.namespace}-forger"
     await here.request("POST", "/api/v1/namespaces", {"metadata": {"name": other}})
@@ -151,16 +137,12 @@ async def test_pods_of_another_namespace_decide_nothing(here: Site) -> None:
 
 @pytest.mark.core
 async def test_the_gang_ends_while_a_finalizer_holds_its_deleted_experiment(here: Site) -> None:
-    await here.submit("run", metadata={"finalizers": ["example.test/hold"]})
-    await here.phase("run", "Running")
+    await here.running("run", metadata={"finalizers": ["example.test/hold"]})
     here.row.happens("an experiment with a stranger's finalizer is deleted")
     await here.kubectl("delete", "experiment", "run", "--wait=false")
 
-    async def none() -> bool:
-        return not await here.pods("run")
-
     try:
-        await eventually(none)
+        await here.emptied("run")
         await here.says("run", "^Running Deleting being deleted; held by the finalizer example.test/hold")
     finally:
         await here.kubectl("patch", "experiment", "run", "--type=merge", "-p", '{"metadata":{"finalizers":null}}')
@@ -178,10 +160,9 @@ async def test_disruptions_without_end_are_stuck(here: Site) -> None:
 
 
 async def test_resume_waits_for_its_own_pods_before_the_pending_clock_runs(here: Site) -> None:
-    grace = {"gracefulTermination": {"terminationGracePeriodSeconds": 40}}
+    grace = {"terminationGracePeriodSeconds": 40}
     clocks = {"pending": {"after": "15s", "action": "Fail"}}
-    await here.submit("run", "epoch=0: run 600, gone 25\n*: run 600", clocks=clocks, **grace)
-    await here.phase("run", "Running")
+    await here.running("run", "epoch=0: run 600, gone 25\n*: run 600", clocks=clocks, gracefulTermination=grace)
     here.row.happens("suspended and resumed at once, pods take 25 s to end, pending clock of 15 s")
     await here.change("run", suspend=True)
     await here.phase("run", "Suspended")
@@ -192,16 +173,13 @@ async def test_resume_waits_for_its_own_pods_before_the_pending_clock_runs(here:
 
 
 async def test_pods_stay_for_their_logs_after_a_deadline(here: Site) -> None:
-    await here.submit("run")
-    await here.phase("run", "Running")
+    await here.running()
     await here.change("run", timeout="20s")
     here.row.happens("timeout of 20 s: what is left for `muster logs`")
     await here.says("run", "^Failed DeadlineExceeded the experiment did not finish within 20 s")
-
-    async def ended() -> bool:
-        return all(pod["status"]["phase"] == "Failed" for pod in await here.pods("run"))
-
-    await eventually(ended)
+    await eventually(
+        lambda: here.pods("run"), holds=lambda found: all(pod["status"]["phase"] == "Failed" for pod in found)
+    )
     await asyncio.sleep(2)
     left = await here.pods("run")
     here.row.said += f"; {len(left)} of 2 pods exist"
@@ -210,8 +188,7 @@ async def test_pods_stay_for_their_logs_after_a_deadline(here: Site) -> None:
 
 @pytest.mark.core
 async def test_a_reader_of_experiments_sees_what_he_may(here: Site) -> None:
-    await here.submit("run")
-    await here.phase("run", "Running")
+    await here.running()
     await here.kubectl("create", "serviceaccount", "reader")
     await here.kubectl("create", "role", "reader", "--verb=get,list,watch", "--resource=experiments.muster.dev")
     await here.kubectl("create", "rolebinding", "reader", "--role=reader", f"--serviceaccount={here.namespace}:reader")

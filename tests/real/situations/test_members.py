@@ -9,25 +9,8 @@ from tests.real.namespace import MERGE
 from tests.real.site import Site
 
 pytestmark = pytest.mark.timeout(400)
-FETCH = {"spec": {"initContainers": [{"name": "fetch", "image": "registry.example/fetch:1"}]}}
 PATIENCE = 300
 """Seconds after which ranks that ended are called Stuck (``muster.state.policies.gathering.blocked``)."""
-
-
-async def test_the_image_of_an_init_container_that_cannot_be_pulled_is_stuck(here: Site) -> None:
-    here.row.happens("the image of an init container does not exist")
-    await here.submit("run", "*: init-wait ErrImagePull", template=FETCH)
-    pattern = (
-        r'^Pending ImagePullBackOff 0/2 programs have started; ranks? [01].*"registry\.example/fetch:1": not found'
-    )
-    await here.is_stuck("run", "ImagePullBackOff", pattern)
-
-
-async def test_an_init_container_that_fails_is_the_cause(here: Site) -> None:
-    here.row.happens("the init container of rank 1 exits 2, backoffLimit 0")
-    script = "rank=1: init-exit 2\n*: run 600"
-    await here.submit("run", script, template=FETCH, restartPolicy={"backoffLimit": 0})
-    await here.says("run", r"^Failed BackoffLimitExceeded rank 1 .*ended with exit code 2 in container fetch")
 
 
 async def test_ranks_that_end_while_others_run_on_are_said_and_stuck_after_five_minutes(here: Site) -> None:

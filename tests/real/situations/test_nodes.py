@@ -4,11 +4,10 @@ import pytest
 
 from muster.api.names import LABEL_RANK
 from muster.kube.resources import core
-from tests.real.namespace import MERGE, eventually
+from tests.real.namespace import MERGE, Object, eventually
 from tests.real.site import Site
 
 pytestmark = pytest.mark.timeout(600)
-ONCE = {"backoffLimit": 0}
 
 
 @pytest.mark.core
@@ -19,35 +18,38 @@ async def test_an_unschedulable_member_is_said_in_the_schedulers_words(here: Sit
     await here.says("run", "^Failed PendingDeadlineExceeded only 0/2 members got a node within 12 s")
 
 
-async def test_an_unschedulable_member_without_a_clock_is_stuck(here: Site) -> None:
-    here.row.happens("no node has the label that the members select, and no clock runs")
-    await here.submit("run", on={"muster.dev/nowhere": "true"})
-    await here.is_stuck(
-        "run",
-        "Unschedulable",
-        r"^Pending Unschedulable 0/2 members have a node; ranks? [01].*0/\d+ nodes are",
-        240,  # Muster itself waits for 60 s before it calls this Stuck
-    )
-
-
-async def test_an_image_that_cannot_be_pulled_is_said(here: Site) -> None:
-    here.row.happens("the image does not exist (ErrImagePull, ImagePullBackOff)")
-    await here.submit("run", "*: wait ErrImagePull")
-    await here.says("run", r"^Pending ImagePullBackOff 0/2 programs have started; ranks? [01].*: not found")
-
-
-async def test_an_image_that_cannot_be_pulled_is_stuck(here: Site) -> None:
-    here.row.happens("the image does not exist; condition Stuck")
-    await here.submit("run", "*: wait ErrImagePull")
-    await here.is_stuck(
-        "run", "ImagePullBackOff", r"^Pending ImagePullBackOff 0/2 programs have started; ranks? [01].*: not found"
-    )
-
-
-async def test_a_container_that_cannot_be_configured_is_said(here: Site) -> None:
-    here.row.happens("the container cannot be configured (CreateContainerConfigError)")
-    await here.submit("run", "*: wait CreateContainerConfigError")
-    await here.says("run", r"^Pending CreateContainerConfigError .*ranks? [01].*runAsNonRoot and image will run as")
+@pytest.mark.parametrize(
+    ("command", "more", "reason", "says"),
+    [
+        pytest.param(
+            "",
+            {"on": {"muster.dev/nowhere": "true"}},
+            "Unschedulable",
+            r"^Pending Unschedulable 0/2 members have a node; ranks? [01].*0/\d+ nodes are",
+            id="no node has the label that the members select, and no clock runs",
+        ),
+        pytest.param(
+            "*: wait ErrImagePull",
+            {},
+            "ImagePullBackOff",
+            r"^Pending ImagePullBackOff 0/2 programs have started; ranks? [01].*: not found",
+            id="the image does not exist",
+        ),
+        pytest.param(
+            "*: wait CreateContainerConfigError",
+            {},
+            "CreateContainerConfigError",
+            r"^Pending CreateContainerConfigError .*ranks? [01].*runAsNonRoot and image will run as",
+            id="the container cannot be configured",
+        ),
+    ],
+)
+async def test_a_member_that_does_not_start_is_stuck(
+    here: Site, request: pytest.FixtureRequest, command: str, more: Object, reason: str, says: str
+) -> None:
+    here.row.happens(request.node.callspec.id)
+    await here.submit("run", command, **more)
+    await here.is_stuck("run", reason, says, 240)  # Muster itself waits for 60 s before it calls most of this Stuck
 
 
 @pytest.mark.core
@@ -56,8 +58,7 @@ async def test_a_lost_node_is_a_disruption_and_its_return_lets_the_gang_start(he
     soon = {"operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 10}  # five minutes by default
     template = {"spec": {"tolerations": [{"key": taint, **soon} for taint in taints]}}
     async with here.node("a", "b", pods=2) as selector:
-        await here.submit("run", members=4, on=selector, template=template)
-        await here.phase("run", "Running")
+        await here.running("run", members=4, on=selector, template=template)
         here.row.happens("a node loses its network: NotReady, tainted, its pods evicted by the real controllers")
         await here.cut_off("b")
         await here.says("run", r"^Restarting \S+ .*(DeletionByTaintManager|NodeNotReady|evict)")
@@ -68,8 +69,7 @@ async def test_a_lost_node_is_a_disruption_and_its_return_lets_the_gang_start(he
 
 async def test_a_node_that_is_scaled_down_is_a_disruption(here: Site) -> None:
     async with here.node("a", "b", pods=4) as selector:
-        await here.submit("run", members=4, on=selector)
-        await here.phase("run", "Running")
+        await here.running("run", members=4, on=selector)
         node = (await here.pods("run"))[1]["spec"]["nodeName"]
         here.row.happens("a node is deleted, as a scale-down does: its pods are collected by the real pod collector")
         await here.request("DELETE", f"/api/v1/nodes/{node}")
@@ -81,8 +81,7 @@ async def test_a_node_that_is_scaled_down_is_a_disruption(here: Site) -> None:
 
 async def test_a_node_that_is_not_ready_is_named(here: Site) -> None:
     async with here.node("a", "b", pods=2) as selector:
-        await here.submit("run", members=4, on=selector)
-        await here.phase("run", "Running")
+        await here.running("run", members=4, on=selector)
         here.row.happens("a node is NotReady, before its pods are evicted")
         await here.cut_off("b")
 
@@ -100,28 +99,26 @@ async def test_a_node_that_is_not_ready_is_named(here: Site) -> None:
             await here.cut_off("b", cut=False)
 
 
-@pytest.mark.core
-async def test_an_evicted_pod_is_a_disruption(here: Site) -> None:
-    await here.submit("run")
-    await here.phase("run", "Running")
+@pytest.mark.parametrize(
+    ("way", "sentence"),
+    [
+        pytest.param("the eviction API, as kubectl drain uses it", "EvictionByEvictionAPI", marks=pytest.mark.core),
+        ("kubectl delete", "deleted"),
+    ],
+)
+async def test_a_pod_that_is_taken_is_a_disruption(here: Site, way: str, sentence: str) -> None:
+    await here.running()
     pod = (await here.pods("run"))[1]["metadata"]["name"]
-    here.row.happens("a pod is evicted by the eviction API, as kubectl drain does")
-    eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": pod, "namespace": here.namespace}}
-    await here.request("POST", core(here.namespace, "pods", pod) + "/eviction", eviction)
-    await here.says("run", rf"^Restarting \S+ .*rank 1 \({pod}\) .*EvictionByEvictionAPI")
+    here.row.happens(f"a pod of a running member is taken by {way}")
+    if way == "kubectl delete":
+        await here.kubectl("delete", "pod", pod, "--wait=false")
+    else:
+        names = {"name": pod, "namespace": here.namespace}
+        eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": names}
+        await here.request("POST", core(here.namespace, "pods", pod) + "/eviction", eviction)
+    await here.says("run", rf"^Restarting \S+ .*rank 1 \({pod}\) .*{sentence}")
     seen = await here.phase("run", "Running")
     assert (seen.status.restarts, seen.status.disruptions, seen.status.epoch) == (0, 1, 1)
-
-
-async def test_a_deleted_pod_is_a_disruption(here: Site) -> None:
-    await here.submit("run")
-    await here.phase("run", "Running")
-    pod = (await here.pods("run"))[0]["metadata"]["name"]
-    here.row.happens("kubectl delete pod of a running member")
-    await here.kubectl("delete", "pod", pod, "--wait=false")
-    await here.says("run", rf"^Restarting \S+ .*rank 0 \({pod}\) .*deleted")
-    seen = await here.phase("run", "Running")
-    assert (seen.status.restarts, seen.status.epoch) == (0, 1)
 
 
 @pytest.mark.core
@@ -135,8 +132,7 @@ async def test_a_preempted_member_is_a_disruption(here: Site) -> None:
     }
     await here.apply(priority)
     async with here.node(pods=2) as selector:
-        await here.submit("run", on=selector)
-        await here.phase("run", "Running")
+        await here.running("run", on=selector)
         here.row.happens("the scheduler preempts a member for a pod of higher priority")
         pod = {
             "apiVersion": "v1",
@@ -155,14 +151,6 @@ async def test_a_preempted_member_is_a_disruption(here: Site) -> None:
         await here.kubectl("delete", "priorityclass", name)
         seen = await here.phase("run", "Running")
         assert (seen.status.restarts, seen.status.epoch) == (0, 1)
-
-
-async def test_an_evicting_kubelet_is_said(here: Site) -> None:
-    await here.submit("run", "rank=1 epoch=0: hold, evicted\n*: run 600")
-    await here.phase("run", "Running")
-    here.row.happens("the kubelet evicts rank 1 for its ephemeral storage")
-    await here.lets_go("run", 1)
-    await here.says("run", r"^Restarting \S+ .*rank 1 .*low on resource: ephemeral-storage")
 
 
 async def test_a_finished_rank_whose_pod_is_removed_does_not_run_again(here: Site) -> None:
@@ -187,8 +175,7 @@ async def test_a_finished_rank_whose_pod_is_removed_does_not_run_again(here: Sit
 
 
 async def test_a_pod_held_by_a_finalizer_after_its_end_does_not_hold_the_restart(here: Site) -> None:
-    await here.submit("run", "rank=1 epoch=0: hold, exit 1\n*: run 600")
-    await here.phase("run", "Running")
+    await here.running("run", "rank=1 epoch=0: hold, exit 1\n*: run 600")
     pod = (await here.pods("run"))[0]["metadata"]["name"]
     path = core(here.namespace, "pods", pod)
     await here.request("PATCH", path, {"metadata": {"finalizers": ["example.test/hold"]}}, MERGE)

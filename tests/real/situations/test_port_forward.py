@@ -95,8 +95,7 @@ async def serving(here: Site) -> int:
     port = free_port()
     file = Path(here.ground.folder) / f"{here.namespace}.py"
     file.write_text(PROGRAM.replace("PORT", str(port)), encoding="utf-8")
-    await here.submit("run", f"exec {sys.executable} -u {file}", on=PROCESSES)
-    await here.phase("run", "Running")
+    await here.running("run", f"exec {sys.executable} -u {file}", on=PROCESSES)
     return port
 
 

@@ -3,16 +3,13 @@
 Kueue's scheduler is a stand-in that follows recorded traces; API server, scheduler and rights are real.
 """
 
-from pathlib import Path
-
 import pytest
-import yaml
 
 from muster.reconcilers.render.workload import KUEUE
-from tests.deploy.chart.release import NAME, Release
-from tests.real import rights
+from tests.deploy.chart.release import Release
 from tests.real.ground import STAND_IN
 from tests.real.namespace import Object, eventually
+from tests.real.rights_of_chart import of_chart
 from tests.real.site import Site
 from tests.real.situations.kueue import PRIORITY, kueue, urgent, workload, workloads_path
 
@@ -71,20 +68,7 @@ async def test_a_gang_waits_in_its_queue_is_preempted_and_comes_back(here: Site,
 
             await here.change("run", suspend=True)
             await here.phase("run", "Suspended")
-
-            async def left() -> bool:
-                return await workload(here) is None
-
-            await eventually(left)
+            await eventually(lambda: workload(here), holds=lambda found: found is None)
         assert daemon.refused() == []
     here.row.said = said
-    await proper(here, ours)
-
-
-async def proper(here: Site, ours: Release) -> None:
-    """Of the rights that the chart gives for queues, none was missing and each was used."""
-    text = await here.kubectl("get", "clusterrole", NAME, "--output=yaml")
-    user = rights.account(ours.namespace, NAME)
-    measured = rights.measure(Path(here.ground.audit_log), user, [yaml.safe_load(text)])
-    assert not measured.missing
-    assert {right for right in measured.unused if right[0] == KUEUE} == set()
+    await of_chart(here, ours, KUEUE)

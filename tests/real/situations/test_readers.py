@@ -1,11 +1,13 @@
 """Who may read musterd's pages and metrics, by the API server's own reviews of tokens and rights."""
 
 import asyncio
+import contextlib
 import io
 import json
 import tarfile
 import urllib.error
 import urllib.request
+from collections.abc import AsyncIterator
 
 import pytest
 
@@ -48,6 +50,18 @@ async def account(here: Site, name: str) -> str:
     return (await here.kubectl("create", "token", name)).strip()
 
 
+@contextlib.asynccontextmanager
+async def asking_for_tokens(here: Site) -> AsyncIterator[str]:
+    """A musterd that stands by and asks each reader for a token; its URL."""
+    url = f"http://127.0.0.1:{free_port()}"
+    standby = daemon_program(f"{here.namespace}-readers", here.ground, url, "--http-authentication", "always")
+    try:
+        await eventually(lambda: asyncio.to_thread(read, f"{url}/readyz"), holds=lambda found: found[0] == 200)
+        yield url
+    finally:
+        await asyncio.to_thread(standby.end)
+
+
 @pytest.mark.core
 async def test_pages_and_metrics_are_for_readers_with_the_rights(here: Site) -> None:
     await here.kubectl("apply", "-f", str(ROOT / "deploy/readers.yaml"))
@@ -56,20 +70,15 @@ async def test_pages_and_metrics_are_for_readers_with_the_rights(here: Site) -> 
     binding = f"{here.namespace}-scraper"
     await here.kubectl("create", "rolebinding", "viewer", "--clusterrole=muster-experiments-reader", of_viewer)
     await here.kubectl("create", "clusterrolebinding", binding, "--clusterrole=muster-metrics-reader", of_scraper)
-    await here.submit("run")
-    await here.phase("run", "Running")
-    url = f"http://127.0.0.1:{free_port()}"
-    standby = daemon_program(f"{here.namespace}-readers", here.ground, url, "--http-authentication", "always")
-    try:
-
-        async def ready() -> bool:
-            return (await asyncio.to_thread(read, f"{url}/readyz"))[0] == 200
+    await here.running()
+    async with contextlib.AsyncExitStack() as stack:
+        stack.push_async_callback(here.kubectl, "delete", "clusterrolebinding", binding)
+        url = await stack.enter_async_context(asking_for_tokens(here))
 
         async def answers(token: str = "") -> list[int]:
             paths = [path.format(namespace=here.namespace) for path in PATHS]
             return [(await asyncio.to_thread(read, url + path, token))[0] for path in paths]
 
-        await eventually(ready)
         here.row.happens("readers without a token, without rights, with the right to read one namespace, to scrape")
         assert await answers() == [401, 401, 401]
         assert await answers("x.y.z") == [401, 401, 401]
@@ -81,9 +90,6 @@ async def test_pages_and_metrics_are_for_readers_with_the_rights(here: Site) -> 
         assert '"total":0' in of_stranger
         assert f'"namespace":"{here.namespace}"' in seen
         here.row.says((await asyncio.to_thread(read, f"{url}/metrics", viewer))[1].strip())
-    finally:
-        await asyncio.to_thread(standby.end)
-        await here.kubectl("delete", "clusterrolebinding", binding)
 
 
 async def test_the_page_gives_a_bundle_of_what_its_reader_may_read(here: Site) -> None:
@@ -93,17 +99,9 @@ async def test_the_page_gives_a_bundle_of_what_its_reader_may_read(here: Site) -
     for role, name in (("muster-experiments-reader", "some"), ("view", "whole")):
         of = f"--serviceaccount={here.namespace}:{name}"
         await here.kubectl("create", "rolebinding", name, f"--clusterrole={role}", of)
-    await here.submit("run")
-    await here.phase("run", "Running")
-    url = f"http://127.0.0.1:{free_port()}"
-    standby = daemon_program(f"{here.namespace}-bundles", here.ground, url, "--http-authentication", "always")
-    archive = f"{url}/experiments/{here.namespace}/run.tar.gz"
-    try:
-
-        async def ready() -> bool:
-            return (await asyncio.to_thread(read, f"{url}/readyz"))[0] == 200
-
-        await eventually(ready)
+    await here.running()
+    async with asking_for_tokens(here) as url:
+        archive = f"{url}/experiments/{here.namespace}/run.tar.gz"
         here.row.happens("a bundle by the page: without a token, without rights, with some, with those of view")
         assert (await asyncio.to_thread(fetched, archive))[0] == 401
         assert (await asyncio.to_thread(fetched, archive, stranger))[0] == 403
@@ -120,5 +118,3 @@ async def test_the_page_gives_a_bundle_of_what_its_reader_may_read(here: Site) -
         assert json.loads(every["pods.json"])
         assert f"{here.namespace}/run" in every["explain.txt"]
         here.row.says(f"{len(packed):,} bytes with {len(every)} files; not for {refused[0].partition(': ')[2]}")
-    finally:
-        await asyncio.to_thread(standby.end)

@@ -1,17 +1,14 @@
 """The API server says no: quota, admission, Pod Security, policies and webhooks."""
 
-import asyncio
-
 import pytest
 
 from muster.api.names import name_suffix, pod_name
 from muster.kube.resources import core
 from tests.real.namespace import Refused, eventually
 from tests.real.site import Site
-from tests.real.webhook import webhook
+from tests.real.webhook import Behaviour, webhook
 
 pytestmark = pytest.mark.timeout(400)
-WEBHOOK_FAILED = 'WebhookFailed .*failed calling webhook "pods.real.test".*restore its Service'
 
 
 async def counted(here: Site, quota: str) -> None:
@@ -57,23 +54,10 @@ async def test_a_quota_is_said_and_its_raise_lets_the_gang_in(here: Site) -> Non
     await here.submit("run")
     pattern = "QuotaExceeded.*exceeded quota: small, requested: pods=1, used: pods=1, limited: pods=1"
     await here.is_stuck("run", "QuotaExceeded", pattern)
+    await here.says("run", r"exceeded quota(?!.*Pod Security).*Free or raise the ResourceQuota")
     quota["spec"] = {"hard": {"pods": "5"}}
     await here.apply(quota)
     await here.phase("run", "Running")
-
-
-async def test_the_advice_for_a_quota_is_about_the_quota(here: Site) -> None:
-    quota = {
-        "apiVersion": "v1",
-        "kind": "ResourceQuota",
-        "metadata": {"name": "small"},
-        "spec": {"hard": {"pods": "0"}},
-    }
-    await here.apply(quota)
-    await counted(here, "small")
-    here.row.happens("a ResourceQuota of no pods; the advice")
-    await here.submit("run")
-    await here.says("run", r"exceeded quota(?!.*Pod Security).*Free or raise the ResourceQuota")
 
 
 async def test_a_limit_range_is_said(here: Site) -> None:
@@ -93,13 +77,6 @@ async def test_pod_security_restricted_is_said(here: Site) -> None:
     here.row.happens("a namespace that enforces Pod Security `restricted`")
     await here.submit("run")
     await here.is_stuck("run", "PodSecurityViolated", 'PodSecurityViolated .*"restricted:latest".*runAsNonRoot')
-
-
-@pytest.mark.labels({"pod-security.kubernetes.io/enforce": "baseline"})
-async def test_pod_security_baseline_admits_members(here: Site) -> None:
-    here.row.happens("a namespace that enforces Pod Security `baseline`")
-    await here.submit("run")
-    await here.says("run", "^Running")
 
 
 POLICY = {
@@ -139,18 +116,11 @@ async def deny(here: Site) -> None:
     await refused(here, "names its team")
 
 
-async def test_an_admission_policy_is_said(here: Site) -> None:
-    await deny(here)
-    here.row.happens("a ValidatingAdmissionPolicy denies the pods")
-    await here.submit("run")
-    await here.says("run", "PolicyDenied .*ValidatingAdmissionPolicy.*every pod names its team")
-
-
-async def test_an_admission_policy_can_be_changed_and_the_gang_starts(here: Site) -> None:
+async def test_an_admission_policy_is_said_and_without_it_the_gang_starts(here: Site) -> None:
     await deny(here)
     here.row.happens("a ValidatingAdmissionPolicy denies the pods, then it is deleted")
     await here.submit("run")
-    await here.until("run", lambda seen: "names its team" in seen.message)
+    await here.says("run", "PolicyDenied .*ValidatingAdmissionPolicy.*every pod names its team")
     await here.kubectl("delete", "validatingadmissionpolicybinding", here.namespace)
     await here.says("run", "^Running RollComplete 2/2")
 
@@ -162,34 +132,30 @@ async def test_a_webhook_that_denies_is_said(here: Site) -> None:
         await here.says("run", 'WebhookDenied.*admission webhook "pods.real.test" denied the request: not on Sundays')
 
 
-async def test_a_webhook_that_denies_without_a_code_can_be_changed_and_the_gang_starts(here: Site) -> None:
-    async with webhook(here, "deny without code"):
-        here.row.happens("an admission webhook denies the pods without an HTTP code, then it is removed")
+@pytest.mark.parametrize(
+    "behaviour",
+    [
+        pytest.param("down", id="is down (500 on POST pods)"),
+        pytest.param("slow", id="does not answer within its 3 s"),
+    ],
+)
+async def test_a_webhook_that_cannot_be_called_is_stuck(here: Site, behaviour: Behaviour) -> None:
+    async with webhook(here, behaviour):
+        here.row.happens(f"an admission webhook is {behaviour}")
         await here.submit("run")
-        await here.until("run", lambda seen: "not on Sundays" in seen.message)
+        pattern = 'WebhookFailed .*failed calling webhook "pods.real.test".*restore its Service'
+        await here.is_stuck("run", "WebhookFailed", pattern)
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "words"), [("deny without code", "not on Sundays"), ("down", "failed calling webhook")]
+)
+async def test_once_a_webhook_is_gone_the_gang_starts(here: Site, behaviour: Behaviour, words: str) -> None:
+    async with webhook(here, behaviour):
+        here.row.happens(f"an admission webhook ({behaviour}) refuses the pods and is removed")
+        await here.submit("run")
+        await here.until("run", lambda seen: words in seen.message)
     await here.says("run", "^Running RollComplete 2/2")
-
-
-async def test_a_webhook_that_is_down_is_said(here: Site) -> None:
-    async with webhook(here, "down"):
-        here.row.happens("an admission webhook is down (500 on POST pods)")
-        await here.submit("run")
-        await here.is_stuck("run", "WebhookFailed", WEBHOOK_FAILED)
-
-
-async def test_once_a_webhook_is_up_again_the_gang_starts(here: Site) -> None:
-    async with webhook(here, "down"):
-        await here.submit("run")
-        await asyncio.sleep(3)
-        here.row.happens("an admission webhook was down and is removed")
-    await here.says("run", "^Running")
-
-
-async def test_a_webhook_that_times_out_is_said(here: Site) -> None:
-    async with webhook(here, "slow"):
-        here.row.happens("an admission webhook does not answer within its 3 s")
-        await here.submit("run")
-        await here.is_stuck("run", "WebhookFailed", WEBHOOK_FAILED)
 
 
 async def test_a_service_of_somebody_elses_is_explained(here: Site) -> None:

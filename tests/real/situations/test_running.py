@@ -2,12 +2,10 @@
 
 import signal
 import sys
-from pathlib import Path
 
 import pytest
 
-from muster.api.names import LABEL_EPOCH, LABEL_RANK
-from tests.real.namespace import eventually
+from muster.api.names import LABEL_RANK
 from tests.real.site import PROCESSES, Site
 
 pytestmark = pytest.mark.timeout(600)
@@ -19,32 +17,6 @@ def train(here: Site, *options: str) -> str:
     """The example's program, with checkpoints in the test's own folder."""
     folder = f"{here.ground.folder}/checkpoints"
     return " ".join([sys.executable, "-u", "examples/jax/train.py", "--checkpoints", folder, *options])
-
-
-async def test_two_jax_processes_train_and_succeed(here: Site) -> None:
-    here.row.happens("2 JAX processes train for 20 steps")
-    await here.submit("train", train(here, "--steps 20"), operator="jax", on=PROCESSES)
-    await here.says("train", "^Succeeded AllMembersSucceeded all 2 members succeeded", LONG)
-    assert "Succeeded" in await here.kubectl("get", "experiments")
-
-
-async def test_a_killed_jax_process_is_named_and_the_gang_goes_on_from_its_checkpoint(here: Site) -> None:
-    await here.submit("train", train(here, "--steps 200"), operator="jax", on=PROCESSES, members=4)
-    seen = await here.until("train", lambda seen: seen.phase == "Running", LONG)
-    checkpoint = Path(here.ground.folder) / "checkpoints" / seen.uid / "latest.pkl"
-
-    async def saved() -> bool:
-        return checkpoint.exists()
-
-    await eventually(saved, LONG)
-    victim = next(pod for pod in await here.pods("train") if pod["metadata"]["labels"][LABEL_RANK] == "2")
-    here.row.happens("rank 2 of 4 JAX processes is killed (SIGKILL) while it trains")
-    here.kill(victim)
-    name = victim["metadata"]["name"]
-    await here.says("train", rf"^Restarting \S+ .*rank 2 \({name}\) ended with exit code 137 \(SIGKILL\)")
-    seen = await here.until("train", lambda seen: seen.finished, LONG)
-    assert (seen.phase, seen.status.restarts, seen.status.epoch) == ("Succeeded", 1, 1)
-    assert {pod["metadata"]["labels"][LABEL_EPOCH] for pod in await here.pods("train")} <= {"0", "1"}
 
 
 async def test_a_rank_that_never_calls_is_named_and_the_clock_ends_it(here: Site) -> None:

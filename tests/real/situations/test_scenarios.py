@@ -50,7 +50,7 @@ async def act(here: Site, action: UserAction) -> None:
     else:
         await here.change("run", **action.spec)
     if action.spec.get("suspend"):
-        await eventually(lambda: without_pods(here))
+        await here.emptied("run")
 
 
 async def without_pods(here: Site) -> bool:

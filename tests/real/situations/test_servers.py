@@ -80,8 +80,7 @@ async def test_without_the_right_on_finalizers_pods_are_refused(here: Site) -> N
 
 
 async def test_without_any_rights_it_is_not_ready(here: Site) -> None:
-    await here.submit("run")
-    await here.phase("run", "Running")
+    await here.running()
     async with without_rights(here):
         here.row.happens("musterd's ClusterRoleBinding is deleted: what /readyz says")
         await lose_a_member(here)
@@ -99,8 +98,7 @@ async def test_the_token_is_revoked_and_restored(here: Site) -> None:
     ticket = Ticket(here)
     await ticket.issue()
     async with musterds(here, ticket.kubeconfig) as (daemon,):
-        await here.submit("run")
-        await here.phase("run", "Running")
+        await here.running()
         await ticket.revoke()
 
         async def unready() -> bool:
@@ -121,8 +119,7 @@ async def test_the_token_is_revoked_and_restored(here: Site) -> None:
 
 async def test_the_leader_is_killed_and_the_other_goes_on(here: Site) -> None:
     async with musterds(here, None, None) as (one, two):
-        await here.submit("run")
-        await here.phase("run", "Running")
+        await here.running()
         here.row.happens("the leader of two musterds is killed (SIGKILL), a member is lost")
         one.program.kill()
         pod = await lose_a_member(here)
@@ -134,8 +131,7 @@ async def test_the_leader_is_killed_and_the_other_goes_on(here: Site) -> None:
 
 async def test_the_leader_is_stopped_and_stands_by_when_it_goes_on(here: Site) -> None:
     async with musterds(here, None, None) as (one, two):
-        await here.submit("run")
-        await here.phase("run", "Running")
+        await here.running()
         here.row.happens("the leader of two musterds is stopped (SIGSTOP), a member is lost, it goes on later")
         one.program.signal(signal.SIGSTOP)
         pod = await lose_a_member(here)
@@ -144,11 +140,7 @@ async def test_the_leader_is_stopped_and_stands_by_when_it_goes_on(here: Site) -
         await here.phase("run", "Running")
         await asyncio.sleep(5)
         one.program.signal(signal.SIGCONT)
-
-        async def stands_by() -> bool:
-            return "standing by" in (await one.says("/readyz"))[1]
-
-        await eventually(stands_by)
+        await eventually(lambda: one.says("/readyz"), holds=lambda found: "standing by" in found[1])
         seen = await here.phase("run", "Running")
         assert seen.status.epoch == 1
         assert len(await here.pods("run")) == 2
@@ -229,8 +221,7 @@ async def test_slow_admission_in_one_namespace_does_not_hold_up_another(here: Si
 
 @pytest.mark.core
 async def test_the_api_server_is_away_while_a_rank_fails(here: Site) -> None:
-    await here.submit("run", FAILS_LATER)
-    await here.phase("run", "Running")
+    await here.running("run", FAILS_LATER)
     await here.lets_go("run", 1)
     async with api_server_down(here):
         await asyncio.sleep(14)
@@ -243,8 +234,7 @@ async def test_the_api_server_is_away_while_a_rank_fails(here: Site) -> None:
 
 
 async def test_a_person_who_watches_sees_the_server_come_back(here: Site) -> None:
-    await here.submit("run")
-    await here.phase("run", "Running")
+    await here.running()
     async with api_server_down(here):
         await asyncio.sleep(8)
     here.row.happens("the API server was away for 8 s: what `muster get --watch` does when it is back")
@@ -268,8 +258,7 @@ async def test_history_is_compacted_while_musterd_cannot_reach_the_server(here: 
     config = through(relay, here.ground)
     try:
         async with musterds(here, config) as (daemon,):
-            await here.submit("run")
-            await here.phase("run", "Running")
+            await here.running()
             before = await relists(daemon)
             await relay.refuse()
             pod = await lose_a_member(here)
@@ -292,8 +281,7 @@ async def test_history_is_compacted_while_musterd_cannot_reach_the_server(here: 
 
 @pytest.mark.core
 async def test_a_terminating_namespace_is_said(here: Site) -> None:
-    await here.submit("run")
-    await here.phase("run", "Running")
+    await here.running()
     async with held(here.ground, "kube-controller-manager"):  # it would delete the experiment along with the namespace
         await here.request("DELETE", f"/api/v1/namespaces/{here.namespace}")
         here.row.happens("the namespace is being deleted, and a member is lost before its turn has come")

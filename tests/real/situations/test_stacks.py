@@ -41,8 +41,7 @@ async def test_stacks_need_the_right_to_execute_commands_which_edit_has_and_view
     """With the right the commands run in the containers: the API server passes them on to the node."""
     await here.kubectl("create", "role", "reader", "--verb=get,list,watch", "--resource=experiments.muster.dev")
     options: dict[str, Any] = {"operator": "jobset", "on": PROCESSES, "members": 3, "assist": True}
-    await here.submit("run", f"exec {sys.executable} -u -c '{PROGRAM}'", **options)
-    await here.phase("run", "Running")
+    await here.running("run", f"exec {sys.executable} -u -c '{PROGRAM}'", **options)
     here.row.happens("muster stacks by people with the roles view and edit")
     refused = await of_role(here, "view")
     here.row.says(" ".join(refused.split()))

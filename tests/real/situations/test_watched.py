@@ -8,7 +8,7 @@ from tests.deploy.chart.release import Release
 from tests.e2e.test_watched_pods import labelled_pods
 from tests.real.controllers import define
 from tests.real.controllers.jobset import API, JOBSETS, jobset, jobsets_path
-from tests.real.ground import STAND_IN, TAINT
+from tests.real.ground import STAND_IN, TOLERATIONS
 from tests.real.namespace import MERGE, Object, eventually
 from tests.real.site import PROCESSES, Site
 
@@ -21,11 +21,10 @@ JOBS = "/apis/batch/v1/namespaces/{}/jobs"
 def job(name: str, command: str, *, limit: int = 3, **annotations: str) -> Object:
     """An Indexed Job of two pretended members, with the label."""
     container = {"name": "main", "image": "registry.example/train:1", "command": [command]}
-    tolerations = [{"key": TAINT["key"], "operator": "Exists"}]
     pod = {
         "restartPolicy": "Never",
         "nodeSelector": dict(STAND_IN),
-        "tolerations": tolerations,
+        "tolerations": TOLERATIONS,
         "containers": [container],
     }
     stated = {f"muster.dev/{key.replace('_', '-')}": text for key, text in annotations.items()}
@@ -137,7 +136,7 @@ async def test_the_jax_process_that_does_not_call_is_named_among_pods_that_no_ex
         made = labelled_pods()
         pods = [made.pod(rank) for rank in range(made.SIZE)]
         for pod in pods:
-            pod["spec"] |= {"nodeSelector": PROCESSES, "tolerations": [{"key": TAINT["key"], "operator": "Exists"}]}
+            pod["spec"] |= {"nodeSelector": PROCESSES, "tolerations": TOLERATIONS}
         await here.apply(made.service(), *pods)
         await here.shows("pods/swarm", r"2/3 ranks arrived[,;] missing rank 2 \(swarm-2", 240)
         here.row.says(" ".join((await here.muster("get", "pods/swarm")).split()))

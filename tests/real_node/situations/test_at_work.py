@@ -117,8 +117,7 @@ async def test_a_native_sidecar_ends_after_its_program(here: Site) -> None:
 
 @pytest.mark.core
 async def test_exec_and_logs_go_through_the_kubelet(here: Site) -> None:
-    await here.submit("run", "echo hello from $MUSTER_RANK; sleep 600")
-    await here.phase("run", "Running")
+    await here.running("run", "echo hello from $MUSTER_RANK; sleep 600")
     here.row.happens("kubectl exec and muster logs through the real kubelet")
     pods = await here.pods("run")
     said = await here.sh(pods[1], "hostname")
@@ -130,8 +129,7 @@ async def test_exec_and_logs_go_through_the_kubelet(here: Site) -> None:
 
 
 async def test_a_port_is_forwarded_by_the_kubelet(here: Site) -> None:
-    await here.submit("run", "echo $MUSTER_RANK > /tmp/rank; cd /tmp; exec python3 -m http.server 9000")
-    await here.phase("run", "Running")
+    await here.running("run", "echo $MUSTER_RANK > /tmp/rank; cd /tmp; exec python3 -m http.server 9000")
     here.row.happens("muster port-forward to rank 1 through the real kubelet")
     async with forwarded(here, "run", ":9000", "--rank", "1") as opened:
         address = await opened.address()
@@ -192,8 +190,7 @@ SPIN = python(
 async def test_stacks_of_containers(here: Site, way: str) -> None:
     """By py-spy of the image `train`; the image `base` has none."""
     change = {"image": here.nodes.images["train"]} if way == "py-spy" else {"assist": True}
-    await here.submit("run", f"exec {SPIN}", members=3, **change)
-    await here.phase("run", "Running")
+    await here.running("run", f"exec {SPIN}", members=3, **change)
     here.row.happens(f"muster stacks of three containers, by {way}")
     said = await here.muster("stacks", "run")
     here.row.says(" ".join(said.split()))

@@ -39,10 +39,7 @@ async def led_by(here: Site) -> Any:
 
 
 async def led_by_another(here: Site, before: str) -> None:
-    async def changed() -> bool:
-        return await leader(here) not in ("", before)
-
-    await eventually(changed)
+    await eventually(lambda: leader(here), holds=lambda found: found not in ("", before))
 
 
 @pytest.mark.core
@@ -62,8 +59,7 @@ async def test_two_replicas_run_as_the_strictest_profile_wants(here: Site) -> No
 
 @pytest.mark.parametrize("way", ["kubectl delete pod", "SIGKILL in its container", "SIGTERM in its container"])
 async def test_a_leader_that_is_lost_is_replaced(here: Site, way: str) -> None:
-    await here.submit("run")
-    await here.phase("run", "Running")
+    await here.running()
     before, pod = await leader(here), await led_by(here)
     name = str(pod["metadata"]["name"])
     here.row.happens(f"the leading musterd ends by {way}; then a rank fails")
@@ -87,8 +83,7 @@ async def test_a_leader_that_is_lost_is_replaced(here: Site, way: str) -> None:
 @pytest.mark.core
 async def test_the_page_and_the_metrics_are_for_those_with_a_token(here: Site) -> None:
     """From a pod of a namespace that the policy admits, and from one that it does not."""
-    await here.submit("run")
-    await here.phase("run", "Running")
+    await here.running()
     for name in ("scraper", "viewer"):
         await here.kubectl("create", "serviceaccount", name)
     scraper, viewer = (f"--serviceaccount={here.namespace}:{name}" for name in ("scraper", "viewer"))
@@ -113,15 +108,12 @@ async def test_the_page_and_the_metrics_are_for_those_with_a_token(here: Site) -
         status, _, body = said.partition("\n")
         return status.strip(), body
 
-    async def admitted() -> bool:
-        return (await get("/metrics"))[0] != "unreachable"
-
     here.row.happens("page and metrics from a foreign namespace, from an admitted one without a token, and with one")
     page, listed = f"/experiments/{here.namespace}/run", "/experiments.json"
     try:
         foreign = (await get("/metrics"))[0]
         await here.kubectl("label", "namespace", here.namespace, "metrics=enabled")
-        await eventually(admitted, 60)
+        await eventually(lambda: get("/metrics"), 60, holds=lambda found: found[0] != "unreachable")
         without = [(await get(path))[0] for path in ("/metrics", page, listed)]
         scraped, (shown, html), (_, seen) = (
             await get("/metrics", "scraper"),
@@ -147,8 +139,7 @@ async def test_the_page_and_the_metrics_are_for_those_with_a_token(here: Site) -
 
 
 async def test_a_rolling_restart_leaves_runs_alone(here: Site) -> None:
-    await here.submit("run")
-    await here.phase("run", "Running")
+    await here.running()
     here.row.happens("kubectl rollout restart of musterd")
     await here.kubectl(*OF, "rollout", "restart", "deployment/musterd")
     await here.kubectl(*OF, "rollout", "status", "deployment/musterd", f"--timeout={SLOW:g}s")

@@ -100,12 +100,10 @@ async def page(here: Site, kinds: str) -> AsyncIterator[str]:
         log = Path(here.ground.folder, f"{here.namespace}-page.log")
         program = Program("port-forward", [here.ground.kubectl, *forward], log)
         url = f"http://127.0.0.1:{port}"
-
-        async def answers() -> bool:
-            return (await asyncio.to_thread(read, f"{url}/experiments.json"))[0] != 0
-
         try:
-            await eventually(answers)
+            await eventually(
+                lambda: asyncio.to_thread(read, f"{url}/experiments.json"), holds=lambda found: found[0] != 0
+            )
             yield url
         finally:
             program.end()

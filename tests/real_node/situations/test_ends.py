@@ -119,8 +119,7 @@ async def test_a_checkpoint_is_saved_within_the_grace_period(here: Site) -> None
         "time.sleep(600)"
     )
     change = volume(hostPath={"path": path, "type": "DirectoryOrCreate"})
-    await here.submit("run", f"exec {python(code)}", **change)
-    await here.phase("run", "Running")
+    await here.running("run", f"exec {python(code)}", **change)
     here.row.happens("muster restart: SIGTERM, and a checkpoint that takes 3 s")
     await here.muster("restart", "run")
     await here.until("run", lambda seen: seen.status.epoch == 1 and seen.phase == "Running", SLOW)

@@ -13,7 +13,7 @@ from muster.api.names import API_VERSION, KIND
 from muster.state.vocabulary.subject import JOBSET
 from tests.examples.table import BY_NAME
 from tests.frameworks.interpreters import CURRENT_TORCH, home, python_of
-from tests.real.ground import ROOT, TAINT
+from tests.real.ground import ROOT, TOLERATIONS
 from tests.real.run_kinds import served
 from tests.real_node.site import WORK, Site
 from tests.real_node.situations.test_nodes import spread
@@ -39,8 +39,7 @@ async def test_jax_trains_over_two_nodes(here: Site) -> None:
 async def test_a_jax_rank_that_is_killed_is_one_restart(here: Site) -> None:
     train = "python3 -u examples/jax/train.py --steps 100000"
     image = here.nodes.images["train"]
-    await here.submit("run", train, operator="jax", members=3, cpus=0.2, image=image, **spread())
-    await here.phase("run", "Running", LONG)
+    await here.running("run", train, operator="jax", members=3, cpus=0.2, image=image, **spread(), seconds=LONG)
     here.row.happens("kill -9 of a jax rank in its container")
     machine = here.machine_of((await here.pods("run"))[1])
     pod = (await here.pods("run"))[1]
@@ -64,7 +63,7 @@ async def test_a_jobset_of_ours(here: Site) -> None:
     document: dict[str, Any] = yaml.safe_load((ROOT / "examples/jobset-object/jobset.yaml").read_text())
     for job in document["spec"]["replicatedJobs"]:
         pod = job["template"]["spec"]["template"]["spec"]
-        pod |= {"nodeSelector": WORK, "tolerations": [{"key": TAINT["key"], "operator": "Exists"}]}
+        pod |= {"nodeSelector": WORK, "tolerations": TOLERATIONS}
         for container in pod["containers"]:
             container["image"] = here.nodes.images["train"]
     async with served(here, JOBSET):
@@ -87,8 +86,7 @@ def from_this_machine(python: Path, path: str) -> dict[str, Any]:
     ]
     mounts = [{"name": f"folder-{number}", "mountPath": each, "readOnly": True} for number, each in enumerate(folders)]
     container = {"name": "main", "env": [{"name": "PATH", "value": path}], "volumeMounts": mounts}
-    tolerations = [{"key": TAINT["key"], "operator": "Exists"}]
-    spec = {"nodeSelector": WORK, "tolerations": tolerations, "volumes": volumes, "containers": [container]}
+    spec = {"nodeSelector": WORK, "tolerations": TOLERATIONS, "volumes": volumes, "containers": [container]}
     return {"spec": spec}
 
 

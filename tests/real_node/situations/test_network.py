@@ -42,11 +42,7 @@ async def test_a_policy_keeps_a_foreign_pod_out(here: Site) -> None:
     rule = {"from": [{"podSelector": {"matchLabels": {"friend": "yes"}}}]}
     spec = {"podSelector": {"matchLabels": {"app": "server"}}, "policyTypes": ["Ingress"], "ingress": [rule]}
     await here.apply({**DENY, "metadata": {"name": "friends", "namespace": here.namespace}, "spec": spec})
-
-    async def kept_out() -> bool:
-        return not await reaches(here, "stranger", host, 9000)
-
-    await eventually(kept_out)
+    await eventually(lambda: reaches(here, "stranger", host, 9000), holds=lambda found: not found)
     assert await reaches(here, "friend", host, 9000)
     here.row.says("the friend connects, the stranger does not")
 

@@ -18,8 +18,7 @@ GRACE = {"gracefulTermination": {"terminationGracePeriodSeconds": 2}}
 
 async def test_a_kubelet_that_is_stopped_and_comes_back(here: Site) -> None:
     async with here.machines(2) as (_, other):
-        await here.submit("run", on=here.own, **spread())
-        await here.phase("run", "Running")
+        await here.running("run", on=here.own, **spread())
         here.row.happens("a kubelet is stopped (SIGSTOP): its node is NotReady, its pods are evicted; it comes back")
         with other.frozen("kubelet"):
             await here.says("run", rf"^Restarting \S+ .*on node {other.plan.name}", SLOW)
@@ -30,8 +29,7 @@ async def test_a_kubelet_that_is_stopped_and_comes_back(here: Site) -> None:
 async def test_a_node_that_is_killed_for_good_is_given_up_by_the_force_clock(here: Site) -> None:
     async with here.machines(2) as (_, other):
         clock = {"terminating": {"after": "15s", "action": "Restart"}}
-        await here.submit("run", on=here.own, clocks=clock, **spread())
-        await here.phase("run", "Running")
+        await here.running("run", on=here.own, clocks=clock, **spread())
         here.row.happens("a node loses its power for good: the clock `terminating` deletes its pods by force")
         await asyncio.to_thread(other.power_off)
         await here.says("run", rf"^Restarting \S+ .*on node {other.plan.name}", SLOW)
@@ -40,8 +38,7 @@ async def test_a_node_that_is_killed_for_good_is_given_up_by_the_force_clock(her
 
 async def test_a_node_that_loses_its_network_comes_back(here: Site) -> None:
     async with here.machines(2) as (_, other):
-        await here.submit("run", on=here.own, **spread())
-        await here.phase("run", "Running")
+        await here.running("run", on=here.own, **spread())
         here.row.happens("a node's network is cut, and comes back")
         with other.cut_off():
             await here.says("run", rf"^Restarting \S+ .*on node {other.plan.name}", SLOW)
@@ -51,8 +48,7 @@ async def test_a_node_that_loses_its_network_comes_back(here: Site) -> None:
 @pytest.mark.alone
 async def test_a_node_that_loses_power_for_a_moment(here: Site) -> None:
     async with here.machines(2) as (_, other):
-        await here.submit("run", on=here.own, **spread())
-        await here.phase("run", "Running")
+        await here.running("run", on=here.own, **spread())
         here.row.happens("a node loses its power and starts again at once: its containers are gone (exit 255)")
         await asyncio.to_thread(other.power_off)
         await asyncio.to_thread(other.start)
@@ -63,8 +59,7 @@ async def test_a_node_that_loses_power_for_a_moment(here: Site) -> None:
 @pytest.mark.core
 async def test_a_kubelet_that_is_started_again_disturbs_nothing(here: Site) -> None:
     async with here.machines(1) as (one,):
-        await here.submit("run", on=here.own)
-        await here.phase("run", "Running")
+        await here.running("run", on=here.own)
         here.row.happens("a kubelet ends and is started again; so does containerd")
         one.signal("kubelet", signal.SIGTERM)
         await asyncio.sleep(8)
@@ -75,8 +70,7 @@ async def test_a_kubelet_that_is_started_again_disturbs_nothing(here: Site) -> N
 
 async def test_a_runtime_that_does_not_answer(here: Site) -> None:
     async with here.machines(2) as (_, other):
-        await here.submit("run", on=here.own, **spread())
-        await here.phase("run", "Running")
+        await here.running("run", on=here.own, **spread())
         here.row.happens("containerd does not answer (SIGSTOP): the kubelet calls its node NotReady")
         with other.frozen("containerd"):
             await here.says(
@@ -89,8 +83,7 @@ async def test_memory_pressure_evicts(here: Site) -> None:
     """The machine's memory is 1 GiB. What takes it is critical to the node, so the kubelet evicts members."""
     take = f"exec {python('b = bytes(1) * (800 << 20); import time; time.sleep(600)')}"
     async with here.machines(1, memory=1 << 30, kubelet={"evictionHard": {"memory.available": "300Mi"}}):
-        await here.submit("run", on=here.own)
-        await here.phase("run", "Running")
+        await here.running("run", on=here.own)
         here.row.happens("a node has too little memory: the kubelet evicts members")
         await here.pod("hog", take, nodeSelector=here.own, priorityClassName="system-node-critical")
         await here.says("run", r"^Restarting \S+ .*low on resource: memory", SLOW)
@@ -119,8 +112,7 @@ async def test_disk_pressure_evicts(here: Site) -> None:
 @pytest.mark.core
 async def test_drain_is_a_disruption(here: Site) -> None:
     async with here.machines(2) as (_, other):
-        await here.submit("run", on=here.own, **spread())
-        await here.phase("run", "Running")
+        await here.running("run", on=here.own, **spread())
         here.row.happens("kubectl drain of a node")
         options = ("--force", "--ignore-daemonsets", "--delete-emptydir-data", "--timeout=100s")
         draining = asyncio.create_task(here.kubectl("drain", other.plan.name, *options), name="drain")
@@ -132,8 +124,7 @@ async def test_drain_is_a_disruption(here: Site) -> None:
 
 async def test_a_budget_of_disruptions_holds_a_drain_back(here: Site) -> None:
     async with here.machines(1) as (one,):
-        await here.submit("run", on=here.own)
-        await here.phase("run", "Running")
+        await here.running("run", on=here.own)
         selector = {"matchLabels": {"muster.dev/experiment": "run"}}
         metadata = {"name": "keep", "namespace": here.namespace}
         body = {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": metadata}

@@ -47,8 +47,7 @@ async def test_prometheus_scrapes_both_replicas_by_the_service_monitor(here: Sit
         binary = await asyncio.to_thread(program, "prometheus")
     except Unavailable as reason:
         pytest.skip(str(reason))
-    await here.submit("run")
-    await here.phase("run", "Running")
+    await here.running()
     await here.kubectl("label", "namespace", here.namespace, "metrics=enabled")
     await here.kubectl("create", "serviceaccount", ACCOUNT)
     of = f"--serviceaccount={here.namespace}:{ACCOUNT}"

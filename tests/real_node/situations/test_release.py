@@ -7,7 +7,7 @@ import pytest
 
 from deploy.helm.copies import CHART
 from tests.e2e.test_watched_pods import labelled_pods
-from tests.real.ground import SYSTEM, TAINT
+from tests.real.ground import SYSTEM, TOLERATIONS
 from tests.real.namespace import SLOW, Object, Refused, eventually
 from tests.real_node.ground import values
 from tests.real_node.site import WORK, Site
@@ -50,7 +50,7 @@ def swarm(here: Site) -> list[Object]:
     program = made.PROGRAM.replace(", coordinator_bind_address=bind", "")  # at all addresses, for forwarded ports too
     pods = [made.pod(rank) for rank in range(made.SIZE)]
     for pod in pods:
-        pod["spec"] |= {"nodeSelector": WORK, "tolerations": [{"key": TAINT["key"], "operator": "Exists"}]}
+        pod["spec"] |= {"nodeSelector": WORK, "tolerations": TOLERATIONS}
         pod["spec"]["containers"][0] |= {"image": here.nodes.images["train"], "command": ["python3", "-c", program]}
     return [made.service(), *pods]
 
@@ -64,8 +64,7 @@ async def labelled_pods_behind_a_policy(here: Site) -> None:
 
 
 async def test_helm_upgrade_and_rollback_leave_a_run_alone_and_watched_pods_are_probed_meanwhile(here: Site) -> None:
-    await here.submit("run")
-    await here.phase("run", "Running")
+    await here.running()
     await labelled_pods_behind_a_policy(here)
     here.row.happens("helm upgrade with watch.kinds=pods, then helm rollback, with a run going on; then a rank fails")
     before = await leader(here)
@@ -90,16 +89,11 @@ async def test_helm_upgrade_and_rollback_leave_a_run_alone_and_watched_pods_are_
 
 
 async def test_helm_uninstall_leaves_a_run_and_the_next_install_takes_it_up(here: Site) -> None:
-    await here.submit("run")
-    await here.phase("run", "Running")
+    await here.running()
     here.row.happens("helm uninstall with a run going on; a rank is lost meanwhile; helm install")
     await here.helm("uninstall", *WAIT)
     try:
-
-        async def gone() -> bool:
-            return not await replicas(here)
-
-        await eventually(gone)
+        await eventually(lambda: replicas(here), holds=lambda found: not found)
         await loses_a_rank(here)
         await goes_on_undisturbed(here)
     finally:
@@ -110,8 +104,7 @@ async def test_helm_uninstall_leaves_a_run_and_the_next_install_takes_it_up(here
 
 async def test_the_node_of_the_leader_is_lost(here: Site) -> None:
     """Both replicas are on machines of this situation alone, one on each."""
-    await here.submit("run")
-    await here.phase("run", "Running")
+    await here.running()
     pool = f"nodeSelector.muster\\.dev/pool={here.namespace}"
     async with here.machines(2, taints=()) as machines:
         move = ("--set-string", pool, "--set", "antiAffinity=required")
