@@ -1,11 +1,9 @@
 """LeaderWorkerSets: groups of pods, each with a leader of its own."""
 
 import asyncio
-from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from muster.kinds import leaderworkerset
 from muster.kinds.declaration import Place, PlanError, PodFacts
@@ -15,7 +13,6 @@ from muster.state.vocabulary.record import Phase
 from tests.daemon.watched.world import World, virtually
 
 KIND = WATCHED_KINDS["leaderworkersets"]
-EXAMPLE = Path(__file__).parents[2] / "examples/watched/leaderworkerset.yaml"
 PATH = "/apis/leaderworkerset.x-k8s.io/v1/namespaces/team/leaderworkersets/llm"
 JAX = {"muster.dev/operator": "jax"}
 
@@ -131,10 +128,3 @@ async def test_a_group_beyond_the_stated_ones_takes_no_place(world: World) -> No
     await asyncio.sleep(70)
     run = world.found("leaderworkerset/llm").record
     assert (run.size, run.message) == (2, "2/2 members are ready")
-
-
-def test_the_example_is_planned() -> None:
-    plan = KIND.plan_of(yaml.safe_load(EXAMPLE.read_text(encoding="utf-8")))
-    assert [(group.name, group.replicas, group.completions, group.leader_first) for group in plan.groups] == [
-        ("group", 2, 3, True)
-    ]
