@@ -129,10 +129,5 @@ def test_an_experiment_file_has_musters_own_fields() -> None:
     assert [warning.field for warning in loaded.warnings] == ["metadata", "status"]
 
 
-def test_an_aichor_manifest_gets_musters_defaults() -> None:
-    spec = load(CORPUS / "valid" / "jobset-mixed.yaml").spec
-    assert not spec.suspend
-    assert spec.restart_policy.backoff_limit == 3
-    assert (spec.restart_policy.backoff.initial_seconds, spec.restart_policy.backoff.max_seconds) == (1, 300)
-    assert (spec.clocks.pending, spec.clocks.assembly, spec.clocks.terminating) == (None, None, None)
+def test_the_retries_of_an_aichor_manifest_are_the_back_off_limit() -> None:
     assert load(CORPUS / "valid" / "pytorch-retries.yaml").spec.restart_policy.backoff_limit == 0
