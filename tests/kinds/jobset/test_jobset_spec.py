@@ -1,12 +1,17 @@
-"""Defaults and checks of a JobSet: the cases of its webhook by their names, and what Muster refuses beside them."""
+"""Defaults and checks of a JobSet: the cases of its webhook by their names, and what Muster refuses beside them.
+
+More that is refused is in tests/compatibility/jobset.yaml.
+"""
 
 from typing import Any
 
 import pytest
 
-from muster.api.manifest.problems import SpecError
+from muster.api.manifest.problems import Problem, SpecError
 from muster.api.manifest.yaml.reader import plain, read_yaml
 from muster.kinds.jobset.checks import parse_jobset
+from tests.compatibility.row import JOBSET, Row
+from tests.compatibility.test_compatibility import tried
 from tests.kinds.jobset.jobsets import Object, job, jobset
 
 TWO = {"completions": 2, "parallelism": 2}
@@ -120,11 +125,6 @@ REFUSED: dict[str, tuple[Object, str]] = {
         {"jobs": [job("a"), second("a", status="Started")]},
         "spec.replicatedJobs[1].dependsOn[0].status: the text 'Started' is not allowed here, it is Ready or Complete",
     ),
-    "dependsOn itself": ({"jobs": [job("a"), second("b")]}, "b waits for itself and would never start"),
-    "dependsOn a later one": (
-        {"jobs": [job("a"), second("c"), job("c")]},
-        "there is no replicated job c above b, name one of a",
-    ),
     "success invalid target": (
         {"successPolicy": {"targetReplicatedJobs": ["x"]}},
         "spec.successPolicy.targetReplicatedJobs[0]: there is no replicated job x, name one of w",
@@ -136,10 +136,6 @@ REFUSED: dict[str, tuple[Object, str]] = {
     "failure invalid reason": (
         rule(onJobFailureReasons=["Oops"]),
         "spec.failurePolicy.rules[0].onJobFailureReasons[0]: the text 'Oops' is not allowed here",
-    ),
-    "failure rule names not unique": (
-        {"failurePolicy": {"rules": [{"name": "a", "action": "FailJobSet"}] * 2}},
-        "two rules have the name a",
     ),
     "failure rule name not allowed": (
         rule(name="1a"),
@@ -158,9 +154,7 @@ REFUSED: dict[str, tuple[Object, str]] = {
         "spec.failurePolicy.restartStrategy: InPlaceRestart needs JobSet's agent in every pod",
     ),
     "replicas negative": ({"jobs": [job(replicas=-1)]}, "spec.replicatedJobs[0].replicas: -1 is out of range"),
-    "two of one name": ({"jobs": [job(), job()]}, "two replicated jobs have the name w"),
     "too long job name": ({"jobs": [job("w" * 60)]}, "cut 9 characters from the name"),
-    "coordinator of no job": ({"coordinator": {"replicatedJob": "x"}}, "there is no replicated job x, name one of w"),
     "coordinator beyond the jobs": (
         {**one(**TWO), "coordinator": {"replicatedJob": "w", "jobIndex": 1}},
         "spec.coordinator.jobIndex: w has 1 Jobs, write at most 0",
@@ -169,41 +163,12 @@ REFUSED: dict[str, tuple[Object, str]] = {
         {**one(**TWO), "coordinator": {"replicatedJob": "w", "podIndex": 2}},
         "spec.coordinator.podIndex: a Job of w has 2 pods, write at most 1",
     ),
-    "too-long coordinator label": (
-        {**one(**TWO), "coordinator": {"replicatedJob": "w"}, "network": {"subdomain": "s" * 60}},
-        "is too long for a label value",
-    ),
     "VolumeClaimPolicies namespace": (
         {"volumeClaimPolicies": [{"templates": [{"metadata": {"name": "data", "namespace": "x"}, "spec": {}}]}]},
         "spec.volumeClaimPolicies[0].templates[0].metadata.namespace: unknown field",
     ),
     "VolumeClaimPolicies MaxItems": ({"volumeClaimPolicies": [POLICY] * 51}, "write at most 50"),
-    "VolumeClaimPolicies templates MaxItems": ({"volumeClaimPolicies": [{"templates": [CLAIM] * 51}]}, "at most 50"),
-    "VolumeClaimPolicies not mounted": ({"volumeClaimPolicies": [POLICY]}, "no container mounts data"),
-    "VolumeClaimPolicies beside a volume of that name": (
-        {**one({**MOUNTS, "volumes": [{"name": "data"}]}), "volumeClaimPolicies": [POLICY]},
-        "a pod has a volume data of its own",
-    ),
-    "VolumeClaimPolicies names twice": (
-        {**one(MOUNTS), "volumeClaimPolicies": [POLICY, POLICY]},
-        "two claims have the name data",
-    ),
-    "activeDeadlineSeconds of a later JobSet": ({"activeDeadlineSeconds": 5}, "activeDeadlineSeconds: unknown field"),
-    "node-selector alone": (
-        {"annotations": {"alpha.jobset.sigs.k8s.io/node-selector": "true"}},
-        "alpha.jobset.sigs.k8s.io/node-selector has no effect alone",
-    ),
-    "Indexed without completions": (one(parallelism=2), "an Indexed Job states no completions"),
-    "podFailurePolicy with OnFailure": (
-        one(**failing(action="Ignore", onPodConditions=[{"type": "DisruptionTarget"}])),
-        "podFailurePolicy needs restartPolicy Never",
-    ),
-    "another pod condition": (
-        one(NEVER, **failing(action="Ignore", onPodConditions=[{"type": "Cold"}])),
-        "Muster sees only the condition DisruptionTarget of a failed pod, not Cold",
-    ),
     "pods without an index": (one(completionMode="NonIndexed"), INDEXED_PODS),
-    "a work queue": (one(parallelism=2, completionMode="NonIndexed"), INDEXED_PODS),
     "backoffLimitPerIndex": (one(NEVER, backoffLimitPerIndex=1, **TWO), f"{JOB}.backoffLimitPerIndex: {WHOLE_JOB}"),
     "maxFailedIndexes": (one(NEVER, maxFailedIndexes=0, **TWO), f"{JOB}.maxFailedIndexes: {WHOLE_JOB}"),
     "FailIndex": (
@@ -231,12 +196,7 @@ REFUSED: dict[str, tuple[Object, str]] = {
         {**one(activeDeadlineSeconds=60), **rule(action="RestartJobAndIgnoreMaxRestarts")},
         f"the clock continues for a Job that RestartJob runs again alone, remove it, or {LEAVE}",
     ),
-    "ttl of a Job": (one(ttlSecondsAfterFinished=5), "a JobSet runs a Job again that its own ttl has deleted"),
-    "managedBy of a Job": (one(managedBy="x/y"), "Muster runs the pods itself"),
-    "selector of a Job": (one(selector={}), "Kubernetes sets the selector of a Job"),
-    "restartPolicy Always": (one({"restartPolicy": "Always"}), "write OnFailure or Never"),
     "no container": (one({"containers": []}), "the pod has no container"),
-    "completions zero": (one(completions=0), "completions: 0 is out of range"),
     "too many pods": (
         {"jobs": [job("a", replicas=1000, job={"completions": 101, "parallelism": 101})]},
         "101000 pods, write at most 100000",
@@ -250,7 +210,20 @@ def test_what_cannot_be_run_is_refused_with_its_place_and_what_to_do(case: str) 
     with pytest.raises(SpecError) as refused:
         parse_jobset(_built(changes))
     assert message in str(refused.value)
-    assert all(each.hint or "it is" in each.message for each in refused.value.problems if "unknown" not in each.message)
+    assert all(map(_says_what_to_do, refused.value.problems))
+
+
+@pytest.mark.parametrize("row", [row for row in JOBSET.rows if not row.works], ids=lambda row: row.field)
+def test_each_refusal_of_the_page_of_compatibility_has_its_place_and_says_what_to_do(row: Row) -> None:
+    with pytest.raises(SpecError) as refused:
+        tried(JOBSET, row)
+    assert all(problem.field and _says_what_to_do(problem) for problem in refused.value.problems)
+
+
+def _says_what_to_do(problem: Problem) -> bool:
+    return bool(problem.hint) or any(
+        words in problem.message for words in ("it is", "unknown", "beginning with a letter")
+    )
 
 
 @pytest.mark.parametrize(
