@@ -11,14 +11,11 @@ import pytest
 from celpy.adapter import json_to_cel
 from openapi_schema_validator import OAS30Validator
 
-from muster.api.causes import Cause
-from muster.api.conditions import Condition, ConditionType
-from muster.api.gang import RollCall
 from muster.api.manifest.experiment import ExperimentSpec
 from muster.api.manifest.load import experiment_object, load_manifest
 from muster.api.schema.crd import MAX_NAME, as_yaml, custom_resource_definition, experiment_schema
 from muster.api.schema.structural import structural
-from muster.api.status import ExperimentStatus, Phase, StoryLine
+from muster.api.status import ExperimentStatus
 
 ROOT = Path(__file__).parents[2]
 CORPUS = Path(__file__).parent / "corpus"
@@ -131,23 +128,6 @@ def test_every_field_is_described_and_every_pattern_compiles() -> None:
 @pytest.mark.parametrize("path", LOADABLE, ids=lambda path: path.stem)
 def test_the_schema_accepts_every_manifest_that_loads(path: Path) -> None:
     assert refusals(posted(path)) == []
-
-
-def test_the_schema_accepts_a_full_status() -> None:
-    at = 1_800_000_000.5
-    status = ExperimentStatus(
-        phase=Phase.RUNNING,
-        started_at=at,
-        deadline=at,
-        ready=3,
-        size=4,
-        roll=RollCall(4, 3, missing=(1,)),
-        cause=Cause(0, "Error", at=at, exit_code=-1),
-        conditions=(Condition(ConditionType.ASSEMBLED, True, "", "", 1, at),),
-        story=(StoryLine(at, 0, "Started", ""),),
-    )
-    obj = posted(CORPUS / "valid" / "jax-gpu.yaml") | {"status": status.to_object()}
-    assert refusals(obj) == []
 
 
 @pytest.mark.parametrize(

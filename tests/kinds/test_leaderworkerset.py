@@ -39,6 +39,12 @@ def pod(world: World, group: int, index: int, **more: Any) -> str:
     return name
 
 
+async def begun(world: World, obj: dict[str, Any]) -> None:
+    world.serve("leaderworkersets")
+    await world.daemon("all")
+    world.api.put(PATH, obj)
+
+
 def test_the_leader_of_each_group_has_a_place_of_its_own() -> None:
     leaders = [PodFacts(f"llm-{group}", "team", labels(group, 0), {}, kind="StatefulSet") for group in (0, 1)]
     assert [leaderworkerset.place_of(each) for each in leaders] == [
@@ -70,9 +76,7 @@ def test_numbers_that_are_absent_are_1_and_nonsense_is_refused() -> None:
 
 @virtually
 async def test_the_sentence_names_the_group_and_the_rank(world: World) -> None:
-    world.serve("leaderworkersets")
-    await world.daemon("all")
-    world.api.put(PATH, a_set(2, 3))
+    await begun(world, a_set(2, 3))
     for group in range(2):
         for index in range(3):
             pod(world, group, index)
@@ -97,9 +101,7 @@ async def test_the_sentence_names_the_group_and_the_rank(world: World) -> None:
 @virtually
 async def test_workers_are_not_missing_before_their_leader_is_ready(world: World) -> None:
     """With startupPolicy LeaderReady; a leader loads a model for many minutes."""
-    world.serve("leaderworkersets")
-    await world.daemon("all")
-    world.api.put(PATH, a_set(2, 3, startupPolicy="LeaderReady"))
+    await begun(world, a_set(2, 3, startupPolicy="LeaderReady"))
     pod(world, 0, 0, ready=False)
     pod(world, 1, 0)
     for index in (1, 2):
@@ -117,9 +119,7 @@ async def test_workers_are_not_missing_before_their_leader_is_ready(world: World
 @virtually
 async def test_a_group_beyond_the_stated_ones_takes_no_place(world: World) -> None:
     """A rolling update makes more groups than the object states."""
-    world.serve("leaderworkersets")
-    await world.daemon("all")
-    world.api.put(PATH, a_set(1, 2))
+    await begun(world, a_set(1, 2))
     for group in range(2):
         for index in range(2):
             pod(world, group, index)

@@ -7,7 +7,7 @@ from muster.state.view.engine_facts import Refusal
 from muster.state.vocabulary.actions import Action, CreatePods
 from muster.state.vocabulary.plan import Plan
 from tests.fakes.engines import Bench
-from tests.fakes.plans import members, record
+from tests.fakes.plans import gang, members, record
 
 
 async def do(bench: Bench, action: Action, plan: Plan, epoch: int = 0) -> Outcome:
@@ -15,11 +15,11 @@ async def do(bench: Bench, action: Action, plan: Plan, epoch: int = 0) -> Outcom
     return await bench.engine.carry_out(action, plan, record(epoch))
 
 
-async def launched(plan: Plan, epoch: int = 0, **settings: Any) -> Bench:
-    """A bench on which the gang was created in that epoch."""
-    bench = Bench(**settings)
+async def launched(workers: int, epoch: int = 0, **settings: Any) -> tuple[Bench, Plan]:
+    """A gang of so many workers, and a bench on which it was created in that epoch."""
+    bench, plan = Bench(**settings), gang(workers)
     await do(bench, CreatePods(epoch, members(plan)), plan, epoch)
-    return bench
+    return bench, plan
 
 
 def edit(bench: Bench, path: str, **changes: Any) -> None:

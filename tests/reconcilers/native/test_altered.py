@@ -9,7 +9,7 @@ from muster.reconcilers.result import Outcome
 from muster.state.vocabulary.actions import ConfirmEnd, ConfirmLaunch, ConfirmLoss, DeletePods
 from muster.state.vocabulary.plan import Plan
 from tests.fakes.engines import Bench
-from tests.fakes.plans import gang, member_of, pod_path, submitted
+from tests.fakes.plans import member_of, pod_path, submitted
 from tests.reconcilers.conftest import do, edit, launched, refusal_in
 
 RUNNING = {"phase": "Running"}
@@ -34,8 +34,7 @@ async def end(bench: Bench, plan: Plan, **asked: Any) -> Outcome:
 
 @pytest.mark.parametrize("mark", [{"labels": {}}, {"ownerReferences": []}, {"labels": {}, "ownerReferences": []}])
 async def test_a_pod_that_exists_under_its_name_is_not_lost(mark: dict[str, Any]) -> None:
-    plan = gang(3)
-    bench = await launched(plan)
+    bench, plan = await launched(3)
     alter(bench, plan, 1, **mark)
     outcome = await loss(bench, plan)
     assert outcome.lost is False
@@ -44,8 +43,7 @@ async def test_a_pod_that_exists_under_its_name_is_not_lost(mark: dict[str, Any]
 
 
 async def test_where_another_pod_is_gone_the_loss_is_that_of_its_rank() -> None:
-    plan = gang(3)
-    bench = await launched(plan)
+    bench, plan = await launched(3)
     alter(bench, plan, 1)
     bench.api.remove(pod_path(plan, 2))
     outcome = await loss(bench, plan)
@@ -53,16 +51,14 @@ async def test_where_another_pod_is_gone_the_loss_is_that_of_its_rank() -> None:
 
 
 async def test_a_pod_of_another_uid_is_not_the_one_that_vanished() -> None:
-    plan = gang(3)
-    bench = await launched(plan)
+    bench, plan = await launched(3)
     alter(bench, plan, 1)
     seen = live_pods.unseen(plan, member_of(plan, 1), 0, 0, "another uid")
     assert (await loss(bench, plan, vanished=(seen,))).lost_ranks == (1,)
 
 
 async def test_one_request_each_for_a_few_pods_and_one_list_for_many() -> None:
-    plan = gang(20)
-    bench = await launched(plan)
+    bench, plan = await launched(20)
     for rank in range(1, 20):
         alter(bench, plan, rank)
     before = len(bench.api.requests)
@@ -75,8 +71,7 @@ async def test_one_request_each_for_a_few_pods_and_one_list_for_many() -> None:
 
 
 async def test_a_search_finds_the_pods_of_earlier_epochs_by_their_names() -> None:
-    plan = gang(2)
-    bench = await launched(plan)
+    bench, plan = await launched(2)
     for rank in range(2):
         edit(bench, pod_path(plan, rank), status=RUNNING, metadata={"labels": {}, "ownerReferences": []})
     assert (await launch(bench, plan, 1, search=False)).confirmed is True
@@ -87,8 +82,7 @@ async def test_a_search_finds_the_pods_of_earlier_epochs_by_their_names() -> Non
 
 
 async def test_a_search_passes_over_pods_that_only_look_alike() -> None:
-    plan = gang(1)
-    bench = await launched(plan)
+    bench, plan = await launched(1)
     pod = bench.api.objects[pod_path(plan, 0)]
     bench.api.remove(pod_path(plan, 0))
     suffix = pod["metadata"]["name"].rpartition("-")[2]
@@ -100,8 +94,7 @@ async def test_a_search_passes_over_pods_that_only_look_alike() -> None:
 
 
 async def test_no_watch_brings_the_version_of_a_deleted_pod_without_its_label() -> None:
-    plan = gang(2)
-    bench = await launched(plan)
+    bench, plan = await launched(2)
     pods = []
     for rank in range(2):
         path = pod_path(plan, rank)
@@ -114,8 +107,7 @@ async def test_no_watch_brings_the_version_of_a_deleted_pod_without_its_label() 
 
 
 async def test_pods_whose_quota_is_to_be_given_back_have_ended_when_none_of_their_name_runs() -> None:
-    plan = gang(3)
-    bench = await launched(plan)
+    bench, plan = await launched(3)
     alter(bench, plan, 1)
     uid = bench.api.objects[pod_path(plan, 1)]["metadata"]["uid"]
     pod = live_pods.unseen(plan, member_of(plan, 1), 0, 0, uid)
@@ -128,15 +120,13 @@ async def test_pods_whose_quota_is_to_be_given_back_have_ended_when_none_of_thei
 
 
 async def test_one_that_has_its_marks_again_is_left_to_the_watch() -> None:
-    plan = gang(3)
-    pod = live_pods.unseen(plan, member_of(plan, 1), 0, 0)
-    outcome = await end(await launched(plan), plan, vanished=(pod,))
+    bench, plan = await launched(3)
+    outcome = await end(bench, plan, vanished=(live_pods.unseen(plan, member_of(plan, 1), 0, 0),))
     assert (outcome.altered, outcome.gone, outcome.refusal, outcome.ahead) == ((), (), None, True)
 
 
 async def test_a_search_before_quota_is_given_back_finds_pods_of_the_epoch_that_ends_too() -> None:
-    plan = gang(3)
-    bench = await launched(plan)
+    bench, plan = await launched(3)
     for rank in range(3):
         edit(bench, pod_path(plan, rank), status=RUNNING)
     alter(bench, plan, 2, ownerReferences=[])
@@ -145,8 +135,7 @@ async def test_a_search_before_quota_is_given_back_finds_pods_of_the_epoch_that_
 
 
 async def test_a_search_before_a_launch_reports_altered_pods_of_that_epoch_and_is_not_held_back_by_them() -> None:
-    plan = gang(3)
-    bench = await launched(plan)
+    bench, plan = await launched(3)
     alter(bench, plan, 1)
     outcome = await launch(bench, plan, 0)
     assert (outcome.confirmed, outcome.refusal, [pod.rank for pod in outcome.altered]) == (True, None, [1])

@@ -29,13 +29,13 @@ async def confirm(bench: Bench, plan: Plan, epoch: int) -> Outcome:
     return await do(bench, ConfirmLaunch(epoch), plan, epoch)
 
 
-async def with_an_older_pod(plan: Plan, **changes: Any) -> Bench:
+async def with_an_older_pod(**changes: Any) -> tuple[Bench, Plan]:
     """Epoch 1 is to be launched, and the pod of epoch 0 is on the server with these changes."""
-    bench = await launched(plan, 0)
+    bench, plan = await launched(1)
     submitted(bench.api, plan, epoch=1)
     if changes:
         edit(bench, pod_path(plan, 0), **changes)
-    return bench
+    return bench, plan
 
 
 async def test_a_launch_is_confirmed_by_one_get_and_one_consistent_list() -> None:
@@ -57,15 +57,13 @@ async def test_a_status_write_of_the_same_step_stands_for_the_get() -> None:
 
 
 async def test_pods_of_the_same_epoch_do_not_prevent_a_launch() -> None:
-    plan = gang()
-    bench = await launched(plan, 2)
+    bench, plan = await launched(4, 2)
     submitted(bench.api, plan, epoch=2)
     assert await confirm(bench, plan, 2) == Outcome(confirmed=True, version=4, owner=5, launched=True)
 
 
 async def test_a_running_pod_of_an_older_epoch_prevents_a_launch_also_when_the_status_was_written() -> None:
-    plan = gang(1)
-    bench = await with_an_older_pod(plan)
+    bench, plan = await with_an_older_pod()
     assert await confirm(bench, plan, 1) == Outcome(confirmed=False, version=1, owner=2)
     assert (await bench.engine.carry_out(ConfirmLaunch(1), plan, record(1), 7)).confirmed is False
 
@@ -81,8 +79,8 @@ async def test_a_running_pod_of_an_older_epoch_prevents_a_launch_also_when_the_s
 async def test_a_terminating_pod_prevents_a_launch_and_an_ended_one_does_not(
     change: dict[str, Any], confirmed: bool
 ) -> None:
-    plan = gang(1)
-    assert (await confirm(await with_an_older_pod(plan, **change), plan, 1)).confirmed is confirmed
+    bench, plan = await with_an_older_pod(**change)
+    assert (await confirm(bench, plan, 1)).confirmed is confirmed
 
 
 @pytest.mark.parametrize(
@@ -98,14 +96,12 @@ async def test_a_terminating_pod_prevents_a_launch_and_an_ended_one_does_not(
 async def test_a_pod_that_names_the_experiment_but_is_none_of_its_members_prevents_no_launch(
     labels: dict[str, str],
 ) -> None:
-    plan = gang(1)
-    bench = await with_an_older_pod(plan, metadata={"labels": {UID: plan.uid, **labels}})
+    bench, plan = await with_an_older_pod(metadata={"labels": {UID: gang().uid, **labels}})
     assert (await confirm(bench, plan, 1)).confirmed is True
 
 
 async def test_a_rank_that_is_done_is_not_lost_when_its_pod_is_gone() -> None:
-    plan = gang(2)
-    bench = await launched(plan, 0)
+    bench, plan = await launched(2)
     del bench.api.objects[pod_path(plan, 1)]
     done = replace(record(0), completed="1")
     assert (await bench.engine.carry_out(ConfirmLoss(0), plan, done)).lost is False
@@ -115,8 +111,7 @@ async def test_a_rank_that_is_done_is_not_lost_when_its_pod_is_gone() -> None:
 
 
 async def test_of_members_that_take_turns_those_named_are_looked_for() -> None:
-    plan = gang(2)
-    bench = await launched(plan, 0)
+    bench, plan = await launched(2)
     del bench.api.objects[pod_path(plan, 1)]
     assert (await do(bench, ConfirmLoss(0, (0,)), plan)).lost is False
     assert (await do(bench, ConfirmLoss(0, (1,)), plan)).lost is True
@@ -125,8 +120,7 @@ async def test_of_members_that_take_turns_those_named_are_looked_for() -> None:
 
 
 async def test_a_forged_pod_does_not_hide_the_loss_of_a_member() -> None:
-    plan = gang(2)
-    bench = await launched(plan, 0)
+    bench, plan = await launched(2)
     forged = bench.api.objects[pod_path(plan, 0)]
     del bench.api.objects[pod_path(plan, 1)]
     bench.api.put(core("lab", "pods", "forged"), {**forged, "metadata": {**forged["metadata"], "name": "forged"}})
@@ -165,10 +159,9 @@ async def test_an_experiment_that_is_gone_is_not_launched() -> None:
 
 
 async def test_every_page_of_a_large_gang_is_read() -> None:
-    plan = gang(1201)
-    bench = await launched(plan, 1)
+    bench, plan = await launched(1201, 1)
     submitted(bench.api, plan, epoch=1)
-    old = await launched(plan, 0)
+    old, _ = await launched(1201)
     bench.api.put(last_of_old := pod_path(plan, 1200), old.api.objects[last_of_old])
     assert (await confirm(bench, plan, 1)).confirmed is False
     assert len([request for request in bench.api.requests if "limit" in request.params]) == 3
@@ -201,24 +194,21 @@ async def test_confirming_an_epoch_that_is_not_persisted_sends_no_request() -> N
 
 
 async def test_a_pod_is_lost_only_if_the_api_server_lacks_it() -> None:
-    plan = gang(3)
-    bench = await launched(plan, 1)
+    bench, plan = await launched(3, 1)
     assert await do(bench, ConfirmLoss(1), plan, 1) == Outcome(lost=False, version=3)
     bench.api.remove(pod_path(plan, 1, 1))
     assert (await do(bench, ConfirmLoss(1), plan, 1)).lost is True
 
 
 async def test_pods_of_another_epoch_do_not_replace_a_lost_one() -> None:
-    plan = gang(2)
-    bench = await launched(plan, 0)
+    bench, plan = await launched(2)
     await do(bench, CreatePods(1, members(plan)), plan, 1)
     bench.api.remove(pod_path(plan, 0, 1))
     assert (await do(bench, ConfirmLoss(1), plan, 1)).lost is True
 
 
 async def test_an_ended_pod_is_not_lost() -> None:
-    plan = gang(1)
-    bench = await launched(plan, 0)
+    bench, plan = await launched(1)
     edit(bench, pod_path(plan, 0), status={"phase": "Failed"})
     assert (await do(bench, ConfirmLoss(0), plan)).lost is False
 
@@ -228,8 +218,7 @@ async def again(bench: Bench, plan: Plan, rank: int, attempt: int) -> None:
 
 
 async def test_a_pod_of_an_older_attempt_that_runs_keeps_the_next_one_of_its_rank_waiting() -> None:
-    plan = gang(4)
-    bench = await launched(plan, 0)
+    bench, plan = await launched(4)
     submitted(bench.api, plan)
     assert (await do(bench, ConfirmLaunch(0, ((1, 1),)), plan)).confirmed is False
     edit(bench, pod_path(plan, 1, 0), status={"phase": "Failed"})
