@@ -10,7 +10,7 @@ from muster.client.errors import CannotCancel
 from muster.client.subjects import refuse_to_ask
 from muster.kinds.declaration import Claim, PlanError, PodFacts, every
 from muster.kinds.manifests.converters import CONVERTERS
-from muster.kinds.planning.watched_plan import MOST, Framework, watched_plan
+from muster.kinds.planning.watched_plan import MOST, Framework, state_of, watched_plan
 from muster.kinds.registry import WATCHED_KINDS
 from muster.state.view.own import Said
 from muster.state.vocabulary.group import Group
@@ -118,6 +118,18 @@ def test_a_true_condition_is_the_verdict_of_a_kind_with_its_words_and_the_time_o
     assert found.finished_at == (1767225660.0 if said.over else None)
     assert own_state("True", "yesterday").finished_at is own_state("True", 3).finished_at is None
     assert own_state("False", "2026-01-01T00:01:00Z").said is Said.NOTHING
+
+
+@pytest.mark.parametrize(
+    "status",
+    ["x", 7, [], {"conditions": "x"}, {"conditions": {}}, {"conditions": [None, 7, {"type": 1}]}, {"jobStatus": 7}],
+    ids=str,
+)
+@pytest.mark.parametrize("name", [name for name, kind in WATCHED_KINDS.items() if not kind.virtual])
+def test_a_status_of_any_shape_says_nothing_and_complains_of_nothing(name: str, status: object) -> None:
+    state = state_of(WATCHED_KINDS[name], run_of(name, status=status))
+    assert (state.said, state.reason, state.remark) == (Said.NOTHING, "", None)
+    assert WATCHED_KINDS[name].claims(run_of(name, status=status))
 
 
 @pytest.mark.parametrize("name", ["jobs", "trainjobs", "jobsets", "jaxjobs", "pytorchjobs", "mpijobs"])

@@ -137,16 +137,6 @@ def test_the_size_of_a_trainjob_is_stated_or_one() -> None:
         trainjob.plan_of(an_object("TrainJob", {"trainer": {"numNodes": 10**9}}))
 
 
-@pytest.mark.parametrize(
-    "status", [None, "x", {"conditions": "x"}, {"conditions": ["x", {"type": "Other", "status": "True"}]}]
-)
-def test_a_status_of_any_shape_says_nothing(status: Any) -> None:
-    obj = with_status(status)
-    assert condition_of(obj, "Failed") is None
-    assert number_of(obj, "restarts") == 0
-    assert started_of(obj) == AT
-
-
 def test_only_the_first_conditions_are_read() -> None:
     many = [condition("Other")] * MOST_CONDITIONS + [condition("Failed")]
     assert condition_of(with_status({"conditions": many}), "Failed") is None
