@@ -154,7 +154,7 @@ def test_the_crd_knows_the_operator_its_types_and_what_it_needs(known: dict[str,
 
 
 @pytest.mark.parametrize(
-    ("manifest", "code", "said"),
+    ("manifest", "code", "words"),
     [
         ("lint", 0, "1 file OK\n"),
         ("broken", 2, "did you mean worker?"),
@@ -164,9 +164,9 @@ def test_the_crd_knows_the_operator_its_types_and_what_it_needs(known: dict[str,
         ("older", 0, "Launcher is an older spelling, read as launcher"),
     ],
 )
-def test_lint_checks_what_the_declaration_states(known: dict[str, Any], manifest: str, code: int, said: str) -> None:
+def test_lint_checks_what_the_declaration_states(known: dict[str, Any], manifest: str, code: int, words: str) -> None:
     ended, text = known[manifest]
-    assert (ended, said in text) == (code, True), text
+    assert (ended, words in text) == (code, True), text
 
 
 def test_render_gives_every_member_the_hosts_of_all(known: dict[str, Any]) -> None:

@@ -31,7 +31,7 @@ VERDICTS = {
     "pytorchjobs": KUBEFLOW,
     "mpijobs": KUBEFLOW,
 }
-"""By the type of a condition that is True, what the controller of a kind says with it."""
+"""By the type of a condition that is True, the verdict of a kind's own controller."""
 
 
 def run_of(name: str, spec: Any = None, status: Any = None) -> dict[str, Any]:
@@ -102,11 +102,11 @@ def test_the_example_of_a_kind_is_planned(name: str, example: str, groups: dict[
 
 
 @pytest.mark.parametrize(
-    ("name", "condition", "said"),
-    [(name, condition, said) for name, verdicts in VERDICTS.items() for condition, said in verdicts.items()],
+    ("name", "condition", "verdict"),
+    [(name, *row) for name, verdicts in VERDICTS.items() for row in verdicts.items()],
 )
 def test_a_true_condition_is_the_verdict_of_a_kind_with_its_words_and_the_time_of_the_end(
-    name: str, condition: str, said: Said
+    name: str, condition: str, verdict: Said
 ) -> None:
     def own_state(status: str, at: object) -> Any:
         words = {"reason": "Why", "message": "its own words", "lastTransitionTime": at}
@@ -114,8 +114,8 @@ def test_a_true_condition_is_the_verdict_of_a_kind_with_its_words_and_the_time_o
         return WATCHED_KINDS[name].own_state(run_of(name, status={"conditions": [stated]}))
 
     found = own_state("True", "2026-01-01T00:01:00Z")
-    assert (found.said, found.reason, found.message) == (said, "Why", "its own words")
-    assert found.finished_at == (1767225660.0 if said.over else None)
+    assert (found.said, found.reason, found.message) == (verdict, "Why", "its own words")
+    assert found.finished_at == (1767225660.0 if verdict.over else None)
     assert own_state("True", "yesterday").finished_at is own_state("True", 3).finished_at is None
     assert own_state("False", "2026-01-01T00:01:00Z").said is Said.NOTHING
 
@@ -126,7 +126,7 @@ def test_a_true_condition_is_the_verdict_of_a_kind_with_its_words_and_the_time_o
     ids=str,
 )
 @pytest.mark.parametrize("name", [name for name, kind in WATCHED_KINDS.items() if not kind.virtual])
-def test_a_status_of_any_shape_says_nothing_and_complains_of_nothing(name: str, status: object) -> None:
+def test_a_status_of_any_shape_is_no_verdict_and_no_complaint(name: str, status: object) -> None:
     state = state_of(WATCHED_KINDS[name], run_of(name, status=status))
     assert (state.said, state.reason, state.remark) == (Said.NOTHING, "", None)
     assert WATCHED_KINDS[name].claims(run_of(name, status=status))

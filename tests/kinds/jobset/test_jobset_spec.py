@@ -210,17 +210,17 @@ def test_what_cannot_be_run_is_refused_with_its_place_and_what_to_do(case: str) 
     with pytest.raises(SpecError) as refused:
         parse_jobset(_built(changes))
     assert message in str(refused.value)
-    assert all(map(_says_what_to_do, refused.value.problems))
+    assert all(map(_advises, refused.value.problems))
 
 
 @pytest.mark.parametrize("row", [row for row in JOBSET.rows if not row.works], ids=lambda row: row.field)
-def test_each_refusal_of_the_page_of_compatibility_has_its_place_and_says_what_to_do(row: Row) -> None:
+def test_each_refusal_of_the_page_of_compatibility_has_a_field_and_an_advice(row: Row) -> None:
     with pytest.raises(SpecError) as refused:
         tried(JOBSET, row)
-    assert all(problem.field and _says_what_to_do(problem) for problem in refused.value.problems)
+    assert all(problem.field and _advises(problem) for problem in refused.value.problems)
 
 
-def _says_what_to_do(problem: Problem) -> bool:
+def _advises(problem: Problem) -> bool:
     return bool(problem.hint) or any(
         words in problem.message for words in ("it is", "unknown", "beginning with a letter")
     )

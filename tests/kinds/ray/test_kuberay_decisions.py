@@ -50,14 +50,14 @@ def asked_for(story: Story) -> list[int]:
     return [member.rank for action in actions if isinstance(action, CreatePods) for member in action.members]
 
 
-def story_of(plan: Plan | None = None, *, pods: int = 0, said: RollAnswer | None = None) -> Story:
-    """A Ray experiment that may begin: so many pods run, and the dashboard has said this."""
+def story_of(plan: Plan | None = None, *, pods: int = 0, roll: RollAnswer | None = None) -> Story:
+    """A Ray experiment that may begin: so many pods run, and this is the roll of the dashboard."""
     story = Story(plan or planned())
     story.view.engine.confirmed, story.view.engine.service = 0, True
     for rank in range(pods):
         story.view.change(None, place(story.plan, rank))
-    if said is not None:
-        story.view.observe_probe(said, 0)
+    if roll is not None:
+        story.view.observe_probe(roll, 0)
     return story
 
 
@@ -116,7 +116,7 @@ def test_the_probe_is_told_what_to_look_for() -> None:
 
 
 def test_a_missing_worker_is_named_with_its_group() -> None:
-    story = story_of(pods=4, said=heard(0, 1, 3))
+    story = story_of(pods=4, roll=heard(0, 1, 3))
     story.look()
     name = story.plan.pod_name(story.plan.groups[1].member(1), 0)
     assert f"missing rank 2: ready, but not registered with Ray (cpu-small-1, {name}); rank 4: " in story.kept.message
@@ -124,7 +124,7 @@ def test_a_missing_worker_is_named_with_its_group() -> None:
 
 
 def test_ray_nodes_may_take_a_minute_to_join() -> None:
-    story, assembling = story_of(pods=4, said=heard(0, 1, 3)), record(phase=Phase.ASSEMBLING, assembling_at=NOW)
+    story, assembling = story_of(pods=4, roll=heard(0, 1, 3)), record(phase=Phase.ASSEMBLING, assembling_at=NOW)
     for after, reason in ((59.0, None), (60.0, "RanksMissing")):
         context = Context.at(story.plan, assembling, story.view, NOW + after)
         stuck = gathered(context, rendezvous.assess(context)).stuck
@@ -135,7 +135,7 @@ def test_ray_nodes_may_take_a_minute_to_join() -> None:
 def test_a_node_that_ray_gave_up_is_stuck_with_rays_reason_unless_its_worker_is_to_run_again(runs_again: bool) -> None:
     states, gave_up = (ALIVE, ALIVE, ALIVE, DEAD, ALIVE), RankError(3, 0, "missing too many heartbeats")
     heard_so = replace(heard(0, 1, 3, 2, submitted=True), states=states, errors=(gave_up,))
-    story = story_of(pods=5, said=heard_so)
+    story = story_of(pods=5, roll=heard_so)
     if runs_again:
         story.view.change(None, place(story.plan, 2, phase=PodPhase.FAILED, ready=False))
     context = Context.at(story.plan, record(phase=Phase.RUNNING), story.view, NOW)
@@ -145,14 +145,14 @@ def test_a_node_that_ray_gave_up_is_stuck_with_rays_reason_unless_its_worker_is_
 
 def test_what_ray_says_of_addresses_that_are_no_members_is_left_out() -> None:
     said = replace(heard(0), identities=(ip(0), "10.9.9.9"), states=(ALIVE, DEAD), errors=(RankError(1, 0, "gone"),))
-    story = story_of(pods=1, said=said)
+    story = story_of(pods=1, roll=said)
     result = story.view.probe_result_of(0)
     assert result is not None
     assert (result.arrived, result.answer.errors, result.missing) == (1, (), (1, 2, 3, 4))
 
 
 def test_the_experiment_succeeds_with_its_submitter() -> None:
-    story = story_of(pods=5, said=heard(0, 1, 2, 3, submitted=True))
+    story = story_of(pods=5, roll=heard(0, 1, 2, 3, submitted=True))
     story.look()
     running = place(story.plan, 4)
     ended = msgspec.structs.replace(running, phase=PodPhase.SUCCEEDED, ready=False, resource_version=2)
@@ -295,7 +295,7 @@ def test_a_head_alone_has_not_arrived_before_its_dashboard_serves() -> None:
     plan = replace(whole, groups=(whole.groups[0], replace(whole.groups[-1], first_rank=1)))
     story = story_of(plan, pods=1)
     assembling = record(phase=Phase.ASSEMBLING)
-    for said, arrived in ((without_dashboard(), False), (heard(0), True)):
-        story.view.observe_probe(said, 0)
+    for roll, arrived in ((without_dashboard(), False), (heard(0), True)):
+        story.view.observe_probe(roll, 0)
         context = Context.at(plan, assembling, story.view, NOW)
         assert gates.gate_open(context, Gate(GateCondition.ARRIVED)) is arrived

@@ -285,31 +285,31 @@ ENDS = [
 ]
 
 
-@pytest.mark.parametrize(("inside", "how", "end", "reason", "said"), ENDS)
+@pytest.mark.parametrize(("inside", "how", "end", "reason", "ended"), ENDS)
 def test_a_job_that_fails_names_the_pod_and_how_it_ended(
-    inside: dict[str, Any], how: str, end: dict[str, Any], reason: str, said: str
+    inside: dict[str, Any], how: str, end: dict[str, Any], reason: str, ended: str
 ) -> None:
     seen = cluster(**inside)
     seen.run()
     (pod,) = seen.of("w", 0, 1)
     getattr(seen, how)("w", 0, 1, **end)
-    assert (cause_of(seen).reason, sentence(cause_of(seen))) == (reason, f"rank 1 ({pod.name}) {said}")
-    assert [said in line.message for line in seen.kept.story if line.reason == "GangRestart"] == [True]
+    assert (cause_of(seen).reason, sentence(cause_of(seen))) == (reason, f"rank 1 ({pod.name}) {ended}")
+    assert [ended in line.message for line in seen.kept.story if line.reason == "GangRestart"] == [True]
 
 
 @pytest.mark.parametrize(
-    ("how", "end", "said"),
+    ("how", "end", "words"),
     [
         ("delete", {}, rf"ended \(PodDeleted\) on node n: {GONE}"),
         ("fail", {"code": 7}, "ended with exit code 7 on node n.*"),
     ],
 )
-def test_a_pod_that_its_job_replaces_is_named_with_how_it_ended(how: str, end: dict[str, Any], said: str) -> None:
+def test_a_pod_that_its_job_replaces_is_named_with_how_it_ended(how: str, end: dict[str, Any], words: str) -> None:
     seen = cluster(backoffLimit=3)
     seen.run()
     getattr(seen, how)("w", 0, 1, **end)
     (line,) = [line.message for line in seen.kept.story if line.reason == "MemberRestart"]
-    assert re.fullmatch(rf"rank 1 runs again \(attempt 1\): rank 1 \(t-w-0-1-\w{{5}}\) {said}", line)
+    assert re.fullmatch(rf"rank 1 runs again \(attempt 1\): rank 1 \(t-w-0-1-\w{{5}}\) {words}", line)
     assert cause_of(seen).disruption is (how == "delete")
 
 
@@ -321,7 +321,7 @@ def test_of_several_jobs_the_place_of_the_member_is_named() -> None:
     assert sentence(cause_of(seen)) == f"rank 1 (w-0, {pod.name}) ended with exit code 1 on node n"
 
 
-def test_a_deadline_is_said_of_its_job_and_no_rank_is_said_to_have_ended() -> None:
+def test_a_deadline_is_that_of_its_job_and_no_rank_is_called_ended() -> None:
     inside = {"activeDeadlineSeconds": 60}
     seen = Cluster(jobset(job(job=inside, pod=NEVER, replicas=2)))
     seen.run()
