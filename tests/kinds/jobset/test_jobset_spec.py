@@ -14,7 +14,7 @@ from tests.compatibility.row import JOBSET, Row
 from tests.compatibility.test_compatibility import tried
 from tests.kinds.jobset.jobsets import Object, job, jobset
 
-TWO = {"completions": 2, "parallelism": 2}
+TWO: Object = {"completions": 2, "parallelism": 2}
 CLAIM = {"metadata": {"name": "data"}, "spec": {"accessModes": ["ReadWriteMany"]}}
 MOUNTS = {"containers": [{"name": "main", "image": "i", "volumeMounts": [{"name": "data", "mountPath": "/data"}]}]}
 NEVER = {"restartPolicy": "Never"}

@@ -15,7 +15,7 @@ CLAIMS = {OWNER: Claim(OWNER, epoch=0)}
 HEAD = Group("headgroup", 1, 1, PodSpec(), 0)
 PAIR = Group("worker", 1, 2, PodSpec(), 0)
 TWO = plan(groups=(PAIR,))
-FAILED = {"phase": PodPhase.FAILED, "ready": False, "exit": Exit("main", 1, 0, "Error", "", NOW)}
+FAILED: dict[str, Any] = {"phase": PodPhase.FAILED, "ready": False, "exit": Exit("main", 1, 0, "Error", "", NOW)}
 
 
 def life(name: str, index: int = 0, *, created: float = 0.0, owner: str = OWNER, **changes: Any) -> Pod:
