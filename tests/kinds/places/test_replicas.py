@@ -77,6 +77,8 @@ def test_one_replica_too_many_has_no_place_while_the_others_are_at_work() -> Non
     members = cluster()
     join(members, 0, 1, 2)
     assert (sorted(names(members)), members.foreign) == ([1, 2, 3, 4], 2)
+    members.change(host(2, 0), None)
+    assert (sorted(names(members)), members.foreign) == ([1, 2, 3, 4], 1)
 
 
 def test_a_host_beyond_the_last_of_its_replica_or_with_a_broken_index_has_no_place() -> None:
