@@ -34,40 +34,33 @@ def test_rules_are_read_in_order() -> None:
 
 
 @pytest.mark.parametrize(
-    ("operator", "types", "rule", "said"),
+    ("rule", "said"),
     [
         (
-            "jobset",
-            JOBS,
-            {"action": "Ignore", "targetGroups": ["c"]},
+            {"targetGroups": ["c"]},
             "spec.failurePolicy.rules[0].targetGroups[0]: there is no type c, the types are a, b",
         ),
+        ({"action": "Restart"}, "rules[0].action: the text 'Restart' is not allowed here, it is RestartGang"),
         (
-            "jobset",
-            JOBS,
-            {"action": "Restart"},
-            "rules[0].action: the text 'Restart' is not allowed here, it is RestartGang",
-        ),
-        (
-            "jobset",
-            JOBS,
-            {"action": "Ignore", "onMessagePatterns": ["ok", "(oops"]},
+            {"onMessagePatterns": ["ok", "(oops"]},
             "rules[0].onMessagePatterns[1]: not a regular expression of RE2: missing ): (oops",
         ),
-        ("jobset", JOBS, {"action": "Ignore", "onMessagePatterns": ["(?=a)"]}, "invalid perl operator"),
-        ("jobset", JOBS, {"action": "Ignore", "onMessagePatterns": ["a" * 257]}, "onMessagePatterns[0]: "),
-        ("jobset", JOBS, {"action": "Ignore", "onExitCodes": [0]}, "onExitCodes[0]: "),
-        ("jobset", JOBS, {"action": "Ignore", "onReason": ["x"]}, "did you mean onReasons?"),
-        ("jax", WORKERS, {"action": "RestartMember"}, "rules[0].action: the members of operator jax are one program"),
-        ("pytorch", WORKERS, {"action": "Ignore"}, "the members of operator pytorch are one program"),
+        ({"onMessagePatterns": ["(?=a)"]}, "invalid perl operator"),
+        ({"onMessagePatterns": ["a" * 257]}, "onMessagePatterns[0]: "),
+        ({"onExitCodes": [0]}, "onExitCodes[0]: "),
+        ({"onReason": ["x"]}, "did you mean onReasons?"),
     ],
 )
-def test_a_rule_that_cannot_be_used_is_refused_with_its_place(
-    operator: str, types: dict[str, Any], rule: dict[str, Any], said: str
-) -> None:
-    text = complaint(document(operator, types, **rules(rule)))
+def test_a_rule_that_cannot_be_used_is_refused_with_its_place(rule: dict[str, Any], said: str) -> None:
+    text = complaint(document("jobset", JOBS, **rules({"action": "Ignore", **rule})))
     assert said in text, text
     assert text.startswith("m.yaml:")
+
+
+@pytest.mark.parametrize(("operator", "action"), [("jax", "RestartMember"), ("pytorch", "Ignore")])
+def test_members_of_one_program_are_not_judged_one_by_one(operator: str, action: str) -> None:
+    text = complaint(document(operator, WORKERS, **rules({"action": action})))
+    assert f"rules[0].action: the members of operator {operator} are one program" in text
 
 
 def test_two_rules_of_one_name_are_refused() -> None:
@@ -80,20 +73,15 @@ def test_two_rules_of_one_name_are_refused() -> None:
 )
 def test_a_ray_head_cannot_be_replaced_alone(targets: tuple[str, ...], refused: bool) -> None:
     types = {"Head": {"resources": {"ramRatio": 2}}, "Workers": [{"name": "small", "resources": {"ramRatio": 2}}]}
-    asked = document("kuberay", types, **rules({"action": "RestartMember", "targetGroups": list(targets)}))
+    asked = rules({"action": "RestartMember", "targetGroups": list(targets)})
     if refused:
-        assert "name groups other than head in targetGroups" in complaint(asked)
+        assert "name groups other than head in targetGroups" in complaint(document("kuberay", types, **asked))
     else:
-        assert spec("kuberay", types, **rules({"action": "RestartMember", "targetGroups": list(targets)}))
+        assert spec("kuberay", types, **asked)
 
 
 def test_the_restart_policy_has_jitter_and_nodes_to_avoid() -> None:
-    stated = {
-        "backoffLimit": 5,
-        "backoff": {"jitter": 0.2},
-        "avoidNodes": {},
-    }
-    policy = spec("jax", WORKERS, restartPolicy=stated).restart_policy
+    policy = spec("jax", WORKERS, restartPolicy={"backoff": {"jitter": 0.2}, "avoidNodes": {}}).restart_policy
     assert policy.backoff.jitter == 0.2
     assert policy.avoid_nodes is not None
     assert (policy.avoid_nodes.after_failures, policy.avoid_nodes.most) == (2, 16)

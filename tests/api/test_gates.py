@@ -27,15 +27,9 @@ def spec(operator: str, types: dict[str, Any], **fields: Any) -> ExperimentSpec:
 
 
 def test_gates_are_read_in_order() -> None:
-    types = {
-        "eval": typed(("train", "Complete"), ("data", "Created")),
-        "train": typed(("data", "Ready")),
-        "data": typed(),
-    }
-    found = {group.name: group.depends_on for group in spec("jobset", types).groups}
-    assert [(gate.group, gate.status) for gate in found["eval"]] == [("train", "Complete"), ("data", "Created")]
-    assert [(gate.group, gate.status) for gate in found["train"]] == [("data", "Ready")]
-    assert found["data"] == ()
+    stated = {"eval": [("train", "Complete"), ("data", "Created")], "train": [("data", "Ready")], "data": []}
+    groups = spec("jobset", {name: typed(*gates) for name, gates in stated.items()}).groups
+    assert {each.name: [(gate.group, gate.status) for gate in each.depends_on] for each in groups} == stated
 
 
 @pytest.mark.parametrize(
@@ -107,12 +101,8 @@ def test_one_cycle_is_one_problem() -> None:
 
 
 def test_a_way_that_joins_again_is_no_cycle() -> None:
-    types = {
-        "a": typed(("b", "Ready"), ("c", "Ready")),
-        "b": typed(("d", "Ready")),
-        "c": typed(("d", "Ready")),
-        "d": typed(),
-    }
+    ways = {"a": ("b", "c"), "b": ("d",), "c": ("d",), "d": ()}
+    types = {name: typed(*((other, "Ready") for other in others)) for name, others in ways.items()}
     assert len(spec("jobset", types).groups) == 4
 
 

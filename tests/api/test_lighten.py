@@ -13,7 +13,7 @@ from muster.kinds.manifests.load import load_any_node
 from tests.kinds.convert.test_corpus import AS_IT_IS
 
 SHARE = Share(cpus=0.5, memory=2.0)
-CORPORA = [Path(__file__).parent / "corpus" / "valid", Path(__file__).parent / "convert" / "corpus"]
+CORPORA = [Path(__file__).parent / "corpus" / "valid", Path(__file__).parents[1] / "kinds/convert/corpus"]
 FILES = sorted(path for folder in CORPORA for path in folder.glob("*.yaml"))
 
 

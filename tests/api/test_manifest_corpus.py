@@ -58,13 +58,14 @@ def test_master_and_worker_of_the_same_size_become_one_group() -> None:
     assert "(1 Master + 3 Worker), Master is rank 0" in str(warning)
 
 
-def test_a_larger_master_keeps_its_own_group_and_the_first_ranks() -> None:
-    loaded = load(CORPUS / "legacy" / "xgboost-bigger-master.yaml")
-    assert list(members(loaded).items()) == [("master", 1), ("worker", 2)]
-
-
-def test_a_master_without_a_worker_becomes_the_worker() -> None:
-    assert members(load(CORPUS / "legacy" / "pytorch-master-alone.yaml")) == {"worker": 1}
+@pytest.mark.parametrize(
+    ("name", "groups"),
+    [("xgboost-bigger-master", [("master", 1), ("worker", 2)]), ("pytorch-master-alone", [("worker", 1)])],
+)
+def test_a_larger_master_keeps_the_first_ranks_and_one_alone_is_the_worker(
+    name: str, groups: list[tuple[str, int]]
+) -> None:
+    assert list(members(load(CORPUS / "legacy" / f"{name}.yaml")).items()) == groups
 
 
 def test_a_misspelt_gpu_count_is_a_warning_and_requests_no_gpu() -> None:
@@ -129,10 +130,5 @@ def test_an_experiment_file_has_musters_own_fields() -> None:
     assert [warning.field for warning in loaded.warnings] == ["metadata", "status"]
 
 
-def test_an_aichor_manifest_gets_musters_defaults() -> None:
-    spec = load(CORPUS / "valid" / "jobset-mixed.yaml").spec
-    assert not spec.suspend
-    assert spec.restart_policy.backoff_limit == 3
-    assert (spec.restart_policy.backoff.initial_seconds, spec.restart_policy.backoff.max_seconds) == (1, 300)
-    assert (spec.clocks.pending, spec.clocks.assembly, spec.clocks.terminating) == (None, None, None)
+def test_the_retries_of_an_aichor_manifest_are_the_back_off_limit() -> None:
     assert load(CORPUS / "valid" / "pytorch-retries.yaml").spec.restart_policy.backoff_limit == 0

@@ -7,8 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from muster.api.values.quantities import (
-    BINARY_SUFFIXES,
-    DECIMAL_SUFFIXES,
     QuantityError,
     cpu,
     exact,
@@ -70,17 +68,10 @@ def test_the_canonical_form_is_printed(text: str, canonical: str) -> None:
 
 
 @given(
-    st.integers(-(10**6), 10**6), st.sampled_from([*DECIMAL_SUFFIXES, *BINARY_SUFFIXES]).filter(lambda s: s not in "EP")
+    st.text(max_size=60)
+    | st.text("0123456789.eE+-numkKMGTPi", max_size=12)
+    | st.from_regex(r"-?[0-9]{1,7}[numkKMGTPE]?i?")
 )
-def test_the_canonical_form_reads_back_as_the_same_amount(number: int, suffix: str) -> None:
-    try:
-        quantity = parse_quantity(f"{number}{suffix}")
-    except QuantityError:
-        return  # beyond 2^63
-    assert parse_quantity(format_quantity(quantity)) == quantity
-
-
-@given(st.text(max_size=60) | st.text("0123456789.eE+-numkKMGTPi", max_size=12))
 def test_any_text_is_a_quantity_or_a_quantity_error(text: str) -> None:
     try:
         quantity = parse_quantity(text)

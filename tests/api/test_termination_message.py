@@ -53,6 +53,9 @@ The first task at the barrier: 1. Some timed out task names:{" x" * 300}
         ("first\x1b[2J\n", "first\N{REPLACEMENT CHARACTER}[2J"),
         ("", ""),
         (None, ""),
+        ("\x1b[32mRay runtime started.\x1b[39m\n\x1b[1mray stop\x1b[22m", "Ray runtime started. ray stop"),
+        (f"out of room\n{STACK}", "out of room"),
+        (f"out of room\n{STACK.partition(chr(10))[2]}aborted", "out of room aborted"),
         (GREETING, ""),
         (f"{GREETING}step 12: loss 0.3\n{GREETING}", "step 12: loss 0.3"),
     ],
@@ -75,11 +78,6 @@ def test_of_a_fatal_error_of_native_code_the_status_is_kept(mark: str) -> None:
     assert "The first task at the barrier: 1." in kept
 
 
-def test_the_stack_of_native_code_is_not_kept() -> None:
-    assert words(f"out of room\n{STACK}").text == "out of room"
-    assert words(f"out of room\n{STACK.partition(chr(10))[2]}aborted").text == "out of room aborted"
-
-
 def test_frames_without_an_exception_line_are_no_traceback() -> None:
     text = 'Current thread (most recent call first):\n  File "/app/train.py", line 5 in f\nExtension modules: numpy'
     assert words(text).text.startswith("Current thread")
@@ -91,11 +89,6 @@ def test_no_text_is_kept_that_is_long_or_not_printable(text: str) -> None:
     assert len(kept.text) <= MESSAGE
     assert len(kept.last_line) <= LAST_LINE
     assert (kept.text + kept.last_line).isprintable()
-
-
-def test_colours_of_a_terminal_are_left_out() -> None:
-    said = words("\x1b[32mRay runtime started.\x1b[39m\n\x1b[1mray stop\x1b[22m")
-    assert said.text == "Ray runtime started. ray stop"
 
 
 REGISTER = f"""F1122 04:48:57.736753 27271 client.h:80] absl::Status: DEADLINE_EXCEEDED: Deadline Exceeded

@@ -65,21 +65,13 @@ def test_a_set_of_pods_is_observed_under_its_title() -> None:
     assert plan.coordinator is not None
     assert (plan.coordinator.rank, plan.coordinator.port, plan.coordinator.probe) == (0, 1234, ProbeKind.JAX)
     assert [claim.owner for claim in LABELLED_PODS.claims(made())] == ["pods/run"]
-
-
-def test_without_an_operator_readiness_is_the_roll() -> None:
-    assert LABELLED_PODS.plan_of(made()).coordinator is None
-
-
-def test_a_stated_probe_and_port_replace_those_of_the_operator() -> None:
-    plan = LABELLED_PODS.plan_of(made(operator="none", probe="torch", coordinator_port="700"))
-    assert plan.coordinator is not None
-    assert (plan.coordinator.port, plan.coordinator.probe) == (700, ProbeKind.TORCH)
+    assert LABELLED_PODS.plan_of(made()).coordinator is None, "without an operator readiness is the roll"
 
 
 @pytest.mark.parametrize(
     ("asked", "kind", "path"),
     [
+        ({"operator": "none", "probe": "torch"}, ProbeKind.TORCH, ""),
         ({"probe": "tcp"}, ProbeKind.TCP, ""),
         ({"probe": "grpc"}, ProbeKind.GRPC, ""),
         ({"probe": "http"}, ProbeKind.HTTP, ""),
@@ -89,10 +81,16 @@ def test_a_stated_probe_and_port_replace_those_of_the_operator() -> None:
 def test_kind_port_and_path_of_the_coordinators_probe_are_stated(
     asked: dict[str, str], kind: ProbeKind, path: str
 ) -> None:
-    for size in (1, 3):
-        coordinator = LABELLED_PODS.plan_of(made(size, coordinator_port="8080", **asked)).coordinator
-        assert coordinator is not None
-        assert (coordinator.rank, coordinator.probe, coordinator.port, coordinator.path) == (0, kind, 8080, path)
+    coordinator = LABELLED_PODS.plan_of(made(3, coordinator_port="8080", **asked)).coordinator
+    assert coordinator is not None
+    assert (coordinator.rank, coordinator.probe, coordinator.port, coordinator.path) == (0, kind, 8080, path)
+
+
+@pytest.mark.parametrize("probe", ["tcp", "grpc", "http"])
+def test_a_single_pod_is_asked_by_a_probe_of_its_ports_alone(probe: str) -> None:
+    coordinator = LABELLED_PODS.plan_of(made(1, coordinator_port="8080", probe=probe)).coordinator
+    assert coordinator is not None
+    assert coordinator.probe == probe
 
 
 def test_a_stated_probe_is_aimed_at_the_ip_of_the_coordinators_pod() -> None:

@@ -1,11 +1,9 @@
 """LeaderWorkerSets: groups of pods, each with a leader of its own."""
 
 import asyncio
-from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from muster.kinds import leaderworkerset
 from muster.kinds.declaration import Place, PlanError, PodFacts
@@ -15,7 +13,6 @@ from muster.state.vocabulary.record import Phase
 from tests.daemon.watched.world import World, virtually
 
 KIND = WATCHED_KINDS["leaderworkersets"]
-EXAMPLE = Path(__file__).parents[2] / "examples/watched/leaderworkerset.yaml"
 PATH = "/apis/leaderworkerset.x-k8s.io/v1/namespaces/team/leaderworkersets/llm"
 JAX = {"muster.dev/operator": "jax"}
 
@@ -40,6 +37,12 @@ def pod(world: World, group: int, index: int, **more: Any) -> str:
     maker = [{"kind": "StatefulSet", "name": "llm", "uid": "s-1", "controller": True}]
     world.pod(name, ip=f"10.0.{group}.{index + 1}", labels=labels(group, index), ownerReferences=maker, **more)
     return name
+
+
+async def begun(world: World, obj: dict[str, Any]) -> None:
+    world.serve("leaderworkersets")
+    await world.daemon("all")
+    world.api.put(PATH, obj)
 
 
 def test_the_leader_of_each_group_has_a_place_of_its_own() -> None:
@@ -73,9 +76,7 @@ def test_numbers_that_are_absent_are_1_and_nonsense_is_refused() -> None:
 
 @virtually
 async def test_the_sentence_names_the_group_and_the_rank(world: World) -> None:
-    world.serve("leaderworkersets")
-    await world.daemon("all")
-    world.api.put(PATH, a_set(2, 3))
+    await begun(world, a_set(2, 3))
     for group in range(2):
         for index in range(3):
             pod(world, group, index)
@@ -100,9 +101,7 @@ async def test_the_sentence_names_the_group_and_the_rank(world: World) -> None:
 @virtually
 async def test_workers_are_not_missing_before_their_leader_is_ready(world: World) -> None:
     """With startupPolicy LeaderReady; a leader loads a model for many minutes."""
-    world.serve("leaderworkersets")
-    await world.daemon("all")
-    world.api.put(PATH, a_set(2, 3, startupPolicy="LeaderReady"))
+    await begun(world, a_set(2, 3, startupPolicy="LeaderReady"))
     pod(world, 0, 0, ready=False)
     pod(world, 1, 0)
     for index in (1, 2):
@@ -120,9 +119,7 @@ async def test_workers_are_not_missing_before_their_leader_is_ready(world: World
 @virtually
 async def test_a_group_beyond_the_stated_ones_takes_no_place(world: World) -> None:
     """A rolling update makes more groups than the object states."""
-    world.serve("leaderworkersets")
-    await world.daemon("all")
-    world.api.put(PATH, a_set(1, 2))
+    await begun(world, a_set(1, 2))
     for group in range(2):
         for index in range(2):
             pod(world, group, index)
@@ -131,10 +128,3 @@ async def test_a_group_beyond_the_stated_ones_takes_no_place(world: World) -> No
     await asyncio.sleep(70)
     run = world.found("leaderworkerset/llm").record
     assert (run.size, run.message) == (2, "2/2 members are ready")
-
-
-def test_the_example_is_planned() -> None:
-    plan = KIND.plan_of(yaml.safe_load(EXAMPLE.read_text(encoding="utf-8")))
-    assert [(group.name, group.replicas, group.completions, group.leader_first) for group in plan.groups] == [
-        ("group", 2, 3, True)
-    ]

@@ -1,11 +1,9 @@
 """MPIJobs of Kubeflow's MPI operator: workers that serve, and a launcher with which the job ends."""
 
 import asyncio
-from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from muster.kinds import mpijob as watched
 from muster.kinds.declaration import Place, PlanError, PodFacts
@@ -16,7 +14,6 @@ from muster.state.vocabulary.rules import Gate, GateCondition
 from tests.daemon.watched.world import World, virtually
 
 KIND = WATCHED_KINDS["mpijobs"]
-EXAMPLE = Path(__file__).parents[2] / "examples/watched/mpijob.yaml"
 PATH = "/apis/kubeflow.org/v2beta1/namespaces/team/mpijobs/solve"
 REPLICAS = {"Launcher": {}, "Worker": {"replicas": 2}}
 
@@ -81,11 +78,6 @@ def test_pods_of_other_operators_have_no_place(owner: str, given: dict[str, str]
 def test_a_job_without_a_plan_says_why(replicas: Any) -> None:
     with pytest.raises(PlanError, match="mpiReplicaSpecs"):
         KIND.plan_of(a_job(replicas))
-
-
-def test_the_example_is_planned() -> None:
-    plan = KIND.plan_of(yaml.safe_load(EXAMPLE.read_text(encoding="utf-8")))
-    assert plan.size == 3
 
 
 @virtually

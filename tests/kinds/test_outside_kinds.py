@@ -81,7 +81,7 @@ def seen() -> dict[str, Any]:
         "success": call("lint", "-", given=yaml.safe_dump(succeeds)),
         "taken": call("lint", "-", given=yaml.safe_dump(taken)),
         "render": call("render", "-", given=starter),
-        "help": call("run", "--help")[1],
+        "help": " ".join(call("run", "--help")[1].split()),
         "program": [ran.operator, *([group.name, group.members] for group in ran.groups)],
         "object": object_path("team", "tfjob/train"),
         "only watched": str(watched.value),
@@ -104,10 +104,42 @@ def known() -> dict[str, Any]:
     return found
 
 
-def test_the_registries_find_both(known: dict[str, Any]) -> None:
-    assert "mpi" in known["operators"]
-    assert "tfjobs" in known["watched"]
-    assert known["settings"] == ["tfjobs"]
+@pytest.mark.parametrize(
+    ("where", "has"),
+    [
+        ("operators", "mpi"),
+        ("watched", "tfjobs"),
+        ("settings", "tfjobs"),
+        ("rights", "\ntfjobs: kubeflow.org\n"),
+        ("starter", "# An mpi experiment"),
+        ("reference", "## spec.types: mpi\n"),
+        ("reference", "`spec.types.launcher`"),
+        ("page", "| `tfjobs` | `tfjob/NAME` | all TFJobs | by type and replica index |"),
+        ("outcomes", ["mpi", "Succeeded", "AllMembersSucceeded"]),
+        ("help", "mpi (N workers and a launcher)"),
+    ],
+)
+def test_registries_chart_pages_metrics_and_help_have_both(known: dict[str, Any], where: str, has: object) -> None:
+    assert has in known[where]
+
+
+@pytest.mark.parametrize(
+    ("where", "is_"),
+    [
+        ("injected", ["MPI_HOSTS", "MPI_SIZE"]),
+        ("program", ["mpi", ["launcher", 1], ["worker", 2]]),
+        ("object", "/apis/kubeflow.org/v1/namespaces/team/tfjobs/train"),
+        ("only watched", "tfjob objects are run by another controller: read them"),
+        ("plan", [["chief", 0, 1], ["worker", 1, 2]]),
+    ],
+)
+def test_programs_paths_and_plans_are_those_of_the_declarations(known: dict[str, Any], where: str, is_: object) -> None:
+    assert known[where] == is_
+
+
+def test_counters_of_the_operator_are_within_the_budget(known: dict[str, Any]) -> None:
+    used, limit = known["budget"]
+    assert used <= limit / 4
 
 
 def test_the_crd_knows_the_operator_its_types_and_what_it_needs(known: dict[str, Any]) -> None:
@@ -121,30 +153,20 @@ def test_the_crd_knows_the_operator_its_types_and_what_it_needs(known: dict[str,
     assert "operator mpi has the types launcher and worker only" in rule["messageExpression"]
 
 
-def test_the_chart_grants_the_right_to_read_the_watched_kind(known: dict[str, Any]) -> None:
-    assert "\ntfjobs: kubeflow.org\n" in known["rights"]
-
-
-def test_init_writes_a_manifest_that_lint_accepts(known: dict[str, Any]) -> None:
-    assert known["starter"].startswith("# An mpi experiment")
-    assert known["lint"] == [0, "1 file OK\n"]
-
-
-def test_lint_checks_the_types_and_the_rules_that_the_declaration_states(known: dict[str, Any]) -> None:
-    code, said = known["broken"]
-    assert (code, "did you mean worker?" in said) == (2, True), said
-    code, said = known["collective"]
-    assert (code, "the members of operator mpi are one program" in said) == (2, True), said
-    code, said = known["success"]
-    assert (code, "an mpi experiment succeeds with its launcher" in said) == (2, True), said
-    code, said = known["older"]
-    assert (code, "Launcher is an older spelling, read as launcher" in said) == (0, True), said
-
-
-def test_a_template_cannot_set_the_variables_that_follow_from_its_environment(known: dict[str, Any]) -> None:
-    assert known["injected"] == ["MPI_HOSTS", "MPI_SIZE"]
-    code, said = known["taken"]
-    assert (code, "Muster sets MPI_HOSTS in every member" in said) == (2, True), said
+@pytest.mark.parametrize(
+    ("manifest", "code", "words"),
+    [
+        ("lint", 0, "1 file OK\n"),
+        ("broken", 2, "did you mean worker?"),
+        ("collective", 2, "the members of operator mpi are one program"),
+        ("success", 2, "an mpi experiment succeeds with its launcher"),
+        ("taken", 2, "Muster sets MPI_HOSTS in every member"),
+        ("older", 0, "Launcher is an older spelling, read as launcher"),
+    ],
+)
+def test_lint_checks_what_the_declaration_states(known: dict[str, Any], manifest: str, code: int, words: str) -> None:
+    ended, text = known[manifest]
+    assert (ended, words in text) == (code, True), text
 
 
 def test_render_gives_every_member_the_hosts_of_all(known: dict[str, Any]) -> None:
@@ -157,32 +179,6 @@ def test_render_gives_every_member_the_hosts_of_all(known: dict[str, Any]) -> No
         env = {each["name"]: each.get("value") for each in pod["spec"]["containers"][0]["env"]}
         assert [name.partition(".")[0] for name in env["MPI_HOSTS"].split(",")] == hosts
         assert env["MPI_SIZE"] == "3"
-
-
-def test_the_pages_have_both(known: dict[str, Any]) -> None:
-    assert "## spec.types: mpi\n" in known["reference"]
-    assert "`spec.types.launcher`" in known["reference"]
-    assert "| `tfjobs` | `tfjob/NAME` | all TFJobs | by type and replica index |" in known["page"]
-
-
-def test_counters_of_the_operator_begin_at_0_within_the_budget(known: dict[str, Any]) -> None:
-    assert ["mpi", "Succeeded", "AllMembersSucceeded"] in known["outcomes"]
-    used, limit = known["budget"]
-    assert used <= limit / 4
-
-
-def test_run_offers_the_operator_and_makes_the_experiment_that_its_declaration_states(known: dict[str, Any]) -> None:
-    assert "mpi (N workers and a launcher)" in " ".join(known["help"].split())
-    assert known["program"] == ["mpi", ["launcher", 1], ["worker", 2]]
-
-
-def test_the_client_names_objects_of_the_watched_kind_and_does_not_run_them(known: dict[str, Any]) -> None:
-    assert known["object"] == "/apis/kubeflow.org/v1/namespaces/team/tfjobs/train"
-    assert known["only watched"] == "tfjob objects are run by another controller: read them"
-
-
-def test_an_object_of_the_watched_kind_is_planned(known: dict[str, Any]) -> None:
-    assert known["plan"] == [["chief", 0, 1], ["worker", 1, 2]]
 
 
 def test_without_the_files_nothing_knows_them() -> None:

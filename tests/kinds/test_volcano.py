@@ -1,11 +1,9 @@
 """Jobs of Volcano: tasks, a queue, and Jobs of Kubernetes of the same name beside them."""
 
 import asyncio
-from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from muster.client.subjects import parse
 from muster.kinds import volcano
@@ -17,7 +15,6 @@ from muster.state.vocabulary.rules import Gate, GateCondition
 from tests.daemon.watched.world import World, virtually
 
 KIND = WATCHED_KINDS["vcjobs"]
-EXAMPLE = Path(__file__).parents[2] / "examples/watched/volcano.yaml"
 PATH = "/apis/batch.volcano.sh/v1alpha1/namespaces/team/jobs/bert"
 TASKS = [{"name": "worker", "replicas": 2}, {"name": "master", "replicas": 1}]
 OWNER = {"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job", "name": "bert", "uid": "u-1", "controller": True}
@@ -178,9 +175,3 @@ async def test_without_room_in_its_queue_it_is_queued_and_not_short_of_pods(worl
     await asyncio.sleep(5)
     run = world.found("vcjob/bert").record
     assert (run.phase, run.message) == (Phase.RUNNING, "3/3 members are ready")
-
-
-def test_the_example_is_planned() -> None:
-    plan = KIND.plan_of(yaml.safe_load(EXAMPLE.read_text(encoding="utf-8")))
-    assert [(group.name, group.size) for group in plan.groups] == [("master", 1), ("worker", 2)]
-    assert plan.asked is not None

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from muster.api.errors import AlreadyExists, ApiError, Forbidden, Throttled, Unreachable
+from muster.api.errors import ApiError, Forbidden, Throttled, Unreachable
 from muster.reconcilers.events import emit_events
 from muster.reconcilers.refs import ExperimentRef
 from muster.state.vocabulary.record import StoryLine
@@ -108,10 +108,3 @@ async def test_a_time_outside_the_calendar_is_reported(at: float) -> None:
     await teller.tell(StoryLine(at, 0, "Odd", "odd"), RUNNING)
     assert [line.reason for line, _ in teller.reported] == ["Odd"]
     assert len(teller.events) == 1
-
-
-async def test_an_event_that_exists_already_is_success() -> None:
-    teller = ChangePrinter()
-    teller.api.fail("POST", AlreadyExists("again", status=409))
-    await teller.tell(RESTART)
-    assert teller.reported == []

@@ -33,12 +33,11 @@ def places(value: Any, loc: Loc = ()) -> Iterator[Loc]:
         yield from places(inner, (*loc, key))
 
 
-def without(document: Any, loc: Loc) -> Any:
-    found = here = copy.deepcopy(document)
+def holder_of(document: Any, loc: Loc) -> Any:
+    """The mapping or list that has the last part of the place."""
     for part in loc[:-1]:
-        here = here[part]
-    del here[loc[-1]]
-    return found
+        document = document[part]
+    return document
 
 
 def said_of(found: Conversion) -> object:
@@ -48,8 +47,10 @@ def said_of(found: Conversion) -> object:
 
 def matters(document: Any, loc: Loc, whole: object) -> bool:
     """Without the field something else is written or said, or the manifest is refused."""
+    without = copy.deepcopy(document)
+    del holder_of(without, loc)[loc[-1]]
     try:
-        return said_of(convert(yaml.safe_dump(without(document, loc)))) != whole
+        return said_of(convert(yaml.safe_dump(without))) != whole
     except ManifestError:
         return True
 

@@ -52,9 +52,6 @@ def test_the_hook_of_each_group_runs_in_its_own_members() -> None:
         "small) exec /app/save.sh 'a b';;",
         "esac",
     ]
-
-
-def test_the_hook_of_the_workers_does_not_run_in_the_head() -> None:
     spec, _ = converted(job(worker=node(lifecycle=hook("/app/save.sh"))))
     assert "headgroup" not in spec["gracefulTermination"]["shutdownCommand"][2]
 

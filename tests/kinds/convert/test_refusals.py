@@ -3,7 +3,6 @@
 import contextlib
 import copy
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
@@ -12,6 +11,7 @@ from hypothesis import strategies as st
 
 from muster.api.manifest.problems import ManifestError
 from muster.kinds.manifests.conversion import convert
+from tests.kinds.convert.test_every_field import holder_of, places
 
 CORPUS = {path.stem: path.read_text() for path in sorted((Path(__file__).parent / "corpus").glob("*.yaml"))}
 
@@ -45,11 +45,6 @@ def test_a_manifest_that_cannot_become_an_experiment(name: str, old: str, new: s
     assert all(problem.line and problem.column for problem in raised.value.problems), str(raised.value)
 
 
-def _places(value: Any, place: tuple[str | int, ...] = ()) -> list[tuple[str | int, ...]]:
-    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    return [place, *(found for key, each in inner for found in _places(each, (*place, key)))]
-
-
 WRONG = st.sampled_from(
     [None, 0, -1, 10**12, 1.5, True, "", "x", "$(x)", [], [1], [None], {}, {"a": None}, {"name": 1}]
 )
@@ -58,10 +53,7 @@ WRONG = st.sampled_from(
 @given(st.data())
 def test_a_wrong_value_anywhere_is_converted_or_refused(data: st.DataObject) -> None:
     document = copy.deepcopy(yaml.safe_load(CORPUS[data.draw(st.sampled_from(sorted(CORPUS)))]))
-    place = data.draw(st.sampled_from(_places(document)[1:]))
-    holder = document
-    for part in place[:-1]:
-        holder = holder[part]
-    holder[place[-1]] = data.draw(WRONG)
+    place = data.draw(st.sampled_from(list(places(document))))
+    holder_of(document, place)[place[-1]] = data.draw(WRONG)
     with contextlib.suppress(ManifestError):
         assert convert(yaml.safe_dump(document), filename="x.yaml").document["spec"]

@@ -63,12 +63,8 @@ def test_the_coordinator_of_several_workers_is_asked_as_jax_answers() -> None:
 
 def test_a_jaxjob_is_musters_unless_it_names_another_manager() -> None:
     """Kubeflow has no default for the field."""
-    for manager, ours in (
-        (None, True),
-        ("", True),
-        ("muster.dev/muster", True),
-        ("kubeflow.org/training-operator", False),
-    ):
+    managers = {None: True, "": True, "muster.dev/muster": True, "kubeflow.org/training-operator": False}
+    for manager, ours in managers.items():
         assert RUN_KINDS["JAXJob"].ours({"spec": {"runPolicy": {"managedBy": manager}}}) is ours
-    assert RUN_KINDS["JAXJob"].ours({"spec": None}) is True
     assert RUN_KINDS["JAXJob"].ours({"spec": {"runPolicy": {"managedBy": ["x"]}}}) is False
+    assert RUN_KINDS["JAXJob"].ours({"spec": None}) is True

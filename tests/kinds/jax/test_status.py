@@ -52,6 +52,10 @@ def test_a_job_runs_from_created_to_succeeded() -> None:
         job.story.end(rank)
     assert job.look(1) == {"Created": "True", "Running": "False", "Succeeded": "True"}
     assert (job.counts, "completionTime" in job.status) == ((0, 2, 0), True)
+    for rank in (0, 1):
+        job.story.gone(rank)
+    assert job.look()["Succeeded"] == "True"
+    assert job.counts == (0, 2, 0), "those of the end stay"
 
 
 def test_pods_that_are_pending_are_not_counted_as_active() -> None:
@@ -62,19 +66,6 @@ def test_pods_that_are_pending_are_not_counted_as_active() -> None:
     job.story.start(1)
     assert job.look() == {"Created": "True", "Running": "True"}
     assert job.counts == (1, 0, 0)
-
-
-def test_the_counts_of_the_end_stay() -> None:
-    job = Job()
-    job.story.assemble()
-    for rank in (0, 1):
-        job.story.end(rank)
-    job.look(1)
-    for rank in (0, 1):
-        job.story.gone(rank)
-    job.story.look()
-    assert job.conditions["Succeeded"] == "True"
-    assert job.counts == (0, 2, 0)
 
 
 def test_a_job_is_restarting_until_a_worker_runs_again() -> None:

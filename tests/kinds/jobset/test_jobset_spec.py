@@ -1,18 +1,24 @@
-"""Defaults and checks of a JobSet: the cases of its webhook by their names, and what Muster refuses beside them."""
+"""Defaults and checks of a JobSet: the cases of its webhook by their names, and what Muster refuses beside them.
+
+More that is refused is in tests/compatibility/jobset.yaml.
+"""
 
 from typing import Any
 
 import pytest
 
-from muster.api.manifest.problems import SpecError
-from muster.api.manifest.yaml.reader import read_yaml
+from muster.api.manifest.problems import Problem, SpecError
+from muster.api.manifest.yaml.reader import plain, read_yaml
 from muster.kinds.jobset.checks import parse_jobset
-from tests.kinds.jobset.jobsets import job, jobset
+from tests.compatibility.row import JOBSET, Row
+from tests.compatibility.test_compatibility import tried
+from tests.kinds.jobset.jobsets import Object, job, jobset
 
-TWO = {"completions": 2, "parallelism": 2}
+TWO: Object = {"completions": 2, "parallelism": 2}
 CLAIM = {"metadata": {"name": "data"}, "spec": {"accessModes": ["ReadWriteMany"]}}
 MOUNTS = {"containers": [{"name": "main", "image": "i", "volumeMounts": [{"name": "data", "mountPath": "/data"}]}]}
-DISRUPTED = {"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget"}]}
+NEVER = {"restartPolicy": "Never"}
+IN_ORDER = {"startupPolicy": {"startupPolicyOrder": "InOrder"}}
 POLICY = {"templates": [CLAIM]}
 JOB = "spec.replicatedJobs[0].template.spec"
 LEAVE = "leave managedBy out: the JobSet controller runs it and Muster watches over it"
@@ -67,7 +73,7 @@ def test_a_job_has_as_many_pods_as_kubernetes_would_run(spec: dict[str, Any], po
     assert (read.pods, read.at_a_time) == (pods, at_a_time)
 
 
-ACCEPTED: dict[str, dict[str, Any]] = {
+ACCEPTED: dict[str, Object] = {
     "no replicated jobs ok": {"jobs": []},
     "dependsOn + AnyOrder ok": {"jobs": [job("a"), job("b", dependsOn=[{"name": "a", "status": "Ready"}])]},
     "success target": {"successPolicy": {"operator": "Any", "targetReplicatedJobs": ["w"]}},
@@ -84,56 +90,63 @@ def test_what_jobset_accepts_is_accepted(case: str) -> None:
     assert parse_jobset(_built(ACCEPTED[case]))
 
 
-REFUSED: dict[str, tuple[dict[str, Any], str]] = {
+def one(pod: Object | None = None, **inside: Any) -> Object:
+    """One replicated job, with these fields of its Job and of its pod."""
+    return {"jobs": [job(job=inside, pod=pod or {})]}
+
+
+def second(*waits_for: str, status: str = "Ready", **inside: Any) -> Object:
+    """A replicated job ``b`` that waits for these."""
+    return job("b", job=inside, dependsOn=[{"name": name, "status": status} for name in waits_for])
+
+
+def rule(**fields: Any) -> Object:
+    return {"failurePolicy": {"rules": [{"action": "FailJobSet", **fields}]}}
+
+
+def failing(**fields: Any) -> Object:
+    """A podFailurePolicy of one rule."""
+    return {"podFailurePolicy": {"rules": [fields]}}
+
+
+INDEXED_PODS = f"{JOB}.completionMode: Muster gives each pod of a Job an index of its own, remove it, or {LEAVE}"
+WHOLE_JOB = f"no rule of Muster gives up one pod of a Job alone, use backoffLimit, or {LEAVE}"
+ONE_CLOCK = f"activeDeadlineSeconds: b waits for another, and the clock does not, remove it, or {LEAVE}"
+REFUSED: dict[str, tuple[Object, str]] = {
     "dependsOn + InOrder rejected": (
-        {
-            "jobs": [job("a"), job("b", dependsOn=[{"name": "a", "status": "Ready"}])],
-            "startupPolicy": {"startupPolicyOrder": "InOrder"},
-        },
+        {"jobs": [job("a"), second("a")], **IN_ORDER},
         "spec.replicatedJobs[1].dependsOn[0].name: dependsOn and startupPolicyOrder InOrder exclude each other",
     ),
     "dependsOn of the first rjob rejected": (
-        {"jobs": [job("a", dependsOn=[{"name": "a", "status": "Ready"}])]},
+        {"jobs": [second("b")]},
         "spec.replicatedJobs[0].dependsOn[0].name: the first replicated job cannot wait",
     ),
     "dependsOn bad status": (
-        {"jobs": [job("a"), job("b", dependsOn=[{"name": "a", "status": "Started"}])]},
+        {"jobs": [job("a"), second("a", status="Started")]},
         "spec.replicatedJobs[1].dependsOn[0].status: the text 'Started' is not allowed here, it is Ready or Complete",
-    ),
-    "dependsOn itself": (
-        {"jobs": [job("a"), job("b", dependsOn=[{"name": "b", "status": "Ready"}])]},
-        "b waits for itself and would never start",
-    ),
-    "dependsOn a later one": (
-        {"jobs": [job("a"), job("b", dependsOn=[{"name": "c", "status": "Ready"}]), job("c")]},
-        "there is no replicated job c above b, name one of a",
     ),
     "success invalid target": (
         {"successPolicy": {"targetReplicatedJobs": ["x"]}},
         "spec.successPolicy.targetReplicatedJobs[0]: there is no replicated job x, name one of w",
     ),
     "failure invalid target": (
-        {"failurePolicy": {"rules": [{"action": "FailJobSet", "targetReplicatedJobs": ["x"]}]}},
+        rule(targetReplicatedJobs=["x"]),
         "spec.failurePolicy.rules[0].targetReplicatedJobs[0]: there is no replicated job x",
     ),
     "failure invalid reason": (
-        {"failurePolicy": {"rules": [{"action": "FailJobSet", "onJobFailureReasons": ["Oops"]}]}},
+        rule(onJobFailureReasons=["Oops"]),
         "spec.failurePolicy.rules[0].onJobFailureReasons[0]: the text 'Oops' is not allowed here",
     ),
-    "failure rule names not unique": (
-        {"failurePolicy": {"rules": [{"name": "a", "action": "FailJobSet"}, {"name": "a", "action": "FailJobSet"}]}},
-        "two rules have the name a",
-    ),
     "failure rule name not allowed": (
-        {"failurePolicy": {"rules": [{"name": "1a", "action": "FailJobSet"}]}},
+        rule(name="1a"),
         "spec.failurePolicy.rules[0].name: '1a' is no name of a rule, write letters, digits",
     ),
     "message pattern that is no expression": (
-        {"failurePolicy": {"rules": [{"action": "FailJobSet", "onJobFailureMessagePatterns": ["("]}]}},
+        rule(onJobFailureMessagePatterns=["("]),
         "onJobFailureMessagePatterns[0]: not a regular expression of RE2",
     ),
     "RestartJob with more than 1024 replicas": (
-        {"jobs": [job(replicas=1025)], "failurePolicy": {"rules": [{"action": "RestartJob"}]}},
+        {"jobs": [job(replicas=1025)], **rule(action="RestartJob")},
         "spec.failurePolicy.rules[0].action: restarts of single Jobs are counted for at most 1024 replicas",
     ),
     "InPlaceRestart": (
@@ -141,140 +154,49 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         "spec.failurePolicy.restartStrategy: InPlaceRestart needs JobSet's agent in every pod",
     ),
     "replicas negative": ({"jobs": [job(replicas=-1)]}, "spec.replicatedJobs[0].replicas: -1 is out of range"),
-    "two of one name": ({"jobs": [job(), job()]}, "two replicated jobs have the name w"),
     "too long job name": ({"jobs": [job("w" * 60)]}, "cut 9 characters from the name"),
-    "coordinator of no job": ({"coordinator": {"replicatedJob": "x"}}, "there is no replicated job x, name one of w"),
     "coordinator beyond the jobs": (
-        {"jobs": [job(job=TWO)], "coordinator": {"replicatedJob": "w", "jobIndex": 1}},
+        {**one(**TWO), "coordinator": {"replicatedJob": "w", "jobIndex": 1}},
         "spec.coordinator.jobIndex: w has 1 Jobs, write at most 0",
     ),
     "coordinator beyond the pods": (
-        {"jobs": [job(job=TWO)], "coordinator": {"replicatedJob": "w", "podIndex": 2}},
+        {**one(**TWO), "coordinator": {"replicatedJob": "w", "podIndex": 2}},
         "spec.coordinator.podIndex: a Job of w has 2 pods, write at most 1",
-    ),
-    "too-long coordinator label": (
-        {
-            "jobs": [job(job=TWO)],
-            "coordinator": {"replicatedJob": "w"},
-            "network": {"subdomain": "s" * 60},
-        },
-        "is too long for a label value",
     ),
     "VolumeClaimPolicies namespace": (
         {"volumeClaimPolicies": [{"templates": [{"metadata": {"name": "data", "namespace": "x"}, "spec": {}}]}]},
         "spec.volumeClaimPolicies[0].templates[0].metadata.namespace: unknown field",
     ),
     "VolumeClaimPolicies MaxItems": ({"volumeClaimPolicies": [POLICY] * 51}, "write at most 50"),
-    "VolumeClaimPolicies templates MaxItems": ({"volumeClaimPolicies": [{"templates": [CLAIM] * 51}]}, "at most 50"),
-    "VolumeClaimPolicies not mounted": ({"volumeClaimPolicies": [POLICY]}, "no container mounts data"),
-    "VolumeClaimPolicies beside a volume of that name": (
-        {"jobs": [job(pod={**MOUNTS, "volumes": [{"name": "data"}]})], "volumeClaimPolicies": [POLICY]},
-        "a pod has a volume data of its own",
-    ),
-    "VolumeClaimPolicies names twice": (
-        {"jobs": [job(pod=MOUNTS)], "volumeClaimPolicies": [POLICY, POLICY]},
-        "two claims have the name data",
-    ),
-    "activeDeadlineSeconds of a later JobSet": ({"activeDeadlineSeconds": 5}, "activeDeadlineSeconds: unknown field"),
-    "node-selector alone": (
-        {"annotations": {"alpha.jobset.sigs.k8s.io/node-selector": "true"}},
-        "alpha.jobset.sigs.k8s.io/node-selector has no effect alone",
-    ),
-    "Indexed without completions": (
-        {"jobs": [job(job={"parallelism": 2})]},
-        "an Indexed Job states no completions",
-    ),
-    "podFailurePolicy with OnFailure": (
-        {"jobs": [job(job={"podFailurePolicy": {"rules": [DISRUPTED]}})]},
-        "podFailurePolicy needs restartPolicy Never",
-    ),
-    "another pod condition": (
-        {
-            "jobs": [
-                job(
-                    job={"podFailurePolicy": {"rules": [{"action": "Ignore", "onPodConditions": [{"type": "Cold"}]}]}},
-                    pod={"restartPolicy": "Never"},
-                )
-            ]
-        },
-        "Muster sees only the condition DisruptionTarget of a failed pod, not Cold",
-    ),
-    "pods without an index": (
-        {"jobs": [job(job={"completionMode": "NonIndexed"})]},
-        f"{JOB}.completionMode: Muster gives each pod of a Job an index of its own, remove it, or {LEAVE}",
-    ),
-    "a work queue": (
-        {"jobs": [job(job={"parallelism": 2, "completionMode": "NonIndexed"})]},
-        f"{JOB}.completionMode: Muster gives each pod of a Job an index of its own, remove it, or {LEAVE}",
-    ),
-    "backoffLimitPerIndex": (
-        {"jobs": [job(job={"backoffLimitPerIndex": 1, **TWO}, pod={"restartPolicy": "Never"})]},
-        f"{JOB}.backoffLimitPerIndex: no rule of Muster gives up one pod of a Job alone, use backoffLimit, or {LEAVE}",
-    ),
-    "maxFailedIndexes": (
-        {"jobs": [job(job={"maxFailedIndexes": 0, **TWO}, pod={"restartPolicy": "Never"})]},
-        f"{JOB}.maxFailedIndexes: no rule of Muster gives up one pod of a Job alone, use backoffLimit, or {LEAVE}",
+    "pods without an index": (one(completionMode="NonIndexed"), INDEXED_PODS),
+    "backoffLimitPerIndex": (one(NEVER, backoffLimitPerIndex=1, **TWO), f"{JOB}.backoffLimitPerIndex: {WHOLE_JOB}"),
+    "maxFailedIndexes": (one(NEVER, maxFailedIndexes=0, **TWO), f"{JOB}.maxFailedIndexes: {WHOLE_JOB}"),
+    "FailIndex": (
+        one(NEVER, **failing(action="FailIndex", onExitCodes={"operator": "In", "values": [3]}), **TWO),
+        f"rules[0].action: no rule of Muster gives up one pod of a Job alone, write FailJob, or {LEAVE}",
     ),
     "successPolicy of a Job": (
-        {"jobs": [job(job={"successPolicy": {"rules": [{"succeededIndexes": "0"}]}, **TWO})]},
+        one(successPolicy={"rules": [{"succeededIndexes": "0"}]}, **TWO),
         f"{JOB}.successPolicy: a Job of Muster succeeds when every pod of it has, remove it, or {LEAVE}",
     ),
     "OnFailure of several containers": (
-        {"jobs": [job(pod={"containers": [{"name": "main", "image": "i"}, {"name": "side", "image": "i"}]})]},
+        one({"containers": [{"name": "main", "image": "i"}, {"name": "side", "image": "i"}]}),
         f"none of them alone, write restartPolicy: Never, or {LEAVE}",
     ),
     "deadlines that differ": (
         {"jobs": [job("a", job={"activeDeadlineSeconds": 60}), job("b", job={"activeDeadlineSeconds": 90})]},
         f"activeDeadlineSeconds: 90 here and 60 above: one clock runs for all Jobs, write 60, or {LEAVE}",
     ),
-    "a deadline of a Job that waits": (
-        {
-            "jobs": [
-                job("a"),
-                job("b", job={"activeDeadlineSeconds": 60}, dependsOn=[{"name": "a", "status": "Ready"}]),
-            ]
-        },
-        f"activeDeadlineSeconds: b waits for another, and the clock does not, remove it, or {LEAVE}",
-    ),
+    "a deadline of a Job that waits": ({"jobs": [job("a"), second("a", activeDeadlineSeconds=60)]}, ONE_CLOCK),
     "a deadline of a Job that starts in order": (
-        {
-            "jobs": [job("a"), job("b", job={"activeDeadlineSeconds": 60})],
-            "startupPolicy": {"startupPolicyOrder": "InOrder"},
-        },
-        f"activeDeadlineSeconds: b waits for another, and the clock does not, remove it, or {LEAVE}",
+        {"jobs": [job("a"), job("b", job={"activeDeadlineSeconds": 60})], **IN_ORDER},
+        ONE_CLOCK,
     ),
     "a deadline beside RestartJob": (
-        {
-            "jobs": [job(job={"activeDeadlineSeconds": 60})],
-            "failurePolicy": {"rules": [{"action": "RestartJobAndIgnoreMaxRestarts"}]},
-        },
+        {**one(activeDeadlineSeconds=60), **rule(action="RestartJobAndIgnoreMaxRestarts")},
         f"the clock continues for a Job that RestartJob runs again alone, remove it, or {LEAVE}",
     ),
-    "FailIndex": (
-        {
-            "jobs": [
-                job(
-                    job={
-                        "podFailurePolicy": {
-                            "rules": [{"action": "FailIndex", "onExitCodes": {"operator": "In", "values": [3]}}]
-                        },
-                        **TWO,
-                    },
-                    pod={"restartPolicy": "Never"},
-                )
-            ]
-        },
-        f"rules[0].action: no rule of Muster gives up one pod of a Job alone, write FailJob, or {LEAVE}",
-    ),
-    "ttl of a Job": (
-        {"jobs": [job(job={"ttlSecondsAfterFinished": 5})]},
-        "a JobSet runs a Job again that its own ttl has deleted",
-    ),
-    "managedBy of a Job": ({"jobs": [job(job={"managedBy": "x/y"})]}, "Muster runs the pods itself"),
-    "selector of a Job": ({"jobs": [job(job={"selector": {}})]}, "Kubernetes sets the selector of a Job"),
-    "restartPolicy Always": ({"jobs": [job(pod={"restartPolicy": "Always"})]}, "write OnFailure or Never"),
-    "no container": ({"jobs": [job(pod={"containers": []})]}, "the pod has no container"),
-    "completions zero": ({"jobs": [job(job={"completions": 0})]}, "completions: 0 is out of range"),
+    "no container": (one({"containers": []}), "the pod has no container"),
     "too many pods": (
         {"jobs": [job("a", replicas=1000, job={"completions": 101, "parallelism": 101})]},
         "101000 pods, write at most 100000",
@@ -288,37 +210,47 @@ def test_what_cannot_be_run_is_refused_with_its_place_and_what_to_do(case: str) 
     with pytest.raises(SpecError) as refused:
         parse_jobset(_built(changes))
     assert message in str(refused.value)
-    assert all(each.hint or "it is" in each.message for each in refused.value.problems if "unknown" not in each.message)
+    assert all(map(_advises, refused.value.problems))
 
 
-def test_a_problem_in_a_file_has_its_line_and_column() -> None:
+@pytest.mark.parametrize("row", [row for row in JOBSET.rows if not row.works], ids=lambda row: row.field)
+def test_each_refusal_of_the_page_of_compatibility_has_a_field_and_an_advice(row: Row) -> None:
+    with pytest.raises(SpecError) as refused:
+        tried(JOBSET, row)
+    assert all(problem.field and _advises(problem) for problem in refused.value.problems)
+
+
+def _advises(problem: Problem) -> bool:
+    return bool(problem.hint) or any(
+        words in problem.message for words in ("it is", "unknown", "beginning with a letter")
+    )
+
+
+@pytest.mark.parametrize(
+    ("replicas", "said"),
+    [
+        (-1, "j.yaml:6:15: spec.replicatedJobs[0].replicas: -1 is out of range"),
+        (1, "j.yaml:3:42: spec.successPolicy.targetReplicatedJobs[0]: there is no"),
+    ],
+)
+def test_a_problem_in_a_file_has_its_line_and_column(replicas: int, said: str) -> None:
     text = (
         "metadata: {name: t}\n"
         "spec:\n"
         "  successPolicy: {targetReplicatedJobs: [x]}\n"
         "  replicatedJobs:\n"
         "  - name: w\n"
-        "    replicas: -1\n"
-        "    template: {spec: {template: {spec: {containers: [{name: m}]}}}}\n"
+        f"    replicas: {replicas}\n"
+        "    template: {spec: {template: {spec: {containers: [{name: m, image: i}]}}}}\n"
     )
     node, _ = read_yaml(text, filename="j.yaml")
-    document: dict[str, Any] = {
-        "metadata": {"name": "t"},
-        "spec": {
-            "successPolicy": {"targetReplicatedJobs": ["x"]},
-            "replicatedJobs": [{**job(), "replicas": -1}],
-        },
-    }
+    assert node is not None
     with pytest.raises(SpecError) as refused:
-        parse_jobset(document, file="j.yaml", node=node)
-    assert str(refused.value).startswith("j.yaml:6:15: spec.replicatedJobs[0].replicas: -1 is out of range")
-    document["spec"]["replicatedJobs"] = [job()]
-    with pytest.raises(SpecError) as refused:
-        parse_jobset(document, file="j.yaml", node=node)
-    assert str(refused.value).startswith("j.yaml:3:42: spec.successPolicy.targetReplicatedJobs[0]: there is no")
+        parse_jobset(plain(node), file="j.yaml", node=node)
+    assert str(refused.value).startswith(said)
 
 
-def _built(changes: dict[str, Any]) -> dict[str, Any]:
+def _built(changes: Object) -> Object:
     changes = dict(changes)
     jobs = changes.pop("jobs", [job()])
     built = jobset(*jobs, annotations=changes.pop("annotations", {}), **changes)

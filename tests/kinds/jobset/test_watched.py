@@ -7,7 +7,6 @@ import pytest
 from muster.kinds.declaration import Place, PlanError, PodFacts
 from muster.kinds.job.watched import INDEX
 from muster.kinds.jobset import watched as jobset
-from muster.state.view.own import Said
 from muster.state.vocabulary.rules import Gate, GateCondition
 
 
@@ -27,10 +26,10 @@ def pod(labels: dict[str, str], **annotations: str) -> PodFacts:
 
 
 def test_a_member_is_each_pod_of_each_job() -> None:
-    plan = jobset.plan_of(a_jobset(job("leader"), job("workers", 2, 4), job("off", 0), suspend=True))
+    plan = jobset.plan_of(a_jobset(job("leader"), job("workers", 2, 4), job("off", 0)))
     sizes = {each.name: (each.first_rank, each.replicas, each.completions) for each in plan.groups}
     assert sizes == {"leader": (0, 1, 1), "workers": (1, 2, 4), "off": (9, 0, 1)}
-    assert (plan.title, plan.size, plan.lifecycle.suspend) == ("jobset/train", 9, True)
+    assert (plan.title, plan.size) == ("jobset/train", 9)
 
 
 def test_a_group_waits_for_what_its_jobset_says() -> None:
@@ -79,11 +78,5 @@ def test_a_pod_has_the_place_and_the_epoch_of_its_labels() -> None:
     assert jobset.place_of(pod({"replicatedjob-name": "w"})) is None
 
 
-def test_a_jobset_says_its_verdict_its_restarts_and_that_it_is_suspended() -> None:
-    for kind, said in (("Completed", Said.SUCCEEDED), ("Failed", Said.FAILED)):
-        conditions = [{"type": kind, "status": "True", "reason": "Why", "message": "its own words"}]
-        state = jobset.own_state(a_jobset(status={"restarts": 2, "conditions": conditions}, suspend=True))
-        assert (state.said, state.reason, state.message, state.epoch) == (said, "Why", "its own words", 2)
-    assert jobset.own_state(a_jobset(suspend=True)).said is Said.SUSPENDED
-    assert jobset.own_state(a_jobset()).said is Said.NOTHING
-    assert jobset.own_state({"spec": "nonsense"}).said is Said.NOTHING
+def test_the_restarts_of_a_jobset_are_its_epoch() -> None:
+    assert jobset.own_state(a_jobset(status={"restarts": 2})).epoch == 2

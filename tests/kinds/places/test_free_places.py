@@ -2,25 +2,17 @@
 
 import pytest
 
-from muster.kinds.declaration import Claim
 from muster.kinds.places.membership import FreePlaces, WatchedMembership
 from muster.state.vocabulary.group import Group
-from muster.state.vocabulary.pod import Exit, Pod, PodPhase, PodSpec
-from tests.builders import NOW, plan, pod
+from muster.state.vocabulary.pod import PodSpec
+from tests.builders import plan
+from tests.kinds.places.conftest import FAILED, life, membership
 
-OWNER = "job/big"
-CLAIMS = {OWNER: Claim(OWNER, epoch=0)}
 MANY = 10_000
 
 
-def unnumbered(name: str, **changes: object) -> Pod:
-    return pod(-1, name=name, uid=name, owner=OWNER, **changes)
-
-
 def of_size(size: int) -> WatchedMembership:
-    members = WatchedMembership()
-    members.follow(plan(groups=(Group("worker", 1, size, PodSpec(), 0),)), CLAIMS, ())
-    return members
+    return membership(of=plan(groups=(Group("worker", 1, size, PodSpec(), 0),)))
 
 
 def test_ten_thousand_pods_look_at_each_place_a_few_times() -> None:
@@ -43,16 +35,15 @@ def test_ten_thousand_pods_look_at_each_place_a_few_times() -> None:
 def test_thirty_thousand_pods_without_an_index_are_seated() -> None:
     members = of_size(3 * MANY)
     for number in range(3 * MANY):
-        members.change(None, unnumbered(f"p{number}"))
+        members.change(None, life(f"p{number}", -1))
     assert len(members.view.of(0).members) == 3 * MANY
 
 
 @pytest.mark.cpu(20)  # a comparison of all of them for each would take a minute
 def test_ten_thousand_failed_pods_of_one_place_are_compared_with_its_holder_alone() -> None:
-    members, ended = of_size(1), Exit("main", 1, 0, "Error", "", NOW)
+    members = of_size(1)
     for number in range(MANY):
-        failed = unnumbered(f"p{number}", created=float(number), phase=PodPhase.FAILED, ready=False, exit=ended)
-        members.change(None, failed)
+        members.change(None, life(f"p{number}", -1, created=float(number), **FAILED))
     assert members.view.of(0).members[0].name == f"p{MANY - 1}"
 
 

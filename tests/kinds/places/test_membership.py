@@ -1,6 +1,5 @@
 """Which pods are members of a watched run, and which of two pods holds a place."""
 
-from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -8,32 +7,9 @@ import pytest
 from muster.kinds.declaration import Claim
 from muster.kinds.places.membership import WatchedMembership
 from muster.state.vocabulary.group import Group
-from muster.state.vocabulary.plan import Plan
-from muster.state.vocabulary.pod import Exit, Pod, PodPhase, PodSpec
-from tests.builders import NOW, plan, pod
-
-OWNER = "raycluster/rc"
-CLAIMS = {OWNER: Claim(OWNER, epoch=0)}
-PAIR = Group("worker", 1, 2, PodSpec(), 0)
-TWO = plan(groups=(PAIR,))
-ENDED = Exit("main", 1, 0, "Error", "", NOW)
-
-
-def life(name: str, index: int = 0, *, created: float = 0.0, owner: str = OWNER, **changes: Any) -> Pod:
-    """A pod of that name, which is its uid as well."""
-    return pod(index, name=name, uid=name, owner=owner, created=created, **changes)
-
-
-def membership(*pods: Pod, of: Plan = TWO, claims: Mapping[str, Claim] = CLAIMS) -> WatchedMembership:
-    members = WatchedMembership()
-    members.follow(of, claims, pods)
-    return members
-
-
-def names(members: WatchedMembership, epoch: int = 0) -> dict[int, str]:
-    """By rank the name of the pod that counts."""
-    return {rank: each.name for rank, each in members.view.of(epoch).members.items()}
-
+from muster.state.vocabulary.pod import Pod, PodPhase, PodSpec
+from tests.builders import plan
+from tests.kinds.places.conftest import CLAIMS, FAILED, OWNER, PAIR, TWO, life, membership, names
 
 # --- pods without a place ----------------------------------------------------------------------------------------
 
@@ -184,27 +160,11 @@ def test_a_pod_without_an_index_keeps_its_place_while_it_changes() -> None:
     assert names(members) == {0: "third", 1: "second"}
 
 
-@pytest.mark.parametrize(
-    "over",
-    [{"terminating": True}, {"phase": PodPhase.FAILED, "ready": False, "exit": ENDED}],
-    ids=["terminating", "failed"],
-)
+@pytest.mark.parametrize("over", [{"terminating": True}, FAILED], ids=["terminating", "failed"])
 def test_a_pod_without_an_index_replaces_one_that_is_over(over: dict[str, Any]) -> None:
     members = membership(life("a", 0, created=1), life("b", 1, created=1, **over))
     assert members.change(None, life("c", -1, created=2))
     assert names(members) == {0: "a", 1: "c"}
-
-
-def test_of_two_pods_that_are_over_the_one_of_the_lowest_rank_is_replaced() -> None:
-    members = membership(life("a", 0, created=1, terminating=True), life("b", 1, created=1, terminating=True))
-    members.change(None, life("c", -1, created=2))
-    assert names(members) == {0: "c", 1: "b"}
-
-
-def test_a_pod_without_an_index_prefers_a_place_without_a_pod() -> None:
-    members = membership(life("b", 0, created=1, terminating=True))
-    members.change(None, life("c", -1, created=2))
-    assert names(members) == {0: "b", 1: "c"}
 
 
 def test_a_pod_without_an_index_has_no_place_beside_members_that_are_done() -> None:
@@ -212,3 +172,22 @@ def test_a_pod_without_an_index_has_no_place_beside_members_that_are_done() -> N
     members = membership(life("a", 0, **done), life("b", 1, **done))
     assert not members.change(None, life("c", -1, created=2))
     assert members.foreign == 1
+
+
+# --- pods beyond the last place ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("indices", "seated"),
+    [
+        pytest.param((1, 7), {0: "w7", 1: "w1"}, id="it takes a free place"),
+        pytest.param((0, 1, 7), {0: "w0", 1: "w1"}, id="one too many has none"),
+        pytest.param((2, 0), {0: "w0", 1: "w2"}, id="it leaves a place to the pod with that index"),
+        pytest.param((0, 2, 1), {0: "w0", 1: "w1"}, id="it leaves the last place, too"),
+    ],
+)
+def test_a_pod_beyond_the_last_place_takes_one_that_no_other_pod_has_by_its_index(
+    indices: tuple[int, ...], seated: dict[int, str]
+) -> None:
+    """Pods that a scale-down leaves keep their indices."""
+    assert names(membership(*(life(f"w{index}", index, created=float(n)) for n, index in enumerate(indices)))) == seated

@@ -50,11 +50,6 @@ def test_the_newest_complaint_counts_and_its_text_is_bounded_and_without_credent
     assert "hunter2" not in found.message
 
 
-@pytest.mark.parametrize("status", [None, [], {"conditions": {}}, {"conditions": [None]}])
-def test_an_odd_status_complains_of_nothing(status: object) -> None:
-    assert complaint({"status": status}) is None
-
-
 @pytest.mark.parametrize("name", [name for name, kind in WATCHED_KINDS.items() if not kind.virtual])
 def test_a_complaint_of_any_kind_is_a_remark_and_no_verdict(name: str) -> None:
     kind = WATCHED_KINDS[name]

@@ -1,25 +1,21 @@
 """PyTorchJobs of Kubeflow's training operator: their members, their coordinator, and what they say of themselves."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from muster.kinds.declaration import Place, PlanError, PodFacts
 from muster.kinds.kubeflow.watched import INDEX, LABEL, TYPE
 from muster.kinds.pytorch import watched
 from muster.kinds.registry import WATCHED_KINDS
-from muster.state.view.own import Said
 from muster.state.vocabulary.group import ProbeKind
 
 KIND = WATCHED_KINDS["pytorchjobs"]
-EXAMPLE = Path(__file__).parents[3] / "examples/watched/pytorchjob.yaml"
 
 
-def a_job(replicas: Any, **spec: Any) -> dict[str, Any]:
+def a_job(replicas: Any) -> dict[str, Any]:
     metadata = {"name": "train", "namespace": "team", "uid": "u-1"}
-    return {"kind": "PyTorchJob", "metadata": metadata, "spec": {watched.FIELD: replicas, **spec}}
+    return {"kind": "PyTorchJob", "metadata": metadata, "spec": {watched.FIELD: replicas}}
 
 
 def pod(owner: str = "PyTorchJob", **labels: str) -> PodFacts:
@@ -29,14 +25,9 @@ def pod(owner: str = "PyTorchJob", **labels: str) -> PodFacts:
 def test_the_master_is_rank_zero_and_worker_n_is_rank_n_plus_one() -> None:
     plan = KIND.plan_of(a_job({"Worker": {"replicas": 3}, "Master": {}}))
     assert [(group.name, group.first_rank, group.size) for group in plan.groups] == [("master", 0, 1), ("worker", 1, 3)]
-    source = KIND.pods[0]
-    places = [
-        source.place_of(pod(**{LABEL: "train", TYPE: kind, INDEX: index}))
-        for kind, index in (("master", "0"), ("worker", "2"))
-    ]
-    assert places == [
-        Place("pytorchjob/train", group, 0, at, uid="u-1") for group, at in (("master", 0), ("worker", 2))
-    ]
+    for group, index in (("master", 0), ("worker", 2)):
+        placed = KIND.pods[0].place_of(pod(**{LABEL: "train", TYPE: group, INDEX: str(index)}))
+        assert placed == Place("pytorchjob/train", group, 0, index, uid="u-1")
 
 
 def test_the_master_is_asked_who_has_arrived_at_its_named_port() -> None:
@@ -63,17 +54,3 @@ def test_pods_of_other_kinds_and_of_unknown_types_have_no_place() -> None:
     assert place_of(pod("JAXJob", **{LABEL: "train", TYPE: "worker", INDEX: "0"})) is None
     assert place_of(pod(**{LABEL: "train", TYPE: "chief", INDEX: "0"})) is None
     assert place_of(pod(**{TYPE: "worker", INDEX: "0"})) is None
-
-
-def test_a_job_says_its_verdict_or_that_it_is_suspended() -> None:
-    job = a_job({"Master": {}}, runPolicy={"suspend": True})
-    assert KIND.own_state(job).said is Said.SUSPENDED
-    assert KIND.plan_of(job).lifecycle.suspend
-    conditions = [{"type": "Failed", "status": "True", "reason": "PyTorchJobFailed"}]
-    state = KIND.own_state(job | {"status": {"conditions": conditions}})
-    assert (state.said, state.reason) == (Said.FAILED, "PyTorchJobFailed")
-
-
-def test_the_example_is_planned() -> None:
-    plan = KIND.plan_of(yaml.safe_load(EXAMPLE.read_text(encoding="utf-8")))
-    assert (plan.operator, plan.size) == ("pytorch", 4)

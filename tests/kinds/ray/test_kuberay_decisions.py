@@ -50,9 +50,14 @@ def asked_for(story: Story) -> list[int]:
     return [member.rank for action in actions if isinstance(action, CreatePods) for member in action.members]
 
 
-def story_of(plan: Plan | None = None) -> Story:
+def story_of(plan: Plan | None = None, *, pods: int = 0, roll: RollAnswer | None = None) -> Story:
+    """A Ray experiment that may begin: so many pods run, and this is the roll of the dashboard."""
     story = Story(plan or planned())
     story.view.engine.confirmed, story.view.engine.service = 0, True
+    for rank in range(pods):
+        story.view.change(None, place(story.plan, rank))
+    if roll is not None:
+        story.view.observe_probe(roll, 0)
     return story
 
 
@@ -100,8 +105,7 @@ def test_workers_wait_until_the_head_is_in_its_own_list_of_nodes() -> None:
 
 
 def test_the_probe_is_told_what_to_look_for() -> None:
-    story = story_of()
-    story.view.change(None, place(story.plan, 0))
+    story = story_of(pods=1)
     story.look()
     assert story.last is not None
     target = story.last.probe
@@ -112,91 +116,43 @@ def test_the_probe_is_told_what_to_look_for() -> None:
 
 
 def test_a_missing_worker_is_named_with_its_group() -> None:
-    story = story_of()
-    for rank in range(4):
-        story.view.change(None, place(story.plan, rank))
-    story.view.observe_probe(heard(0, 1, 3), 0)
+    story = story_of(pods=4, roll=heard(0, 1, 3))
     story.look()
     name = story.plan.pod_name(story.plan.groups[1].member(1), 0)
     assert f"missing rank 2: ready, but not registered with Ray (cpu-small-1, {name}); rank 4: " in story.kept.message
     assert name.startswith("run-cpu-small-0-1-")
 
 
-def stuck(after: float) -> tuple[str, str] | None:
-    story = story_of()
-    for rank in range(4):
-        story.view.change(None, place(story.plan, rank))
-    story.view.observe_probe(heard(0, 1, 3), 0)
-    context = Context.at(story.plan, record(phase=Phase.ASSEMBLING, assembling_at=NOW), story.view, NOW + after)
-    return gathered(context, rendezvous.assess(context)).stuck
-
-
 def test_ray_nodes_may_take_a_minute_to_join() -> None:
-    assert stuck(59.0) is None
-    found = stuck(60.0)
-    assert found is not None
-    assert found[0] == "RanksMissing"
+    story, assembling = story_of(pods=4, roll=heard(0, 1, 3)), record(phase=Phase.ASSEMBLING, assembling_at=NOW)
+    for after, reason in ((59.0, None), (60.0, "RanksMissing")):
+        context = Context.at(story.plan, assembling, story.view, NOW + after)
+        stuck = gathered(context, rendezvous.assess(context)).stuck
+        assert (stuck and stuck[0]) == reason
 
 
-def test_a_node_that_ray_gave_up_is_said_with_rays_reason() -> None:
-    story = story_of()
-    for rank in range(5):
-        story.view.change(None, place(story.plan, rank))
-    said = heard(0, 1, 3, 2, submitted=True)
-    states = (ALIVE, ALIVE, ALIVE, DEAD, ALIVE)
-    said = replace(said, states=states, errors=(RankError(3, 0, "missing too many heartbeats"),))
-    story.view.observe_probe(said, 0)
+@pytest.mark.parametrize("runs_again", [False, True])
+def test_a_node_that_ray_gave_up_is_stuck_with_rays_reason_unless_its_worker_is_to_run_again(runs_again: bool) -> None:
+    states, gave_up = (ALIVE, ALIVE, ALIVE, DEAD, ALIVE), RankError(3, 0, "missing too many heartbeats")
+    heard_so = replace(heard(0, 1, 3, 2, submitted=True), states=states, errors=(gave_up,))
+    story = story_of(pods=5, roll=heard_so)
+    if runs_again:
+        story.view.change(None, place(story.plan, 2, phase=PodPhase.FAILED, ready=False))
     context = Context.at(story.plan, record(phase=Phase.RUNNING), story.view, NOW)
-    assert gathered(context, rendezvous.assess(context)).stuck == (
-        "RankFailed", "the coordinator gave up rank 2: missing too many heartbeats",
-    )  # fmt: skip
-
-
-def test_a_worker_that_is_to_run_again_is_not_stuck_though_ray_gave_it_up() -> None:
-    story = story_of()
-    for rank in range(5):
-        story.view.change(None, place(story.plan, rank))
-    story.view.change(None, place(story.plan, 2, phase=PodPhase.FAILED, ready=False))
-    said = heard(0, 1, 3, 2, submitted=True)
-    states = (ALIVE, ALIVE, ALIVE, DEAD, ALIVE)
-    said = replace(said, states=states, errors=(RankError(3, 0, "the raylet has ended"),))
-    story.view.observe_probe(said, 0)
-    context = Context.at(story.plan, record(phase=Phase.RUNNING), story.view, NOW)
-    assert not rendezvous.assess(context).stuck
+    said = "RankFailed", "the coordinator gave up rank 2: missing too many heartbeats"
+    assert gathered(context, rendezvous.assess(context)).stuck == (None if runs_again else said)
 
 
 def test_what_ray_says_of_addresses_that_are_no_members_is_left_out() -> None:
-    story = story_of()
-    story.view.change(None, place(story.plan, 0))
     said = replace(heard(0), identities=(ip(0), "10.9.9.9"), states=(ALIVE, DEAD), errors=(RankError(1, 0, "gone"),))
-    story.view.observe_probe(said, 0)
+    story = story_of(pods=1, roll=said)
     result = story.view.probe_result_of(0)
     assert result is not None
     assert (result.arrived, result.answer.errors, result.missing) == (1, (), (1, 2, 3, 4))
 
 
-def arrived(plan: Plan, story: Story) -> bool:
-    """The gate that waits for all to arrive is open, while the gang assembles."""
-    context = Context.at(plan, record(phase=Phase.ASSEMBLING), story.view, NOW)
-    return gates.gate_open(context, Gate(GateCondition.ARRIVED))
-
-
-def test_the_gate_counts_the_members_that_do_not_wait_for_it() -> None:
-    story = story_of()
-    for rank in range(4):
-        story.view.change(None, place(story.plan, rank))
-    assert not arrived(story.plan, story), "nothing was heard yet"
-    story.view.observe_probe(heard(0, 1, 2), 0)
-    assert not arrived(story.plan, story)
-    story.view.observe_probe(heard(0, 1, 2, 3), 0)
-    assert arrived(story.plan, story)
-
-
 def test_the_experiment_succeeds_with_its_submitter() -> None:
-    story = story_of()
-    for rank in range(5):
-        story.view.change(None, place(story.plan, rank))
-    story.view.observe_probe(heard(0, 1, 2, 3, submitted=True), 0)
+    story = story_of(pods=5, roll=heard(0, 1, 2, 3, submitted=True))
     story.look()
     running = place(story.plan, 4)
     ended = msgspec.structs.replace(running, phase=PodPhase.SUCCEEDED, ready=False, resource_version=2)
@@ -236,14 +192,6 @@ def went_on(story: Story) -> list[tuple[int, int]]:
     raise AssertionError("the decisions do not come to an end")
 
 
-def test_a_worker_that_fails_runs_again_alone() -> None:
-    story = running()
-    story.end(2, 1)
-    story.look()
-    assert (story.kept.epoch, story.kept.phase, story.kept.restarts) == (0, Phase.RUNNING, 1)
-    assert went_on(story) == [(2, 1)]
-
-
 def give_up(story: Story, rank: int, words: str) -> None:
     """The node ends with these last words."""
     story.set(rank, phase=PodPhase.FAILED, ready=False, exit=Exit("main", 1, 0, "Error", words, story.now))
@@ -251,6 +199,35 @@ def give_up(story: Story, rank: int, words: str) -> None:
 
 NOT_LISTED = "Exception: No node info found for head node in GCS. Did the head node or gcs start successfully?"
 NOT_STARTED = "Exception: The current node timed out during startup. This could happen because some of the"
+
+
+@pytest.mark.parametrize(
+    ("rank", "disruption", "restarts"), [(2, "", 1), (3, "PreemptionByScheduler", 0), (4, "EvictionByEvictionAPI", 0)]
+)
+def test_a_worker_that_fails_and_a_pod_that_the_platform_takes_away_run_again_alone(
+    rank: int, disruption: str, restarts: int
+) -> None:
+    story = running()
+    if disruption:
+        story.set(rank, disruption=disruption, terminating=True)
+    story.end(rank, 1)
+    story.look()
+    assert (story.kept.epoch, story.kept.phase, story.kept.restarts) == (0, Phase.RUNNING, restarts)
+    assert went_on(story) == [(rank, 1)]
+
+
+@pytest.mark.parametrize(
+    "ends", [{0: 137}, {1: 1, 2: 1, 3: 1, 4: 1, 0: 137}, {4: 3}], ids=["head", "head, and all with it", "program"]
+)
+def test_without_its_head_or_its_program_the_whole_epoch_is_over(ends: dict[int, int]) -> None:
+    story = running()
+    for rank, code in ends.items():
+        story.end(rank, code)
+    story.look()
+    kept = story.kept
+    assert (kept.epoch, kept.phase, kept.restarts, kept.attempts) == (1, Phase.RESTARTING, 1, ())
+    assert kept.cause is not None
+    assert kept.cause.group == ("head" if 0 in ends else "submitter")
 
 
 @pytest.mark.parametrize("words", [NOT_LISTED, NOT_STARTED])
@@ -303,15 +280,6 @@ def test_workers_that_give_up_while_the_head_is_known_not_to_serve_end_with_it_a
     assert (story.kept.epoch, story.kept.restarts, story.kept.cause.rank) == (1, 0, 0)
 
 
-def test_a_worker_that_the_platform_takes_away_runs_again_at_no_cost() -> None:
-    story = running()
-    story.set(3, disruption="PreemptionByScheduler", terminating=True)
-    story.end(3, 1)
-    story.look()
-    assert (story.kept.epoch, story.kept.restarts) == (0, 0)
-    assert went_on(story) == [(3, 1)]
-
-
 def test_while_a_worker_is_away_the_sentence_names_it_with_its_group() -> None:
     story = running()
     story.end(2, 1)
@@ -322,46 +290,12 @@ def test_while_a_worker_is_away_the_sentence_names_it_with_its_group() -> None:
     assert "4/5 ranks arrived; missing rank 2 (cpu-small-1, run-cpu-small-0-1-" in story.kept.message
 
 
-def test_without_its_head_the_whole_epoch_is_over() -> None:
-    story = running()
-    story.end(0, 137)
-    story.look()
-    assert (story.kept.epoch, story.kept.phase, story.kept.restarts) == (1, Phase.RESTARTING, 1)
-    assert story.kept.cause is not None
-    assert story.kept.cause.group == "head"
-
-
-def test_a_head_that_is_lost_goes_before_the_workers_that_end_with_it() -> None:
-    story = running()
-    for rank in (1, 2, 3, 4):
-        story.end(rank, 1)
-    story.end(0, 137)
-    story.look()
-    assert (story.kept.epoch, story.kept.attempts) == (1, ())
-
-
-def test_a_program_that_fails_restarts_the_whole_cluster() -> None:
-    story = running()
-    story.end(4, 3)
-    story.look()
-    assert (story.kept.epoch, story.kept.phase, story.kept.restarts) == (1, Phase.RESTARTING, 1)
-
-
-def test_a_submitter_that_the_platform_takes_away_is_replaced_and_the_job_goes_on() -> None:
-    story = running()
-    story.set(4, disruption="EvictionByEvictionAPI", terminating=True)
-    story.end(4, 143)
-    story.look()
-    assert (story.kept.epoch, story.kept.restarts) == (0, 0)
-    assert went_on(story) == [(4, 1)]
-
-
 def test_a_head_alone_has_not_arrived_before_its_dashboard_serves() -> None:
     whole = planned()
     plan = replace(whole, groups=(whole.groups[0], replace(whole.groups[-1], first_rank=1)))
-    story = story_of(plan)
-    story.view.change(None, place(plan, 0))
-    story.view.observe_probe(without_dashboard(), 0)
-    assert not arrived(plan, story)
-    story.view.observe_probe(heard(0), 0)
-    assert arrived(plan, story)
+    story = story_of(plan, pods=1)
+    assembling = record(phase=Phase.ASSEMBLING)
+    for roll, arrived in ((without_dashboard(), False), (heard(0), True)):
+        story.view.observe_probe(roll, 0)
+        context = Context.at(plan, assembling, story.view, NOW)
+        assert gates.gate_open(context, Gate(GateCondition.ARRIVED)) is arrived

@@ -83,6 +83,8 @@ def test_without_parameters_the_documented_defaults_hold(params: Any) -> None:
         ({"object-store-memory": "3000000000"}, {"object-store-memory": "3000000000"}),
         ({"ray-debugger-external": "true"}, {"ray-debugger-external": None}),
         ({"ray-debugger-external": "True"}, {"ray-debugger-external": None}),
+        ({"disable-usage-stats": "false"}, {}),
+        ({"disable-usage-stats": "False"}, {}),
         ({"log-color": "false"}, {"log-color": "false"}),
         ({"include-log-monitor": "false"}, {"include-log-monitor": "false"}),
         ({"metrics-export-port": "9090"}, {"metrics-export-port": "9090"}),
@@ -97,12 +99,6 @@ def test_without_parameters_the_documented_defaults_hold(params: Any) -> None:
 def test_a_parameter_adds_to_the_defaults_or_overrides_one(given: dict[str, str], changed: dict[str, Any]) -> None:
     _, worker = asked(worker=given)
     assert flags(worker) == WORKER_DEFAULTS | changed
-
-
-@pytest.mark.parametrize("word", ["false", "False"])
-def test_a_flag_that_is_false_is_dropped(word: str) -> None:
-    _, worker = asked(worker={"disable-usage-stats": word})
-    assert flags(worker) == WORKER_DEFAULTS
 
 
 def test_devices_are_counted_where_they_are_asked_for() -> None:

@@ -137,8 +137,3 @@ def test_what_keeps_the_operator_from_making_pods_is_said() -> None:
     assert (own.said, own.reason, own.message) == (Said.NOTHING, "FailedCreateWorkerPod", "exceeded quota: gpus")
     condition["status"] = "False"
     assert own_state({**cluster(), "status": {"conditions": [condition]}}).reason == ""
-
-
-@pytest.mark.parametrize("status", [None, [], {"conditions": "x"}, {"conditions": [7]}, "ready"])
-def test_a_status_that_cannot_be_read_says_nothing(status: object) -> None:
-    assert own_state({**cluster(), "status": status}).said is Said.NOTHING

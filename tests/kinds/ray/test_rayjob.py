@@ -151,9 +151,3 @@ def test_the_attempt_is_named_by_its_cluster() -> None:
     own = own_state(job(BEGUN))
     assert (own.attempt, own.started_at) == ("rj-aaaaa", 1767225610.0)
     assert own_state(job({"jobDeploymentStatus": ""})).attempt == ""
-
-
-@pytest.mark.parametrize("status", [None, {}, [], {"jobStatus": 7}, "Running"])
-def test_a_status_that_cannot_be_read_says_nothing(status: Any) -> None:
-    assert own_state(job(status)).said is Said.NOTHING
-    assert claims(job(status)) == (Claim("rayjob/rj"),)

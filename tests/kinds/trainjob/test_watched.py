@@ -136,16 +136,6 @@ async def test_a_node_beyond_the_first_is_named_though_the_trainjob_states_no_nu
 
 
 @virtually
-async def test_a_launcher_that_is_a_node_is_no_missing_pod(world: World) -> None:
-    await begun(world, *LAUNCHER_IS_NODE)
-    for group, index in (("launcher", 0), ("node", 0), ("node", 1)):
-        pod(world, group, index)
-    await asyncio.sleep(90)
-    record = world.found("trainjob/tune").record
-    assert (record.phase, record.message, stuck(world)) == (Phase.RUNNING, "3/3 members are ready", "")
-
-
-@virtually
 async def test_a_launcher_that_cannot_pull_its_image_is_named(world: World) -> None:
     await begun(world, *LAUNCHER)
     pod(world, "node", 0)

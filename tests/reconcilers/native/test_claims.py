@@ -14,6 +14,7 @@ from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Claim
 from tests.fakes.engines import Bench
 from tests.fakes.plans import gang, record
+from tests.reconcilers.conftest import do, refusal_in
 
 SPEC = {
     "accessModes": ["ReadWriteMany"],
@@ -27,7 +28,7 @@ OWNED = {"apiVersion": API_VERSION, "kind": "Experiment", "name": "moe", "uid": 
 
 
 async def ensure(bench: Bench, plan: Plan = PLAN, epoch: int = 0) -> Outcome:
-    return await bench.engine.carry_out(EnsureClaims(epoch), plan, record(epoch))
+    return await do(bench, EnsureClaims(epoch), plan, epoch)
 
 
 async def test_the_claim_is_created_as_asked_and_found_in_the_next_epoch() -> None:
@@ -35,15 +36,10 @@ async def test_the_claim_is_created_as_asked_and_found_in_the_next_epoch() -> No
     assert await ensure(bench) == Outcome(claims=0)
     made = bench.api.objects[PATH]
     assert made["spec"] == SPEC
+    (owner,) = made["metadata"]["ownerReferences"]
+    assert (owner["uid"], owner["controller"]) == (PLAN.uid, True), "the garbage collector removes it with its owner"
     assert await ensure(bench, epoch=1) == Outcome(claims=1)
     assert bench.api.named("persistentvolumeclaims") == ["moe-shared-abcde"]
-
-
-async def test_the_garbage_collector_removes_it_with_the_experiment() -> None:
-    bench = Bench()
-    await ensure(bench)
-    (owner,) = bench.api.objects[PATH]["metadata"]["ownerReferences"]
-    assert (owner["uid"], owner["controller"]) == (PLAN.uid, True)
 
 
 async def test_a_lost_answer_to_the_create_is_success_the_next_time() -> None:
@@ -73,16 +69,14 @@ async def test_a_claim_that_is_being_deleted_is_waited_for() -> None:
         "labels": {LABEL_UID: PLAN.uid}, "ownerReferences": [OWNED],
         "deletionTimestamp": bench.api.now(), "finalizers": ["kubernetes.io/pvc-protection"],
     }})  # fmt: skip
-    refusal = (await ensure(bench)).refusal
-    assert refusal is not None
+    refusal = refusal_in(await ensure(bench))
     assert not refusal.final
 
 
 async def test_a_foreign_claim_of_that_name_is_a_final_refusal() -> None:
     bench = Bench()
     bench.api.put(PATH, {"kind": "PersistentVolumeClaim"})
-    refusal = (await ensure(bench)).refusal
-    assert refusal is not None
+    refusal = refusal_in(await ensure(bench))
     assert (refusal.reason, refusal.final) == ("NameTaken", True)
 
 
@@ -98,7 +92,6 @@ async def test_a_foreign_claim_of_that_name_is_a_final_refusal() -> None:
 async def test_a_refused_create_is_said(error: ApiError, reason: str, final: bool) -> None:
     bench = Bench()
     bench.api.fail("POST", error)
-    refusal = (await ensure(bench)).refusal
-    assert refusal is not None
+    refusal = refusal_in(await ensure(bench))
     assert (refusal.reason, refusal.final) == (reason, final)
     assert "PersistentVolumeClaim lab/moe-shared-abcde" in refusal.message

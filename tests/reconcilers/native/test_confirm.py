@@ -14,6 +14,9 @@ from muster.state.vocabulary.actions import ConfirmLaunch, ConfirmLoss, CreatePo
 from muster.state.vocabulary.plan import Plan
 from tests.fakes.engines import Bench
 from tests.fakes.plans import gang, member_of, members, pod_path, record, submitted
+from tests.reconcilers.conftest import do, edit, launched, refusal_in
+
+UID = "muster.dev/experiment-uid"
 
 
 @pytest.fixture(autouse=True)
@@ -22,20 +25,17 @@ def page_size(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(live_pods, "PAGE", 500)
 
 
-async def launched(plan: Plan, epoch: int) -> Bench:
-    bench = Bench()
-    await bench.engine.carry_out(CreatePods(epoch, members(plan)), plan, record(epoch))
-    return bench
-
-
 async def confirm(bench: Bench, plan: Plan, epoch: int) -> Outcome:
-    return await bench.engine.carry_out(ConfirmLaunch(epoch), plan, record(epoch))
+    return await do(bench, ConfirmLaunch(epoch), plan, epoch)
 
 
-def edit(bench: Bench, path: str, **changes: Any) -> None:
-    """Change an object on the server: merge top-level fields."""
-    old = bench.api.objects[path]
-    bench.api.put(path, {**old, **{name: {**old.get(name, {}), **change} for name, change in changes.items()}})
+async def with_an_older_pod(**changes: Any) -> tuple[Bench, Plan]:
+    """Epoch 1 is to be launched, and the pod of epoch 0 is on the server with these changes."""
+    bench, plan = await launched(1)
+    submitted(bench.api, plan, epoch=1)
+    if changes:
+        edit(bench, pod_path(plan, 0), **changes)
+    return bench, plan
 
 
 async def test_a_launch_is_confirmed_by_one_get_and_one_consistent_list() -> None:
@@ -44,7 +44,7 @@ async def test_a_launch_is_confirmed_by_one_get_and_one_consistent_list() -> Non
     assert await confirm(bench, plan, 0) == Outcome(confirmed=True, owner=1)
     get, listed = bench.api.requests
     assert get.path == experiment_path("lab", "moe")
-    assert listed.params == {"labelSelector": f"muster.dev/experiment-uid={plan.uid}", "limit": "500"}
+    assert listed.params == {"labelSelector": f"{UID}={plan.uid}", "limit": "500"}
 
 
 async def test_a_status_write_of_the_same_step_stands_for_the_get() -> None:
@@ -56,43 +56,31 @@ async def test_a_status_write_of_the_same_step_stands_for_the_get() -> None:
     assert listed.path == core("lab", "pods")
 
 
-async def test_a_running_pod_of_an_older_epoch_prevents_a_launch_though_the_status_was_written() -> None:
-    plan = gang(1)
-    bench = await launched(plan, 0)
-    submitted(bench.api, plan, epoch=1)
-    assert (await bench.engine.carry_out(ConfirmLaunch(1), plan, record(1), 7)).confirmed is False
-
-
 async def test_pods_of_the_same_epoch_do_not_prevent_a_launch() -> None:
-    plan = gang()
-    bench = await launched(plan, 2)
+    bench, plan = await launched(4, 2)
     submitted(bench.api, plan, epoch=2)
     assert await confirm(bench, plan, 2) == Outcome(confirmed=True, version=4, owner=5, launched=True)
 
 
-async def test_a_running_pod_of_an_older_epoch_prevents_a_launch() -> None:
-    plan = gang(1)
-    bench = await launched(plan, 0)
-    submitted(bench.api, plan, epoch=1)
-    outcome = await confirm(bench, plan, 1)
-    assert outcome == Outcome(confirmed=False, version=1, owner=2)
+async def test_a_running_pod_of_an_older_epoch_prevents_a_launch_also_when_the_status_was_written() -> None:
+    bench, plan = await with_an_older_pod()
+    assert await confirm(bench, plan, 1) == Outcome(confirmed=False, version=1, owner=2)
+    assert (await bench.engine.carry_out(ConfirmLaunch(1), plan, record(1), 7)).confirmed is False
 
 
-async def test_a_terminating_pod_prevents_a_launch() -> None:
-    plan = gang(1)
-    bench = await launched(plan, 0)
-    submitted(bench.api, plan, epoch=1)
-    edit(bench, pod_path(plan, 0), metadata={"deletionTimestamp": "2020-01-01T00:00:00Z"})
-    assert (await confirm(bench, plan, 1)).confirmed is False
-
-
-@pytest.mark.parametrize("phase", ["Succeeded", "Failed"])
-async def test_an_ended_pod_does_not_prevent_a_launch(phase: str) -> None:
-    plan = gang(1)
-    bench = await launched(plan, 0)
-    submitted(bench.api, plan, epoch=1)
-    edit(bench, pod_path(plan, 0), status={"phase": phase})
-    assert (await confirm(bench, plan, 1)).confirmed is True
+@pytest.mark.parametrize(
+    ("change", "confirmed"),
+    [
+        ({"metadata": {"deletionTimestamp": "2020-01-01T00:00:00Z"}}, False),
+        ({"status": {"phase": "Succeeded"}}, True),
+        ({"status": {"phase": "Failed"}}, True),
+    ],
+)
+async def test_a_terminating_pod_prevents_a_launch_and_an_ended_one_does_not(
+    change: dict[str, Any], confirmed: bool
+) -> None:
+    bench, plan = await with_an_older_pod(**change)
+    assert (await confirm(bench, plan, 1)).confirmed is confirmed
 
 
 @pytest.mark.parametrize(
@@ -108,16 +96,12 @@ async def test_an_ended_pod_does_not_prevent_a_launch(phase: str) -> None:
 async def test_a_pod_that_names_the_experiment_but_is_none_of_its_members_prevents_no_launch(
     labels: dict[str, str],
 ) -> None:
-    plan = gang(1)
-    bench = await launched(plan, 0)
-    submitted(bench.api, plan, epoch=1)
-    edit(bench, pod_path(plan, 0), metadata={"labels": {"muster.dev/experiment-uid": plan.uid, **labels}})
+    bench, plan = await with_an_older_pod(metadata={"labels": {UID: gang().uid, **labels}})
     assert (await confirm(bench, plan, 1)).confirmed is True
 
 
 async def test_a_rank_that_is_done_is_not_lost_when_its_pod_is_gone() -> None:
-    plan = gang(2)
-    bench = await launched(plan, 0)
+    bench, plan = await launched(2)
     del bench.api.objects[pod_path(plan, 1)]
     done = replace(record(0), completed="1")
     assert (await bench.engine.carry_out(ConfirmLoss(0), plan, done)).lost is False
@@ -127,30 +111,26 @@ async def test_a_rank_that_is_done_is_not_lost_when_its_pod_is_gone() -> None:
 
 
 async def test_of_members_that_take_turns_those_named_are_looked_for() -> None:
-    plan = gang(2)
-    bench = await launched(plan, 0)
+    bench, plan = await launched(2)
     del bench.api.objects[pod_path(plan, 1)]
-    assert (await bench.engine.carry_out(ConfirmLoss(0, (0,)), plan, record(0))).lost is False
-    assert (await bench.engine.carry_out(ConfirmLoss(0, (1,)), plan, record(0))).lost is True
+    assert (await do(bench, ConfirmLoss(0, (0,)), plan)).lost is False
+    assert (await do(bench, ConfirmLoss(0, (1,)), plan)).lost is True
     done = replace(record(0), completed="1")
     assert (await bench.engine.carry_out(ConfirmLoss(0, (1,)), plan, done)).lost is False
 
 
 async def test_a_forged_pod_does_not_hide_the_loss_of_a_member() -> None:
-    plan = gang(2)
-    bench = await launched(plan, 0)
-    forged = bench.api.objects[pod_path(plan, 0)] | {}
+    bench, plan = await launched(2)
+    forged = bench.api.objects[pod_path(plan, 0)]
     del bench.api.objects[pod_path(plan, 1)]
     bench.api.put(core("lab", "pods", "forged"), {**forged, "metadata": {**forged["metadata"], "name": "forged"}})
-    outcome = await bench.engine.carry_out(ConfirmLoss(0), plan, record(0))
-    assert outcome.lost is True
+    assert (await do(bench, ConfirmLoss(0), plan)).lost is True
 
 
 async def test_a_foreign_pod_with_our_label_does_not_prevent_a_launch() -> None:
     bench, plan = Bench(), gang(1)
     submitted(bench.api, plan)
-    stranger = {"metadata": {"labels": {"muster.dev/experiment-uid": plan.uid, "muster.dev/epoch": "9"}}}
-    bench.api.put(core("lab", "pods", "stranger"), stranger)
+    bench.api.put(core("lab", "pods", "stranger"), {"metadata": {"labels": {UID: plan.uid, "muster.dev/epoch": "9"}}})
     assert (await confirm(bench, plan, 0)).confirmed is True
 
 
@@ -179,13 +159,11 @@ async def test_an_experiment_that_is_gone_is_not_launched() -> None:
 
 
 async def test_every_page_of_a_large_gang_is_read() -> None:
-    plan = gang(1201)
-    bench = await launched(plan, 1)
+    bench, plan = await launched(1201, 1)
     submitted(bench.api, plan, epoch=1)
-    old = await launched(plan, 0)
+    old, _ = await launched(1201)
     bench.api.put(last_of_old := pod_path(plan, 1200), old.api.objects[last_of_old])
-    outcome = await confirm(bench, plan, 1)
-    assert outcome.confirmed is False
+    assert (await confirm(bench, plan, 1)).confirmed is False
     assert len([request for request in bench.api.requests if "limit" in request.params]) == 3
     del bench.api.objects[last_of_old]
     assert (await confirm(bench, plan, 1)).confirmed is True, "no other pod of the 1,201 prevents it"
@@ -196,9 +174,7 @@ async def test_missing_rights_to_list_pods_are_a_refusal() -> None:
     submitted(bench.api, plan)
     cannot = 'pods is forbidden: User "musterd" cannot list resource "pods"'
     bench.api.fail("GET /api/v1/namespaces/lab/pods", Forbidden(cannot, status=403))
-    refusal = (await confirm(bench, plan, 0)).refusal
-    assert refusal is not None
-    assert refusal.reason == "RightsMissing"
+    assert refusal_in(await confirm(bench, plan, 0)).reason == "RightsMissing"
 
 
 @pytest.mark.parametrize("error", [Expired("continue token", status=410), Unreachable("reset")])
@@ -213,71 +189,60 @@ async def test_an_error_of_the_list_is_raised(error: ApiError) -> None:
 async def test_confirming_an_epoch_that_is_not_persisted_sends_no_request() -> None:
     bench = Bench()
     with pytest.raises(MusterError, match="persist the record first"):
-        await bench.engine.carry_out(ConfirmLaunch(2), gang(), record(1))
+        await do(bench, ConfirmLaunch(2), gang(), 1)
     assert not bench.api.requests
 
 
 async def test_a_pod_is_lost_only_if_the_api_server_lacks_it() -> None:
-    plan = gang(3)
-    bench = await launched(plan, 1)
-    here = await bench.engine.carry_out(ConfirmLoss(1), plan, record(1))
-    assert here == Outcome(lost=False, version=3)
+    bench, plan = await launched(3, 1)
+    assert await do(bench, ConfirmLoss(1), plan, 1) == Outcome(lost=False, version=3)
     bench.api.remove(pod_path(plan, 1, 1))
-    assert (await bench.engine.carry_out(ConfirmLoss(1), plan, record(1))).lost is True
+    assert (await do(bench, ConfirmLoss(1), plan, 1)).lost is True
 
 
 async def test_pods_of_another_epoch_do_not_replace_a_lost_one() -> None:
-    plan = gang(2)
-    bench = await launched(plan, 0)
-    await bench.engine.carry_out(CreatePods(1, members(plan)), plan, record(1))
+    bench, plan = await launched(2)
+    await do(bench, CreatePods(1, members(plan)), plan, 1)
     bench.api.remove(pod_path(plan, 0, 1))
-    assert (await bench.engine.carry_out(ConfirmLoss(1), plan, record(1))).lost is True
+    assert (await do(bench, ConfirmLoss(1), plan, 1)).lost is True
 
 
 async def test_an_ended_pod_is_not_lost() -> None:
-    plan = gang(1)
-    bench = await launched(plan, 0)
+    bench, plan = await launched(1)
     edit(bench, pod_path(plan, 0), status={"phase": "Failed"})
-    assert (await bench.engine.carry_out(ConfirmLoss(0), plan, record(0))).lost is False
+    assert (await do(bench, ConfirmLoss(0), plan)).lost is False
 
 
-async def again(bench: Bench, plan: Plan, rank: int, attempt: int) -> Outcome:
-    action = CreatePods(0, (member_of(plan, rank),), attempts=((rank, attempt),))
-    return await bench.engine.carry_out(action, plan, record(0))
+async def again(bench: Bench, plan: Plan, rank: int, attempt: int) -> None:
+    await do(bench, CreatePods(0, (member_of(plan, rank),), attempts=((rank, attempt),)), plan)
 
 
 async def test_a_pod_of_an_older_attempt_that_runs_keeps_the_next_one_of_its_rank_waiting() -> None:
-    plan = gang(4)
-    bench = await launched(plan, 0)
+    bench, plan = await launched(4)
     submitted(bench.api, plan)
-    outcome = await bench.engine.carry_out(ConfirmLaunch(0, ((1, 1),)), plan, record(0))
-    assert outcome.confirmed is False
+    assert (await do(bench, ConfirmLaunch(0, ((1, 1),)), plan)).confirmed is False
     edit(bench, pod_path(plan, 1, 0), status={"phase": "Failed"})
-    outcome = await bench.engine.carry_out(ConfirmLaunch(0, ((1, 1),)), plan, record(0))
+    outcome = await do(bench, ConfirmLaunch(0, ((1, 1),)), plan)
     assert (outcome.confirmed, outcome.attempts) == (True, ((1, 1),))
 
 
 async def test_a_pod_of_the_same_attempt_keeps_nobody_waiting() -> None:
-    plan = gang(4)
-    bench = Bench()
+    bench, plan = Bench(), gang(4)
     submitted(bench.api, plan)
     await again(bench, plan, 1, 1)
-    outcome = await bench.engine.carry_out(ConfirmLaunch(0, ((1, 1), (2, 1))), plan, record(0))
-    assert outcome.confirmed
+    assert (await do(bench, ConfirmLaunch(0, ((1, 1), (2, 1))), plan)).confirmed
 
 
 async def test_the_loss_of_an_attempt_is_told_from_that_of_another() -> None:
-    plan = gang(4)
-    bench = Bench()
+    bench, plan = Bench(), gang(4)
     await again(bench, plan, 1, 1)
     await again(bench, plan, 2, 3)
-    asked = ConfirmLoss(0, attempts=((1, 1), (1, 2), (2, 2), (3, 0)))
-    outcome = await bench.engine.carry_out(asked, plan, record(0))
+    outcome = await do(bench, ConfirmLoss(0, attempts=((1, 1), (1, 2), (2, 2), (3, 0))), plan)
     assert (outcome.lost, outcome.lost_attempts) == (None, ((1, 2), (2, 2), (3, 0)))
 
 
 async def test_the_pod_of_an_attempt_has_a_name_of_its_own_and_the_host_name_of_the_others() -> None:
-    plan, bench = gang(4), Bench()
+    bench, plan = Bench(), gang(4)
     await again(bench, plan, 1, 2)
     (name,) = bench.api.named("pods")
     pod = bench.api.objects[core("lab", "pods", name)]

@@ -6,19 +6,19 @@ from muster.api.errors import Conflict, Forbidden, NotFound, Unreachable
 from muster.reconcilers.refs import ref_of
 from muster.reconcilers.result import Outcome
 from muster.state.vocabulary.actions import DeleteSubject
-from muster.state.vocabulary.plan import Plan
 from tests.fakes.engines import Bench, finished
 from tests.fakes.plans import gang, record
+from tests.reconcilers.conftest import refusal_in
 
 PLAN = gang(1)
 PATH = ref_of(PLAN).path
 DELETE = f"DELETE {PATH}"
 
 
-def bench_with(plan: Plan = PLAN) -> tuple[Bench, int]:
+def bench_with() -> tuple[Bench, int]:
     """Return a bench whose API server has the object, and the object's resourceVersion."""
     bench = Bench()
-    made = bench.api.put(PATH, {"metadata": {"name": plan.name, "namespace": plan.namespace, "uid": plan.uid}})
+    made = bench.api.put(PATH, {"metadata": {"name": PLAN.name, "namespace": PLAN.namespace, "uid": PLAN.uid}})
     return bench, int(made["metadata"]["resourceVersion"])
 
 
@@ -66,7 +66,6 @@ async def test_a_missing_right_is_said_and_never_final() -> None:
     bench, version = bench_with()
     text = 'experiments.muster.dev "run" is forbidden: User "musterd" cannot delete resource "experiments"'
     bench.api.fail(DELETE, Forbidden(text, status=403))
-    refusal = (await delete(bench, version)).refusal
-    assert refusal is not None
+    refusal = refusal_in(await delete(bench, version))
     assert (refusal.reason, refusal.final) == ("RightsMissing", False)
     assert f"refuses to delete Experiment {PLAN.namespace}/{PLAN.name}" in refusal.message

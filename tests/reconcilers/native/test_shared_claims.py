@@ -12,7 +12,8 @@ from muster.reconcilers.result import Outcome
 from muster.state.vocabulary.actions import EnsureClaims
 from muster.state.vocabulary.pod import Claim
 from tests.fakes.engines import Bench
-from tests.fakes.plans import gang, record
+from tests.fakes.plans import gang
+from tests.reconcilers.conftest import do, refusal_in
 
 SPEC = {"accessModes": ["ReadWriteMany"], "resources": {"requests": {"storage": "1Gi"}}}
 STORED = {
@@ -32,7 +33,7 @@ LABELLED = {"labels": {JOBSET_NAME: "moe"}}
 async def ensure(claim: Claim, found: dict[str, Any], spec: dict[str, Any] | None = None) -> Outcome:
     bench = Bench()
     bench.api.put(PATH, {"kind": "PersistentVolumeClaim", "metadata": found, "spec": spec or STORED})
-    return await bench.engine.carry_out(EnsureClaims(0), replace(gang(), claims=(claim,)), record(0))
+    return await do(bench, EnsureClaims(0), replace(gang(), claims=(claim,)))
 
 
 @pytest.mark.parametrize(
@@ -55,23 +56,20 @@ async def test_a_claim_of_ones_own_or_a_retained_one_that_is_alike_is_used(claim
 async def test_a_claim_of_anothers_is_a_final_refusal_that_says_whose(
     claim: Claim, found: dict[str, Any], why: str
 ) -> None:
-    refusal = (await ensure(claim, found)).refusal
-    assert refusal is not None
+    refusal = refusal_in(await ensure(claim, found))
     assert (refusal.reason, refusal.final) == ("NameTaken", True)
     assert "PersistentVolumeClaim lab/data-moe" in refusal.message
     assert why in refusal.message
 
 
 async def test_a_retained_claim_of_another_spec_is_refused_by_the_field() -> None:
-    refusal = (await ensure(RETAINED, LABELLED, {**STORED, "resources": {"requests": {"storage": "2Gi"}}})).refusal
-    assert refusal is not None
+    refusal = refusal_in(await ensure(RETAINED, LABELLED, {**STORED, "resources": {"requests": {"storage": "2Gi"}}}))
     assert (refusal.reason, refusal.final) == ("NameTaken", True)
     assert "another spec.resources.requests.storage than the template states" in refusal.message
 
 
 async def test_a_retained_claim_that_is_being_deleted_is_waited_for() -> None:
-    refusal = (await ensure(RETAINED, {**LABELLED, "deletionTimestamp": "2026-01-01T00:00:00Z"})).refusal
-    assert refusal is not None
+    refusal = refusal_in(await ensure(RETAINED, {**LABELLED, "deletionTimestamp": "2026-01-01T00:00:00Z"}))
     assert not refusal.final
 
 

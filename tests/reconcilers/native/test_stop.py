@@ -4,28 +4,27 @@ import pytest
 
 from muster.api.errors import Conflict, Forbidden, NotFound, Unreachable
 from muster.reconcilers.result import Outcome
-from muster.state.vocabulary.actions import CreatePods, StopPods
+from muster.state.vocabulary.actions import StopPods
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Pod
 from tests.fakes.engines import Bench, finished
-from tests.fakes.plans import gang, members, pod_path, record, seen
+from tests.fakes.plans import pod_path, seen
+from tests.reconcilers.conftest import do, launched, refusal_in
 
 PATCH = "PATCH /api/v1/namespaces/lab/pods"
 
 
-async def launched(plan: Plan) -> tuple[Bench, list[Pod]]:
-    bench = Bench()
-    await bench.engine.carry_out(CreatePods(0, members(plan)), plan, record())
-    return bench, [seen(bench.api, pod_path(plan, rank)) for rank in range(plan.size)]
+async def running(workers: int) -> tuple[Bench, Plan, list[Pod]]:
+    bench, plan = await launched(workers)
+    return bench, plan, [seen(bench.api, pod_path(plan, rank)) for rank in range(workers)]
 
 
 async def stop(bench: Bench, plan: Plan, pods: list[Pod]) -> Outcome:
-    return finished(await bench.engine.carry_out(StopPods(tuple(pods), "the experiment has ended"), plan, record()))
+    return finished(await do(bench, StopPods(tuple(pods), "the experiment has ended"), plan))
 
 
 async def test_a_stopped_pod_gets_a_deadline_of_a_second_under_its_uid_and_stays() -> None:
-    plan = gang(2)
-    bench, pods = await launched(plan)
+    bench, plan, pods = await running(2)
     outcome = await stop(bench, plan, pods)
     assert sorted(pod.rank for pod in outcome.stopped) == [0, 1]
     for request in bench.api.asked(PATCH):
@@ -36,16 +35,14 @@ async def test_a_stopped_pod_gets_a_deadline_of_a_second_under_its_uid_and_stays
 
 
 async def test_a_pod_that_is_gone_is_stopped() -> None:
-    plan = gang(1)
-    bench, pods = await launched(plan)
+    bench, plan, pods = await running(1)
     bench.api.fail(PATCH, NotFound("gone", status=404))
     assert (await stop(bench, plan, pods)).stopped == tuple(pods)
 
 
 @pytest.mark.parametrize("error", [Conflict("another uid", status=409), Unreachable("reset")])
 async def test_what_may_not_have_been_stopped_is_stopped_again(error: Conflict | Unreachable) -> None:
-    plan = gang(1)
-    bench, pods = await launched(plan)
+    bench, plan, pods = await running(1)
     bench.api.fail(PATCH, error)
     with pytest.raises(type(error)):
         await stop(bench, plan, pods)
@@ -53,10 +50,8 @@ async def test_what_may_not_have_been_stopped_is_stopped_again(error: Conflict |
 
 
 async def test_a_missing_right_is_a_refusal_that_is_not_final() -> None:
-    plan = gang(1)
-    bench, pods = await launched(plan)
+    bench, plan, pods = await running(1)
     message = 'pods "x" is forbidden: User "musterd" cannot patch resource "pods"'
     bench.api.fail(PATCH, Forbidden(message, status=403))
-    refusal = (await stop(bench, plan, pods)).refusal
-    assert refusal is not None
+    refusal = refusal_in(await stop(bench, plan, pods))
     assert (refusal.reason, refusal.final) == ("RightsMissing", False)

@@ -11,7 +11,6 @@ from muster.api.names import FINALIZER_QUOTA
 from muster.reconcilers.render.workload import API_VERSION, workload_name
 from muster.reconcilers.result import Outcome
 from muster.state.vocabulary.actions import (
-    Action,
     CreatePods,
     DeleteWorkload,
     EnsureWorkload,
@@ -26,7 +25,8 @@ from muster.state.vocabulary.workload import Workload, WorkloadCondition
 from muster.watchers.workloads import DECODER
 from tests.fakes.engines import Bench
 from tests.fakes.history import encode
-from tests.fakes.plans import gang, members, pod_path, record, submitted
+from tests.fakes.plans import gang, members, pod_path, submitted
+from tests.reconcilers.conftest import do, refusal_in
 
 FLAVORS = f"/apis/{API_VERSION}/resourceflavors"
 CLASSES = f"/apis/{API_VERSION}/workloadpriorityclasses"
@@ -41,10 +41,6 @@ def queued(priority_class: str = "", **changes: Any) -> Plan:
 def path_of(plan: Plan) -> str:
     assert plan.queue is not None
     return f"/apis/{API_VERSION}/namespaces/lab/workloads/{plan.queue.workload}"
-
-
-async def do(bench: Bench, action: Action, plan: Plan) -> Outcome:
-    return await bench.engine.carry_out(action, plan, record())
 
 
 def seen(bench: Bench, plan: Plan) -> Workload:
@@ -93,8 +89,7 @@ async def test_the_workload_is_made_once_with_a_pod_set_for_each_group_and_muste
 
 async def test_the_value_of_the_priority_class_is_written_because_kueue_does_not_look_it_up() -> None:
     bench, plan = Bench(), queued("high")
-    refused = (await do(bench, EnsureWorkload(), plan)).refusal
-    assert refused is not None
+    refused = refusal_in(await do(bench, EnsureWorkload(), plan))
     assert (refused.reason, refused.final) == ("PriorityClassMissing", False)
     bench.api.put(f"{CLASSES}/high", {"kind": "WorkloadPriorityClass", "value": 1000})
     await do(bench, EnsureWorkload(), plan)
@@ -110,8 +105,7 @@ async def test_kueue_being_down_is_a_refusal_that_says_so() -> None:
         '"https://127.0.0.1:9543/mutate-kueue-x-k8s-io-v1beta2-workload?timeout=10s": dial tcp: connection refused'
     )
     bench.api.fail("POST", error_of(500, "InternalError", text))
-    refusal = (await do(bench, EnsureWorkload(), plan)).refusal
-    assert refusal is not None
+    refusal = refusal_in(await do(bench, EnsureWorkload(), plan))
     assert (refusal.reason, refusal.passing, refusal.final) == ("WebhookFailed", True, False)
     assert "mworkload.kb.io" in refusal.message
 
@@ -119,8 +113,7 @@ async def test_kueue_being_down_is_a_refusal_that_says_so() -> None:
 async def test_a_foreign_workload_of_that_name_is_a_refusal() -> None:
     bench, plan = Bench(), queued()
     bench.api.put(path_of(plan), {"kind": "Workload", "spec": {}})
-    refusal = (await do(bench, EnsureWorkload(), plan)).refusal
-    assert refusal is not None
+    refusal = refusal_in(await do(bench, EnsureWorkload(), plan))
     assert refusal.reason == "NameTaken"
 
 
@@ -214,11 +207,9 @@ async def test_a_flavor_that_is_gone_or_may_not_be_read_is_said() -> None:
     bench, plan = Bench(), queued()
     await made(bench, plan)
     workload = admit(bench, plan, {"cpu": "gone"})
-    refusal = (await do(bench, ReadAdmission(0, workload), plan)).refusal
-    assert refusal is not None
+    refusal = refusal_in(await do(bench, ReadAdmission(0, workload), plan))
     assert refusal.reason == "FlavorMissing"
     text = 'User "system:serviceaccount:m:musterd" cannot get resource "resourceflavors"'
     bench.api.fail("resourceflavors", Forbidden(text, status=403))
-    refusal = (await do(bench, ReadAdmission(0, workload), plan)).refusal
-    assert refusal is not None
+    refusal = refusal_in(await do(bench, ReadAdmission(0, workload), plan))
     assert refusal.reason == "RightsMissing"

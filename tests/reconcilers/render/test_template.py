@@ -14,7 +14,7 @@ from muster.api.manifest.problems import SpecError
 from muster.kinds.experiments import plan_of
 from muster.reconcilers.render.pod import PodTemplate, render_pod
 from muster.state.vocabulary.plan import Plan
-from tests.fakes.plans import gang
+from tests.fakes.plans import gang, member_of
 
 HOSTILE = ["\0name\0 \0rank\0", "\\u0000name\\u0000", 'x", "privileged": true, "y": "', "\u2028\x7f 🦆", "$(HOST) $$"]
 
@@ -34,9 +34,7 @@ def planned(template: dict[str, Any], **spec: Any) -> Plan:
 
 
 def pod_of(plan: Plan, rank: int = 1) -> dict[str, Any]:
-    member = plan.member(rank)
-    assert member is not None
-    return render_pod(plan, member, 0)
+    return render_pod(plan, member_of(plan, rank), 0)
 
 
 def main_of(pod: dict[str, Any]) -> dict[str, Any]:
@@ -96,26 +94,14 @@ def test_a_field_that_muster_does_not_set_is_in_the_pod_as_it_is_written() -> No
     assert {name: spec.get(name) for name in stated} == stated
 
 
-def test_injected_variables_stand_first_so_that_others_may_refer_to_them() -> None:
-    plan = planned({"spec": {"containers": [{"name": "main", "env": [{"name": "A", "value": "$(MUSTER_RANK)"}]}]}})
-    names = [variable["name"] for variable in main_of(pod_of(plan))["env"]]
-    assert names[-1] == "A"
-    assert "MUSTER_RANK" in names
-
-
 def test_an_empty_template_changes_no_byte() -> None:
-    plan = planned({})
     template: dict[str, Any]
-    for template in ({}, {"metadata": {}}, {"metadata": {"labels": {}}, "spec": {"containers": [{"name": "main"}]}}):
-        member = plan.member(1)
-        assert member is not None
-        assert encoded(planned(template)) == encoded(plan)
+    for template in ({"metadata": {}}, {"metadata": {"labels": {}}, "spec": {"containers": [{"name": "main"}]}}):
+        assert encoded(planned(template)) == encoded(planned({}))
 
 
 def encoded(plan: Plan) -> bytes:
-    member = plan.member(1)
-    assert member is not None
-    return PodTemplate(plan, plan.groups[0], 0).render(member)
+    return PodTemplate(plan, plan.groups[0], 0).render(member_of(plan, 1))
 
 
 @pytest.mark.parametrize("text", HOSTILE)
@@ -219,6 +205,4 @@ def test_no_accepted_template_reaches_what_muster_owns(template: Any) -> None:
     assert main["env"][: len(own["env"])] == own["env"]
     assert pod["spec"]["volumes"][: len(plain["spec"]["volumes"])] == plain["spec"]["volumes"]
     assert main["volumeMounts"][1] == {"name": "shm", "mountPath": "/dev/shm"}
-    member = plan.member(1)
-    assert member is not None
-    assert encoded(plan) == msgspec.json.encode(render_pod(plan, member, 0))
+    assert encoded(plan) == msgspec.json.encode(pod)

@@ -12,8 +12,10 @@ PODS = 'pods "moe-worker-0-0-abcde" is forbidden: '
 SA = 'User "system:serviceaccount:muster-system:musterd" cannot create resource "pods" in API group "" in the namespace'
 
 
-def refused(status: int, message: str, request: str = "create", causes: tuple[str, ...] = ()) -> Refusal | None:
-    return refusal_of(error_of(status, "", message, causes=causes), request, "Pod", "moe-worker-0-0-abcde", gang())
+def refusal(error: ApiError, request: str = "create", name: str = "moe-worker-0-0-abcde") -> Refusal:
+    found = refusal_of(error, request, "Pod", name, gang())
+    assert found is not None
+    return found
 
 
 @pytest.mark.parametrize(
@@ -56,8 +58,7 @@ def refused(status: int, message: str, request: str = "create", causes: tuple[st
 def test_a_refusal_has_its_own_reason_and_advice_and_is_tried_again(
     status: int, message: str, reason: str, advice: str
 ) -> None:
-    found = refused(status, message)
-    assert found is not None
+    found = refusal(error_of(status, "", message))
     assert (found.reason, found.final) == (reason, False)
     for part in (message, advice, "create Pod lab/moe-worker-0-0-abcde", "Muster tries again."):
         assert part in found.message
@@ -73,8 +74,7 @@ def test_a_refusal_has_its_own_reason_and_advice_and_is_tried_again(
     ],
 )
 def test_what_no_change_beside_the_object_mends_is_final(status: int, message: str, reason: str) -> None:
-    found = refused(status, message)
-    assert found is not None
+    found = refusal(error_of(status, "", message))
     assert (found.reason, found.final) == (reason, True)
 
 
@@ -84,21 +84,17 @@ def test_a_terminating_namespace_is_known_by_its_cause_whatever_the_text_says() 
         b'"details":{"causes":[{"reason":"NamespaceTerminating","message":"it is being terminated"}]},"code":403}'
     )
     error = error_from_answer(403, {}, body, "POST /api/v1/namespaces/lab/pods")
-    found = refusal_of(error, "create", "Pod", "x", gang())
-    assert found is not None
+    found = refusal(error)
     assert (found.reason, found.final) == ("NamespaceGone", True)
 
 
 @pytest.mark.parametrize("status", [500, 503, 504, 429])
 def test_what_often_passes_within_a_second_is_a_passing_refusal(status: int) -> None:
-    found = refused(status, "no")
-    assert found is not None
-    assert found.passing
+    assert refusal(error_of(status, "", "no")).passing
 
 
 def test_a_request_that_is_not_answered_in_time_is_a_passing_refusal() -> None:
-    found = refusal_of(Unreachable("no answer within 30 s", reason="Timeout"), "create", "Pod", "x", gang())
-    assert found is not None
+    found = refusal(Unreachable("no answer within 30 s", reason="Timeout"))
     assert (found.reason, found.passing) == ("ApiServerSilent", True)
     assert refusal_of(Unreachable("connection refused"), "create", "Pod", "x", gang()) is None
 
@@ -111,7 +107,6 @@ def test_a_conflict_is_no_refusal(status: int, reason: str) -> None:
 
 def test_missing_rights_to_list_pods_are_named() -> None:
     message = 'pods is forbidden: User "musterd" cannot list resource "pods" in API group "" in the namespace "lab"'
-    found = refusal_of(error_of(403, "Forbidden", message), "list", "Pod", "", gang())
-    assert found is not None
+    found = refusal(error_of(403, "Forbidden", message), "list", "")
     assert (found.reason, found.final) == ("RightsMissing", False)
     assert found.message.startswith("The API server refuses to list Pods in namespace lab: pods is forbidden")

@@ -1,7 +1,8 @@
 """The conformance list: the cases of JobSet's own controller tests, by their names, played with pods.
 
 JobSet's tests write the status of Jobs. Here the same comes of pods: "a Job fails" is a pod that fails with
-``backoffLimit: 0``. Each case is one function; what Muster does otherwise is said in the case. The cases of TTL, of
+``backoffLimit: 0``. Each case is one function, or a row of
+a table; what Muster does otherwise is said in the case. The cases of TTL, of
 claims and of ``managedBy`` are about requests: tests/daemon/run_kinds/test_jobsets.py. Those of the webhook are in
 tests/kinds/jobset/test_jobset_spec.py.
 """
@@ -24,6 +25,8 @@ from tests.kinds.jobset.lives.cluster import Cluster
 Case = Callable[[], None]
 CASES: dict[str, Case] = {}
 NEVER = {"restartPolicy": "Never"}
+IN_ORDER = {"startupPolicy": {"startupPolicyOrder": "InOrder"}}
+FAIL = {"action": "FailJobSet"}
 
 
 def case(name: str) -> Callable[[Case], Case]:
@@ -80,61 +83,12 @@ def _() -> None:
     assert (seen.counts("a"), seen.counts("w")) == ("active 1", "active 3")
 
 
-@case("succeed after all jobs succeed")
-def _() -> None:
-    seen = cluster()
-    seen.run()
-    seen.succeed()
-    assert seen.condition("Completed") == ("True", "AllJobsCompleted")
-    assert seen.status["terminalState"] == "Completed"
-
-
 @case("not succeed if any job incomplete")
 def _() -> None:
     seen = cluster()
     seen.succeed("w", 0)
     assert seen.condition("Completed") is None
     assert seen.counts() == "active 1 succeeded 1"
-
-
-@case("success All, empty list of targets")
-def _() -> None:
-    seen = cluster(one("a"), one("b"), successPolicy={"operator": "All"})
-    seen.succeed("a")
-    assert seen.condition("Completed") is None
-    seen.succeed("b")
-    assert seen.condition("Completed") == ("True", "AllJobsCompleted")
-
-
-@case("success All with rjobs")
-def _() -> None:
-    seen = cluster(one("a"), one("b"), successPolicy={"operator": "All", "targetReplicatedJobs": ["b"]})
-    seen.succeed("b")
-    assert seen.condition("Completed") == ("True", "AllJobsCompleted")
-
-
-@case("success Any without rjob")
-def _() -> None:
-    seen = cluster(one("a", replicas=2), successPolicy={"operator": "Any"})
-    seen.succeed("a", 1)
-    assert seen.condition("Completed") == ("True", "AllJobsCompleted")
-
-
-@case("success Any with rjob")
-def _() -> None:
-    seen = cluster(one("a"), one("b", 2), successPolicy={"operator": "Any", "targetReplicatedJobs": ["b"]})
-    seen.succeed("a")
-    assert seen.condition("Completed") is None
-    seen.succeed("b", 0)
-    assert seen.condition("Completed") == ("True", "AllJobsCompleted")
-
-
-@case("no failure policy => fail on any failure")
-def _() -> None:
-    seen = cluster()
-    seen.fail("w", 1)
-    ended(seen, "FailedJobs", "t-w-1")
-    assert seen.message("Failed").startswith("jobset failed due to one or more job failures")
 
 
 @case("DNS hostnames => one headless service")
@@ -146,21 +100,6 @@ def _() -> None:
     assert not off.view.engine.service
 
 
-@case("succeeds from first run")
-def _() -> None:
-    seen = cluster(failurePolicy={"maxRestarts": 3})
-    seen.succeed()
-    assert seen.condition("Completed") == ("True", "AllJobsCompleted")
-    assert seen.status["restarts"] == 0
-
-
-@case("fails from first run, no restarts")
-def _() -> None:
-    seen = cluster(failurePolicy={"maxRestarts": 0})
-    seen.fail()
-    ended(seen, "ReachedMaxRestarts")
-
-
 @case("fails after max restarts")
 def _() -> None:
     seen = cluster(failurePolicy={"maxRestarts": 3})
@@ -170,65 +109,6 @@ def _() -> None:
     seen.fail()
     ended(seen, "ReachedMaxRestarts")
     assert seen.status["restarts"] == 3, "maxRestarts 3 is four runs"
-
-
-@case("FailJobSet immediate")
-def _() -> None:
-    seen = cluster(failurePolicy=rules({"action": "FailJobSet"}))
-    seen.fail()
-    ended(seen, "FailJobSetFailurePolicyAction")
-
-
-REASON = {"onJobFailureReasons": ["PodFailurePolicy"]}
-PATTERN = {"onJobFailureMessagePatterns": ["^Job has reached .* limit$"]}
-
-
-@case("FailJobSet not matched by reason")
-def _() -> None:
-    seen = cluster(failurePolicy=rules({"action": "FailJobSet", **REASON}))
-    seen.fail()
-    restarted(seen, 1, 1)
-    assert seen.condition("RestartingJobSet") == ("True", "DefaultFailurePolicy")
-
-
-@case("FailJobSet not matched by message")
-def _() -> None:
-    seen = cluster(failurePolicy=rules({"action": "FailJobSet", "onJobFailureMessagePatterns": ["exit code 7"]}))
-    seen.fail()
-    restarted(seen, 1, 1)
-
-
-@case("FailJobSet not matched by message though reason matches")
-def _() -> None:
-    rule = {"onJobFailureReasons": ["BackoffLimitExceeded"], "onJobFailureMessagePatterns": ["exit code 7"]}
-    seen = cluster(failurePolicy=rules({"action": "FailJobSet", **rule}))
-    seen.fail()
-    restarted(seen, 1, 1)
-
-
-@case("FailJobSet reason+message")
-def _() -> None:
-    rule = {"onJobFailureReasons": ["BackoffLimitExceeded"], **PATTERN}
-    seen = cluster(failurePolicy=rules({"action": "FailJobSet", **rule}))
-    seen.fail()
-    ended(seen, "FailJobSetFailurePolicyAction")
-
-
-@case("message regex not string-equal")
-def _() -> None:
-    seen = cluster(failurePolicy=rules({"action": "FailJobSet", "onJobFailureMessagePatterns": ["back.?off"]}))
-    seen.fail()
-    ended(seen, "FailJobSetFailurePolicyAction")
-
-
-@case("RestartJobSet (gate off/on)")
-def _() -> None:
-    seen = cluster(failurePolicy=rules({"name": "again", "action": "RestartJobSet"}))
-    seen.fail()
-    restarted(seen, 1, 1)
-    assert seen.condition("RestartingJobSet") == ("True", "FailurePolicy_again")
-    seen.fail()
-    ended(seen, "ReachedMaxRestarts")
 
 
 @case("restarting condition transitions")
@@ -276,28 +156,6 @@ def _() -> None:
     restarted(seen, 0, 0)
 
 
-@case("Recreate restarts jobs individually (Muster waits for all, as BlockingRecreate)")
-def _() -> None:
-    seen = cluster(failurePolicy={"maxRestarts": 1, "restartStrategy": "Recreate"})
-    _waits_for_all(seen)
-
-
-@case("BlockingRecreate waits for all deletions")
-def _() -> None:
-    seen = cluster(failurePolicy={"maxRestarts": 1, "restartStrategy": "BlockingRecreate"})
-    _waits_for_all(seen)
-
-
-def _waits_for_all(seen: Cluster) -> None:
-    seen.run()
-    (slow,) = seen.of("w", 1)
-    seen.hold(slow.name)
-    seen.fail("w", 0)
-    assert seen.names() == [], "a pod of the run before may still run"
-    seen.release(slow.name)
-    assert seen.names() == ["w-0", "w-1"]
-
-
 @case("RestartJobSetAndIgnoreMaxRestarts (gate off/on)")
 def _() -> None:
     seen = cluster(failurePolicy=rules({"action": "RestartJobSetAndIgnoreMaxRestarts"}, most=0))
@@ -306,34 +164,6 @@ def _() -> None:
         restarted(seen, number, 0)
     assert seen.condition("RestartingJobSet") == ("True", "FailurePolicy_failurePolicyRule0")
     assert seen.message("RestartingJobSet").startswith("applying RestartJobSetAndIgnoreMaxRestarts failure policy")
-
-
-@case("target rjob contains")
-def _() -> None:
-    seen = cluster(one("a"), one("b"), failurePolicy=rules({"action": "FailJobSet", "targetReplicatedJobs": ["b"]}))
-    seen.fail("b")
-    ended(seen, "FailJobSetFailurePolicyAction", "t-b-0")
-
-
-@case("target rjob not contains")
-def _() -> None:
-    seen = cluster(one("a"), one("b"), failurePolicy=rules({"action": "FailJobSet", "targetReplicatedJobs": ["b"]}))
-    seen.fail("a")
-    restarted(seen, 1, 1)
-
-
-@case("rule order test 1: the first rule that matches applies")
-def _() -> None:
-    seen = cluster(failurePolicy=rules({"action": "FailJobSet"}, {"action": "RestartJobSet"}))
-    seen.fail()
-    ended(seen, "FailJobSetFailurePolicyAction")
-
-
-@case("rule order test 2: a rule that does not match is passed over")
-def _() -> None:
-    seen = cluster(failurePolicy=rules({"action": "FailJobSet", **REASON}, {"name": "b", "action": "RestartJobSet"}))
-    seen.fail()
-    assert seen.condition("RestartingJobSet") == ("True", "FailurePolicy_b")
 
 
 @case("rule order test 3: an earlier rule for a later failure goes first")
@@ -453,9 +283,6 @@ def _() -> None:
     assert Cluster(jobset(one(), name="t-x7k2p")).plan.domain == "t-x7k2p"
 
 
-IN_ORDER = {"startupPolicy": {"startupPolicyOrder": "InOrder"}}
-
-
 @case("InOrder suspend keeps suspended")
 def _() -> None:
     seen = cluster(one("a"), one("b"), suspend=True, **IN_ORDER)
@@ -503,79 +330,6 @@ def _() -> None:
     assert seen.condition("StartupPolicyCompleted") == ("False", "InOrderStartupPolicyCompleted")
 
 
-@case("InOrder failed after all had started")
-def _() -> None:
-    """The controller sees that the pods of a Job are not ready some time before it sees that the Job has failed."""
-    seen = cluster(one("a"), one("b"), **IN_ORDER)
-    seen.run("a")
-    seen.run("b")
-    assert seen.condition("StartupPolicyCompleted") == ("True", "InOrderStartupPolicyCompleted")
-    seen.fail("b")
-    assert seen.condition("Failed") == ("True", "FailedJobs")
-    assert seen.condition("StartupPolicyInProgress") == ("True", "InOrderStartupPolicyInProgress")
-    assert seen.condition("StartupPolicyCompleted") == ("False", "InOrderStartupPolicyCompleted")
-
-
-@case("InOrder failed by a rule, and after its restarts")
-def _() -> None:
-    rule = {"name": "r", "action": "FailJobSet"}
-    for runs, policy in ((1, {"rules": [rule]}), (2, {"maxRestarts": 1})):
-        seen = cluster(one("a"), one("b"), failurePolicy=policy, **IN_ORDER)
-        for _ in range(runs):
-            seen.run("a")
-            seen.run("b")
-            assert seen.condition("StartupPolicyCompleted") == ("True", "InOrderStartupPolicyCompleted")
-            seen.fail("b")
-            seen.step(5)
-        assert seen.condition("Failed") is not None
-        assert seen.condition("StartupPolicyInProgress") == ("True", "InOrderStartupPolicyInProgress")
-        assert seen.condition("StartupPolicyCompleted") == ("False", "InOrderStartupPolicyCompleted")
-
-
-@case("dependsOn b<-a Ready")
-def _() -> None:
-    seen = cluster(one("a", 2), one("b", dependsOn=[{"name": "a", "status": "Ready"}]))
-    seen.run("a", 0)
-    assert seen.names("b") == []
-    seen.run("a", 1)
-    assert seen.names("b") == ["b-0"]
-
-
-@case("dependsOn b<-a Complete, c<-b Ready")
-def _() -> None:
-    seen = cluster(
-        one("a"),
-        one("b", dependsOn=[{"name": "a", "status": "Complete"}]),
-        one("c", dependsOn=[{"name": "b", "status": "Ready"}]),
-    )
-    seen.run("a")
-    assert seen.names() == ["a-0"]
-    seen.succeed("a")
-    assert seen.names("c") == []
-    seen.run("b")
-    assert seen.names("c") == ["c-0"]
-
-
-@case("dependsOn c<-a,b Complete")
-def _() -> None:
-    both = [{"name": "a", "status": "Complete"}, {"name": "b", "status": "Complete"}]
-    seen = cluster(one("a"), one("b"), one("c", dependsOn=both))
-    seen.succeed("a")
-    assert seen.names("c") == []
-    seen.succeed("b")
-    assert seen.names("c") == ["c-0"]
-
-
-@case("dependsOn c<-a Ready,b Complete")
-def _() -> None:
-    both = [{"name": "a", "status": "Ready"}, {"name": "b", "status": "Complete"}]
-    seen = cluster(one("a"), one("b"), one("c", dependsOn=both))
-    seen.succeed("b")
-    assert seen.names("c") == []
-    seen.run("a")
-    assert seen.names("c") == ["c-0"]
-
-
 @case("dependsOn resume")
 def _() -> None:
     seen = cluster(one("a"), one("b", dependsOn=[{"name": "a", "status": "Ready"}]), suspend=True)
@@ -583,15 +337,6 @@ def _() -> None:
     seen.edit(suspend=False)
     assert seen.names() == ["a-0"]
     assert seen.condition("Suspended") == ("False", "ResumeJobs")
-
-
-@case("dependsOn a Job that runs its pods in turn: it is ready when as many run as may")
-def _() -> None:
-    queue = one("a", job={"completions": 3, "parallelism": 1})
-    seen = cluster(queue, one("b", dependsOn=[{"name": "a", "status": "Ready"}]))
-    assert len(seen.of("a")) == 1
-    seen.run("a")
-    assert seen.names("b") == ["b-0"]
 
 
 @case("ignore jobs with same owner name but other UID")
@@ -684,3 +429,184 @@ def _() -> None:
 @pytest.mark.parametrize("name", CASES)
 def test_conformance(name: str) -> None:
     CASES[name]()
+
+
+TWO_JOBS = (one("a"), one("b", 2))
+SUCCESSES: dict[str, tuple[tuple[dict[str, Any], ...], dict[str, Any], tuple[tuple[str, int], ...]]] = {
+    "succeed after all jobs succeed": (TWO_JOBS, {}, (("a", 0), ("b", 1), ("b", 0))),
+    "succeeds from first run": (TWO_JOBS, {"failurePolicy": {"maxRestarts": 3}}, (("a", 0), ("b", 1), ("b", 0))),
+    "success All, empty list of targets": (
+        (one("a"), one("b")),
+        {"successPolicy": {"operator": "All"}},
+        (("a", 0), ("b", 0)),
+    ),
+    "success All with rjobs": (
+        (one("a"), one("b")),
+        {"successPolicy": {"operator": "All", "targetReplicatedJobs": ["b"]}},
+        (("b", 0),),
+    ),
+    "success Any without rjob": ((one("a", 2),), {"successPolicy": {"operator": "Any"}}, (("a", 1),)),
+    "success Any with rjob": (
+        TWO_JOBS,
+        {"successPolicy": {"operator": "Any", "targetReplicatedJobs": ["b"]}},
+        (("a", 0), ("b", 0)),
+    ),
+}
+"""The JobSet, and the Jobs that succeed one after another: with the last one it is completed."""
+
+
+@pytest.mark.parametrize(("jobs", "spec", "order"), SUCCESSES.values(), ids=SUCCESSES)
+def test_conformance_of_success(jobs: Any, spec: dict[str, Any], order: tuple[tuple[str, int], ...]) -> None:
+    seen = cluster(*jobs, **spec)
+    seen.run()
+    for group, number in order:
+        assert seen.condition("Completed") is None
+        seen.succeed(group, number)
+    assert seen.condition("Completed") == ("True", "AllJobsCompleted")
+    assert (seen.status["terminalState"], seen.status["restarts"]) == ("Completed", 0)
+
+
+def because(reason: str = "BackoffLimitExceeded", pattern: str = "") -> dict[str, Any]:
+    """The rule FailJobSet for that failure of a Job."""
+    return {**FAIL, "onJobFailureReasons": [reason]} | ({"onJobFailureMessagePatterns": [pattern]} if pattern else {})
+
+
+ENDS: dict[str, tuple[dict[str, Any] | None, str]] = {
+    "no failure policy => fail on any failure": (None, "FailedJobs"),
+    "fails from first run, no restarts": ({"maxRestarts": 0}, "ReachedMaxRestarts"),
+    "FailJobSet immediate": (rules(FAIL), "FailJobSetFailurePolicyAction"),
+    "FailJobSet reason+message": (
+        rules(because(pattern="^Job has reached .* limit$")),
+        "FailJobSetFailurePolicyAction",
+    ),
+    "message regex not string-equal": (
+        rules({**FAIL, "onJobFailureMessagePatterns": ["back.?off"]}),
+        "FailJobSetFailurePolicyAction",
+    ),
+    "target rjob contains": (rules({**FAIL, "targetReplicatedJobs": ["b"]}), "FailJobSetFailurePolicyAction"),
+    "rule order test 1: the first rule that matches applies": (
+        rules(FAIL, {"action": "RestartJobSet"}),
+        "FailJobSetFailurePolicyAction",
+    ),
+}
+"""The failure policy, and the reason of the end when a Job of ``b`` fails."""
+
+
+@pytest.mark.parametrize(("policy", "reason"), ENDS.values(), ids=ENDS)
+def test_conformance_of_a_failure_that_ends_the_jobset(policy: dict[str, Any] | None, reason: str) -> None:
+    seen = cluster(*TWO_JOBS, **({"failurePolicy": policy} if policy else {}))
+    seen.fail("b", 1)
+    ended(seen, reason, "t-b-1")
+    assert policy or seen.message("Failed").startswith("jobset failed due to one or more job failures")
+
+
+RESTARTS: dict[str, tuple[dict[str, Any], str]] = {
+    "FailJobSet not matched by reason": (rules(because("PodFailurePolicy")), "DefaultFailurePolicy"),
+    "FailJobSet not matched by message": (
+        rules({**FAIL, "onJobFailureMessagePatterns": ["exit code 7"]}),
+        "DefaultFailurePolicy",
+    ),
+    "FailJobSet not matched by message though reason matches": (
+        rules(because(pattern="exit code 7")),
+        "DefaultFailurePolicy",
+    ),
+    "target rjob not contains": (rules({**FAIL, "targetReplicatedJobs": ["a"]}), "DefaultFailurePolicy"),
+    "RestartJobSet (gate off/on)": (rules({"name": "again", "action": "RestartJobSet"}), "FailurePolicy_again"),
+    "rule order test 2: a rule that does not match is passed over": (
+        rules(because("PodFailurePolicy"), {"name": "b", "action": "RestartJobSet"}),
+        "FailurePolicy_b",
+    ),
+}
+"""The failure policy, and the reason of the restart when a Job of ``b`` fails; a second failure ends the JobSet."""
+
+
+@pytest.mark.parametrize(("policy", "reason"), RESTARTS.values(), ids=RESTARTS)
+def test_conformance_of_a_failure_that_restarts_the_jobset(policy: dict[str, Any], reason: str) -> None:
+    seen = cluster(*TWO_JOBS, failurePolicy=policy)
+    seen.fail("b")
+    restarted(seen, 1, 1)
+    assert seen.condition("RestartingJobSet") == ("True", reason)
+    seen.fail("b")
+    ended(seen, "ReachedMaxRestarts", "t-b-0")
+
+
+STRATEGIES = {
+    "BlockingRecreate waits for all deletions": "BlockingRecreate",
+    "Recreate restarts jobs individually (Muster waits for all, as BlockingRecreate)": "Recreate",
+}
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES.values(), ids=STRATEGIES)
+def test_conformance_of_a_restart_strategy(strategy: str) -> None:
+    seen = cluster(failurePolicy={"maxRestarts": 1, "restartStrategy": strategy})
+    seen.run()
+    (slow,) = seen.of("w", 1)
+    seen.hold(slow.name)
+    seen.fail("w", 0)
+    assert seen.names() == [], "a pod of the run before may still run"
+    seen.release(slow.name)
+    assert seen.names() == ["w-0", "w-1"]
+
+
+STARTED_BEFORE: dict[str, tuple[dict[str, Any] | None, str]] = {
+    "InOrder failed after all had started": (None, "FailedJobs"),
+    "InOrder failed by a rule": (rules({"name": "r", **FAIL}), "FailJobSetFailurePolicyAction"),
+    "InOrder failed after its restarts": ({"maxRestarts": 1}, "ReachedMaxRestarts"),
+}
+
+
+@pytest.mark.parametrize(("policy", "reason"), STARTED_BEFORE.values(), ids=STARTED_BEFORE)
+def test_conformance_of_an_end_after_a_startup_in_order(policy: dict[str, Any] | None, reason: str) -> None:
+    """The controller sees that the pods of a Job are not ready some time before it sees that the Job has failed."""
+    seen = cluster(one("a"), one("b"), **IN_ORDER, **({"failurePolicy": policy} if policy else {}))
+    while seen.condition("Failed") is None:
+        seen.run("a")
+        seen.run("b")
+        assert seen.condition("StartupPolicyCompleted") == ("True", "InOrderStartupPolicyCompleted")
+        seen.fail("b")
+        seen.step(5)
+    assert seen.condition("Failed") == ("True", reason)
+    assert seen.condition("StartupPolicyInProgress") == ("True", "InOrderStartupPolicyInProgress")
+    assert seen.condition("StartupPolicyCompleted") == ("False", "InOrderStartupPolicyCompleted")
+
+
+def after(**statuses: str) -> dict[str, Any]:
+    """What a replicated job waits for."""
+    return {"dependsOn": [{"name": name, "status": status} for name, status in statuses.items()]}
+
+
+RUN, SUCCEED = Cluster.run, Cluster.succeed
+Step = Callable[[Cluster, str, int], None]
+WAITS: dict[str, tuple[tuple[dict[str, Any], ...], tuple[tuple[Step, str, int], ...]]] = {
+    "dependsOn b<-a Ready": (
+        (one("a", 2), one("b", **after(a="Ready"))),
+        ((RUN, "a", 0), (RUN, "a", 1)),
+    ),
+    "dependsOn b<-a Complete": ((one("a"), one("b", **after(a="Complete"))), ((RUN, "a", 0), (SUCCEED, "a", 0))),
+    "dependsOn b<-a Complete, c<-b Ready": (
+        (one("a"), one("b", **after(a="Complete")), one("c", **after(b="Ready"))),
+        ((SUCCEED, "a", 0), (RUN, "b", 0)),
+    ),
+    "dependsOn c<-a,b Complete": (
+        (one("a"), one("b"), one("c", **after(a="Complete", b="Complete"))),
+        ((SUCCEED, "a", 0), (SUCCEED, "b", 0)),
+    ),
+    "dependsOn c<-a Ready,b Complete": (
+        (one("a"), one("b"), one("c", **after(a="Ready", b="Complete"))),
+        ((SUCCEED, "b", 0), (RUN, "a", 0)),
+    ),
+    "dependsOn a Job that runs its pods in turn: it is ready when as many run as may": (
+        (one("a", job={"completions": 3, "parallelism": 1}), one("b", **after(a="Ready"))),
+        ((RUN, "a", 0),),
+    ),
+}
+"""Replicated jobs, and what happens to others until the last one of them has a pod."""
+
+
+@pytest.mark.parametrize(("jobs", "steps"), WAITS.values(), ids=WAITS)
+def test_conformance_of_a_job_that_waits(jobs: Any, steps: tuple[tuple[Step, str, int], ...]) -> None:
+    seen, last = cluster(*jobs), jobs[-1]["name"]
+    for step, group, number in steps:
+        assert seen.names(last) == []
+        step(seen, group, number)
+    assert seen.names(last) == [f"{last}-0"]

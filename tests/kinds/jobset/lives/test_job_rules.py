@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from muster.api.causes import Cause
 from muster.api.gang import MAX_ATTEMPTS
 from muster.state.facts.sentences import sentence
 from muster.state.policies.deadline import ends
@@ -86,54 +87,54 @@ def test_a_lost_pod_is_replaced_and_counted() -> None:
     assert seen.status["restarts"] == 1
 
 
-def policy(action: str, **match: Any) -> dict[str, Any]:
-    """A podFailurePolicy of one rule."""
-    return {"podFailurePolicy": {"rules": [{"action": action, **match}]}}
+def policy(*rules: dict[str, Any]) -> dict[str, Any]:
+    return {"podFailurePolicy": {"rules": list(rules)}}
 
 
-EXIT_3 = {"onExitCodes": {"operator": "In", "values": [3, 4]}}
-NOT_3 = {"onExitCodes": {"operator": "NotIn", "values": [3]}}
+def codes(operator: str, *values: int, **more: str) -> dict[str, Any]:
+    return {"onExitCodes": {"operator": operator, "values": list(values), **more}}
+
+
+FAIL = {"action": "FailJob"}
 DISRUPTED = {"onPodConditions": [{"type": "DisruptionTarget"}]}
+NAMED = r"Container main for pod default/t-w-0-1-\w{5} failed with exit code 3 matching FailJob rule at index 0"
+EVICTED = r"Pod default/t-w-0-1-\w{5} has condition DisruptionTarget matching FailJob rule at index 0"
+SIDE = {**NEVER, "containers": [{"name": "main", "image": "i"}, {"name": "side", "image": "i"}]}
 
 
-def test_fail_job_names_the_exit_code() -> None:
-    message = r"Container main for pod default/t-w-0-1-\w{5} failed with exit code 3 matching FailJob rule at index 0"
-    seen = cluster(**policy("FailJob", **EXIT_3), rules=because("PodFailurePolicy", message))
-    seen.fail("w", 0, 1, code=3)
-    assert failed_so(seen)
-
-
-def test_fail_job_names_the_condition() -> None:
-    message = r"Pod default/t-w-0-0-\w{5} has condition DisruptionTarget matching FailJob rule at index 0"
-    seen = cluster(**policy("FailJob", **DISRUPTED), rules=because("PodFailurePolicy", message))
-    seen.fail("w", 0, 0, code=143, disruption="EvictionByEvictionAPI")
-    assert failed_so(seen)
-
-
-def test_an_exit_code_that_no_rule_has_counts() -> None:
-    seen = cluster(backoffLimit=0, **policy("FailJob", **EXIT_3), rules=because("BackoffLimitExceeded"))
-    seen.fail("w", 0, 0, code=5)
-    assert failed_so(seen)
-
-
-def test_not_in_matches_the_other_exit_codes() -> None:
-    seen = cluster(**policy("FailJob", **NOT_3), rules=because("PodFailurePolicy"))
-    seen.fail("w", 0, 0, code=3)
-    assert seen.status["restarts"] == 0
-    seen.fail("w", 0, 1, code=5)
-    assert failed_so(seen)
-
-
-def test_a_rule_for_another_container_does_not_match() -> None:
-    match = {"onExitCodes": {"containerName": "side", "operator": "In", "values": [3]}}
-    pod = {**NEVER, "containers": [{"name": "main", "image": "i"}, {"name": "side", "image": "i"}]}
-    seen = cluster(pod=pod, **policy("FailJob", **match))
-    seen.fail("w", 0, 0, code=3)
-    assert seen.status["restarts"] == 0
+@pytest.mark.parametrize(
+    ("inside", "code", "failed"),
+    [
+        pytest.param(policy({**FAIL, **codes("In", 3, 4)}), 3, because("PodFailurePolicy", NAMED), id="its exit code"),
+        pytest.param(policy({**FAIL, **DISRUPTED}), 143, because("PodFailurePolicy", EVICTED), id="its condition"),
+        pytest.param(policy({**FAIL, **codes("NotIn", 3)}), 5, because("PodFailurePolicy"), id="not in"),
+        pytest.param(policy({**FAIL, **codes("NotIn", 3)}), 3, None, id="not in: it is"),
+        pytest.param(policy({**FAIL, **codes("In", 3, containerName="side")}), 3, None, id="another container"),
+        pytest.param(
+            {"backoffLimit": 0, **policy({**FAIL, **codes("In", 3, 4)})},
+            5,
+            because("BackoffLimitExceeded"),
+            id="an exit code of no rule counts",
+        ),
+        pytest.param(
+            {"backoffLimit": 0, **policy({"action": "Count", **codes("In", 3)}, {**FAIL, **codes("NotIn", 4)})},
+            3,
+            because("BackoffLimitExceeded"),
+            id="a later rule does not judge it",
+        ),
+    ],
+)
+def test_fail_job_names_the_exit_code_or_the_condition_and_judges_nothing_else(
+    inside: dict[str, Any], code: int, failed: list[dict[str, Any]] | None
+) -> None:
+    seen = cluster(pod=SIDE if "side" in str(inside) else NEVER, **inside, rules=failed or [])
+    seen.fail("w", 0, 1, code=code, disruption="EvictionByEvictionAPI" if code == 143 else "")
+    assert seen.status["restarts"] == (failed is not None)
+    assert failed is None or failed_so(seen)
 
 
 def test_ignored_failures_are_replaced_and_not_counted() -> None:
-    seen = cluster(backoffLimit=0, **policy("Ignore", **DISRUPTED))
+    seen = cluster(backoffLimit=0, **policy({"action": "Ignore", **DISRUPTED}))
     for attempt in (1, 2, 3):
         seen.fail("w", 0, 0, code=143, disruption="PreemptionByScheduler")
         seen.step(600)
@@ -159,14 +160,6 @@ def test_without_a_second_run_the_first_failure_of_such_a_pod_fails_the_job(limi
     seen.run()
     seen.fail("w", 0, 0)
     assert seen.status["restarts"] == 1
-
-
-def test_a_rule_of_a_pod_does_not_judge_a_failure_that_is_its_jobs_already() -> None:
-    counted = {"action": "Count", "onExitCodes": {"operator": "In", "values": [3]}}
-    rest = {"action": "FailJob", "onExitCodes": {"operator": "NotIn", "values": [4]}}
-    seen = cluster(backoffLimit=0, podFailurePolicy={"rules": [counted, rest]}, rules=because("BackoffLimitExceeded"))
-    seen.fail("w", 0, 0, code=3)
-    assert failed_so(seen)
 
 
 def test_a_job_that_takes_too_long_fails() -> None:
@@ -267,137 +260,75 @@ def test_a_pod_that_has_succeeded_and_went_while_no_daemon_ran_is_not_run_again(
 # --- the sentence of a job that has failed -----------------------------------------------------------------------
 
 
-def said(seen: Cluster) -> str:
-    """The sentence of the last failure."""
+def cause_of(seen: Cluster) -> Cause:
     assert seen.kept.cause is not None
-    return sentence(seen.kept.cause)
+    return seen.kept.cause
 
 
-def name_of(seen: Cluster, index: int) -> str:
-    """The pod of that index."""
-    (pod,) = seen.of("w", 0, index)
-    return pod.name
+GONE = "the pod was deleted while its gang was at work"
+ONCE: dict[str, Any] = {"backoffLimit": 0}
+EVICTION: dict[str, Any] = {"code": 1, "disruption": "EvictionByEvictionAPI"}
+ENDS = [
+    (ONCE, "fail", {"code": 3}, "Error", "ended with exit code 3 on node n"),
+    (ONCE, "fail", EVICTION, "EvictionByEvictionAPI", "ended with exit code 1, EvictionByEvictionAPI on node n"),
+    (ONCE, "lose", {}, "PodDeleted", "ended (PodDeleted) on node n: the member's pod is gone"),
+    (ONCE, "lose_unseen", {}, "PodDeleted", "ended (PodDeleted): the member's pod is gone"),
+    (ONCE, "delete", {}, "PodDeleted", f"ended (PodDeleted) on node n: {GONE}"),
+    (policy({**FAIL, **codes("In", 3)}), "fail", {"code": 3}, "Error", "ended with exit code 3 on node n"),
+    (
+        policy({**FAIL, **DISRUPTED}),
+        "fail",
+        EVICTION,
+        "EvictionByEvictionAPI",
+        "ended with exit code 1, EvictionByEvictionAPI on node n",
+    ),
+]
 
 
-def test_a_job_at_its_backoff_limit_is_named_with_the_pod_that_failed() -> None:
-    seen = cluster(backoffLimit=0)
+@pytest.mark.parametrize(("inside", "how", "end", "reason", "ended"), ENDS)
+def test_a_job_that_fails_names_the_pod_and_how_it_ended(
+    inside: dict[str, Any], how: str, end: dict[str, Any], reason: str, ended: str
+) -> None:
+    seen = cluster(**inside)
     seen.run()
-    pod = name_of(seen, 1)
-    seen.fail("w", 0, 1, code=3)
-    assert said(seen) == f"rank 1 ({pod}) ended with exit code 3 on node n"
+    (pod,) = seen.of("w", 0, 1)
+    getattr(seen, how)("w", 0, 1, **end)
+    assert (cause_of(seen).reason, sentence(cause_of(seen))) == (reason, f"rank 1 ({pod.name}) {ended}")
+    assert [ended in line.message for line in seen.kept.story if line.reason == "GangRestart"] == [True]
 
 
-def test_a_job_that_failed_because_a_pod_was_lost_names_pod_and_node() -> None:
-    seen = cluster(backoffLimit=0)
+@pytest.mark.parametrize(
+    ("how", "end", "words"),
+    [
+        ("delete", {}, rf"ended \(PodDeleted\) on node n: {GONE}"),
+        ("fail", {"code": 7}, "ended with exit code 7 on node n.*"),
+    ],
+)
+def test_a_pod_that_its_job_replaces_is_named_with_how_it_ended(how: str, end: dict[str, Any], words: str) -> None:
+    seen = cluster(backoffLimit=3)
     seen.run()
-    pod = name_of(seen, 1)
-    seen.lose("w", 0, 1)
-    assert said(seen) == f"rank 1 ({pod}) ended (PodDeleted) on node n: the member's pod is gone"
-
-
-def test_a_pod_that_was_lost_unseen_is_named_without_its_node() -> None:
-    seen = cluster(backoffLimit=0)
-    seen.run()
-    pod = name_of(seen, 1)
-    seen.lose_unseen("w", 0, 1)
-    assert said(seen) == f"rank 1 ({pod}) ended (PodDeleted): the member's pod is gone"
+    getattr(seen, how)("w", 0, 1, **end)
+    (line,) = [line.message for line in seen.kept.story if line.reason == "MemberRestart"]
+    assert re.fullmatch(rf"rank 1 runs again \(attempt 1\): rank 1 \(t-w-0-1-\w{{5}}\) {words}", line)
+    assert cause_of(seen).disruption is (how == "delete")
 
 
 def test_of_several_jobs_the_place_of_the_member_is_named() -> None:
-    jobs = (job("a", pod=NEVER), job("w", job={"backoffLimit": 0}, pod=NEVER))
-    seen = Cluster(jobset(*jobs, failurePolicy={"maxRestarts": 5}))
+    seen = Cluster(jobset(job("a", pod=NEVER), job("w", job=ONCE, pod=NEVER), failurePolicy={"maxRestarts": 5}))
     seen.run()
-    pod = name_of(seen, 0)
+    (pod,) = seen.of("w", 0, 0)
     seen.fail("w", 0, 0)
-    assert said(seen) == f"rank 1 (w-0, {pod}) ended with exit code 1 on node n"
+    assert sentence(cause_of(seen)) == f"rank 1 (w-0, {pod.name}) ended with exit code 1 on node n"
 
 
-def test_a_deadline_is_said_of_the_job_and_no_rank_is_said_to_have_ended() -> None:
-    seen = cluster(activeDeadlineSeconds=60)
-    seen.run()
-    seen.step(60)
-    late = "Job was active longer than specified deadline: it did not succeed within 60 s"
-    assert said(seen) == f"rank 0: DeadlineExceeded: {late}"
-
-
-def test_the_deadline_of_another_job_is_said_of_that_job() -> None:
+def test_a_deadline_is_that_of_its_job_and_no_rank_is_called_ended() -> None:
     inside = {"activeDeadlineSeconds": 60}
     seen = Cluster(jobset(job(job=inside, pod=NEVER, replicas=2)))
     seen.run()
     seen.succeed("w", 0)
     seen.step(60)
+    late = "Job was active longer than specified deadline: it did not succeed within 60 s"
+    assert sentence(cause_of(seen)) == f"rank 1: DeadlineExceeded: {late}"
     assert seen.kept.reason == "FailureRule"
     assert seen.kept.message.startswith("rank 1: DeadlineExceeded: Job was active longer than specified deadline")
     assert seen.message("Failed") == "jobset failed due to one or more job failures (first failed job: t-w-1)"
-
-
-def test_a_pod_failure_policy_is_said_with_its_rule_and_pod() -> None:
-    seen = cluster(**policy("FailJob", **EXIT_3))
-    seen.run()
-    pod = name_of(seen, 1)
-    seen.fail("w", 0, 1, code=3)
-    assert said(seen) == f"rank 1 ({pod}) ended with exit code 3 on node n"
-
-
-def test_a_disrupted_pod_is_said_with_the_rule_that_matched_it() -> None:
-    seen = cluster(**policy("FailJob", **DISRUPTED))
-    seen.run()
-    pod = name_of(seen, 0)
-    seen.fail("w", 0, 0, code=1, disruption="EvictionByEvictionAPI")
-    assert said(seen) == f"rank 0 ({pod}) ended with exit code 1, EvictionByEvictionAPI on node n"
-
-
-def lines(seen: Cluster, reason: str) -> list[str]:
-    """What the story says of that reason."""
-    return [line.message for line in seen.kept.story if line.reason == reason]
-
-
-def test_a_pod_that_is_deleted_is_named_as_deleted_where_its_job_replaces_it() -> None:
-    seen = cluster(backoffLimit=3)
-    seen.run()
-    seen.delete("w", 0, 1)
-    (said,) = lines(seen, "MemberRestart")
-    pod = r"rank 1 \(t-w-0-1-\w{5}\)"
-    why = r"\(PodDeleted\) on node n: the pod was deleted while its gang was at work"
-    assert re.fullmatch(rf"rank 1 runs again \(attempt 1\): {pod} ended {why}", said)
-    assert seen.kept.cause is not None
-    assert (seen.kept.cause.reason, seen.kept.cause.disruption) == ("PodDeleted", True)
-
-
-@pytest.mark.parametrize("how", ["delete", "lose"])
-def test_a_pod_that_is_deleted_is_named_as_deleted_where_its_job_fails_by_it(how: str) -> None:
-    seen = cluster(backoffLimit=0)
-    seen.run()
-    getattr(seen, how)("w", 0, 1)
-    (ended,) = lines(seen, "GangRestart")
-    assert "(PodDeleted) on node n" in ended
-    assert seen.kept.cause is not None
-    assert seen.kept.cause.reason == "PodDeleted"
-
-
-@pytest.mark.parametrize(
-    ("end", "reason", "said"),
-    [
-        ({"code": 1}, "Error", "ended with exit code 1 on node n"),
-        ({"code": 143, "disruption": "EvictionByEvictionAPI"}, "EvictionByEvictionAPI", ", EvictionByEvictionAPI on"),
-    ],
-)
-def test_a_program_that_fails_and_a_pod_that_is_evicted_are_not_called_deleted(
-    end: dict[str, Any], reason: str, said: str
-) -> None:
-    seen = cluster(backoffLimit=0)
-    seen.run()
-    seen.fail("w", 0, 1, **end)
-    (ended,) = lines(seen, "GangRestart")
-    assert said in ended
-    assert "PodDeleted" not in ended
-    assert seen.kept.cause is not None
-    assert seen.kept.cause.reason == reason
-
-
-def test_a_pod_that_its_job_replaces_is_said_whatever_it_ended_by() -> None:
-    seen = cluster(backoffLimit=3)
-    seen.run()
-    seen.fail("w", 0, 0, code=7)
-    (said,) = lines(seen, "MemberRestart")
-    assert "ended with exit code 7 on node n" in said
