@@ -1,27 +1,23 @@
 """Runs whose pods another controller owns are watched: everything is decided, and nothing is asked for."""
 
+import pytest
+
 from muster.state.decide.machine import decide
 from muster.state.vocabulary.plan import Engine
-from muster.state.vocabulary.record import Phase
+from muster.state.vocabulary.record import Phase, Record
 from tests.builders import NOW, plan, pod, record, view
 
 
-def test_a_watched_run_has_no_actions_at_its_start() -> None:
-    assert decide(plan(engine=Engine.NATIVE), None, view(), NOW).actions
-    decision = decide(plan(engine=Engine.WATCH), None, view(), NOW)
-    assert (decision.actions, decision.write) == ((), True)
-
-
-def test_a_watched_run_that_has_ended_keeps_its_pods() -> None:
-    over = record(phase=Phase.FAILED, finished_at=NOW)
-    assert decide(plan(), over, view(pod(0)), NOW).actions
-    assert decide(plan(engine=Engine.WATCH), over, view(pod(0)), NOW).actions == ()
-
-
-def test_a_watched_run_that_is_being_deleted_keeps_its_pods() -> None:
-    going = record(phase=Phase.RUNNING)
-    assert decide(plan(deleting=True), going, view(pod(0)), NOW).actions
-    assert decide(plan(deleting=True, engine=Engine.WATCH), going, view(pod(0)), NOW).actions == ()
+@pytest.mark.parametrize(
+    ("deleting", "kept"),
+    [(False, None), (False, record(phase=Phase.FAILED, finished_at=NOW)), (True, record(phase=Phase.RUNNING))],
+    ids=["at its start", "at its end", "while it is deleted"],
+)
+def test_nothing_is_done_to_the_pods_of_a_watched_run(deleting: bool, kept: Record | None) -> None:
+    seen = view(pod(0)) if kept else view()
+    assert decide(plan(deleting=deleting), kept, seen, NOW).actions
+    watched = decide(plan(deleting=deleting, engine=Engine.WATCH), kept, seen, NOW)
+    assert (watched.actions, watched.write) == ((), True)
 
 
 def test_a_watched_coordinator_is_probed() -> None:

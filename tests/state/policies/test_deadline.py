@@ -20,18 +20,11 @@ from tests.state.story import Story
 TOTAL, PENDING, STARTING, ASSEMBLY, RUN, PROGRESS, TERMINATING = ClockName
 FAIL, RESTART, ALERT = ClockAction
 ALL = {TOTAL: Clock(100, FAIL), PENDING: Clock(10, ALERT), ASSEMBLY: Clock(20, ALERT), TERMINATING: Clock(30, ALERT)}
-
-
 LATELY = LiveRead(NOW + 1000, version=7)
 
 
 def case(
-    *pods: Pod,
-    clocks: dict[ClockName, Clock],
-    now: float = NOW,
-    limit: int = 3,
-    look: LiveRead | None = LATELY,
-    **facts: Any,
+    *pods: Pod, clocks: dict[ClockName, Clock], now: float, limit: int = 3, look: LiveRead | None = LATELY, **facts: Any
 ) -> Context:
     seen = view(*pods)
     seen.engine.live_read = look
@@ -76,10 +69,6 @@ def test_each_clock_runs_from_its_own_time_until_its_own_end(
     assert deadline.ends(plan(clocks=ALL), record(**facts)) == running
 
 
-def test_a_clock_that_is_not_asked_for_does_not_run() -> None:
-    assert deadline.ends(plan(), record(**STARTED)) == {}
-
-
 def test_the_starting_clock_runs_from_the_last_node_until_the_first_program() -> None:
     clocks = {STARTING: Clock(600, ALERT)}
     assert deadline.ends(plan(clocks=clocks), record(epoch_at=NOW)) == {}
@@ -95,26 +84,6 @@ def test_clocks_run_out_on_the_second_and_in_the_order_of_the_table() -> None:
     assert passed(case(clocks=ALL, now=NOW + 10.9, **STARTED)) == []
     assert passed(case(clocks=ALL, now=NOW + 11, **STARTED)) == [*clock_rules({PENDING: ALL[PENDING]})]
     assert passed(case(clocks=ALL, now=NOW + 1000, **STARTED)) == list(clock_rules(ALL))
-
-
-@pytest.mark.parametrize(
-    ("name", "reason"),
-    [
-        (TOTAL, "DeadlineExceeded"),
-        (PENDING, "PendingDeadlineExceeded"),
-        (ASSEMBLY, "AssemblyDeadlineExceeded"),
-        (TERMINATING, "TerminatingDeadlineExceeded"),
-    ],
-)
-def test_a_clock_that_fails_ends_it_under_its_own_name(name: ClockName, reason: str) -> None:
-    here = case(clocks={name: Clock(5, FAIL)}, now=NOW + 50, **STARTED)
-    verdict = judged(here)
-    assert isinstance(verdict, Fail)
-    assert (verdict.reason, verdict.cause) == (reason, None)
-
-
-def test_before_its_time_a_clock_says_nothing() -> None:
-    assert passed(case(clocks=ALL, **STARTED)) == []
 
 
 def test_a_clock_that_restarts_spends_the_budget() -> None:

@@ -56,13 +56,7 @@ def test_the_pods_of_a_run_without_an_object_are_ended_themselves() -> None:
     ],
     ids=["in time", "not asked for", "alert only", "being deleted", "suspended", "succeeded", "failed"],
 )
-def test_nothing_else_is_ended(changes: dict[str, Any]) -> None:
-    assert asked(**changes) == ()
-
-
-@pytest.mark.parametrize(
-    ("phase", "ended"),
-    [(Phase.RUNNING, True), (Phase.SUSPENDED, False), (Phase.SUCCEEDED, False), (Phase.FAILED, False)],
-)
-def test_pods_that_do_not_end_are_no_reason_to_end_a_run_again(phase: Phase, ended: bool) -> None:
-    assert bool(asked(clock=ClockName.TERMINATING, phase=phase)) == ended
+@pytest.mark.parametrize("clock", [ClockName.TOTAL, ClockName.TERMINATING])
+def test_nothing_else_is_ended(clock: ClockName, changes: dict[str, Any]) -> None:
+    assert asked(clock=clock)
+    assert asked(clock=clock, **changes) == ()

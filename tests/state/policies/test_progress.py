@@ -1,4 +1,4 @@
-"""The clocks over an assembled gang: ``run`` from its assembly, ``progress`` from the last sign that it gets on."""
+"""The clocks over an assembled gang: ``run`` from its assembly, ``progress`` from the last sign of progress."""
 
 import pytest
 
@@ -14,16 +14,11 @@ from tests.state.story import Story
 AFTER = 100.0
 
 
-def clocked(name: ClockName, action: ClockAction = ClockAction.FAIL, size: int = 4) -> Plan:
-    return plan(size=size, clocks={name: Clock(AFTER, action)})
+def clocked(name: ClockName, action: ClockAction = ClockAction.FAIL) -> Plan:
+    return plan(clocks={name: Clock(AFTER, action)})
 
 
-@pytest.fixture(params=[ClockName.RUN, ClockName.PROGRESS])
-def name(request: pytest.FixtureRequest) -> ClockName:
-    found: ClockName = request.param
-    return found
-
-
+@pytest.mark.parametrize("name", [ClockName.RUN, ClockName.PROGRESS])
 def test_it_runs_from_the_assembly_of_the_gang(name: ClockName) -> None:
     story = Story(clocked(name))
     story.launch()
@@ -31,15 +26,6 @@ def test_it_runs_from_the_assembly_of_the_gang(name: ClockName) -> None:
     assert deadline.ends(story.plan, story.kept) == {}
     story.assemble()
     assert deadline.ends(story.plan, story.kept) == {name: (story.kept.assembled_at or 0.0) + AFTER}
-
-
-def test_it_runs_anew_in_each_epoch(name: ClockName) -> None:
-    story = Story(clocked(name))
-    story.assemble()
-    story.look(AFTER / 2)
-    story.end(1, 1)
-    story.look()
-    assert (story.kept.phase, deadline.ends(story.plan, story.kept)) == (Phase.RESTARTING, {})
 
 
 def test_the_run_clock_ends_an_epoch_that_is_too_long() -> None:

@@ -57,8 +57,7 @@ def ends(story: Story, times: int, **end: Any) -> None:
         story.look(1)
         story.end(2, 1, **end)
         for _ in range(6):
-            for action in story.look():
-                story.do(action)
+            story.obey()
 
 
 def test_what_may_be_a_coincidence_is_said_as_one_and_from_the_second_time_on() -> None:

@@ -17,8 +17,7 @@ from tests.state.story import Story
 def served(what: Plan) -> Story:
     """Rank 0 serves, and no other member has a pod yet."""
     story = Story(what)
-    for action in story.look():
-        story.do(action)
+    story.obey()
     story.view.engine.confirmed, story.view.engine.service = 0, True
     if 0 not in story.view.of(0).members:
         story.set(0, 0)
@@ -58,8 +57,7 @@ def test_a_coordinator_that_the_record_says_served_is_lost_when_its_pod_is_gone(
 @pytest.mark.parametrize("what", [RAY, JAX], ids=["kuberay", "jax"])
 def test_a_coordinator_that_never_served_is_created_again_in_its_epoch(what: Plan) -> None:
     story = Story(what)
-    for action in story.look():
-        story.do(action)
+    story.obey()
     story.view.engine.confirmed, story.view.engine.service = 0, True
     if 0 not in story.view.of(0).members:
         story.set(0, 0)

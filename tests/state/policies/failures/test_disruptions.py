@@ -18,8 +18,7 @@ def disrupt(story: Story) -> float:
     """Preempt a member of the present epoch; the seconds until the next epoch may start."""
     story.launch()
     story.set(1, disruption="PreemptionByScheduler", terminating=True)
-    for action in story.look():
-        story.do(action)
+    story.obey()
     story.gone(1, story.kept.epoch - 1)
     assert story.kept.phase is Phase.RESTARTING
     assert story.kept.resume_at is not None
@@ -46,8 +45,7 @@ def test_progress_ends_the_row_and_the_next_disruption_waits_for_nothing() -> No
     disrupt(story)
     work(story, recurrence.PROGRESS - 1)
     assert story.kept.consecutive_disruptions == 2
-    assert story.last is not None
-    assert story.last.wake_at == story.now + 1
+    assert story.wake_at == story.now + 1
     story.look(1)
     assert story.kept.consecutive_disruptions == 0
     assert disrupt(story) == 0
@@ -70,8 +68,7 @@ def test_a_gang_whose_roll_cannot_be_seen_makes_progress_when_its_programs_go_on
     assert story.kept.phase is Phase.ASSEMBLING
     story.look(recurrence.UNSEEN_PROGRESS - 1)
     assert story.kept.consecutive_disruptions == 2
-    assert story.last is not None
-    assert story.last.wake_at == story.now + 1
+    assert story.wake_at == story.now + 1
     story.look(1)
     assert story.kept.consecutive_disruptions == 0
 

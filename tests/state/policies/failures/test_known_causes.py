@@ -317,10 +317,10 @@ def finish(story: Story, *ends: tuple[int, int, str]) -> Cause:
     for rank, code, text in ends:
         ended(story, rank, code, text)
     story.look()
-    if story.kept.cause is None or story.kept.cause.epoch != epoch:
+    if story.kept.cause is None or story.cause.epoch != epoch:
         story.look(culprit.WAIT)
     assert story.kept.cause is not None, story.kept.message
-    assert story.kept.cause.epoch == epoch
+    assert story.cause.epoch == epoch
     return story.kept.cause
 
 
@@ -548,8 +548,7 @@ def test_a_row_of_disruptions_waits_and_ends() -> None:
         finish(story, *((rank, 134, HEARTBEATS) for rank in (1, 2, 3)))
         if epoch < 2:
             assert (story.kept.restarts, story.kept.consecutive_disruptions) == (0, epoch + 1)
-            for action in story.look():
-                story.do(action)
+            story.obey()
             story.look(600)
     assert (story.kept.phase, story.kept.reason) == (Phase.FAILED, "MaxDisruptionsExceeded")
     assert "CoordinatorLost" in story.kept.message

@@ -266,8 +266,7 @@ def test_a_failure_that_is_seen_late_counts_by_the_time_of_its_end() -> None:
         end = Exit("main", 1, 0, "Error", RAISED, gang.now, True, "")
         gang.set(1, phase=PodPhase.FAILED, ready=False, exit=end)
         gang.take_over()
-        for action in gang.look(900):
-            gang.do(action)
+        gang.obey(900)
     assert gang.count == 2
 
 
@@ -521,8 +520,7 @@ def test_a_suspension_forgets_the_row() -> None:
         gang.run()
         gang.fail()
     gang.plan = wanted(suspend=True)
-    for action in gang.look():
-        gang.do(action)
+    gang.obey()
     kept: Record = gang.kept
     assert (kept.phase, kept.same_failure, kept.best_step) == (Phase.SUSPENDED, None, None)
 

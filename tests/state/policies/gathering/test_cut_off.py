@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from muster.state.facts.causes.cannot_start import NODE_PATIENCE
 from muster.state.facts.context import Context
 from muster.state.facts.diagnosis.diagnose import diagnose
@@ -21,42 +23,38 @@ def running(**overrides: Any) -> Story:
     return story
 
 
+def unprobed(**overrides: Any) -> Story:
+    """A gang that runs, whose coordinator cannot be asked."""
+    story = Story(plan(probe=ProbeKind.NONE, **overrides))
+    story.launch()
+    story.start()
+    story.look(1)
+    assert story.kept.message == "4/4 members are ready"
+    return story
+
+
 def cut_off(story: Story, *ranks: int, node: str = "b") -> None:
     for rank in ranks:
         story.set(rank, ready=False, cut_off=True, node=node)
 
 
-def test_a_node_that_is_not_ready_is_named_at_once_with_its_ranks() -> None:
+def test_a_node_that_is_not_ready_is_named_at_once_and_stuck_after_15_s_and_restarts_nothing() -> None:
     story = running()
     cut_off(story, 2, 3)
     story.look()
     assert (story.kept.phase, story.kept.reason) == (Phase.RUNNING, "NodeNotReady")
     assert story.kept.message.startswith("ranks 2-3: node b is not ready (first: ")
-    assert story.condition(STUCK) == (False, "NotStuck")
-
-
-def test_it_is_stuck_after_15_s_and_not_restarted() -> None:
-    story = running()
-    cut_off(story, 2)
-    story.look()
     story.look(NODE_PATIENCE - 0.1)
     assert story.condition(STUCK) == (False, "NotStuck")
     story.look(0.1)
     assert story.condition(STUCK) == (True, "NodeNotReady")
     story.look(1_000)
     assert story.kept.epoch == 0
-
-
-def test_it_is_cleared_when_the_node_is_back() -> None:
-    story = running()
-    cut_off(story, 2)
-    story.look()
-    story.look(60)
-    story.set(2, ready=True, cut_off=False)
+    for rank in (2, 3):
+        story.set(rank, ready=True, cut_off=False)
     story.observe_probe(0, 1, 2, 3, passed=True)
     story.look()
-    assert story.condition(STUCK) == (False, "NotStuck")
-    assert story.kept.reason == "RollComplete"
+    assert (story.condition(STUCK), story.kept.reason) == ((False, "NotStuck"), "RollComplete")
 
 
 def test_members_are_grouped_by_their_node() -> None:
@@ -84,32 +82,24 @@ def test_ranks_that_end_while_others_run_on_are_named_and_stuck_after_5_minutes(
     assert story.kept.phase is Phase.RUNNING
 
 
-def test_a_coordinator_that_ended_is_called_one() -> None:
-    for probe, ended, named in ((ProbeKind.NONE, (0,), "rank 0, the coordinator"),
-                                (ProbeKind.NONE, (0, 2), "ranks 0, 2, among them the coordinator")):  # fmt: skip
-        story = Story(plan(probe=probe))
-        story.launch()
-        story.start()
-        story.look(1)
-        for rank in ended:
-            story.end(rank)
-        story.look(obstacles.ENDS_TOGETHER)
-        story.look(obstacles.ENDED_PATIENCE)
-        assert story.condition(STUCK) == (True, "RanksEnded")
-        assert f"({named})" in story.kept.message
+@pytest.mark.parametrize(
+    ("ended", "named"), [((0,), "rank 0, the coordinator"), ((0, 2), "ranks 0, 2, among them the coordinator")]
+)
+def test_a_coordinator_that_ended_is_called_one(ended: tuple[int, ...], named: str) -> None:
+    story = unprobed()
+    for rank in ended:
+        story.end(rank)
+    story.look(obstacles.ENDS_TOGETHER)
+    story.look(obstacles.ENDED_PATIENCE)
+    assert story.condition(STUCK) == (True, "RanksEnded")
+    assert f"({named})" in story.kept.message
 
 
 def ray_like() -> Story:
     """A head, two workers, and the submitter of their program, whose own controller has not ended it yet."""
     nodes = Group("nodes", 1, 3, PodSpec(), 0)
     submitter = Group("submitter", 1, 1, PodSpec(), 3, role=Role.SUBMITTER)
-    story = Story(plan(probe=ProbeKind.NONE, groups=(nodes, submitter)))
-    story.launch()
-    story.start()
-    story.look(1)
-    assert story.kept.phase is Phase.RUNNING
-    assert story.kept.message == "4/4 members are ready"
-    return story
+    return unprobed(groups=(nodes, submitter))
 
 
 def test_a_submitter_that_has_ended_is_wanted_though_head_and_workers_run_on() -> None:
@@ -136,10 +126,7 @@ def test_a_worker_that_has_ended_beside_the_submitter_is_named_alone() -> None:
 
 
 def test_members_that_have_ended_are_not_called_ready() -> None:
-    story = Story(plan(probe=ProbeKind.NONE))
-    story.launch()
-    story.start()
-    story.look(1)
+    story = unprobed()
     story.end(2)
     story.set(1, ready=False)
     story.look(obstacles.ENDS_TOGETHER)
@@ -173,24 +160,6 @@ def test_ends_one_after_another_put_stuck_off_for_15_minutes_and_not_for_ever() 
     assert story.condition(STUCK) == (True, "RanksEnded")
 
 
-def test_uneven_ends_that_resolve_in_time_are_not_stuck() -> None:
-    story = running()
-    for rank in range(4):
-        story.end(rank)
-        story.look(100)
-    assert story.kept.phase is Phase.SUCCEEDED
-    assert "Stuck" not in story.told
-
-
-def test_ends_of_the_same_seconds_cost_no_status_write() -> None:
-    story = running()
-    writes = story.writes
-    for rank in range(3):
-        story.end(rank)
-        story.look(3)
-    assert story.writes <= writes + 1, "the count of arrived ranks may be refreshed once"
-
-
 def test_a_kubelet_whose_clock_is_ahead_does_not_hide_that_ranks_ended() -> None:
     story = running()
     story.end(1, at=story.now + 3_600)
@@ -200,11 +169,7 @@ def test_a_kubelet_whose_clock_is_ahead_does_not_hide_that_ranks_ended() -> None
 
 
 def test_independent_jobs_may_end_when_they_like() -> None:
-    groups = (Group("worker", 1, 4, PodSpec(), first_rank=0),)
-    story = Story(plan(groups=groups, coordinator=None))
-    story.launch()
-    story.start()
-    story.look(1)
+    story = unprobed(coordinator=None)
     story.end(1)
     story.look(100_000)
     assert story.condition(STUCK) == (False, "NotStuck")
