@@ -25,6 +25,7 @@ ALONE = BARRIER.format(reached=1, first=1)
 SILENT = "UNAVAILABLE: The following tasks are unhealthy (stopped sending heartbeats): 2 The tasks have crashed."
 LOST_PEER = "ValueError: UNKNOWN: Gloo AllGather failed: [gloo/transport/tcp/pair.cc:547] Connection closed by peer"
 FAILED = RankState.FAILED
+OF_PYTORCH: dict[str, Any] = {"survivor_text": PYTORCH.survivor_text, "culprits": PYTORCH.culprits}
 
 
 def ended(rank: int, code: int = ABORTED, says: str = "", at: float = NOW - 1, **changes: Any) -> Pod:
@@ -81,21 +82,18 @@ def test_a_rank_without_heartbeats_is_the_cause_though_its_pod_runs() -> None:
     assert "stopped sending heartbeats" in found.message
 
 
-def test_a_barrier_that_several_ranks_have_reached_names_nobody() -> None:
-    """The first of them may have ended as it should, while another one went on for too long."""
-    several = BARRIER.format(reached=3, first=1)
-    assert culprit.named(case(ended(0, says=several), heard=barrier_failed(several))) is None
-
-
-@pytest.mark.parametrize("rank", ["4", "99999999999999999999"])
-def test_a_rank_that_the_gang_does_not_have_is_not_named(rank: str) -> None:
-    assert culprit.named(case(heard=barrier_failed(BARRIER.format(reached=1, first=rank)))) is None
+@pytest.mark.parametrize(("reached", "first"), [(3, "1"), (1, "4"), (1, "99999999999999999999")])
+def test_a_barrier_that_several_ranks_have_reached_and_a_rank_that_the_gang_does_not_have_name_nobody(
+    reached: int, first: str
+) -> None:
+    """Of several, the first may have ended as it should, while another one went on for too long."""
+    failed = BARRIER.format(reached=reached, first=first)
+    assert culprit.named(case(ended(0, says=failed), heard=barrier_failed(failed))) is None
 
 
 def test_versions_up_to_0_7_name_the_task_by_its_path() -> None:
     path = BARRIER.format(reached=1, first="/job:jax_worker/replica:0/task:3")
-    named = culprit.named(case(heard=barrier_failed(path)))
-    assert named is not None
+    assert (named := culprit.named(case(heard=barrier_failed(path)))) is not None
     assert named.rank == 3
 
 
@@ -105,25 +103,17 @@ def test_an_abort_with_words_of_its_own_is_no_consequence(says: str) -> None:
     assert cause(context).rank == 3
 
 
-GREETING = words("[Gloo] Rank 3 is connected to 3 peer ranks. Expected number of connected peer ranks is : 3").text
-
-
-def test_an_abort_after_the_greeting_of_gloo_is_a_consequence() -> None:
-    found = cause(case(ended(3, says=GREETING, at=NOW - 2), ended(1, says="ValueError: loss is NaN", code=1)))
-    assert (found.rank, found.exit_code) == (1, 1)
-
-
-def test_an_exit_with_a_code_after_the_greeting_of_gloo_is_a_failure() -> None:
-    found = cause(case(ended(0, 1, LOST_PEER), ended(3, 3, GREETING), now=NOW + culprit.WAIT))
-    assert (found.rank, found.exit_code) == (3, 3)
+def test_an_abort_after_the_greeting_of_gloo_is_a_consequence_and_an_exit_with_a_code_is_none() -> None:
+    greeting = words("[Gloo] Rank 3 is connected to 3 peer ranks. Expected number of connected peer ranks is : 3").text
+    assert cause(case(ended(3, says=greeting, at=NOW - 2), ended(1, 1, "ValueError: loss is NaN"))).rank == 1
+    assert cause(case(ended(0, 1, LOST_PEER), ended(3, 3, greeting), now=NOW + culprit.WAIT)).rank == 3
 
 
 def test_an_exception_that_says_a_peer_was_lost_is_a_consequence() -> None:
     lost = [ended(rank, 1, LOST_PEER) for rank in (0, 2, 3)]
     assert cause(case(*lost, ended(1, 1, "ValueError: loss is NaN"))).rank == 1
     assert isinstance(restart.judge(case(*lost)), Wait)
-    pytorch: dict[str, Any] = {"survivor_text": PYTORCH.survivor_text, "culprits": PYTORCH.culprits}
-    assert cause(case(*lost, ended(1, 1, "ValueError: loss is NaN"), **pytorch)).rank == 1
+    assert cause(case(*lost, ended(1, 1, "ValueError: loss is NaN"), **OF_PYTORCH)).rank == 1
 
 
 def test_a_mismatch_of_collectives_that_gloo_notices_is_no_consequence() -> None:
@@ -133,9 +123,8 @@ def test_a_mismatch_of_collectives_that_gloo_notices_is_no_consequence() -> None
         "op.nbytes. 4096 vs 40. Received data size doesn't match expected size. Is there a distributed collective "
         "mismatch in your code?"
     )
-    pytorch: dict[str, Any] = {"survivor_text": PYTORCH.survivor_text, "culprits": PYTORCH.culprits}
     lost = [ended(rank, 1, LOST_PEER) for rank in (0, 2)]
-    assert cause(case(*lost, ended(1, 134, mismatch), **pytorch)).rank == 1
+    assert cause(case(*lost, ended(1, 134, mismatch), **OF_PYTORCH)).rank == 1
 
 
 def test_a_killed_rank_is_no_survivor_whatever_it_says_last() -> None:
@@ -159,12 +148,9 @@ def test_a_step_waits_for_the_end_of_the_rank_that_is_named() -> None:
     assert not isinstance(restart.judge(case(ended(0, says=ALONE), ended(1))), Wait)
 
 
-def test_nothing_is_waited_for_once_all_have_ended_or_a_failure_of_its_own_is_seen() -> None:
+def test_nothing_is_waited_for_once_all_have_ended_or_a_failure_of_its_own_or_a_disruption_is_seen() -> None:
     assert cause(case(*(ended(rank) for rank in range(4)))).rank == 0
     assert cause(case(ended(0), ended(1, 1, "ValueError: loss is NaN"))).rank == 1
-
-
-def test_a_disruption_is_not_waited_for() -> None:
     assert cause(case(ended(0), pod(2, terminating=True, disruption="Preempted"))).disruption
 
 

@@ -70,19 +70,14 @@ def test_gloo_under_jax_names_it_too() -> None:
     text = "ValueError: Gloo AllGather failed: [gloo/transport/tcp/pair.cc:547] Connection closed by peer [{ip}]:9"
     found = culprit.named(case(survivor(0, 2, text), survivor_text=JAX.survivor_text, culprits=JAX.culprits))
     assert found == culprit.Named(2, "rank 0 lost its connection to it")
-
-
-def test_an_address_of_ipv6_names_it() -> None:
-    assert named(survivor(0, "fd00::7"), pod(2, ip="fd00::7")) == 2
+    assert named(survivor(0, "fd00::7"), pod(2, ip="fd00::7")) == 2, "by an address of IPv6"
 
 
 def test_a_peer_that_ended_with_0_has_left_the_others() -> None:
     done = Exit("main", 0, 0, "Completed", "", NOW - 5)
     found = cause(torch_case(survivor(0, 3), survivor(1, 3), pod(3, phase=PodPhase.SUCCEEDED, exit=done)))
-    assert (found.rank, found.message) == (
-        3,
-        "its program ended with exit code 0, and rank 0 lost its connection to it",
-    )
+    assert found.rank == 3
+    assert found.message == "its program ended with exit code 0, and rank 0 lost its connection to it"
 
 
 def test_survivors_that_quote_survivors_lead_to_the_one_that_is_none() -> None:
@@ -110,21 +105,20 @@ def test_of_more_survivors_than_are_searched_the_quotes_are_followed_too() -> No
         (survivor(0, 1), survivor(1, "10.9.9.9")),
         (survivor(0, 1), survivor(1, 1)),
         (survivor(0, 3, OLD_GLOO + f" [{address(2)}]:7; " + OLD_GLOO.replace("{ip}", address(2))),),
+        (survivor(0, "10.9.0.1"), pod(2, ip="10.9.0.1"), pod(3, ip="10.9.0.1")),
+        (survivor(0, "10.9.0.1", ip="10.9.0.1"), pod(2, ip="10.9.0.1")),
+        (survivor(0, "10.9.0.1"), pod(3, ip="10.9.0.1", epoch=1)),
+        (survivor(0, "127.0.0.1"), pod(2, ip="127.0.0.1")),
+        (survivor(0, "127.0.1.3"), pod(2, ip="127.0.1.3")),
+        (survivor(0, "::1"), pod(2, ip="::1")),
     ],
-    ids=["each other", "a circle beside", "two ends", "itself", "no member", "not at last", "itself at last", "two"],
-)
+    ids=[
+        "each other", "a circle beside", "two ends", "itself", "no member", "not at last", "itself at last", "two",
+        "members share it", "it shares it", "another epoch", "loopback", "another loopback", "loopback of IPv6",
+    ],
+)  # fmt: skip
 def test_quotes_that_lead_to_no_single_member_name_none(pods: tuple[Pod, ...]) -> None:
     assert named(*pods) is None
-
-
-def test_an_address_that_members_share_names_none() -> None:
-    assert named(survivor(0, "10.9.0.1"), pod(2, ip="10.9.0.1"), pod(3, ip="10.9.0.1")) is None
-    assert named(survivor(0, "10.9.0.1", ip="10.9.0.1"), pod(2, ip="10.9.0.1")) is None
-
-
-@pytest.mark.parametrize("ip", ["127.0.0.1", "127.0.1.3", "::1"])
-def test_a_loopback_address_names_none_though_one_pod_has_it(ip: str) -> None:
-    assert named(survivor(0, ip), pod(2, ip=ip)) is None
 
 
 @pytest.mark.parametrize(
@@ -141,10 +135,6 @@ def test_an_address_of_which_no_connection_has_ended_names_none(text: str) -> No
     assert named(survivor(0, 3, text)) is None
 
 
-def test_a_pod_of_another_epoch_is_not_named() -> None:
-    assert named(survivor(0, "10.9.0.1"), pod(3, ip="10.9.0.1", epoch=1)) is None
-
-
 def test_a_failure_of_its_own_goes_before_what_survivors_quote() -> None:
     own = pod(2, phase=PodPhase.FAILED, exit=Exit("main", 1, 0, "Error", "ValueError: loss is NaN", NOW))
     assert cause(torch_case(survivor(0, 3), survivor(1, 3), own)).rank == 2
@@ -158,12 +148,8 @@ def test_the_end_of_the_peer_is_waited_for() -> None:
 
 
 def test_a_text_that_is_made_to_be_slow_is_not() -> None:
-    for part in (
-        "Connection closed by peer [",
-        "Connection closed by remote peer 1.1.1.1",
-        "Read error [1:1]:1",
-        "1.1",
-    ):
+    closed = "Connection closed by peer [", "Connection closed by remote peer 1.1.1.1"
+    for part in (*closed, "Read error [1:1]:1", "1.1"):
         text = f"RuntimeError: gloo/transport {part * (40 * MESSAGE // len(part))}"
         end = Exit("main", 1, 0, "Error", text, NOW - 1)
         began = process_time()

@@ -85,9 +85,9 @@ def test_at_a_success_members_that_have_ended_count_as_ready_and_never_more_than
     assert followed(*(done(rank) for rank in range(6)), own=own).ready == 4
 
 
-@pytest.mark.parametrize("own", [None, NOTHING, OwnState(word="Running")])
-def test_while_the_controller_says_nothing_the_record_stays(own: OwnState | None) -> None:
-    assert follow(context(pod(0), own=own)) == Followed(record(phase=Phase.RUNNING))
+@pytest.mark.parametrize("own", [None, NOTHING, OwnState(word="Running"), OwnState(epoch=1)])
+def test_while_the_controller_reports_nothing_new_the_record_stays(own: OwnState | None) -> None:
+    assert follow(context(pod(0), own=own, epoch=2)) == Followed(record(phase=Phase.RUNNING, epoch=2))
 
 
 @pytest.mark.parametrize("phase", [Phase.SUCCEEDED, Phase.FAILED])
@@ -126,10 +126,6 @@ def test_a_higher_epoch_is_a_restart_by_the_controller() -> None:
     assert (after.phase, after.epoch, after.restarts, after.gang_restarts) == (Phase.RESTARTING, 3, 3, 3)
     assert (after.cause, after.broken_at) == (Cause(1, "RestartedByController", "", NOW), NOW)
     assert after.assembled_at is None
-
-
-def test_a_lower_epoch_changes_nothing() -> None:
-    assert followed(own=OwnState(epoch=1), epoch=2) == record(phase=Phase.RUNNING, epoch=2)
 
 
 def test_a_restart_has_the_known_cause_of_its_epoch_before_any_other() -> None:
@@ -204,19 +200,22 @@ def test_a_member_that_fails_is_the_cause_and_the_run_goes_on() -> None:
     assert after.phase is Phase.RUNNING
     assert after.cause is not None
     assert (after.cause.rank, after.cause.exit_code) == (1, 1)
-    assert followed(pod(0), crashed(1), own=NOTHING, cause=replace(after.cause, at=1.0)).cause == replace(
-        after.cause, at=1.0
-    ), "the same pod is not taken in again"
+    known = replace(after.cause, at=1.0)
+    assert followed(pod(0), crashed(1), own=NOTHING, cause=known).cause == known, "the same pod is not taken in again"
 
 
-def test_a_disruption_that_has_not_begun_is_no_cause() -> None:
-    assert followed(pod(1, disruption="PreemptionByScheduler"), own=NOTHING).cause is None
-
-
-@pytest.mark.parametrize("phase", [Phase.RESTARTING, Phase.SUSPENDED])
-def test_a_failure_of_a_gang_that_is_not_wanted_is_no_cause(phase: Phase) -> None:
-    own = OwnState(Said.SUSPENDED) if phase is Phase.SUSPENDED else NOTHING
-    assert followed(crashed(1), own=own, phase=phase).cause is None
+@pytest.mark.parametrize(
+    ("member", "phase", "own"),
+    [
+        (crashed(1), Phase.RESTARTING, NOTHING),
+        (crashed(1), Phase.SUSPENDED, OwnState(Said.SUSPENDED)),
+        (pod(1, disruption="PreemptionByScheduler"), Phase.RUNNING, NOTHING),
+    ],
+)
+def test_a_failure_of_a_gang_that_is_not_wanted_and_a_disruption_that_has_not_begun_are_no_cause(
+    member: Pod, phase: Phase, own: OwnState
+) -> None:
+    assert followed(member, own=own, phase=phase).cause is None
 
 
 # --- labelled pods -----------------------------------------------------------------------------------------------
@@ -271,15 +270,22 @@ def test_labelled_pods_that_come_after_the_end_are_another_run(phase: Phase) -> 
     assert (after.finished_at, after.restarts) == (None, 0)
 
 
-@pytest.mark.parametrize("late", [(), (done(0),), (pod(0, terminating=True),)], ids=["none", "ended", "terminating"])
-def test_labelled_pods_that_are_over_or_going_are_no_other_run(late: tuple[Pod, ...]) -> None:
-    assert followed(*late, own=ASK, phase=Phase.FAILED) == record(phase=Phase.FAILED)
+SIDECAR_RUNS = pod(0, exit=Exit("main", 0, 0, "Completed", "", EARLIER))
 
 
-def test_sidecars_that_run_on_after_a_success_are_no_other_run() -> None:
-    beside = pod(0, exit=Exit("main", 0, 0, "Completed", "", EARLIER))
-    assert followed(beside, own=ASK, phase=Phase.SUCCEEDED) == record(phase=Phase.SUCCEEDED)
-    assert followed(beside, own=ASK, phase=Phase.FAILED).phase is Phase.PENDING
+@pytest.mark.parametrize(
+    ("late", "phase"),
+    [
+        ((), Phase.FAILED),
+        ((done(0),), Phase.FAILED),
+        ((pod(0, terminating=True),), Phase.FAILED),
+        ((SIDECAR_RUNS,), Phase.SUCCEEDED),
+    ],
+    ids=["none", "ended", "terminating", "a sidecar runs on"],
+)
+def test_labelled_pods_that_are_over_or_going_are_no_other_run(late: tuple[Pod, ...], phase: Phase) -> None:
+    assert followed(*late, own=ASK, phase=phase) == record(phase=phase)
+    assert followed(SIDECAR_RUNS, own=ASK, phase=Phase.FAILED).phase is Phase.PENDING
 
 
 # --- members that are deleted ------------------------------------------------------------------------------------
@@ -328,13 +334,13 @@ def test_pods_that_a_restart_deletes_are_not_its_cause() -> None:
     assert (after.epoch, after.cause.reason) == (1, "RestartedByController")
 
 
-@pytest.mark.parametrize("at", [0.0, NOW + 60], ids=["unknown", "in the future"])
-def test_a_time_that_cannot_be_is_not_waited_for(at: float) -> None:
-    assert followed(removed(1, at), own=OwnState()).cause is not None
-
-
-def test_labelled_pods_have_no_object_that_is_waited_for() -> None:
-    assert followed(pod(0), removed(1), own=ASK).cause is not None
+@pytest.mark.parametrize(
+    ("at", "own"),
+    [(0.0, OwnState()), (NOW + 60, OwnState()), (NOW, ASK)],
+    ids=["an unknown time", "a time in the future", "labelled pods, which have no object"],
+)
+def test_where_nothing_can_be_waited_for_a_deleted_member_is_the_cause(at: float, own: OwnState) -> None:
+    assert followed(pod(0), removed(1, at), own=own).cause is not None
 
 
 KNOWN = Stuck("ImagePull", "the image demo:typo cannot be pulled", "2", NOW - 104)
