@@ -12,11 +12,10 @@ from muster.state.view.view import View
 from muster.state.vocabulary.actions import ConfirmLaunch, ConfirmLoss, DeletePods, ProbeTarget, StopPods
 from muster.state.vocabulary.group import Coordinator, Group, ProbeKind
 from muster.state.vocabulary.plan import Plan
-from muster.state.vocabulary.pod import Exit, Pod, PodPhase, PodSpec
+from muster.state.vocabulary.pod import Exit, Pod, PodPhase
 from muster.state.vocabulary.record import Cause, ConditionType, Phase, Record, RollCall
 from muster.state.vocabulary.rules import Backoff, ClockAction, ClockName
 from tests.builders import NOW, Clock, answer, plan, pod, record, view, worker_group
-from tests.state.story import created
 
 BACKING_OFF = Backoff(initial=7, maximum=100, factor=3)
 FAIL, RESTART, ALERT = ClockAction
@@ -364,13 +363,6 @@ def test_a_pod_that_does_not_stop_in_time_is_deleted() -> None:
 def test_the_pods_of_a_suspension_are_deleted() -> None:
     dismissed = (DeletePods((pod(0),), None, "the experiment no longer runs"),)
     assert look(view(pod(0)), run=plan(suspend=True), phase=Phase.SUSPENDED).actions == dismissed
-
-
-def test_the_next_member_in_turn_is_created_though_others_have_ended() -> None:
-    run = plan(groups=(Group("worker", 1, 3, PodSpec(), first_rank=0, parallelism=1),), coordinator=None)
-    seen = view(pod(0, phase=PodPhase.SUCCEEDED))
-    seen.engine.confirmed, seen.engine.service = 0, True
-    assert created(look(seen, run=run, phase=Phase.RUNNING, scheduled_at=NOW).actions) == [1]
 
 
 # --- when to look again ------------------------------------------------------------------------------------------

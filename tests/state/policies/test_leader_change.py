@@ -53,13 +53,6 @@ def not_serving() -> Story:
     return story
 
 
-def other_count() -> Story:
-    story = gathering()
-    story.observe_probe(0, 1, expected=2)
-    story.look()
-    return story
-
-
 def rank_failed() -> Story:
     story = Story(plan())
     story.assemble()
@@ -73,7 +66,6 @@ STORIES: dict[str, Callable[[], Story]] = {
     "RanksMissing": ranks_missing,
     "CoordinatorUnreachable": unreachable,
     "CoordinatorNotServing": not_serving,
-    "ProcessCountMismatch": other_count,
     "RankFailed": rank_failed,
 }
 

@@ -45,17 +45,29 @@ def passed(here: Context) -> list[ClockRule]:
 PASSIVE = plan(probe=ProbeKind.NONE)
 
 
-@pytest.mark.parametrize("run", [PASSIVE, plan(coordinator=None)])
-def test_without_a_roll_ready_members_are_the_gang(run: Plan) -> None:
-    assert assess(view(*gang()), run=run) == Gathered(True, True, 4, (), "4/4 members are ready", None, None)
-    assert assess(view(pod(2)), run=run) == Gathered(False, True, 1, (), "1/4 members are ready", None, None)
-    assert assess(view(), run=run) == Gathered(False, False, 0, (), "0/4 members are ready", None, None)
+DONE, SPARE = pod(0, phase=PodPhase.SUCCEEDED), pod(9, ready=False, started=False)
+IN_TURN = plan(groups=(Group("worker", 1, 4, PodSpec(), first_rank=0, parallelism=2),), coordinator=None)
+
+
+@pytest.mark.parametrize(
+    ("run", "pods", "ready", "of"),
+    [
+        (PASSIVE, gang(), 4, 4),
+        (plan(coordinator=None), gang(), 4, 4),
+        (PASSIVE, [pod(2)], 1, 4),
+        (PASSIVE, [], 0, 4),
+        (PASSIVE, [*gang(), SPARE, pod(7), pod(8)], 4, 4),
+        (IN_TURN, [pod(0), pod(1)], 2, 2),
+    ],
+    ids=["all", "no coordinator", "one", "none", "more than the gang has", "all places are taken"],
+)
+def test_without_a_roll_ready_members_are_the_gang(run: Plan, pods: list[Pod], ready: int, of: int) -> None:
+    message = f"{ready}/{of} members are ready"
+    assert assess(view(*pods), run=run) == Gathered(ready == of, ready > 0, ready, (), message, None, None)
 
 
 def test_a_member_that_is_done_has_arrived_too() -> None:
-    done = pod(0, phase=PodPhase.SUCCEEDED)
-    assert assess(view(done, *gang(0)), run=PASSIVE).complete
-    assert assess(view(done), run=PASSIVE).arrived == 1
+    assert assess(view(DONE, *gang(0)), run=PASSIVE).complete
 
 
 @pytest.mark.parametrize("order", [(1, 2), (2, 1)])
@@ -78,19 +90,6 @@ def test_one_that_is_not_ready_is_named_with_its_reason() -> None:
     unready = pod(2, ready=False)
     said = assess(view(unready, *gang(2)), run=PASSIVE).message
     assert said == f"3/4 members are ready; rank 2 ({unready.name}, running, but not ready)"
-
-
-def test_no_idle_pod_is_named_once_the_gang_is_there() -> None:
-    spare = pod(9, ready=False, started=False)
-    assert assess(view(spare, *gang()), run=PASSIVE).message == "4/4 members are ready"
-    crowd = view(*gang(), pod(7), pod(8))
-    assert assess(crowd, run=PASSIVE) == Gathered(True, True, 4, (), "4/4 members are ready", None, None)
-
-
-def test_a_gang_that_runs_in_turn_is_there_when_all_places_are_taken() -> None:
-    group = Group("worker", 1, 4, PodSpec(), first_rank=0, parallelism=2)
-    run = plan(groups=(group,), coordinator=None)
-    assert assess(view(pod(0), pod(1)), run=run) == Gathered(True, True, 2, (), "2/2 members are ready", None, None)
 
 
 # --- before the coordinator serves -------------------------------------------------------------------------------

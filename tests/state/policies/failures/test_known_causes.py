@@ -314,8 +314,18 @@ def finish(story: Story, *ends: tuple[int, int, str]) -> Cause:
 
 
 @pytest.mark.parametrize("row", ROWS.values(), ids=ROWS.keys())
-def test_what_the_gang_waited_for_is_the_cause_of_its_end(row: Row) -> None:
+@pytest.mark.parametrize("another_daemon", [False, True], ids=["one daemon", "another daemon"])
+def test_what_the_gang_waited_for_is_the_cause_of_its_end(row: Row, another_daemon: bool) -> None:
+    """Another daemon knows the pods and the record, and has heard no coordinator."""
     story = row.known()
+    if another_daemon:
+        story.take_over()
+        story.look(5)
+        before = story.kept.known
+        assert before is not None
+        after = known.track(Context.at(story.plan, story.kept, story.view, story.now), before.reason, before.evidence)
+        assert after is not None
+        assert (after.cause, after.ranks) == (before.cause, before.ranks)
     cause = finish(story, *row.ends)
     assert (cause.rank, cause.reason, cause.disruption) == (row.rank, row.reason, not row.charged)
     assert (cause.exit_code, cause.known_for > 0) == (None, True)
@@ -334,21 +344,6 @@ def test_what_the_gang_waited_for_is_the_cause_of_its_end(row: Row) -> None:
     assert [(each.reason, each.count) for each in story.kept.restart_reasons] == [(row.reason, 1)]
     assert row.reason in restart_reasons.REASONS
     assert story.kept.known is None, "the next epoch knows nothing of this one"
-
-
-@pytest.mark.parametrize("row", ROWS.values(), ids=ROWS.keys())
-def test_the_cause_outlives_the_daemon(row: Row) -> None:
-    """Another daemon knows the pods and the record, and has heard no coordinator."""
-    story = row.known()
-    story.take_over()
-    story.look(5)
-    before = story.kept.known
-    assert before is not None
-    after = known.track(Context.at(story.plan, story.kept, story.view, story.now), before.reason, before.evidence)
-    assert after is not None
-    assert (after.cause, after.ranks) == (before.cause, before.ranks)
-    cause = finish(story, *row.ends)
-    assert (cause.rank, cause.reason, cause.disruption) == (row.rank, row.reason, not row.charged)
 
 
 def test_a_daemon_that_has_heard_no_step_keeps_the_rank_that_was_behind() -> None:
@@ -451,33 +446,54 @@ def test_what_was_known_stands_beside_the_own_cause_that_ends_the_experiment() -
     assert re.search(r"ValueError: bad batch 20.*; before that, rank 2 .* blocked the gang for", story.kept.message)
 
 
-def test_a_gang_that_was_not_stuck_is_judged_by_what_is_seen_where_its_members_timed_out() -> None:
-    """A gang with a short ``initialization_timeout`` gives up before any patience of Muster's is over."""
+def not_stuck(**pod: Any) -> Story:
+    """The other ranks have called the coordinator, and no patience is over yet."""
     story = life()
     story.launch()
     story.start(0, 1, 3)
-    story.set(2, waiting_reason="Unschedulable", waiting_message="0/3 nodes are available")
+    story.set(2, **pod)
     story.look(1)
     story.observe_probe(0, 1, 3)
     story.look(1)
-    cause = finish(story, (0, 134, REGISTER))
-    assert (cause.rank, cause.reason, cause.disruption) == (2, "Unschedulable", True)
+    assert story.kept.known is None
+    return story
 
 
-def test_a_rank_whose_image_takes_longer_than_jax_waits_is_the_platforms() -> None:
-    story = kept_by_pod(life(), 2, scheduled=True, node="b", waiting_reason="ContainerCreating")
-    assert story.kept.known is None, "a large image is no alarm"
-    cause = finish(story, (0, 134, REGISTER))
-    assert (cause.rank, cause.reason, cause.disruption) == (2, "RanksNotStarted", True)
+def port_closed() -> Story:
+    """The coordinator gives up: its port closes seconds before the end of its process is reported."""
+    story = never_calls(life())
+    story.silence()
+    return waits(story, 20)
 
 
-def test_an_abort_without_a_word_of_a_time_out_is_charged_where_the_gang_was_not_stuck() -> None:
-    story = life()
-    story.launch()
-    story.start(0, 1, 3)
-    story.look(1)
-    cause = finish(story, (0, 134, ""))
-    assert (cause.rank, cause.exit_code, story.kept.restarts) == (0, 134, 1)
+UNPLACED = {"waiting_reason": "Unschedulable", "waiting_message": "0/3 nodes are available"}
+PULLS = {"scheduled": True, "node": "b", "waiting_reason": "ContainerCreating"}
+
+
+@pytest.mark.parametrize(
+    ("gang", "end", "rank", "reason", "charged"),
+    [
+        (lambda: not_stuck(**UNPLACED), (0, 134, REGISTER), 2, "Unschedulable", False),
+        (lambda: kept_by_pod(life(), 2, **PULLS), (0, 134, REGISTER), 2, "RanksNotStarted", False),
+        (lambda: not_stuck(**PULLS), (0, 134, ""), 0, "Error", True),
+        (port_closed, (0, 134, REGISTER), 2, "RanksMissing", True),
+        (lambda: never_calls(life()), (2, 134, REGISTER), 2, "Error", True),
+    ],
+    ids=[
+        "members that time out before any patience is over",
+        "an image that takes longer than jax waits",
+        "an abort without a word of a time-out",
+        "the coordinator gives up",
+        "the missing rank gives up alone: it called another address",
+    ],
+)
+def test_the_cause_is_what_is_seen_where_the_gang_is_not_stuck_and_what_was_known_where_its_coordinator_gives_up(
+    gang: Callable[[], Story], end: tuple[int, int, str], rank: int, reason: str, charged: bool
+) -> None:
+    story = gang()
+    cause = finish(story, end)
+    assert (cause.rank, cause.reason, cause.disruption) == (rank, reason, not charged)
+    assert story.kept.restarts == int(charged)
 
 
 def test_what_was_known_is_forgotten_when_the_ranks_have_come() -> None:
@@ -500,20 +516,6 @@ def test_a_rank_that_came_too_late_was_kept_by_the_platform() -> None:
     assert story.kept.known.until is not None
     cause = finish(story, (0, 134, REGISTER))
     assert (cause.rank, cause.reason, cause.disruption) == (2, "Unschedulable", True)
-
-
-def test_a_coordinator_that_gives_up_does_not_take_the_place_of_what_was_known() -> None:
-    """Its port closes seconds before the end of its process is reported."""
-    story = never_calls(life())
-    story.silence()
-    waits(story, 20)
-    assert finish(story, (0, 134, REGISTER)).rank == 2
-
-
-def test_a_rank_that_gave_up_alone_is_its_own_cause() -> None:
-    """It was missing because it called another address; the others still wait for it."""
-    cause = finish(never_calls(life()), (2, 134, REGISTER))
-    assert (cause.rank, cause.exit_code) == (2, 134)
 
 
 def test_a_ray_worker_that_gives_up_did_not_wait_for_another_worker() -> None:

@@ -39,6 +39,12 @@ def crashed(rank: int, at: float = NOW, **changes: Any) -> Pod:
     return pod(rank, phase=PodPhase.FAILED, ready=False, exit=Exit("main", 1, 0, "Error", "", at), **changes)
 
 
+def removed(rank: int, at: float = NOW) -> Pod:
+    """A pod that was deleted, and ended because of it."""
+    killed = Exit("main", 143, 0, "Error", "", at)
+    return pod(rank, phase=PodPhase.FAILED, ready=False, terminating=True, exit=killed, stopped_at=at)
+
+
 # --- the first record --------------------------------------------------------------------------------------------
 
 
@@ -128,16 +134,19 @@ def test_a_higher_epoch_is_a_restart_by_the_controller() -> None:
     assert after.assembled_at is None
 
 
-def test_a_restart_has_the_known_cause_of_its_epoch_before_any_other() -> None:
-    known = Cause(0, "AppFailed", "", EARLIER)
-    assert followed(crashed(1), own=OwnState(epoch=1), cause=known).cause == known
-
-
-def test_a_restart_has_the_member_that_failed_as_its_cause() -> None:
-    older = Cause(0, "AppFailed", "of an older epoch", EARLIER)
-    after = followed(crashed(1, epoch=1), own=OwnState(epoch=2), epoch=1, cause=older)
+@pytest.mark.parametrize(
+    ("member", "before", "rank", "reason"),
+    [
+        (crashed(1), Cause(0, "AppFailed", "", EARLIER), -1, "AppFailed"),
+        (crashed(1), Cause(-1, "AppFailed", "of an older epoch", EARLIER), 1, "Error"),
+        (removed(0), None, -1, "RestartedByController"),
+    ],
+    ids=["the known one of its epoch before any other", "the member that failed", "no pod that the restart deletes"],
+)
+def test_a_restart_by_the_controller_has_a_cause(member: Pod, before: Cause | None, rank: int, reason: str) -> None:
+    after = followed(member, own=OwnState(epoch=1), cause=before)
     assert after.cause is not None
-    assert (after.cause.epoch, after.cause.rank, after.cause.reason) == (1, 1, "Error")
+    assert (after.epoch, after.cause.epoch, after.cause.rank, after.cause.reason) == (1, 0, rank, reason)
 
 
 def test_of_a_watched_run_failures_that_are_the_same_are_counted_and_another_one_begins_anew() -> None:
@@ -291,12 +300,6 @@ def test_labelled_pods_that_are_over_or_going_are_no_other_run(late: tuple[Pod, 
 # --- members that are deleted ------------------------------------------------------------------------------------
 
 
-def removed(rank: int, at: float = NOW) -> Pod:
-    """A pod that was deleted, and ended because of it."""
-    killed = Exit("main", 143, 0, "Error", "", at)
-    return pod(rank, phase=PodPhase.FAILED, ready=False, terminating=True, exit=killed, stopped_at=at)
-
-
 def test_the_end_of_a_deleted_member_waits_for_what_its_object_says_of_it() -> None:
     case = context(pod(0), removed(1), own=OwnState())
     early = follow(case)
@@ -326,12 +329,6 @@ def test_a_member_that_failed_by_itself_is_the_cause_beside_a_deleted_one() -> N
     cause = followed(removed(0), crashed(1), own=OwnState()).cause
     assert cause is not None
     assert (cause.rank, cause.reason) == (1, "Error")
-
-
-def test_pods_that_a_restart_deletes_are_not_its_cause() -> None:
-    after = followed(removed(0), own=OwnState(epoch=1))
-    assert after.cause is not None
-    assert (after.epoch, after.cause.reason) == (1, "RestartedByController")
 
 
 @pytest.mark.parametrize(
