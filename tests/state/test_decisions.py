@@ -11,7 +11,7 @@ from muster.state.view.roll import RankState
 from muster.state.view.view import View
 from muster.state.vocabulary.actions import ConfirmLaunch, ConfirmLoss, DeletePods, ProbeTarget, StopPods
 from muster.state.vocabulary.group import Coordinator, Group, ProbeKind
-from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.plan import Engine, Plan
 from muster.state.vocabulary.pod import Exit, Pod, PodPhase
 from muster.state.vocabulary.record import Cause, ConditionType, Phase, Record, RollCall
 from muster.state.vocabulary.rules import Backoff, ClockAction, ClockName
@@ -464,3 +464,23 @@ def test_conditions_are_of_the_phase_that_the_step_has_reached() -> None:
     restarting = kept.condition(ConditionType.RESTARTING)
     assert restarting is not None
     assert (restarting.status, restarting.reason, restarting.since) == (True, "GangRestart", NOW + 100)
+
+
+# --- runs whose pods another controller owns ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("deleting", "kept"),
+    [(False, None), (False, record(phase=Phase.FAILED, finished_at=NOW)), (True, record(phase=Phase.RUNNING))],
+    ids=["at its start", "at its end", "while it is deleted"],
+)
+def test_nothing_is_done_to_the_pods_of_a_watched_run(deleting: bool, kept: Record | None) -> None:
+    seen = view(pod(0)) if kept else view()
+    assert decide(plan(deleting=deleting), kept, seen, NOW).actions
+    watched = decide(plan(deleting=deleting, engine=Engine.WATCH), kept, seen, NOW)
+    assert (watched.actions, watched.write) == ((), True)
+
+
+def test_a_watched_coordinator_is_probed() -> None:
+    run = plan(engine=Engine.WATCH)
+    assert decide(run, record(phase=Phase.ASSEMBLING), view(pod(0)), NOW).probe is not None

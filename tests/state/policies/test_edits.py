@@ -53,28 +53,23 @@ def test_the_next_epoch_follows_it() -> None:
 WRONG = "spec.failurePolicy.rules[0].targetGroups[0]: there is no type c, the types are a, b"
 
 
-def test_an_edit_that_cannot_be_run_is_said_with_its_reason_and_not_followed() -> None:
+@pytest.mark.parametrize("problem", [WRONG, "x" * 5_000])
+def test_an_edit_that_cannot_be_run_is_not_followed_and_its_reason_is_written_once_in_few_words(problem: str) -> None:
     story = running()
-    story.plan = edited(shaped(), problem=f"{WRONG}\n")
+    story.plan = edited(shaped(), problem=f"{problem}\n")
     assert story.look(1) == ()
-    assert (story.kept.phase, story.kept.pending_edits) == (Phase.RUNNING, WRONG)
-    assert story.kept.message.endswith(f"the last edit is not applied, and the run continues without it: {WRONG}")
-    assert story.told[-1] == "EditRefused"
-    story.plan = replace(shaped(), generation=3)
-    story.look(1)
-    assert (story.kept.pending_edits, WRONG in story.kept.message) == ("", False)
-
-
-@pytest.mark.parametrize("problem", ["not readable", "x" * 5_000])
-def test_what_is_wrong_with_an_edit_is_said_in_few_words_and_written_once(problem: str) -> None:
-    story = running()
-    story.plan = edited(shaped(), problem=problem)
-    story.look(1)
-    assert story.kept.pending_edits.startswith(problem[:12])
+    said = story.kept.pending_edits
+    assert (story.kept.phase, said[:50]) == (Phase.RUNNING, problem[:50])
+    assert (said == problem) is (problem == WRONG)
+    assert story.kept.message.endswith(f"the last edit is not applied, and the run continues without it: {said}")
     assert len(story.kept.message) < 700
+    assert story.told[-1] == "EditRefused"
     writes = story.writes
     story.look(60)
     assert story.writes == writes
+    story.plan = replace(shaped(), generation=3)
+    story.look(1)
+    assert (story.kept.pending_edits, said in story.kept.message) == ("", False)
 
 
 def test_an_edit_of_a_suspended_experiment_is_followed_when_it_is_resumed() -> None:

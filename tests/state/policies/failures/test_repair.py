@@ -139,23 +139,16 @@ def test_counted_repairs_use_the_budget() -> None:
     assert (life.kept.phase, life.kept.reason) == (Phase.FAILED, "BackoffLimitExceeded")
 
 
-def test_a_failure_that_takes_the_gang_down_goes_first() -> None:
-    life = story(FailureRule(FailureAction.RESTART_GANG, exit_codes=(7,)), MEMBER)
-    life.end(1, 3)
-    life.end(2, 7, at=life.now + 1)
-    life.look()
-    assert (life.kept.epoch, life.kept.phase, life.kept.attempts, life.kept.restarts) == (1, Phase.RESTARTING, (), 1)
-    assert life.cause.rank == 2
-
-
-def test_a_gang_restart_begins_every_rank_anew() -> None:
+def test_a_failure_that_takes_the_gang_down_goes_first_and_every_rank_begins_its_first_attempt() -> None:
     life = story(FailureRule(FailureAction.RESTART_GANG, exit_codes=(7,)), MEMBER, backoff=Backoff(0))
     life.end(1, 3)
     settle(life)
     life.start(1)
-    life.end(2, 7)
+    life.end(1, 3)
+    life.end(2, 7, at=life.now + 1)
     life.look()
-    assert (life.kept.epoch, life.kept.attempts, life.kept.gang_restarts) == (1, (), 1)
+    assert (life.kept.epoch, life.kept.attempts, life.kept.gang_restarts, life.kept.restarts) == (1, (), 1, 2)
+    assert life.cause.rank == 2
     assert created(settle(life)) == [(0, 0), (1, 0), (2, 0), (3, 0)]
 
 

@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from muster.state.decide.machine import decide
 from muster.state.facts.context import Context
-from muster.state.policies.watched.following import NOTHING, REPLACED_WITHIN, Followed, begins, first, follow
+from muster.state.policies.watched.following import NOTHING, REPLACED_WITHIN, Followed, begins, epoch_at, first, follow
 from muster.state.policies.watched.obstacles import SAID_WITHIN
 from muster.state.view.own import OwnState, Said
 from muster.state.view.view import View
@@ -358,3 +359,24 @@ def test_the_end_that_a_controller_gives_a_run_says_what_blocked_the_gang() -> N
 def test_a_run_that_its_controller_calls_succeeded_has_no_cause() -> None:
     after = followed(*map(done, range(4)), own=OwnState(Said.SUCCEEDED), stuck=KNOWN)
     assert (after.phase, after.cause) == (Phase.SUCCEEDED, None)
+
+
+# --- the beginning of an epoch -----------------------------------------------------------------------------------
+
+
+def test_the_first_pod_says_when_an_epoch_began() -> None:
+    assert epoch_at(context(pod(0, created=NOW - 50), pod(1, created=NOW - 60))) == NOW - 60
+    for strange in (context(), context(pod(0)), context(pod(0, created=NOW + 9))):
+        assert epoch_at(strange) == NOW, "a time that is unknown or lies ahead is now"
+
+
+def test_a_daemon_that_starts_later_has_the_clock_of_a_restarted_run_go_on() -> None:
+    seen = view(*(pod(n, epoch=2) for n in range(4)), epoch=2)
+    seen.own = OwnState(epoch=2, started_at=NOW - 900)
+    for member in list(seen.pods()):
+        seen.change(member, replace(member, created=NOW - 60))
+    found = decide(FOUR, None, seen, NOW).record
+    for _ in range(3):
+        found = decide(FOUR, found, seen, NOW).record
+    assert (found.phase, found.epoch) == (Phase.ASSEMBLING, 2)
+    assert (found.started_at, found.epoch_at) == (NOW - 900, NOW - 60)

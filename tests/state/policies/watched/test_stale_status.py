@@ -36,10 +36,6 @@ def unsaid_of(
     return NOTHING if found is None else (found.reason, obstacles.obstacle_sentence(here, found), found.begins)
 
 
-def test_of_a_run_that_goes_on_nothing_is_unsaid() -> None:
-    assert unsaid_of() == NOTHING
-
-
 # --- the coordinator ---------------------------------------------------------------------------------------------
 
 SILENT = answer(coordinator=CoordinatorState.REFUSED, states=(), at=NOW + 1)
@@ -61,21 +57,6 @@ SILENT = answer(coordinator=CoordinatorState.REFUSED, states=(), at=NOW + 1)
 def test_a_coordinator_whose_pod_is_not_at_work_is_named(pods: list[Pod], heard: RollAnswer, why: str) -> None:
     found = unsaid_of(*pods, heard=heard)
     assert found[:2] == ("CoordinatorGone", why)
-
-
-@pytest.mark.parametrize(
-    ("pods", "heard", "changes"),
-    [
-        ([pod(0)], SILENT, {}),
-        ([pod(0, ready=False)], ROLL, {}),
-        ([pod(0, terminating=True)], answer(ON, RankState.LEFT, ON, ON), {}),
-        ([pod(0, terminating=True)], ROLL, {"probe": ProbeKind.NONE}),
-    ],
-)
-def test_one_that_is_ready_or_answers_or_whose_run_ends_is_not(
-    pods: list[Pod], heard: RollAnswer, changes: dict[str, Any]
-) -> None:
-    assert unsaid_of(*pods, heard=heard, **changes) == NOTHING
 
 
 def test_a_head_that_was_started_again_is_named_with_its_end() -> None:
@@ -105,16 +86,6 @@ def test_a_program_that_has_ended_and_a_controller_that_does_not_say_so() -> Non
     assert found[2] == NOW + 5 + FOLLOWED_WITHIN, "a controller has seconds to follow"
 
 
-@pytest.mark.parametrize("own", [OwnState(Said.SUCCEEDED), OwnState(Said.FAILED), OwnState(Said.SUSPENDED)])
-def test_a_controller_that_has_followed_is_not_contradicted(own: OwnState) -> None:
-    assert unsaid_of(heard=answer(ON, ON, ON, ON, work=DONE), own=own) == NOTHING
-
-
-def test_a_program_that_runs_contradicts_nothing() -> None:
-    work = Work("rj-x", "RUNNING", "", ended=False, succeeded=False)
-    assert unsaid_of(heard=answer(ON, ON, ON, ON, work=work)) == NOTHING
-
-
 def succeeded(rank: int, at: float = NOW - 50, **changes: Any) -> Pod:
     return pod(rank, phase=PodPhase.SUCCEEDED, ready=False, exit=Exit("main", 0, 0, "Completed", "", at), **changes)
 
@@ -126,15 +97,6 @@ ALL_DONE = "all 4 members have succeeded; the status of the Experiment does not 
 def test_an_object_that_does_not_say_that_all_members_have_succeeded_is_contradicted(heard: RollAnswer) -> None:
     found = unsaid_of(*map(succeeded, range(4)), heard=heard)
     assert found == ("StatusIsFalse", ALL_DONE, NOW - 50 + FOLLOWED_WITHIN)
-
-
-@pytest.mark.parametrize("own", [OwnState(Said.SUCCEEDED), OwnState(Said.SUSPENDED), OwnState(Said.ASK_PODS)])
-def test_one_that_says_so_or_whose_pods_say_it_themselves_is_not(own: OwnState) -> None:
-    assert unsaid_of(*map(succeeded, range(4)), own=own) == NOTHING
-
-
-def test_while_a_member_runs_nothing_is_said_of_those_that_have_succeeded() -> None:
-    assert unsaid_of(succeeded(0), succeeded(1), succeeded(2), pod(3), heard=SILENT) == NOTHING
 
 
 def test_an_end_by_a_clock_that_is_ahead_counts_at_once() -> None:
@@ -159,3 +121,37 @@ def test_many_are_counted() -> None:
     found = unsaid_of(pod(0), *(pod(rank, ready=False, restarts=1) for rank in range(1, 9)))
     assert found[1].count("rank ") == NAMED
     assert found[1].endswith("; and 5 more")
+
+
+# --- nothing is unsaid -------------------------------------------------------------------------------------------
+
+RUNS = Work("rj-x", "RUNNING", "", ended=False, succeeded=False)
+ALL_SUCCEEDED = [succeeded(rank) for rank in range(4)]
+
+
+@pytest.mark.parametrize(
+    ("pods", "heard", "own", "changes"),
+    [
+        ([], ROLL, None, {}),
+        ([pod(0)], SILENT, None, {}),
+        ([pod(0, ready=False)], ROLL, None, {}),
+        ([pod(0, terminating=True)], answer(ON, RankState.LEFT, ON, ON), None, {}),
+        ([pod(0, terminating=True)], ROLL, None, {"probe": ProbeKind.NONE}),
+        ([], answer(ON, ON, ON, ON, work=RUNS), None, {}),
+        ([], answer(ON, ON, ON, ON, work=DONE), OwnState(Said.SUCCEEDED), {}),
+        ([], answer(ON, ON, ON, ON, work=DONE), OwnState(Said.FAILED), {}),
+        ([], answer(ON, ON, ON, ON, work=DONE), OwnState(Said.SUSPENDED), {}),
+        (ALL_SUCCEEDED, ROLL, OwnState(Said.SUCCEEDED), {}),
+        (ALL_SUCCEEDED, ROLL, OwnState(Said.SUSPENDED), {}),
+        (ALL_SUCCEEDED, ROLL, OwnState(Said.ASK_PODS), {}),
+        ([*ALL_SUCCEEDED[:3], pod(3)], SILENT, None, {}),
+    ],
+    ids=[
+        "a run that goes on", "a ready coordinator that is silent", "one that is not ready and answers",
+        "its run is ending", "it cannot be asked", "its program runs", "its controller reports the success",
+        "its controller reports the failure", "it is suspended", "the success of all members is reported",
+        "all have succeeded and it is suspended", "pods that decide for themselves", "one member runs on",
+    ],
+)  # fmt: skip
+def test_nothing_is_unsaid(pods: list[Pod], heard: RollAnswer, own: OwnState | None, changes: dict[str, Any]) -> None:
+    assert unsaid_of(*pods, heard=heard, own=own, **changes) == NOTHING

@@ -1,4 +1,4 @@
-"""A node that is NotReady, and ranks that ended while others run on: named, and called Stuck when it lasts."""
+"""What keeps a gang from working is named at once, and called Stuck when it lasts."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ import pytest
 from muster.state.facts.causes.cannot_start import NODE_PATIENCE
 from muster.state.facts.context import Context
 from muster.state.facts.diagnosis.diagnose import diagnose
-from muster.state.policies.gathering import obstacles
+from muster.state.policies.gathering import blocked, obstacles
 from muster.state.vocabulary.group import Group, ProbeKind, Role
 from muster.state.vocabulary.pod import PodSpec
 from muster.state.vocabulary.record import ConditionType, Phase
@@ -173,3 +173,127 @@ def test_independent_jobs_may_end_when_they_like() -> None:
     story.end(1)
     story.look(100_000)
     assert story.condition(STUCK) == (False, "NotStuck")
+
+
+# --- members that have a node, and no volumes, no network, or an init container ----------------------------------
+
+
+def on_nodes(*ranks: int) -> Story:
+    """All members have a node; these have no sandbox, and the others run."""
+    story = Story(plan())
+    story.launch()
+    story.schedule()
+    for rank in range(story.plan.size):
+        if rank in ranks:
+            story.set(rank, sandboxed=False)
+    story.look()
+    return story
+
+
+def test_a_volume_that_is_not_mounted_is_named_after_a_minute_and_stuck_after_two_until_the_programs_run() -> None:
+    story = on_nodes(0, 1, 2, 3)
+    story.look(obstacles.SLOW_AFTER - 1)
+    assert story.kept.reason == "Pending"
+    assert story.wake_at <= story.now + 1
+    story.look(1)
+    assert story.kept.reason == "SandboxNotReady"
+    assert "0/4 programs have started; ranks 0-3: no volumes or no network yet (first: " in story.kept.message
+    assert story.condition(STUCK) == (False, "NotStuck")
+    story.look(60)
+    assert story.condition(STUCK) == (True, "SandboxNotReady")
+    assert "no volumes or no network yet" in story.kept.message
+    story.start()
+    story.look(1)
+    story.look(blocked.LINGER)
+    assert story.condition(STUCK)[0] is not True
+    assert story.kept.phase is not Phase.PENDING
+
+
+def test_images_that_take_long_and_a_sandbox_that_comes_within_the_minute_are_no_obstacle() -> None:
+    story = on_nodes(2)
+    story.look(obstacles.SLOW_AFTER - 1)
+    story.set(2, sandboxed=True)
+    story.look(1)
+    story.look(3600)
+    assert story.kept.reason == "Pending"
+    assert story.condition(STUCK) == (False, "NotStuck")
+
+
+def test_an_init_container_that_does_not_end_is_named_after_a_minute_and_is_never_stuck_by_itself() -> None:
+    story = on_nodes()
+    for rank in (1, 2):
+        story.set(rank, waiting_reason="PodInitializing", holder="init container fetch")
+    story.look(obstacles.SLOW_AFTER - 1)
+    assert story.kept.reason == "Pending"
+    assert story.wake_at <= story.now + 1
+    story.look(1)
+    assert story.kept.reason == "InitContainerRuns"
+    assert "0/4 programs have started; ranks 1-2: init container fetch has not ended (first: " in story.kept.message
+    story.look(7200)
+    assert story.kept.reason == "InitContainerRuns"
+    assert story.condition(STUCK) == (False, "NotStuck")
+    story.start()
+    story.look(1)
+    assert story.kept.phase is not Phase.PENDING
+
+
+def test_a_volume_is_said_before_an_init_container() -> None:
+    story = on_nodes(3)
+    story.set(1, waiting_reason="PodInitializing", holder="init container fetch")
+    story.look(obstacles.SLOW_AFTER)
+    assert story.kept.reason == "SandboxNotReady"
+    assert "rank 1: init container fetch has not ended" in story.kept.message
+    assert "rank 3: no volumes or no network yet" in story.kept.message
+
+
+# --- a program that asks Ray for what none of its nodes has ------------------------------------------------------
+
+
+UNMET = "no Ray node has what a waiting task or actor asks for: GPU 2"
+
+
+def assembled() -> Story:
+    """A gang whose members have all arrived, and whose head has just reported the request."""
+    story = Story(plan(probe=ProbeKind.RAY))
+    story.assemble()
+    hear(story, UNMET)
+    return story
+
+
+def hear(story: Story, unmet: str) -> None:
+    """The head's next answer: it has all members."""
+    story.observe_probe(*range(story.plan.size), unmet=unmet)
+
+
+def test_a_request_that_no_ray_node_meets_is_named_at_once_and_stuck_after_a_minute_until_a_node_has_it() -> None:
+    story = assembled()
+    story.look(1)
+    assert UNMET in story.kept.message
+    assert story.condition(STUCK)[0] is not True
+    story.look(obstacles.UNMET_PATIENCE)
+    assert story.condition(STUCK) == (True, "RequestUnmet")
+    assert UNMET in story.kept.message
+    hear(story, "")
+    story.look(1)
+    story.look(20)
+    assert story.condition(STUCK)[0] is not True
+    assert "Ray node" not in story.kept.message
+
+
+def test_a_head_that_does_not_answer_is_no_evidence_of_it() -> None:
+    story = assembled()
+    story.silence()
+    story.look(obstacles.UNMET_PATIENCE + 1)
+    assert story.condition(STUCK) == (True, "CoordinatorUnreachable")
+
+
+def test_a_question_that_is_not_answered_does_not_begin_the_minute_anew() -> None:
+    story = assembled()
+    story.look(1)
+    for _ in range(3):
+        story.look((obstacles.UNMET_PATIENCE - 2) / 3)
+        story.silence()
+        story.look(1)
+        hear(story, UNMET)
+    story.look(2)
+    assert story.condition(STUCK) == (True, "RequestUnmet")
