@@ -40,7 +40,7 @@ def test_a_healthy_gang_has_no_cause() -> None:
     assert restart.judge(healthy) is None
 
 
-LOST = {"disruption": "Evicted"}
+LOST: dict[str, Any] = {"disruption": "Evicted"}
 
 
 @pytest.mark.parametrize(
