@@ -24,8 +24,8 @@ from muster.state.view.roll import CoordinatorState
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Exit, PodPhase
 from muster.state.vocabulary.record import Cause, Condition, ConditionType, Phase
-from muster.state.vocabulary.rules import CLOCKS
-from tests.builders import NOW, edited, plan, record, view
+from muster.state.vocabulary.rules import CLOCKS, ClockAction, ClockName
+from tests.builders import NOW, Clock, clock_rules, edited, plan, record, view
 from tests.state.story import Story
 
 MINUTES = 250.0
@@ -427,6 +427,15 @@ def test_an_end_that_no_member_caused_says_what_was_known(row: Row, reason: str)
     assert story.kept.message.startswith(cause.evidence)
     assert cause.message in story.kept.message
     assert f"rank {row.rank} " in story.kept.message or row.rank < 0
+
+
+def test_an_end_that_names_the_rank_itself_does_not_name_it_again() -> None:
+    story = never_calls(life())
+    story.plan = edited(story.plan, clocks=clock_rules({ClockName.ASSEMBLY: Clock(1, ClockAction.FAIL)}))
+    story.look(1)
+    assert (story.kept.reason, story.cause.rank, story.cause.reason) == ("AssemblyDeadlineExceeded", 2, "RanksMissing")
+    assert "missing rank 2 (" in story.kept.message
+    assert "blocked the gang" not in story.kept.message
 
 
 def test_the_end_of_a_gang_that_nothing_blocked_has_no_cause() -> None:
