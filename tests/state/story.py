@@ -1,6 +1,6 @@
-"""A story: a plan, and what happens to it, told step by step. The decisions are real; the world is this file."""
+"""A story: a plan, and what happens to it, step by step. The decisions are real; the world is this file."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import replace
 from typing import Any
@@ -25,8 +25,15 @@ from muster.state.vocabulary.actions import (
 )
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Exit, Pod, PodPhase
-from muster.state.vocabulary.record import ConditionType, Phase, Record
+from muster.state.vocabulary.record import Cause, ConditionType, Phase, Record
 from tests.builders import NOW, answer, pod
+
+
+def created(actions: Sequence[Action]) -> list[int]:
+    """The ranks whose pods are created. Nothing else may be asked for."""
+    (create,) = actions
+    assert isinstance(create, CreatePods)
+    return [member.rank for member in create.members]
 
 
 class Story:
@@ -54,6 +61,18 @@ class Story:
     def kept(self) -> Record:
         assert self.record is not None
         return self.record
+
+    @property
+    def cause(self) -> Cause:
+        assert self.kept.cause is not None
+        return self.kept.cause
+
+    @property
+    def wake_at(self) -> float:
+        """When the last decision wants the next look."""
+        assert self.last is not None
+        assert self.last.wake_at is not None
+        return self.last.wake_at
 
     def look(self, after: float = 0.0) -> tuple[Action, ...]:
         """Time passes, then one decision; its actions."""
@@ -86,21 +105,24 @@ class Story:
         self.last = decision
         return decision.actions
 
+    def obey(self, after: float = 0.0) -> tuple[Action, ...]:
+        """Time passes, and what the next decision asks for is done; its actions."""
+        actions = self.look(after)
+        for action in actions:
+            self.do(action)
+        return actions
+
     def launch(self) -> None:
         """Do what the decisions ask until every pod is there, not yet scheduled."""
         for _ in range(20):
-            actions = self.look()
-            if not actions:
+            if not self.obey():
                 return
-            for action in actions:
-                self.do(action)
         raise AssertionError("the launch does not come to an end")
 
     def create(self, *but: int) -> None:
         """Do what the decisions ask until pods are there, of all ranks but those: no decision has seen theirs."""
         while not self.pods:
-            for action in self.look():
-                self.do(action)
+            self.obey()
         for rank in but:
             self.gone(rank)
 

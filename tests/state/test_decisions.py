@@ -9,10 +9,10 @@ from muster.state.decide.machine import Decision, decide
 from muster.state.view.engine_facts import LiveRead, Refusal
 from muster.state.view.roll import RankState
 from muster.state.view.view import View
-from muster.state.vocabulary.actions import ConfirmLaunch, ConfirmLoss, CreatePods, DeletePods, ProbeTarget, StopPods
+from muster.state.vocabulary.actions import ConfirmLaunch, ConfirmLoss, DeletePods, ProbeTarget, StopPods
 from muster.state.vocabulary.group import Coordinator, Group, ProbeKind
-from muster.state.vocabulary.plan import Plan
-from muster.state.vocabulary.pod import Exit, Pod, PodPhase, PodSpec
+from muster.state.vocabulary.plan import Engine, Plan
+from muster.state.vocabulary.pod import Exit, Pod, PodPhase
 from muster.state.vocabulary.record import Cause, ConditionType, Phase, Record, RollCall
 from muster.state.vocabulary.rules import Backoff, ClockAction, ClockName
 from tests.builders import NOW, Clock, answer, plan, pod, record, view, worker_group
@@ -94,17 +94,11 @@ def test_a_second_look_writes_nothing_and_returns_the_record_it_was_given() -> N
 def test_success_ends_it() -> None:
     over = look(view(*gang(epoch=2, phase=PodPhase.SUCCEEDED)), **RUNNING)
     kept = over.record
-    assert (kept.phase, kept.reason, kept.message) == (
-        Phase.SUCCEEDED,
-        "AllMembersSucceeded",
-        "all 4 members succeeded",
-    )
+    assert (kept.phase, kept.reason) == (Phase.SUCCEEDED, "AllMembersSucceeded")
+    assert kept.message == "all 4 members succeeded"
     assert times(kept) == times(record(**RUNNING)) | {"finished_at": NOW + 100, "phase_at": NOW + 100}
     assert (over.actions, over.wake_at, over.probe) == ((), None, None)
-
-
-def test_succeeded_members_count_as_arrived() -> None:
-    assert look(view(*gang(phase=PodPhase.SUCCEEDED))).record.ready == 4
+    assert look(view(*gang(phase=PodPhase.SUCCEEDED))).record.ready == 4, "members that have succeeded have arrived"
 
 
 def test_one_step_takes_one_turn() -> None:
@@ -155,9 +149,8 @@ def test_a_failure_without_budget_ends_it_and_is_kept_as_the_cause() -> None:
 def test_an_end_without_a_cause_of_its_own_keeps_the_last_one() -> None:
     last = Cause(1, "Error", "boom", NOW)
     kept = look(view(), run=plan(cancel=True), cause=last, **RUNNING).record
-    assert (kept.phase, kept.reason, kept.message, kept.cause) == (
-        Phase.FAILED, "Cancelled", "cancelled by spec.cancel", last,
-    )  # fmt: skip
+    assert (kept.phase, kept.reason) == (Phase.FAILED, "Cancelled")
+    assert (kept.message, kept.cause) == ("cancelled by spec.cancel", last)
 
 
 def test_a_failure_begins_the_next_epoch_after_the_backoff() -> None:
@@ -231,7 +224,7 @@ def test_no_clock_runs_out_over_old_pods_that_have_ended_meanwhile() -> None:
     kept = look(run=plan(clocks=clocks), phase=Phase.RESTARTING, epoch=1, ending_at=NOW).record
     assert (kept.phase, kept.ending_at) == (Phase.PENDING, None)
     alert = look(run=plan(clocks={ClockName.TERMINATING: Clock(5, ALERT)}), epoch=1, ending_at=NOW)
-    assert [line.reason for line in alert.story] == []
+    assert alert.story == ()
 
 
 def test_while_it_restarts_nothing_of_the_new_epoch_can_fail() -> None:
@@ -372,15 +365,6 @@ def test_the_pods_of_a_suspension_are_deleted() -> None:
     assert look(view(pod(0)), run=plan(suspend=True), phase=Phase.SUSPENDED).actions == dismissed
 
 
-def test_the_next_member_in_turn_is_created_though_others_have_ended() -> None:
-    run = plan(groups=(Group("worker", 1, 3, PodSpec(), first_rank=0, parallelism=1),), coordinator=None)
-    seen = view(pod(0, phase=PodPhase.SUCCEEDED))
-    seen.engine.confirmed, seen.engine.service = 0, True
-    (create,) = look(seen, run=run, phase=Phase.RUNNING, scheduled_at=NOW).actions
-    assert isinstance(create, CreatePods)
-    assert [member.rank for member in create.members] == [1]
-
-
 # --- when to look again ------------------------------------------------------------------------------------------
 
 
@@ -423,10 +407,12 @@ def test_the_coordinators_process_is_asked_by_its_address() -> None:
     assert probed(pod(3), pod(0), run=third) == ProbeTarget(0, "pod-3-0", "10.0.0.4:99", "jax", 6)
 
 
+RAS_ENV = [{"name": "NCCL_RAS_ADDR", "value": "0.0.0.0:7000"}]
+WITH_RAS = {"spec": {"containers": [{"name": "main", "env": RAS_ENV}]}}
+
+
 def test_members_that_run_can_be_asked_for_ras_where_their_template_says_so() -> None:
-    env = [{"name": "NCCL_RAS_ADDR", "value": "0.0.0.0:7000"}]
-    template = {"spec": {"containers": [{"name": "main", "env": env}]}}
-    run = plan(groups=(worker_group(4, template=template),))
+    run = plan(groups=(worker_group(4, template=WITH_RAS),))
     pods = pod(0), pod(1, started=False), pod(2, ip="fd00::1")
     target = probed(*pods, run=run)
     assert target is not None
@@ -438,39 +424,27 @@ def test_members_that_run_can_be_asked_for_ras_where_their_template_says_so() ->
 
 
 def test_only_members_whose_own_template_says_so_are_asked_for_ras() -> None:
-    env = [{"name": "NCCL_RAS_ADDR", "value": "0.0.0.0:7000"}]
-    template = {"spec": {"containers": [{"name": "main", "env": env}]}}
-    on_node = {"spec": template["spec"] | {"hostNetwork": True}}
+    on_node = {"spec": WITH_RAS["spec"] | {"hostNetwork": True}}
     first = worker_group(2, template=on_node)
-    run = plan(groups=(first, Group("other", 1, 2, first.pod, 2, template=template)))
+    run = plan(groups=(first, Group("other", 1, 2, first.pod, 2, template=WITH_RAS)))
     target = probed(pod(0), pod(1), pod(2), run=run)
     assert target is not None
     assert target.ras == ("10.0.0.3:7000",)
 
 
 @pytest.mark.parametrize(
-    "changes",
-    [
-        {"started": False},
-        {"ip": ""},
-        {"terminating": True, "disruption": ""},
-        {"phase": PodPhase.SUCCEEDED},
-        {"epoch": 5},
-    ],
+    "changes", [{"started": False}, {"ip": ""}, {"terminating": True}, {"phase": PodPhase.SUCCEEDED}, {"epoch": 5}]
 )
 def test_a_coordinator_without_a_running_pod_is_not_probed(changes: dict[str, Any]) -> None:
     assert probed(pod(0, **changes)) is None
     assert probed(pod(1)) is None
 
 
-@pytest.mark.parametrize("run", [plan(coordinator=None), plan(probe=ProbeKind.NONE)])
-def test_who_has_nothing_to_say_is_not_asked(run: Plan) -> None:
-    assert probed(pod(0), run=run) is None
-
-
-@pytest.mark.parametrize("phase", [Phase.FAILED, Phase.SUCCEEDED, Phase.RESTARTING])
-def test_no_coordinator_is_probed_while_the_gang_is_not_wanted(phase: Phase) -> None:
-    assert probed(pod(0), phase=phase, resume_at=NOW + 999) is None
+def test_only_a_coordinator_that_can_be_asked_of_a_gang_that_is_wanted_is_probed() -> None:
+    for run in (plan(coordinator=None), plan(probe=ProbeKind.NONE)):
+        assert probed(pod(0), run=run) is None
+    for phase in (Phase.FAILED, Phase.SUCCEEDED, Phase.RESTARTING):
+        assert probed(pod(0), phase=phase, resume_at=NOW + 999) is None
 
 
 # --- the story ---------------------------------------------------------------------------------------------------
@@ -490,3 +464,23 @@ def test_conditions_are_of_the_phase_that_the_step_has_reached() -> None:
     restarting = kept.condition(ConditionType.RESTARTING)
     assert restarting is not None
     assert (restarting.status, restarting.reason, restarting.since) == (True, "GangRestart", NOW + 100)
+
+
+# --- runs whose pods another controller owns ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("deleting", "kept"),
+    [(False, None), (False, record(phase=Phase.FAILED, finished_at=NOW)), (True, record(phase=Phase.RUNNING))],
+    ids=["at its start", "at its end", "while it is deleted"],
+)
+def test_nothing_is_done_to_the_pods_of_a_watched_run(deleting: bool, kept: Record | None) -> None:
+    seen = view(pod(0)) if kept else view()
+    assert decide(plan(deleting=deleting), kept, seen, NOW).actions
+    watched = decide(plan(deleting=deleting, engine=Engine.WATCH), kept, seen, NOW)
+    assert (watched.actions, watched.write) == ((), True)
+
+
+def test_a_watched_coordinator_is_probed() -> None:
+    run = plan(engine=Engine.WATCH)
+    assert decide(run, record(phase=Phase.ASSEMBLING), view(pod(0)), NOW).probe is not None

@@ -3,13 +3,14 @@
 from dataclasses import replace
 from typing import Any
 
-from muster.state.vocabulary.actions import CreatePods, StopPods
+import pytest
+
+from muster.state.vocabulary.actions import StopPods
 from muster.state.vocabulary.group import Group
-from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Exit, PodPhase, PodSpec
 from muster.state.vocabulary.record import ConditionType, Phase
 from tests.builders import plan
-from tests.state.story import Story
+from tests.state.story import Story, created
 
 STUCK = ConditionType.STUCK
 
@@ -19,8 +20,8 @@ def done(story: Story, rank: int, **changes: Any) -> None:
     story.set(rank, ready=False, exit=Exit("main", 0, 0, "Completed", "", story.now), **changes)
 
 
-def running(run: Plan | None = None) -> Story:
-    story = Story(run or plan())
+def running() -> Story:
+    story = Story(plan())
     story.assemble()
     return story
 
@@ -38,18 +39,16 @@ def test_an_experiment_succeeds_while_its_sidecars_run_and_then_ends_them() -> N
     assert sorted(pod.rank for pod in action.pods) == [0, 1, 2, 3]
 
 
-def test_a_sidecar_that_is_killed_after_main_ended_well_costs_no_restart() -> None:
+@pytest.mark.parametrize(
+    "then",
+    [{"phase": PodPhase.FAILED}, {"terminating": True, "disruption": "EvictionByEvictionAPI"}],
+    ids=["its sidecar is killed", "its pod is evicted"],
+)
+def test_nothing_that_happens_to_a_member_that_is_done_restarts_the_gang(then: dict[str, Any]) -> None:
     story = running()
-    done(story, 1, phase=PodPhase.FAILED)
+    done(story, 1, **then)
     story.look(1)
-    assert (story.kept.phase, story.kept.restarts) == (Phase.RUNNING, 0)
-
-
-def test_a_member_that_is_done_is_not_lost_when_its_pod_is_deleted_or_evicted() -> None:
-    story = running()
-    done(story, 1, terminating=True, disruption="EvictionByEvictionAPI")
-    story.look(1)
-    assert (story.kept.phase, story.kept.disruptions) == (Phase.RUNNING, 0)
+    assert (story.kept.phase, story.kept.restarts, story.kept.disruptions) == (Phase.RUNNING, 0, 0)
 
 
 def test_a_failed_main_restarts_the_gang_while_its_sidecar_runs() -> None:
@@ -65,9 +64,7 @@ def test_a_sidecar_takes_no_place_of_the_next_member() -> None:
     story.launch()
     story.start(0)
     done(story, 0)
-    (action,) = story.look(1)
-    assert isinstance(action, CreatePods)
-    assert [member.rank for member in action.members] == [1]
+    assert created(story.look(1)) == [1]
 
 
 def test_a_gang_whose_pods_are_kept_by_other_containers_is_stuck_after_30_seconds() -> None:

@@ -33,22 +33,17 @@ def test_only_live_pods_of_other_epochs_stand_in_the_way() -> None:
 
 def test_what_is_left_of_other_epochs_is_deleted_and_this_one_is_not_touched() -> None:
     running, dead = pod(0, epoch=1), ended(1)
-    assert barrier.sweep(case(running, dead, pod(0, epoch=2), ended(3, epoch=2))) == [
+    going = pod(2, epoch=1, terminating=True), ended(3, terminating=True)
+    assert barrier.sweep(case(running, dead, *going, pod(0, epoch=2), ended(3, epoch=2))) == [
         DeletePods((running,), 2, "they belong to an older epoch or attempt"),
         DeletePods((dead,), 0, "they have ended and belong to an older epoch or attempt"),
     ]
 
 
-def test_what_is_going_already_is_not_asked_again() -> None:
-    assert barrier.sweep(case(pod(0, epoch=1, terminating=True), ended(1, terminating=True))) == []
-
-
 def test_the_pod_of_the_cause_is_kept_for_its_logs() -> None:
     kept, other = ended(1), ended(2)
-    cause = Cause(1, "Error", "", NOW, uid=kept.uid)
-    assert barrier.sweep(case(kept, other, cause=cause)) == [
-        DeletePods((other,), 0, "they have ended and belong to an older epoch or attempt")
-    ]
+    (sweep,) = barrier.sweep(case(kept, other, cause=Cause(1, "Error", "", NOW, uid=kept.uid)))
+    assert sweep.pods == (other,)
 
 
 CUT_OFF = pod(0, epoch=1, terminating=True)
@@ -59,7 +54,6 @@ FORCED = DeletePods((CUT_OFF,), 0, "their terminating clock has run out, and its
     ("clock", "ending_at", "now", "forced"),
     [
         (Clock(60, ClockAction.RESTART), NOW, NOW + 60, True),
-        (Clock(60, ClockAction.RESTART), NOW, NOW + 61, True),
         (Clock(60, ClockAction.RESTART), NOW, NOW + 59.9, False),
         (Clock(60, ClockAction.RESTART), None, NOW + 999, False),
         (Clock(60, ClockAction.ALERT), NOW, NOW + 999, False),
@@ -72,13 +66,6 @@ def test_force_is_used_only_where_the_spec_says_so_and_in_time(
 ) -> None:
     actions = barrier.sweep(case(CUT_OFF, clock=clock, now=now, ending_at=ending_at))
     assert actions == ([FORCED] if forced else [])
-
-
-def test_force_takes_all_that_linger_in_one_go() -> None:
-    late = pod(1, epoch=0)
-    clock = Clock(60, ClockAction.RESTART)
-    (action,) = barrier.sweep(case(CUT_OFF, late, clock=clock, now=NOW + 60, ending_at=NOW))
-    assert action == DeletePods((CUT_OFF, late), 0, FORCED.why)
 
 
 def test_dismissed_every_live_pod_goes_with_its_own_grace() -> None:
@@ -94,18 +81,10 @@ def test_what_the_api_server_has_promised_to_delete_is_not_asked_for_again() -> 
     seen = case(dead, running)
     view_of(seen).mark_deleting((dead,), 0)
     view_of(seen).mark_deleting((running,), 30)
-    assert barrier.sweep(seen) == [DeletePods((running,), 2, "they belong to an older epoch or attempt")], (
-        "sooner is another wish"
-    )
+    (sooner,) = barrier.sweep(seen)
+    assert (sooner.pods, sooner.grace) == ((running,), 2)
     view_of(seen).mark_deleting((running,), 2)
     assert barrier.sweep(seen) == []
-    assert barrier.end(seen) == []
-
-
-def test_a_gang_that_goes_in_its_own_time_is_asked_to_once() -> None:
-    member = pod(0, epoch=2)
-    seen = case(member)
-    view_of(seen).mark_deleting((member,), None)
     assert barrier.end(seen) == []
 
 
@@ -128,8 +107,8 @@ def test_a_promise_is_forgotten_with_its_pod() -> None:
     assert seen.engine.deleting == {}, "it had gone before the answer was read"
 
 
-def evicted(delete_by: float) -> Pod:
-    return pod(2, epoch=1, terminating=True, disruption="EvictionByEvictionAPI", delete_by=delete_by)
+def evicted(delete_by: float, rank: int = 2) -> Pod:
+    return pod(rank, epoch=1, terminating=True, disruption="EvictionByEvictionAPI", delete_by=delete_by)
 
 
 def test_a_restart_does_not_wait_for_an_hour_of_grace_of_an_evicted_pod() -> None:
@@ -137,14 +116,11 @@ def test_a_restart_does_not_wait_for_an_hour_of_grace_of_an_evicted_pod() -> Non
     waiting = case(slow, now=NOW + LONGEST_GRACE - 1, ending_at=NOW)
     assert barrier.sweep(waiting) == []
     assert barrier.cut_at(waiting) == NOW + LONGEST_GRACE
-    late = case(slow, now=NOW + LONGEST_GRACE, ending_at=NOW)
+    ends_by_itself = evicted(NOW + LONGEST_GRACE + 1, rank=3)
+    late = case(slow, ends_by_itself, now=NOW + LONGEST_GRACE, ending_at=NOW)
     assert barrier.sweep(late) == [DeletePods((slow,), 1, "their grace period is longer than a restart waits")]
     view_of(late).mark_deleting((slow,), 1)
     assert barrier.sweep(late) == [], "once is enough"
-
-
-def test_a_pod_that_is_to_end_by_itself_in_a_second_is_left_alone() -> None:
-    assert barrier.sweep(case(evicted(NOW + 601), now=NOW + LONGEST_GRACE, ending_at=NOW)) == []
 
 
 def test_nothing_is_cut_where_no_restart_waits() -> None:

@@ -1,4 +1,4 @@
-"""Done stays done: a rank that has succeeded neither restarts the gang nor runs again when its pod is removed."""
+"""Done stays done: a rank that has succeeded neither restarts the gang nor runs again; each end is progress."""
 
 from dataclasses import replace
 from typing import Any
@@ -6,16 +6,18 @@ from typing import Any
 import msgspec
 import pytest
 
+from muster.state.facts.context import Context
+from muster.state.policies import completion, deadline
 from muster.state.policies.completion import SAVE_PAUSE
 from muster.state.view.view import View
 from muster.state.vocabulary.actions import ConfirmLoss, CreatePods
-from muster.state.vocabulary.group import Coordinator, Group, ProbeKind
+from muster.state.vocabulary.group import Group, ProbeKind
 from muster.state.vocabulary.plan import Plan
-from muster.state.vocabulary.pod import Exit, PodSpec
+from muster.state.vocabulary.pod import Exit, PodPhase, PodSpec
 from muster.state.vocabulary.record import Phase
-from muster.state.vocabulary.rules import Gate, GateCondition, Quantifier, SuccessRule
-from tests.builders import plan, worker_group
-from tests.state.story import Story
+from muster.state.vocabulary.rules import ClockAction, ClockName, Quantifier, SuccessRule
+from tests.builders import NOW, Clock, plan, pod, record, view
+from tests.state.story import Story, created
 
 
 def ready_gang(size: int = 4, **changes: Any) -> Story:
@@ -26,10 +28,6 @@ def ready_gang(size: int = 4, **changes: Any) -> Story:
     story.look(1)
     assert story.kept.phase is Phase.RUNNING
     return story
-
-
-def pauses(story: Story) -> None:
-    story.look(SAVE_PAUSE)
 
 
 def test_a_finished_rank_whose_pod_is_removed_does_not_restart_the_gang() -> None:
@@ -57,22 +55,13 @@ def test_a_rank_whose_pod_goes_before_it_is_written_is_written_before_anything_e
     assert (story.writes, story.kept.completed) == (writes + 1, "2")
 
 
-def test_a_finished_rank_whose_pod_is_being_deleted_is_written_at_once() -> None:
-    story = ready_gang()
-    story.end(2)
-    story.set(2, terminating=True)
-    story.look()
-    assert (story.kept.phase, story.kept.completed) == (Phase.RUNNING, "2")
-
-
 def test_ranks_that_end_together_cost_one_write() -> None:
     story = ready_gang(coordinator=None)
     story.look(3600)
     writes = story.writes
     story.end(0)
     story.look()
-    assert story.last is not None
-    assert story.last.wake_at == story.now + SAVE_PAUSE
+    assert story.wake_at == story.now + SAVE_PAUSE
     for rank in (1, 2):
         story.end(rank)
         story.look(1)
@@ -83,23 +72,13 @@ def test_ranks_that_end_together_cost_one_write() -> None:
     assert story.writes == writes + 1
 
 
-def test_a_gang_that_ends_together_is_written_once() -> None:
-    story = ready_gang()
-    story.look(3600)
-    writes = story.writes
-    for rank in range(4):
-        story.end(rank)
-        story.look(0.1)
-    assert (story.kept.phase, story.writes, story.kept.completed) == (Phase.SUCCEEDED, writes + 1, "0-3")
-
-
 def test_a_daemon_that_was_away_goes_on_with_what_the_record_says() -> None:
     """All had succeeded; while no daemon ran, pods were collected one by one."""
     story = ready_gang()
     story.end(1)
     story.end(3)
-    pauses(story)
-    pauses(story)
+    story.look()
+    story.look(SAVE_PAUSE)
     assert story.kept.completed == "1,3"
     story.view = View()
     story.view.engine.service = True
@@ -109,14 +88,6 @@ def test_a_daemon_that_was_away_goes_on_with_what_the_record_says() -> None:
         story.end(rank)
     assert story.look(600) == ()
     assert (story.kept.phase, story.kept.epoch) == (Phase.SUCCEEDED, 0)
-
-
-def test_a_record_that_says_all_are_done_is_enough() -> None:
-    story = ready_gang()
-    story.record = msgspec.structs.replace(story.kept, completed="0-3")
-    story.view = View()
-    assert story.look(600) == ()
-    assert story.kept.phase is Phase.SUCCEEDED
 
 
 def test_a_member_that_is_not_done_and_gone_is_still_a_loss() -> None:
@@ -134,8 +105,8 @@ def test_a_member_that_is_not_done_and_gone_is_still_a_loss() -> None:
 def test_a_restart_of_the_gang_makes_every_rank_run_again() -> None:
     story = ready_gang()
     story.end(1)
-    pauses(story)
-    pauses(story)
+    story.look()
+    story.look(SAVE_PAUSE)
     story.gone(1)
     story.end(2, 1)
     story.look(1)
@@ -143,7 +114,6 @@ def test_a_restart_of_the_gang_makes_every_rank_run_again() -> None:
     story.look(3600)
     story.launch()
     assert sorted(rank for epoch, rank in story.pods if epoch == 1) == [0, 1, 2, 3]
-    story.look(1)
     assert story.view.of(1).done == {}
 
 
@@ -177,8 +147,7 @@ def second_and_third_of_four() -> Story:
     story.start(0, 1)
     story.look(1)
     story.end(0)
-    for action in story.look(1):
-        story.do(action)
+    story.obey(1)
     story.schedule(2)
     story.look(1)
     return story
@@ -205,40 +174,9 @@ def test_a_member_of_a_sequential_group_that_is_back_when_it_is_looked_for_is_no
 def test_a_member_of_a_sequential_group_that_went_before_it_had_a_node_is_made_again() -> None:
     story = second_and_third_of_four()
     story.end(1)
-    for action in story.look(1):
-        story.do(action)
+    story.obey(1)
     story.gone(3)
-    (create,) = story.look(1)
-    assert isinstance(create, CreatePods)
-    assert [member.rank for member in create.members] == [3]
-
-
-def test_a_gate_that_a_finished_rank_has_opened_stays_open() -> None:
-    first = worker_group(2)
-    then = Group(
-        "late", 1, 1, PodSpec("example.org/train:1", "run"), 2, gates=(Gate(GateCondition.COMPLETE, "worker"),)
-    )
-    story = Story(replace(plan(), coordinator=None, groups=(first, then)))
-    story.launch()
-    story.start(0, 1)
-    for rank in (0, 1):
-        story.end(rank)
-        story.gone(rank)
-    (create,) = story.look(1)
-    assert isinstance(create, CreatePods)
-    assert [member.rank for member in create.members] == [2]
-
-
-def test_a_coordinator_that_is_done_holds_back_nobody() -> None:
-    groups = (worker_group(2, gates=(Gate(GateCondition.READY),)),)
-    story = Story(replace(plan(size=2), coordinator=Coordinator(0, 1234, ProbeKind.NONE), groups=groups))
-    story.launch()
-    story.start(0)
-    story.end(0)
-    story.gone(0)
-    (create,) = story.look(1)
-    assert isinstance(create, CreatePods)
-    assert [member.rank for member in create.members] == [1]
+    assert created(story.look(1)) == [3]
 
 
 def test_any_job_that_succeeded_counts_after_its_pods_are_gone() -> None:
@@ -272,12 +210,11 @@ def test_nothing_is_kept_of_ranks_of_older_epochs_or_of_a_finished_experiment() 
     story.look(1)
     assert story.view.epochs == {}
     done = ready_gang(2)
-    done.end(0)
-    done.end(1)
+    for rank in (0, 1):
+        done.end(rank)
     done.look(1)
-    done.look(1)
-    done.gone(0)
-    done.gone(1)
+    for rank in (0, 1):
+        done.gone(rank)
     done.look(1)
     assert done.view.epochs == {}
 
@@ -305,8 +242,7 @@ def test_a_member_that_obeys_its_deletion_with_0_is_not_done() -> None:
         story.set(rank, exit=ended, terminating=True, stopped_at=story.now - 1)
     story.look(1)
     assert (story.kept.phase, story.kept.epoch, story.kept.completed) == (Phase.RESTARTING, 1, "")
-    assert story.kept.cause is not None
-    assert story.kept.cause.disruption
+    assert story.cause.disruption
 
 
 def test_a_member_that_was_done_before_its_deletion_stays_done() -> None:
@@ -317,3 +253,82 @@ def test_a_member_that_was_done_before_its_deletion_stays_done() -> None:
     story.set(1, terminating=True, stopped_at=story.now - 1)
     story.look(0.1)
     assert (story.kept.phase, story.kept.completed) == (Phase.RUNNING, "1")
+
+
+# --- the clocks over an assembled gang: run from its assembly, progress from the last sign -----------------------
+
+
+AFTER = 100.0
+
+
+def clocked(name: ClockName, action: ClockAction = ClockAction.FAIL) -> Plan:
+    return plan(clocks={name: Clock(AFTER, action)})
+
+
+@pytest.mark.parametrize("name", [ClockName.RUN, ClockName.PROGRESS])
+def test_it_runs_from_the_assembly_of_the_gang(name: ClockName) -> None:
+    story = Story(clocked(name))
+    story.launch()
+    story.look(1000)
+    assert deadline.ends(story.plan, story.kept) == {}
+    story.assemble()
+    assert deadline.ends(story.plan, story.kept) == {name: (story.kept.assembled_at or 0.0) + AFTER}
+
+
+def test_the_run_clock_ends_an_epoch_that_is_too_long() -> None:
+    story = Story(clocked(ClockName.RUN))
+    story.assemble()
+    story.look(AFTER - 0.1)
+    assert story.kept.phase is Phase.RUNNING
+    story.look(0.1)
+    assert (story.kept.phase, story.kept.reason) == (Phase.FAILED, "RunDeadlineExceeded")
+    assert story.kept.message.startswith("only 0 of 4 members ended within 100 s")
+
+
+def test_a_member_that_ends_is_progress() -> None:
+    story = Story(clocked(ClockName.PROGRESS))
+    story.assemble()
+    writes = story.writes
+    story.now += 60
+    story.end(1)
+    story.look()
+    story.look(AFTER - 1)
+    assert story.kept.phase is Phase.RUNNING
+    assert story.writes <= writes + 1, "an end is no fact that must be written at once"
+    story.look(1)
+    assert (story.kept.phase, story.kept.reason) == (Phase.FAILED, "ProgressDeadlineExceeded")
+    assert story.kept.message.startswith("1 of 4 members have ended; no sign of progress within 100 s")
+
+
+def test_a_restart_that_it_asks_for_costs_one_of_the_budget() -> None:
+    story = Story(clocked(ClockName.PROGRESS, ClockAction.RESTART))
+    story.assemble()
+    story.look(AFTER)
+    assert (story.kept.phase, story.kept.restarts, story.kept.progressed_at) == (Phase.RESTARTING, 1, None)
+
+
+def context(run: Plan, ended: bool, *, completed: str = "", **facts: object) -> Context:
+    """A gang that was assembled 50 s ago; with ``ended`` its rank 0 is seen to have ended now."""
+    seen = view(pod(0, phase=PodPhase.SUCCEEDED) if ended else pod(0))
+    kept = record(phase=Phase.RUNNING, assembled_at=NOW - 50, completed=completed, **facts)
+    seen.remember(run, kept, NOW)
+    return Context.at(run, kept, seen, NOW)
+
+
+@pytest.mark.parametrize(
+    ("ended", "kept", "last"),
+    [(True, None, NOW), (False, None, NOW - 50), (False, NOW - 5, NOW - 5), (True, NOW - 5, NOW)],
+)
+def test_the_last_sign_counts(ended: bool, kept: float | None, last: float) -> None:
+    found = completion.note(context(clocked(ClockName.PROGRESS), ended, progressed_at=kept))
+    assert found.progressed_at == last
+
+
+def test_an_end_that_the_record_has_is_no_news_to_a_daemon_that_takes_over() -> None:
+    here = context(clocked(ClockName.PROGRESS), True, completed="0", progressed_at=NOW - 30)
+    assert completion.note(here) is here.record
+
+
+def test_nothing_is_noted_where_nobody_asks() -> None:
+    here = context(plan(), True)
+    assert completion.note(here) is here.record

@@ -10,28 +10,23 @@ from muster.state.policies import deadline
 from muster.state.policies.verdicts import Fail, ReadFirst, Restart, Verdict
 from muster.state.view.engine_facts import LiveRead
 from muster.state.view.roll import RankState
+from muster.state.vocabulary.actions import EndRun
 from muster.state.vocabulary.plan import Engine
 from muster.state.vocabulary.pod import Pod, PodPhase
 from muster.state.vocabulary.record import Cause, Phase
 from muster.state.vocabulary.rules import ClockAction, ClockName, ClockRule
+from muster.state.vocabulary.subject import PODS
 from tests.builders import NOW, Clock, answer, clock_rules, plan, pod, record, view, view_of
 from tests.state.story import Story
 
 TOTAL, PENDING, STARTING, ASSEMBLY, RUN, PROGRESS, TERMINATING = ClockName
 FAIL, RESTART, ALERT = ClockAction
 ALL = {TOTAL: Clock(100, FAIL), PENDING: Clock(10, ALERT), ASSEMBLY: Clock(20, ALERT), TERMINATING: Clock(30, ALERT)}
-
-
 LATELY = LiveRead(NOW + 1000, version=7)
 
 
 def case(
-    *pods: Pod,
-    clocks: dict[ClockName, Clock],
-    now: float = NOW,
-    limit: int = 3,
-    look: LiveRead | None = LATELY,
-    **facts: Any,
+    *pods: Pod, clocks: dict[ClockName, Clock], now: float, limit: int = 3, look: LiveRead | None = LATELY, **facts: Any
 ) -> Context:
     seen = view(*pods)
     seen.engine.live_read = look
@@ -76,10 +71,6 @@ def test_each_clock_runs_from_its_own_time_until_its_own_end(
     assert deadline.ends(plan(clocks=ALL), record(**facts)) == running
 
 
-def test_a_clock_that_is_not_asked_for_does_not_run() -> None:
-    assert deadline.ends(plan(), record(**STARTED)) == {}
-
-
 def test_the_starting_clock_runs_from_the_last_node_until_the_first_program() -> None:
     clocks = {STARTING: Clock(600, ALERT)}
     assert deadline.ends(plan(clocks=clocks), record(epoch_at=NOW)) == {}
@@ -95,26 +86,6 @@ def test_clocks_run_out_on_the_second_and_in_the_order_of_the_table() -> None:
     assert passed(case(clocks=ALL, now=NOW + 10.9, **STARTED)) == []
     assert passed(case(clocks=ALL, now=NOW + 11, **STARTED)) == [*clock_rules({PENDING: ALL[PENDING]})]
     assert passed(case(clocks=ALL, now=NOW + 1000, **STARTED)) == list(clock_rules(ALL))
-
-
-@pytest.mark.parametrize(
-    ("name", "reason"),
-    [
-        (TOTAL, "DeadlineExceeded"),
-        (PENDING, "PendingDeadlineExceeded"),
-        (ASSEMBLY, "AssemblyDeadlineExceeded"),
-        (TERMINATING, "TerminatingDeadlineExceeded"),
-    ],
-)
-def test_a_clock_that_fails_ends_it_under_its_own_name(name: ClockName, reason: str) -> None:
-    here = case(clocks={name: Clock(5, FAIL)}, now=NOW + 50, **STARTED)
-    verdict = judged(here)
-    assert isinstance(verdict, Fail)
-    assert (verdict.reason, verdict.cause) == (reason, None)
-
-
-def test_before_its_time_a_clock_says_nothing() -> None:
-    assert passed(case(clocks=ALL, **STARTED)) == []
 
 
 def test_a_clock_that_restarts_spends_the_budget() -> None:
@@ -230,3 +201,55 @@ def test_the_assembly_deadline_names_ended_ranks_where_no_roll_call_does() -> No
     story.look(60)
     assert story.kept.reason == "AssemblyDeadlineExceeded"
     assert "within 60 s: rank 1 ended with exit code 0, ranks 0 (" in story.kept.message
+
+
+# --- the end of a watched run, where its own annotation asks for it ----------------------------------------------
+
+
+HOUR = 3600.0
+RUNNING = pod(0)
+
+
+def asked(
+    on_deadline: str = "suspend",
+    *,
+    clock: ClockName = ClockName.TOTAL,
+    action: ClockAction = ClockAction.FAIL,
+    now: float = NOW + HOUR,
+    phase: Phase = Phase.RUNNING,
+    **changes: Any,
+) -> tuple[EndRun, ...]:
+    clocks = {clock: Clock(HOUR, action)}
+    wanted = plan(engine=Engine.WATCH, clocks=clocks, on_deadline=on_deadline, **changes)
+    return deadline.end(Context.at(wanted, record(phase=phase, started_at=NOW, ending_at=NOW), view(RUNNING), now))
+
+
+@pytest.mark.parametrize("way", ["suspend", "delete"])
+def test_a_run_is_ended_in_the_way_that_its_annotation_names(way: str) -> None:
+    (end,) = asked(way)
+    assert (end.how, end.reason, end.pods) == (way, "DeadlineExceeded", ())
+    assert end.message.endswith(f"the annotation muster.dev/on-deadline asks to {way} it")
+
+
+def test_the_pods_of_a_run_without_an_object_are_ended_themselves() -> None:
+    (end,) = asked("delete", subject=PODS)
+    assert end.pods == (RUNNING,)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"now": NOW + HOUR - 1},
+        {"on_deadline": ""},
+        {"action": ClockAction.ALERT},
+        {"deleting": True},
+        {"phase": Phase.SUSPENDED},
+        {"phase": Phase.SUCCEEDED},
+        {"phase": Phase.FAILED},
+    ],
+    ids=["in time", "not asked for", "alert only", "being deleted", "suspended", "succeeded", "failed"],
+)
+@pytest.mark.parametrize("clock", [ClockName.TOTAL, ClockName.TERMINATING])
+def test_nothing_else_is_ended(clock: ClockName, changes: dict[str, Any]) -> None:
+    assert asked(clock=clock)
+    assert asked(clock=clock, **changes) == ()

@@ -36,6 +36,9 @@ def test_an_edit_of_a_running_gang_is_said_and_changes_nothing() -> None:
     writes = story.writes
     story.look(30)
     assert story.writes == writes
+    story.plan = replace(shaped(), generation=3)
+    story.look(1)
+    assert (story.kept.pending_edits, SAID in story.kept.message) == ("", False), "it was taken back"
 
 
 def test_the_next_epoch_follows_it() -> None:
@@ -47,41 +50,26 @@ def test_the_next_epoch_follows_it() -> None:
     assert (story.kept.phase, story.kept.shape, story.kept.pending_edits) == (Phase.RESTARTING, EDITED, "")
 
 
-def test_an_edit_that_is_taken_back_is_not_said_any_more() -> None:
-    story = running()
-    story.plan = replace(shaped(EDITED), generation=2)
-    story.look(1)
-    story.plan = replace(shaped(), generation=3)
-    story.look(1)
-    assert story.kept.pending_edits == ""
-    assert SAID not in story.kept.message
-
-
 WRONG = "spec.failurePolicy.rules[0].targetGroups[0]: there is no type c, the types are a, b"
 
 
-def test_an_edit_that_cannot_be_run_is_said_with_its_reason_and_not_followed() -> None:
+@pytest.mark.parametrize("problem", [WRONG, "x" * 5_000])
+def test_an_edit_that_cannot_be_run_is_not_followed_and_its_reason_is_written_once_in_few_words(problem: str) -> None:
     story = running()
-    story.plan = edited(shaped(), problem=f"{WRONG}\n")
+    story.plan = edited(shaped(), problem=f"{problem}\n")
     assert story.look(1) == ()
-    assert (story.kept.phase, story.kept.pending_edits) == (Phase.RUNNING, WRONG)
-    assert story.kept.message.endswith(f"the last edit is not applied, and the run continues without it: {WRONG}")
-    assert story.told[-1] == "EditRefused"
-    story.plan = replace(shaped(), generation=3)
-    story.look(1)
-    assert (story.kept.pending_edits, WRONG in story.kept.message) == ("", False)
-
-
-@pytest.mark.parametrize("problem", ["not readable", "x" * 5_000])
-def test_what_is_wrong_with_an_edit_is_said_in_few_words_and_written_once(problem: str) -> None:
-    story = running()
-    story.plan = edited(shaped(), problem=problem)
-    story.look(1)
-    assert story.kept.pending_edits.startswith(problem[:12])
+    said = story.kept.pending_edits
+    assert (story.kept.phase, said[:50]) == (Phase.RUNNING, problem[:50])
+    assert (said == problem) is (problem == WRONG)
+    assert story.kept.message.endswith(f"the last edit is not applied, and the run continues without it: {said}")
     assert len(story.kept.message) < 700
+    assert story.told[-1] == "EditRefused"
     writes = story.writes
     story.look(60)
     assert story.writes == writes
+    story.plan = replace(shaped(), generation=3)
+    story.look(1)
+    assert (story.kept.pending_edits, said in story.kept.message) == ("", False)
 
 
 def test_an_edit_of_a_suspended_experiment_is_followed_when_it_is_resumed() -> None:
@@ -92,26 +80,17 @@ def test_an_edit_of_a_suspended_experiment_is_followed_when_it_is_resumed() -> N
     assert (story.kept.shape, story.kept.pending_edits) == (EDITED, "")
 
 
-def test_an_edit_that_comes_with_the_resumption_is_the_spec_and_no_edit() -> None:
+@pytest.mark.parametrize("suspended", [True, False], ids=["with the resumption", "before the first pod"])
+def test_an_edit_before_an_epoch_has_pods_is_the_spec_and_no_edit(suspended: bool) -> None:
     """Kueue admits a JobSet by one patch: suspend false, and the node selectors of the flavor."""
-    story = Story(edited(shaped(), suspend=True))
+    story = Story(edited(shaped(), suspend=suspended))
     story.look(1)
-    assert story.kept.phase is Phase.SUSPENDED
+    assert story.kept.phase is (Phase.SUSPENDED if suspended else Phase.PENDING)
     story.plan = replace(shaped(EDITED), generation=2)
     story.assemble()
     assert (story.kept.phase, story.kept.shape, story.kept.pending_edits) == (Phase.RUNNING, EDITED, "")
     assert "EditPending" not in story.told
     assert SAID not in story.kept.message
-
-
-def test_an_edit_before_the_first_pod_of_an_epoch_is_the_spec_and_no_edit() -> None:
-    story = Story(shaped())
-    story.look()
-    assert (story.kept.phase, story.kept.shape) == (Phase.PENDING, MADE)
-    story.plan = replace(shaped(EDITED), generation=2)
-    story.assemble()
-    assert (story.kept.shape, story.kept.pending_edits) == (EDITED, "")
-    assert "EditPending" not in story.told
 
 
 def test_a_record_of_an_older_release_takes_the_shape_of_the_spec_without_a_word() -> None:

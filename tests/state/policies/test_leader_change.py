@@ -53,13 +53,6 @@ def not_serving() -> Story:
     return story
 
 
-def other_count() -> Story:
-    story = gathering()
-    story.observe_probe(0, 1, expected=2)
-    story.look()
-    return story
-
-
 def rank_failed() -> Story:
     story = Story(plan())
     story.assemble()
@@ -73,7 +66,6 @@ STORIES: dict[str, Callable[[], Story]] = {
     "RanksMissing": ranks_missing,
     "CoordinatorUnreachable": unreachable,
     "CoordinatorNotServing": not_serving,
-    "ProcessCountMismatch": other_count,
     "RankFailed": rank_failed,
 }
 
@@ -108,17 +100,13 @@ def test_a_refusal_is_over_only_when_the_request_was_accepted() -> None:
     assert story.condition(STUCK) == (False, "NotStuck")
 
 
-def test_the_first_answer_with_the_same_roll_leaves_stuck_as_it_is() -> None:
+def test_the_first_answer_with_the_same_roll_leaves_stuck_as_it_is_and_a_rank_that_has_arrived_is_evidence() -> None:
     story = taken_over(ranks_missing())
     story.observe_probe(0, 1, 3)
     story.look()
     story.look(1)
     assert story.condition(STUCK) == (True, "RanksMissing")
     assert "NotStuck" not in story.told
-
-
-def test_a_rank_that_arrived_meanwhile_is_evidence() -> None:
-    story = taken_over(ranks_missing())
     story.observe_probe(0, 1, 2, 3, passed=True)
     story.look()
     story.look()

@@ -1,6 +1,7 @@
 """Scheduling gates: the true sentence, and no clock runs while a gate is on a pod."""
 
 from dataclasses import replace
+from typing import Any
 
 from muster.state.policies import deadline
 from muster.state.policies.gathering import obstacles
@@ -12,8 +13,7 @@ from tests.builders import NOW, Clock, plan
 from tests.state.story import Story
 
 STUCK = ConditionType.STUCK
-GATED = {"waiting_reason": "SchedulingGated", "waiting_message": "kueue.x-k8s.io/admission"}
-OPEN = {"waiting_reason": "", "waiting_message": ""}
+GATED: dict[str, Any] = {"waiting_reason": "SchedulingGated", "waiting_message": "kueue.x-k8s.io/admission"}
 CLOCKS = {
     ClockName.TOTAL: Clock(100, ClockAction.FAIL),
     ClockName.PENDING: Clock(10, ClockAction.RESTART),
@@ -25,7 +25,7 @@ def queued(*ranks: int) -> Story:
     story = Story(plan(clocks=CLOCKS))
     story.launch()
     for rank in ranks or range(4):
-        story.set(rank, waiting_reason=GATED["waiting_reason"], waiting_message=GATED["waiting_message"])
+        story.set(rank, **GATED)
     story.look()
     return story
 
@@ -40,8 +40,10 @@ def test_a_queued_gang_is_said_to_be_queued_and_by_which_gate() -> None:
     assert (story.kept.phase, story.kept.reason) == (Phase.PENDING, "Queued")
     assert story.kept.message.startswith("queued: 4/4 pods are gated by kueue.x-k8s.io/admission (SchedulingGated)")
     assert "list Experiment.v1alpha1.muster.dev in integrations.externalFrameworks" in story.kept.message
+    assert (deadline.ends(story.plan, story.kept), story.kept.deadline) == ({}, None), "no clock runs"
     story.look(100_000)
     assert story.condition(STUCK) == (False, "NotStuck")
+    assert (story.kept.phase, story.kept.epoch, story.kept.restarts) == (Phase.PENDING, 0, 0)
 
 
 def test_members_of_a_sequential_group_that_have_ended_are_not_half_a_gang() -> None:
@@ -51,21 +53,12 @@ def test_members_of_a_sequential_group_that_have_ended_are_not_half_a_gang() -> 
     story.start(0)
     story.look(1)
     story.end(0)
-    for action in story.look(1):
-        story.do(action)
-    story.set(1, waiting_reason=GATED["waiting_reason"], waiting_message=GATED["waiting_message"])
+    story.obey(1)
+    story.set(1, **GATED)
     story.look(100_000)
     assert story.condition(STUCK) == (False, "NotStuck")
     assert story.kept.blocked is not None
     assert story.kept.blocked.reason == "Queued"
-
-
-def test_no_clock_runs_while_a_gate_is_on_a_pod() -> None:
-    story = queued()
-    assert deadline.ends(story.plan, story.kept) == {}
-    assert story.kept.deadline is None
-    story.look(100_000)
-    assert (story.kept.phase, story.kept.epoch, story.kept.restarts) == (Phase.PENDING, 0, 0)
 
 
 def test_the_time_in_the_queue_is_charged_to_no_clock() -> None:

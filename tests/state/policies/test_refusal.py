@@ -3,7 +3,6 @@
 from muster.state.decide.machine import decide
 from muster.state.policies.refusal import READ_PODS
 from muster.state.view.engine_facts import EngineFacts, Refusal
-from muster.state.view.view import View
 from muster.state.vocabulary.actions import CreatePods, EnsureService
 from muster.state.vocabulary.pod import Exit, PodPhase
 from muster.state.vocabulary.record import ConditionType, Phase
@@ -58,16 +57,13 @@ def test_the_wait_that_the_api_server_asks_for_is_kept() -> None:
 
 def test_refused_pods_are_said_and_not_created_before_the_pause_is_over() -> None:
     story = Story(plan(size=2))
-    actions = story.look()
-    while not any(isinstance(action, CreatePods) for action in actions):
-        for action in actions:
-            story.do(action)
-        actions = story.look()
+    story.obey()
+    assert [type(action) for action in story.look()] == [EnsureService, CreatePods]
     story.view.engine.refuse(QUOTA, "CreatePods", story.now, story.now)
     story.view.engine.service = True
     assert story.look() == ()
     assert story.last is not None
-    assert (story.last.held, story.last.wake_at) == (True, story.now + 5)
+    assert (story.last.held, story.wake_at) == (True, story.now + 5)
     assert story.condition(ConditionType.STUCK) == (True, "QuotaExceeded")
     assert story.kept.reason == "QuotaExceeded"
     assert story.kept.message.startswith("exceeded quota: gpus; waiting for ")
@@ -93,13 +89,9 @@ def test_a_suspension_does_not_wait_for_a_refused_create() -> None:
     assert not decision.held
 
 
-def failing() -> View:
-    ended = Exit("main", 1, 0, "Error", "", NOW)
-    return view(pod(0, phase=PodPhase.FAILED, exit=ended, resource_version=5))
-
-
 def test_a_failure_that_cannot_be_checked_against_the_live_api_is_said_and_not_charged() -> None:
-    seen = failing()
+    ended = Exit("main", 1, 0, "Error", "", NOW)
+    seen = view(pod(0, phase=PodPhase.FAILED, exit=ended, resource_version=5))
     before = record(phase=Phase.RUNNING, started_at=NOW, epoch_at=NOW, scheduled_at=NOW, assembled_at=NOW)
     silent = decide(plan(), before, seen, NOW)
     assert (silent.read_first, silent.write) == (True, False)

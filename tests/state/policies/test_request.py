@@ -19,12 +19,8 @@ def test_the_gang_is_restarted_once_and_charged_to_no_budget() -> None:
     kept = story.kept
     assert (kept.phase, kept.epoch, kept.restarts, kept.gang_restarts) == (Phase.RESTARTING, 1, 0, 1)
     assert (kept.disruptions, kept.consecutive_disruptions, kept.resume_at) == (0, 0, story.now)
-    assert kept.cause is not None
-    assert (kept.cause.reason, kept.cause.message, kept.restart_request) == (
-        "Requested",
-        f"restart by {ASKED}",
-        ASKED,
-    )
+    assert (story.cause.reason, story.cause.message) == ("Requested", f"restart by {ASKED}")
+    assert kept.restart_request == ASKED
     assert [(each.reason, each.count) for each in kept.restart_reasons] == [("Requested", 1)]
     (line,) = [line for line in kept.story if line.reason == "GangRestart"]
     assert line.message == f"epoch 0 ended (not counted): Requested: restart by {ASKED}"
@@ -58,8 +54,7 @@ def test_it_ends_the_back_off_of_a_restart() -> None:
     story.end(1, 1)
     story.look()
     assert (story.kept.phase, story.kept.epoch) == (Phase.RESTARTING, 1)
-    assert story.kept.resume_at is not None
-    assert story.kept.resume_at > story.now
+    assert (story.kept.resume_at or 0.0) > story.now
     asked(story)
     assert (story.kept.epoch, story.kept.resume_at) == (1, story.now)
     assert story.kept.restart_request == ASKED

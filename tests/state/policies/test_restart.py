@@ -10,11 +10,10 @@ from muster.state.policies import restart
 from muster.state.policies.verdicts import Fail, ReadFirst, Restart
 from muster.state.summary import ends
 from muster.state.view.engine_facts import LiveRead
-from muster.state.view.view import View
 from muster.state.vocabulary.pod import Exit, Pod, PodPhase
 from muster.state.vocabulary.record import Cause, Phase
 from muster.state.vocabulary.rules import FailureAction, FailureRule
-from tests.builders import NOW, plan, pod, record, view
+from tests.builders import NOW, plan, pod, record, view, view_of
 from tests.state.story import Story
 
 
@@ -41,20 +40,27 @@ def test_a_healthy_gang_has_no_cause() -> None:
     assert restart.judge(healthy) is None
 
 
-def test_the_earliest_failure_is_the_cause() -> None:
-    assert first(crashed(0, at=NOW - 1), crashed(1, at=NOW - 3), crashed(2, at=NOW - 2)).rank == 1
+LOST: dict[str, Any] = {"disruption": "Evicted"}
 
 
-def test_within_one_second_sigabrt_sorts_last_and_ranks_ascend() -> None:
-    assert first(crashed(0, code=134), crashed(3), crashed(2)).rank == 2
-    assert first(crashed(3, code=134), crashed(1, code=134)).rank == 1
-
-
-def test_a_failure_without_a_time_comes_after_those_with_one() -> None:
-    silent = pod(0, phase=PodPhase.FAILED)
-    assert first(silent, crashed(3)).rank == 3
-    timeless = crashed(1, at=0)  # of some ends a kubelet does not know the time
-    assert first(timeless, crashed(3)).rank == 3
+@pytest.mark.parametrize(
+    ("pods", "rank"),
+    [
+        ((crashed(0, at=NOW - 1), crashed(1, at=NOW - 3), crashed(2, at=NOW - 2)), 1),
+        ((crashed(0, code=134), crashed(3), crashed(2)), 2),
+        ((crashed(3, code=134), crashed(1, code=134)), 1),
+        ((pod(0, phase=PodPhase.FAILED), crashed(3)), 3),
+        ((crashed(1, at=0), crashed(3)), 3),
+        ((crashed(0, at=NOW - 9, terminating=True), crashed(2, at=NOW - 1)), 2),
+        ((crashed(1, at=NOW - 1, **LOST), crashed(2, at=NOW - 2, **LOST), crashed(3, at=NOW - 3, **LOST)), 3),
+    ],
+    ids=[
+        "the earliest", "SIGABRT sorts last", "ranks ascend", "no exit", "the kubelet does not know when",
+        "a failure before that of a deleted pod", "the earliest disrupted one",
+    ],
+)  # fmt: skip
+def test_the_first_failure_is_the_cause(pods: tuple[Pod, ...], rank: int) -> None:
+    assert first(*pods).rank == rank
 
 
 def test_a_disruption_goes_before_the_failures_it_brought_about() -> None:
@@ -62,18 +68,8 @@ def test_a_disruption_goes_before_the_failures_it_brought_about() -> None:
     assert (cause.rank, cause.reason, cause.disruption) == (2, "Preempted", True)
 
 
-def test_the_earliest_disrupted_member_is_named() -> None:
-    pods = [crashed(rank, at=NOW - rank, disruption="Evicted") for rank in (1, 2, 3)]
-    assert first(*pods).rank == 3
-
-
 def test_an_announced_disruption_is_not_one_yet() -> None:
     assert restart.first_cause(case(pod(2, disruption="Preempted"))) is None
-
-
-def test_a_failure_goes_before_the_failure_of_a_deleted_pod() -> None:
-    cause = first(crashed(0, at=NOW - 9, terminating=True), crashed(2, at=NOW - 1))
-    assert cause.rank == 2
 
 
 def test_a_deleted_member_is_a_cause() -> None:
@@ -83,14 +79,14 @@ def test_a_deleted_member_is_a_cause() -> None:
     assert first(crashed(3, terminating=True), pod(1, terminating=True)).rank == 3
 
 
-def test_a_cause_is_of_the_records_epoch_and_of_now() -> None:
-    cause = first(pod(1, epoch=2, terminating=True), epoch=2)
+@pytest.mark.parametrize(
+    "shown",
+    [{"terminating": True}, {"disruption": "Evicted", "terminating": True}, {"phase": PodPhase.FAILED}],
+    ids=["deleted", "evicted", "failed without a time"],
+)
+def test_a_cause_is_of_the_records_epoch_and_of_now(shown: dict[str, Any]) -> None:
+    cause = first(pod(1, epoch=2, **shown), epoch=2)
     assert (cause.epoch, cause.at) == (2, NOW)
-    assert first(pod(1, epoch=2, disruption="Evicted", terminating=True), epoch=2).epoch == 2
-    silent = first(pod(1, epoch=2, phase=PodPhase.FAILED), epoch=2)
-    assert (silent.epoch, silent.at) == (2, NOW)
-    early = first(pod(1, epoch=2, disruption="Evicted", terminating=True), epoch=2)
-    assert early.at == NOW
 
 
 def test_pods_of_older_epochs_are_no_cause() -> None:
@@ -117,8 +113,7 @@ def test_a_member_that_is_gone_counts_once_the_live_api_has_said_so() -> None:
 
 def test_a_member_that_is_gone_is_named_with_the_pod_and_the_node_that_were_known() -> None:
     context = case(*(pod(rank, epoch=1, node="node-a") for rank in range(4)), lost=1, epoch=1, scheduled_at=NOW)
-    seen = context.view
-    assert isinstance(seen, View)
+    seen = view_of(context)
     seen.change(pod(2, epoch=1, node="node-b"), None)
     cause = restart.first_cause(context)
     assert cause is not None
@@ -137,11 +132,6 @@ def test_the_budget_decides(restarts: int, limit: int, restarted: bool) -> None:
     assert verdict.cause.rank == 2
 
 
-def test_disruptions_need_no_budget() -> None:
-    verdict = restart.judge(case(pod(2, terminating=True), restarts=9, limit=0))
-    assert isinstance(verdict, Restart)
-
-
 @pytest.mark.parametrize("limit", [0, 3])
 def test_no_restart_is_charged_before_a_live_read(limit: int) -> None:
     """Of a preemption the cache may have missed the one event that tells of it."""
@@ -151,8 +141,9 @@ def test_no_restart_is_charged_before_a_live_read(limit: int) -> None:
     assert isinstance(restart.judge(case(*broken, limit=limit, looked=40)), Restart if limit else Fail)
 
 
-def test_a_disruption_needs_no_live_read() -> None:
+def test_a_disruption_needs_no_budget_and_no_live_read() -> None:
     """It costs nothing, whatever else has happened."""
+    assert isinstance(restart.judge(case(pod(2, terminating=True), restarts=9, limit=0)), Restart)
     assert isinstance(restart.judge(case(crashed(0), pod(2, terminating=True), looked=None)), ReadFirst)
     assert isinstance(restart.judge(case(crashed(0), pod(2, terminating=True, disruption="X"), looked=None)), Restart)
     assert isinstance(restart.judge(case(pod(2, terminating=True), looked=None)), Restart)
@@ -207,21 +198,21 @@ def test_a_deleted_pod_that_has_ended_is_still_a_disruption() -> None:
 
 
 @pytest.mark.parametrize("code", [0, 1, 143, 137])
-def test_a_deleted_member_that_obeys_sigterm_with_any_exit_code_is_a_disruption(code: int) -> None:
+@pytest.mark.parametrize(
+    ("by", "reason"),
+    [({"terminating": True}, "PodDeleted"), ({"disruption": "EvictionByEvictionAPI"}, "EvictionByEvictionAPI")],
+)
+def test_a_deleted_member_that_obeys_sigterm_with_any_exit_code_is_a_disruption(
+    by: dict[str, Any], reason: str, code: int
+) -> None:
     """As a daemon finds it that was away when the pod was deleted."""
-    cause = first(crashed(2, code=code, at=NOW - 5, terminating=True, stopped_at=NOW - 6), crashed(0, 134, NOW - 5))
-    assert (cause.rank, cause.reason, cause.disruption) == (2, "PodDeleted", True)
+    cause = first(crashed(2, code=code, at=NOW - 5, stopped_at=NOW - 6, **by), crashed(0, 134, NOW - 5))
+    assert (cause.rank, cause.reason, cause.disruption) == (2, reason, True)
 
 
 def test_a_member_that_failed_before_it_was_deleted_is_charged() -> None:
     cause = first(crashed(2, at=NOW - 7, terminating=True, stopped_at=NOW - 6))
     assert (cause.rank, cause.reason, cause.disruption, cause.exit_code) == (2, "Error", False, 1)
-
-
-def test_an_evicted_member_that_obeys_with_0_has_not_succeeded() -> None:
-    obeyed = crashed(1, code=0, at=NOW - 5, disruption="EvictionByEvictionAPI", stopped_at=NOW - 6)
-    cause = first(obeyed)
-    assert (cause.rank, cause.reason, cause.disruption) == (1, "EvictionByEvictionAPI", True)
 
 
 @pytest.mark.parametrize("reason", ["Evicted", "DeadlineExceeded"])

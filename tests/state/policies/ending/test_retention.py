@@ -1,5 +1,7 @@
 """Retention: a finished experiment is deleted after its ttl, and not before its end is persisted and its pods ended."""
 
+from typing import Any
+
 import pytest
 from msgspec.structs import replace as edit
 
@@ -11,39 +13,76 @@ from muster.state.vocabulary.record import Phase
 from tests.builders import NOW, edited, plan, record, view
 from tests.state.story import Story
 
-TTL, HOUR = 600.0, 3_600.0
+TTL, HOUR, DAY = 600.0, 3_600.0, 86_400
 GRACE, STOP_MARGIN = 30.0, 30.0
 
 
-def finished(ttl: float | None = TTL, size: int = 2) -> Story:
+def finished(ttl: float | None = TTL, retention: int | None = None) -> Story:
     """A gang whose members have succeeded, with the status that says so persisted."""
-    story = Story(plan(size=size, ttl=ttl))
+    story = Story(plan(size=2, ttl=ttl, retention=retention))
     story.assemble()
-    for rank in range(size):
+    for rank in range(2):
         story.end(rank)
     story.look()
     assert story.kept.phase is Phase.SUCCEEDED
     return story
 
 
-def test_the_time_is_persisted_with_the_end() -> None:
-    story = finished()
-    assert story.kept.delete_at == (story.kept.finished_at or 0.0) + TTL
-    assert story.last is not None
-    assert story.last.wake_at == story.kept.delete_at
+def ended_at(story: Story) -> float:
+    assert story.kept.finished_at is not None
+    return story.kept.finished_at
 
 
-def test_it_is_deleted_when_the_time_is_over_and_not_a_moment_before() -> None:
-    story = finished()
+@pytest.mark.parametrize(
+    ("ttl", "retention", "after", "by_retention"),
+    [(TTL, None, TTL, None), (None, DAY, DAY, DAY), (60.0, DAY, 60, None), (30.0 * DAY, DAY, 30 * DAY, None)],
+    ids=["the ttl", "the retention", "a ttl that is shorter than it", "a ttl that is longer"],
+)
+def test_it_is_deleted_when_its_ttl_or_else_the_retention_of_the_installation_is_over_and_not_a_moment_before(
+    ttl: float | None, retention: int | None, after: float, by_retention: int | None
+) -> None:
+    story = finished(ttl, retention)
+    assert (story.kept.delete_at, story.kept.retention) == (ended_at(story) + after, by_retention)
+    assert story.wake_at == story.kept.delete_at
     writes = story.writes
-    assert story.look(TTL - 0.001) == ()
+    assert story.look(after - 0.001) == ()
     assert story.look(0.001) == (DeleteSubject(),)
     assert story.writes == writes
 
 
-def test_without_a_ttl_it_stays() -> None:
+def test_without_a_ttl_and_a_retention_it_stays() -> None:
     story = finished(None)
     assert (story.kept.delete_at, story.look(1e9)) == (None, ())
+
+
+@pytest.mark.parametrize(
+    ("edits", "after", "by_retention"),
+    [
+        ({"ttl": 60.0}, 60.0, None),
+        ({"ttl": 2 * TTL}, 2 * TTL, None),
+        ({"ttl": None}, None, None),
+        ({"ttl": None, "retention": DAY}, DAY, DAY),
+        ({"ttl": None, "retention": 2 * DAY}, 2 * DAY, 2 * DAY),
+    ],
+)
+@pytest.mark.parametrize(("ttl", "retention"), [(TTL, None), (None, 3 * DAY)])
+def test_an_edited_ttl_and_a_changed_setting_count_from_the_end(
+    ttl: float | None, retention: int | None, edits: dict[str, Any], after: float | None, by_retention: int | None
+) -> None:
+    story = finished(ttl, retention)
+    story.plan = edited(story.plan, **{"retention": None} | edits, generation=2)
+    story.look(10)
+    assert story.kept.delete_at == (None if after is None else ended_at(story) + after)
+    assert story.kept.retention == by_retention
+
+
+@pytest.mark.parametrize("by", [{"ttl": TTL}, {"retention": DAY}])
+def test_a_time_that_another_clock_has_written_is_at_most_the_ttl_or_the_retention_away(by: dict[str, Any]) -> None:
+    after, kept = next(iter(by.values())), by.get("retention")
+    ahead = record(phase=Phase.FAILED, finished_at=NOW + HOUR, delete_at=NOW + HOUR + after, retention=kept)
+    assert wall_time.not_in_the_future(plan(**by), ahead, NOW) == edit(ahead, delete_at=NOW + after)
+    near = edit(ahead, delete_at=NOW + after)
+    assert wall_time.not_in_the_future(plan(**by), near, NOW) is near
 
 
 def test_a_ttl_of_zero_deletes_behind_the_status_that_holds_the_end() -> None:
@@ -78,18 +117,8 @@ def test_pods_that_do_not_end_hold_it_back_no_longer_than_their_grace() -> None:
     story.plan = edited(story.plan, cancel=True)
     story.look()
     assert DeleteSubject() not in story.look(GRACE + STOP_MARGIN - 0.1)
-    assert story.last is not None
-    assert story.last.wake_at is not None
+    assert story.wake_at
     assert DeleteSubject() in story.look(0.1)
-
-
-@pytest.mark.parametrize(("ttl", "after"), [(60.0, 60.0), (None, None), (2 * TTL, 2 * TTL)])
-def test_an_edited_ttl_counts_from_the_end(ttl: float | None, after: float | None) -> None:
-    story = finished()
-    end = story.kept.finished_at or 0.0
-    story.plan = edited(story.plan, ttl=ttl, generation=2)
-    story.look(10)
-    assert story.kept.delete_at == (None if after is None else end + after)
 
 
 @pytest.mark.parametrize("step", [2 * HOUR, -2 * HOUR])
@@ -102,49 +131,14 @@ def test_a_step_of_the_wall_clock_deletes_nothing_early_or_late(step: float) -> 
     assert seen.record.finished_at == story.kept.finished_at
 
 
-def test_a_time_that_another_clock_has_written_is_at_most_the_ttl_away() -> None:
-    ahead = record(phase=Phase.FAILED, finished_at=NOW + HOUR, delete_at=NOW + HOUR + TTL)
-    assert wall_time.not_in_the_future(plan(ttl=TTL), ahead, NOW) == edit(ahead, delete_at=NOW + TTL)
-    near = edit(ahead, delete_at=NOW + TTL)
-    assert wall_time.not_in_the_future(plan(ttl=TTL), near, NOW) is near
-
-
 def test_what_was_deleted_is_not_deleted_again() -> None:
     story = finished(0.0)
     story.do(DeleteSubject())
     assert story.look(1) == ()
 
 
-DAY = 86_400
-
-
-def kept(retention: int | None, ttl: float | None = None) -> Story:
-    """A finished gang in an installation with a retention."""
-    story = Story(plan(size=1, ttl=ttl, retention=retention))
-    story.assemble()
-    story.end(0)
-    story.look()
-    assert story.kept.phase is Phase.SUCCEEDED
-    return story
-
-
-def test_the_retention_of_the_installation_holds_where_the_spec_has_no_ttl_and_the_status_says_so() -> None:
-    story = kept(DAY)
-    assert (story.kept.delete_at, story.kept.retention) == ((story.kept.finished_at or 0.0) + DAY, DAY)
-    writes = story.writes
-    assert story.look(DAY - 0.001) == ()
-    assert story.look(0.001) == (DeleteSubject(),)
-    assert story.writes == writes
-
-
-def test_a_ttl_of_the_spec_is_stronger_than_the_retention_shorter_or_longer() -> None:
-    for ttl in (60.0, 30.0 * DAY):
-        story = kept(DAY, ttl)
-        assert (story.kept.delete_at, story.kept.retention) == ((story.kept.finished_at or 0.0) + ttl, None)
-
-
 def test_what_had_ended_before_the_setting_is_given_notice() -> None:
-    story = kept(None)
+    story = finished(None)
     assert (story.look(10.0 * DAY), story.kept.delete_at) == ((), None)
     story.plan = edited(story.plan, retention=DAY)
     assert story.look() == ()
@@ -155,37 +149,10 @@ def test_what_had_ended_before_the_setting_is_given_notice() -> None:
     assert story.look(1) == (DeleteSubject(),)
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "stays"), [(DAY, 2 * DAY, 2 * DAY), (2 * DAY, DAY, DAY), (DAY, None, None)]
-)
-def test_a_changed_setting_counts_from_the_end(before: int, after: int | None, stays: float | None) -> None:
-    story = kept(before)
-    end = story.kept.finished_at or 0.0
-    story.plan = edited(story.plan, retention=after)
-    story.look(10)
-    assert (story.kept.delete_at, story.kept.retention) == (None if stays is None else end + stays, after)
-
-
 def test_a_shortened_setting_deletes_no_sooner_than_it_says_or_the_notice() -> None:
     for short in (60, 10 * DAY):
-        story = kept(20 * DAY)
+        story = finished(None, 20 * DAY)
         story.look(15.0 * DAY)
         story.plan = edited(story.plan, retention=short)
         assert story.look() == ()
         assert story.kept.delete_at == story.now + min(short, NOTICE)
-
-
-def test_an_edit_takes_the_experiment_from_the_setting_and_gives_it_back() -> None:
-    story = kept(DAY)
-    end = story.kept.finished_at or 0.0
-    story.plan = edited(story.plan, ttl=7.0 * DAY, generation=2)
-    story.look(10)
-    assert (story.kept.delete_at, story.kept.retention) == (end + 7 * DAY, None)
-    story.plan = edited(story.plan, ttl=None, generation=3)
-    story.look(10)
-    assert (story.kept.delete_at, story.kept.retention) == (end + DAY, DAY)
-
-
-def test_a_time_of_another_clock_is_at_most_the_retention_away() -> None:
-    ahead = record(phase=Phase.FAILED, finished_at=NOW + HOUR, delete_at=NOW + HOUR + DAY, retention=DAY)
-    assert wall_time.not_in_the_future(plan(retention=DAY), ahead, NOW) == edit(ahead, delete_at=NOW + DAY)

@@ -42,33 +42,39 @@ def test_a_member_that_ended_with_zero_is_no_failure_of_a_node() -> None:
     assert restart_reasons.failed_on(plan(), record(), failing("a", exit_code=0)) == record()
 
 
-def test_at_most_as_many_nodes_are_kept_as_a_status_holds() -> None:
+def test_at_most_as_many_nodes_are_kept_as_a_status_holds_and_left_out_as_the_plan_allows() -> None:
     kept = record()
     for number in range(MAX_NODES + 5):
-        kept = restart_reasons.failed_on(plan(), kept, failing(f"n{number}"))
-    assert [each.name for each in kept.node_failures] == [f"n{n}" for n in range(5, MAX_NODES + 5)]
+        kept = restart_reasons.failed_on(plan(avoid_nodes_after=1, most_avoided=2), kept, failing(f"n{number}"))
+    names = [f"n{number}" for number in range(5, MAX_NODES + 5)]
+    assert [each.name for each in kept.node_failures] == names
+    assert restart_reasons.avoided(kept) == tuple(names[-2:])
 
 
-def ends(story: Story, times: int, **end: Any) -> None:
-    """Rank 2 fails so often, each time on node-2."""
+def fails(story: Story, times: int) -> list[CreatePods]:
+    """Rank 2 fails so often, each time on node-2; the pods that are created then."""
+    made: list[CreatePods] = []
     story.launch()
     for _ in range(times):
         story.start()
         story.look(1)
-        story.end(2, 1, **end)
+        story.end(2, 1)
         for _ in range(6):
-            for action in story.look():
-                story.do(action)
+            made += [each for each in story.obey() if isinstance(each, CreatePods)]
+    return made
 
 
-def test_what_may_be_a_coincidence_is_said_as_one_and_from_the_second_time_on() -> None:
-    story = Story(plan(probe=ProbeKind.NONE, backoff=Backoff(0)))
-    ends(story, 1)
+def test_what_may_be_a_coincidence_is_reported_as_one_and_from_the_second_time_on() -> None:
+    story = Story(plan(probe=ProbeKind.NONE, avoid_nodes_after=2, backoff=Backoff(0)))
+    fails(story, 1)
     assert not {"NodeFault", "FailedOnNodeAgain"} & set(story.told)
-    ends(story, 1)
+    last = fails(story, 1)[-1]
     line = next(each for each in story.kept.story if each.reason == "FailedOnNodeAgain")
     said = "2 failures of this run were on node node-2 (last: Error); the program may be the cause, too"
     assert (line.message, line.warning) == (said, True)
+    assert last.avoid == ("node-2",), "the pods of the next epoch are kept off it"
+    avoided = next(each for each in story.kept.story if each.reason == "NodeAvoided")
+    assert "2 restarts began with a failure on it" in avoided.message
 
 
 def test_a_failure_that_is_reported_of_the_node_is_said_the_first_time() -> None:
@@ -81,7 +87,7 @@ def test_a_failure_that_is_reported_of_the_node_is_said_the_first_time() -> None
 
 def test_the_node_of_the_failure_that_ends_the_run_is_counted() -> None:
     story = Story(plan(probe=ProbeKind.NONE, limit=0))
-    ends(story, 1)
+    fails(story, 1)
     assert story.kept.phase is Phase.FAILED
     assert [(each.name, each.failures) for each in story.kept.node_failures] == [("node-2", 1)]
 
@@ -93,30 +99,6 @@ def test_what_is_no_fault_of_the_node_is_not_counted() -> None:
     for reason in ("NodeLost", "OutOfnvidia.com/gpu", "DeletionByTaintManager"):
         kept = restart_reasons.failed_on(wanted, record(), failing("a", reason=reason, disruption=True))
         assert restart_reasons.avoided(kept) == ("a",)
-
-
-def test_the_nodes_that_failed_last_are_left_out_where_there_are_too_many() -> None:
-    wanted, kept = plan(avoid_nodes_after=1, most_avoided=2), record()
-    for node in ("a", "b", "c"):
-        kept = restart_reasons.failed_on(wanted, kept, failing(node))
-    assert restart_reasons.avoided(kept) == ("b", "c")
-
-
-def test_the_pods_of_the_next_epoch_are_kept_off_the_node_and_it_is_named() -> None:
-    story = Story(plan(probe=ProbeKind.NONE, avoid_nodes_after=2, backoff=Backoff(0)))
-    story.launch()
-    for _ in range(2):
-        story.start()
-        story.look(1)
-        story.end(2, 1)
-        for _ in range(6):
-            for action in story.look():
-                if isinstance(action, CreatePods):
-                    last = action
-                story.do(action)
-    assert last.avoid == ("node-2",)
-    assert "NodeAvoided" in story.told
-    assert "2 restarts began with a failure on it" in story.kept.story[-1].message + story.kept.story[-2].message
 
 
 def test_a_pod_that_finds_no_node_names_the_nodes_that_are_left_out() -> None:

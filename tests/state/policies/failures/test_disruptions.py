@@ -2,13 +2,10 @@
 
 import pytest
 
-from muster.state.facts.context import Context
 from muster.state.policies.failures import recurrence
-from muster.state.view.view import View
-from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.record import ConditionType, Phase
 from muster.state.vocabulary.rules import Backoff
-from tests.builders import NOW, edited, plan, record
+from tests.builders import edited, plan
 from tests.state.story import Story
 
 RUN = plan(limit=0, backoff=Backoff(initial=5, maximum=300))
@@ -18,8 +15,7 @@ def disrupt(story: Story) -> float:
     """Preempt a member of the present epoch; the seconds until the next epoch may start."""
     story.launch()
     story.set(1, disruption="PreemptionByScheduler", terminating=True)
-    for action in story.look():
-        story.do(action)
+    story.obey()
     story.gone(1, story.kept.epoch - 1)
     assert story.kept.phase is Phase.RESTARTING
     assert story.kept.resume_at is not None
@@ -46,18 +42,10 @@ def test_progress_ends_the_row_and_the_next_disruption_waits_for_nothing() -> No
     disrupt(story)
     work(story, recurrence.PROGRESS - 1)
     assert story.kept.consecutive_disruptions == 2
-    assert story.last is not None
-    assert story.last.wake_at == story.now + 1
+    assert story.wake_at == story.now + 1
     story.look(1)
     assert story.kept.consecutive_disruptions == 0
     assert disrupt(story) == 0
-
-
-def test_a_short_run_is_no_progress() -> None:
-    story = Story(RUN)
-    disrupt(story)
-    work(story, recurrence.PROGRESS - 1)
-    assert disrupt(story) == 5
 
 
 def test_a_gang_whose_roll_cannot_be_seen_makes_progress_when_its_programs_go_on_running() -> None:
@@ -70,8 +58,7 @@ def test_a_gang_whose_roll_cannot_be_seen_makes_progress_when_its_programs_go_on
     assert story.kept.phase is Phase.ASSEMBLING
     story.look(recurrence.UNSEEN_PROGRESS - 1)
     assert story.kept.consecutive_disruptions == 2
-    assert story.last is not None
-    assert story.last.wake_at == story.now + 1
+    assert story.wake_at == story.now + 1
     story.look(1)
     assert story.kept.consecutive_disruptions == 0
 
@@ -145,21 +132,3 @@ def test_suspension_ends_the_row() -> None:
     story.look()
     assert story.kept.consecutive_disruptions == 0
     assert story.condition(ConditionType.STUCK) == (False, "NotStuck")
-
-
-@pytest.mark.parametrize(("most", "so_far", "exhausted"), [(None, 10**6, False), (3, 2, False), (3, 3, True)])
-def test_the_limit_counts_disruptions_in_a_row(most: int | None, so_far: int, exhausted: bool) -> None:
-    run: Plan = edited(RUN, max_disruptions=most)
-    assert recurrence.exhausted(run, record(consecutive_disruptions=so_far)) is exhausted
-
-
-@pytest.mark.parametrize(
-    "facts",
-    [
-        {"consecutive_disruptions": 0, "phase": Phase.RUNNING, "assembled_at": NOW},
-        {"consecutive_disruptions": 1, "phase": Phase.RESTARTING, "assembled_at": NOW},
-        {"consecutive_disruptions": 1, "phase": Phase.RUNNING},
-    ],
-)
-def test_only_an_assembled_gang_makes_progress(facts: dict[str, object]) -> None:
-    assert recurrence.progress_at(Context.at(RUN, record(**facts), View(), NOW)) is None

@@ -31,14 +31,8 @@ def test_an_ignored_member_is_not_run_again_and_the_others_go_on() -> None:
     assert life.look(60) == ()
     assert "MemberIgnored" in life.told
     assert life.view.of(0).failed == {}
-
-
-def test_it_is_not_run_again_when_its_pod_is_removed() -> None:
-    life = story()
-    life.end(1, 1)
-    life.look()
     life.gone(1)
-    assert life.look(1) == ()
+    assert life.look(1) == (), "also when its pod is removed"
     assert (life.kept.epoch, life.view.of(0).pods) == (0, 4)
 
 
@@ -76,11 +70,8 @@ def test_a_new_daemon_knows_the_members_that_are_given_up() -> None:
     life = story()
     life.end(1, 1)
     life.look()
-    fresh = Story(life.plan, now=life.now)
-    fresh.record = life.record
-    for each in life.pods.values():
-        if each.rank != 1:
-            fresh.view.change(None, each)
-    fresh.launch()
-    assert fresh.view.of(0).pods == 4
-    assert fresh.pods == {}
+    life.gone(1)
+    life.take_over()
+    life.launch()
+    assert life.view.of(0).pods == 4
+    assert sorted(rank for _, rank in life.pods) == [0, 2, 3]

@@ -23,9 +23,9 @@ from muster.state.view.progress import StepReport
 from muster.state.view.roll import CoordinatorState
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Exit, PodPhase
-from muster.state.vocabulary.record import Cause, Condition, ConditionType, Phase, Stuck
-from muster.state.vocabulary.rules import CLOCKS
-from tests.builders import NOW, edited, plan, record, view
+from muster.state.vocabulary.record import Cause, Condition, ConditionType, Phase
+from muster.state.vocabulary.rules import CLOCKS, ClockAction, ClockName
+from tests.builders import NOW, Clock, clock_rules, edited, plan, record, view
 from tests.state.story import Story
 
 MINUTES = 250.0
@@ -116,31 +116,25 @@ def kept_by_pod(story: Story, *ranks: int, **pod: Any) -> Story:
     return waits(story)
 
 
-def no_node(story: Story, *ranks: int) -> Story:
+def no_node(story: Story, rank: int = 2) -> Story:
     said = "0/3 nodes are available: 3 Insufficient cpu."
-    return kept_by_pod(story, *(ranks or (2,)), waiting_reason="Unschedulable", waiting_message=said)
+    return kept_by_pod(story, rank, waiting_reason="Unschedulable", waiting_message=said)
 
 
-def no_image(story: Story) -> Story:
-    said = 'Back-off pulling image "demo:typo"'
-    place = {"scheduled": True, "node": "b"}
-    return kept_by_pod(story, 2, waiting_reason="ImagePullBackOff", waiting_message=said, **place)
+def no_container(reason: str, said: str) -> Story:
+    return kept_by_pod(life(), 2, scheduled=True, node="b", waiting_reason=reason, waiting_message=said)
 
 
-def no_secret(story: Story) -> Story:
-    place = {"scheduled": True, "node": "b"}
-    said = 'secret "token" not found'
-    return kept_by_pod(story, 2, waiting_reason="CreateContainerConfigError", waiting_message=said, **place)
-
-
-def gated(story: Story) -> Story:
-    return kept_by_pod(story, 2, waiting_reason="SchedulingGated", waiting_message="example.org/gate")
-
-
-def never_calls(story: Story) -> Story:
+def started(story: Story) -> Story:
+    """Every program runs."""
     story.launch()
     story.start()
     story.look(1)
+    return story
+
+
+def never_calls(story: Story) -> Story:
+    started(story)
     if story.plan.operator == "pytorch":
         story.observe_probe(0, joined=3, partial="its members leave no names")
     else:
@@ -149,18 +143,12 @@ def never_calls(story: Story) -> Story:
 
 
 def never_serves(story: Story) -> Story:
-    story.launch()
-    story.start()
-    story.look(1)
-    story.silence()
+    started(story).silence()
     return waits(story)
 
 
 def other_count(story: Story) -> Story:
-    story.launch()
-    story.start()
-    story.look(1)
-    story.observe_probe(0, 1, 2, 3, expected=5)
+    started(story).observe_probe(0, 1, 2, 3, expected=5)
     return waits(story)
 
 
@@ -244,15 +232,17 @@ ROWS = {
         "running, but not registered with the coordinator); then rank 0 ",
     ),
     "jax: an image with a typo": Row(
-        lambda: no_image(life()), ((0, 134, REGISTER),), 2, "ImagePull", True,
-        "the image demo:typo cannot be pulled; Back-off pulling",
+        lambda: no_container("ImagePullBackOff", 'Back-off pulling image "demo:typo"'),
+        ((0, 134, REGISTER),), 2, "ImagePull", True, "the image demo:typo cannot be pulled; Back-off pulling",
     ),
     "jax: a Secret that is missing": Row(
-        lambda: no_secret(life()), ((0, 134, REGISTER),), 2, "ContainerCannotStart", True,
+        lambda: no_container("CreateContainerConfigError", 'secret "token" not found'),
+        ((0, 134, REGISTER),), 2, "ContainerCannotStart", True,
         'the container cannot start: CreateContainerConfigError; secret "token" not found); then',
     ),
     "jax: a scheduling gate": Row(
-        lambda: gated(life()), ((0, 134, REGISTER),), 2, "Queued", False, "held by scheduling gates of the pod",
+        lambda: kept_by_pod(life(), 2, waiting_reason="SchedulingGated", waiting_message="example.org/gate"),
+        ((0, 134, REGISTER),), 2, "Queued", False, "held by scheduling gates of the pod",
     ),
     "jax: a quota for a part of the gang": Row(
         lambda: refused(life()), ((0, 134, REGISTER),), 2, "Refused", False, "refuses what the pod needs",
@@ -317,16 +307,25 @@ def finish(story: Story, *ends: tuple[int, int, str]) -> Cause:
     for rank, code, text in ends:
         ended(story, rank, code, text)
     story.look()
-    if story.kept.cause is None or story.kept.cause.epoch != epoch:
+    if story.kept.cause is None or story.cause.epoch != epoch:
         story.look(culprit.WAIT)
-    assert story.kept.cause is not None, story.kept.message
-    assert story.kept.cause.epoch == epoch
-    return story.kept.cause
+    assert story.cause.epoch == epoch, story.kept.message
+    return story.cause
 
 
 @pytest.mark.parametrize("row", ROWS.values(), ids=ROWS.keys())
-def test_what_the_gang_waited_for_is_the_cause_of_its_end(row: Row) -> None:
+@pytest.mark.parametrize("another_daemon", [False, True], ids=["one daemon", "another daemon"])
+def test_what_the_gang_waited_for_is_the_cause_of_its_end(row: Row, another_daemon: bool) -> None:
+    """Another daemon knows the pods and the record, and has heard no coordinator."""
     story = row.known()
+    if another_daemon:
+        story.take_over()
+        story.look(5)
+        before = story.kept.known
+        assert before is not None
+        after = known.track(Context.at(story.plan, story.kept, story.view, story.now), before.reason, before.evidence)
+        assert after is not None
+        assert (after.cause, after.ranks) == (before.cause, before.ranks)
     cause = finish(story, *row.ends)
     assert (cause.rank, cause.reason, cause.disruption) == (row.rank, row.reason, not row.charged)
     assert (cause.exit_code, cause.known_for > 0) == (None, True)
@@ -344,21 +343,7 @@ def test_what_the_gang_waited_for_is_the_cause_of_its_end(row: Row) -> None:
     assert "absl" not in said
     assert [(each.reason, each.count) for each in story.kept.restart_reasons] == [(row.reason, 1)]
     assert row.reason in restart_reasons.REASONS
-
-
-@pytest.mark.parametrize("row", ROWS.values(), ids=ROWS.keys())
-def test_the_cause_outlives_the_daemon(row: Row) -> None:
-    """Another daemon knows the pods and the record, and has heard no coordinator."""
-    story = row.known()
-    story.take_over()
-    story.look(5)
-    before = story.kept.known
-    assert before is not None
-    after = known.track(Context.at(story.plan, story.kept, story.view, story.now), before.reason, before.evidence)
-    assert after is not None
-    assert (after.cause, after.ranks) == (before.cause, before.ranks)
-    cause = finish(story, *row.ends)
-    assert (cause.rank, cause.reason, cause.disruption) == (row.rank, row.reason, not row.charged)
+    assert story.kept.known is None, "the next epoch knows nothing of this one"
 
 
 def test_a_daemon_that_has_heard_no_step_keeps_the_rank_that_was_behind() -> None:
@@ -414,16 +399,10 @@ def test_a_kill_a_time_out_and_words_of_a_survivor_are_the_evidence_of_what_was_
     assert re.match(rf"rank 3 \(run-worker-0-3-\w+\) ended with exit code {code} ", cause.evidence)
 
 
-def deadline(story: Story) -> None:
-    story.plan = edited(story.plan, clocks=(replace(CLOCKS[0], after=1.0),))
-
-
-ENDS: dict[str, Callable[[Story], None]] = {
-    "DeadlineExceeded": deadline,
-    "Cancelled": lambda story: setattr(story, "plan", edited(story.plan, cancel=True)),
+ENDS: dict[str, dict[str, Any]] = {
+    "DeadlineExceeded": {"clocks": (replace(CLOCKS[0], after=1.0),)},
+    "Cancelled": {"cancel": True},
 }
-
-
 NO_CLOCK = "jax: a scheduling gate"
 """A gang whose pods are held back by gates has no running clock."""
 
@@ -439,11 +418,10 @@ NO_CLOCK = "jax: a scheduling gate"
 )
 def test_an_end_that_no_member_caused_says_what_was_known(row: Row, reason: str) -> None:
     story = row.known()
-    ENDS[reason](story)
+    story.plan = edited(story.plan, **ENDS[reason])
     story.look(1)
     assert (story.kept.phase, story.kept.reason) == (Phase.FAILED, reason)
-    cause = story.kept.cause
-    assert cause is not None
+    cause = story.cause
     assert (cause.rank, cause.reason, cause.known_for > 0) == (row.rank, row.reason, True)
     assert cause.evidence
     assert story.kept.message.startswith(cause.evidence)
@@ -451,10 +429,18 @@ def test_an_end_that_no_member_caused_says_what_was_known(row: Row, reason: str)
     assert f"rank {row.rank} " in story.kept.message or row.rank < 0
 
 
+def test_an_end_that_names_the_rank_itself_does_not_name_it_again() -> None:
+    story = never_calls(life())
+    story.plan = edited(story.plan, clocks=clock_rules({ClockName.ASSEMBLY: Clock(1, ClockAction.FAIL)}))
+    story.look(1)
+    assert (story.kept.reason, story.cause.rank, story.cause.reason) == ("AssemblyDeadlineExceeded", 2, "RanksMissing")
+    assert "missing rank 2 (" in story.kept.message
+    assert "blocked the gang" not in story.kept.message
+
+
 def test_the_end_of_a_gang_that_nothing_blocked_has_no_cause() -> None:
-    story = life()
-    at_work(story)
-    ENDS["Cancelled"](story)
+    story = at_work(life())
+    story.plan = edited(story.plan, **ENDS["Cancelled"])
     story.look(1)
     assert (story.kept.reason, story.kept.cause) == ("Cancelled", None)
 
@@ -469,33 +455,54 @@ def test_what_was_known_stands_beside_the_own_cause_that_ends_the_experiment() -
     assert re.search(r"ValueError: bad batch 20.*; before that, rank 2 .* blocked the gang for", story.kept.message)
 
 
-def test_a_gang_that_was_not_stuck_is_judged_by_what_is_seen_where_its_members_timed_out() -> None:
-    """A gang with a short ``initialization_timeout`` gives up before any patience of Muster's is over."""
+def not_stuck(**pod: Any) -> Story:
+    """The other ranks have called the coordinator, and no patience is over yet."""
     story = life()
     story.launch()
     story.start(0, 1, 3)
-    story.set(2, waiting_reason="Unschedulable", waiting_message="0/3 nodes are available")
+    story.set(2, **pod)
     story.look(1)
     story.observe_probe(0, 1, 3)
     story.look(1)
-    cause = finish(story, (0, 134, REGISTER))
-    assert (cause.rank, cause.reason, cause.disruption) == (2, "Unschedulable", True)
+    assert story.kept.known is None
+    return story
 
 
-def test_a_rank_whose_image_takes_longer_than_jax_waits_is_the_platforms() -> None:
-    story = kept_by_pod(life(), 2, scheduled=True, node="b", waiting_reason="ContainerCreating")
-    assert story.kept.known is None, "a large image is no alarm"
-    cause = finish(story, (0, 134, REGISTER))
-    assert (cause.rank, cause.reason, cause.disruption) == (2, "RanksNotStarted", True)
+def port_closed() -> Story:
+    """The coordinator gives up: its port closes seconds before the end of its process is reported."""
+    story = never_calls(life())
+    story.silence()
+    return waits(story, 20)
 
 
-def test_an_abort_without_a_word_of_a_time_out_is_charged_where_the_gang_was_not_stuck() -> None:
-    story = life()
-    story.launch()
-    story.start(0, 1, 3)
-    story.look(1)
-    cause = finish(story, (0, 134, ""))
-    assert (cause.rank, cause.exit_code, story.kept.restarts) == (0, 134, 1)
+UNPLACED = {"waiting_reason": "Unschedulable", "waiting_message": "0/3 nodes are available"}
+PULLS = {"scheduled": True, "node": "b", "waiting_reason": "ContainerCreating"}
+
+
+@pytest.mark.parametrize(
+    ("gang", "end", "rank", "reason", "charged"),
+    [
+        (lambda: not_stuck(**UNPLACED), (0, 134, REGISTER), 2, "Unschedulable", False),
+        (lambda: kept_by_pod(life(), 2, **PULLS), (0, 134, REGISTER), 2, "RanksNotStarted", False),
+        (lambda: not_stuck(**PULLS), (0, 134, ""), 0, "Error", True),
+        (port_closed, (0, 134, REGISTER), 2, "RanksMissing", True),
+        (lambda: never_calls(life()), (2, 134, REGISTER), 2, "Error", True),
+    ],
+    ids=[
+        "members that time out before any patience is over",
+        "an image that takes longer than jax waits",
+        "an abort without a word of a time-out",
+        "the coordinator gives up",
+        "the missing rank gives up alone: it called another address",
+    ],
+)
+def test_the_cause_is_what_is_seen_where_the_gang_is_not_stuck_and_what_was_known_where_its_coordinator_gives_up(
+    gang: Callable[[], Story], end: tuple[int, int, str], rank: int, reason: str, charged: bool
+) -> None:
+    story = gang()
+    cause = finish(story, end)
+    assert (cause.rank, cause.reason, cause.disruption) == (rank, reason, not charged)
+    assert story.kept.restarts == int(charged)
 
 
 def test_what_was_known_is_forgotten_when_the_ranks_have_come() -> None:
@@ -520,20 +527,6 @@ def test_a_rank_that_came_too_late_was_kept_by_the_platform() -> None:
     assert (cause.rank, cause.reason, cause.disruption) == (2, "Unschedulable", True)
 
 
-def test_a_coordinator_that_gives_up_does_not_take_the_place_of_what_was_known() -> None:
-    """Its port closes seconds before the end of its process is reported."""
-    story = never_calls(life())
-    story.silence()
-    waits(story, 20)
-    assert finish(story, (0, 134, REGISTER)).rank == 2
-
-
-def test_a_rank_that_gave_up_alone_is_its_own_cause() -> None:
-    """It was missing because it called another address; the others still wait for it."""
-    cause = finish(never_calls(life()), (2, 134, REGISTER))
-    assert (cause.rank, cause.exit_code) == (2, 134)
-
-
 def test_a_ray_worker_that_gives_up_did_not_wait_for_another_worker() -> None:
     story = node_not_ready(life("kuberay"), 2)
     cause = finish(story, (1, 1, GCS))
@@ -548,18 +541,10 @@ def test_a_row_of_disruptions_waits_and_ends() -> None:
         finish(story, *((rank, 134, HEARTBEATS) for rank in (1, 2, 3)))
         if epoch < 2:
             assert (story.kept.restarts, story.kept.consecutive_disruptions) == (0, epoch + 1)
-            for action in story.look():
-                story.do(action)
+            story.obey()
             story.look(600)
     assert (story.kept.phase, story.kept.reason) == (Phase.FAILED, "MaxDisruptionsExceeded")
     assert "CoordinatorLost" in story.kept.message
-
-
-def test_the_epoch_that_begins_knows_nothing_of_the_one_before() -> None:
-    story = no_node(life())
-    assert isinstance(story.kept.known, Stuck)
-    finish(story, (0, 134, REGISTER))
-    assert story.kept.known is None
 
 
 def test_a_gang_whose_reason_of_stuck_changed_was_blocked_by_the_last_one_for_its_own_time() -> None:

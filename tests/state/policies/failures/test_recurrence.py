@@ -16,7 +16,7 @@ from muster.state.view.view import View
 from muster.state.vocabulary.group import ProbeKind
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Exit, PodPhase
-from muster.state.vocabulary.record import ConditionType, Phase, Record, SameFailure, Steps, from_status, to_status
+from muster.state.vocabulary.record import ConditionType, Phase, SameFailure, Steps, from_status, to_status
 from muster.state.vocabulary.rules import Backoff, FailureAction, FailureRule
 from tests.builders import NOW, plan, record
 from tests.state.story import Story
@@ -66,6 +66,14 @@ class Gang(Story):
         self.observe_probe(*range(self.plan.size), passed=True, reports=reports)
         self.look(1)
 
+    def repeat(self, times: int, *, seconds: float = 5.0, **failure: Any) -> None:
+        """So many epochs work for so long, and fail; the last decision is looked at once more."""
+        for _ in range(times):
+            self.run(seconds)
+            self.fail(**failure)
+        if not self.kept.finished:
+            self.look()
+
     @property
     def count(self) -> int:
         row = self.kept.same_failure
@@ -95,42 +103,61 @@ def played(gang: Gang, steps: Sequence[int | None], **failure: Any) -> list[bool
     return found
 
 
+SILENT: dict[str, Any] = {"message": "", "raised_at": ""}
+
+
 @pytest.mark.parametrize(
-    ("ends", "count"),
+    ("end", "failure"),
     [
-        ([Child(3, 1), Child(3, 0)], 2),
-        ([Child(3, 1), Child(4, 1)], 1),
-        ([Child(-11), Child(-11)], 2),
-        ([Child(-9, 1), Child(-9, 1)], 0),
-        ([Child(1), Child(1)], 0),
+        ({"code": 78}, "exit code 78"),
+        ({"code": 139, "signal": 11}, "exit code 139 (SIGSEGV)"),
+        ({"code": 137, "signal": 9, "reason": "OOMKilled"}, "exit code 137 (SIGKILL), OOMKilled"),
+        (
+            {"last_line": "ssh: Could not resolve hostname worker-1"},
+            "exit code 1: ssh: Could not resolve hostname worker-#",
+        ),
+        (
+            {"last_line": "bash: line 1: /data/shard-2: No such file"},
+            "exit code 1: bash: line #: /data/shard-#: No such file",
+        ),
+        ({"child": Child(-11)}, "exit code 1: a process that it started was ended by signal 11 (SIGSEGV)"),
+        ({"code": 1}, ""),
+        ({"code": 137, "signal": 9}, ""),
+        ({"code": 143, "signal": 15}, ""),
+        ({"last_line": "step 12 of 400 done, loss 0.17"}, ""),
+        ({"child": Child(-9, 1)}, ""),
+        ({"child": Child(1)}, ""),
     ],
 )
-def test_a_failure_behind_a_launcher_is_known_by_the_end_of_its_process(ends: list[Child], count: int) -> None:
+def test_a_failure_without_an_exception_is_known_again_where_its_end_says_enough(
+    end: dict[str, Any], failure: str
+) -> None:
     """A launcher exits with 1 whatever happened. A SIGKILL and an exit code 1 without a word say too little."""
     gang = Gang(wanted())
-    for child in ends:
-        gang.run()
-        gang.fail(message="", raised_at="", child=child)
+    gang.repeat(2, **SILENT, **end)
+    assert (gang.kept.same_failure.failure if gang.kept.same_failure else "") == failure
+    assert (gang.count, gang.named) == ((2, True) if failure else (0, False))
+
+
+@pytest.mark.parametrize(("other", "count"), [(Child(3, 0), 2), (Child(4, 1), 1)])
+def test_a_failure_behind_a_launcher_is_known_by_the_exit_code_of_its_process(other: Child, count: int) -> None:
+    gang = Gang(wanted())
+    gang.repeat(1, **SILENT, child=Child(3, 1))
+    gang.repeat(1, **SILENT, child=other)
     assert gang.count == count
 
 
 def test_an_exception_and_a_kill_behind_a_launcher_are_not_the_same() -> None:
     gang = Gang(wanted(same_failure_ends=True))
-    gang.run()
-    gang.fail(child=Child(1, 1))
-    gang.run()
-    gang.fail(message="", raised_at="", child=Child(-9, 1))
-    gang.run()
-    assert gang.kept.phase is Phase.RUNNING
+    gang.repeat(1, child=Child(1, 1))
+    gang.repeat(1, **SILENT, child=Child(-9, 1))
+    assert not gang.kept.finished
 
 
 def test_the_second_failure_that_is_the_same_is_named_and_nothing_else_changes() -> None:
     gang, other = Gang(wanted()), Gang(wanted(same_failure_limit=0))
     for each in (gang, other):
-        for _ in range(3):
-            each.run()
-            each.fail()
-        each.look()
+        each.repeat(3)
     assert gang.named
     assert other.condition(ConditionType.STUCK)[0] is False
     assert (gang.kept.phase, gang.kept.restarts, gang.kept.gang_restarts, gang.kept.resume_at) == (
@@ -143,19 +170,10 @@ def test_the_second_failure_that_is_the_same_is_named_and_nothing_else_changes()
     assert gang.told.count("Stuck") == 1
 
 
-def test_one_failure_is_no_recurrence() -> None:
-    gang = Gang(wanted())
-    gang.run()
-    gang.fail()
-    gang.look()
-    assert (gang.count, gang.named) == (1, False)
-
-
 def test_numbers_and_addresses_do_not_make_another_failure() -> None:
     gang = Gang(wanted())
     for message in ("E: 3 of 0xdeadbeef, run 4f3a9b2c10", "E: 14.5 of 0x11, run 0123456789"):
-        gang.run()
-        gang.fail(message=message)
+        gang.repeat(1, message=message)
     assert gang.count == 2
 
 
@@ -173,39 +191,8 @@ def test_numbers_and_addresses_do_not_make_another_failure() -> None:
 def test_another_failure_begins_anew(other: dict[str, Any]) -> None:
     gang = Gang(wanted())
     for failure in ({}, other, {}, other):
-        gang.run()
-        gang.fail(**failure)
-        gang.look()
+        gang.repeat(1, **failure)
         assert (gang.count, gang.named) == (1, False)
-
-
-@pytest.mark.parametrize(("code", "signal"), [(1, 0), (137, 9), (143, 15)])
-def test_an_end_that_says_nothing_cannot_be_known_again(code: int, signal: int) -> None:
-    gang = Gang(wanted())
-    for _ in range(3):
-        gang.run()
-        gang.fail(message="", raised_at="", code=code, signal=signal)
-        gang.look()
-        assert gang.kept.same_failure is None
-    assert not gang.named
-
-
-@pytest.mark.parametrize(
-    ("code", "signal", "reason", "said"),
-    [
-        (78, 0, "Error", "exit code 78"),
-        (139, 11, "Error", "exit code 139 (SIGSEGV)"),
-        (137, 9, "OOMKilled", "exit code 137 (SIGKILL), OOMKilled"),
-    ],
-)
-def test_an_exit_code_signal_or_reason_of_its_own_is_enough(code: int, signal: int, reason: str, said: str) -> None:
-    gang = Gang(wanted())
-    for _ in range(2):
-        gang.run()
-        gang.fail(message="", raised_at="", code=code, signal=signal, reason=reason)
-    row = gang.kept.same_failure
-    assert row is not None
-    assert (row.count, row.failure) == (2, said)
 
 
 def test_a_burst_of_one_epoch_is_one_failure() -> None:
@@ -217,46 +204,36 @@ def test_a_burst_of_one_epoch_is_one_failure() -> None:
     assert gang.count == 1
 
 
-def test_what_the_platform_does_neither_counts_nor_ends_the_row() -> None:
-    gang = Gang(wanted())
-    gang.run()
-    gang.fail()
-    gang.run()
-    gang.preempt()
-    assert (gang.count, gang.kept.disruptions) == (1, 1)
-    gang.run()
-    gang.fail()
-    assert gang.count == 2
+def test_what_the_platform_does_neither_counts_nor_ends_the_row_nor_the_experiment() -> None:
+    gang = Gang(wanted(same_failure_limit=3, same_failure_ends=True))
+    gang.repeat(2)
+    for disruptions in (1, 2):
+        gang.run()
+        gang.preempt()
+        assert (gang.kept.finished, gang.count, gang.kept.disruptions) == (False, 2, disruptions)
+    disrupted = next(line.message for line in reversed(gang.kept.story) if line.reason == "GangRestart")
+    assert "disruption, not counted" in disrupted
+    assert "the same failure" not in disrupted
+    gang.repeat(1)
+    assert gang.count == 3
 
 
 def test_five_minutes_of_work_are_an_advance_where_no_steps_are_known() -> None:
     gang = Gang(wanted())
-    gang.run()
-    gang.fail()
+    gang.repeat(1)
     gang.run(310)
     assert gang.kept.same_failure is None
     gang.fail()
     gang.look()
     assert (gang.count, gang.named) == (1, False)
-    gang.run(298)
-    gang.fail()
-    gang.look()
+    gang.repeat(1, seconds=298)
     assert (gang.count, gang.named) == (2, True)
     gang.run(290)
+    assert gang.wake_at == (gang.kept.assembled_at or 0.0) + 300
     assert gang.named
     gang.look(15)
     assert not gang.named
     assert gang.told.count("NotStuck") == 1
-
-
-def test_it_wakes_when_five_minutes_of_work_are_over() -> None:
-    gang = Gang(wanted())
-    gang.run()
-    gang.fail()
-    gang.run()
-    assert gang.last is not None
-    assert gang.kept.assembled_at is not None
-    assert gang.last.wake_at == gang.kept.assembled_at + 300
 
 
 def test_a_failure_that_is_seen_late_counts_by_the_time_of_its_end() -> None:
@@ -266,8 +243,7 @@ def test_a_failure_that_is_seen_late_counts_by_the_time_of_its_end() -> None:
         end = Exit("main", 1, 0, "Error", RAISED, gang.now, True, "")
         gang.set(1, phase=PodPhase.FAILED, ready=False, exit=end)
         gang.take_over()
-        for action in gang.look(900):
-            gang.do(action)
+        gang.obey(900)
     assert gang.count == 2
 
 
@@ -286,22 +262,20 @@ def test_a_gang_that_fails_at_one_step_again_and_again_is_named_however_long_it_
     assert "with at most 66m of work in between (best step 50):" in gang.kept.message
 
 
-def test_a_gang_whose_best_step_rises_is_never_named() -> None:
-    assert played(reporting(), (50, 90, 130, 170)) == [False] * 4
-
-
-def test_steps_after_an_epoch_of_which_none_was_read_may_be_an_advance() -> None:
-    gang = reporting()
-    assert played(gang, (None, 210)) == [False, False]
-    assert played(gang, (210,)) == [True]
-
-
-def test_epochs_of_which_no_step_was_read_are_judged_by_their_work() -> None:
-    assert played(reporting(), (None, None)) == [False, True]
-
-
-def test_steps_between_two_looks_are_no_advance() -> None:
-    assert played(reporting(), (47, 49, 48, 50)) == [False, True, True, True]
+@pytest.mark.parametrize(
+    ("steps", "named"),
+    [
+        ((50, 90, 130, 170), [False, False, False, False]),
+        ((47, 49, 48, 50), [False, True, True, True]),
+        ((None, 210, 210), [False, False, True]),
+        ((None, None), [False, True]),
+    ],
+    ids=[
+        "the best step rises", "steps between two looks", "of the first epoch none was read", "none was ever read",
+    ],
+)  # fmt: skip
+def test_a_gang_is_named_once_its_epochs_come_no_further(steps: Sequence[int | None], named: list[bool]) -> None:
+    assert played(reporting(), steps) == named
 
 
 def test_it_is_withdrawn_as_soon_as_the_gang_is_past_its_best_step() -> None:
@@ -378,10 +352,7 @@ def test_a_rate_that_no_program_has_widens_nothing(apart: float) -> None:
 
 def test_where_the_spec_says_so_it_ends_the_experiment() -> None:
     gang = Gang(wanted(same_failure_limit=3, same_failure_ends=True))
-    for _ in range(3):
-        assert not gang.kept.finished if gang.record else True
-        gang.run()
-        gang.fail()
+    gang.repeat(3)
     assert (gang.kept.phase, gang.kept.reason, gang.kept.epoch, gang.kept.restarts) == (Phase.FAILED, REASON, 2, 2)
     assert gang.kept.message.startswith("the last 3 failures are the same, with at most 5s of work in between: ")
     assert "; rank 1 (" in gang.kept.message
@@ -391,80 +362,49 @@ def test_where_the_spec_says_so_it_ends_the_experiment() -> None:
 
 def test_a_rule_of_the_spec_goes_before_it() -> None:
     rules = (FailureRule(FailureAction.FAIL_EXPERIMENT, name="bad"),)
-    gang = Gang(wanted(same_failure_ends=True, rules=rules))
-    gang.run()
-    gang.fail()
+    gang = Gang(wanted(same_failure_limit=1, same_failure_ends=True, rules=rules))
+    gang.repeat(1)
     assert gang.kept.reason == "FailureRule"
 
 
-def test_disruptions_end_nothing_after_a_failure_that_is_the_same() -> None:
-    gang = Gang(wanted(same_failure_ends=True, same_failure_limit=2))
-    gang.run()
-    gang.fail()
-    for _ in range(3):
-        gang.run()
-        gang.preempt()
-    assert (gang.kept.finished, gang.count) == (False, 1)
-
-
-def test_different_nodes_point_to_the_program() -> None:
+@pytest.mark.parametrize(
+    ("ends", "other", "says"),
+    [
+        (((1, None), (2, None)), "", "they were on different nodes (node-1, node-2), which points to the program"),
+        (((1, "bad"), (2, "bad")), "", "all were on node bad, of different ranks (1, 2), which points to the node"),
+        (((1, "only"), (2, "only")), "only", ""),
+        (((1, None), (1, None)), "", ""),
+    ],
+    ids=["different nodes", "one node, different ranks", "the gang has no other node", "one rank on one node"],
+)
+def test_nodes_and_ranks_of_the_failures_point_to_the_program_or_to_the_node(
+    ends: tuple[tuple[int, str | None], ...], other: str, says: str
+) -> None:
     gang = Gang(wanted())
-    for rank in (1, 2):
+    for rank, node in ends:
         gang.run()
-        gang.fail(rank)
+        for each in range(4) if other else ():
+            gang.set(each, node=other)
+        gang.fail(rank, node=node)
     gang.look()
     assert gang.kept.message.startswith("the last 2 failures are the same")
-    assert "they were on different nodes (node-1, node-2), which points to the program" in gang.kept.message
-
-
-def test_one_node_and_different_ranks_point_to_the_node() -> None:
-    gang = Gang(wanted())
-    for rank in (1, 2):
-        gang.run()
-        gang.fail(rank, node="bad")
-    gang.look()
-    assert "all were on node bad, of different ranks (1, 2), which points to the node" in gang.kept.message
-
-
-def test_one_node_says_nothing_where_the_gang_has_no_other() -> None:
-    gang = Gang(wanted())
-    for rank in (1, 2):
-        gang.launch()
-        gang.start()
-        for each in range(4):
-            gang.set(each, node="only")
-        gang.look(1)
-        gang.fail(rank)
-    gang.look()
-    assert "points to" not in gang.kept.message
-
-
-def test_one_rank_on_one_node_tells_nothing_apart() -> None:
-    gang = Gang(wanted())
-    for _ in range(2):
-        gang.run()
-        gang.fail()
-    gang.look()
-    assert "points to" not in gang.kept.message
+    assert says in gang.kept.message
+    assert ("points to" in gang.kept.message) is bool(says)
 
 
 def test_the_places_of_a_failure_are_bounded() -> None:
     gang = Gang(wanted())
     for each in range(MAX_PLACES + 2):
-        gang.run()
-        gang.fail(node=f"n{each}")
+        gang.repeat(1, node=f"n{each}")
     row = gang.kept.same_failure
     assert row is not None
     assert (row.count, row.nodes) == (MAX_PLACES + 2, tuple(f"n{each}" for each in range(MAX_PLACES)))
-    gang.look()
     assert "n7 and others)" in ends.recurring(gang.kept)
 
 
 def test_what_a_program_says_is_bounded() -> None:
     gang = Gang(wanted())
-    for _ in range(2):
-        gang.run()
-        gang.fail(message="ä" * 512)
+    gang.repeat(2, message="ä" * 512)
     row = gang.kept.same_failure
     assert row is not None
     assert len(row.failure) < 300
@@ -474,32 +414,16 @@ def test_what_a_program_says_is_bounded() -> None:
     assert again.same_failure == row
 
 
-def test_a_record_without_the_fields_reads_back() -> None:
-    status = to_status(record(phase=Phase.RUNNING))
-    assert not {"sameFailure", "bestStep", "renewedRestarts"} & set(status)
-    again = from_status(status)
-    assert again is not None
-    assert (again.same_failure, again.best_step, again.renewed) == (None, None, 0)
-
-
 def test_progress_gives_the_budget_back_where_the_spec_says_so() -> None:
+    without = Gang(wanted(limit=1))
+    without.repeat(2, seconds=310, message="")
+    assert without.kept.reason == "BackoffLimitExceeded"
     gang = Gang(wanted(limit=1, renews=True))
-    for _ in range(4):
-        gang.run(310)
-        gang.fail(message="")
-    assert (gang.kept.phase, gang.kept.restarts, gang.kept.renewed) == (Phase.RESTARTING, 4, 3)
-    gang.run(200)
-    gang.fail(message="")
+    gang.repeat(4, seconds=310, message="")
+    assert (gang.kept.finished, gang.kept.restarts, gang.kept.renewed) == (False, 4, 3)
+    gang.repeat(1, seconds=200, message="")
     assert (gang.kept.phase, gang.kept.reason) == (Phase.FAILED, "BackoffLimitExceeded")
     assert gang.kept.message.endswith("restart limit reached (1 of 1 since its last progress)")
-
-
-def test_without_that_word_progress_gives_nothing_back() -> None:
-    gang = Gang(wanted(limit=1))
-    for _ in range(2):
-        gang.run(310)
-        gang.fail(message="")
-    assert gang.kept.reason == "BackoffLimitExceeded"
 
 
 def test_a_gang_that_works_without_a_new_step_gets_nothing_back() -> None:
@@ -515,76 +439,19 @@ def test_a_gang_that_works_without_a_new_step_gets_nothing_back() -> None:
     assert gang.kept.renewed == 1
 
 
-def test_a_suspension_forgets_the_row() -> None:
-    gang = Gang(wanted())
-    for _ in range(2):
-        gang.run()
-        gang.fail()
-    gang.plan = wanted(suspend=True)
-    for action in gang.look():
-        gang.do(action)
-    kept: Record = gang.kept
-    assert (kept.phase, kept.same_failure, kept.best_step) == (Phase.SUSPENDED, None, None)
-
-
-def restarts(gang: Gang) -> list[str]:
-    """What the story says of each restart of the gang."""
-    return [line.message.partition(": ")[0] + "|" + line.message.rpartition("; ")[2] for line in gang.kept.story
-            if line.reason == "GangRestart"]  # fmt: skip
-
-
 @pytest.mark.parametrize("same_failure_limit", [0, 3])
-def test_a_restart_says_which_of_how_many_it_is_and_how_often_the_failure_was_the_same(same_failure_limit: int) -> None:
+def test_a_restart_names_its_number_and_how_often_the_failure_was_the_same(same_failure_limit: int) -> None:
     gang = Gang(wanted(limit=6, same_failure_limit=same_failure_limit))
-    gang.run()
-    gang.fail(message="OSError: disk quota exceeded")
-    for _ in range(3):
-        gang.run()
-        gang.fail()
-    assert [said.partition("|")[0] for said in restarts(gang)] == [
-        f"epoch {n} ended (restart {n + 1} of 6)" for n in range(4)
-    ]
-    assert [said.partition("|")[2].startswith("the same failure") for said in restarts(gang)] == [False] * 2 + [
-        True
-    ] * 2
-    assert restarts(gang)[-1].endswith("|the same failure 3 times")
-    assert gang.kept.same_failure is not None
-    assert gang.kept.same_failure.count == 3
+    gang.repeat(1, message="OSError: disk quota exceeded")
+    gang.repeat(3)
+    lines = [line.message for line in gang.kept.story if line.reason == "GangRestart"]
+    assert [line.partition(": ")[0] for line in lines] == [f"epoch {n} ended (restart {n + 1} of 6)" for n in range(4)]
+    assert ["; the same failure" in line for line in lines] == [False, False, True, True]
+    assert lines[-1].endswith("; the same failure 3 times")
+    assert gang.count == 3
 
 
-def test_the_end_says_how_often_the_failure_was_the_same() -> None:
+def test_the_end_names_how_often_the_failure_was_the_same() -> None:
     gang = Gang(wanted(limit=2, same_failure_limit=0))
-    for _ in range(3):
-        gang.run()
-        gang.fail()
+    gang.repeat(3)
     assert gang.kept.message.endswith("restart limit reached (2 of 2); the same failure 3 times")
-
-
-def test_a_disruption_is_no_failure_that_was_the_same() -> None:
-    gang = Gang(wanted(limit=6))
-    for _ in range(2):
-        gang.run()
-        gang.fail()
-    gang.run()
-    gang.preempt()
-    said = next(line.message for line in reversed(gang.kept.story) if line.reason == "GangRestart")
-    assert "disruption, not counted" in said
-    assert "the same failure" not in said
-
-
-@pytest.mark.parametrize(
-    ("line", "count"),
-    [
-        ("ssh: Could not resolve hostname worker-1: Name or service not known", 3),
-        ("bash: line 1: /data/shard-2: No such file or directory", 3),
-        ("step 12 of 400 done, loss 0.17", 0),
-        ("", 0),
-    ],
-)
-def test_a_last_line_that_is_a_reason_is_known_again_and_any_other_is_not(line: str, count: int) -> None:
-    gang = Gang(wanted())
-    for _ in range(3):
-        gang.run()
-        gang.fail(message="", raised_at="", last_line=line)
-    assert gang.count == count
-    assert gang.named == (count >= 2)

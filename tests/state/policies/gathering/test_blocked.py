@@ -7,7 +7,7 @@ import pytest
 from muster.state.facts.causes.cannot_start import CONTAINER_PATIENCE, UNSCHEDULABLE_PATIENCE
 from muster.state.policies.gathering import blocked, lateness
 from muster.state.vocabulary.group import Group
-from muster.state.vocabulary.pod import PodPhase, PodSpec
+from muster.state.vocabulary.pod import PodSpec
 from muster.state.vocabulary.record import ConditionType, Phase
 from muster.state.vocabulary.rules import ClockAction, ClockName
 from tests.builders import Clock, plan
@@ -40,17 +40,9 @@ def test_an_image_that_cannot_be_pulled_is_said_at_once() -> None:
     for word in ("3/4 programs have started; rank 2 (", "Pending: ImagePullBackOff", NOT_FOUND):
         assert word in story.kept.message
     assert story.condition(STUCK) == (False, "NotStuck")
-
-
-def test_it_is_said_also_when_no_program_runs_and_all_members_have_a_node() -> None:
-    story = launched()
-    story.schedule()
-    for rank in range(4):
-        story.set(rank, **TYPO)
-    story.look(AT_ONCE)
-    assert (story.kept.phase, story.kept.reason) == (Phase.PENDING, "ImagePullBackOff")
-    said = "0/4 programs have started; ranks 0-3: the image example.org/typo:1 cannot be pulled (first: "
-    assert story.kept.message.startswith(said)
+    assert story.view.of(0).held
+    story.set(2, terminating=True)
+    assert story.view.of(0).held == {}, "a pod that is being deleted is no obstacle"
 
 
 @pytest.mark.parametrize(
@@ -77,18 +69,11 @@ def test_a_member_without_a_node_is_stuck_in_the_schedulers_words_after_60_s() -
     assert story.kept.reason == "Unschedulable"
     assert "0/4 members have a node; ranks 2-3: no node fits (first: " in story.kept.message
     assert "Pending: Unschedulable, 0/8 nodes have nvidia.com/gpu)" in story.kept.message
+    assert story.wake_at == story.now + UNSCHEDULABLE_PATIENCE == story.now + 60
     story.look(59.9)
     assert story.condition(STUCK) == (False, "NotStuck")
     story.look(0.1)
     assert story.condition(STUCK) == (True, "Unschedulable")
-
-
-def test_the_time_of_the_next_decision_is_when_it_becomes_stuck() -> None:
-    story = launched()
-    no_node(story, 0)
-    story.look(AT_ONCE)
-    assert story.last is not None
-    assert story.last.wake_at == story.now + UNSCHEDULABLE_PATIENCE
 
 
 def test_it_is_not_stuck_any_more_as_soon_as_the_obstacle_is_gone() -> None:
@@ -125,25 +110,12 @@ def test_a_container_counts_as_made_10_s_after_the_obstacle_was_seen_last() -> N
     story.look(60)
     story.set(1, waiting_reason="ContainerCreating", waiting_message="")
     story.look(AT_ONCE)
-    assert story.last is not None
-    assert story.last.wake_at == story.now + blocked.LINGER
+    assert story.wake_at == story.now + blocked.LINGER
     story.look(blocked.LINGER - 0.1)
     assert story.condition(STUCK) == (True, "ImagePullBackOff")
     story.look(0.1)
     assert story.condition(STUCK) == (False, "NotStuck")
     assert story.kept.blocked is None
-
-
-def test_a_gang_whose_programs_run_is_not_stuck_at_once() -> None:
-    story = launched()
-    story.schedule()
-    story.set(1, **TYPO)
-    story.look(AT_ONCE)
-    story.look(60)
-    story.set(1, waiting_reason="", waiting_message="")
-    story.start()
-    story.look(AT_ONCE)
-    assert story.condition(STUCK) == (False, "NotStuck")
 
 
 def test_a_rank_that_could_start_at_last_is_not_missing_at_once() -> None:
@@ -168,7 +140,8 @@ def test_a_rank_that_could_start_at_last_is_not_missing_at_once() -> None:
     assert story.kept.blocked is None
 
 
-def test_a_rank_that_started_at_last_and_does_not_arrive_is_missing_10_s_later() -> None:
+def without_a_node_for_rank_2() -> Story:
+    """The other ranks have arrived, and the gang is Stuck."""
     story = launched()
     story.start(0, 1, 3)
     no_node(story, 2)
@@ -176,11 +149,15 @@ def test_a_rank_that_started_at_last_and_does_not_arrive_is_missing_10_s_later()
         story.observe_probe(0, 1, 3)
         story.look(1)
     assert story.condition(STUCK) == (True, "Unschedulable")
+    return story
+
+
+def test_a_rank_that_started_at_last_and_does_not_arrive_is_missing_10_s_later() -> None:
+    story = without_a_node_for_rank_2()
     told = len(story.told)
     story.start(2)
     story.look(AT_ONCE)
-    assert story.last is not None
-    assert story.last.wake_at == story.now + blocked.LINGER
+    assert story.wake_at == story.now + blocked.LINGER
     story.look(blocked.LINGER - 0.1)
     assert story.condition(STUCK) == (False, "NotStuck")
     story.look(0.1)
@@ -189,12 +166,7 @@ def test_a_rank_that_started_at_last_and_does_not_arrive_is_missing_10_s_later()
 
 
 def test_a_node_that_came_is_not_missing_any_more_while_the_image_is_pulled() -> None:
-    story = launched()
-    story.start(0, 1, 3)
-    no_node(story, 2)
-    for _ in range(70):
-        story.observe_probe(0, 1, 3)
-        story.look(1)
+    story = without_a_node_for_rank_2()
     story.schedule(2)
     story.set(2, waiting_reason="ContainerCreating", waiting_message="")
     story.look(AT_ONCE)
@@ -240,57 +212,19 @@ def test_a_normal_start_is_no_obstacle() -> None:
     assert (story.kept.reason, story.kept.message) == ("Pending", "starting 4 members")
 
 
-def test_a_gang_that_never_starts_without_a_word_is_stuck_by_the_starting_clock() -> None:
-    story = launched(clocks={ClockName.STARTING: Clock(600, ClockAction.ALERT)})
-    story.schedule()
-    for rank in range(4):
-        story.set(rank, waiting_reason="ContainerCreating")
-    story.look(AT_ONCE)
-    story.look(600)
-    assert story.condition(STUCK) == (True, "StartingDeadlineExceeded")
-    assert "no program started within 600 s: rank 0 (" in story.kept.message
-    story.start()
-    story.look(1)
-    assert story.condition(STUCK) == (False, "NotStuck")
-
-
-def test_an_obstacle_outlives_the_daemon() -> None:
-    story = launched()
-    story.schedule()
-    story.set(1, **TYPO)
-    story.look(AT_ONCE)
-    reborn = Story(story.plan, now=story.now)
-    reborn.record, reborn.view, reborn.pods = story.record, story.view, story.pods
-    reborn.look(CONTAINER_PATIENCE)
-    assert reborn.condition(STUCK) == (True, "ImagePullBackOff")
-
-
-def test_a_clock_that_passes_over_an_obstacle_names_it() -> None:
-    story = launched(clocks={ClockName.PENDING: Clock(90, ClockAction.FAIL)})
+@pytest.mark.parametrize(
+    ("action", "phase"), [(ClockAction.FAIL, Phase.FAILED), (ClockAction.RESTART, Phase.RESTARTING)]
+)
+def test_an_obstacle_ends_with_the_epoch_that_a_clock_ends(action: ClockAction, phase: Phase) -> None:
+    story = launched(clocks={ClockName.PENDING: Clock(90, action)})
     no_node(story, 0)
     story.look(AT_ONCE)
     story.look(60)
     assert story.condition(STUCK) == (True, "Unschedulable")
     story.look(30)
-    assert (story.kept.phase, story.kept.reason) == (Phase.FAILED, "PendingDeadlineExceeded")
+    assert story.kept.phase is phase
     assert story.condition(STUCK) == (False, "NotStuck")
     assert story.kept.blocked is None
-
-
-def test_a_new_epoch_has_no_obstacle_of_the_old_one() -> None:
-    story = launched(clocks={ClockName.PENDING: Clock(90, ClockAction.RESTART)})
-    no_node(story, 0)
-    story.look(AT_ONCE)
-    story.look(90)
-    assert (story.kept.epoch, story.kept.blocked) == (1, None)
-    assert story.condition(STUCK) == (False, "NotStuck")
-
-
-def test_a_pod_that_is_being_deleted_is_no_obstacle() -> None:
-    story = launched()
-    story.schedule()
-    story.set(1, **TYPO, terminating=True, phase=PodPhase.PENDING)
-    assert story.view.of(0).held == {}
 
 
 def test_members_that_have_ended_are_counted_among_all_members_of_a_sequential_group() -> None:
@@ -299,8 +233,7 @@ def test_members_that_have_ended_are_counted_among_all_members_of_a_sequential_g
     for rank in range(3):
         story.start(rank)
         story.end(rank)
-        for action in story.look(1):
-            story.do(action)
+        story.obey(1)
     story.schedule(3)
     story.set(3, **TYPO)
     story.look(AT_ONCE)

@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from muster.state.decide.machine import decide
 from muster.state.facts.context import Context
-from muster.state.policies.watched.following import NOTHING, REPLACED_WITHIN, Followed, begins, first, follow
+from muster.state.policies.watched.following import NOTHING, REPLACED_WITHIN, Followed, begins, epoch_at, first, follow
 from muster.state.policies.watched.obstacles import SAID_WITHIN
 from muster.state.view.own import OwnState, Said
 from muster.state.view.view import View
@@ -37,6 +38,12 @@ def done(rank: int) -> Pod:
 
 def crashed(rank: int, at: float = NOW, **changes: Any) -> Pod:
     return pod(rank, phase=PodPhase.FAILED, ready=False, exit=Exit("main", 1, 0, "Error", "", at), **changes)
+
+
+def removed(rank: int, at: float = NOW) -> Pod:
+    """A pod that was deleted, and ended because of it."""
+    killed = Exit("main", 143, 0, "Error", "", at)
+    return pod(rank, phase=PodPhase.FAILED, ready=False, terminating=True, exit=killed, stopped_at=at)
 
 
 # --- the first record --------------------------------------------------------------------------------------------
@@ -85,9 +92,9 @@ def test_at_a_success_members_that_have_ended_count_as_ready_and_never_more_than
     assert followed(*(done(rank) for rank in range(6)), own=own).ready == 4
 
 
-@pytest.mark.parametrize("own", [None, NOTHING, OwnState(word="Running")])
-def test_while_the_controller_says_nothing_the_record_stays(own: OwnState | None) -> None:
-    assert follow(context(pod(0), own=own)) == Followed(record(phase=Phase.RUNNING))
+@pytest.mark.parametrize("own", [None, NOTHING, OwnState(word="Running"), OwnState(epoch=1)])
+def test_while_the_controller_reports_nothing_new_the_record_stays(own: OwnState | None) -> None:
+    assert follow(context(pod(0), own=own, epoch=2)) == Followed(record(phase=Phase.RUNNING, epoch=2))
 
 
 @pytest.mark.parametrize("phase", [Phase.SUCCEEDED, Phase.FAILED])
@@ -128,20 +135,19 @@ def test_a_higher_epoch_is_a_restart_by_the_controller() -> None:
     assert after.assembled_at is None
 
 
-def test_a_lower_epoch_changes_nothing() -> None:
-    assert followed(own=OwnState(epoch=1), epoch=2) == record(phase=Phase.RUNNING, epoch=2)
-
-
-def test_a_restart_has_the_known_cause_of_its_epoch_before_any_other() -> None:
-    known = Cause(0, "AppFailed", "", EARLIER)
-    assert followed(crashed(1), own=OwnState(epoch=1), cause=known).cause == known
-
-
-def test_a_restart_has_the_member_that_failed_as_its_cause() -> None:
-    older = Cause(0, "AppFailed", "of an older epoch", EARLIER)
-    after = followed(crashed(1, epoch=1), own=OwnState(epoch=2), epoch=1, cause=older)
+@pytest.mark.parametrize(
+    ("member", "before", "rank", "reason"),
+    [
+        (crashed(1), Cause(0, "AppFailed", "", EARLIER), -1, "AppFailed"),
+        (crashed(1), Cause(-1, "AppFailed", "of an older epoch", EARLIER), 1, "Error"),
+        (removed(0), None, -1, "RestartedByController"),
+    ],
+    ids=["the known one of its epoch before any other", "the member that failed", "no pod that the restart deletes"],
+)
+def test_a_restart_by_the_controller_has_a_cause(member: Pod, before: Cause | None, rank: int, reason: str) -> None:
+    after = followed(member, own=OwnState(epoch=1), cause=before)
     assert after.cause is not None
-    assert (after.cause.epoch, after.cause.rank, after.cause.reason) == (1, 1, "Error")
+    assert (after.epoch, after.cause.epoch, after.cause.rank, after.cause.reason) == (1, 0, rank, reason)
 
 
 def test_of_a_watched_run_failures_that_are_the_same_are_counted_and_another_one_begins_anew() -> None:
@@ -204,19 +210,22 @@ def test_a_member_that_fails_is_the_cause_and_the_run_goes_on() -> None:
     assert after.phase is Phase.RUNNING
     assert after.cause is not None
     assert (after.cause.rank, after.cause.exit_code) == (1, 1)
-    assert followed(pod(0), crashed(1), own=NOTHING, cause=replace(after.cause, at=1.0)).cause == replace(
-        after.cause, at=1.0
-    ), "the same pod is not taken in again"
+    known = replace(after.cause, at=1.0)
+    assert followed(pod(0), crashed(1), own=NOTHING, cause=known).cause == known, "the same pod is not taken in again"
 
 
-def test_a_disruption_that_has_not_begun_is_no_cause() -> None:
-    assert followed(pod(1, disruption="PreemptionByScheduler"), own=NOTHING).cause is None
-
-
-@pytest.mark.parametrize("phase", [Phase.RESTARTING, Phase.SUSPENDED])
-def test_a_failure_of_a_gang_that_is_not_wanted_is_no_cause(phase: Phase) -> None:
-    own = OwnState(Said.SUSPENDED) if phase is Phase.SUSPENDED else NOTHING
-    assert followed(crashed(1), own=own, phase=phase).cause is None
+@pytest.mark.parametrize(
+    ("member", "phase", "own"),
+    [
+        (crashed(1), Phase.RESTARTING, NOTHING),
+        (crashed(1), Phase.SUSPENDED, OwnState(Said.SUSPENDED)),
+        (pod(1, disruption="PreemptionByScheduler"), Phase.RUNNING, NOTHING),
+    ],
+)
+def test_a_failure_of_a_gang_that_is_not_wanted_and_a_disruption_that_has_not_begun_are_no_cause(
+    member: Pod, phase: Phase, own: OwnState
+) -> None:
+    assert followed(member, own=own, phase=phase).cause is None
 
 
 # --- labelled pods -----------------------------------------------------------------------------------------------
@@ -271,24 +280,25 @@ def test_labelled_pods_that_come_after_the_end_are_another_run(phase: Phase) -> 
     assert (after.finished_at, after.restarts) == (None, 0)
 
 
-@pytest.mark.parametrize("late", [(), (done(0),), (pod(0, terminating=True),)], ids=["none", "ended", "terminating"])
-def test_labelled_pods_that_are_over_or_going_are_no_other_run(late: tuple[Pod, ...]) -> None:
-    assert followed(*late, own=ASK, phase=Phase.FAILED) == record(phase=Phase.FAILED)
+SIDECAR_RUNS = pod(0, exit=Exit("main", 0, 0, "Completed", "", EARLIER))
 
 
-def test_sidecars_that_run_on_after_a_success_are_no_other_run() -> None:
-    beside = pod(0, exit=Exit("main", 0, 0, "Completed", "", EARLIER))
-    assert followed(beside, own=ASK, phase=Phase.SUCCEEDED) == record(phase=Phase.SUCCEEDED)
-    assert followed(beside, own=ASK, phase=Phase.FAILED).phase is Phase.PENDING
+@pytest.mark.parametrize(
+    ("late", "phase"),
+    [
+        ((), Phase.FAILED),
+        ((done(0),), Phase.FAILED),
+        ((pod(0, terminating=True),), Phase.FAILED),
+        ((SIDECAR_RUNS,), Phase.SUCCEEDED),
+    ],
+    ids=["none", "ended", "terminating", "a sidecar runs on"],
+)
+def test_labelled_pods_that_are_over_or_going_are_no_other_run(late: tuple[Pod, ...], phase: Phase) -> None:
+    assert followed(*late, own=ASK, phase=phase) == record(phase=phase)
+    assert followed(SIDECAR_RUNS, own=ASK, phase=Phase.FAILED).phase is Phase.PENDING
 
 
 # --- members that are deleted ------------------------------------------------------------------------------------
-
-
-def removed(rank: int, at: float = NOW) -> Pod:
-    """A pod that was deleted, and ended because of it."""
-    killed = Exit("main", 143, 0, "Error", "", at)
-    return pod(rank, phase=PodPhase.FAILED, ready=False, terminating=True, exit=killed, stopped_at=at)
 
 
 def test_the_end_of_a_deleted_member_waits_for_what_its_object_says_of_it() -> None:
@@ -322,19 +332,13 @@ def test_a_member_that_failed_by_itself_is_the_cause_beside_a_deleted_one() -> N
     assert (cause.rank, cause.reason) == (1, "Error")
 
 
-def test_pods_that_a_restart_deletes_are_not_its_cause() -> None:
-    after = followed(removed(0), own=OwnState(epoch=1))
-    assert after.cause is not None
-    assert (after.epoch, after.cause.reason) == (1, "RestartedByController")
-
-
-@pytest.mark.parametrize("at", [0.0, NOW + 60], ids=["unknown", "in the future"])
-def test_a_time_that_cannot_be_is_not_waited_for(at: float) -> None:
-    assert followed(removed(1, at), own=OwnState()).cause is not None
-
-
-def test_labelled_pods_have_no_object_that_is_waited_for() -> None:
-    assert followed(pod(0), removed(1), own=ASK).cause is not None
+@pytest.mark.parametrize(
+    ("at", "own"),
+    [(0.0, OwnState()), (NOW + 60, OwnState()), (NOW, ASK)],
+    ids=["an unknown time", "a time in the future", "labelled pods, which have no object"],
+)
+def test_where_nothing_can_be_waited_for_a_deleted_member_is_the_cause(at: float, own: OwnState) -> None:
+    assert followed(pod(0), removed(1, at), own=own).cause is not None
 
 
 KNOWN = Stuck("ImagePull", "the image demo:typo cannot be pulled", "2", NOW - 104)
@@ -355,3 +359,24 @@ def test_the_end_that_a_controller_gives_a_run_says_what_blocked_the_gang() -> N
 def test_a_run_that_its_controller_calls_succeeded_has_no_cause() -> None:
     after = followed(*map(done, range(4)), own=OwnState(Said.SUCCEEDED), stuck=KNOWN)
     assert (after.phase, after.cause) == (Phase.SUCCEEDED, None)
+
+
+# --- the beginning of an epoch -----------------------------------------------------------------------------------
+
+
+def test_the_first_pod_says_when_an_epoch_began() -> None:
+    assert epoch_at(context(pod(0, created=NOW - 50), pod(1, created=NOW - 60))) == NOW - 60
+    for strange in (context(), context(pod(0)), context(pod(0, created=NOW + 9))):
+        assert epoch_at(strange) == NOW, "a time that is unknown or lies ahead is now"
+
+
+def test_a_daemon_that_starts_later_has_the_clock_of_a_restarted_run_go_on() -> None:
+    seen = view(*(pod(n, epoch=2) for n in range(4)), epoch=2)
+    seen.own = OwnState(epoch=2, started_at=NOW - 900)
+    for member in list(seen.pods()):
+        seen.change(member, replace(member, created=NOW - 60))
+    found = decide(FOUR, None, seen, NOW).record
+    for _ in range(3):
+        found = decide(FOUR, found, seen, NOW).record
+    assert (found.phase, found.epoch) == (Phase.ASSEMBLING, 2)
+    assert (found.started_at, found.epoch_at) == (NOW - 900, NOW - 60)

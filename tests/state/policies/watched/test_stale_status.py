@@ -1,6 +1,6 @@
 """What is said of a watched run that its own controller does not say."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
@@ -21,28 +21,19 @@ ROLL = answer(ON, ON, ON, ON)
 DONE = Work("rj-x", "SUCCEEDED", "", ended=True, succeeded=True)
 
 
-class Told(NamedTuple):
-    """What is not said, in words."""
-
-    reason: str
-    message: str
-    patience: float
-    begins: float
+NOTHING = ("", "", 0.0)
 
 
-def said(*pods: Pod, heard: RollAnswer = ROLL, own: OwnState | None = None, **changes: Any) -> Told | None:
+def unsaid_of(
+    *pods: Pod, heard: RollAnswer = ROLL, own: OwnState | None = None, **changes: Any
+) -> tuple[str, str, float]:
+    """Reason and sentence of what is not shown, and from when on it counts."""
     of = view(*(pods or (pod(0), pod(1), pod(2), pod(3))), heard=ROLL)
     of.observe_probe(heard, 0)
     of.own = own or OwnState(word="Running")
     here = Context.at(plan(engine=Engine.WATCH, **changes), record(phase=Phase.RUNNING), of, NOW)
     found = unsaid(here)
-    if found is None:
-        return None
-    return Told(found.reason, obstacles.obstacle_sentence(here, found), found.patience, found.begins)
-
-
-def test_of_a_run_that_goes_on_nothing_is() -> None:
-    assert said() is None
+    return NOTHING if found is None else (found.reason, obstacles.obstacle_sentence(here, found), found.begins)
 
 
 # --- the coordinator ---------------------------------------------------------------------------------------------
@@ -64,31 +55,14 @@ SILENT = answer(coordinator=CoordinatorState.REFUSED, states=(), at=NOW + 1)
     ],
 )
 def test_a_coordinator_whose_pod_is_not_at_work_is_named(pods: list[Pod], heard: RollAnswer, why: str) -> None:
-    found = said(*pods, heard=heard)
-    assert found is not None
-    assert (found.reason, found.message) == ("CoordinatorGone", why)
-
-
-@pytest.mark.parametrize(
-    ("pods", "heard", "changes"),
-    [
-        ([pod(0)], SILENT, {}),
-        ([pod(0, ready=False)], ROLL, {}),
-        ([pod(0, terminating=True)], answer(ON, RankState.LEFT, ON, ON), {}),
-        ([pod(0, terminating=True)], ROLL, {"probe": ProbeKind.NONE}),
-    ],
-)
-def test_one_that_is_ready_or_answers_or_whose_run_ends_is_not(
-    pods: list[Pod], heard: RollAnswer, changes: dict[str, Any]
-) -> None:
-    assert said(*pods, heard=heard, **changes) is None
+    found = unsaid_of(*pods, heard=heard)
+    assert found[:2] == ("CoordinatorGone", why)
 
 
 def test_a_head_that_was_started_again_is_named_with_its_end() -> None:
     head = pod(0, ready=False, restarts=2, last_exit=Exit("ray-head", 137, 0, "OOMKilled", "", NOW))
-    found = said(head, heard=SILENT)
-    assert found is not None
-    assert found.message.endswith(
+    found = unsaid_of(head, heard=SILENT)
+    assert found[1].endswith(
         ": ray-head ended with exit code 137 (SIGKILL), OOMKilled, started again in its pod 2 times, not ready yet"
     )
 
@@ -97,31 +71,19 @@ def test_a_head_that_was_started_again_is_named_with_its_end() -> None:
 
 
 def test_a_failure_that_the_controller_reports_of_a_run_that_goes_on_is_said() -> None:
-    found = said(own=OwnState(reason="JobFailed", message="exit code 1"))
-    assert found is not None
-    assert (found.reason, found.message) == ("FailureReported", "the Experiment reports JobFailed: exit code 1")
-    assert said(own=OwnState(Said.SUSPENDED, reason="Suspended", message="x")) is None
+    found = unsaid_of(own=OwnState(reason="JobFailed", message="exit code 1"))
+    assert found[:2] == ("FailureReported", "the Experiment reports JobFailed: exit code 1")
+    assert unsaid_of(own=OwnState(Said.SUSPENDED, reason="Suspended", message="x")) == NOTHING
 
 
 def test_a_program_that_has_ended_and_a_controller_that_does_not_say_so() -> None:
     heard = answer(ON, ON, ON, ON, work=DONE, at=NOW + 5)
-    found = said(heard=heard, own=OwnState(word="Initializing"))
-    assert found is not None
-    assert (found.reason, found.message) == (
+    found = unsaid_of(heard=heard, own=OwnState(word="Initializing"))
+    assert found[:2] == (
         "StatusIsFalse",
         "job rj-x SUCCEEDED; the Experiment still reports Initializing",
     )
-    assert found.begins == NOW + 5 + FOLLOWED_WITHIN, "a controller has seconds to follow"
-
-
-@pytest.mark.parametrize("own", [OwnState(Said.SUCCEEDED), OwnState(Said.FAILED), OwnState(Said.SUSPENDED)])
-def test_a_controller_that_has_followed_is_not_contradicted(own: OwnState) -> None:
-    assert said(heard=answer(ON, ON, ON, ON, work=DONE), own=own) is None
-
-
-def test_a_program_that_runs_contradicts_nothing() -> None:
-    work = Work("rj-x", "RUNNING", "", ended=False, succeeded=False)
-    assert said(heard=answer(ON, ON, ON, ON, work=work)) is None
+    assert found[2] == NOW + 5 + FOLLOWED_WITHIN, "a controller has seconds to follow"
 
 
 def succeeded(rank: int, at: float = NOW - 50, **changes: Any) -> Pod:
@@ -133,24 +95,13 @@ ALL_DONE = "all 4 members have succeeded; the status of the Experiment does not 
 
 @pytest.mark.parametrize("heard", [ROLL, SILENT], ids=["the coordinator answers", "it does not any more"])
 def test_an_object_that_does_not_say_that_all_members_have_succeeded_is_contradicted(heard: RollAnswer) -> None:
-    found = said(*map(succeeded, range(4)), heard=heard)
-    assert found is not None
-    assert (found.reason, found.message, found.begins) == ("StatusIsFalse", ALL_DONE, NOW - 50 + FOLLOWED_WITHIN)
-
-
-@pytest.mark.parametrize("own", [OwnState(Said.SUCCEEDED), OwnState(Said.SUSPENDED), OwnState(Said.ASK_PODS)])
-def test_one_that_says_so_or_whose_pods_say_it_themselves_is_not(own: OwnState) -> None:
-    assert said(*map(succeeded, range(4)), own=own) is None
-
-
-def test_while_a_member_runs_nothing_is_said_of_those_that_have_succeeded() -> None:
-    assert said(succeeded(0), succeeded(1), succeeded(2), pod(3), heard=SILENT) is None
+    found = unsaid_of(*map(succeeded, range(4)), heard=heard)
+    assert found == ("StatusIsFalse", ALL_DONE, NOW - 50 + FOLLOWED_WITHIN)
 
 
 def test_an_end_by_a_clock_that_is_ahead_counts_at_once() -> None:
-    found = said(*(succeeded(rank, at=NOW + 500) for rank in range(4)))
-    assert found is not None
-    assert found.begins < NOW
+    found = unsaid_of(*(succeeded(rank, at=NOW + 500) for rank in range(4)))
+    assert found[2] < NOW
 
 
 # --- members -----------------------------------------------------------------------------------------------------
@@ -158,17 +109,49 @@ def test_an_end_by_a_clock_that_is_ahead_counts_at_once() -> None:
 
 def test_a_member_that_was_started_again_is_named_until_it_is_ready() -> None:
     again = pod(2, name="w", ready=False, restarts=1, last_exit=Exit("ray-worker", 137, 0, "OOMKilled", "", NOW))
-    found = said(pod(0), again)
-    assert found is not None
+    found = unsaid_of(pod(0), again)
     ended = "ray-worker ended with exit code 137 (SIGKILL), OOMKilled"
     sentence = f"rank 2 (w): {ended}, started again in its pod once, not ready yet"
-    assert (found.reason, found.message) == ("RestartedInPlace", sentence)
-    assert said(pod(0), pod(2, restarts=1)) is None
-    assert said(pod(0), pod(2, restarts=1, ready=False, terminating=True)) is None
+    assert found[:2] == ("RestartedInPlace", sentence)
+    assert unsaid_of(pod(0), pod(2, restarts=1)) == NOTHING
+    assert unsaid_of(pod(0), pod(2, restarts=1, ready=False, terminating=True)) == NOTHING
 
 
 def test_many_are_counted() -> None:
-    found = said(pod(0), *(pod(rank, ready=False, restarts=1) for rank in range(1, 9)))
-    assert found is not None
-    assert found.message.count("rank ") == NAMED
-    assert found.message.endswith("; and 5 more")
+    found = unsaid_of(pod(0), *(pod(rank, ready=False, restarts=1) for rank in range(1, 9)))
+    assert found[1].count("rank ") == NAMED
+    assert found[1].endswith("; and 5 more")
+
+
+# --- nothing is unsaid -------------------------------------------------------------------------------------------
+
+RUNS = Work("rj-x", "RUNNING", "", ended=False, succeeded=False)
+ALL_SUCCEEDED = [succeeded(rank) for rank in range(4)]
+
+
+@pytest.mark.parametrize(
+    ("pods", "heard", "own", "changes"),
+    [
+        ([], ROLL, None, {}),
+        ([pod(0)], SILENT, None, {}),
+        ([pod(0, ready=False)], ROLL, None, {}),
+        ([pod(0, terminating=True)], answer(ON, RankState.LEFT, ON, ON), None, {}),
+        ([pod(0, terminating=True)], ROLL, None, {"probe": ProbeKind.NONE}),
+        ([], answer(ON, ON, ON, ON, work=RUNS), None, {}),
+        ([], answer(ON, ON, ON, ON, work=DONE), OwnState(Said.SUCCEEDED), {}),
+        ([], answer(ON, ON, ON, ON, work=DONE), OwnState(Said.FAILED), {}),
+        ([], answer(ON, ON, ON, ON, work=DONE), OwnState(Said.SUSPENDED), {}),
+        (ALL_SUCCEEDED, ROLL, OwnState(Said.SUCCEEDED), {}),
+        (ALL_SUCCEEDED, ROLL, OwnState(Said.SUSPENDED), {}),
+        (ALL_SUCCEEDED, ROLL, OwnState(Said.ASK_PODS), {}),
+        ([*ALL_SUCCEEDED[:3], pod(3)], SILENT, None, {}),
+    ],
+    ids=[
+        "a run that goes on", "a ready coordinator that is silent", "one that is not ready and answers",
+        "its run is ending", "it cannot be asked", "its program runs", "its controller reports the success",
+        "its controller reports the failure", "it is suspended", "the success of all members is reported",
+        "all have succeeded and it is suspended", "pods that decide for themselves", "one member runs on",
+    ],
+)  # fmt: skip
+def test_nothing_is_unsaid(pods: list[Pod], heard: RollAnswer, own: OwnState | None, changes: dict[str, Any]) -> None:
+    assert unsaid_of(*pods, heard=heard, own=own, **changes) == NOTHING
