@@ -24,11 +24,11 @@ PLACES = "where ranks are, as programs report it"
 
 BELOW: Final[dict[str, tuple[int, str]]] = {
     "facts/admission.py": (17, "Kueue's words, and what the queue waits for"),
-    "facts/causes/at_work.py": (79, CAUSES),
-    "facts/causes/cannot_start.py": (49, CAUSES),
+    "facts/causes/at_work.py": (62, CAUSES),
+    "facts/causes/cannot_start.py": (37, CAUSES),
     "facts/causes/cause.py": (4, CAUSES),
-    "facts/causes/has_ended.py": (46, CAUSES),
-    "facts/causes/on_its_way.py": (53, CAUSES),
+    "facts/causes/has_ended.py": (38, CAUSES),
+    "facts/causes/on_its_way.py": (42, CAUSES),
     "facts/diagnosis/classifier.py": (41, EVIDENCE),
     "facts/diagnosis/diagnose.py": (17, CAUSES),
     "facts/diagnosis/hangs.py": (93, PLACES),

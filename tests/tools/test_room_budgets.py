@@ -24,13 +24,13 @@ class Budget(NamedTuple):
 
 
 BUDGETS: Final = (
-    Budget("state", 17_721, 108, 12_800),
+    Budget("state", 17_673, 108, 12_800),
     Budget("local", 9_055, 63, 8_600),
     Budget("daemon", 8_862, 48, 6_200),
     Budget("kinds", 7_731, 64, 6_000),
     Budget("api", 8_034, 62, 6_300),
     Budget("cli", 7_922, 73, 5_700),
-    Budget("watchers", 5_678, 35, 5_200),
+    Budget("watchers", 5_675, 35, 5_200),
     Budget("client", 4_308, 30, 3_300),
     Budget("kube", 3_769, 23, 3_400),
     Budget("reconcilers", 3_128, 22, 2_800),

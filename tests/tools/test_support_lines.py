@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 TESTS = Path(__file__).parents[1]
-MOST = 37_932
+MOST = 37_546
 """Lines of Python in all of them. Lower it when they become fewer; raise it where a new world is worth its lines."""
 
 

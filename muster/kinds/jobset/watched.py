@@ -2,7 +2,7 @@
 
 A replicated job is a group, a Job of it a job, a pod of that a member. Each restart of the JobSet is an epoch: the pods
 bear the label ``restart-attempt``, and ``status.restarts`` counts it. Facts: jobset pkg/controllers,
-jobset_controller.go, and the recorded traces in tests/state/jobsets/golden.
+jobset_controller.go, and the recorded traces in tests/kinds/jobset/lives/golden.
 
 The coordinator is that of ``spec.coordinator``, else the first pod of the first replicated job.
 """

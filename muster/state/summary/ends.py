@@ -108,7 +108,9 @@ def turns(before: Record | None, after: Record) -> Iterator[tuple[str, str, bool
     inside = known is not None and known.epoch == steps.epoch and steps.restarts + steps.resumed > 0
     count, ms = max(0, marks[-1].step - steps.first), after.goodput.lost - before.goodput.lost
     more = "at least " if (inside and count) or _unread(marks, steps.base + ms) else ""
-    lost = f"{more}{count} step{'' if count == 1 else 's'} ({_seconds(ms)}) lost" if count or more else "no step lost"
+    lost = f"{more}{count} step{'' if count == 1 else 's'} ({_seconds(ms)}) lost"
+    if not count:
+        lost = "steps that were not read may be lost" if more else "no step lost"
     way = float(after.goodput.recovery - before.goodput.recovery) if inside else _way(after, steps)
     recovery = f", {_seconds(way)} to recover" if way is not None else ""
     by_torchrun = known is not None and known.resumed == steps.resumed

@@ -310,7 +310,12 @@ def test_what_a_restart_cost_is_counted_and_said_once_the_next_epoch_takes_a_ste
 
 @pytest.mark.parametrize(
     ("unread", "step", "lost"),
-    [(0.9, 60, "15 steps (16 s) lost"), (8.0, 60, "at least 15 steps (23 s) lost"), (0.0, 75, "no step lost")],
+    [
+        (0.9, 60, "15 steps (16 s) lost"),
+        (8.0, 60, "at least 15 steps (23 s) lost"),
+        (0.0, 75, "no step lost"),
+        (8.0, 75, "steps that were not read may be lost"),
+    ],
 )
 def test_steps_that_nobody_has_read_are_lost_too(unread: float, step: int, lost: str) -> None:
     story = working(75)

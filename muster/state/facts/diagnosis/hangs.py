@@ -330,7 +330,7 @@ def _does(how: str, place: str, many: bool) -> str:
 
 
 def of_slow(context: Context) -> str:
-    """Return name the ranks that come last, for the status, which changes only with them; empty if none does."""
+    """Return the sentence on the ranks that come last, which changes only with them; empty if none does."""
     seen = hang.slow(context)
     return f"{of_last(seen)}; the others wait for {'it' if len(seen.last) == 1 else 'them'}" if seen else ""
 
