@@ -21,7 +21,7 @@ from muster.kinds.registry import WATCHED_KINDS
 from muster.kube.unstructured import Json, items, mapping, moment, text
 from muster.state.policies.watched import following
 from muster.state.policies.watched.obstacles import PODS_MISSING
-from muster.state.view.own import Remark, Said
+from muster.state.view.own import OwnVerdict, Remark
 from muster.state.view.view import View
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Pod
@@ -155,8 +155,8 @@ def look(
     )
     conditions = tuple(_of_one_moment(each, record) for each in record.conditions)
     status: ExperimentStatus = structs.replace(record, roll=None, story=(), conditions=conditions)
-    said = view.own.said if view.own is not None else Said.NOTHING
-    if pods is None and said in (Said.NOTHING, Said.ASK_PODS):
+    verdict = view.own.verdict if view.own is not None else OwnVerdict.NOTHING
+    if pods is None and verdict in (OwnVerdict.NOTHING, OwnVerdict.ASK_PODS):
         message = "; ".join(
             filter(None, (following.held(plan) if plan.lifecycle.deleting else "", "its pods may not be read"))
         )

@@ -19,7 +19,7 @@ from muster.api.values.timestamps import seconds_of
 from muster.kinds.declaration import Place, PodFacts, PodSource, WatchedKind, own_name
 from muster.kinds.planning.watched_plan import MOST, Framework, annotations_of, framework_of, metadata_of, watched_plan
 from muster.kinds.planning.watched_plan import whole as whole_number
-from muster.state.view.own import OwnState, Said
+from muster.state.view.own import OwnState, OwnVerdict
 from muster.state.vocabulary.group import Group
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Pod, PodSpec
@@ -105,7 +105,7 @@ def _natural(name: str) -> tuple[str, int, str]:
 def own_state(obj: Mapping[str, Any]) -> OwnState:
     """Return an empty state: pods have none in common, and each is asked."""
     at = seconds_of(str(metadata_of(obj).get("creationTimestamp") or ""))
-    return OwnState(Said.ASK_PODS, started_at=at or None)
+    return OwnState(OwnVerdict.ASK_PODS, started_at=at or None)
 
 
 SOURCE: Final = PodSource("pods", OBSERVE, place_of)

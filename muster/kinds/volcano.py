@@ -32,7 +32,7 @@ from muster.kinds.planning.watched_plan import (
     watched_plan,
 )
 from muster.kinds.pods import VOLCANO
-from muster.state.view.own import OwnState, Said
+from muster.state.view.own import OwnState, OwnVerdict
 from muster.state.vocabulary.group import Group, ProbeKind
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import PodSpec
@@ -48,14 +48,14 @@ MOST_TASKS: Final = 1000
 _NUMBER: Final = re.compile(r"-(0|[1-9][0-9]{0,5})\Z")
 COUNTS: Final = ("pending", "running", "succeeded", "failed", "terminating", "unknown")
 """Counters of pods in the status."""
-VERDICTS: Final[Mapping[str, Said]] = {
-    "Completing": Said.SUCCEEDED,
-    "Completed": Said.SUCCEEDED,
-    "Terminating": Said.FAILED,
-    "Terminated": Said.FAILED,
-    "Failed": Said.FAILED,
-    "Aborting": Said.SUSPENDED,
-    "Aborted": Said.SUSPENDED,
+VERDICTS: Final[Mapping[str, OwnVerdict]] = {
+    "Completing": OwnVerdict.SUCCEEDED,
+    "Completed": OwnVerdict.SUCCEEDED,
+    "Terminating": OwnVerdict.FAILED,
+    "Terminated": OwnVerdict.FAILED,
+    "Failed": OwnVerdict.FAILED,
+    "Aborting": OwnVerdict.SUSPENDED,
+    "Aborted": OwnVerdict.SUSPENDED,
 }
 """By ``status.state.phase``. Those in -ing end in the other of their pair, when its pods are gone."""
 
@@ -143,16 +143,16 @@ def own_state(obj: Mapping[str, Any]) -> OwnState:
     if not isinstance(phase, str):
         return state
     if phase == "Pending" and not any(number_of(obj, name) for name in COUNTS):
-        return msgspec.structs.replace(state, said=Said.SUSPENDED, reason="Queued", queued=_queued(obj))
-    said = VERDICTS.get(phase, Said.NOTHING)
-    if said is Said.NOTHING:
+        return msgspec.structs.replace(state, verdict=OwnVerdict.SUSPENDED, reason="Queued", queued=_queued(obj))
+    verdict = VERDICTS.get(phase, OwnVerdict.NOTHING)
+    if verdict is OwnVerdict.NOTHING:
         return msgspec.structs.replace(state, word=word(phase))
     at = seconds_of(str(now.get("lastTransitionTime") or "")) or None
     why, retries = clean(str(now.get("message") or ""), MAX_MESSAGE), number_of(obj, "retryCount")
-    after = f" after {retries} restart{'' if retries == 1 else 's'}" if retries and said is Said.FAILED else ""
+    after = f" after {retries} restart{'' if retries == 1 else 's'}" if retries and verdict is OwnVerdict.FAILED else ""
     message = f"the Volcano Job is {word(phase)}{after}{f': {why}' if why else ''}"
     return msgspec.structs.replace(
-        state, said=said, reason=f"VCJob{word(phase)}", message=message, finished_at=at if said.over else None
+        state, verdict=verdict, reason=f"VCJob{word(phase)}", message=message, finished_at=at if verdict.over else None
     )
 
 

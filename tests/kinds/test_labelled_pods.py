@@ -8,7 +8,7 @@ from muster.api.errors import MusterError
 from muster.kinds.declaration import Place, PodFacts
 from muster.kinds.pods import LABELLED_PODS, OBSERVE, place_of
 from muster.state.decide.machine import decide
-from muster.state.view.own import Said
+from muster.state.view.own import OwnVerdict
 from muster.state.vocabulary.group import ProbeKind
 from muster.state.vocabulary.plan import Engine
 from muster.state.vocabulary.record import Phase
@@ -138,4 +138,4 @@ def test_a_deadline_alerts_unless_an_action_is_asked_for() -> None:
 
 def test_pods_have_no_state_in_common() -> None:
     state = LABELLED_PODS.own_state(made())
-    assert (state.said, state.started_at) == (Said.ASK_PODS, 1767225600.0)
+    assert (state.verdict, state.started_at) == (OwnVerdict.ASK_PODS, 1767225600.0)

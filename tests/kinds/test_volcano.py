@@ -9,7 +9,7 @@ from muster.client.subjects import parse
 from muster.kinds import volcano
 from muster.kinds.declaration import Place, PlanError, PodFacts
 from muster.kinds.registry import WATCHED_KINDS
-from muster.state.view.own import Said
+from muster.state.view.own import OwnVerdict
 from muster.state.vocabulary.record import Phase
 from muster.state.vocabulary.rules import Gate, GateCondition
 from tests.daemon.watched.world import World, virtually
@@ -101,22 +101,22 @@ def test_what_cannot_be_planned_is_refused_with_its_field(spec: dict[str, Any], 
 @pytest.mark.parametrize(
     ("status", "said", "message"),
     [
-        (None, Said.NOTHING, ""),
-        (at("Pending", pending=3), Said.NOTHING, ""),
-        (at("Running", running=3), Said.NOTHING, ""),
-        (at("Restarting", terminating=3), Said.NOTHING, ""),
-        (at("Completed", succeeded=3), Said.SUCCEEDED, "the Volcano Job is Completed"),
-        (at("Completing", succeeded=1), Said.SUCCEEDED, "the Volcano Job is Completing"),
-        (at("Failed", failed=1, retryCount=3), Said.FAILED, "the Volcano Job is Failed after 3 restarts"),
-        (at("Terminated"), Said.FAILED, "the Volcano Job is Terminated"),
-        (at("Aborted"), Said.SUSPENDED, "the Volcano Job is Aborted"),
-        ({"state": "odd"}, Said.NOTHING, ""),
-        ({"state": {"phase": 7}}, Said.NOTHING, ""),
+        (None, OwnVerdict.NOTHING, ""),
+        (at("Pending", pending=3), OwnVerdict.NOTHING, ""),
+        (at("Running", running=3), OwnVerdict.NOTHING, ""),
+        (at("Restarting", terminating=3), OwnVerdict.NOTHING, ""),
+        (at("Completed", succeeded=3), OwnVerdict.SUCCEEDED, "the Volcano Job is Completed"),
+        (at("Completing", succeeded=1), OwnVerdict.SUCCEEDED, "the Volcano Job is Completing"),
+        (at("Failed", failed=1, retryCount=3), OwnVerdict.FAILED, "the Volcano Job is Failed after 3 restarts"),
+        (at("Terminated"), OwnVerdict.FAILED, "the Volcano Job is Terminated"),
+        (at("Aborted"), OwnVerdict.SUSPENDED, "the Volcano Job is Aborted"),
+        ({"state": "odd"}, OwnVerdict.NOTHING, ""),
+        ({"state": {"phase": 7}}, OwnVerdict.NOTHING, ""),
     ],
 )
-def test_what_it_says_of_itself(status: Any, said: Said, message: str) -> None:
+def test_what_it_says_of_itself(status: Any, said: OwnVerdict, message: str) -> None:
     own = KIND.own_state(a_job(status=status))
-    assert (own.said, own.message) == (said, message)
+    assert (own.verdict, own.message) == (said, message)
     assert (own.finished_at is not None) == said.over
 
 

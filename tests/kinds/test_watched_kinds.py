@@ -12,7 +12,7 @@ from muster.kinds.declaration import Claim, PlanError, PodFacts, every
 from muster.kinds.manifests.converters import CONVERTERS
 from muster.kinds.planning.watched_plan import MOST, Framework, state_of, watched_plan
 from muster.kinds.registry import WATCHED_KINDS
-from muster.state.view.own import Said
+from muster.state.view.own import OwnVerdict
 from muster.state.vocabulary.group import Group
 from muster.state.vocabulary.plan import Engine
 from muster.state.vocabulary.pod import PodSpec
@@ -21,12 +21,12 @@ from tests.watched_kinds_page import with_table
 from tests.watched_samples import SAMPLES
 
 ROOT = Path(__file__).parents[2]
-KUBEFLOW = {"Succeeded": Said.SUCCEEDED, "Failed": Said.FAILED}
-JOBS = {"Complete": Said.SUCCEEDED, "Failed": Said.FAILED, "Suspended": Said.SUSPENDED}
+KUBEFLOW = {"Succeeded": OwnVerdict.SUCCEEDED, "Failed": OwnVerdict.FAILED}
+JOBS = {"Complete": OwnVerdict.SUCCEEDED, "Failed": OwnVerdict.FAILED, "Suspended": OwnVerdict.SUSPENDED}
 VERDICTS = {
     "jobs": JOBS,
     "trainjobs": JOBS,
-    "jobsets": {"Completed": Said.SUCCEEDED, "Failed": Said.FAILED},
+    "jobsets": {"Completed": OwnVerdict.SUCCEEDED, "Failed": OwnVerdict.FAILED},
     "jaxjobs": KUBEFLOW,
     "pytorchjobs": KUBEFLOW,
     "mpijobs": KUBEFLOW,
@@ -106,7 +106,7 @@ def test_the_example_of_a_kind_is_planned(name: str, example: str, groups: dict[
     [(name, *row) for name, verdicts in VERDICTS.items() for row in verdicts.items()],
 )
 def test_a_true_condition_is_the_verdict_of_a_kind_with_its_words_and_the_time_of_the_end(
-    name: str, condition: str, verdict: Said
+    name: str, condition: str, verdict: OwnVerdict
 ) -> None:
     def own_state(status: str, at: object) -> Any:
         words = {"reason": "Why", "message": "its own words", "lastTransitionTime": at}
@@ -114,10 +114,10 @@ def test_a_true_condition_is_the_verdict_of_a_kind_with_its_words_and_the_time_o
         return WATCHED_KINDS[name].own_state(run_of(name, status={"conditions": [stated]}))
 
     found = own_state("True", "2026-01-01T00:01:00Z")
-    assert (found.said, found.reason, found.message) == (verdict, "Why", "its own words")
+    assert (found.verdict, found.reason, found.message) == (verdict, "Why", "its own words")
     assert found.finished_at == (1767225660.0 if verdict.over else None)
     assert own_state("True", "yesterday").finished_at is own_state("True", 3).finished_at is None
-    assert own_state("False", "2026-01-01T00:01:00Z").said is Said.NOTHING
+    assert own_state("False", "2026-01-01T00:01:00Z").verdict is OwnVerdict.NOTHING
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ def test_a_true_condition_is_the_verdict_of_a_kind_with_its_words_and_the_time_o
 @pytest.mark.parametrize("name", [name for name, kind in WATCHED_KINDS.items() if not kind.virtual])
 def test_a_status_of_any_shape_is_no_verdict_and_no_complaint(name: str, status: object) -> None:
     state = state_of(WATCHED_KINDS[name], run_of(name, status=status))
-    assert (state.said, state.reason, state.remark) == (Said.NOTHING, "", None)
+    assert (state.verdict, state.reason, state.remark) == (OwnVerdict.NOTHING, "", None)
     assert WATCHED_KINDS[name].claims(run_of(name, status=status))
 
 
@@ -139,9 +139,9 @@ def test_a_kind_is_suspended_by_the_field_that_its_declaration_names(name: str) 
     suspended = run_of(name, {**SAMPLES[name].spec(3), **kind.suspend["spec"]})
     assert kind.plan_of(suspended).lifecycle.suspend
     assert not kind.plan_of(run_of(name)).lifecycle.suspend
-    at_once = Said.NOTHING if name in ("jobs", "trainjobs") else Said.SUSPENDED
-    assert kind.own_state(suspended).said is at_once, "those two have a condition for it"
-    assert kind.own_state(run_of(name, "nonsense")).said is Said.NOTHING
+    at_once = OwnVerdict.NOTHING if name in ("jobs", "trainjobs") else OwnVerdict.SUSPENDED
+    assert kind.own_state(suspended).verdict is at_once, "those two have a condition for it"
+    assert kind.own_state(run_of(name, "nonsense")).verdict is OwnVerdict.NOTHING
 
 
 @pytest.mark.parametrize("name", WATCHED_KINDS)

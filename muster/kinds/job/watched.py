@@ -23,7 +23,7 @@ from muster.kinds.planning.watched_plan import (
     whole,
 )
 from muster.kinds.pods import OBSERVE, SIZE
-from muster.state.view.own import OwnState, Said
+from muster.state.view.own import OwnState, OwnVerdict
 from muster.state.vocabulary.group import Group
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import PodSpec
@@ -97,7 +97,7 @@ def plan_of(obj: Mapping[str, Any]) -> Plan:
     return watched_plan(obj, JOB, (group,), framework=framework_of(obj, Framework()), suspend=bool(spec.suspend))
 
 
-VERDICTS: Final = {"Complete": Said.SUCCEEDED, "Failed": Said.FAILED, "Suspended": Said.SUSPENDED}
+VERDICTS: Final = {"Complete": OwnVerdict.SUCCEEDED, "Failed": OwnVerdict.FAILED, "Suspended": OwnVerdict.SUSPENDED}
 """By the type of a condition that is True."""
 
 

@@ -27,7 +27,7 @@ from muster.kinds.planning.watched_plan import (
     verdict_of,
     watched_plan,
 )
-from muster.state.view.own import OwnState, Said
+from muster.state.view.own import OwnState, OwnVerdict
 from muster.state.vocabulary.group import Group
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import PodSpec
@@ -165,7 +165,7 @@ def _leader(spec: JobSetShape, groups: tuple[Group, ...]) -> int:
     return group.first_rank + stated.jobIndex * group.completions + stated.podIndex if within else 0
 
 
-VERDICTS: Final = {"Completed": Said.SUCCEEDED, "Failed": Said.FAILED}
+VERDICTS: Final = {"Completed": OwnVerdict.SUCCEEDED, "Failed": OwnVerdict.FAILED}
 """By the type of a condition that is True."""
 
 
@@ -175,7 +175,7 @@ def own_state(obj: Mapping[str, Any]) -> OwnState:
     if (ended := verdict_of(obj, state, VERDICTS)) is not None:
         return ended
     if part_of(obj, "spec").get("suspend") is True:
-        return msgspec.structs.replace(state, said=Said.SUSPENDED, reason="SuspendedJobs")
+        return msgspec.structs.replace(state, verdict=OwnVerdict.SUSPENDED, reason="SuspendedJobs")
     return state
 
 

@@ -14,7 +14,7 @@ import msgspec
 from muster.api.values.printable import small_number, word
 from muster.kinds.declaration import Place, PlanError, PodFacts, part_of
 from muster.kinds.planning.watched_plan import MOST, Framework, framework_of, read, started_of, verdict_of, watched_plan
-from muster.state.view.own import OwnState, Said
+from muster.state.view.own import OwnState, OwnVerdict
 from muster.state.vocabulary.group import Group
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import PodSpec
@@ -120,7 +120,7 @@ def place_in(subject: Subject, types: frozenset[str]) -> Callable[[PodFacts], Pl
     return place_of
 
 
-VERDICTS: Final = {"Succeeded": Said.SUCCEEDED, "Failed": Said.FAILED}
+VERDICTS: Final = {"Succeeded": OwnVerdict.SUCCEEDED, "Failed": OwnVerdict.FAILED}
 """By the type of a condition that is True."""
 
 
@@ -132,7 +132,7 @@ def state_in(subject: Subject) -> Callable[[Mapping[str, Any]], OwnState]:
         if (ended := verdict_of(obj, state, VERDICTS)) is not None:
             return ended
         if part_of(obj, "spec", "runPolicy").get("suspend") is True:
-            return msgspec.structs.replace(state, said=Said.SUSPENDED, reason=f"{subject.kind}Suspended")
+            return msgspec.structs.replace(state, verdict=OwnVerdict.SUSPENDED, reason=f"{subject.kind}Suspended")
         return state
 
     return own_state

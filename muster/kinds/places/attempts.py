@@ -8,7 +8,7 @@ name than the last one is the next epoch. The count is in memory, and begins at 
 from msgspec.structs import replace
 
 from muster.kinds.declaration import Claim
-from muster.state.view.own import OwnState, Said
+from muster.state.view.own import OwnState, OwnVerdict
 
 KEPT = 8
 """Claims of earlier attempts that are kept: their pods are gone seconds after the next attempt begins."""
@@ -27,9 +27,9 @@ class Attempts:
         """Return the object's present state and claims, with the epochs that follow from the names of its attempts."""
         if not own.attempt and not self._name:
             return own, claims
-        if not own.attempt and own.said is Said.NOTHING and self._suspended:
-            own = replace(own, said=Said.SUSPENDED)  # it is resumed when its next attempt has a name
-        self._suspended = own.said is Said.SUSPENDED
+        if not own.attempt and own.verdict is OwnVerdict.NOTHING and self._suspended:
+            own = replace(own, verdict=OwnVerdict.SUSPENDED)  # it is resumed when its next attempt has a name
+        self._suspended = own.verdict is OwnVerdict.SUSPENDED
         if own.attempt and self._name and own.attempt != self._name:
             self._epoch += 1
         self._name = own.attempt or self._name

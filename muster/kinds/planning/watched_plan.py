@@ -31,7 +31,7 @@ from muster.api.values.secrets import without_credentials
 from muster.api.values.timestamps import seconds_of
 from muster.kinds.declaration import PlanError, WatchedKind, list_of, part_of, texts_of
 from muster.kinds.planning.parts import local_queue_of
-from muster.state.view.own import OwnState, Remark, Said
+from muster.state.view.own import OwnState, OwnVerdict, Remark
 from muster.state.vocabulary.group import Coordinator, Group, ProbeKind
 from muster.state.vocabulary.plan import Engine, Plan
 from muster.state.vocabulary.plan_parts import Failures, Lifecycle, Naming, Watching
@@ -64,7 +64,7 @@ def condition_of(obj: Mapping[str, Any], kind: str) -> Mapping[str, str] | None:
     return next(map(texts_of, true), None)
 
 
-def verdict_of(obj: Mapping[str, Any], state: OwnState, verdicts: Mapping[str, Said]) -> OwnState | None:
+def verdict_of(obj: Mapping[str, Any], state: OwnState, verdicts: Mapping[str, OwnVerdict]) -> OwnState | None:
     """Return ``state`` with the first of these conditions that is True, by its type; None where none is.
 
     The object has ended when that condition became true.
@@ -73,7 +73,7 @@ def verdict_of(obj: Mapping[str, Any], state: OwnState, verdicts: Mapping[str, S
         if (found := condition_of(obj, kind)) is not None:
             at = (seconds_of(found.get("lastTransitionTime", "")) or None) if verdict.over else None
             reason, message = word(found.get("reason", "")), clean(found.get("message", ""), MAX_MESSAGE)
-            return msgspec.structs.replace(state, said=verdict, reason=reason, message=message, finished_at=at)
+            return msgspec.structs.replace(state, verdict=verdict, reason=reason, message=message, finished_at=at)
     return None
 
 
@@ -99,7 +99,7 @@ LONGEST_NAME: Final = 253
 def state_of(kind: WatchedKind, obj: Mapping[str, Any]) -> OwnState:
     """Return the state of the object as its kind reads it, with its newest complaint."""
     state = kind.own_state(obj)
-    if state.said is not Said.NOTHING or (found := complaint(obj)) is None:
+    if state.verdict is not OwnVerdict.NOTHING or (found := complaint(obj)) is None:
         return state
     return msgspec.structs.replace(state, remark=found)
 

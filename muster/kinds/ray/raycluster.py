@@ -24,7 +24,7 @@ from muster.api.values.printable import clean, small_number, word
 from muster.kinds.declaration import SUBMITTED, Place, PodFacts, PodSource, WatchedKind, list_of, own_name, part_of
 from muster.kinds.planning.watched_plan import MAX_MESSAGE, Framework, condition_of, read, started_of, watched_plan
 from muster.kinds.ray.operator import JOINING
-from muster.state.view.own import OwnState, Said
+from muster.state.view.own import OwnState, OwnVerdict
 from muster.state.vocabulary.group import AGENT, DASHBOARD, Completeness, Coordinator, Group, ProbeKind, Role
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import PodSpec, Port
@@ -118,7 +118,7 @@ def own_state(obj: Mapping[str, Any]) -> OwnState:
     """Return the state that the conditions of a RayCluster show. A RayCluster never ends by itself."""
     at = started_of(obj)
     if part_of(obj, "spec").get("suspend") is True:
-        return OwnState(Said.SUSPENDED, "Suspended", "suspended by spec.suspend of the RayCluster", started_at=at)
+        return OwnState(OwnVerdict.SUSPENDED, "Suspended", "suspended by spec.suspend of the RayCluster", started_at=at)
     failure = condition_of(obj, "ReplicaFailure") or condition_of(obj, "RayClusterReplicaFailure")
     if failure is None:
         return OwnState(started_at=at)

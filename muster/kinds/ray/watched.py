@@ -36,7 +36,7 @@ from muster.kinds.ray.raycluster import (
     coordinator_of,
     groups_of,
 )
-from muster.state.view.own import OwnState, Said
+from muster.state.view.own import OwnState, OwnVerdict
 from muster.state.vocabulary.group import Group, Role
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import PodSpec
@@ -127,16 +127,17 @@ def own_state(obj: Mapping[str, Any]) -> OwnState:
     )
     if state == "Complete":
         done = status.jobStatus == "SUCCEEDED"
-        verdict = (Said.SUCCEEDED, "JobSucceeded") if done else (Said.FAILED, f"Job{_camel(status.jobStatus)}")
-        return msgspec.structs.replace(stated, said=verdict[0], reason=verdict[1], message=message)
+        verdict = OwnVerdict.SUCCEEDED if done else OwnVerdict.FAILED
+        reason = "JobSucceeded" if done else f"Job{_camel(status.jobStatus)}"
+        return msgspec.structs.replace(stated, verdict=verdict, reason=reason, message=message)
     if state in FAILED:
         reason = word(status.reason or state)
-        return msgspec.structs.replace(stated, said=Said.FAILED, reason=reason, message=message)
+        return msgspec.structs.replace(stated, verdict=OwnVerdict.FAILED, reason=reason, message=message)
     if state == "Retrying":
         return msgspec.structs.replace(stated, reason=word(status.reason or "AppFailed"), message=message)
     if state in ("Suspending", "Suspended") or part_of(obj, "spec").get("suspend") is True:
         why = "suspended by spec.suspend of the RayJob"
-        return msgspec.structs.replace(stated, said=Said.SUSPENDED, reason=state or "Suspended", message=why)
+        return msgspec.structs.replace(stated, verdict=OwnVerdict.SUSPENDED, reason=state or "Suspended", message=why)
     if status.jobStatus in ("FAILED", "STOPPED"):
         return msgspec.structs.replace(stated, reason=f"Job{_camel(status.jobStatus)}", message=message)
     return stated

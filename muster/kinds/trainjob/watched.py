@@ -29,7 +29,7 @@ from muster.kinds.planning.watched_plan import (
     verdict_of,
     watched_plan,
 )
-from muster.state.view.own import OwnState, Said
+from muster.state.view.own import OwnState, OwnVerdict
 from muster.state.vocabulary.group import Group, ProbeKind, Role
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import PodSpec
@@ -116,7 +116,7 @@ def claims(obj: Mapping[str, Any]) -> tuple[Claim, ...]:
     return (Claim(title(JOBSET.kind, word(str(metadata_of(obj).get("name") or "")))),)
 
 
-VERDICTS: Final = {"Complete": Said.SUCCEEDED, "Failed": Said.FAILED, "Suspended": Said.SUSPENDED}
+VERDICTS: Final = {"Complete": OwnVerdict.SUCCEEDED, "Failed": OwnVerdict.FAILED, "Suspended": OwnVerdict.SUSPENDED}
 """By the type of a condition that is True."""
 
 

@@ -23,7 +23,7 @@ class Remark(msgspec.Struct, frozen=True, gc=False):
     """The part of the run that it is about: ``Job llm-w-0``; empty for the watched object itself."""
 
 
-class Said(StrEnum):
+class OwnVerdict(StrEnum):
     """The verdict of an object's own controller."""
 
     NOTHING = "Nothing"
@@ -37,13 +37,13 @@ class Said(StrEnum):
     @property
     def over(self) -> bool:
         """True if the object has ended."""
-        return self is Said.SUCCEEDED or self is Said.FAILED
+        return self is OwnVerdict.SUCCEEDED or self is OwnVerdict.FAILED
 
 
 class OwnState(msgspec.Struct, frozen=True, gc=False):
     """The report of an object's own controller. Times are wall seconds, None if it does not report them."""
 
-    said: Said = Said.NOTHING
+    verdict: OwnVerdict = OwnVerdict.NOTHING
     reason: str = ""
     message: str = ""
     word: str = ""

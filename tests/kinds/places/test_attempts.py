@@ -2,7 +2,7 @@
 
 from muster.kinds.declaration import Claim
 from muster.kinds.places.attempts import KEPT, Attempts
-from muster.state.view.own import OwnState, Said
+from muster.state.view.own import OwnState, OwnVerdict
 
 SUBMITTER = Claim("rayjob/rj")
 
@@ -51,8 +51,8 @@ def test_claims_of_long_ago_are_dropped() -> None:
 def test_a_suspended_run_stays_so_until_its_next_attempt_has_a_name() -> None:
     attempts, resuming = Attempts(), named("")
     attempts.follow(*named("a"))
-    attempts.follow(OwnState(Said.SUSPENDED), (SUBMITTER,))
-    assert attempts.follow(*resuming)[0].said is Said.SUSPENDED
+    attempts.follow(OwnState(OwnVerdict.SUSPENDED), (SUBMITTER,))
+    assert attempts.follow(*resuming)[0].verdict is OwnVerdict.SUSPENDED
     own, _ = attempts.follow(*named("b"))
-    assert (own.said, own.epoch) == (Said.NOTHING, 1)
-    assert attempts.follow(*resuming)[0].said is Said.NOTHING, "the suspension is over"
+    assert (own.verdict, own.epoch) == (OwnVerdict.NOTHING, 1)
+    assert attempts.follow(*resuming)[0].verdict is OwnVerdict.NOTHING, "the suspension is over"

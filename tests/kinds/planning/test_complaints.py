@@ -6,7 +6,7 @@ import pytest
 
 from muster.kinds.planning.watched_plan import complaint, state_of
 from muster.kinds.registry import WATCHED_KINDS
-from muster.state.view.own import Said
+from muster.state.view.own import OwnVerdict
 from tests.watched_samples import SAMPLES
 
 TIME = "2026-01-01T00:00:00Z"
@@ -56,6 +56,6 @@ def test_a_complaint_of_any_kind_is_a_remark_and_no_verdict(name: str) -> None:
     status = {"conditions": [condition("Created", "False", "JobsBuildFailed")]}
     obj = {"metadata": {"name": "run"}, "spec": SAMPLES[name].spec(3), "status": status}
     state = state_of(kind, obj)
-    assert state.said is Said.NOTHING
+    assert state.verdict is OwnVerdict.NOTHING
     assert state.remark is not None
     assert state.remark.reason == "JobsBuildFailed"

@@ -6,7 +6,7 @@ import pytest
 
 from muster.kinds.declaration import Place, PlanError, PodFacts
 from muster.kinds.ray.raycluster import own_state, place_of, plan_of
-from muster.state.view.own import Said
+from muster.state.view.own import OwnVerdict
 from muster.state.vocabulary.group import Completeness, ProbeKind
 from muster.state.vocabulary.plan import Engine
 
@@ -121,8 +121,8 @@ def test_a_pod_without_a_group_or_a_cluster_has_no_place() -> None:
 def test_state_is_not_believed_and_a_suspension_is_what_the_spec_says() -> None:
     resuming = {**cluster(), "status": {"state": "suspended"}}
     suspending = {**cluster(suspend=True), "status": {"state": "ready"}}
-    assert own_state(resuming).said is Said.NOTHING
-    assert own_state(suspending).said is Said.SUSPENDED
+    assert own_state(resuming).verdict is OwnVerdict.NOTHING
+    assert own_state(suspending).verdict is OwnVerdict.SUSPENDED
     assert plan_of(suspending).lifecycle.suspend
 
 
@@ -134,6 +134,10 @@ def test_what_keeps_the_operator_from_making_pods_is_said() -> None:
         "message": "exceeded quota: gpus",
     }
     own = own_state({**cluster(), "status": {"conditions": [None, condition]}})
-    assert (own.said, own.reason, own.message) == (Said.NOTHING, "FailedCreateWorkerPod", "exceeded quota: gpus")
+    assert (own.verdict, own.reason, own.message) == (
+        OwnVerdict.NOTHING,
+        "FailedCreateWorkerPod",
+        "exceeded quota: gpus",
+    )
     condition["status"] = "False"
     assert own_state({**cluster(), "status": {"conditions": [condition]}}).reason == ""

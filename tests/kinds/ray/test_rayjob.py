@@ -6,7 +6,7 @@ import pytest
 
 from muster.kinds.declaration import Claim, Place, PodFacts
 from muster.kinds.ray.watched import claims, own_state, place_of, plan_of
-from muster.state.view.own import Said
+from muster.state.view.own import OwnVerdict
 from muster.state.vocabulary.group import Role
 
 CLUSTER = {"headGroupSpec": {}, "workerGroupSpecs": [{"groupName": "w", "replicas": 2, "maxReplicas": 2}]}
@@ -84,9 +84,9 @@ def test_what_becomes_of_the_cluster_after_the_end_follows_from_the_spec(spec: d
     assert bool(clearing) is bool(said)
 
 
-def said(**status: Any) -> tuple[Said, str, str]:
+def said(**status: Any) -> tuple[OwnVerdict, str, str]:
     own = own_state(job({**BEGUN, **status}))
-    return own.said, own.reason, own.message
+    return own.verdict, own.reason, own.message
 
 
 DEADLINE = "The RayJob has passed the activeDeadlineSeconds. StartTime: 1"
@@ -96,37 +96,37 @@ LOG = "Job entrypoint command failed with exit code 1, last available logs (trun
 @pytest.mark.parametrize(
     ("status", "expected"),
     [
-        ({"jobDeploymentStatus": "Initializing"}, (Said.NOTHING, "", "")),
-        ({"jobDeploymentStatus": "Running", "jobStatus": "RUNNING", "message": "x"}, (Said.NOTHING, "", "")),
-        ({"jobDeploymentStatus": "Running", "jobStatus": "SUCCEEDED"}, (Said.NOTHING, "", "")),
+        ({"jobDeploymentStatus": "Initializing"}, (OwnVerdict.NOTHING, "", "")),
+        ({"jobDeploymentStatus": "Running", "jobStatus": "RUNNING", "message": "x"}, (OwnVerdict.NOTHING, "", "")),
+        ({"jobDeploymentStatus": "Running", "jobStatus": "SUCCEEDED"}, (OwnVerdict.NOTHING, "", "")),
         (
             {"jobDeploymentStatus": "Complete", "jobStatus": "SUCCEEDED", "message": "Job finished successfully."},
-            (Said.SUCCEEDED, "JobSucceeded", "Job finished successfully."),
+            (OwnVerdict.SUCCEEDED, "JobSucceeded", "Job finished successfully."),
         ),
         (
             {"jobDeploymentStatus": "Complete", "jobStatus": "STOPPED", "message": "Job was intentionally stopped."},
-            (Said.FAILED, "JobStopped", "Job was intentionally stopped."),
+            (OwnVerdict.FAILED, "JobStopped", "Job was intentionally stopped."),
         ),
-        ({"jobDeploymentStatus": "Complete"}, (Said.FAILED, "JobUnknown", "")),
+        ({"jobDeploymentStatus": "Complete"}, (OwnVerdict.FAILED, "JobUnknown", "")),
         (
             {"jobDeploymentStatus": "Failed", "reason": "AppFailed", "jobStatus": "FAILED", "message": LOG},
-            (Said.FAILED, "AppFailed", "Job entrypoint command failed with exit code 1"),
+            (OwnVerdict.FAILED, "AppFailed", "Job entrypoint command failed with exit code 1"),
         ),
         (
             {"jobDeploymentStatus": "ValidationFailed", "message": "name too long"},
-            (Said.FAILED, "ValidationFailed", "name too long"),
+            (OwnVerdict.FAILED, "ValidationFailed", "name too long"),
         ),
         (
             {"jobDeploymentStatus": "Running", "jobStatus": "FAILED", "message": LOG},
-            (Said.NOTHING, "JobFailed", "Job entrypoint command failed with exit code 1"),
+            (OwnVerdict.NOTHING, "JobFailed", "Job entrypoint command failed with exit code 1"),
         ),
         (
             {"jobDeploymentStatus": "Retrying", "reason": "AppFailed", "jobStatus": "FAILED", "message": LOG},
-            (Said.NOTHING, "AppFailed", "Job entrypoint command failed with exit code 1"),
+            (OwnVerdict.NOTHING, "AppFailed", "Job entrypoint command failed with exit code 1"),
         ),
     ],
 )
-def test_a_status_says(status: dict[str, Any], expected: tuple[Said, str, str]) -> None:
+def test_a_status_says(status: dict[str, Any], expected: tuple[OwnVerdict, str, str]) -> None:
     assert said(**status) == expected
 
 
@@ -134,17 +134,17 @@ def test_the_status_of_the_program_after_a_deadline_is_said_to_be_of_then() -> N
     verdict, reason, message = said(
         jobDeploymentStatus="Failed", reason="DeadlineExceeded", jobStatus="RUNNING", message=DEADLINE
     )
-    assert (verdict, reason) == (Said.FAILED, "DeadlineExceeded")
+    assert (verdict, reason) == (OwnVerdict.FAILED, "DeadlineExceeded")
     after = "the program was RUNNING then and is not stopped before its RayCluster is deleted"
     assert message == f"{DEADLINE}; {after}"
 
 
 @pytest.mark.parametrize("state", ["Suspending", "Suspended"])
 def test_a_suspension_is_what_state_or_spec_say(state: str) -> None:
-    assert said(jobDeploymentStatus=state)[0] is Said.SUSPENDED
-    assert own_state(job({**BEGUN, "jobDeploymentStatus": "Running"}, suspend=True)).said is Said.SUSPENDED
+    assert said(jobDeploymentStatus=state)[0] is OwnVerdict.SUSPENDED
+    assert own_state(job({**BEGUN, "jobDeploymentStatus": "Running"}, suspend=True)).verdict is OwnVerdict.SUSPENDED
     over = own_state(job({"jobDeploymentStatus": "Complete", "jobStatus": "SUCCEEDED"}, suspend=True))
-    assert over.said is Said.SUCCEEDED, "what has ended is not suspended"
+    assert over.verdict is OwnVerdict.SUCCEEDED, "what has ended is not suspended"
 
 
 def test_the_attempt_is_named_by_its_cluster() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from muster.state.view.own import OwnState, Said
+from muster.state.view.own import OwnState, OwnVerdict
 from muster.state.vocabulary.group import ProbeKind
 from muster.state.vocabulary.plan import Engine
 from muster.state.vocabulary.record import ConditionType, Phase
@@ -23,7 +23,7 @@ def admission(*true: str, queue: str = "q", **others: tuple[str, str, str]) -> W
 def suspended(engine: Engine, *, label: str = "q") -> Story:
     story = Story(plan(engine=engine, suspend=True, local_queue=label, probe=ProbeKind.NONE, coordinator=None))
     if engine is Engine.WATCH:
-        story.view.own = OwnState(said=Said.SUSPENDED, reason="SuspendedJobs")
+        story.view.own = OwnState(verdict=OwnVerdict.SUSPENDED, reason="SuspendedJobs")
     return story
 
 

@@ -232,7 +232,7 @@ class Diagnosis:
         roll = self._found()
         if roll is None:
             if self._output is None and (entry := self._run.entry) and entry.plan and (own := entry.view.own):
-                verdict = printable(f"; its status: {own.said} {own.message}") if own.said.over else ""
+                verdict = printable(f"; its status: {own.verdict} {own.message}") if own.verdict.over else ""
                 data(f"{self._namespace}/{self._name}  {entry.plan.size} ranks are wanted{verdict}")
             if self._run.unknown:
                 raise MusterError("; ".join(self._run.unknown.values()))

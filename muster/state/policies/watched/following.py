@@ -33,7 +33,7 @@ from muster.state.policies import ending, restart
 from muster.state.policies.failures import known, recurrence
 from muster.state.policies.verdicts import Fail
 from muster.state.policies.watched import obstacles
-from muster.state.view.own import OwnState, Said
+from muster.state.view.own import OwnState, OwnVerdict
 from muster.state.view.view import View
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.record import Cause, Phase, Record
@@ -67,9 +67,9 @@ class End(NamedTuple):
 
 def by_its_object(context: Context, own: OwnState) -> End | None:
     """Return the verdict of its own controller."""
-    if not own.said.over:
+    if not own.verdict.over:
         return None
-    phase, what = (Phase.SUCCEEDED, "succeeded") if own.said is Said.SUCCEEDED else (Phase.FAILED, "failed")
+    phase, what = (Phase.SUCCEEDED, "succeeded") if own.verdict is OwnVerdict.SUCCEEDED else (Phase.FAILED, "failed")
     message = own.message or f"the {context.plan.subject.kind} reports that it has {what}"
     return End(phase, own.reason or phase.value, message, ended_at(context, own.finished_at))
 
@@ -153,7 +153,7 @@ def first(plan: Plan, view: View, now: float) -> Record:
         restarts=epoch,
         gang_restarts=epoch,
     )
-    if own.said is Said.SUSPENDED:
+    if own.verdict is OwnVerdict.SUSPENDED:
         return replace(base, phase=Phase.SUSPENDED)
     started = min(own.started_at or own.finished_at or now, now)
     return replace(base, started_at=started, epoch_at=None if epoch else started)  # for later ones the pods show it
@@ -174,15 +174,15 @@ def follow(context: Context) -> Followed:
         return _ended(context, end)
     if context.plan.lifecycle.deleting:
         return Followed(record, held_at(context))
-    match own.said:
-        case Said.SUSPENDED if record.phase is not Phase.SUSPENDED:
+    match own.verdict:
+        case OwnVerdict.SUSPENDED if record.phase is not Phase.SUSPENDED:
             return Followed(next_epoch(record, Phase.SUSPENDED, now, record.epoch))
-        case Said.SUSPENDED:
+        case OwnVerdict.SUSPENDED:
             return Followed(record)
     if record.phase is Phase.SUSPENDED:
         at = own.started_at if own.started_at is not None and own.started_at > record.phase_at else now
         return Followed(enter(record, Phase.PENDING, now, started_at=min(at, now), epoch_at=now))
-    return _of_pods(context) if own.said is Said.ASK_PODS else caused
+    return _of_pods(context) if own.verdict is OwnVerdict.ASK_PODS else caused
 
 
 def begins(context: Context) -> bool:
@@ -219,7 +219,7 @@ def _with_cause(context: Context) -> Followed:
     record, own = context.record, context.view.own
     if not record.gathering or context.plan.lifecycle.deleting:
         return Followed(record)
-    if own is not None and own.said is Said.NOTHING and own.reason:
+    if own is not None and own.verdict is OwnVerdict.NOTHING and own.reason:
         reported = record.cause is not None and record.cause.epoch == record.epoch and not record.cause.pod
         cause = None if reported else Cause(record.epoch, own.reason, own.message, context.now)
         return Followed(record if cause is None else replace(record, cause=cause))
@@ -287,7 +287,7 @@ def _of_pods(context: Context) -> Followed:
 
 def _revived(context: Context, own: OwnState) -> Record:
     """Return a new record if pods run after the end of a set of pods: they are its next run."""
-    if own.said is not Said.ASK_PODS or not any(not pod.terminating for pod in context.tally.alive.values()):
+    if own.verdict is not OwnVerdict.ASK_PODS or not any(not pod.terminating for pod in context.tally.alive.values()):
         return context.record
     if any(rank in context.tally.done for rank in context.tally.members) and context.record.phase is Phase.SUCCEEDED:
         return context.record  # sidecars still run

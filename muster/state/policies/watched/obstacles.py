@@ -23,7 +23,7 @@ from muster.state.facts.causes.table import Causes
 from muster.state.facts.context import Context
 from muster.state.facts.failure_cause import was_deleted
 from muster.state.facts.obstacle import Kind, Obstacle
-from muster.state.view.own import Said
+from muster.state.view.own import OwnVerdict
 from muster.state.vocabulary.pod import Pod
 from muster.state.vocabulary.record import Phase
 
@@ -42,7 +42,7 @@ def counts_from(context: Context, pod: Pod) -> float:
     have no object that could show that.
     """
     own, at = context.view.own, pod.stopped_at or (pod.exit.finished_at if pod.exit else 0.0)
-    if pod.disruption or not was_deleted(pod) or (own is not None and own.said is Said.ASK_PODS):
+    if pod.disruption or not was_deleted(pod) or (own is not None and own.verdict is OwnVerdict.ASK_PODS):
         return 0.0
     return at + SAID_WITHIN if 0.0 < at <= context.now else 0.0  # not by a clock that is ahead
 
@@ -98,7 +98,7 @@ def _coordinator_gone(context: Context) -> Obstacle | None:
 def _all_done(context: Context) -> Obstacle | None:
     """Return the obstacle if every member has succeeded, by its pod."""
     own, tally, size = context.view.own, context.tally, context.plan.size
-    if own is None or own.said is not Said.NOTHING or own.reason or not 0 < size <= tally.succeeded:
+    if own is None or own.verdict is not OwnVerdict.NOTHING or own.reason or not 0 < size <= tally.succeeded:
         return None
     at = tally.ended_at if tally.ended_at <= context.now else 0.0  # a kubelet whose clock is ahead
     return Obstacle(Kind.ALL_DONE, STATUS_IS_FALSE, FALSE_AFTER, begins=at + FOLLOWED_WITHIN)
@@ -108,14 +108,14 @@ def _ended(context: Context) -> Obstacle | None:
     """Return the obstacle if the program has ended, by the coordinator's report."""
     probe, own = context.probe, context.view.own
     work = probe.answer.work if probe is not None else None
-    if probe is None or work is None or not work.ended or own is None or own.said is not Said.NOTHING:
+    if probe is None or work is None or not work.ended or own is None or own.verdict is not OwnVerdict.NOTHING:
         return None
     return Obstacle(Kind.PROGRAM_DONE, STATUS_IS_FALSE, FALSE_AFTER, begins=probe.since + FOLLOWED_WITHIN)
 
 
 def _reported(context: Context) -> Obstacle | None:
     own = context.view.own
-    if own is None or own.said is not Said.NOTHING or not own.reason:
+    if own is None or own.verdict is not OwnVerdict.NOTHING or not own.reason:
         return None
     return Obstacle(Kind.REPORTED, FAILURE_REPORTED, REPLACED_WITHIN)
 

@@ -7,14 +7,16 @@ import pytest
 from muster.state.decide.machine import decide
 from muster.state.facts.context import Context
 from muster.state.policies.watched.following import DELETED, HELD_AFTER, SETTLED_WITHIN, follow, held
-from muster.state.view.own import OwnState, Said
+from muster.state.view.own import OwnState, OwnVerdict
 from muster.state.vocabulary.plan import Engine
 from muster.state.vocabulary.pod import Exit, Pod, PodPhase
 from muster.state.vocabulary.record import ConditionType, Phase, Record
 from tests.builders import NOW, plan, pod, record, view, view_of
 
-DONE = OwnState(Said.SUCCEEDED, "JobSucceeded", "all well", finished_at=NOW - 50)
-KEEPS = OwnState(Said.FAILED, "DeadlineExceeded", "too late", finished_at=NOW - 50, clearing="nothing deletes them")
+DONE = OwnState(OwnVerdict.SUCCEEDED, "JobSucceeded", "all well", finished_at=NOW - 50)
+KEEPS = OwnState(
+    OwnVerdict.FAILED, "DeadlineExceeded", "too late", finished_at=NOW - 50, clearing="nothing deletes them"
+)
 FOUR = [pod(rank) for rank in range(4)]
 
 
@@ -38,7 +40,7 @@ def ended(*pods: Pod, own: OwnState, **more: Any) -> Record:
     ids=["as stated", "not stated", "in the future", "before its start"],
 )
 def test_a_run_has_ended_when_its_object_says_it_had(stated: float | None, at: float) -> None:
-    after = ended(own=OwnState(Said.FAILED, finished_at=stated))
+    after = ended(own=OwnState(OwnVerdict.FAILED, finished_at=stated))
     assert (after.phase, after.finished_at, after.phase_at) == (Phase.FAILED, at, at)
 
 
@@ -52,7 +54,7 @@ def test_labelled_pods_have_ended_with_the_last_of_them() -> None:
         pod(rank, phase=PodPhase.SUCCEEDED, ready=False, exit=Exit("main", 0, 0, "Completed", "", NOW - 60 + rank))
         for rank in range(4)
     ]
-    assert ended(*done, own=OwnState(Said.ASK_PODS)).finished_at == NOW - 57
+    assert ended(*done, own=OwnState(OwnVerdict.ASK_PODS)).finished_at == NOW - 57
 
 
 # --- pods that run on --------------------------------------------------------------------------------------------
@@ -67,7 +69,7 @@ def test_pods_that_run_on_after_the_end_are_said_with_what_becomes_of_them() -> 
 
 
 def test_they_are_said_when_the_controller_has_had_the_time_to_delete_them_and_only_while_they_run() -> None:
-    own = OwnState(Said.FAILED, "Failed", "too late", finished_at=NOW)
+    own = OwnState(OwnVerdict.FAILED, "Failed", "too late", finished_at=NOW)
     first = follow(context(*FOUR, own=own))
     assert (first.record.message, first.wake_at) == ("too late", NOW + SETTLED_WITHIN)
     later = NOW + SETTLED_WITHIN

@@ -9,7 +9,7 @@ from muster.state.decide.machine import decide
 from muster.state.facts.context import Context
 from muster.state.policies.watched.following import NOTHING, REPLACED_WITHIN, Followed, begins, epoch_at, first, follow
 from muster.state.policies.watched.obstacles import SAID_WITHIN
-from muster.state.view.own import OwnState, Said
+from muster.state.view.own import OwnState, OwnVerdict
 from muster.state.view.view import View
 from muster.state.vocabulary.plan import Engine, Plan
 from muster.state.vocabulary.pod import Exit, Pod, PodPhase
@@ -17,7 +17,7 @@ from muster.state.vocabulary.record import Cause, Phase, Record, Stuck
 from tests.builders import NOW, plan, pod, record, view
 
 FOUR = plan(engine=Engine.WATCH)
-ASK = OwnState(Said.ASK_PODS)
+ASK = OwnState(OwnVerdict.ASK_PODS)
 REPORTED = OwnState(reason="AppFailed", message="exit code 1")
 EARLIER = NOW - 100
 
@@ -57,7 +57,7 @@ def removed(rank: int, at: float = NOW) -> Pod:
         (OwnState(started_at=NOW + 5), Phase.PENDING, 0, NOW, NOW),
         (OwnState(epoch=-1), Phase.PENDING, 0, NOW, NOW),
         (OwnState(epoch=3, started_at=EARLIER), Phase.PENDING, 3, EARLIER, None),
-        (OwnState(Said.SUSPENDED, epoch=2, started_at=EARLIER), Phase.SUSPENDED, 2, None, None),
+        (OwnState(OwnVerdict.SUSPENDED, epoch=2, started_at=EARLIER), Phase.SUSPENDED, 2, None, None),
     ],
 )
 def test_a_new_record_begins_with_what_the_object_says(
@@ -75,10 +75,15 @@ def test_a_new_record_begins_with_what_the_object_says(
 @pytest.mark.parametrize(
     ("own", "phase", "reason", "message"),
     [
-        (OwnState(Said.SUCCEEDED), Phase.SUCCEEDED, "Succeeded", "the Experiment reports that it has succeeded"),
-        (OwnState(Said.SUCCEEDED, "JobSucceeded", "all well"), Phase.SUCCEEDED, "JobSucceeded", "all well"),
-        (OwnState(Said.FAILED), Phase.FAILED, "Failed", "the Experiment reports that it has failed"),
-        (OwnState(Said.FAILED, "BackoffLimitExceeded", "too many"), Phase.FAILED, "BackoffLimitExceeded", "too many"),
+        (OwnState(OwnVerdict.SUCCEEDED), Phase.SUCCEEDED, "Succeeded", "the Experiment reports that it has succeeded"),
+        (OwnState(OwnVerdict.SUCCEEDED, "JobSucceeded", "all well"), Phase.SUCCEEDED, "JobSucceeded", "all well"),
+        (OwnState(OwnVerdict.FAILED), Phase.FAILED, "Failed", "the Experiment reports that it has failed"),
+        (
+            OwnState(OwnVerdict.FAILED, "BackoffLimitExceeded", "too many"),
+            Phase.FAILED,
+            "BackoffLimitExceeded",
+            "too many",
+        ),
     ],
 )
 def test_the_verdict_of_the_controller_is_the_verdict(own: OwnState, phase: Phase, reason: str, message: str) -> None:
@@ -87,7 +92,7 @@ def test_the_verdict_of_the_controller_is_the_verdict(own: OwnState, phase: Phas
 
 
 def test_at_a_success_members_that_have_ended_count_as_ready_and_never_more_than_the_plan_has() -> None:
-    own = OwnState(Said.SUCCEEDED)
+    own = OwnState(OwnVerdict.SUCCEEDED)
     assert followed(done(0), done(1), pod(2), own=own).ready == 3
     assert followed(*(done(rank) for rank in range(6)), own=own).ready == 4
 
@@ -98,7 +103,9 @@ def test_while_the_controller_reports_nothing_new_the_record_stays(own: OwnState
 
 
 @pytest.mark.parametrize("phase", [Phase.SUCCEEDED, Phase.FAILED])
-@pytest.mark.parametrize("own", [NOTHING, OwnState(epoch=1), OwnState(Said.SUSPENDED), OwnState(Said.FAILED)])
+@pytest.mark.parametrize(
+    "own", [NOTHING, OwnState(epoch=1), OwnState(OwnVerdict.SUSPENDED), OwnState(OwnVerdict.FAILED)]
+)
 def test_a_run_that_has_finished_stays_so_whatever_its_object_says(phase: Phase, own: OwnState) -> None:
     assert followed(pod(0), own=own, phase=phase) == record(phase=phase)
 
@@ -107,10 +114,10 @@ def test_a_run_that_has_finished_stays_so_whatever_its_object_says(phase: Phase,
 
 
 def test_a_suspension_ends_the_epoch_and_keeps_its_number() -> None:
-    after = followed(pod(0), own=OwnState(Said.SUSPENDED), epoch=2, started_at=EARLIER, assembled_at=EARLIER)
+    after = followed(pod(0), own=OwnState(OwnVerdict.SUSPENDED), epoch=2, started_at=EARLIER, assembled_at=EARLIER)
     assert (after.phase, after.phase_at, after.epoch) == (Phase.SUSPENDED, NOW, 2)
     assert (after.started_at, after.assembled_at, after.epoch_at) == (None, None, None)
-    assert followed(own=OwnState(Said.SUSPENDED), phase=Phase.SUSPENDED) == record(phase=Phase.SUSPENDED)
+    assert followed(own=OwnState(OwnVerdict.SUSPENDED), phase=Phase.SUSPENDED) == record(phase=Phase.SUSPENDED)
 
 
 @pytest.mark.parametrize(
@@ -218,7 +225,7 @@ def test_a_member_that_fails_is_the_cause_and_the_run_goes_on() -> None:
     ("member", "phase", "own"),
     [
         (crashed(1), Phase.RESTARTING, NOTHING),
-        (crashed(1), Phase.SUSPENDED, OwnState(Said.SUSPENDED)),
+        (crashed(1), Phase.SUSPENDED, OwnState(OwnVerdict.SUSPENDED)),
         (pod(1, disruption="PreemptionByScheduler"), Phase.RUNNING, NOTHING),
     ],
 )
@@ -345,7 +352,7 @@ KNOWN = Stuck("ImagePull", "the image demo:typo cannot be pulled", "2", NOW - 10
 
 
 def test_the_end_that_a_controller_gives_a_run_says_what_blocked_the_gang() -> None:
-    own = OwnState(Said.FAILED, reason="DeadlineExceeded", message="Job was active longer than its deadline")
+    own = OwnState(OwnVerdict.FAILED, reason="DeadlineExceeded", message="Job was active longer than its deadline")
     after = followed(*map(pod, range(4)), own=own, stuck=KNOWN)
     assert (after.phase, after.reason) == (Phase.FAILED, "DeadlineExceeded")
     assert after.cause is not None
@@ -357,7 +364,7 @@ def test_the_end_that_a_controller_gives_a_run_says_what_blocked_the_gang() -> N
 
 
 def test_a_run_that_its_controller_calls_succeeded_has_no_cause() -> None:
-    after = followed(*map(done, range(4)), own=OwnState(Said.SUCCEEDED), stuck=KNOWN)
+    after = followed(*map(done, range(4)), own=OwnState(OwnVerdict.SUCCEEDED), stuck=KNOWN)
     assert (after.phase, after.cause) == (Phase.SUCCEEDED, None)
 
 

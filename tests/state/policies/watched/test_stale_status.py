@@ -8,7 +8,7 @@ from muster.state.facts.context import Context
 from muster.state.policies.watched.obstacles import FOLLOWED_WITHIN, unsaid
 from muster.state.summary import obstacles
 from muster.state.summary.obstacles import AGAIN as NAMED
-from muster.state.view.own import OwnState, Said
+from muster.state.view.own import OwnState, OwnVerdict
 from muster.state.view.roll import CoordinatorState, RankState, RollAnswer, Work
 from muster.state.vocabulary.group import ProbeKind
 from muster.state.vocabulary.plan import Engine
@@ -73,7 +73,7 @@ def test_a_head_that_was_started_again_is_named_with_its_end() -> None:
 def test_a_failure_that_the_controller_reports_of_a_run_that_goes_on_is_said() -> None:
     found = unsaid_of(own=OwnState(reason="JobFailed", message="exit code 1"))
     assert found[:2] == ("FailureReported", "the Experiment reports JobFailed: exit code 1")
-    assert unsaid_of(own=OwnState(Said.SUSPENDED, reason="Suspended", message="x")) == NOTHING
+    assert unsaid_of(own=OwnState(OwnVerdict.SUSPENDED, reason="Suspended", message="x")) == NOTHING
 
 
 def test_a_program_that_has_ended_and_a_controller_that_does_not_say_so() -> None:
@@ -138,12 +138,12 @@ ALL_SUCCEEDED = [succeeded(rank) for rank in range(4)]
         ([pod(0, terminating=True)], answer(ON, RankState.LEFT, ON, ON), None, {}),
         ([pod(0, terminating=True)], ROLL, None, {"probe": ProbeKind.NONE}),
         ([], answer(ON, ON, ON, ON, work=RUNS), None, {}),
-        ([], answer(ON, ON, ON, ON, work=DONE), OwnState(Said.SUCCEEDED), {}),
-        ([], answer(ON, ON, ON, ON, work=DONE), OwnState(Said.FAILED), {}),
-        ([], answer(ON, ON, ON, ON, work=DONE), OwnState(Said.SUSPENDED), {}),
-        (ALL_SUCCEEDED, ROLL, OwnState(Said.SUCCEEDED), {}),
-        (ALL_SUCCEEDED, ROLL, OwnState(Said.SUSPENDED), {}),
-        (ALL_SUCCEEDED, ROLL, OwnState(Said.ASK_PODS), {}),
+        ([], answer(ON, ON, ON, ON, work=DONE), OwnState(OwnVerdict.SUCCEEDED), {}),
+        ([], answer(ON, ON, ON, ON, work=DONE), OwnState(OwnVerdict.FAILED), {}),
+        ([], answer(ON, ON, ON, ON, work=DONE), OwnState(OwnVerdict.SUSPENDED), {}),
+        (ALL_SUCCEEDED, ROLL, OwnState(OwnVerdict.SUCCEEDED), {}),
+        (ALL_SUCCEEDED, ROLL, OwnState(OwnVerdict.SUSPENDED), {}),
+        (ALL_SUCCEEDED, ROLL, OwnState(OwnVerdict.ASK_PODS), {}),
         ([*ALL_SUCCEEDED[:3], pod(3)], SILENT, None, {}),
     ],
     ids=[
