@@ -59,8 +59,8 @@ def _holds(rule: dict[str, str], old: Any, new: Any) -> Any:
 
 
 def _message(rule: dict[str, str], old: Any, new: Any) -> str:
-    said = rule.get("messageExpression")
-    return str(evaluate(said, new, oldSelf=old)) if said else rule["message"]
+    words = rule.get("messageExpression")
+    return str(evaluate(words, new, oldSelf=old)) if words else rule["message"]
 
 
 def test_the_table_has_every_field_of_the_spec() -> None:
@@ -74,8 +74,8 @@ def test_the_table_has_every_field_of_the_spec() -> None:
 def test_the_api_server_does_with_an_edit_what_the_table_says(name: str) -> None:
     before, after = VALUES[name]
     old, new = ({**SPEC, name: value} for value in (before, after))
-    said = [f"{name} cannot change; create another experiment"] if EDITS[name].edit is Edit.REFUSED else []
-    assert refused(old, new) == said
+    words = [f"{name} cannot change; create another experiment"] if EDITS[name].edit is Edit.REFUSED else []
+    assert refused(old, new) == words
     assert refused(old, old) == []
 
 

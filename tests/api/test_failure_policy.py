@@ -34,7 +34,7 @@ def test_rules_are_read_in_order() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rule", "said"),
+    ("rule", "words"),
     [
         (
             {"targetGroups": ["c"]},
@@ -51,9 +51,9 @@ def test_rules_are_read_in_order() -> None:
         ({"onReason": ["x"]}, "did you mean onReasons?"),
     ],
 )
-def test_a_rule_that_cannot_be_used_is_refused_with_its_place(rule: dict[str, Any], said: str) -> None:
+def test_a_rule_that_cannot_be_used_is_refused_with_its_place(rule: dict[str, Any], words: str) -> None:
     text = complaint(document("jobset", JOBS, **rules({"action": "Ignore", **rule})))
-    assert said in text, text
+    assert words in text, text
     assert text.startswith("m.yaml:")
 
 
@@ -88,7 +88,7 @@ def test_the_restart_policy_has_jitter_and_nodes_to_avoid() -> None:
 
 
 @pytest.mark.parametrize(
-    ("stated", "said"),
+    ("stated", "words"),
     [
         ({"window": "1h"}, "restartPolicy.window: unknown field, write renewOnProgress: true"),
         ({"noProgressLimit": 2}, "restartPolicy.noProgressLimit: unknown field, write renewOnProgress: true"),
@@ -97,6 +97,6 @@ def test_the_restart_policy_has_jitter_and_nodes_to_avoid() -> None:
         ({"avoidNodes": True}, "restartPolicy.avoidNodes: "),
     ],
 )
-def test_a_wrong_restart_policy_is_refused(stated: dict[str, Any], said: str) -> None:
+def test_a_wrong_restart_policy_is_refused(stated: dict[str, Any], words: str) -> None:
     text = complaint(document("jax", WORKERS, restartPolicy=stated))
-    assert said in text, text
+    assert words in text, text

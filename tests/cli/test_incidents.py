@@ -148,7 +148,7 @@ def test_the_page_is_asked_with_the_token_of_the_file(
 
 
 @pytest.mark.parametrize(
-    ("status", "reply", "said"),
+    ("status", "reply", "text"),
     [
         (200, listing(looked=False, incidents=[]), "does not lead"),
         (200, "<html>", "no musterd of this version"),
@@ -158,12 +158,12 @@ def test_the_page_is_asked_with_the_token_of_the_file(
     ],
 )
 def test_an_answer_that_holds_no_incidents_is_not_called_none(
-    call: Call, page: str, monkeypatch: pytest.MonkeyPatch, status: int, reply: str, said: str
+    call: Call, page: str, monkeypatch: pytest.MonkeyPatch, status: int, reply: str, text: str
 ) -> None:
     monkeypatch.setattr(Musterd, "reply", reply)
     monkeypatch.setattr(Musterd, "status", status)
     error = stderr_of(call, 1, "incidents", "--page", page)
-    assert said in error
+    assert text in error
     assert "\x1b" not in error
 
 

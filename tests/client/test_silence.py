@@ -24,7 +24,7 @@ def lines(silent: float, every: float, count: int = 5) -> str:
     return "\n".join(f"{whole_time(NOW - silent - every * back)} step" for back in reversed(range(count)))
 
 
-async def said(
+async def shown_of(
     logs: Mapping[str, str | Exception], found: Snapshot | None = None, count: int = 2
 ) -> tuple[str, list[str]]:
     read = Logs(logs)
@@ -62,13 +62,13 @@ async def test_silence_for_longer_than_usual_is_a_hint_with_what_is_usual(
     logs: Mapping[str, str | Exception], stepped: float | None, hint: str
 ) -> None:
     steps = {"epoch": 0, "step": 7, "time": whole_time(NOW - (stepped or 0)), "reporting": 2}
-    shown, asked = await said(logs, seen() if stepped is None else seen(steps=steps))
+    shown, asked = await shown_of(logs, seen() if stepped is None else seen(steps=steps))
     assert (shown, asked) == (hint, ["p0", "p1"])
 
 
 async def test_large_gangs_and_those_that_do_not_run_are_not_asked() -> None:
-    assert await said({}, count=MOST_READ + 1) == ("", [])
-    assert await said({"p0": lines(720, 4), "p1": ""}, seen("Assembling")) == ("", [])
+    assert await shown_of({}, count=MOST_READ + 1) == ("", [])
+    assert await shown_of({"p0": lines(720, 4), "p1": ""}, seen("Assembling")) == ("", [])
 
 
 @pytest.mark.parametrize(

@@ -38,56 +38,56 @@ def planted(rows: str) -> "subprocess.CompletedProcess[str]":
 
 
 @pytest.fixture(scope="module")
-def said() -> dict[str, Any]:
+def shown() -> dict[str, Any]:
     done = planted(BY_REASON + BY_MESSAGE)
     assert done.returncode == 0, done.stderr
     found: dict[str, Any] = json.loads(done.stdout)
     return found
 
 
-def test_the_sentence_of_the_status_has_it_and_it_is_stuck_after_its_own_patience(said: dict[str, Any]) -> None:
-    before, after = said["status"]
+def test_the_sentence_of_the_status_has_it_and_it_is_stuck_after_its_own_patience(shown: dict[str, Any]) -> None:
+    before, after = shown["status"]
     for rank in (1, 2):
         assert f"rank {rank}: the disk of node n{rank} is full (train-worker-0-{rank}" in after["message"]
     assert before["message"] == after["message"]
     assert (before["stuck"], after["stuck"]) == ("", "DiskFull")
 
 
-def test_the_metric_counts_it_in_its_closed_set_and_one_of_words_as_a_wider_one(said: dict[str, Any]) -> None:
-    assert ("DiskFull" in said["counted"], "DiskFilled" in said["counted"]) == (True, False)
-    assert set(said["samples"]) == set(said["counted"])
-    assert {cause: count for cause, count in said["samples"].items() if count} == {"DiskFull": 2.0}
+def test_the_metric_counts_it_in_its_closed_set_and_one_of_words_as_a_wider_one(shown: dict[str, Any]) -> None:
+    assert ("DiskFull" in shown["counted"], "DiskFilled" in shown["counted"]) == (True, False)
+    assert set(shown["samples"]) == set(shown["counted"])
+    assert {cause: count for cause, count in shown["samples"].items() if count} == {"DiskFull": 2.0}
 
 
-def test_the_page_has_it_with_its_next_step_and_its_runbook(said: dict[str, Any]) -> None:
-    assert [(each["cause"], each["sentence"], each["next"]) for each in said["json"]] == [
+def test_the_page_has_it_with_its_next_step_and_its_runbook(shown: dict[str, Any]) -> None:
+    assert [(each["cause"], each["sentence"], each["next"]) for each in shown["json"]] == [
         ("DiskFull", "rank 1: the disk of node n1 is full", "free the disk: kubectl describe node n1"),
         ("DiskFull", "rank 2: the disk of node n2 is full", "free the disk: kubectl describe node n2"),
         ("DiskFilled", "rank 3: filled the disk", "let it write less: muster logs train -n team --rank 3"),
     ]
-    assert said["why"]["3"].endswith(", filled the disk)")
-    for each in said["json"]:
-        assert each["sentence"] in said["html"]
-        assert each["next"] in said["html"]
-    linked = said["html"].count("http://books/refusals.md#musterunschedulable")
+    assert shown["why"]["3"].endswith(", filled the disk)")
+    for each in shown["json"]:
+        assert each["sentence"] in shown["html"]
+        assert each["next"] in shown["html"]
+    linked = shown["html"].count("http://books/refusals.md#musterunschedulable")
     assert linked == 3, "two findings, and the condition Stuck"
-    assert "http://books/ranks.md#musterrankmissing" in said["html"]
-    assert said["runbook"] == "MusterUnschedulable"
+    assert "http://books/ranks.md#musterrankmissing" in shown["html"]
+    assert shown["runbook"] == "MusterUnschedulable"
 
 
-def test_explain_has_it_with_evidence_and_next_step(said: dict[str, Any]) -> None:
-    found = {each["ranks"][0]: each for each in said["explain"]}
+def test_explain_has_it_with_evidence_and_next_step(shown: dict[str, Any]) -> None:
+    found = {each["ranks"][0]: each for each in shown["explain"]}
     assert [found[rank]["cause"] for rank in (1, 2, 3)] == ["DiskFull", "DiskFull", "DiskFilled"]
     assert found[1]["evidence"].endswith("on node n1: Pending: DiskFull, no room for its layers")
     assert found[3]["evidence"].endswith('on node n3: last line "OSError: [Errno 28] No space left on device"')
     for each in found.values():
-        assert f"  {each['sentence']}  ({each['cause']})" in said["explained"]
-        assert f"    next: {each['nextStep']}" in said["explained"]
+        assert f"  {each['sentence']}  ({each['cause']})" in shown["explained"]
+        assert f"    next: {each['nextStep']}" in shown["explained"]
 
 
-def test_the_page_of_the_docs_has_its_heading_and_its_step(said: dict[str, Any]) -> None:
-    assert "### `DiskFull`\n\nThe disk of its node is full. **Do:** free the disk" in said["docs"]
-    assert "### `DiskFilled`\n\n(`Crashed`) Its program has filled the disk. **Do:** let it write less" in said["docs"]
+def test_the_page_of_the_docs_has_its_heading_and_its_step(shown: dict[str, Any]) -> None:
+    assert "### `DiskFull`\n\nThe disk of its node is full. **Do:** free the disk" in shown["docs"]
+    assert "### `DiskFilled`\n\n(`Crashed`) Its program has filled the disk. **Do:** let it write less" in shown["docs"]
 
 
 @pytest.mark.parametrize(

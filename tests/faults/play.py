@@ -92,8 +92,8 @@ async def _server(folder: Path) -> AsyncIterator[Direct]:
     assert server.stdin is not None
     assert server.stdout is not None
     try:
-        said = msgspec.json.decode(await asyncio.to_thread(server.stdout.readline), type=dict[str, str])
-        async with direct(folder, said["url"], said["token"]) as way:
+        words = msgspec.json.decode(await asyncio.to_thread(server.stdout.readline), type=dict[str, str])
+        async with direct(folder, words["url"], words["token"]) as way:
             yield way
     finally:
         server.stdin.close()

@@ -60,31 +60,31 @@ def alone(draw: Random) -> str:
 def driver_update(draw: Random) -> Mass:
     """The driver was updated on thirty nodes, and the module is still the old one."""
     text = draw.choice((say.MISMATCH, say.NOT_LOADED))
-    said = say.start_error(text)
+    words = say.start_error(text)
     name = "nvidia, driver not loaded" if text is say.NOT_LOADED else "nvidia, driver/library version mismatch"
-    victims = hit(draw, spread(draw, 30), 0, 40, lambda r, t: r.fails(t, said))
+    victims = hit(draw, spread(draw, 30), 0, 40, lambda r, t: r.fails(t, words))
     return Mass("driver update", victims, frozenset({("device driver", name)}))
 
 
 def driver_of_a_node(draw: Random) -> Mass:
     """The driver of one node fails, under five tenants."""
-    node, said = alone(draw), say.start_error(draw.choice((say.MISMATCH, say.GPU_LOST, say.DRIVER_SILENT)))
-    victims = hit(draw, [node] * 5, 0, 50, lambda r, t: r.fails(t, said))
+    node, words = alone(draw), say.start_error(draw.choice((say.MISMATCH, say.GPU_LOST, say.DRIVER_SILENT)))
+    victims = hit(draw, [node] * 5, 0, 50, lambda r, t: r.fails(t, words))
     return Mass("driver of a node", victims, frozenset({("node", node)}))
 
 
 def network_plugin(draw: Random) -> Mass:
     """The network plugin is down on thirty nodes."""
     plugin, why = draw.choice((("calico", say.UNAUTHORIZED), ("cilium-cni", say.CNI_DOWN), ("aws-cni", say.NO_ADDRESS)))
-    said = say.SANDBOX.format(plugin=plugin, why=why)
-    victims = hit(draw, spread(draw, 30), 60, 70, lambda r, t: r.no_sandbox(t, "FailedCreatePodSandBox", said))
+    words = say.SANDBOX.format(plugin=plugin, why=why)
+    victims = hit(draw, spread(draw, 30), 60, 70, lambda r, t: r.no_sandbox(t, "FailedCreatePodSandBox", words))
     return Mass("network plugin", victims, frozenset({("network plugin", plugin)}))
 
 
 def network_of_a_node(draw: Random) -> Mass:
     """The network plugin is down on one node, under four tenants."""
-    node, said = alone(draw), say.SANDBOX.format(plugin="calico", why=say.UNAUTHORIZED)
-    victims = hit(draw, [node] * 4, 60, 70, lambda r, t: r.no_sandbox(t, "FailedCreatePodSandBox", said))
+    node, words = alone(draw), say.SANDBOX.format(plugin="calico", why=say.UNAUTHORIZED)
+    victims = hit(draw, [node] * 4, 60, 70, lambda r, t: r.no_sandbox(t, "FailedCreatePodSandBox", words))
     return Mass("network of a node", victims, frozenset({("node", node)}))
 
 
@@ -92,16 +92,16 @@ def csi_driver(draw: Random) -> Mass:
     """A CSI driver attaches no volumes."""
     driver = draw.choice(("ebs.csi.aws.com", "pd.csi.storage.gke.io", "cephfs.csi.ceph.com"))
     reason, text = draw.choice((("FailedAttachVolume", say.ATTACH), ("FailedMount", say.UNREGISTERED)))
-    said = text.format(driver=driver)
-    victims = hit(draw, spread(draw, 20), 60, 70, lambda r, t: r.no_sandbox(t, reason, said))
+    words = text.format(driver=driver)
+    victims = hit(draw, spread(draw, 20), 60, 70, lambda r, t: r.no_sandbox(t, reason, words))
     return Mass("CSI driver", victims, frozenset({("volume driver", driver)}))
 
 
 def file_server(draw: Random) -> Mass:
     """A server of files cannot be reached."""
     server = draw.choice(("fs01.example", "10.20.30.40"))
-    said = say.NO_NFS.format(server=server)
-    victims = hit(draw, spread(draw, 15), 60, 70, lambda r, t: r.no_sandbox(t, "FailedMount", said))
+    words = say.NO_NFS.format(server=server)
+    victims = hit(draw, spread(draw, 15), 60, 70, lambda r, t: r.no_sandbox(t, "FailedMount", words))
     return Mass("file server", victims, frozenset({("file server", server)}))
 
 
@@ -195,8 +195,8 @@ def sick_node(draw: Random) -> Mass:
 
 def crashes_on_a_node(draw: Random) -> Mass:
     """Programs of five tenants crash again and again on one node."""
-    node, said = alone(draw), say.exited(draw.choice((1, 134, 139)), "RuntimeError: CUDA error: misaligned address")
-    victims = hit(draw, [node] * 5, 10, 60, lambda r, t: r.fails(t, said, times=3))
+    node, words = alone(draw), say.exited(draw.choice((1, 134, 139)), "RuntimeError: CUDA error: misaligned address")
+    victims = hit(draw, [node] * 5, 10, 60, lambda r, t: r.fails(t, words, times=3))
     return Mass("crashes on a node", victims, frozenset({("node", node)}))
 
 

@@ -321,7 +321,7 @@ class Donated:
         raise RuntimeError("Array has been deleted")
 
 
-def said(step: Any, **scalars: Any) -> dict[str, Any]:
+def reported(step: Any, **scalars: Any) -> dict[str, Any]:
     value: dict[str, Any] = json.loads(value_of(Latest(step, scalars, 1, 0.0, 0.0)))
     return value
 
@@ -342,13 +342,13 @@ def said(step: Any, **scalars: Any) -> dict[str, Any]:
 def test_scalars_are_few_finite_numbers_that_are_read_when_they_are_written(
     scalars: dict[str, Any], written: dict[str, float]
 ) -> None:
-    found = said(Array(), **scalars)
+    found = reported(Array(), **scalars)
     assert (found["step"], found["scalars"]) == (12, written)
 
 
 def test_a_value_that_would_be_too_long_goes_without_its_scalars() -> None:
     names = {"\u2400" * 31 + str(number): 0.1 for number in range(8)}
-    assert "scalars" not in said(1, **names)
+    assert "scalars" not in reported(1, **names)
     assert len(value_of(Latest(MAX_STEP, names, MAX_STEP, 1e9, 1e9))) <= MAX_VALUE
 
 

@@ -84,7 +84,7 @@ def test_a_task_waits_for_those_that_it_depends_on() -> None:
 
 
 @pytest.mark.parametrize(
-    ("spec", "said"),
+    ("spec", "text"),
     [
         ({"tasks": [TASKS[0], TASKS[0]]}, "two have one name"),
         ({"tasks": [{"name": "w", "replicas": 100_001}]}, "more than 100000 pods of the task 'w'"),
@@ -93,13 +93,13 @@ def test_a_task_waits_for_those_that_it_depends_on() -> None:
         ({"plugins": {"pytorch": "--port=1"}}, "spec: Expected"),
     ],
 )
-def test_what_cannot_be_planned_is_refused_with_its_field(spec: dict[str, Any], said: str) -> None:
-    with pytest.raises(PlanError, match=said):
+def test_what_cannot_be_planned_is_refused_with_its_field(spec: dict[str, Any], text: str) -> None:
+    with pytest.raises(PlanError, match=text):
         KIND.plan_of({**a_job(), "spec": spec})
 
 
 @pytest.mark.parametrize(
-    ("status", "said", "message"),
+    ("status", "text", "message"),
     [
         (None, OwnVerdict.NOTHING, ""),
         (at("Pending", pending=3), OwnVerdict.NOTHING, ""),
@@ -114,10 +114,10 @@ def test_what_cannot_be_planned_is_refused_with_its_field(spec: dict[str, Any], 
         ({"state": {"phase": 7}}, OwnVerdict.NOTHING, ""),
     ],
 )
-def test_what_it_says_of_itself(status: Any, said: OwnVerdict, message: str) -> None:
+def test_what_it_says_of_itself(status: Any, text: OwnVerdict, message: str) -> None:
     own = KIND.own_state(a_job(status=status))
-    assert (own.verdict, own.message) == (said, message)
-    assert (own.finished_at is not None) == said.over
+    assert (own.verdict, own.message) == (text, message)
+    assert (own.finished_at is not None) == text.over
 
 
 def test_a_job_of_volcano_and_one_of_kubernetes_have_names_of_their_own() -> None:

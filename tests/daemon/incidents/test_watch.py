@@ -183,9 +183,9 @@ async def test_a_run_has_one_event_of_its_incident_over_three_leaders(world: Dae
         world.api.put(experiment_path("team", name), {**experiment(), "metadata": meta})
     await asyncio.sleep(60)
     assert one.leading
-    said = {event["involvedObject"]["name"]: event for event in world.cluster.events("Incident")}
-    assert sorted(said) == ["a", "b", "c"]
-    assert said["a"]["message"] == "part of an incident: quota team/small"
+    words = {event["involvedObject"]["name"]: event for event in world.cluster.events("Incident")}
+    assert sorted(words) == ["a", "b", "c"]
+    assert words["a"]["message"] == "part of an incident: quota team/small"
     for leader, number in ((two, 0), (None, 0)):
         await world.stop(number)
         if leader is None:

@@ -157,7 +157,7 @@ class NotForwarded(Prober):
 
 
 @pytest.mark.parametrize(
-    ("error", "seconds", "said"),
+    ("error", "seconds", "text"),
     [
         (Forbidden("no", status=403), 0, "without get and create of pods/portforward"),
         (Forbidden("no", status=403), 15, "without get and create of pods/portforward"),
@@ -166,7 +166,7 @@ class NotForwarded(Prober):
 )
 @virtually
 async def test_a_port_that_cannot_be_forwarded_is_no_fault_of_the_coordinator(
-    world: World, error: ApiError, seconds: float, said: str
+    world: World, error: ApiError, seconds: float, text: str
 ) -> None:
     notes = {"muster.dev/operator": "jax", "muster.dev/observe": "train"}
     for rank in range(2):
@@ -181,7 +181,7 @@ async def test_a_port_that_cannot_be_forwarded_is_no_fault_of_the_coordinator(
 
     one = one_run(world, "pods/train", Reader(world.cluster), make=make)
     roll = await diagnosed(one)
-    assert one.unknown == {"roll": f"{said}: who has arrived is not known; pods and causes are"}
+    assert one.unknown == {"roll": f"{text}: who has arrived is not known; pods and causes are"}
     assert roll.findings == []
     assert roll.coordinator is None
     assert "coordinator" not in roll.message

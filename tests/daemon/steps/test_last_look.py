@@ -20,8 +20,8 @@ async def test_a_gang_that_reports_is_asked_once_more_when_it_fails_and_no_other
     def roll(now: float) -> RollAnswer:
         asked.append(now)
         states = (RankState.CONNECTED,) * 2
-        said = (StepReport(0, len(asked), len(asked), now),) if reports else None
-        return RollAnswer(at=now, coordinator=CoordinatorState.SERVING, states=states, reports=said)
+        words = (StepReport(0, len(asked), len(asked), now),) if reports else None
+        return RollAnswer(at=now, coordinator=CoordinatorState.SERVING, states=states, reports=words)
 
     cluster.roll = roll
     cluster.api.put(RUN, experiment(2, operator="jax", restartPolicy={"backoffLimit": 3}))

@@ -132,10 +132,10 @@ async def test_the_page_says_when_an_experiment_is_deleted_and_by_which_setting(
     for name, retention, words in (("own", None, "the ttl of its spec"), ("usual", 86_400, "the retention of the ")):
         over = record(phase=Phase.FAILED, finished_at=NOW, delete_at=NOW + 86_400, retention=retention)
         daemon.here.append(Subject(plan(name=name), over, view()))
-        (said,) = re.findall(
+        (quoted,) = re.findall(
             r"<dt>To be deleted</dt><dd>(.*?)</dd>", await text_of(client, f"/experiments/team/{name}")
         )
-        assert f"</time>, by {words}" in said
+        assert f"</time>, by {words}" in quoted
         async with client.get(f"/experiments/team/{name}.json") as response:
             document = await response.json()
         assert (bool(document["deleteAt"]), document["retention"]) == (True, retention)

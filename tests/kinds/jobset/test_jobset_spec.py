@@ -227,13 +227,13 @@ def _advises(problem: Problem) -> bool:
 
 
 @pytest.mark.parametrize(
-    ("replicas", "said"),
+    ("replicas", "quoted"),
     [
         (-1, "j.yaml:6:15: spec.replicatedJobs[0].replicas: -1 is out of range"),
         (1, "j.yaml:3:42: spec.successPolicy.targetReplicatedJobs[0]: there is no"),
     ],
 )
-def test_a_problem_in_a_file_has_its_line_and_column(replicas: int, said: str) -> None:
+def test_a_problem_in_a_file_has_its_line_and_column(replicas: int, quoted: str) -> None:
     text = (
         "metadata: {name: t}\n"
         "spec:\n"
@@ -247,7 +247,7 @@ def test_a_problem_in_a_file_has_its_line_and_column(replicas: int, said: str) -
     assert node is not None
     with pytest.raises(SpecError) as refused:
         parse_jobset(plain(node), file="j.yaml", node=node)
-    assert str(refused.value).startswith(said)
+    assert str(refused.value).startswith(quoted)
 
 
 def _built(changes: Object) -> Object:

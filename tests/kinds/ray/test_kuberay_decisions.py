@@ -139,13 +139,13 @@ def test_a_node_that_ray_gave_up_is_stuck_with_rays_reason_unless_its_worker_is_
     if runs_again:
         story.view.change(None, place(story.plan, 2, phase=PodPhase.FAILED, ready=False))
     context = Context.at(story.plan, record(phase=Phase.RUNNING), story.view, NOW)
-    said = "RankFailed", "the coordinator gave up rank 2: missing too many heartbeats"
-    assert gathered(context, rendezvous.assess(context)).stuck == (None if runs_again else said)
+    text = "RankFailed", "the coordinator gave up rank 2: missing too many heartbeats"
+    assert gathered(context, rendezvous.assess(context)).stuck == (None if runs_again else text)
 
 
 def test_what_ray_says_of_addresses_that_are_no_members_is_left_out() -> None:
-    said = replace(heard(0), identities=(ip(0), "10.9.9.9"), states=(ALIVE, DEAD), errors=(RankError(1, 0, "gone"),))
-    story = story_of(pods=1, roll=said)
+    text = replace(heard(0), identities=(ip(0), "10.9.9.9"), states=(ALIVE, DEAD), errors=(RankError(1, 0, "gone"),))
+    story = story_of(pods=1, roll=text)
     result = story.view.probe_result_of(0)
     assert result is not None
     assert (result.arrived, result.answer.errors, result.missing) == (1, (), (1, 2, 3, 4))

@@ -61,7 +61,7 @@ ENDED = {**BEGUN, "jobDeploymentStatus": "Complete", "jobStatus": "SUCCEEDED", "
 
 
 @pytest.mark.parametrize(
-    ("spec", "said"),
+    ("spec", "words"),
     [
         ({}, "they run until RayCluster rj-aaaaa is deleted (shutdownAfterJobFinishes is false)"),
         (
@@ -78,13 +78,13 @@ ENDED = {**BEGUN, "jobDeploymentStatus": "Complete", "jobStatus": "SUCCEEDED", "
     ],
     ids=["default", "after its ttl", "no rules", "rules", "a borrowed cluster", "unreadable"],
 )
-def test_what_becomes_of_the_cluster_after_the_end_follows_from_the_spec(spec: dict[str, Any], said: str) -> None:
+def test_what_becomes_of_the_cluster_after_the_end_follows_from_the_spec(spec: dict[str, Any], words: str) -> None:
     clearing = own_state(job(ENDED, **spec)).clearing
-    assert clearing.startswith(said)
-    assert bool(clearing) is bool(said)
+    assert clearing.startswith(words)
+    assert bool(clearing) is bool(words)
 
 
-def said(**status: Any) -> tuple[OwnVerdict, str, str]:
+def verdict_of(**status: Any) -> tuple[OwnVerdict, str, str]:
     own = own_state(job({**BEGUN, **status}))
     return own.verdict, own.reason, own.message
 
@@ -127,11 +127,11 @@ LOG = "Job entrypoint command failed with exit code 1, last available logs (trun
     ],
 )
 def test_a_status_says(status: dict[str, Any], expected: tuple[OwnVerdict, str, str]) -> None:
-    assert said(**status) == expected
+    assert verdict_of(**status) == expected
 
 
 def test_the_status_of_the_program_after_a_deadline_is_said_to_be_of_then() -> None:
-    verdict, reason, message = said(
+    verdict, reason, message = verdict_of(
         jobDeploymentStatus="Failed", reason="DeadlineExceeded", jobStatus="RUNNING", message=DEADLINE
     )
     assert (verdict, reason) == (OwnVerdict.FAILED, "DeadlineExceeded")
@@ -141,7 +141,7 @@ def test_the_status_of_the_program_after_a_deadline_is_said_to_be_of_then() -> N
 
 @pytest.mark.parametrize("state", ["Suspending", "Suspended"])
 def test_a_suspension_is_what_state_or_spec_say(state: str) -> None:
-    assert said(jobDeploymentStatus=state)[0] is OwnVerdict.SUSPENDED
+    assert verdict_of(jobDeploymentStatus=state)[0] is OwnVerdict.SUSPENDED
     assert own_state(job({**BEGUN, "jobDeploymentStatus": "Running"}, suspend=True)).verdict is OwnVerdict.SUSPENDED
     over = own_state(job({"jobDeploymentStatus": "Complete", "jobStatus": "SUCCEEDED"}, suspend=True))
     assert over.verdict is OwnVerdict.SUCCEEDED, "what has ended is not suspended"

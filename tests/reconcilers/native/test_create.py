@@ -78,10 +78,10 @@ async def test_a_pod_whose_labels_were_changed_is_said(label: str, value: str | 
     labels = bench.api.objects[pod_path(plan, 0)]["metadata"]["labels"] | {label: value}
     kept = {name: stated for name, stated in labels.items() if stated is not None}
     edit(bench, pod_path(plan, 0), metadata={"labels": kept})
-    said = refusal_in(await create(bench, plan))
-    assert (said.reason, said.final) == ("PodAltered", False)
-    assert f"{label}=" in said.message
-    assert f"the label is now {shown}" in said.message
+    words = refusal_in(await create(bench, plan))
+    assert (words.reason, words.final) == ("PodAltered", False)
+    assert f"{label}=" in words.message
+    assert f"the label is now {shown}" in words.message
 
 
 async def test_labels_for_people_may_be_changed() -> None:

@@ -60,8 +60,8 @@ class Gang(AskedStory):
         for passed in range(0, int(seconds), int(LOOK)):
             self.now += LOOK
             still = since + passed + LOOK
-            said = {"collectives": self.collectives(still)} if torch else {"places": self.places(still)}
-            if not self.hear(reports=steps, **said) and self.due <= self.now:
+            words = {"collectives": self.collectives(still)} if torch else {"places": self.places(still)}
+            if not self.hear(reports=steps, **words) and self.due <= self.now:
                 self.look()
 
     @property
@@ -181,7 +181,7 @@ def test_two_operations_at_one_number_are_named_with_their_ranks_whatever_works(
     gang.longest = 600.0
     gang.waits(STILL_SECONDS + 4 * LOOK, torch=True)
     assert gang.stuck == (True, "CollectiveStuck")
-    said = "Z: rank 1 called all_gather #101 (default_pg), ranks 0, 2-3 called all_reduce #101; 4/4 ranks"
-    assert said in gang.kept.message
+    words = "Z: rank 1 called all_gather #101 (default_pg), ranks 0, 2-3 called all_reduce #101; 4/4 ranks"
+    assert words in gang.kept.message
     assert gang.kept.known is not None
     assert gang.kept.known.ranks == "1"

@@ -79,7 +79,7 @@ def test_the_rank_that_has_not_entered_is_named_with_the_collective_and_the_coun
 
 
 @pytest.mark.parametrize(
-    ("doing", "silent", "said", "place"),
+    ("doing", "silent", "words", "place"),
     [
         (Doing("in next (data.py:41)"), -1, "has entered only 100 and is in next (data.py:41)", "in next (data.py:41)"),
         (Doing("at train.py:19"), 2, "has stopped reporting after 100 (last seen at train.py:19)", "at train.py:19"),
@@ -88,12 +88,12 @@ def test_the_rank_that_has_not_entered_is_named_with_the_collective_and_the_coun
     ids=["its line is published", "silent since that line", "silent"],
 )
 def test_the_late_rank_is_named_with_what_its_process_published_last(
-    doing: Doing, silent: int, said: str, place: str
+    doing: Doing, silent: int, words: str, place: str
 ) -> None:
     story = Publishing()
     story.doing[2] = doing
     story.hang(0, 1, 3, silent=silent)
-    assert story.sentence.endswith(f"Z: 3 of 4 ranks wait in all_reduce #101 (default_pg); rank 2 {said}")
+    assert story.sentence.endswith(f"Z: 3 of 4 ranks wait in all_reduce #101 (default_pg); rank 2 {words}")
     (found,) = story.findings()
     assert f"{place}; no collective has started or finished since " in found.evidence
 
@@ -143,13 +143,13 @@ def test_once_a_member_has_ended_or_its_pod_says_more_nothing_is_said_of_collect
 
 def test_a_daemon_that_takes_over_leaves_it_and_names_the_rank_until_it_has_looked_itself() -> None:
     story = hanging()
-    said = story.stuck, story.sentence
+    words = story.stuck, story.sentence
     before = story.take_over()
     assert before.probe is not None
     story.view.observe_probe(replace(before.probe.answer, at=story.now), 0)
     story.view.engine.answered = True
     story.look()
-    assert (story.stuck, story.sentence) == said
+    assert (story.stuck, story.sentence) == words
     (found,) = story.findings()
     assert (found.cause, found.ranks) == (Causes.COLLECTIVE_BEHIND, (2,))
     assert found.what == "others wait for it in a collective"

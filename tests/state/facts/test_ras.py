@@ -29,13 +29,13 @@ class Answering(AskedStory):
         self.assemble()
         self.ips = [self.view.of(self.kept.epoch).members[rank].ip for rank in range(4)]
 
-    def ask(self, said: dict[str, Any] | RasAnswer) -> None:
+    def ask(self, words: dict[str, Any] | RasAnswer) -> None:
         self.now += LOOK
-        self.hear(ras=said if isinstance(said, RasAnswer) else decoded(json.dumps(said).encode()))
+        self.hear(ras=words if isinstance(words, RasAnswer) else decoded(json.dumps(words).encode()))
 
-    def rest(self, said: dict[str, Any], seconds: float = STILL_SECONDS + 2 * LOOK) -> None:
+    def rest(self, words: dict[str, Any], seconds: float = STILL_SECONDS + 2 * LOOK) -> None:
         for _ in range(int(seconds / LOOK)):
-            self.ask(said)
+            self.ask(words)
 
     def counted(self, *counts: int) -> dict[str, Any]:
         return gang(counts, self.ips)
@@ -122,7 +122,7 @@ def test_a_daemon_that_takes_over_takes_it_back_where_none_is_late(count: int) -
 def test_of_pods_with_several_gpus_the_gpu_is_named() -> None:
     story = Answering()
 
-    def said(count: int, *late: int) -> dict[str, Any]:
+    def answered(count: int, *late: int) -> dict[str, Any]:
         ranks = [
             rank_of(rank, story.ips[rank // 2], {"AllReduce": count - (rank in late)}, device=rank % 2)
             for rank in range(8)
@@ -130,15 +130,15 @@ def test_of_pods_with_several_gpus_the_gpu_is_named() -> None:
         return status(communicator(ranks))
 
     for number in range(5):
-        story.ask(said(96 + number))
-    story.rest(said(101, 5), STILL_SECONDS + 3 * LOOK)
+        story.ask(answered(96 + number))
+    story.rest(answered(101, 5), STILL_SECONDS + 3 * LOOK)
     assert "; GPU 1 of rank 2 has entered only 100" in story.sentence
     assert story.findings()[0].what.startswith("its GPU 1 entered only 100")
-    story.ask(said(102))
-    story.rest(said(103, 4, 5), 600)
+    story.ask(answered(102))
+    story.rest(answered(103, 4, 5), 600)
     assert "; GPUs 0-1 of rank 2 have entered only 102" in story.sentence
-    story.ask(said(104))
-    story.rest(said(105, 3, 5), 3600)
+    story.ask(answered(104))
+    story.rest(answered(105, 3, 5), 3600)
     assert "; 2 GPUs of ranks 1-2 have entered only 104" in story.sentence
 
 

@@ -39,9 +39,9 @@ def test_members_that_were_never_started_again_have_no_count() -> None:
 def test_a_restart_is_counted_where_all_members_are_ready() -> None:
     found = tracked(None, pod(0), again(1, 1, **OOM), pod(2), pod(3))
     assert named(found) == (1, 1, 1, 0, "OOMKilled")
-    said = history.container_restarts(found, 0)
-    assert "rank 1 (w-1) ended with exit code 137 (SIGKILL), OOMKilled" in said
-    assert "; started again in its pod once (last end at 1970-01-12T13:46:40Z)" in said
+    words = history.container_restarts(found, 0)
+    assert "rank 1 (w-1) ended with exit code 137 (SIGKILL), OOMKilled" in words
+    assert "; started again in its pod once (last end at 1970-01-12T13:46:40Z)" in words
     assert history.container_restarts(found, 1) == "", "it ended in another epoch"
 
 
@@ -93,8 +93,8 @@ def test_an_end_with_0_is_no_failure() -> None:
 def test_a_restart_whose_end_the_status_does_not_have_is_counted() -> None:
     found = tracked(None, pod(1, restarts=2, name="w-1"))
     assert named(found) == (2, 1, 2, 0, "EndNotReported")
-    said = "rank 1 (w-1) ended (EndNotReported) on node node-1; started again in its pod 2 times"
-    assert history.container_restarts(found, 0) == said
+    words = "rank 1 (w-1) ended (EndNotReported) on node node-1; started again in its pod 2 times"
+    assert history.container_restarts(found, 0) == words
 
 
 def test_of_a_large_gang_a_few_members_are_looked_at_and_all_are_counted() -> None:

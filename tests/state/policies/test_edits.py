@@ -58,10 +58,10 @@ def test_an_edit_that_cannot_be_run_is_not_followed_and_its_reason_is_written_on
     story = running()
     story.plan = edited(shaped(), problem=f"{problem}\n")
     assert story.look(1) == ()
-    said = story.kept.pending_edits
-    assert (story.kept.phase, said[:50]) == (Phase.RUNNING, problem[:50])
-    assert (said == problem) is (problem == WRONG)
-    assert story.kept.message.endswith(f"the last edit is not applied, and the run continues without it: {said}")
+    words = story.kept.pending_edits
+    assert (story.kept.phase, words[:50]) == (Phase.RUNNING, problem[:50])
+    assert (words == problem) is (problem == WRONG)
+    assert story.kept.message.endswith(f"the last edit is not applied, and the run continues without it: {words}")
     assert len(story.kept.message) < 700
     assert story.told[-1] == "EditRefused"
     writes = story.writes
@@ -69,7 +69,7 @@ def test_an_edit_that_cannot_be_run_is_not_followed_and_its_reason_is_written_on
     assert story.writes == writes
     story.plan = replace(shaped(), generation=3)
     story.look(1)
-    assert (story.kept.pending_edits, said in story.kept.message) == ("", False)
+    assert (story.kept.pending_edits, words in story.kept.message) == ("", False)
 
 
 def test_an_edit_of_a_suspended_experiment_is_followed_when_it_is_resumed() -> None:

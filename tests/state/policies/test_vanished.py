@@ -128,8 +128,8 @@ def test_members_of_a_sequential_group_are_not_created_beside_a_vanished_pod() -
 
 
 def workload(*true: str) -> Workload:
-    said = tuple(WorkloadCondition(kind, "True", "Preempted", "", SINCE) for kind in true)
-    return Workload("uid-own", "own", "team", "uid-1", 1, 1, "q", True, False, (FINALIZER_QUOTA,), said)
+    words = tuple(WorkloadCondition(kind, "True", "Preempted", "", SINCE) for kind in true)
+    return Workload("uid-own", "own", "team", "uid-1", 1, 1, "q", True, False, (FINALIZER_QUOTA,), words)
 
 
 def at_work(**overrides: Any) -> QueueStory:

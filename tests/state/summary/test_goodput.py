@@ -322,8 +322,8 @@ def test_steps_that_nobody_has_read_are_lost_too(unread: float, step: int, lost:
     story.passes(unread)
     story.fail()
     story.resume(step)
-    (said,) = story.resumptions
-    assert said.startswith(f"resumed at step {step}: {lost}, ")
+    (words,) = story.resumptions
+    assert words.startswith(f"resumed at step {step}: {lost}, ")
 
 
 def test_a_run_that_starts_at_its_first_step_has_not_resumed() -> None:
@@ -588,7 +588,7 @@ def goes_on(story: Timed, longest: float) -> None:
     story.look(60)
 
 
-@pytest.mark.parametrize(("steps", "watched"), [(39, 42), (130, 42), (130, 66)], ids=["new", "not said", "said"])
+@pytest.mark.parametrize(("steps", "watched"), [(39, 42), (130, 42), (130, 66)], ids=["new", "unreported", "reported"])
 def test_a_hang_in_which_the_leader_died_counts_from_the_last_step_to_the_next_one(steps: int, watched: int) -> None:
     story = at_work(steps)
     taken_over(story, 48)

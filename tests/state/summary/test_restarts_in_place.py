@@ -62,7 +62,7 @@ def of_sidecar(story: Timed) -> Exit:
 
 
 @pytest.mark.parametrize(
-    ("step", "lost", "recovery", "said"),
+    ("step", "lost", "recovery", "words"),
     [
         (80, 21, 29, "at least 19 steps (21 s) lost, 29 s to recover"),
         (0, 101, 29, "at least 99 steps (101 s) lost, 29 s to recover"),
@@ -71,7 +71,7 @@ def of_sidecar(story: Timed) -> Exit:
     ids=["from a checkpoint", "without a checkpoint", "from one after the last step that was read"],
 )
 def test_a_restart_in_place_is_recovery_and_the_steps_since_the_checkpoint_are_lost(
-    step: int, lost: float, recovery: float, said: str
+    step: int, lost: float, recovery: float, words: str
 ) -> None:
     """The kubelet gives whole seconds, so the containers may have ended a second later."""
     story = at_step_100()
@@ -79,7 +79,7 @@ def test_a_restart_in_place_is_recovery_and_the_steps_since_the_checkpoint_are_l
     resume(story, step)
     assert story.seconds(*WAYS) == pytest.approx((lost, recovery, 8), abs=0.1)
     (found,) = story.resumptions
-    assert found.startswith(f"its processes were restarted; resumed at step {step}: {said}")
+    assert found.startswith(f"its processes were restarted; resumed at step {step}: {words}")
     assert story.seconds(Bucket.PRODUCTIVE) == pytest.approx((min(step, 100) + 93,), abs=1.1)
 
 

@@ -26,8 +26,8 @@ class Reporting(AskedStory):
         for _ in range(int(seconds / LOOK)):
             self.now += LOOK
             self.steps += int(speed * LOOK)
-            said = tuple(StepReport(rank, self.steps, self.steps + 1, self.now, 0.5) for rank in range(4))
-            if not self.hear(reports=said):
+            words = tuple(StepReport(rank, self.steps, self.steps + 1, self.now, 0.5) for rank in range(4))
+            if not self.hear(reports=words):
                 self.look()
 
     @property

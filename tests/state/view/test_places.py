@@ -39,7 +39,7 @@ FIRST = "rank 0 is in f0 (data.py:41), rank 1 is in f1 (data.py:41), rank 2 is i
 
 
 @pytest.mark.parametrize(
-    ("reports", "said"),
+    ("reports", "words"),
     [
         ([at(0), at(1), at(2, 41), at(3, 41)], f"2 ranks (0-1) are {REDUCE}, 2 ranks (2-3) are {NEXT}"),
         ([at(0), at(1, stack="other")], f"all 2 ranks are {REDUCE}"),
@@ -49,8 +49,8 @@ FIRST = "rank 0 is in f0 (data.py:41), rank 1 is in f1 (data.py:41), rank 2 is i
     ],
     ids=["a tie", "one line with two stacks", "many groups", "outside of functions", "several at one place"],
 )
-def test_places_are_named_in_one_sentence(reports: list[PlaceReport], said: str) -> None:
-    assert sentence(seen(*reports)) == said
+def test_places_are_named_in_one_sentence(reports: list[PlaceReport], words: str) -> None:
+    assert sentence(seen(*reports)) == words
 
 
 def test_ranks_that_joined_with_another_number_of_processes_are_named() -> None:

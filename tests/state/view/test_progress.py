@@ -29,9 +29,9 @@ def reports(
     )
 
 
-def look(said: Iterable[StepReport], at: float, before: Progress | None = None, epoch: int = 0) -> Progress:
+def look(words: Iterable[StepReport], at: float, before: Progress | None = None, epoch: int = 0) -> Progress:
     """The progress after these reports were read."""
-    seen = steps_progress(tuple(said), epoch, at, before)
+    seen = steps_progress(tuple(words), epoch, at, before)
     assert seen is not None
     return seen
 
@@ -168,10 +168,10 @@ def test_an_announced_pause_is_waited_for_and_leaves_the_patience_as_it_was() ->
     before = gang.look(4)
     at, seen = gang.now + 1.0, before
     for waited in (0.0, 300.0, 599.0):
-        said = tuple(StepReport(rank, 12, 13, at, 1.0, pause=600.0 if rank else 0.0) for rank in (0, 1))
-        seen = look(said, at + waited, seen)
+        words = tuple(StepReport(rank, 12, 13, at, 1.0, pause=600.0 if rank else 0.0) for rank in (0, 1))
+        seen = look(words, at + waited, seen)
         assert (seen.hung, seen.patience) == (False, 600.0)
-    over = look(said, at + 600.0, seen)
+    over = look(words, at + 600.0, seen)
     assert over.hung, "it takes longer than announced"
     back = look([StepReport(rank, 13, 15, at + 601.0, 1.0) for rank in (0, 1)], at + 601.0, over)
     assert (back.hung, back.patience) == (False, HANG_SECONDS)
@@ -193,11 +193,11 @@ def test_nothing_hangs_before_a_second_report() -> None:
 
 
 @pytest.mark.parametrize(
-    ("spent", "said"),
+    ("spent", "words"),
     [(Spent(restarts=1), "step 40, processes restarted once by torchrun"), (Spent(first=40), "step 40")],
     ids=["by torchrun", "by the kubelet"],
 )
-def test_nothing_hangs_before_a_second_report_of_processes_that_were_restarted(spent: Spent, said: str) -> None:
+def test_nothing_hangs_before_a_second_report_of_processes_that_were_restarted(spent: Spent, words: str) -> None:
     gang = Gang({0: 1.0, 1: 1.0})
     before = seen = gang.look(20)
     first = [StepReport(rank, 40, 1, gang.now + 9, 0.0, spent=spent) for rank in (0, 1)]
@@ -205,7 +205,7 @@ def test_nothing_hangs_before_a_second_report_of_processes_that_were_restarted(s
         seen = look(first, gang.now + 9 + number * LOOK, seen)
     assert (seen.hung, seen.rate, seen.restarts) == (False, None, spent.restarts)
     assert (seen.former, before.former) == (before.lead, None)
-    assert of_progress(seen, gang.now) == said
+    assert of_progress(seen, gang.now) == words
 
 
 def test_further_reports_of_one_step_bridge_a_pause() -> None:

@@ -55,7 +55,7 @@ NOT_STARTED: list[tuple[dict[str, Any], Said]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("seen", "expected"), NOT_STARTED, ids=[said[0].value for _, said in NOT_STARTED])
+@pytest.mark.parametrize(("seen", "expected"), NOT_STARTED, ids=[words[0].value for _, words in NOT_STARTED])
 def test_a_program_that_has_not_started_has_the_cause_that_its_pod_shows(seen: dict[str, Any], expected: Said) -> None:
     cause, what, evidence = said_of(seen)
     assert (cause, what) == expected
@@ -110,7 +110,7 @@ ENDINGS: list[tuple[dict[str, Any], Said, str]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("seen", "expected", "evidence"), ENDINGS, ids=[said[1] for _, said, _ in ENDINGS])
+@pytest.mark.parametrize(("seen", "expected", "evidence"), ENDINGS, ids=[words[1] for _, words, _ in ENDINGS])
 def test_a_pod_that_ends_or_whose_node_is_away_has_the_cause_that_it_shows(
     seen: dict[str, Any], expected: Said, evidence: str
 ) -> None:
@@ -202,7 +202,7 @@ def test_a_ready_pod_is_no_ghost_while_ray_does_not_answer(heard: RollAnswer | N
 
 
 @pytest.mark.parametrize(
-    ("reason", "cause", "said"),
+    ("reason", "cause", "words"),
     [
         ("QuotaExceeded", Causes.QUOTA_EXCEEDED, "the API server refuses what the pod needs: QuotaExceeded"),
         ("PriorityClassMissing", Causes.REFUSED, "the API server refuses what the pod needs: PriorityClassMissing"),
@@ -210,10 +210,10 @@ def test_a_ready_pod_is_no_ghost_while_ray_does_not_answer(heard: RollAnswer | N
         ("PodAltered", Causes.REFUSED, "Muster creates no pod: PodAltered"),
     ],
 )
-def test_a_refusal_is_the_cause_that_its_reason_names(reason: str, cause: MissingCause, said: str) -> None:
+def test_a_refusal_is_the_cause_that_its_reason_names(reason: str, cause: MissingCause, words: str) -> None:
     seen = context(now=record())
     view_of(seen).engine.refusal = Refusal(reason, "no", final=False)
-    assert without_pod(seen, 2) == (cause, said, "no", "")
+    assert without_pod(seen, 2) == (cause, words, "no", "")
 
 
 def test_a_flavor_that_does_not_exist_is_no_refusal_of_the_pod() -> None:

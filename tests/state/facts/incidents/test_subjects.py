@@ -117,8 +117,8 @@ def test_a_finding_may_have_two_readings(cause: str, text: str, named: list[str]
     ],
 )
 def test_a_registry_refuses_where_credentials_may_have_been_sent(why: str, registry: list[bool]) -> None:
-    said = PULL + why.format(image="registry.example:5000/team/train:1", host="registry.example:5000")
-    found = subjects_of(BY_NAME["ImagePull"], seen("ImagePull", said))
+    words = PULL + why.format(image="registry.example:5000/team/train:1", host="registry.example:5000")
+    found = subjects_of(BY_NAME["ImagePull"], seen("ImagePull", words))
     assert [row.weak for row, _ in found if row.kind == "registry"] == registry
 
 

@@ -211,8 +211,8 @@ def address(rank: int) -> str:
 def survivor(rank: int, lost: int | str, form: str = OLD_GLOO, **changes: Any) -> Pod:
     ip = lost if isinstance(lost, str) else address(lost)
     text = form.format(ip=ip)
-    said = words(f"{TRACEBACK}{text if ': ' in text.split()[0] else f'RuntimeError: {text}'}\n")
-    end = Exit("main", 1, 0, "Error", said.text, NOW - 1, explains=said.explains, last_line=said.last_line)
+    quoted = words(f"{TRACEBACK}{text if ': ' in text.split()[0] else f'RuntimeError: {text}'}\n")
+    end = Exit("main", 1, 0, "Error", quoted.text, NOW - 1, explains=quoted.explains, last_line=quoted.last_line)
     return pod(rank, phase=PodPhase.FAILED, exit=end, **changes)
 
 

@@ -85,8 +85,8 @@ def life(operator: str = "jax") -> Story:
 
 def ended(story: Story, rank: int, code: int, text: str, reason: str = "Error") -> None:
     """A member ends with that log."""
-    said = words(text)
-    exit_ = Exit("main", code, 0, reason, said.text, story.now, said.explains, said.last_line)
+    quoted = words(text)
+    exit_ = Exit("main", code, 0, reason, quoted.text, story.now, quoted.explains, quoted.last_line)
     story.set(rank, phase=PodPhase.FAILED, ready=False, exit=exit_)
 
 
@@ -117,12 +117,12 @@ def kept_by_pod(story: Story, *ranks: int, **pod: Any) -> Story:
 
 
 def no_node(story: Story, rank: int = 2) -> Story:
-    said = "0/3 nodes are available: 3 Insufficient cpu."
-    return kept_by_pod(story, rank, waiting_reason="Unschedulable", waiting_message=said)
+    quoted = "0/3 nodes are available: 3 Insufficient cpu."
+    return kept_by_pod(story, rank, waiting_reason="Unschedulable", waiting_message=quoted)
 
 
-def no_container(reason: str, said: str) -> Story:
-    return kept_by_pod(life(), 2, scheduled=True, node="b", waiting_reason=reason, waiting_message=said)
+def no_container(reason: str, quoted: str) -> Story:
+    return kept_by_pod(life(), 2, scheduled=True, node="b", waiting_reason=reason, waiting_message=quoted)
 
 
 def started(story: Story) -> Story:
@@ -331,16 +331,16 @@ def test_what_the_gang_waited_for_is_the_cause_of_its_end(row: Row, another_daem
     assert (cause.exit_code, cause.known_for > 0) == (None, True)
     assert (story.kept.restarts, story.kept.disruptions) == (int(row.charged), int(not row.charged))
     rank, code, _ = row.ends[0]
-    said = sentence(cause)
-    assert said.startswith(f"rank {row.rank} " if row.rank >= 0 else "the gang was blocked")
-    assert any(said in line.message for line in story.kept.story if line.reason == "GangRestart")
-    assert re.search(rf" blocked (the gang )?for \w+ \({row.reason}: ", said)
-    assert row.says in said
+    quoted = sentence(cause)
+    assert quoted.startswith(f"rank {row.rank} " if row.rank >= 0 else "the gang was blocked")
+    assert any(quoted in line.message for line in story.kept.story if line.reason == "GangRestart")
+    assert re.search(rf" blocked (the gang )?for \w+ \({row.reason}: ", quoted)
+    assert row.says in quoted
     assert f"rank {rank} (" in cause.evidence
     assert f"ended with exit code {code}" in cause.evidence
     more = len(row.ends) - 1
     assert cause.evidence.endswith(f" and {more} more") is bool(more)
-    assert "absl" not in said
+    assert "absl" not in quoted
     assert [(each.reason, each.count) for each in story.kept.restart_reasons] == [(row.reason, 1)]
     assert row.reason in restart_reasons.REASONS
     assert story.kept.known is None, "the next epoch knows nothing of this one"
