@@ -63,7 +63,7 @@ def test_experiments_of_one_name_are_told_apart_by_their_context(verb: str, subm
 def test_incidents_of_each_cluster_stand_above_with_their_context(submitted: Both, call: Call) -> None:
     stuck(call, submitted["us"], "held", context="us")
     first = call("top", "--contexts", "eu,us").stdout.splitlines()[0]
-    assert first.startswith("us: incident: node n7: NodeNotReady blocks 1 run, since ")
+    assert first.startswith("us: incident: node n7: NodeNotReady blocks 1 run of namespace default, since ")
     assert "incident" not in call("top", "--contexts", "eu,us", "-o", "name").stdout
     assert "incident" not in call("list", "--contexts", "eu,us").stdout
 

@@ -53,7 +53,7 @@ def test_runs_whose_events_name_one_subject_are_one_line(call: Call, server: Loc
     assert found["runs"] == ["default/a", "default/b", "default/c"]
     assert (found["since"], found["ranks"]) == ("2026-01-01T00:00:00.000Z", None)
     first = call("top").stdout.splitlines()[0]
-    assert first.startswith("incident: node n7: NodeNotReady blocks 3 runs, all of namespace default, since ")
+    assert first.startswith("incident: node n7: NodeNotReady blocks 3 runs of namespace default, since ")
     assert first.endswith("; holds 24 accelerators")
 
 

@@ -72,7 +72,7 @@ def test_a_rack_that_dies_under_two_shards_is_one_line(call: Call, pages: Pages)
     assert second.split()[:6] == ["a", "rack", "r8", "NodeNotReady", "1", "8"]
     one, other = json.loads(call("incidents", "--page", asked, "-o", "json").stdout)["incidents"]
     assert (one["shards"], one["since"], one["ranks"], one["namespace"]) == (["a", "b"], EARLIER, 7, "")
-    assert one["sentence"] == "rack r7: NodeNotReady blocks 7 runs"
+    assert one["sentence"] == "rack r7: NodeNotReady blocks 7 runs of 2 namespaces (7 ranks)"
     assert one["runs"] == ["blue/1", "blue/2", "blue/3", "blue/4", "red/1", "red/2", "red/3"]
     assert (other["shards"], other["namespace"]) == (["a"], "red")
     assert call("incidents", "--page", asked, "--exit-code").exit_code == INCIDENT

@@ -271,5 +271,5 @@ def test_stuck_labelled_pods_are_found_by_the_events_of_their_pods_and_are_part_
     event(server, found, "Pod", "2099-01-01T00:00:00Z", reason="Incident", annotations={ANNOTATION_ABOUT: "node=n7"})
     (found_incident,) = json.loads(call("incidents", "-o", "json").stdout)["incidents"]
     assert found_incident["runs"] == ["default/pods/loose"]
-    assert call("top").stdout.startswith("incident: node n7 blocks 1 run, since ")
+    assert call("top").stdout.startswith("incident: node n7 blocks 1 run of namespace default, since ")
     assert "(musterd's last Event)" in call("get", "pods/loose").stdout, "the incident takes nothing back"

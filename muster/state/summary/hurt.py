@@ -39,7 +39,7 @@ def blocks(
     if not namespaces:
         return f"{what} blocks no run now"
     number, scopes = len(namespaces), set(namespaces)
-    scope = f" of {len(scopes)} namespaces" if len(scopes) > 1 else f", all of namespace {namespaces[0]}"
+    scope = f" of {len(scopes)} namespaces" if len(scopes) > 1 else f" of namespace {namespaces[0]}"
     members = "" if ranks is None else f" ({ranks} rank{'' if ranks == 1 else 's'})"
     return f"{what} {'hits' if hits else 'blocks'} {number} run{'' if number == 1 else 's'}{scope}{members}"
 

@@ -102,7 +102,7 @@ def test_runs_of_one_namespace_do_not_explain_the_run_of_another(many: int) -> N
 def test_an_incident_of_one_namespace_says_so() -> None:
     (found,) = lasting([sign(n, namespace="team") for n in range(3)]).shown
     assert found.alone == "team"
-    assert "all of namespace team" in incident_sentence(found)
+    assert " of namespace team " in incident_sentence(found)
     assert len(found.explains) == 3
 
 
