@@ -30,8 +30,3 @@ class ExperimentRef:
 def ref_of(plan: Plan) -> ExperimentRef:
     """Return the identity of the plan's object."""
     return ExperimentRef(plan.namespace, plan.name, plan.uid, plan.subject)
-
-
-def experiment_path(namespace: str, name: str) -> str:
-    """Return the path of the Experiment of that name."""
-    return custom(EXPERIMENT.api_version, namespace, EXPERIMENT.plural, name)

@@ -8,11 +8,11 @@ import pytest
 from muster.api.errors import Unreachable
 from muster.kube.connection import TIMEOUT, TIMEOUT_REASON
 from muster.kube.transport import Answer
-from muster.reconcilers.refs import experiment_path
 from muster.reconcilers.requests.batch import CREATE_TIMEOUT, LONG_CREATE_TIMEOUT
 from tests.daemon.test_leader_daemon import Musterd, Way, until, virtually
 from tests.daemon.virtual_daemon import LATENCY, edit, experiment
 from tests.fakes.api import FakeApi
+from tests.fakes.plans import experiment_path
 
 PROMPT = 0.5
 """Virtual seconds: some twenty requests that follow each other."""

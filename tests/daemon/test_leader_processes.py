@@ -23,7 +23,7 @@ from muster.api.names import API_VERSION, KIND, LABEL_EPOCH
 from muster.cli.processes.stack import free_port, module
 from muster.kube.connection import Connection
 from muster.kube.resources import core
-from muster.reconcilers.refs import experiment_path
+from tests.fakes.plans import experiment_path
 from tests.fakes.relay import Relay
 from tests.processes.forked import Forked
 

@@ -7,10 +7,10 @@ import pytest
 from pydantic import ValidationError
 
 from muster.daemon.settings import Settings
-from muster.reconcilers.refs import experiment_path
 from tests.daemon.test_leader_daemon import Musterd, until, virtually
 from tests.daemon.virtual_daemon import experiment
 from tests.fakes.api import FakeApi
+from tests.fakes.plans import experiment_path
 
 
 def over(api: FakeApi, namespace: str, **spec: Any) -> str:

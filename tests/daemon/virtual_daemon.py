@@ -19,11 +19,11 @@ from muster.kube.transport import Answer
 from muster.metrics.collector import Subject
 from muster.metrics.exposition import look, write
 from muster.metrics.instruments import Traced
-from muster.reconcilers.refs import experiment_path
 from muster.state.view.roll import CoordinatorState, RankState, RollAnswer
 from tests.fakes import objects
 from tests.fakes.api import FakeApi
 from tests.fakes.history import Change, Object
+from tests.fakes.plans import experiment_path
 from tests.fakes.watching import Delivery, Prompt
 from tests.simulation.world.virtual_loop import VirtualLoop
 

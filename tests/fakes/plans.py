@@ -4,12 +4,12 @@ from dataclasses import fields
 from typing import Any
 
 from muster.api.names import API_VERSION, KIND
-from muster.kube.resources import core
-from muster.reconcilers.refs import experiment_path
+from muster.kube.resources import core, custom
 from muster.state.vocabulary.group import Member
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Env, Pod, PodSpec, Source
 from muster.state.vocabulary.record import Phase, Record
+from muster.state.vocabulary.subject import EXPERIMENT
 from tests import builders
 from tests.builders import worker_group
 from tests.fakes.api import FakeApi
@@ -54,6 +54,11 @@ def members(plan: Plan) -> tuple[Member, ...]:
 def pod_path(plan: Plan, rank: int, epoch: int = 0) -> str:
     """The path of a member's pod."""
     return core(plan.namespace, "pods", plan.pod_name(member_of(plan, rank), epoch))
+
+
+def experiment_path(namespace: str, name: str) -> str:
+    """The path of the Experiment of that name."""
+    return custom(EXPERIMENT.api_version, namespace, EXPERIMENT.plural, name)
 
 
 def submitted(api: FakeApi, plan: Plan, *, epoch: int = 0, **spec: Any) -> Object:

@@ -3,10 +3,10 @@
 import pytest
 
 from muster.api.errors import Conflict, NotFound, Unreachable
-from muster.reconcilers.refs import ExperimentRef, experiment_path
+from muster.reconcilers.refs import ExperimentRef
 from muster.reconcilers.status import write_status
 from tests.fakes.api import FakeApi
-from tests.fakes.plans import UID, gang, submitted
+from tests.fakes.plans import UID, experiment_path, gang, submitted
 
 REF = ExperimentRef("lab", "moe", UID)
 PATH = experiment_path("lab", "moe")

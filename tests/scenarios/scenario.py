@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
-from muster.reconcilers.refs import experiment_path
+from tests.fakes.plans import experiment_path
 from tests.scenarios.incidents import Incident
 from tests.scenarios.operators import GANGS
 from tests.scenarios.queue_actions import QueueAction

@@ -164,7 +164,6 @@ TRANSITION_RULES: Final = (
 )
 """A rule of an optional field is not evaluated when the field is added or removed; this one is."""
 KEPT: Final = Checks((*TRANSITION_RULES, *(_same(name) for name in FROZEN_TOGETHER)))
-CHECKS: Final = (*APART.values(), OTHERS, CLOSED, KEPT)
 RESOURCE_RULES: Final = (("has(self.ramRatio) != has(self.memory)", "give exactly one of ramRatio and memory"),)
 _SPAN: Final = "matches('^[0-9]{1,9}[hms]$')"
 _GROWS: Final = "duration(self.initial) <= duration(self.max)"

@@ -13,7 +13,6 @@ from muster.daemon.experiments.index import ExperimentIndex
 from muster.daemon.steps import controller, status_writer
 from muster.daemon.steps.controller import Controller
 from muster.reconcilers.native.engine import NativeEngine
-from muster.reconcilers.refs import experiment_path
 from muster.state.view.membership import Membership
 from muster.state.vocabulary.record import Phase
 from muster.state.vocabulary.transitions import TRANSITIONS, IllegalTransition
@@ -23,6 +22,7 @@ from muster.watchers.pods import decode as pod_decoder
 from tests.daemon.test_leader_daemon import Musterd, pair, until, virtually
 from tests.daemon.virtual_daemon import edit, experiment, scraped
 from tests.fakes.api import FakeApi
+from tests.fakes.plans import experiment_path
 
 BAD, GOOD = experiment_path("team", "bad"), experiment_path("team", "good")
 

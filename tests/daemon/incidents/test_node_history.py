@@ -11,10 +11,10 @@ from muster.api.errors import error_of
 from muster.api.names import LABEL_EXPERIMENT
 from muster.daemon.incidents.node_history import HOUR, STORED
 from muster.daemon.settings import Settings
-from muster.reconcilers.refs import experiment_path
 from muster.state.facts.nodes.history import History
 from tests.daemon.virtual_daemon import Daemons, experiment, of_daemons, scraped
 from tests.fakes.objects import ended
+from tests.fakes.plans import experiment_path
 
 STORE = "/api/v1/namespaces/default/configmaps/musterd-nodes"
 LEADING = Settings(leader_elect=True, node_history=True)

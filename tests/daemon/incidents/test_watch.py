@@ -11,7 +11,6 @@ from muster.api.values.accelerators import USUAL
 from muster.daemon.incidents.watch import EVERY, IncidentWatch
 from muster.daemon.settings import Settings
 from muster.metrics.collector import Subject
-from muster.reconcilers.refs import experiment_path
 from muster.state.facts.context import Context
 from muster.state.facts.incidents.grouping import Places
 from muster.state.facts.incidents.signs import Sign, signs_of
@@ -21,6 +20,7 @@ from muster.state.vocabulary.pod import Claim, PodPhase, PodSpec
 from muster.state.vocabulary.record import Cause, Condition, ConditionType, Phase, StoryLine
 from tests.builders import NOW, edited, plan, pod, record, view, worker_group
 from tests.daemon.virtual_daemon import Daemons, experiment, of_daemons
+from tests.fakes.plans import experiment_path
 
 STUCK = Condition(ConditionType.STUCK, True, "NodeNotReady", "", 1, NOW - 5)
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 from muster.kube.resources import core
-from muster.reconcilers.refs import experiment_path
+from tests.fakes.plans import experiment_path
 from tests.real.core import with_core
 from tests.real.namespace import Refused, eventually
 from tests.real.site import Site

@@ -3,10 +3,9 @@
 import pytest
 
 from muster.api.errors import ApiError, Conflict, Forbidden, Unreachable
-from muster.reconcilers.refs import experiment_path
 from muster.state.vocabulary.plan import Plan
 from tests.fakes.engines import Bench
-from tests.fakes.plans import pod_path
+from tests.fakes.plans import experiment_path, pod_path
 from tests.reconcilers.conftest import edit, launched
 
 

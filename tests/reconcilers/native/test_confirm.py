@@ -8,12 +8,11 @@ from msgspec.structs import replace
 from muster.api.errors import ApiError, Expired, Forbidden, MusterError, Unreachable
 from muster.kube.resources import core
 from muster.reconcilers.native import live_pods
-from muster.reconcilers.refs import experiment_path
 from muster.reconcilers.result import Outcome
 from muster.state.vocabulary.actions import ConfirmLaunch, ConfirmLoss, CreatePods
 from muster.state.vocabulary.plan import Plan
 from tests.fakes.engines import Bench
-from tests.fakes.plans import gang, member_of, members, pod_path, record, submitted
+from tests.fakes.plans import experiment_path, gang, member_of, members, pod_path, record, submitted
 from tests.reconcilers.conftest import do, edit, launched, refusal_in
 
 UID = "muster.dev/experiment-uid"
