@@ -59,7 +59,7 @@ class Row:
 def _forged(n: int, *, silent: bool = False, share: bool = False, of: int = 8, late: int = 2) -> Look:
     """Processes that claim groups of their own, or the same. One of ``late`` is late or silent; the others wait.
 
-    A look goes to its end through 128 processes of a group of which each eighth is late.
+    A look goes to its end through 128 processes of a group, with each eighth of them late.
     """
 
     def reports(beat: int) -> list[CollectiveReport]:

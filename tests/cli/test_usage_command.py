@@ -1,4 +1,4 @@
-"""``muster usage``: what is printed of the answers of a Prometheus, and what it says where there are none."""
+"""``muster usage``: what is printed of the answers of a Prometheus, and what it prints where there are none."""
 
 import csv
 import json
@@ -151,7 +151,7 @@ def test_what_the_figures_do_not_hold_is_said(call: Call, prometheus: FakePromet
 
 
 @pytest.mark.parametrize(
-    ("status", "body", "says", "advice"),
+    ("status", "body", "reported", "advice"),
     [
         (401, "", "status 401", "--token-file"),
         (403, "", "status 403", "--token-file"),
@@ -172,14 +172,14 @@ def test_what_the_figures_do_not_hold_is_said(call: Call, prometheus: FakePromet
 )
 @pytest.mark.parametrize("words", [("usage",), ("goodput", "-A", "--weeks", "1")], ids=["usage", "goodput"])
 def test_an_error_names_the_address_the_query_and_what_to_do(
-    call: Call, prometheus: FakePrometheus, words: tuple[str, ...], status: int, body: str, says: str, advice: str
+    call: Call, prometheus: FakePrometheus, words: tuple[str, ...], status: int, body: str, reported: str, advice: str
 ) -> None:
     prometheus.reply = lambda _: (status, body)
     error = stderr_of(call, 1, *words, "--prometheus", prometheus.url.replace("//", "//ann:secret@"))
     assert len(error.splitlines()) == 1
     assert f"muster: {prometheus.url}: " in error
     assert any(f"(asked: {query})" in error for query, _ in prometheus.asked)
-    assert says in error
+    assert reported in error
     assert advice in error
     assert not {"\x1b", "secret"} & {each for each in ("\x1b", "secret") if each in error}
 
@@ -199,7 +199,7 @@ def test_a_token_and_an_authority_reach_one_that_asks_for_them(call: Call, tmp_p
 
 
 @pytest.mark.parametrize(
-    ("words", "status", "says"),
+    ("words", "status", "reported"),
     [
         ((), 2, "MUSTER_PROMETHEUS"),
         (("--token-file", "x"), 2, "go with --prometheus"),
@@ -209,8 +209,10 @@ def test_a_token_and_an_authority_reach_one_that_asks_for_them(call: Call, tmp_p
         (("--prometheus", "https://p", "--ca-file", __file__), 1, "holds no certificate in PEM form"),
     ],
 )
-def test_options_that_cannot_be_used_are_refused(call: Call, words: tuple[str, ...], status: int, says: str) -> None:
-    assert says in stderr_of(call, status, "usage", *words)
+def test_options_that_cannot_be_used_are_refused(
+    call: Call, words: tuple[str, ...], status: int, reported: str
+) -> None:
+    assert reported in stderr_of(call, status, "usage", *words)
 
 
 def test_the_seconds_of_all_are_one_sum() -> None:

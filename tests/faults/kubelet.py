@@ -26,7 +26,7 @@ FIRST = 1
 
 
 def script(scenario: Scenario, size: int) -> str:
-    """What the pods of a scenario pretend (``tests.real.nodes.script``); ``hold`` ends when the kubelet says so."""
+    """What the pods of a scenario pretend (``tests.real.nodes.script``); ``hold`` lasts until the kubelet ends it."""
     return "\n".join(_lines(scenario, size))
 
 

@@ -11,7 +11,7 @@ from tests.planted.bug import Bug, Hunt, Swaps, bug, planted, swap
 from tests.planted.catalogue import BUGS
 
 ONLY_WITH_A_FAULT = ("own-writes-unread", "done-in-memory")
-"""Bugs of which such a hunt has caught none so far."""
+"""Bugs that no such hunt has caught so far."""
 HUNTS = {case: [hunt for hunt in case.hunts if hunt.family == "clean"] for case in BUGS}
 CAUGHT = [(case, hunts) for case, hunts in HUNTS.items() if hunts and case.name not in ONLY_WITH_A_FAULT]
 """Those that a run without a fault shows."""

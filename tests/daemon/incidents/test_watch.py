@@ -194,7 +194,7 @@ async def test_a_run_has_one_event_of_its_incident_over_three_leaders(world: Dae
         assert leader.leading
         assert len(leader.incidents.tracking.shown) == 1
         assert len(world.cluster.events("Incident")) == 3
-        assert len(world.cluster.events("Stuck")) == 3, "a takeover says nothing again"
+        assert len(world.cluster.events("Stuck")) == 3, "a takeover writes no Event again"
 
 
 async def test_runs_on_nodes_of_one_rack_are_its_incident() -> None:

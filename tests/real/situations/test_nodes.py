@@ -19,7 +19,7 @@ async def test_an_unschedulable_member_is_said_in_the_schedulers_words(here: Sit
 
 
 @pytest.mark.parametrize(
-    ("command", "more", "reason", "says"),
+    ("command", "more", "reason", "pattern"),
     [
         pytest.param(
             "",
@@ -45,11 +45,11 @@ async def test_an_unschedulable_member_is_said_in_the_schedulers_words(here: Sit
     ],
 )
 async def test_a_member_that_does_not_start_is_stuck(
-    here: Site, request: pytest.FixtureRequest, command: str, more: Object, reason: str, says: str
+    here: Site, request: pytest.FixtureRequest, command: str, more: Object, reason: str, pattern: str
 ) -> None:
     here.row.happens(request.node.callspec.id)
     await here.submit("run", command, **more)
-    await here.is_stuck("run", reason, says, 240)  # Muster itself waits for 60 s before it calls most of this Stuck
+    await here.is_stuck("run", reason, pattern, 240)  # Muster itself waits for 60 s before it calls most of this Stuck
 
 
 @pytest.mark.core

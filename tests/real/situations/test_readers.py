@@ -52,7 +52,7 @@ async def account(here: Site, name: str) -> str:
 
 @contextlib.asynccontextmanager
 async def asking_for_tokens(here: Site) -> AsyncIterator[str]:
-    """A musterd that stands by and asks each reader for a token; its URL."""
+    """A standby musterd that asks each reader for a token; its URL."""
     url = f"http://127.0.0.1:{free_port()}"
     standby = daemon_program(f"{here.namespace}-readers", here.ground, url, "--http-authentication", "always")
     try:

@@ -1,4 +1,4 @@
-"""A gang whose ranks all stand is Stuck with the reason Hung, and says which rank stands where.
+"""A gang whose ranks have all stopped is Stuck with the reason Hung, which names the rank and its place.
 
 tests/state/view/test_places.py asks which rank is elsewhere, and when a gang is still.
 """

@@ -11,7 +11,7 @@ from tests.builders import edited, plan
 from tests.state.story import Story
 
 MADE, EDITED = "image=1,storage=1,debug=1", "image=1,storage=2,debug=2"
-SAID = "the edit of spec.storage, spec.debug applies to pods that are created from now on, not to those that run"
+SENTENCE = "the edit of spec.storage, spec.debug applies to pods that are created from now on, not to those that run"
 
 
 def shaped(shape: str = MADE) -> Plan:
@@ -31,14 +31,14 @@ def test_an_edit_of_a_running_gang_is_said_and_changes_nothing() -> None:
     assert story.look(1) == ()
     assert (story.kept.phase, story.kept.epoch, story.kept.shape) == (Phase.RUNNING, 0, MADE)
     assert story.kept.pending_edits == "spec.storage, spec.debug"
-    assert story.kept.message.endswith(SAID)
+    assert story.kept.message.endswith(SENTENCE)
     assert story.told[-1] == "EditPending"
     writes = story.writes
     story.look(30)
     assert story.writes == writes
     story.plan = replace(shaped(), generation=3)
     story.look(1)
-    assert (story.kept.pending_edits, SAID in story.kept.message) == ("", False), "it was taken back"
+    assert (story.kept.pending_edits, SENTENCE in story.kept.message) == ("", False), "it was taken back"
 
 
 def test_the_next_epoch_follows_it() -> None:
@@ -90,7 +90,7 @@ def test_an_edit_before_an_epoch_has_pods_is_the_spec_and_no_edit(suspended: boo
     story.assemble()
     assert (story.kept.phase, story.kept.shape, story.kept.pending_edits) == (Phase.RUNNING, EDITED, "")
     assert "EditPending" not in story.told
-    assert SAID not in story.kept.message
+    assert SENTENCE not in story.kept.message
 
 
 def test_a_record_of_an_older_release_takes_the_shape_of_the_spec_without_a_word() -> None:

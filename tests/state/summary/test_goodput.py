@@ -98,7 +98,7 @@ class Timed(AskedStory):
 
     @property
     def resumptions(self) -> list[str]:
-        """What the story says of each restart after which steps were made."""
+        """The line of the story about each restart after which steps were made."""
         return [line.message for line in self.kept.story if line.reason == "StepsResumed"]
 
     def resume(self, step: int, startup: float = 0.0) -> None:

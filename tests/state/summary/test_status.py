@@ -91,8 +91,8 @@ def test_without_a_running_total_there_is_no_deadline_but_how_it_ended_stays() -
 
 
 def test_suspended_it_says_what_to_do() -> None:
-    told = "suspended by spec.suspend; set it to false to continue"
-    assert words(REST, pod(0, epoch=3), phase=Phase.SUSPENDED, cause=CAUSE) == ("Suspended", told)
+    shown = "suspended by spec.suspend; set it to false to continue"
+    assert words(REST, pod(0, epoch=3), phase=Phase.SUSPENDED, cause=CAUSE) == ("Suspended", shown)
 
 
 def test_what_is_stuck_goes_before_everything_else() -> None:
@@ -110,9 +110,9 @@ def test_old_pods_are_waited_for_by_name() -> None:
 
 
 def test_the_message_of_a_backoff_names_its_cause() -> None:
-    told = "epoch 1 starts after the back-off"
-    assert words(REST, epoch=1, phase=Phase.RESTARTING) == ("BackingOff", told)
-    after = f"{told}; rank 2 (p-2) ended with exit code 1: boom"
+    shown = "epoch 1 starts after the back-off"
+    assert words(REST, epoch=1, phase=Phase.RESTARTING) == ("BackingOff", shown)
+    after = f"{shown}; rank 2 (p-2) ended with exit code 1: boom"
     assert words(REST, epoch=1, phase=Phase.RESTARTING, cause=CAUSE)[1] == after
 
 
@@ -160,10 +160,10 @@ def test_what_has_not_changed_is_not_written() -> None:
 
 
 def test_a_sentence_is_written_four_seconds_after_the_last_write_at_the_latest() -> None:
-    told = replace(FACT, message="3/4")
-    assert due(FACT, told, WriteBudget(), NOW + 21) == Due(False, NOW + 24, paid=True)
-    assert due(FACT, told, WriteBudget(), NOW + 24) == Due(True, NOW + 24, paid=True)
-    assert due(FACT, told, WriteBudget(), NOW + 9999).write
+    shown = replace(FACT, message="3/4")
+    assert due(FACT, shown, WriteBudget(), NOW + 21) == Due(False, NOW + 24, paid=True)
+    assert due(FACT, shown, WriteBudget(), NOW + 24) == Due(True, NOW + 24, paid=True)
+    assert due(FACT, shown, WriteBudget(), NOW + 9999).write
 
 
 def test_a_turn_of_a_condition_is_written_at_once_and_neither_before_the_budget_has_room() -> None:
@@ -180,8 +180,8 @@ def test_counts_that_no_sentence_shows_wait_for_the_next_write() -> None:
 
 
 def test_a_wall_clock_that_was_set_back_does_not_silence_the_status() -> None:
-    told = replace(FACT, message="3/4")
-    assert due(FACT, told, WriteBudget(), NOW - 3600) == Due(False, NOW - 3600 + WORDS_AFTER, paid=True)
+    shown = replace(FACT, message="3/4")
+    assert due(FACT, shown, WriteBudget(), NOW - 3600) == Due(False, NOW - 3600 + WORDS_AFTER, paid=True)
 
 
 def test_sentences_counts_and_times_of_the_write_are_no_facts() -> None:

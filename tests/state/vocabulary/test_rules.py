@@ -1,4 +1,4 @@
-"""What a plan says of its gang: which failure rule applies, what survivors die of, and when a roll is complete."""
+"""The rules of a plan: which failure rule applies, what survivors die of, and when a roll is complete."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Recorded runs of KubeRay: Muster says what the table in traces/README.md has, in time, and nothing false."""
+"""Recorded runs of KubeRay: Muster reports what the table in traces/README.md has, in time, and nothing false."""
 
 import re
 

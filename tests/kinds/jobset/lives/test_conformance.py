@@ -2,7 +2,7 @@
 
 JobSet's tests write the status of Jobs. Here the same comes of pods: "a Job fails" is a pod that fails with
 ``backoffLimit: 0``. Each case is one function, or a row of
-a table; what Muster does otherwise is said in the case. The cases of TTL, of
+a table; what Muster does otherwise is in the case. The cases of TTL, of
 claims and of ``managedBy`` are about requests: tests/daemon/run_kinds/test_jobsets.py. Those of the webhook are in
 tests/kinds/jobset/test_jobset_spec.py.
 """

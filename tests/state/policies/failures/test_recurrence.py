@@ -368,7 +368,7 @@ def test_a_rule_of_the_spec_goes_before_it() -> None:
 
 
 @pytest.mark.parametrize(
-    ("ends", "other", "says"),
+    ("ends", "other", "place"),
     [
         (((1, None), (2, None)), "", "they were on different nodes (node-1, node-2), which points to the program"),
         (((1, "bad"), (2, "bad")), "", "all were on node bad, of different ranks (1, 2), which points to the node"),
@@ -378,7 +378,7 @@ def test_a_rule_of_the_spec_goes_before_it() -> None:
     ids=["different nodes", "one node, different ranks", "the gang has no other node", "one rank on one node"],
 )
 def test_nodes_and_ranks_of_the_failures_point_to_the_program_or_to_the_node(
-    ends: tuple[tuple[int, str | None], ...], other: str, says: str
+    ends: tuple[tuple[int, str | None], ...], other: str, place: str
 ) -> None:
     gang = Gang(wanted())
     for rank, node in ends:
@@ -388,8 +388,8 @@ def test_nodes_and_ranks_of_the_failures_point_to_the_program_or_to_the_node(
         gang.fail(rank, node=node)
     gang.look()
     assert gang.kept.message.startswith("the last 2 failures are the same")
-    assert says in gang.kept.message
-    assert ("points to" in gang.kept.message) is bool(says)
+    assert place in gang.kept.message
+    assert ("points to" in gang.kept.message) is bool(place)
 
 
 def test_the_places_of_a_failure_are_bounded() -> None:

@@ -1,4 +1,4 @@
-"""Every restart is counted once, under a reason of a closed set that says who is charged."""
+"""Every restart is counted once, under a reason of a closed set that shows who is charged."""
 
 import pytest
 from hypothesis import given
