@@ -1,1 +1,1 @@
-"""Programs that tests need and package indexes do not have: built from pinned Go modules, once, into a cache."""
+"""Programs that tests need and package indexes do not have, built once into a cache; and the tests of ``tools``."""
