@@ -56,22 +56,29 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
-    """Fail a test that computes longer than it may; each further second again, until the test ends."""
+    """Fail a test that computes longer than it may: each further second, and at its end, if a task kept the failure."""
     if any(item.get_closest_marker(each) for each in WITH_PROCESSES):
         return (yield)
     marker = item.get_closest_marker("cpu")
     seconds = float(marker.args[0]) if marker else CPU_SECONDS
 
+    over = False
+
     def exceeded(number: int, frame: FrameType | None) -> None:
+        nonlocal over
+        over = True
         pytest.fail(f"the test used more than {seconds:g} s of CPU time")
 
     former = signal.signal(signal.SIGPROF, exceeded)
     signal.setitimer(signal.ITIMER_PROF, seconds, 1.0)
     try:
-        return (yield)
+        result = yield
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0.0)
         signal.signal(signal.SIGPROF, former)
+    if over:
+        exceeded(signal.SIGPROF, None)
+    return result
 
 
 @pytest.hookimpl(trylast=True)

@@ -75,7 +75,9 @@ def everything() -> set[Text]:
 
     with patch(CONTROLLER, noted):
         for plan in plans():
-            World(plan).play()
+            world = World(plan)
+            world.play()
+            assert not world.violations, f"{plan} does not end as it should: {world.violations}"
     for situation in SITUATIONS:
         for finding in played(situation).findings():
             name = str(finding.cause)
