@@ -176,6 +176,10 @@ def test_frames_of_libraries_are_not_the_programs() -> None:
     wrapped = [("recv", "/venv/lib/python3.12/site-packages/torch/distributed/distributed_c10d.py", 9)]
     wrapped += [("wrapper", "/venv/lib/python3.12/site-packages/torch/distributed/c10d_logger.py", 83), frames[2]]
     assert activity(wrapped) == ("recv", "train.py", 88)
+    calls = ("joined", "/opt/muster-assist/place_watch.py"), ("initialize", "/home/me/muster/muster/jax/__init__.py")
+    starts = [("initialize", "/venv/lib/python3.12/site-packages/jax/_src/distributed.py", 173)]
+    starts += [*((name, file, 1) for name, file in calls), frames[3]]
+    assert activity(starts) == ("initialize", "train.py", 99)  # Muster's own calls are not the program's
     assert activity([]) == ("", "", 0)
     assert digest(frames) == digest(list(frames)) != digest(frames[1:])
 

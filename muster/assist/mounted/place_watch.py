@@ -66,8 +66,11 @@ PAUSE = "muster-pause"
 """Key in ``sys.modules`` of the announced pause, where each copy of this file finds it."""
 THREADING = ("/threading.py", "/queue.py")
 """Files in whose calls a thread waits for another one of its process."""
-LIBRARIES = ("/site-packages/", "/dist-packages/", "/lib/python3", "/lib64/python3", "<frozen ")
-"""Parts of the file names of Python and of installed packages."""
+LIBRARIES = (
+    *("/site-packages/", "/dist-packages/", "/lib/python3", "/lib64/python3", "<frozen ", "<__array_function__"),
+    *("/muster-assist/", "/muster/jax/__init__.py", "/muster/torch/__init__.py", "/muster/xgboost/__init__.py"),
+)
+"""Parts of the file names of Python, of installed packages, and of Muster where it is mounted or runs from a clone."""
 
 
 def place_interval(processes: int) -> float:

@@ -7,13 +7,11 @@ Ranks with equal stacks are one group. Two stacks are equal if the main threads 
 files, and at the same line of the program. Lines inside of libraries and of the program's outer calls do not count.
 """
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from muster.api.values.rank_ranges import to_ranges
-
-_LIBRARY = re.compile(r"/(?:site|dist)-packages/|/lib(?:64)?/python3\.\d+t?/|^<frozen |^<__array_function__")
+from muster.assist.mounted.place_watch import activity
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,16 +21,6 @@ class Frame:
     function: str
     file: str
     line: int
-
-    @property
-    def library(self) -> bool:
-        """Return True if the file belongs to Python or to an installed package, not to the program."""
-        return _LIBRARY.search(self.file) is not None
-
-    @property
-    def place(self) -> str:
-        """Return ``train.py:88``."""
-        return f"{self.file.rpartition('/')[2]}:{self.line or '?'}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +60,8 @@ class Activity:
         """Return the activity of the calls; None without any. If no frame is the program's, it is the innermost."""
         if not frames:
             return None
-        index = next((index for index, frame in enumerate(frames) if not frame.library), 0)
-        return cls(frames[max(0, index - 1)].function, frames[index].place)
+        function, file, line = activity([(each.function, each.file, each.line) for each in frames])
+        return cls(function, f"{file}:{line or '?'}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -130,4 +130,7 @@ def test_a_stack_is_described_by_the_line_of_the_program_and_what_it_called() ->
     assert Activity.of(main.frames[2:]) == Activity("step", "train.py:88")
     assert Activity.of(main.frames[:1]) == Activity("wait", "array.py:12")
     assert Activity.of((Frame("f", "???", 0),)) == Activity("f", "???:?")
+    torch = "/opt/lib/python3.11/site-packages/torch/distributed"
+    wrapped = Frame("all_reduce", f"{torch}/distributed_c10d.py", 9), Frame("wrapper", f"{torch}/c10d_logger.py", 83)
+    assert Activity.of((*wrapped, *main.frames[2:])) == Activity("all_reduce", "train.py:88")
     assert Activity.of(()) is None
