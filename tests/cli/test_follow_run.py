@@ -116,11 +116,11 @@ def at(seconds: int) -> str:
     return f"2026-01-31T12:00:{seconds:02}.000000Z"
 
 
-async def cancelled(run: Run) -> None:
+async def cancelled(run: Run, **more: Any) -> None:
     """The daemon has seen the cancellation."""
     await run.printed.heard("cancelling mine: its pods have 60 s to end")
     await run.asked_to_cancel()
-    await run.status(phase="Failed", reason="Cancelled", message="cancelled by spec.cancel")
+    await run.status(phase="Failed", reason="Cancelled", message="cancelled by spec.cancel", **more)
 
 
 async def test_what_a_restart_cost_is_said_once(run: Run) -> None:
@@ -149,6 +149,23 @@ async def test_an_interruption_waits_until_the_pods_have_ended_and_counts_those_
     await run.end(1)
     assert (await run.last()).reason == "Cancelled"
     assert run.follower.outcome().endswith(": cancelled, because this command was interrupted")
+
+
+@pytest.mark.parametrize(
+    ("since", "known"),
+    [(9, "; rank 1 (pod-1) blocked the gang for 8s (NeverCalled: it runs)"), (2, "")],
+    ids=["it was stuck", "it was stuck before, and no longer"],
+)
+async def test_an_interrupted_run_names_at_its_end_what_it_waited_for(run: Run, since: int, known: str) -> None:
+    await run.start()
+    run.interrupts.press()
+    cause = {"epoch": 0, "rank": 1, "pod": "pod-1", "reason": "NeverCalled", "message": "it runs"}
+    cause |= {"evidence": "cancelled by spec.cancel", "knownForSeconds": 8, "time": at(since)}
+    await cancelled(run, startTime=at(0), finishTime=at(9), cause=cause)
+    for rank in (0, 1):
+        await run.end(rank)
+    await run.last()
+    assert run.follower.outcome().endswith(f": cancelled, because this command was interrupted{known}")
 
 
 async def test_the_time_in_which_the_pods_end_belongs_to_the_run(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,7 +26,7 @@ from muster.client import Client, LogLine, NoSuchExperiment, Snapshot
 from muster.client.explaining.lines import rows
 from muster.client.explaining.style import restarts
 from muster.kube.unstructured import moment
-from muster.state.facts.sentences import of_last_failure, sentence
+from muster.state.facts.sentences import blocking, of_last_failure, sentence
 from muster.state.summary.ends import REASON as RESUMED
 from muster.state.vocabulary.plan import Plan
 
@@ -129,6 +129,8 @@ class RunFollower:
         why = seen.message or seen.reason
         if self._interrupted and seen.reason == "Cancelled":
             why = "cancelled, because this command was interrupted"
+            if status.cause is not None and status.cause.evidence and status.cause.at == ended:
+                why = f"{why}; {blocking(status.cause)}"
         if self._futile and self._cause is not None:
             why = f"{printable(sentence(self._cause))}; not restarted: {self._futile}"
         raised = evidence.exception_before(self._last_cause, self._tracebacks)
