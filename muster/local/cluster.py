@@ -177,8 +177,8 @@ class Cluster:
             workspace=self._workspace,
             tokens=True,
         )
-        api.pod_logs = node.logs
-        api.pod_commands = node
+        api.pods.logs = node.logs
+        api.pods.commands = node
         try:
             await node.start()
         except AgentError as error:

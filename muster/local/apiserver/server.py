@@ -11,8 +11,8 @@ from pathlib import Path
 from aiohttp import web
 
 from muster.local.apiserver.http.bodies import BODY_LIMIT
-from muster.local.apiserver.http.handlers import ReadHandlers, WriteHandlers
-from muster.local.apiserver.http.pod_subresources import PodCommands, PodLogs, PodSubresources
+from muster.local.apiserver.http.handlers import ObjectHandlers
+from muster.local.apiserver.http.pod_subresources import PodSubresources
 from muster.local.apiserver.http.request_handler import RequestHandler
 from muster.local.apiserver.kinds.resources import Registry
 from muster.local.apiserver.objects.account_tokens import AccountTokens
@@ -42,8 +42,6 @@ class ApiServer:
         bookmark_seconds: float = 50.0,
         history: int = 4096,
     ) -> None:
-        self.pod_logs: PodLogs | None = None
-        self.pod_commands: PodCommands | None = None
         self.registry = Registry()
         self.failure = ""
         """Reason why the objects can no longer be stored."""
@@ -58,10 +56,9 @@ class ApiServer:
             raise
         self._closing = asyncio.Event()
         self._garbage = GarbageCollector(self.store, clock)
-        read = ReadHandlers(self.store, self._closing, bookmark_seconds)
-        write, tokens = WriteHandlers(self.store), AccountTokens(self.store, clock)
-        pods = PodSubresources(self.store, clock, lambda: self.pod_logs, lambda: self.pod_commands)
-        self._handler = RequestHandler(self.registry, read, write, pods, tokens, token)
+        self.pods = PodSubresources(self.store, clock)
+        objects = ObjectHandlers(self.store, self._closing, bookmark_seconds)
+        self._handler = RequestHandler(self.registry, objects, self.pods, AccountTokens(self.store, clock), token)
         self._runner: web.ServerRunner | None = None
         self._collector: asyncio.Task[None] | None = None
 

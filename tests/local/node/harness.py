@@ -116,8 +116,8 @@ async def running_cluster(isolation: Isolation | None, state_dir: Path, **option
     server = ApiServer(None)
     url = await server.start()
     agent = NodeAgent(FixedAccess(url), state_dir=state_dir, isolation=isolation, back_off=0.2, **options)
-    server.pod_logs = agent.logs
-    server.pod_commands = agent
+    server.pods.logs = agent.logs
+    server.pods.commands = agent
     try:
         await agent.start()
         connection = await Connection.open(FixedAccess(url))

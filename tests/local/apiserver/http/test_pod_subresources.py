@@ -23,7 +23,7 @@ async def test_logs_are_read_from_the_node_agent(server: ApiServer, api: Api) ->
     two["spec"]["containers"].append({"name": "side", "image": "side:1"})
     await api.create(PODS, two)
     assert (await api.call("GET", f"{PODS}/p/log?container=main"))[0] == 503
-    server.pod_logs = FixedLogs()
+    server.pods.logs = FixedLogs()
     assert await api.call("GET", f"{PODS}/p/log?container=main&tailLines=1") == (200, b"main says three\n")
     status, text = await api.call("GET", f"{PODS}/p/log?container=side&timestamps=true&limitBytes=31")
     assert (status, text) == (200, b"2026-09-21T14:13:20.000000000Z ")
