@@ -14,20 +14,17 @@ DEFAULT_GRACE = 30.0
 
 def metadata(value: Object) -> Object:
     """Return metadata, empty if absent."""
-    found: Object = value.get("metadata") or {}
-    return found
+    return value.get("metadata") or {}
 
 
 def spec(value: Object) -> Object:
     """Return spec, empty if absent."""
-    found: Object = value.get("spec") or {}
-    return found
+    return value.get("spec") or {}
 
 
 def status(value: Object) -> Object:
     """Return status, empty if absent."""
-    found: Object = value.get("status") or {}
-    return found
+    return value.get("status") or {}
 
 
 def uid(value: Object) -> str:
