@@ -85,6 +85,12 @@ def ready(pod: Object) -> bool:
     return any(c.get("type") == "Ready" and c.get("status") == "True" for c in status(pod).get("conditions") or ())
 
 
+def condition(kind: str, holds: bool, reason: str, message: str, since: str | None) -> dict[str, Any]:
+    """Return a condition; what is empty is left out."""
+    made = {"type": kind, "status": str(holds), "reason": reason, "message": message, "lastTransitionTime": since}
+    return {name: value for name, value in made.items() if value}
+
+
 PODS = core(None, "pods")
 SERVICES = core(None, "services")
 NODES = core(None, "nodes")

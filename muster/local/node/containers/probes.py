@@ -6,34 +6,17 @@ readiness probe only sets its readiness.
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import aiohttp
 
 from muster.local.node.objects import Object
 
-
-class Runner(Protocol):
-    """The runner of a container, as its probes use it."""
-
-    async def execute(self, command: list[str], timeout: float) -> int:
-        """Run a command in the container and return its exit code. Raises TimeoutError."""
-        ...
-
-    def on_ready(self, ready: bool) -> None:
-        """Take a new result of the readiness probe."""
-        ...
-
-    def on_started(self) -> None:
-        """Take the success of the startup probe."""
-        ...
-
-    def on_failed(self, kind: str) -> None:
-        """End the container, whose startup or liveness probe has reached its failure threshold."""
-        ...
+if TYPE_CHECKING:
+    from muster.local.node.containers.runner import ContainerRunner
 
 
-async def watch_container(container: Object, address: str, runner: Runner) -> None:
+async def watch_container(container: Object, address: str, runner: "ContainerRunner") -> None:
     """Run the probes until cancelled, or until one has ended the container."""
 
     def results(kind: str) -> AsyncIterator[bool]:
@@ -80,7 +63,9 @@ async def _results(probe: Object, run_probe: Callable[[], Awaitable[bool]]) -> A
         await asyncio.sleep(float(probe.get("periodSeconds") or 10))
 
 
-def _make_probe(probe: Object, container: Object, address: str, runner: Runner) -> Callable[[], Awaitable[bool]]:
+def _make_probe(
+    probe: Object, container: Object, address: str, runner: "ContainerRunner"
+) -> Callable[[], Awaitable[bool]]:
     timeout = float(probe.get("timeoutSeconds") or 1)
 
     async def run_probe() -> bool:

@@ -12,21 +12,15 @@ BLOCK_PREFIX = 20
 """Prefix length of a block: 4,094 addresses for each agent."""
 
 LOOPBACK = ipaddress.IPv4Network("127.77.0.0/16")
+LOOPBACK_BLOCKS = tuple(LOOPBACK.subnets(new_prefix=BLOCK_PREFIX))
+"""For pods without a network namespace."""
 BRIDGED = tuple(ipaddress.IPv4Network(each) for each in ("10.245.0.0/16", "10.246.0.0/16", "172.29.0.0/16"))
+BRIDGE_BLOCKS = tuple(block for network in BRIDGED for block in network.subnets(new_prefix=BLOCK_PREFIX))
+"""For pods behind a bridge."""
 
 
 class AddressesExhaustedError(Exception):
     """No free address, or no free block of addresses."""
-
-
-def loopback_blocks() -> list[ipaddress.IPv4Network]:
-    """Return the blocks for pods without a network namespace."""
-    return list(LOOPBACK.subnets(new_prefix=BLOCK_PREFIX))
-
-
-def bridge_blocks() -> list[ipaddress.IPv4Network]:
-    """Return the blocks for pods behind a bridge."""
-    return [block for network in BRIDGED for block in network.subnets(new_prefix=BLOCK_PREFIX)]
 
 
 def claim(kind: str, number: int) -> socket.socket | None:

@@ -15,7 +15,7 @@ from pyroute2 import AsyncIPRoute
 from pyroute2.netlink.exceptions import NetlinkError
 
 from muster.local.node.isolation.sandbox import SandboxError
-from muster.local.node.network.address_pool import AddressesExhaustedError, bridge_blocks, claim
+from muster.local.node.network.address_pool import BRIDGE_BLOCKS, AddressesExhaustedError, claim
 
 _LINK = re.compile(r"muster(\d+)|mv(\d+)-[0-9a-f]+")
 
@@ -41,7 +41,7 @@ class Bridge:
         try:
             await _remove_leftovers(route)
             taken = await _networks(route)
-            for number, block in enumerate(bridge_blocks()):
+            for number, block in enumerate(BRIDGE_BLOCKS):
                 if any(block.overlaps(network) for network in taken):
                     continue
                 held = claim("bridge", number)

@@ -4,7 +4,7 @@ import socket
 from typing import TYPE_CHECKING, Self
 
 from muster.local.node.isolation.levels import Isolation
-from muster.local.node.network.address_pool import AddressesExhaustedError, AddressPool, claim, loopback_blocks
+from muster.local.node.network.address_pool import LOOPBACK_BLOCKS, AddressesExhaustedError, AddressPool, claim
 
 if TYPE_CHECKING:
     from muster.local.node.network.bridge import Bridge
@@ -30,7 +30,7 @@ class PodNetwork:
 
             bridge = await Bridge.make()
             return cls(AddressPool(bridge.block), name=bridge.name, bridge=bridge, held=None)
-        for number, block in enumerate(loopback_blocks()):
+        for number, block in enumerate(LOOPBACK_BLOCKS):
             held = claim("loopback", number)
             if held is not None:
                 return cls(AddressPool(block, skip=0), name=f"loopback{number}", bridge=None, held=held)

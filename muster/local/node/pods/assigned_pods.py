@@ -18,7 +18,7 @@ from muster.api.errors import ApiError
 from muster.local.node import objects
 from muster.local.node.containers.states import UNKNOWN
 from muster.local.node.context import NodeContext
-from muster.local.node.objects import Object, pod_path, whole_time
+from muster.local.node.objects import Object, condition, pod_path, whole_time
 from muster.local.node.pods.pod_worker import PodWorker
 from muster.local.node.pods.status_writer import delete_at_once
 
@@ -143,19 +143,13 @@ def lost_status(pod: Object, now: int) -> dict[str, Any]:
     status = objects.status(pod)
     stamp = whole_time(now)
     changed = {
-        "Ready": ("False", "PodFailed"),
-        "ContainersReady": ("False", "PodFailed"),
-        "PodReadyToStartContainers": ("False", ""),
-        "DisruptionTarget": ("True", "TerminationByKubelet"),
+        "Ready": (False, "PodFailed", ""),
+        "ContainersReady": (False, "PodFailed", ""),
+        "PodReadyToStartContainers": (False, "", ""),
+        "DisruptionTarget": (True, "TerminationByKubelet", MESSAGE),
     }
     conditions = [dict(each) for each in status.get("conditions") or () if each.get("type") not in changed]
-    for kind, (holds, reason) in changed.items():
-        condition = {"type": kind, "status": holds, "lastTransitionTime": stamp}
-        if reason:
-            condition["reason"] = reason
-        if kind == "DisruptionTarget":
-            condition["message"] = MESSAGE
-        conditions.append(condition)
+    conditions += [condition(kind, *about, stamp) for kind, about in changed.items()]
     made: dict[str, Any] = {"phase": "Failed", "reason": REASON, "message": MESSAGE, "conditions": conditions}
     for kind in ("containerStatuses", "initContainerStatuses"):
         if kind in status:

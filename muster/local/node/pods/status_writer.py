@@ -23,7 +23,7 @@ from muster.kube.workqueue import Backoff
 from muster.local.node import objects
 from muster.local.node.containers.states import ContainerRecord
 from muster.local.node.context import NodeContext
-from muster.local.node.objects import Clock, Object, pod_path, whole_time
+from muster.local.node.objects import Clock, Object, condition, pod_path, whole_time
 
 Json = dict[str, Any]
 NO_OBSTACLE = ("ContainerCreating", "PodInitializing", "")
@@ -137,17 +137,15 @@ def pod_status(pod: Object, state: PodState, now: str) -> dict[str, Any]:
         "hostIPs": [{"ip": state.host_address}],
         "containerStatuses": [each.as_status() for each in state.mains],
     }
-    if state.started:
-        made["startTime"] = state.started
-    if state.address:
-        made |= {"podIP": state.address, "podIPs": [{"ip": state.address}]}
-    if state.inits:
-        made["initContainerStatuses"] = [each.as_status() for each in state.inits]
-    if state.reason:
-        made["reason"] = state.reason
-    if state.message:
-        made["message"] = state.message
-    return made
+    optional: dict[str, Any] = {
+        "startTime": state.started,
+        "podIP": state.address,
+        "podIPs": [{"ip": state.address}] if state.address else [],
+        "initContainerStatuses": [each.as_status() for each in state.inits],
+        "reason": state.reason,
+        "message": state.message,
+    }
+    return made | {name: value for name, value in optional.items() if value}
 
 
 def _conditions(pod: Object, state: PodState, current: str, now: str) -> list[dict[str, Any]]:
@@ -163,15 +161,9 @@ def _conditions(pod: Object, state: PodState, current: str, now: str) -> list[di
         wanted["DisruptionTarget"] = (True, "TerminationByKubelet", state.disrupted)
     made = [dict(each) for kind, each in known.items() if kind not in wanted]
     for kind, (holds, reason, message) in wanted.items():
-        condition: dict[str, Any] = {"type": kind, "status": "True" if holds else "False"}
-        if reason:
-            condition["reason"] = reason
-        if message:
-            condition["message"] = message
         before = known.get(kind, {})
-        same = before.get("status") == condition["status"]
-        condition["lastTransitionTime"] = before.get("lastTransitionTime") if same else now
-        made.append(condition)
+        since = before.get("lastTransitionTime") if before.get("status") == str(holds) else now
+        made.append(condition(kind, holds, reason, message, since))
     return made
 
 
@@ -193,12 +185,8 @@ def _ready(state: PodState, current: str, closed_gates: Sequence[str]) -> tuple[
     if names:
         return False, "ContainersNotReady", f"containers with unready status: [{' '.join(names)}]"
     if closed_gates:
-        gate = closed_gates[0]
-        return (
-            False,
-            "ReadinessGatesNotReady",
-            f'corresponding condition of pod readiness gate "{gate}" does not exist.',
-        )
+        message = f'corresponding condition of pod readiness gate "{closed_gates[0]}" does not exist.'
+        return False, "ReadinessGatesNotReady", message
     return True, "", ""
 
 

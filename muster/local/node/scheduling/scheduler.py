@@ -20,7 +20,7 @@ from muster.api.names import KIND, LABEL_EXPERIMENT
 from muster.api.values.printable import printable
 from muster.kube.resources import ResourceClient
 from muster.local.node import objects
-from muster.local.node.objects import Clock, Object, pod_path, whole_time
+from muster.local.node.objects import Clock, Object, condition, pod_path, whole_time
 from muster.local.node.pods.status_writer import report
 from muster.local.node.scheduling import fit
 from muster.local.node.scheduling.fit import Gangs, Key, key_of
@@ -30,6 +30,7 @@ NAMED: Final = 3
 """The most holders that are named for one resource."""
 _UNITS: Final = {"cpu": (Decimal(1), "CPU"), "memory": (Decimal(10**9), "GB of memory")}
 _STEP: Final = Decimal("0.01")
+UNSELECTED: Final = "node(s) didn't match Pod's node affinity/selector"
 
 
 class Holder(NamedTuple):
@@ -57,6 +58,11 @@ class Lack:
     """Total of the node."""
     held: Mapping[Holder, Decimal]
     """The largest first."""
+
+    @property
+    def reason(self) -> str:
+        """Return what kube-scheduler calls it."""
+        return "Too many pods" if self.name == "pods" else f"Insufficient {self.name}"
 
     def words(self, namespace: str) -> str:
         """Return ``2 CPU, 1.4 are free: experiment hang holds 0.6``.
@@ -199,8 +205,8 @@ class Scheduler:
             if key in gangs and key not in begun:
                 missing = gangs[key].missing(pods)
                 need = fit.add([*map(requests, members), missing])
-                if reasons := fit.insufficient(need, ledger.capacity, ledger.used):
-                    why = _message(reasons, f"The {need['pods']} pods of the gang need", ledger.lacks(need), members[0])
+                if lacks := ledger.lacks(need):
+                    why = refusal(f"The {need['pods']} pods of the gang need", lacks, members[0])
                 else:
                     ledger.take(members[0], missing)
             for pod in members:
@@ -220,7 +226,7 @@ class Scheduler:
             and objects.uid(pod) not in self._bound
             and not objects.finished(pod)
             and not objects.metadata(pod).get("deletionTimestamp")
-            and fit.ours(pod)
+            and objects.spec(pod).get("schedulerName") in (None, "", "default-scheduler")
         )
 
     async def _place(self, pod: Object, ledger: Ledger) -> bool:
@@ -228,8 +234,8 @@ class Scheduler:
             await self._explain(pod, "SchedulingGated", "Scheduling is blocked due to non-empty scheduling gates")
             return False
         try:
-            reasons = fit.misfits(pod, self._labels, ledger.capacity, ledger.used)
-            why = _message(reasons, "Its containers need", ledger.lacks(fit.requests(pod)), pod) if reasons else ""
+            selected, lacks = fit.selected(pod, self._labels), ledger.lacks(fit.requests(pod))
+            why = refusal("Its containers need", lacks, pod, selected=selected) if lacks or not selected else ""
         except ValueError as error:
             why = f"the pod's resource requests cannot be read: {error}"
         if why:
@@ -252,22 +258,23 @@ class Scheduler:
         before = next((each for each in known if each.get("type") == "PodScheduled"), {})
         if (before.get("status"), before.get("reason"), before.get("message")) == ("False", reason, message):
             return
-        same = before.get("status") == "False"
-        now = before.get("lastTransitionTime") if same else whole_time(self._clock())
-        condition = {"type": "PodScheduled", "status": "False", "reason": reason, "message": message}
+        since = before.get("lastTransitionTime") if before.get("status") == "False" else whole_time(self._clock())
         others = [each for each in known if each.get("type") != "PodScheduled"]
+        conditions = [*others, condition("PodScheduled", False, reason, message, since)]
         patch = {
             "metadata": {"resourceVersion": objects.metadata(pod).get("resourceVersion")},
-            "status": {"phase": "Pending", "conditions": [*others, condition | {"lastTransitionTime": now}]},
+            "status": {"phase": "Pending", "conditions": conditions},
         }
         await self._api.merge(pod_path(pod, "status"), patch)
         if reason == "Unschedulable":
             await report(self._api, pod, "default-scheduler", self._clock, ("FailedScheduling", message))
 
 
-def _message(reasons: Sequence[str], who: str, lacks: Sequence[Lack], pod: Object) -> str:
+def refusal(who: str, lacks: Sequence[Lack], pod: Object, *, selected: bool = True) -> str:
+    """Return kube-scheduler's message for a cluster of one node, and what is needed and not free."""
+    reasons = sorted(lack.reason for lack in lacks) if selected else [UNSELECTED]
     rest = f" {sentence(who, lacks, objects.namespace(pod))}" if lacks else ""
-    return f"{fit.message(reasons)}{rest}"
+    return f"0/1 nodes are available: {', '.join(f'1 {reason}' for reason in reasons)}.{rest}"
 
 
 def _by_gang(pods: Iterable[Object]) -> dict[Key, list[Object]]:
