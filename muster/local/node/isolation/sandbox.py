@@ -210,12 +210,12 @@ END_SECONDS = 10.0
 class Launcher:
     """The launcher process, which forks a pod's init process on request. `died` is set when it ends for any reason."""
 
-    def __init__(self, isolation: Isolation, *, userns: bool) -> None:
+    def __init__(self, isolation: Isolation) -> None:
         self.died = asyncio.Event()
         self._isolation = isolation
         self._sock, theirs = socket.socketpair()
         command = [sys.executable, "-I", "-S", str(LAUNCHER), str(theirs.fileno())]
-        command += ["--userns"] if userns else []
+        command += ["--userns"] if isolation is Isolation.MNT and os.geteuid() != 0 else []
         with theirs:
             self._process = subprocess.Popen(  # noqa: S603 - our own interpreter and file
                 command,

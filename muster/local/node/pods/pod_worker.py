@@ -182,20 +182,16 @@ class PodWorker:
 
     async def _work(self) -> None:
         """Run all containers until they have ended and are not restarted."""
-        spec = objects.spec(self.pod)
+        spec, context, node = objects.spec(self.pod), self._context, self._node
         if not await self._set_up():
             return
-        renewing = asyncio.create_task(self._renew_tokens(), name=f"tokens-{objects.key(self.pod)}")
+        renewal = renew_tokens(context.folder / VOLUMES, context.placement, node.sources, context.pause, node.retry)
+        renewing = asyncio.create_task(renewal, name=f"tokens-{objects.key(self.pod)}")
         try:
             await self._run_containers(spec)
         finally:
             renewing.cancel()
             await asyncio.gather(renewing, return_exceptions=True)
-
-    async def _renew_tokens(self) -> None:
-        context = self._context
-        folder = context.folder / VOLUMES
-        await renew_tokens(folder, context.placement, self._node.sources, context.pause, self._node.retry)
 
     async def _run_containers(self, spec: Object) -> None:
         context = self._context
