@@ -26,8 +26,8 @@ def waiting(pod: Pod) -> str | None:
 
 
 async def test_init_containers_run_in_order_and_share_volumes(cluster: Cluster, tmp_path: Path) -> None:
-    assert cluster.agent.isolation is not None
-    if not cluster.agent.isolation.isolation.namespaces:
+    assert cluster.agent.choice is not None
+    if not cluster.agent.choice.isolation.namespaces:
         pytest.skip("volumes are mounted in a mount namespace only")
     places = {"work": "/relay/work", "shm": "/dev/shm"}
     mount: Pod = {"volumeMounts": [{"name": name, "mountPath": path} for name, path in places.items()]}
