@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from deploy.helm.rights import CLUSTER, grants
-from tests.deploy.chart.conftest import Object, Rendered, one
+from deploy.helm.rights import CLUSTER
+from tests.deploy.chart.conftest import Object, Rendered, grants, one
 from tests.deploy.chart.matrix import DEFAULT, MATRIX, Case
 from tests.deploy.chart.shapes import problems
 

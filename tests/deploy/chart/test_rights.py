@@ -7,9 +7,9 @@ import pytest
 import yaml
 
 from deploy.helm.manifests import MUSTERD, READERS, render
-from deploy.helm.rights import CLUSTER, GRANTING, NoReason, grants, rows, table
+from deploy.helm.rights import CLUSTER, GRANTING, NoReason, rows, table
 from muster.kinds.registry import WATCHED_KINDS
-from tests.deploy.chart.conftest import Rendered
+from tests.deploy.chart.conftest import Rendered, grants
 
 pytestmark = pytest.mark.slow
 

@@ -237,4 +237,4 @@ async def test_if_a_firewall_drops_bridged_packets_the_isolation_is_mnt(
         pytest.skip("no netns on this machine, so nothing to fall back from")
     monkeypatch.setattr("muster.local.node.agent.forwarding_refusal", dropped)
     async with cluster_of(None) as cluster:
-        assert str(cluster.agent.isolation) == "mnt (no netns: the host's firewall drops it)"
+        assert str(cluster.agent.choice) == "mnt (no netns: the host's firewall drops it)"
