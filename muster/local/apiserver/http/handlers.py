@@ -59,24 +59,20 @@ class Watch:
 
     async def run(self, write: Write) -> None:
         """Write events until the timeout, or until the server or the client stops."""
+        snapshot: list[StoredObject] = []
         try:
-            snapshot: list[StoredObject] = []
             if self.version is None or self.initial_events:
                 snapshot = self.versions.scan(self.resource.group_resource, self.selector.namespace)
                 position = self.history.end
+            elif self.version > self.versions.version:
+                # The version is from another run of the server, or invented: the client has to list again.
+                raise expired(self.version, self.versions.version)
             else:
-                if self.version > self.versions.version:
-                    # The version is from another run of the server, or invented: the client has to list again.
-                    raise expired(self.version, self.versions.version)
                 position = self.history.position(self.version)
-        except ApiError as failure:
-            await write(self._line("ERROR", encode(failure.status())))
-            return
-        lines = [self._line("ADDED", stored.data) for stored in snapshot if self.selector.selects(stored)]
-        if self.initial_events:
-            lines.append(self._bookmark({INITIAL_EVENTS_END: "true"}))
-        self.history.watchers.add(self.wakeup)
-        try:
+            lines = [self._line("ADDED", stored.data) for stored in snapshot if self.selector.selects(stored)]
+            if self.initial_events:
+                lines.append(self._bookmark({INITIAL_EVENTS_END: "true"}))
+            self.history.watchers.add(self.wakeup)
             async with asyncio.timeout(self.timeout):
                 if lines:
                     await write(b"".join(lines))

@@ -6,6 +6,7 @@ readiness probe only sets its readiness.
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import aiohttp
@@ -21,7 +22,7 @@ async def watch_container(container: Object, address: str, runner: "ContainerRun
 
     def results(kind: str) -> AsyncIterator[bool]:
         probe: Object = container[kind]
-        return _results(probe, _make_probe(probe, container, address, runner))
+        return _results(probe, partial(_succeeds, probe, container, address, runner))
 
     async def watch_readiness() -> None:
         async for ready in results("readinessProbe"):
@@ -63,25 +64,19 @@ async def _results(probe: Object, run_probe: Callable[[], Awaitable[bool]]) -> A
         await asyncio.sleep(float(probe.get("periodSeconds") or 10))
 
 
-def _make_probe(
-    probe: Object, container: Object, address: str, runner: "ContainerRunner"
-) -> Callable[[], Awaitable[bool]]:
+async def _succeeds(probe: Object, container: Object, address: str, runner: "ContainerRunner") -> bool:
     timeout = float(probe.get("timeoutSeconds") or 1)
-
-    async def run_probe() -> bool:
-        try:
-            async with asyncio.timeout(timeout):
-                if command := (probe.get("exec") or {}).get("command"):
-                    return await runner.execute([str(part) for part in command], timeout) == 0
-                if action := probe.get("tcpSocket"):
-                    return await _connects(str(action.get("host") or address), _port(action, container))
-                if action := probe.get("httpGet"):
-                    return await _answers(action, str(action.get("host") or address), _port(action, container))
-        except (OSError, aiohttp.ClientError, ValueError):
-            return False
-        return True  # grpc and newer probes are not supported; they always succeed
-
-    return run_probe
+    try:
+        async with asyncio.timeout(timeout):
+            if command := (probe.get("exec") or {}).get("command"):
+                return await runner.execute([str(part) for part in command], timeout) == 0
+            if action := probe.get("tcpSocket"):
+                return await _connects(str(action.get("host") or address), _port(action, container))
+            if action := probe.get("httpGet"):
+                return await _answers(action, str(action.get("host") or address), _port(action, container))
+    except (OSError, aiohttp.ClientError, ValueError):
+        return False
+    return True  # grpc and newer probes are not supported; they always succeed
 
 
 async def _connects(host: str, port: int) -> bool:

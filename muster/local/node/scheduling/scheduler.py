@@ -9,7 +9,7 @@ has it in its condition PodScheduled.
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from typing import Any, Final, NamedTuple
 
@@ -143,31 +143,26 @@ def _number(amount: Decimal, rounding: str) -> str:
 
 
 RETRY_SECONDS = 2.0
+_log = structlog.get_logger("muster.local.node")
 
 
+@dataclass(slots=True, eq=False)
 class Scheduler:
     """Schedules `pods`, the informer's view of all pods by uid, which is updated while this runs."""
 
-    def __init__(
-        self,
-        api: ResourceClient,
-        pods: Mapping[str, Object],
-        *,
-        node: str,
-        node_labels: Mapping[str, str],
-        capacity: Mapping[str, Decimal],
-        clock: Clock,
-    ) -> None:
-        self._api = api
-        self._pods = pods
-        self._node = node
-        self._labels = node_labels
-        self._capacity = capacity
-        self._clock = clock
-        self._woken = asyncio.Event()
-        self._bound: dict[str, Object] = {}
-        self._gangs = Gangs(api)
-        self._log = structlog.get_logger("muster.local.node")
+    api: ResourceClient
+    pods: Mapping[str, Object]
+    _: KW_ONLY
+    node: str
+    node_labels: Mapping[str, str]
+    capacity: Mapping[str, Decimal]
+    clock: Clock
+    _gangs: Gangs = field(init=False)
+    _woken: asyncio.Event = field(init=False, default_factory=asyncio.Event)
+    _bound: dict[str, Object] = field(init=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._gangs = Gangs(self.api)
 
     def wake(self) -> None:
         """Schedule again, because a pod was created or has ended."""
@@ -185,17 +180,17 @@ class Scheduler:
     async def schedule(self) -> bool:
         """Try every pending pod once. False if a request failed and has to be retried."""
         self._bound = {
-            uid: pod for uid, pod in self._bound.items() if uid in self._pods and not objects.node_name(self._pods[uid])
+            uid: pod for uid, pod in self._bound.items() if uid in self.pods and not objects.node_name(self.pods[uid])
         }
-        waiting = sorted(filter(self._pending, self._pods.values()), key=_age)
+        waiting = sorted(filter(self._pending, self.pods.values()), key=_age)
         if not waiting:
             return True
-        pods = list(self._pods.values())
-        here = [pod for pod in pods if objects.node_name(pod) == self._node and not objects.finished(pod)]
+        pods = list(self.pods.values())
+        here = [pod for pod in pods if objects.node_name(pod) == self.node and not objects.finished(pod)]
         here += self._bound.values()
         gangs = await self._gangs.of(pods)
         begun = {key_of(pod): pod for pod in here}
-        ledger = Ledger(self._capacity, here)
+        ledger = Ledger(self.capacity, here)
         for key, pod in begun.items():
             if key in gangs:
                 ledger.take(pod, gangs[key].missing(pods))
@@ -216,7 +211,7 @@ class Scheduler:
                     elif await self._place(pod, ledger):
                         ledger.take(pod, requests(pod))
                 except ApiError as error:
-                    self._log.info("pod not scheduled", pod=objects.key(pod), error=str(error))
+                    _log.info("pod not scheduled", pod=objects.key(pod), error=str(error))
                     complete = complete and error.status in {404, 409}  # deleted, or bound by another scheduler
         return complete
 
@@ -234,7 +229,7 @@ class Scheduler:
             await self._explain(pod, "SchedulingGated", "Scheduling is blocked due to non-empty scheduling gates")
             return False
         try:
-            selected, lacks = fit.selected(pod, self._labels), ledger.lacks(fit.requests(pod))
+            selected, lacks = fit.selected(pod, self.node_labels), ledger.lacks(fit.requests(pod))
             why = refusal("Its containers need", lacks, pod, selected=selected) if lacks or not selected else ""
         except ValueError as error:
             why = f"the pod's resource requests cannot be read: {error}"
@@ -246,9 +241,9 @@ class Scheduler:
             "apiVersion": "v1",
             "kind": "Binding",
             "metadata": {"name": metadata["name"], "namespace": objects.namespace(pod), "uid": metadata.get("uid")},
-            "target": {"apiVersion": "v1", "kind": "Node", "name": self._node},
+            "target": {"apiVersion": "v1", "kind": "Node", "name": self.node},
         }
-        await self._api.create(pod_path(pod, "binding"), binding)
+        await self.api.create(pod_path(pod, "binding"), binding)
         self._bound[objects.uid(pod)] = pod
         return True
 
@@ -258,16 +253,16 @@ class Scheduler:
         before = next((each for each in known if each.get("type") == "PodScheduled"), {})
         if (before.get("status"), before.get("reason"), before.get("message")) == ("False", reason, message):
             return
-        since = before.get("lastTransitionTime") if before.get("status") == "False" else whole_time(self._clock())
+        since = before.get("lastTransitionTime") if before.get("status") == "False" else whole_time(self.clock())
         others = [each for each in known if each.get("type") != "PodScheduled"]
         conditions = [*others, condition("PodScheduled", False, reason, message, since)]
         patch = {
             "metadata": {"resourceVersion": objects.metadata(pod).get("resourceVersion")},
             "status": {"phase": "Pending", "conditions": conditions},
         }
-        await self._api.merge(pod_path(pod, "status"), patch)
+        await self.api.merge(pod_path(pod, "status"), patch)
         if reason == "Unschedulable":
-            await report(self._api, pod, "default-scheduler", self._clock, ("FailedScheduling", message))
+            await report(self.api, pod, "default-scheduler", self.clock, ("FailedScheduling", message))
 
 
 def refusal(who: str, lacks: Sequence[Lack], pod: Object, *, selected: bool = True) -> str:
