@@ -60,12 +60,8 @@ class ApiServer:
         objects = ObjectHandlers(self.store, self._closing, bookmark_seconds)
         self._handler = RequestHandler(self.registry, objects, self.pods, AccountTokens(self.store, clock), token)
         self._runner: web.ServerRunner | None = None
-        self._collector: asyncio.Task[None] | None = None
-
-    @property
-    def collector(self) -> asyncio.Task[None] | None:
-        """Return the garbage collector's task while the server runs. If it fails, `stop` raises its exception."""
-        return self._collector
+        self.collector: asyncio.Task[None] | None = None
+        """The garbage collector's task while the server runs. If it fails, `stop` raises its exception."""
 
     async def start(self, host: str = "127.0.0.1", port: int = 0, *, tls: ssl.SSLContext | None = None) -> str:
         """Listen on a port, a free one if `port` is 0, with TLS if `tls` is given. Returns the base URL.
@@ -95,7 +91,7 @@ class ApiServer:
             raise
         self._runner = runner
         self._garbage.enqueue_leftovers()
-        self._collector = asyncio.create_task(self._garbage.run(), name="apiserver-garbage")
+        self.collector = asyncio.create_task(self._garbage.run(), name="apiserver-garbage")
         bound_host, bound_port = listener.getsockname()[:2]
         name = f"[{bound_host}]" if ":" in bound_host else bound_host
         return f"{'https' if tls else 'http'}://{name}:{bound_port}"
@@ -107,7 +103,7 @@ class ApiServer:
         if self._runner is not None:
             await self._runner.cleanup()
             self._runner = None
-        collector, self._collector = self._collector, None
+        collector, self.collector = self.collector, None
         try:
             if collector is not None:
                 collector.cancel()

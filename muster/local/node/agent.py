@@ -20,8 +20,6 @@ from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
 from typing import IO
 
-import structlog
-
 from muster.api.errors import ApiError
 from muster.kube.authentication.credentials import Source
 from muster.kube.connection import Connection
@@ -30,7 +28,7 @@ from muster.kube.resources import ResourceClient
 from muster.local.home import CALLERS
 from muster.local.node.containers.runner import run_command
 from muster.local.node.containers.states import INITIAL
-from muster.local.node.context import NodeContext
+from muster.local.node.context import LOG, NodeContext
 from muster.local.node.isolation.cgroups import Cgroups
 from muster.local.node.isolation.levels import Choice, Isolation, choose_isolation
 from muster.local.node.isolation.sandbox import Launcher, ProcessSpec, Sandbox
@@ -102,7 +100,6 @@ def _python(script: str, *arguments: str) -> ProcessSpec:
 
 
 START_SECONDS = 60.0
-_log = structlog.get_logger("muster.local.node")
 
 
 class AgentError(Exception):
@@ -170,7 +167,7 @@ class NodeAgent:
             try:
                 await self._registration.leave()
             except ApiError as error:
-                _log.info("node status not written", error=str(error))
+                LOG.info("node status not written", error=str(error))
         await self._end_tasks()
         await self._stack.aclose()
 
@@ -203,7 +200,7 @@ class NodeAgent:
         transport = await Connection.open(self.access)
         self._stack.push_async_callback(transport.aclose)
         api = ResourceClient(transport)
-        report = _log.info
+        report = LOG.info
         services = Informer(
             transport, SERVICES, changed=lambda _kind, _service: hosts.services_changed(), report=report
         )
@@ -263,7 +260,7 @@ class NodeAgent:
             await services.synced.wait()
             await watched.synced.wait()
         pods.sweep(watched.objects)
-        _log.info("local node ready", node=self.name, isolation=str(choice), address=network.host_address)
+        LOG.info("local node ready", node=self.name, isolation=str(choice), address=network.host_address)
 
     async def _set_up_isolation(self) -> tuple[Choice, PodNetwork, Launcher]:
         """Set up the best isolation that works, with its network and launcher. A requested isolation is not checked."""
@@ -297,13 +294,13 @@ class NodeAgent:
         while True:
             launcher = node.launcher
             await launcher.died.wait()
-            _log.error("launcher process died, starting it again", pid=launcher.pid)
+            LOG.error("launcher process died, starting it again", pid=launcher.pid)
             node.launcher = Launcher(node.isolation)
             await launcher.stop()
 
     def _report(self, task: asyncio.Task[None]) -> None:
         if not task.cancelled() and (error := task.exception()) is not None:
-            _log.error("task exited unexpectedly", task=task.get_name(), exc_info=error)
+            LOG.error("task exited unexpectedly", task=task.get_name(), exc_info=error)
 
     async def _end_tasks(self) -> None:
         tasks, self._tasks = self._tasks, []

@@ -10,11 +10,10 @@ from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
-import structlog
-
 from muster.api.errors import AlreadyExists, ApiError, NotFound
 from muster.kube.resources import ResourceClient
 from muster.local.node import objects
+from muster.local.node.context import LOG
 from muster.local.node.isolation.levels import Choice
 from muster.local.node.objects import LEASES, NODES, Clock, micro_time, whole_time
 
@@ -88,7 +87,7 @@ class Registration:
                 if beats % STATUS_EVERY == 0:
                     await self._write_status(ready=True)
             except ApiError as error:
-                structlog.get_logger("muster.local.node").info("node lease not renewed", error=str(error))
+                LOG.info("node lease not renewed", error=str(error))
 
     async def leave(self) -> None:
         """Set the node to NotReady."""

@@ -1,6 +1,7 @@
 """The network of one agent's pods: a bridge with its block of addresses, or a block of loopback addresses."""
 
 import socket
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
 from muster.local.node.isolation.levels import Isolation
@@ -10,17 +11,15 @@ if TYPE_CHECKING:
     from muster.local.node.network.bridge import Bridge
 
 
+@dataclass(slots=True)
 class PodNetwork:
-    """One agent's addresses, and its bridge if it has one."""
+    """One agent's addresses, and its bridge, or the socket that holds its block."""
 
-    def __init__(
-        self, addresses: AddressPool, *, name: str, bridge: "Bridge | None", held: socket.socket | None
-    ) -> None:
-        self.addresses = addresses
-        self.name = name
-        """Unique among the agents in this network namespace."""
-        self.bridge = bridge
-        self._held = held
+    addresses: AddressPool
+    name: str
+    """Unique among the agents in this network namespace."""
+    bridge: "Bridge | None" = None
+    held: socket.socket | None = None
 
     @classmethod
     async def make(cls, isolation: Isolation) -> Self:
@@ -29,11 +28,11 @@ class PodNetwork:
             from muster.local.node.network.bridge import Bridge  # pyroute2 is an extra, needed for this isolation only
 
             bridge = await Bridge.make()
-            return cls(AddressPool(bridge.block), name=bridge.name, bridge=bridge, held=None)
+            return cls(AddressPool(bridge.block), bridge.name, bridge)
         for number, block in enumerate(LOOPBACK_BLOCKS):
             held = claim("loopback", number)
             if held is not None:
-                return cls(AddressPool(block, skip=0), name=f"loopback{number}", bridge=None, held=held)
+                return cls(AddressPool(block, skip=0), f"loopback{number}", held=held)
         raise AddressesExhaustedError(
             "all sixteen blocks of 127.77.0.0/16 are in use; stop another local cluster first"
         )
@@ -57,5 +56,5 @@ class PodNetwork:
         """Remove the bridge and give the block back."""
         if self.bridge is not None:
             await self.bridge.remove()
-        if self._held is not None:
-            self._held.close()
+        if self.held is not None:
+            self.held.close()

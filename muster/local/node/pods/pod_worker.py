@@ -8,13 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import structlog
-
 from muster.local.node import objects
 from muster.local.node.containers import states
 from muster.local.node.containers.runner import ContainerRunner
 from muster.local.node.containers.states import ContainerRecord
-from muster.local.node.context import NodeContext, PodContext
+from muster.local.node.context import LOG, NodeContext, PodContext
 from muster.local.node.isolation.levels import Isolation
 from muster.local.node.isolation.sandbox import SandboxError
 from muster.local.node.network.address_pool import AddressesExhaustedError
@@ -91,7 +89,7 @@ class PodWorker:
         self._newer = asyncio.Event()
         self._started = 0
         self._deleted = False
-        self._log = structlog.get_logger("muster.local.node").bind(pod=objects.key(pod))
+        self._log = LOG.bind(pod=objects.key(pod))
 
     @property
     def pod(self) -> Object:

@@ -15,14 +15,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import structlog
-
 from muster.api.errors import ApiError, Conflict, Invalid, NotFound
 from muster.kube.resources import ResourceClient, core
 from muster.kube.workqueue import Backoff
 from muster.local.node import objects
 from muster.local.node.containers.states import ContainerRecord
-from muster.local.node.context import NodeContext
+from muster.local.node.context import LOG, NodeContext
 from muster.local.node.objects import Clock, Object, condition, pod_path, whole_time
 
 Json = dict[str, Any]
@@ -65,8 +63,7 @@ async def report(api: ResourceClient, pod: Object, component: str, clock: Clock,
         try:
             await api.create(core(objects.namespace(pod), "events"), event)
         except ApiError as error:
-            log = structlog.get_logger("muster.local.node").bind(pod=objects.key(pod))
-            log.info("event of a pod not written", reason=reason, error=str(error))
+            LOG.info("event of a pod not written", pod=objects.key(pod), reason=reason, error=str(error))
 
 
 def _containers(status: Mapping[str, Any]) -> list[Json]:
@@ -235,8 +232,7 @@ class StatusWriter:
                 try:
                     await self._write()
                 except ApiError as error:
-                    log = structlog.get_logger("muster.local.node").bind(pod=objects.key(self.pod))
-                    log.warning("pod status not written", error=str(error))
+                    LOG.warning("pod status not written", pod=objects.key(self.pod), error=str(error))
                     if isinstance(error, Invalid) or self._node.draining:
                         return
                     await asyncio.sleep(backoff.delay())

@@ -13,13 +13,12 @@ from dataclasses import KW_ONLY, dataclass, field
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from typing import Any, Final, NamedTuple
 
-import structlog
-
 from muster.api.errors import ApiError
 from muster.api.names import KIND, LABEL_EXPERIMENT
 from muster.api.values.printable import printable
 from muster.kube.resources import ResourceClient
 from muster.local.node import objects
+from muster.local.node.context import LOG
 from muster.local.node.objects import Clock, Object, condition, pod_path, whole_time
 from muster.local.node.pods.status_writer import report
 from muster.local.node.scheduling import fit
@@ -143,7 +142,6 @@ def _number(amount: Decimal, rounding: str) -> str:
 
 
 RETRY_SECONDS = 2.0
-_log = structlog.get_logger("muster.local.node")
 
 
 @dataclass(slots=True, eq=False)
@@ -211,7 +209,7 @@ class Scheduler:
                     elif await self._place(pod, ledger):
                         ledger.take(pod, requests(pod))
                 except ApiError as error:
-                    _log.info("pod not scheduled", pod=objects.key(pod), error=str(error))
+                    LOG.info("pod not scheduled", pod=objects.key(pod), error=str(error))
                     complete = complete and error.status in {404, 409}  # deleted, or bound by another scheduler
         return complete
 

@@ -12,10 +12,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-import structlog
-
 from muster.api.values.quantities import QuantityError, parse_quantity
 from muster.local.node import objects
+from muster.local.node.context import LOG
 from muster.local.node.objects import Object
 from muster.local.node.sources.environment import ConfigError, ConfigSources, PodPlacement, read_config_map, read_secret
 
@@ -249,6 +248,6 @@ async def renew_tokens(
                 await project(volume, folder / str(volume["name"]), placement, sources)
             rest = due
         except ConfigError as error:
-            log = structlog.get_logger("muster.local.node").bind(pod=objects.key(placement.pod))
-            log.warning("service account token not renewed, retrying", error=str(error))
+            pod = objects.key(placement.pod)
+            LOG.warning("service account token not renewed, retrying", pod=pod, error=str(error))
             rest = retry
