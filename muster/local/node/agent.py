@@ -106,7 +106,7 @@ class AgentError(Exception):
     """The agent cannot start. The message has the reason and the next step."""
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)  # no text shows its access
 class NodeAgent:
     """One node. The API server serves `kubectl logs` from `logs`, and `kubectl exec` by `execute`.
 

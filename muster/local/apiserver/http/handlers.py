@@ -137,7 +137,7 @@ _MERGE = "application/merge-patch+json"
 _STRATEGIC = "application/strategic-merge-patch+json"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class ObjectHandlers:
     """Handlers of requests for objects. `bookmark_every` is in seconds; `closing` is set when the server stops."""
 

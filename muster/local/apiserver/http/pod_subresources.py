@@ -140,7 +140,7 @@ class PodLogs(Protocol):
         ...
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class PodSubresources:
     """Handlers of these subresources; `logs` and `commands` are those of the node agent, None before one runs."""
 

@@ -101,7 +101,7 @@ _FROM_BROWSERS = frozenset(("origin", "sec-fetch-site", "sec-fetch-mode"))
 _log = structlog.get_logger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)  # no text shows its token
 class RequestHandler:
     """The entry point of all requests. If `token` is None, requests need no token."""
 

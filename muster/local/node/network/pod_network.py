@@ -85,7 +85,7 @@ class AddressPool:
                 yield str(self.block[1 + self._skip + offset])
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class PodNetwork:
     """One agent's addresses, and its bridge, or the socket that holds its block."""
 
