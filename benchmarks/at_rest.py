@@ -10,10 +10,13 @@ import secrets
 import subprocess
 import sys
 import tempfile
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import aiohttp
 
+from benchmarks.harness.measuring import megabytes
 from benchmarks.harness.result import Result
 from muster.api.schema.crd import custom_resource_definition
 from muster.local.apiserver import ApiServer
@@ -39,17 +42,26 @@ asyncio.run(main())
 """
 
 
-async def musterd() -> float:
-    """Return megabytes of the daemon's process."""
+@asynccontextmanager
+async def served() -> AsyncIterator[tuple[ApiServer, Path]]:
+    """Yield a local API server with the kind Experiment, and a folder that has its kubeconfig."""
     token = secrets.token_urlsafe(32)
     api = ApiServer(None, token=token)
     with tempfile.TemporaryDirectory() as directory:
-        kubeconfig = Path(directory, "kubeconfig")
-        write_kubeconfig(kubeconfig, url=await api.start(), token=token)
-        crd = custom_resource_definition()
+        folder = Path(directory)
+        write_kubeconfig(folder / "kubeconfig", url=await api.start(), token=token)
         kinds = api.store.resource("apiextensions.k8s.io/v1", "customresourcedefinitions")
-        api.store.ensure(kinds, "", crd)
-        arguments = ["--kubeconfig", str(kubeconfig), "--http-host", "127.0.0.1", "--http-port", "0"]
+        api.store.ensure(kinds, "", custom_resource_definition())
+        try:
+            yield api, folder
+        finally:
+            await api.stop()
+
+
+async def musterd() -> float:
+    """Return megabytes of the daemon's process."""
+    async with served() as (_, folder):
+        arguments = ["--kubeconfig", str(folder / "kubeconfig"), "--http-host", "127.0.0.1", "--http-port", "0"]
         daemon = await asyncio.create_subprocess_exec(
             sys.executable,
             *("-m", "muster.daemon.main", *arguments, "--log-format", "json"),
@@ -61,11 +73,10 @@ async def musterd() -> float:
             async with asyncio.timeout(PATIENCE):
                 await _ready(daemon.stderr)
             await asyncio.sleep(SETTLED)
-            return _resident(await asyncio.to_thread(Path(f"/proc/{daemon.pid}/status").read_text))
+            return megabytes(await asyncio.to_thread(Path(f"/proc/{daemon.pid}/status").read_text), "VmRSS")
         finally:
             daemon.terminate()
             await daemon.wait()
-            await api.stop()
 
 
 async def _ready(log: asyncio.StreamReader) -> None:
@@ -87,15 +98,9 @@ async def _ready(log: asyncio.StreamReader) -> None:
 def peer() -> float:
     """Return megabytes of a process with the ordinary client."""
     done = subprocess.run([sys.executable, "-c", OPEN_CLIENT], capture_output=True, text=True, check=True, timeout=60)
-    return _resident(done.stdout)
-
-
-def _resident(status: str) -> float:
-    """Return VmRSS of /proc/<pid>/status, in megabytes."""
-    line = next(line for line in status.splitlines() if line.startswith("VmRSS:"))
-    return int(line.split()[1]) / 1024
+    return megabytes(done.stdout, "VmRSS")
 
 
 def run() -> list[Result]:
     """Measure one daemon and one peer."""
-    return [Result.of("musterd at rest, resident memory", asyncio.run(musterd()), "MB", BUDGET, PEER, peer())]
+    return [Result("musterd at rest, resident memory", asyncio.run(musterd()), "MB", BUDGET, PEER, peer())]

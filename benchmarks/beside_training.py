@@ -80,8 +80,8 @@ def run() -> list[Result]:
         (step, share), (bare, bare_share) = _measured(framework, python)
         title = f"{framework} with {parts[framework]}, at {STEPS_PER_SECOND} steps/s"
         results += [
-            Result.of(f"{title}: CPU a step", step * 1e6, "us", None, "without", bare * 1e6),
-            Result.of(f"{title}: what they add, of a CPU", 100 * (share - bare_share), "%", 0.1),
+            Result(f"{title}: CPU a step", step * 1e6, "us", None, "without", bare * 1e6),
+            Result(f"{title}: what they add, of a CPU", 100 * (share - bare_share), "%", 0.1),
         ]
     return results
 
@@ -94,12 +94,15 @@ def _measured(framework: str, python: Path) -> tuple[tuple[float, float], tuple[
         running = [
             (given, _started(framework, python, folder if given else "")) for _ in range(EACH) for given in (1, 0)
         ]
-        said = {0: [], 1: []}  # type: dict[int, list[list[float]]]
+        spent: dict[int, list[list[float]]] = {0: [], 1: []}
         for given, process in running:
             out, _ = process.communicate(timeout=600)
-            said[given].append(json.loads(out.strip().splitlines()[-1]))
+            spent[given].append(json.loads(out.strip().splitlines()[-1]))
     one, other = (
-        (median(cpu / steps for cpu, _, steps in said[given]), median(cpu / wall for cpu, wall, _ in said[given]))
+        (
+            median(cpu / steps for cpu, _, steps in spent[given]),
+            median(cpu / wall for cpu, wall, _ in spent[given]),
+        )
         for given in (1, 0)
     )
     return one, other

@@ -9,22 +9,21 @@ idle machine.
 
 import asyncio
 import os
-import re
 import resource
-import secrets
 import sys
-import tempfile
 from asyncio.subprocess import DEVNULL
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
+import yaml
+
+from benchmarks.at_rest import served
+from benchmarks.harness.measuring import megabytes
 from benchmarks.harness.result import Result
 from muster.api.names import API_VERSION, KIND
-from muster.api.schema.crd import custom_resource_definition
 from muster.local.apiserver import ApiServer, WriteOptions
 from muster.local.cluster import reduced_crd
-from muster.local.home import write_kubeconfig
 from muster.state.vocabulary.subject import JOBSET
 
 RUNS = 10
@@ -65,20 +64,7 @@ RUNS_NOW = {
         }
     ],
 }
-MANIFEST = """\
-kind: AIchorManifest
-apiVersion: 0.2.3
-spec:
-  operator: jax
-  image: registry.example.com/team/train:1.0
-  command: "python3 -u train.py"
-  types:
-    worker:
-      count: 2
-      resources:
-        cpus: 1
-        ramRatio: 2
-"""
+MANIFEST = {"kind": "AIchorManifest", "apiVersion": "0.2.3", "spec": SPEC}
 
 
 async def seconds(
@@ -100,16 +86,10 @@ async def seconds(
 
 async def measured() -> list[Result]:
     """Start the API server with one experiment, and run the commands beside it."""
-    token = secrets.token_urlsafe(32)
-    api = ApiServer(None, token=token)
-    with tempfile.TemporaryDirectory() as directory:
-        where = Path(directory)
-        write_kubeconfig(where / "kubeconfig", url=await api.start(), token=token)
-        (where / "manifest.yaml").write_text(MANIFEST, encoding="utf-8")
+    async with served() as (api, where):
+        (where / "manifest.yaml").write_text(yaml.safe_dump(MANIFEST, sort_keys=False), encoding="utf-8")
         (where / "fails.py").write_text("import no_such_module\n", encoding="utf-8")
-        _apply(api, "apiextensions.k8s.io/v1", "customresourcedefinitions", custom_resource_definition())
-        metadata = {"name": "train", "namespace": "default"}
-        run: dict[str, Any] = {"apiVersion": API_VERSION, "kind": KIND, "metadata": metadata}
+        run: dict[str, Any] = {"apiVersion": API_VERSION, "kind": KIND, "metadata": NAMED}
         _apply(api, API_VERSION, "experiments", run | {"spec": SPEC})
         _apply(api, API_VERSION, "experiments", run | {"status": STATUS}, subresource="status")
         environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
@@ -118,22 +98,19 @@ async def measured() -> list[Result]:
         async def cpu(*command: str) -> float:
             return await seconds(*command, environment=environment, where=where)
 
-        try:
-            start = await cpu("-c", "pass")
-            muster = ("-c", "from muster.entry import muster; muster()")
-            results = [
-                Result.of(f"muster {words[0]}, CPU time", await cpu(*muster, *words), "s", budget, PEER, start)
-                for words, budget in ((("--help",), 0.1), (("lint", "manifest.yaml"), 0.25), (("get", "train"), 0.3))
-            ]
-            results += await _diagnosis(api, environment, where, start)
-            del environment["KUBECONFIG"]
-            environment["MUSTER_HOME"] = str(where / "home")
-            failing = (*muster, "run", "-n", "3", "--", sys.executable, "fails.py")
-            spent = await seconds(*failing, environment=environment, where=where, runs=RUNS_OF_RUN, expected=1)
-            name = "muster run, a program that fails at import, CPU time"
-            return [*results, Result.of(name, spent, "s", 4.0, PEER, start)]
-        finally:
-            await api.stop()
+        start = await cpu("-c", "pass")
+        muster = ("-c", "from muster.entry import muster; muster()")
+        results = [
+            Result(f"muster {words[0]}, CPU time", await cpu(*muster, *words), "s", budget, PEER, start)
+            for words, budget in ((("--help",), 0.1), (("lint", "manifest.yaml"), 0.25), (("get", "train"), 0.3))
+        ]
+        results += await _diagnosis(api, environment, where, start)
+        del environment["KUBECONFIG"]
+        environment["MUSTER_HOME"] = str(where / "home")
+        failing = (*muster, "run", "-n", "3", "--", sys.executable, "fails.py")
+        spent = await seconds(*failing, environment=environment, where=where, runs=RUNS_OF_RUN, expected=1)
+        name = "muster run, a program that fails at import, CPU time"
+        return [*results, Result(name, spent, "s", 4.0, PEER, start)]
 
 
 async def _diagnosis(api: ApiServer, environment: dict[str, str], where: Path, start: float) -> list[Result]:
@@ -153,17 +130,17 @@ async def _diagnosis(api: ApiServer, environment: dict[str, str], where: Path, s
         pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {**NAMED, "name": f"p-{number}", "labels": labels}}
         _apply(api, "v1", "pods", {**pod, "spec": {"containers": [{"name": "main", "image": "none"}], "nodeName": "n"}})
         _apply(api, "v1", "pods", {**pod, "status": RUNS_NOW}, subresource="status")
-    code = (  # VmHWM is of this program alone: ru_maxrss begins with that of the process which started it
+    code = (
         "import atexit, pathlib; from muster.entry import muster; status = pathlib.Path('/proc/self/status'); "
         "atexit.register(lambda: pathlib.Path('status').write_text(status.read_text())); muster()"
     )
     words = ("-c", code, "diagnose", "jobset/train")
     spent = await seconds(*words, environment=environment, where=where, runs=RUNS_OF_RUN)
-    (peak,) = re.findall(r"VmHWM:\s*(\d+) kB", (where / "status").read_text(encoding="ascii"))
+    peak = megabytes((where / "status").read_text(encoding="ascii"), "VmHWM")
     name = f"muster diagnose, {RANKS} ranks among {CROWD:,} pods"
     return [
-        Result.of(f"{name}, CPU time", spent, "s", 1.5, PEER, start),
-        Result.of(f"{name}, memory", int(peak) / 1024, "MB", 100.0),
+        Result(f"{name}, CPU time", spent, "s", 1.5, PEER, start),
+        Result(f"{name}, memory", peak, "MB", 100.0),
     ]
 
 

@@ -132,11 +132,11 @@ def run() -> list[Result]:
         for size, cost, walk in zip((FEW, MANY), costs, (few_walk, many_walk), strict=True):
             what = f"decide, {name}, {size:,} members, CPU"
             budget = BUDGET if same or size == FEW else None
-            results.append(Result.of(what, cost, "us", budget, PEER, walk))
+            results.append(Result(what, cost, "us", budget, PEER, walk))
         if same:
             what = f"decide, {name}, {MANY:,} to {FEW} members"
             ratio, peer_ratio = costs[1] / costs[0], many_walk / few_walk
-            results.append(Result.of(what, ratio, "times", RATIO_BUDGET, PEER, peer_ratio))
+            results.append(Result(what, ratio, "times", RATIO_BUDGET, PEER, peer_ratio))
     return results
 
 

@@ -12,8 +12,7 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from random import Random
@@ -22,6 +21,7 @@ from typing import IO
 import uvloop
 
 from benchmarks.harness.loop_lag import LAG_BUDGET
+from benchmarks.harness.measuring import megabytes, serving
 from benchmarks.harness.result import Result
 from benchmarks.servers.fleet_server import EPOCH
 from muster.daemon.experiments.error_boundary import ErrorBoundary
@@ -64,16 +64,6 @@ class Measured:
     events: float
     peak: float
     lag: float
-
-
-@contextmanager
-def _server(size: Size) -> Iterator[tuple[str, IO[str]]]:
-    """Yield the cluster in a process of its own: its URL, and the pipe that orders its events."""
-    command = [sys.executable, "-m", "benchmarks.servers.fleet_server", str(size.pods), str(size.gang)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
-        assert server.stdin is not None
-        assert server.stdout is not None
-        yield f"http://127.0.0.1:{server.stdout.readline().strip()}", server.stdin
 
 
 async def _beat(fleet: "Fleet", stdin: IO[str], lags: list[float], own: list[float]) -> None:
@@ -144,7 +134,7 @@ async def measure(size: Size) -> Measured:
     lags: list[float] = []
     own: list[float] = []
     rounds: list[tuple[float, float]] = []
-    with _server(size) as (url, stdin):
+    with serving("fleet_server", size.pods, size.gang) as (url, stdin):  # which takes orders of events
         connection = await Connection.open(FixedAccess(url))
         fleet = Fleet(connection, size.pods)
         began = time.process_time()
@@ -170,15 +160,8 @@ async def measure(size: Size) -> Measured:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         await connection.aclose()
-        peak = await asyncio.to_thread(highest)
+        peak = megabytes(await asyncio.to_thread(Path("/proc/self/status").read_text), "VmHWM")
     return Measured(listed, min(cpu for cpu, _ in rounds), peak, min(lag for _, lag in rounds))
-
-
-def highest() -> float:
-    """Return peak resident memory in megabytes. ``ru_maxrss`` would include the parent's memory from before exec."""
-    status = Path("/proc/self/status").read_text()
-    line = next(line for line in status.splitlines() if line.startswith("VmHWM:"))
-    return int(line.split()[1]) / 1024
 
 
 def run() -> list[Result]:
@@ -192,11 +175,11 @@ def run() -> list[Result]:
         what = f"{size.pods:,} pods"
         at = f"{what}, {RATE:,} events/s"
         results += [
-            Result.of(f"first list, CPU, {what}", measured.listing, "s"),
-            Result.of(f"share of one core, {at}", share, "cores", size.cpu),
-            Result.of(f"CPU per event, {at}", measured.events / EVENTS * 1e6, "us"),
-            Result.of(f"resident memory at its highest, {at}", measured.peak, "MB", size.memory),
-            Result.of(f"loop lag p99, {at}", measured.lag, "ms", size.lag),
+            Result(f"first list, CPU, {what}", measured.listing, "s"),
+            Result(f"share of one core, {at}", share, "cores", size.cpu),
+            Result(f"CPU per event, {at}", measured.events / EVENTS * 1e6, "us"),
+            Result(f"resident memory at its highest, {at}", measured.peak, "MB", size.memory),
+            Result(f"loop lag p99, {at}", measured.lag, "ms", size.lag),
         ]
     return results
 

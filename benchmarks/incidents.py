@@ -6,7 +6,6 @@ does of 1,000 of them.
 """
 
 import asyncio
-from collections.abc import Iterator
 from dataclasses import replace
 
 from benchmarks.harness.gangs import gang, pod, seen
@@ -16,7 +15,6 @@ from muster.api.values.accelerators import USUAL
 from muster.daemon.incidents.watch import EVERY, MOST, IncidentWatch
 from muster.metrics.collector import Subject
 from muster.state.facts.incidents.grouping import Places
-from muster.state.view.view import View
 from muster.state.vocabulary.record import Condition, ConditionType, Phase, Record
 
 RUNS, RANKS, NOW = 20_000, 50, 1_800_000_000.0
@@ -35,7 +33,8 @@ class Fleet:
         self.now = NOW
         plan = gang(RANKS)
         lost = Condition(ConditionType.STUCK, True, "NodeNotReady", "", 1, NOW - 5)
-        views = [self._on(f"n{n}") for n in range(NODES // 10)]
+        member = pod(plan, 0)
+        views = [seen([member.__replace__(node=f"n{n}", ready=False, cut_off=True)], None) for n in range(NODES // 10)]
         self.runs = [
             Subject(
                 replace(plan, uid=f"u{n}", namespace=f"team-{n % 50}", name=f"run-{n}"),
@@ -47,7 +46,7 @@ class Fleet:
         racks = {f"n{n}": {"topology.kubernetes.io/rack": f"r{n // RACK}"} for n in range(NODES)}
         places = Places(racks)
         self.watch = IncidentWatch(
-            self._subjects,
+            lambda: iter(self.runs),
             lambda: True,
             lambda _plan, _line: None,
             clock=lambda: self.now,
@@ -56,11 +55,6 @@ class Fleet:
             accelerators=USUAL,
             places=lambda: places,
         )
-
-    @staticmethod
-    def _on(node: str) -> View:
-        """Return a view with a rank on a node that is lost."""
-        return seen([pod(gang(RANKS), 0).__replace__(node=node, ready=False, cut_off=True)], None)
 
     async def look(self) -> None:
         """Look once, at once after the one before: no diagnosis is old."""
@@ -80,9 +74,6 @@ class Fleet:
         for _ in range(1 + RUNS // MOST):
             await self.look()
 
-    def _subjects(self) -> Iterator[Subject]:
-        return iter(self.runs)
-
     async def _never(self, seconds: float) -> None:
         raise AssertionError(f"a sleep of {seconds} s")
 
@@ -98,6 +89,6 @@ def run() -> list[Result]:
                 asyncio.run(fleet.begin())
                 assert fleet.watch.tracking.shown
             cpu, _, longest = cost(work)
-            results.append(Result.of(f"{name}, {what}, CPU", cpu, "s", BUDGET))
-            results.append(Result.of(f"{name}, {what}, longest hold of the loop", longest, "ms", HOLD_BUDGET))
+            results.append(Result(f"{name}, {what}, CPU", cpu, "s", BUDGET))
+            results.append(Result(f"{name}, {what}, longest hold of the loop", longest, "ms", HOLD_BUDGET))
     return results

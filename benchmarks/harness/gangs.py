@@ -2,12 +2,13 @@
 
 from dataclasses import replace
 
-from muster.state.view.roll import CoordinatorState, RankState, RollAnswer
+from muster.state.view.roll import RankState, RollAnswer
 from muster.state.view.view import View
 from muster.state.vocabulary.group import Coordinator, Group, ProbeKind
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Pod, PodPhase, PodSpec
 from muster.state.vocabulary.rules import CLOCKS, ClockAction
+from tests import builders
 
 UID = "0f8fad5b-d9cb-469f-a165-70867728950e"
 
@@ -30,52 +31,29 @@ def pod(plan: Plan, rank: int, *, version: int = 1, started: bool = True) -> Pod
     """Return a member's pod: scheduled, and running if it has ``started``."""
     member = plan.member(rank)
     assert member is not None
-    return Pod(
+    waits = {"phase": PodPhase.PENDING, "ready": False, "started": False, "waiting_reason": "ContainerCreating"}
+    return builders.pod(
+        rank,
         uid=f"{rank:08x}-94a1-4f5e-8c2b-000000000000",
         name=plan.pod_name(member, 0),
         namespace=plan.namespace,
         resource_version=version,
         owner=plan.uid,
-        group=member.group,
-        job=member.job,
-        index=member.pod,
-        rank=rank,
-        epoch=0,
-        phase=PodPhase.RUNNING if started else PodPhase.PENDING,
-        ready=started,
-        terminating=False,
-        delete_by=0.0,
-        scheduled=True,
         node=f"gpu-{rank % 2000}",
         ip=f"10.4.{rank >> 8 & 255}.{rank & 255}" if started else "",
-        started=started,
-        waiting_reason="" if started else "ContainerCreating",
-        waiting_message="",
-        exit=None,
-        disruption="",
+        **({} if started else waits),
     )
 
 
 def seen(pods: list[Pod], answer: RollAnswer | None) -> View:
     """Return the view of a launched epoch 0 with these pods."""
-    view = View()
+    view = builders.view(*pods, heard=answer)
     view.engine.confirmed, view.engine.service = 0, True
-    for each in pods:
-        view.change(None, each)
-    if answer is not None:
-        view.observe_probe(answer, 0)
     return view
 
 
 def roll(size: int, at: float, *, absent: frozenset[int] = frozenset()) -> RollAnswer:
     """Return a serving coordinator's answer: all ranks connected, or all others waiting for the ``absent`` ranks."""
     here = RankState.ARRIVED if absent else RankState.CONNECTED
-    return RollAnswer(
-        at=at,
-        coordinator=CoordinatorState.SERVING,
-        latency=0.004,
-        expected=size,
-        states=tuple(RankState.MISSING if rank in absent else here for rank in range(size)),
-        incarnation=7,
-        protocol="v2",
-    )
+    ranks = (RankState.MISSING if rank in absent else here for rank in range(size))
+    return builders.answer(*ranks, at=at, incarnation=7)

@@ -27,12 +27,14 @@ def table(results: Sequence[Result]) -> str:
 
 
 def write(results: Sequence[Result], path: Path) -> None:
-    """Write the results as a JSON list of objects with the fields of ``Result``."""
-    encoded = msgspec.json.encode([asdict(result) for result in results])
+    """Write the results as a JSON list of objects with the fields of ``Result``, and ``ok``."""
+    encoded = msgspec.json.encode([{**asdict(result), "ok": result.ok} for result in results])
     path.write_bytes(msgspec.json.format(encoded, indent=2) + b"\n")
 
 
 def _cells(result: Result) -> tuple[str, ...]:
+    """Return the cells of a row; the ratio is the peer's figure divided by ours."""
+    ratio = f"{result.peer_value / result.value:.1f}x" if result.peer_value is not None and result.value else ""
     return (
         result.name,
         _number(result.value),
@@ -41,21 +43,12 @@ def _cells(result: Result) -> tuple[str, ...]:
         "ok" if result.ok else "OVER",
         result.peer,
         _number(result.peer_value),
-        _ratio(result),
+        ratio,
     )
-
-
-def _ratio(result: Result) -> str:
-    """Return the peer's figure divided by ours."""
-    if result.peer_value is None or not result.value:
-        return ""
-    return f"{result.peer_value / result.value:.1f}x"
 
 
 def _number(value: float | None) -> str:
     """Return three significant digits and no exponent."""
     if value is None:
         return ""
-    if value == int(value):
-        return f"{value:,.0f}"
-    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+    return f"{value:,.0f}" if value == int(value) or abs(value) >= 100 else f"{value:.3g}"

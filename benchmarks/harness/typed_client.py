@@ -3,7 +3,7 @@
 import asyncio
 import time
 
-from benchmarks.harness.measuring import ROUNDS, best_of, list_server, resident
+from benchmarks.harness.measuring import ROUNDS, best_of, resident, serving
 from benchmarks.servers.synthetic_pods import line
 
 EVENTS, TRACKED, LISTED = 10, 1_000, 500
@@ -64,7 +64,7 @@ def list_typed() -> float:
                 assert len(found) == LISTED
             return best / LISTED * 1e6
 
-    with list_server(LISTED) as url:
+    with serving("list_server", LISTED) as (url, _):
         return asyncio.run(work(url))
 
 
@@ -86,5 +86,5 @@ def watch_typed() -> float:
                 best = min(best, time.process_time() - began)
             return best / LISTED * 1e6
 
-    with list_server(LISTED) as url:
+    with serving("list_server", LISTED) as (url, _):
         return asyncio.run(work(url))

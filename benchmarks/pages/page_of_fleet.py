@@ -4,36 +4,20 @@ Both walk over all experiments in slices, between which the loop continues. In t
 a missing rank, and the others have finished; in the worst one all of them run.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable
 from functools import partial
 
 from benchmarks.harness.loop_lag import LAG_BUDGET, cost
 from benchmarks.harness.result import Result
+from benchmarks.pages.page import Index
 from benchmarks.scrape import NOW, subjects
 from muster.daemon.web.fleet import MOST, Query, listing
 from muster.daemon.web.pages import Pages
 from muster.daemon.web.readers import Anyone
-from muster.metrics.collector import Subject
 
 EXPERIMENTS, RUNNING = 100_000, 2_000
 BUDGET = 5.0
 """Seconds of CPU, also where all of them run: half of what a request may take."""
-
-
-@dataclass(frozen=True, slots=True)
-class All:
-    """The index of a daemon that has these experiments."""
-
-    here: Sequence[Subject]
-
-    def subjects(self) -> Sequence[Subject]:
-        """Return all of them."""
-        return self.here
-
-    def find(self, namespace: str, name: str) -> Subject | None:
-        """Never asked for."""
-        raise LookupError(f"{namespace}/{name}")
 
 
 def run() -> list[Result]:
@@ -41,7 +25,7 @@ def run() -> list[Result]:
     results = []
     query = Query.of([("problem", "missing"), ("limit", str(MOST))])
     for among, running in ((f"{RUNNING:,} of them running", RUNNING), ("all of them running", EXPERIMENTS)):
-        index = All(subjects(running, EXPERIMENTS - running, running))
+        index = Index(subjects(running, EXPERIMENTS - running, running))
         pages = Pages(index, lambda: "leading", lambda: NOW + 60, "https://example.org/runbooks")
         answers: dict[str, Callable[[], Awaitable[object]]] = {
             "page": partial(pages.fleet, Anyone(), {}),
@@ -50,6 +34,6 @@ def run() -> list[Result]:
         for name, answer in answers.items():
             cpu, lag, _ = cost(answer)
             what = f"{name} of {EXPERIMENTS:,} experiments, {among}"
-            results.append(Result.of(f"{what}, CPU", cpu, "s", BUDGET))
-            results.append(Result.of(f"{what}, loop lag p99", lag, "ms", LAG_BUDGET))
+            results.append(Result(f"{what}, CPU", cpu, "s", BUDGET))
+            results.append(Result(f"{what}, loop lag p99", lag, "ms", LAG_BUDGET))
     return results

@@ -9,6 +9,7 @@ the bare loop of the same run. The exit code is 1 if one does not hold, and 3 wh
 import argparse
 import sys
 import time
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
 import uvloop
@@ -17,7 +18,7 @@ from benchmarks.harness.report import table, write
 from benchmarks.harness.result import Result
 from benchmarks.real import jobset, requests
 from benchmarks.real.processes import PROGRAMS
-from benchmarks.real.starts import Figures, Gangs, bare, muster, site
+from benchmarks.real.starts import Figures, Gangs, Site, bare, muster, site
 from tests.real.binaries import CANNOT_BUILD
 from tests.real.controllers.jobset import JOBSET
 from tests.real.ground import Ground, ground
@@ -55,11 +56,11 @@ class Bench:
         with_services: list[Figures] = []
         ours: list[Figures] = []
         for _ in range(self._rounds):
-            async with site(self._built, self._namespace()) as here:
+            async with self._site() as here:
                 loops.append(await bare(here, gangs))
-            async with site(self._built, self._namespace()) as here:
+            async with self._site() as here:
                 with_services.append(await bare(here, gangs, services=True))
-            async with site(self._built, self._namespace()) as here:
+            async with self._site() as here:
                 ours.append(await muster(here, gangs, restart=gangs is ONE))
             loop, service, own = (f"{each[-1].created:.2f} s" for each in (loops, with_services, ours))
             say(f"{gangs}: bare {loop}, with Services {service}, Muster {own}, restart {ours[-1].restarted:.2f} s")
@@ -70,37 +71,33 @@ class Bench:
 
     async def warm(self) -> None:
         """Make a small start that is not counted: the first requests of each kind cost the servers more."""
-        async with site(self._built, self._namespace()) as here:
+        async with self._site() as here:
             await bare(here, WARM)
-        async with site(self._built, self._namespace()) as here:
+        async with self._site() as here:
             await muster(here, WARM, restart=False)
 
     async def requests(self) -> list[Result]:
         """Return the rows of single requests."""
-        async with site(self._built, self._namespace()) as here:
+        async with self._site() as here:
             return await requests.measure(here)
 
     async def _jobsets(self, gangs: Gangs, start: float, ours: list[Figures]) -> list[Result]:
         results = []
         for tuned in (True, False):
-            async with (
-                site(self._built, self._namespace()) as here,
-                jobset.controller(here, self._supervisor, tuned=tuned),
-            ):
+            async with self._site() as here, jobset.controller(here, self._supervisor, tuned=tuned):
                 figures = await jobset.gangs_of_jobsets(here, gangs, restart=gangs is ONE)
             name = f"JobSet controller, {'tuned' if tuned else 'default'} kube-controller-manager"
             say(f"{gangs}: {name} {figures.created:.2f} s")
-            results.append(Result.of(f"{gangs} created, {name}", figures.created, "s", None, "Muster", start))
+            results.append(Result(f"{gangs} created, {name}", figures.created, "s", None, "Muster", start))
             if gangs is ONE:
                 restart = min(figures.restarted for figures in ours)
-                results.append(
-                    Result.of(f"restart of {gangs}, {name}", figures.restarted, "s", None, "Muster", restart)
-                )
+                results.append(Result(f"restart of {gangs}, {name}", figures.restarted, "s", None, "Muster", restart))
         return results
 
-    def _namespace(self) -> str:
+    def _site(self) -> AbstractAsyncContextManager[Site]:
+        """Return a namespace of its own."""
         self._sites += 1
-        return f"bench-{self._sites}"
+        return site(self._built, f"bench-{self._sites}")
 
 
 def _rows(gangs: Gangs, loops: list[Figures], with_services: list[Figures], ours: list[Figures]) -> list[Result]:
@@ -108,22 +105,22 @@ def _rows(gangs: Gangs, loops: list[Figures], with_services: list[Figures], ours
     service = min(each.created for each in with_services)
     writes = ours[-1].writes["start"]
     results = [
-        Result.of(f"{gangs} created, Muster", own, "s", START_RATIO[gangs] * loop, BARE, loop),
-        Result.of(f"{gangs} created, {BARE} with Services", service, "s", None, BARE, loop),
-        Result.of(f"writes of a start, {gangs}", writes, "writes", gangs.experiments * (gangs.members + 9)),
+        Result(f"{gangs} created, Muster", own, "s", START_RATIO[gangs] * loop, BARE, loop),
+        Result(f"{gangs} created, {BARE} with Services", service, "s", None, BARE, loop),
+        Result(f"writes of a start, {gangs}", writes, "writes", gangs.experiments * (gangs.members + 9)),
     ]
     for program in PROGRAMS:
         used, peer = (min(each.cpu[program] for each in figures) for figures in (ours, loops))
-        results.append(Result.of(f"{gangs}, CPU of {program} until all run, Muster", used, "s", None, BARE, peer))
+        results.append(Result(f"{gangs}, CPU of {program} until all run, Muster", used, "s", None, BARE, peer))
     if gangs is ONE:
         both = loop + min(each.deleted for each in loops)
         deleted = service + min(each.deleted for each in with_services)
         restart = min(each.restarted for each in ours)
         again = ours[-1].writes["restart"]
         results += [
-            Result.of(f"restart of {gangs}, Muster", restart, "s", RESTART_RATIO * both, "bare create + delete", both),
-            Result.of(f"create and delete {gangs}, {BARE} with Services", deleted, "s", None, "without", both),
-            Result.of(f"writes of a restart, {gangs}", again, "writes", 2 * gangs.pods + 5),
+            Result(f"restart of {gangs}, Muster", restart, "s", RESTART_RATIO * both, "bare create + delete", both),
+            Result(f"create and delete {gangs}, {BARE} with Services", deleted, "s", None, "without", both),
+            Result(f"writes of a restart, {gangs}", again, "writes", 2 * gangs.pods + 5),
         ]
     return results
 

@@ -8,23 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _TICKS = os.sysconf("SC_CLK_TCK")
-API_SERVER, ETCD, MANAGER, SCHEDULER, MUSTERD = PROGRAMS = (
-    "kube-apiserver",
-    "etcd",
-    "kube-controller-manager",
-    "kube-scheduler",
-    "musterd",
-)
+API_SERVER = "kube-apiserver"
+PROGRAMS = (API_SERVER, "etcd", "kube-controller-manager", "kube-scheduler", "musterd")
 CALM = 0.25
 """Parts of a core that all of them may use together between two measurements."""
 CALM_WITHIN = 15.0
 """Seconds for which that is awaited. Controllers clean up after a measurement, and the next one would pay for it."""
-
-
-def cpu_seconds(pid: int) -> float:
-    """Return user and system time of a process with all its threads."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / _TICKS
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,15 +23,21 @@ class Processes:
     folder: Path
 
     def cpu(self, name: str) -> float:
-        """Return CPU seconds that the process of that name has used; 0 while it is down."""
+        """Return user and system time of the process of that name, with all its threads; 0 while it is down."""
         try:
-            return cpu_seconds(int((self.folder / f"{name}.pid").read_text()))
+            pid = int((self.folder / f"{name}.pid").read_text())
+            fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
         except FileNotFoundError:
             return 0.0
+        return (int(fields[11]) + int(fields[12])) / _TICKS
 
     def all(self) -> Mapping[str, float]:
         """Return CPU seconds of each program."""
         return {name: self.cpu(name) for name in PROGRAMS}
+
+    def since(self, before: Mapping[str, float]) -> Mapping[str, float]:
+        """Return CPU seconds of each program since it had used those."""
+        return {name: seconds - before[name] for name, seconds in self.all().items()}
 
     async def calm(self) -> None:
         """Wait until they have next to nothing to do, for CALM_WITHIN at most."""
@@ -52,15 +47,3 @@ class Processes:
             await asyncio.sleep(1.0)
             if sum(self.all().values()) - before < CALM:
                 return
-
-
-class Stretch:
-    """CPU of each program from its creation until `end`."""
-
-    def __init__(self, processes: Processes) -> None:
-        self._processes = processes
-        self._began = processes.all()
-
-    def end(self) -> Mapping[str, float]:
-        """Return CPU seconds by program."""
-        return {name: seconds - self._began[name] for name, seconds in self._processes.all().items()}

@@ -14,7 +14,6 @@ from benchmarks.harness.result import Result
 from benchmarks.real.loops import each
 from benchmarks.real.processes import API_SERVER
 from benchmarks.real.starts import Object, Site, experiment
-from muster.api.errors import NotFound
 from muster.api.manifest.experiment import parse_experiment
 from muster.api.schema.crd import custom_resource_definition
 from muster.kinds.experiments import plan_of
@@ -46,6 +45,8 @@ class Copy:
 async def measure(here: Site) -> list[Result]:
     """Measure, and put the rows into the table's form."""
     model = await _running(here)
+    plan = plan_of(parse_experiment(model))
+    member = msgspec.json.decode(PodTemplate(plan, plan.groups[0], 0).render(next(iter(plan.members()))))
     async with AsyncExitStack() as down:
         for name in OTHERS:
             await down.enter_async_context(held(here.ground, name))
@@ -54,14 +55,14 @@ async def measure(here: Site) -> list[Result]:
         maps: list[float] = []
         for turn in range(ROUNDS):
             await _round(here, copy, model, turn)
-            pods.append(await _pods(here, model, turn))
-            maps.append(await _config_maps(here, turn))
+            pods.append(await _posts(here, "pods", turn, member))
+            maps.append(await _posts(here, "configmaps", turn, {"data": {"a": "b"}}))
         await here.request("DELETE", f"{CRDS}/experiments.{GROUP}")
     what, peer = "CPU of the API server", ("POST of a ConfigMap", min(maps))
     return [
-        Result.of(f"{what}, status PUT", min(copy.puts), "ms", BUDGET, *peer),
-        Result.of(f"{what}, POST of an Experiment", min(copy.posts), "ms", None, *peer),
-        Result.of(f"{what}, POST of a pod", min(pods), "ms", None, *peer),
+        Result(f"{what}, status PUT", min(copy.puts), "ms", BUDGET, *peer),
+        Result(f"{what}, POST of an Experiment", min(copy.posts), "ms", None, *peer),
+        Result(f"{what}, POST of a pod", min(pods), "ms", None, *peer),
     ]
 
 
@@ -86,15 +87,7 @@ async def _installed(here: Site) -> Copy:
     (version,) = definition["spec"]["versions"]
     await here.request("POST", CRDS, definition)
     path = f"/apis/{GROUP}/{version['name']}/namespaces/{here.namespace}/experiments"
-
-    async def served() -> bool:
-        try:
-            await here.request("GET", path)
-        except NotFound:
-            return False
-        return True
-
-    await eventually(served, 60)
+    await eventually(lambda: here.answers(path), 60)
     return Copy(path)
 
 
@@ -121,23 +114,12 @@ async def _round(here: Site, copy: Copy, model: Object, turn: int) -> None:
     copy.puts.append(await _milliseconds(here, lambda number: put(number, 2)))
 
 
-async def _pods(here: Site, model: Object, turn: int) -> float:
-    plan = plan_of(parse_experiment(model))
-    body = msgspec.json.decode(PodTemplate(plan, plan.groups[0], 0).render(next(iter(plan.members()))))
-    path = core(here.namespace, "pods")
+async def _posts(here: Site, plural: str, turn: int, body: Object) -> float:
+    path = core(here.namespace, plural)
 
     async def post(number: int) -> None:
-        metadata = {**body["metadata"], "name": f"pod-{turn}-{number}"}
+        metadata = {**body.get("metadata", {}), "name": f"{plural}-{turn}-{number}"}
         await here.request("POST", path, {**body, "metadata": metadata})
-
-    return await _milliseconds(here, post)
-
-
-async def _config_maps(here: Site, turn: int) -> float:
-    path = core(here.namespace, "configmaps")
-
-    async def post(number: int) -> None:
-        await here.request("POST", path, {"metadata": {"name": f"map-{turn}-{number}"}, "data": {"a": "b"}})
 
     return await _milliseconds(here, post)
 

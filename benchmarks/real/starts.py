@@ -20,8 +20,8 @@ from typing import Any
 import msgspec
 
 from benchmarks.real.loops import each
-from benchmarks.real.pods import Watched, watched
-from benchmarks.real.processes import Processes, Stretch
+from benchmarks.real.pods import watched
+from benchmarks.real.processes import Processes
 from muster.api.errors import ApiError, NotFound
 from muster.api.manifest.experiment import parse_experiment
 from muster.api.names import API_VERSION, KIND, LABEL_EPOCH
@@ -124,10 +124,10 @@ class Site:
         with contextlib.suppress(NotFound):
             await self.request("DELETE", f"{self.experiments}/{experiment['metadata']['name']}")
 
-    async def has_service_account(self) -> bool:
-        """Return True if the controller manager has made the namespace's default service account."""
+    async def answers(self, path: str) -> bool:
+        """Return True if an object or a kind has that path."""
         try:
-            await self.request("GET", core(self.namespace, "serviceaccounts", "default"))
+            await self.request("GET", path)
         except NotFound:
             return False
         return True
@@ -152,7 +152,8 @@ async def site(ground: Ground, namespace: str) -> AsyncIterator[Site]:
     made = Site(ground, admin, namespace)
     try:
         await made.request("POST", "/api/v1/namespaces", {"metadata": {"name": namespace}})
-        await eventually(made.has_service_account)  # without one no pod is admitted
+        account_path = core(namespace, "serviceaccounts", "default")  # without one no pod is admitted
+        await eventually(lambda: made.answers(account_path))
         await made.processes.calm()
         yield made
         await each((await made.request("GET", made.experiments))["items"], made.delete)
@@ -221,13 +222,13 @@ async def bare(here: Site, gangs: Gangs, *, services: bool = False) -> Figures:
             async def publish(body: Object) -> None:
                 await here.request("POST", core(here.namespace, "services"), body)
 
-            stretch, began = Stretch(here.processes), time.monotonic()
+            before, began = here.processes.all(), time.monotonic()
             await each(domains, publish)
             await each(bodies, create)
             figures.created = await seen.until(lambda now: now.added >= gangs.pods) - began
             await seen.until(lambda now: len(now.running) >= gangs.pods)
             await here.processes.calm()  # the last names are written after the last pod runs
-            figures.cpu = stretch.end()
+            figures.cpu = here.processes.since(before)
 
             async def delete(name: str) -> None:
                 await daemon.request("DELETE", f"{pods}/{name}")
@@ -248,15 +249,16 @@ async def muster(here: Site, gangs: Gangs, *, restart: bool) -> Figures:
         async def submit(name: str) -> None:
             await here.request("POST", here.experiments, experiment(name, here.namespace, gangs.members))
 
-        stretch, began = Stretch(here.processes), time.monotonic()
+        before, began = here.processes.all(), time.monotonic()
         await each(gangs.names, submit)
         figures.created = await seen.until(lambda now: now.added >= gangs.pods) - began
         await seen.until(lambda now: len(now.running) >= gangs.pods)
         await _until_running(here, gangs)
-        figures.cpu = stretch.end()
+        figures.cpu = here.processes.since(before)
         figures.writes["start"] = here.writes()
         if restart:
-            figures.restarted = await _restart(here, gangs, seen)
+            failed = await fail_one(here)
+            figures.restarted = await seen.until(lambda now: now.by_label.get("1", 0) >= gangs.pods) - failed
             await _until_running(here, gangs)
             figures.writes["restart"] = here.writes() - figures.writes["start"]
     return figures
@@ -270,11 +272,6 @@ async def fail_one(here: Site) -> float:
     began = time.monotonic()
     await here.request("PATCH", f"{pods}/{name}/status", {"status": FAILED}, MERGE)
     return began
-
-
-async def _restart(here: Site, gangs: Gangs, seen: Watched) -> float:
-    began = await fail_one(here)
-    return await seen.until(lambda now: now.by_label.get("1", 0) >= gangs.pods) - began
 
 
 async def _until_running(here: Site, gangs: Gangs) -> None:

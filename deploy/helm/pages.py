@@ -20,20 +20,20 @@ def values_file() -> str:
     return "\n".join([HEAD, *_lines(schema(), defaults(), "", set())]) + "\n"
 
 
-def _lines(node: Schema, values: dict[str, Any], indent: str, said: set[str]) -> Iterator[str]:
+def _lines(node: Schema, values: dict[str, Any], indent: str, written: set[str]) -> Iterator[str]:
     """Yield the lines of a mapping. Lines that this mapping has already are not repeated."""
     for name, value in values.items():
         child = node["properties"][name]
         if not indent:
             yield ""
-            said = set()
-        if child["description"] not in said:
+            written = set()
+        if child["description"] not in written:
             for number, line in enumerate(wrap(child["description"], WIDTH - len(indent) - 5)):
                 yield f"{indent}# {'-- ' if number == 0 else ''}{line}"
-            said.add(child["description"])
+            written.add(child["description"])
         if "properties" in child:
             yield f"{indent}{name}:"
-            yield from _lines(child, value, indent + "  ", said)
+            yield from _lines(child, value, indent + "  ", written)
         elif isinstance(value, dict | list) and value:
             yield f"{indent}{name}:"
             text = yaml.safe_dump(value, sort_keys=False, default_flow_style=False)

@@ -7,7 +7,6 @@ and in deploy/musterd.yaml, too.
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +16,6 @@ from deploy.helm.manifests import SYSTEM, render
 from deploy.helm.pages import HEAD
 
 Object = dict[str, Any]
-Right = tuple[str, str, str]
-"""(API group, resource or path, verb)."""
 CLUSTER = ""
 """In place of a namespace: granted in all of them."""
 
@@ -56,25 +53,11 @@ class Row:
     reason: str
 
 
-def grants(objects: list[Object], account: str) -> Iterator[tuple[str, Right, str]]:
-    """Yield (namespace, right, the one name that it is for, if any) of each right that is bound to the account."""
-    roles = {(each["kind"], _where(each), each["metadata"]["name"]): each for each in objects if "rules" in each}
-    for binding in (each for each in objects if "roleRef" in each):
-        if not any(subject["name"] == account for subject in binding["subjects"]):
-            continue
-        ref, where = binding["roleRef"], _where(binding)
-        role = roles[ref["kind"], CLUSTER if ref["kind"] == "ClusterRole" else where, ref["name"]]
-        for rule in role["rules"]:
-            names = rule.get("resourceNames", [""])
-            for group, resource, verb, name in product(rule["apiGroups"], rule["resources"], rule["verbs"], names):
-                yield where, (group, resource, verb), name
-
-
 def rows(rendered: str) -> Iterator[Row]:
     """Yield the rules of each role that is bound to a service account of musterd. Raises NoReason."""
     parts = [(yaml.safe_load(text), text) for text in rendered.split("---\n")]
     bound = {
-        (each["roleRef"]["kind"], each["roleRef"]["name"]): _where(each)
+        (each["roleRef"]["kind"], each["roleRef"]["name"]): where_of(each)
         for each, _ in parts
         if each and "roleRef" in each and ACCOUNTS & {subject["name"] for subject in each["subjects"]}
     }
@@ -112,5 +95,6 @@ def table(helm: Path) -> str:
     return "\n".join(lines)
 
 
-def _where(each: Object) -> str:
+def where_of(each: Object) -> str:
+    """Return the namespace of an object, or ``CLUSTER``."""
     return str(each["metadata"].get("namespace", CLUSTER))

@@ -16,6 +16,8 @@ from packageurl import PackageURL
 import muster
 from deploy.image.locks import RUNTIME, Lock
 
+_HASH = re.compile(r"--hash=sha256:([0-9a-f]{64})")
+
 
 def packages(lock: Lock) -> Bom:
     """Return the packages of a lock file as the parts of musterd."""
@@ -30,15 +32,11 @@ def packages(lock: Lock) -> Bom:
                 type=ComponentType.LIBRARY,
                 bom_ref=f"pkg:pypi/{name}@{version}",
                 purl=PackageURL("pypi", name=name, version=version),
-                hashes=[HashType(alg=HashAlgorithm.SHA_256, content=found) for found in _hashes(entry)],
+                hashes=[HashType(alg=HashAlgorithm.SHA_256, content=found) for found in _HASH.findall(entry)],
             )
         )
     bom.register_dependency(bom.metadata.component, bom.components)
     return bom
-
-
-def _hashes(entry: str) -> list[str]:
-    return re.findall(r"--hash=sha256:([0-9a-f]{64})", entry)
 
 
 if __name__ == "__main__":

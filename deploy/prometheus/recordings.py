@@ -36,13 +36,10 @@ def with_owners(names: str) -> str:
     return f") * on (namespace, experiment) group_left ({names})\n  {OWNERS.name}"
 
 
-def _experiment(name: str, metric: str, meaning: str) -> Recording:
-    return Recording(name, f"max by (namespace, experiment) ({metric})", meaning)
-
-
-def _or_none(metric: str, whole: str) -> str:
-    """Return a metric that a healthy run may lack while it is 0, or 0; such a run always has ``whole``."""
-    return f"max by (namespace, experiment) ({metric}) or max by (namespace, experiment) ({whole}) * 0"
+def _experiment(what: str, meaning: str, whole: str = "") -> Recording:
+    """Return a counter of each run. One that a healthy run lacks while it is 0 is 0 where the run has ``whole``."""
+    own, other = (f"max by (namespace, experiment) (muster_experiment_{each}_total)" for each in (what, whole))
+    return Recording(f"experiment:muster_{what}:max", f"{own} or {other} * 0" if whole else own, meaning)
 
 
 def _of_all(counter: str, labels: str) -> str:
@@ -56,14 +53,13 @@ def wall(rates: str) -> str:
     return f"{wall} - ({twice})"
 
 
-def _p95(metric: str) -> str:
-    return f"histogram_quantile(0.95, sum by (operator, le) (rate({metric}_bucket[1h])))"
+def _p95(what: str, meaning: str) -> Recording:
+    quantile = f"histogram_quantile(0.95, sum by (operator, le) (rate(muster_{what}_seconds_bucket[1h])))"
+    return Recording(f"operator:muster_{what}_seconds:p95_rate1h", quantile, f"Time in which 95 % of the {meaning}.")
 
 
 RECORDINGS = (
-    _experiment(
-        "experiment:muster_gang_restarts:max", "muster_experiment_gang_restarts_total", "Gang restarts so far."
-    ),
+    _experiment("gang_restarts", "Gang restarts so far."),
     Recording(
         "experiment:muster_failures:max",
         "sum by (namespace, experiment) (max by (namespace, experiment, reason)"
@@ -71,23 +67,11 @@ RECORDINGS = (
         " or max by (namespace, experiment) (muster_experiment_gang_restarts_total) * 0",
         "Restarts of gang, job or member after failures of the program.",
     ),
-    Recording(
-        "experiment:muster_disruptions:max",
-        _or_none("muster_experiment_disruptions_total", "muster_experiment_gang_restarts_total"),
-        "Restarts by the platform.",
-    ),
+    _experiment("disruptions", "Restarts by the platform.", "gang_restarts"),
+    _experiment("wall_seconds", "Seconds since the start."),
+    _experiment("productive_seconds", "Productive seconds, as known then."),
     _experiment(
-        "experiment:muster_wall_seconds:max", "muster_experiment_wall_seconds_total", "Seconds since the start."
-    ),
-    _experiment(
-        "experiment:muster_productive_seconds:max",
-        "muster_experiment_productive_seconds_total",
-        "Productive seconds, as known then.",
-    ),
-    Recording(
-        "experiment:muster_taken_back_seconds:max",
-        _or_none("muster_experiment_taken_back_seconds_total", "muster_experiment_productive_seconds_total"),
-        "Those of them that turned out to be lost, stuck or paused.",
+        "taken_back_seconds", "Those of them that turned out to be lost, stuck or paused.", "productive_seconds"
     ),
     Recording(
         "experiment:muster_goodput:ratio",
@@ -135,14 +119,6 @@ RECORDINGS = (
         f"max by (namespace) ({STUCK_IN})",
         "Stuck experiments, also those without series of their own.",
     ),
-    Recording(
-        "operator:muster_time_to_assembled_seconds:p95_rate1h",
-        _p95("muster_time_to_assembled_seconds"),
-        "Time in which 95 % of the epochs were assembled.",
-    ),
-    Recording(
-        "operator:muster_restart_downtime_seconds:p95_rate1h",
-        _p95("muster_restart_downtime_seconds"),
-        "Time in which 95 % of the restarts had a complete gang again.",
-    ),
+    _p95("time_to_assembled", "epochs were assembled"),
+    _p95("restart_downtime", "restarts had a complete gang again"),
 )

@@ -52,7 +52,7 @@ CAUSES = _query(
 WHY = _query(f"max by (reason) (muster_experiment_stuck_reason{_OF_IT}) == 1", "reason {{ .Labels.reason }}, ")
 WHERE = _query(f"max by (message) (muster_experiment_hang_info{_OF_IT})", ": {{ .Labels.message }}")
 
-_PLACEHOLDER = re.compile(r"@\{?([a-z]+)\}?")
+PLACEHOLDER = re.compile(r"@\{?([a-z]+)\}?")
 
 
 class Severity(StrEnum):
@@ -100,11 +100,6 @@ class Alert:
         """Return True if it is about one run, and its summary begins with it."""
         return self.summary.startswith(ONE)
 
-    @property
-    def placeholders(self) -> frozenset[str]:
-        """Return the names that the expression and the texts refer to."""
-        return frozenset(_PLACEHOLDER.findall(f"{self.expr} {self.summary} {self.description}"))
-
 
 @dataclass(frozen=True, slots=True)
 class Recording:
@@ -132,4 +127,4 @@ class Group:
 
 def fill(text: str, value: Callable[[str], str]) -> str:
     """Return the text with each placeholder replaced by what ``value`` gives for its name."""
-    return _PLACEHOLDER.sub(lambda found: value(found[1]), text)
+    return PLACEHOLDER.sub(lambda found: value(found[1]), text)

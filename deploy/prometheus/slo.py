@@ -33,16 +33,8 @@ def _of_wasted(rates: str) -> str:
 
 SLO_RECORDINGS = (
     Recording(_WASTED, _of_wasted("namespace:muster_seconds:rate5m"), "Its runs that waste time."),
-    Recording(
-        _WASTED_HELD,
-        _of_wasted("namespace:muster_accelerator_seconds:rate5m"),
-        "Their accelerators.",
-    ),
-    Recording(
-        _WALL_HELD,
-        wall("namespace:muster_accelerator_seconds:rate5m"),
-        "Accelerators of all its runs.",
-    ),
+    Recording(_WASTED_HELD, _of_wasted("namespace:muster_accelerator_seconds:rate5m"), "Their accelerators."),
+    Recording(_WALL_HELD, wall("namespace:muster_accelerator_seconds:rate5m"), "Accelerators of all its runs."),
     *(
         Recording(
             f"namespace:muster_wasted{weight}:ratio_rate{window}",

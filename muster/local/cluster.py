@@ -22,6 +22,7 @@ import shutil
 import ssl
 import time
 from contextlib import AsyncExitStack
+from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -94,40 +95,32 @@ class ClusterFailed(MusterError):
     """The cluster could not start, or a part of it failed."""
 
 
+@dataclass(slots=True, eq=False)
 class Cluster:
     """One cluster on one state directory. Call ``start`` and then ``stop``, once each.
 
     ``workspace`` is the working directory of containers that set none, in place of the one that an image would set.
     """
 
-    def __init__(
-        self,
-        home: Home,
-        *,
-        port: int = 0,
-        memory_only: bool = False,
-        fresh: bool = False,
-        isolation: Isolation | None = None,
-        workspace: Path | None = None,
-    ) -> None:
-        self._home = home
-        self._port = port
-        self._memory_only = memory_only
-        self._fresh = fresh
-        self._isolation = isolation
-        self._workspace = workspace
-        self._parts = AsyncExitStack()
-        self._api: ApiServer | None = None
+    home: Home
+    _: KW_ONLY
+    port: int = 0
+    memory_only: bool = False
+    fresh: bool = False
+    isolation: Isolation | None = None
+    workspace: Path | None = None
+    _parts: AsyncExitStack = field(init=False, default_factory=AsyncExitStack)
+    _api: ApiServer | None = field(init=False, default=None)
 
     async def start(self) -> Announcement:
         """Start everything; returns when pods can be created. ``Occupied`` if a cluster runs in this directory."""
-        self._parts.enter_context(self._home.acquire())
-        self._home.withdraw()  # files of a cluster that crashed
-        self._parts.callback(self._home.withdraw)
-        if self._fresh:
+        self._parts.enter_context(self.home.acquire())
+        self.home.withdraw()  # files of a cluster that crashed
+        self._parts.callback(self.home.withdraw)
+        if self.fresh:
             self._forget()
         token = secrets.token_urlsafe(32)
-        api = ApiServer(None if self._memory_only else self._home.database, token=token)
+        api = ApiServer(None if self.memory_only else self.home.database, token=token)
         self._parts.push_async_callback(api.stop)
         url = await self._start_api(api, token)
         kinds = api.store.resource("apiextensions.k8s.io/v1", "customresourcedefinitions")
@@ -137,13 +130,13 @@ class Cluster:
         announcement = Announcement(
             pid=os.getpid(),
             url=url,
-            kubeconfig=str(self._home.kubeconfig),
-            state=str(self._home.path),
+            kubeconfig=str(self.home.kubeconfig),
+            state=str(self.home.path),
             isolation=isolation,
             started=time.time(),
-            workspace=str(self._workspace or ""),
+            workspace=str(self.workspace or ""),
         )
-        self._home.announce(announcement)
+        self.home.announce(announcement)
         self._api = api
         return announcement
 
@@ -168,39 +161,39 @@ class Cluster:
         await self._parts.aclose()
 
     async def _start_node(self, api: ApiServer) -> str:
-        self._home.node.mkdir(mode=0o700, exist_ok=True)
+        self.home.node.mkdir(mode=0o700, exist_ok=True)
         node = NodeAgent(
-            KubeConfig(str(self._home.kubeconfig)),
-            state_dir=self._home.node,
-            isolation=self._isolation,
+            KubeConfig(str(self.home.kubeconfig)),
+            state_dir=self.home.node,
+            isolation=self.isolation,
             name=NODE_NAME,
-            workspace=self._workspace,
+            workspace=self.workspace,
             tokens=True,
         )
-        api.pod_logs = node.logs
-        api.pod_commands = node
+        api.pods.logs = node.logs
+        api.pods.commands = node
         try:
             await node.start()
         except AgentError as error:
             raise ClusterFailed(str(error)) from error
         self._parts.push_async_callback(node.stop, POD_GRACE)
-        return str(node.isolation)
+        return str(node.choice)
 
     async def _start_api(self, api: ApiServer, token: str) -> str:
         authority, context = await asyncio.to_thread(make_certificate)
         try:
-            url = await api.start(HOST, self._port, tls=context)
+            url = await api.start(HOST, self.port, tls=context)
         except OSError as error:
             raise ClusterFailed(
-                f"{HOST}:{self._port} cannot be used: {error.strerror}; choose another --port"
+                f"{HOST}:{self.port} cannot be used: {error.strerror}; choose another --port"
             ) from error
-        write_kubeconfig(self._home.kubeconfig, url=url, token=token, ca=authority)
+        write_kubeconfig(self.home.kubeconfig, url=url, token=token, ca=authority)
         return url
 
     def _forget(self) -> None:
         for suffix in ("", "-wal", "-shm"):
-            self._home.database.with_name(self._home.database.name + suffix).unlink(missing_ok=True)
-        shutil.rmtree(self._home.node, ignore_errors=True)
+            self.home.database.with_name(self.home.database.name + suffix).unlink(missing_ok=True)
+        shutil.rmtree(self.home.node, ignore_errors=True)
 
 
 HOSTS = ("localhost", "127.0.0.1", "::1")

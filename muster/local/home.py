@@ -57,10 +57,8 @@ def write_caller(folder: Path, namespace: str, experiment: str, caller: Caller) 
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     path = _file(folder, namespace, experiment)
     content = {"environment": dict(caller.environment), "directory": str(caller.directory)}
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     try:
-        with os.fdopen(descriptor, "w", encoding="ascii") as file:
-            json.dump(content, file)  # escapes what is not ASCII, also bytes that are no UTF-8 (lone surrogates)
+        _write(path, json.dumps(content).encode("ascii"))  # escapes all else, also lone surrogates of bytes
         yield path
     finally:
         path.unlink(missing_ok=True)

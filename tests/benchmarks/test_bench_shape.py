@@ -9,9 +9,9 @@ from benchmarks import __main__ as bench
 from benchmarks.harness import report
 from benchmarks.harness.result import Result
 
-QUICK = Result("pod event, CPU", 10.24, "us", 25.0, ok=True, peer="typed models", peer_value=1020.0)
-FAT = Result("at rest", 93.0, "MB", 80.0, ok=False, peer="", peer_value=None)
-COUNTED = Result("writes once stable", 0, "writes", 0, ok=True, peer="", peer_value=None)
+QUICK = Result("pod event, CPU", 10.24, "us", 25.0, peer="typed models", peer_value=1020.0)
+FAT = Result("at rest", 93.0, "MB", 80.0, peer="", peer_value=None)
+COUNTED = Result("writes once stable", 0, "writes", 0, peer="", peer_value=None)
 
 
 def test_a_row_has_value_budget_verdict_and_how_many_times_the_peer_needs() -> None:

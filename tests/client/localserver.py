@@ -153,7 +153,7 @@ class LocalServer:
 
     async def _start(self) -> None:
         self._api = ApiServer(None, token=TOKEN)
-        self._api.pod_logs = self.logs = Logs()
+        self._api.pods.logs = self.logs = Logs()
         self.url = await self._api.start()
         kinds = self._api.store.resource("apiextensions.k8s.io/v1", "customresourcedefinitions")
         for crd in msgspec.json.decode(_crds()):

@@ -18,14 +18,10 @@ async def test_a_cluster_whose_disk_is_full_ends_and_names_the_disk(tmp_path: Pa
     cluster._api = api
     running = asyncio.create_task(cluster.run_until(asyncio.Event()))
     try:
-        assert api._database._connection is not None
         api._database._connection.execute("PRAGMA max_page_count=1")
+        maps = api.store.resource("v1", "configmaps")
         with pytest.raises(Exception, match="database or disk is full"):
-            api.store.create(
-                api.store.resource("v1", "configmaps"),
-                "default",
-                {"metadata": {"name": "c"}, "data": {"k": "v" * 100_000}},
-            )
+            api.store.create(maps, "default", {"metadata": {"name": "c"}, "data": {"k": "v" * 100_000}})
         with pytest.raises(ClusterFailed, match=r"data.db cannot be written: database or disk is full; free space"):
             await running
     finally:

@@ -41,36 +41,19 @@ def model_name(version: str, kind: str) -> str:
     return "CoreV1Event" if kind == "Event" else f"{version.capitalize()}{kind}"
 
 
-def _models() -> Any:
-    from kubernetes_asyncio.client import models
-
-    return models
-
-
-def required_fields(name: str) -> list[str]:
-    """Return the JSON names of a model's required fields."""
-    model = getattr(_models(), name)
-    found = []
-    for attribute, field in model.attribute_map.items():
-        setter = getattr(model, attribute).fset
-        if any(isinstance(c, str) and "must not be `None`" in c for c in setter.__code__.co_consts):
-            found.append(field)
-    return found
-
-
-def fields(name: str) -> dict[str, str]:
-    """Return the fields of a model: JSON name to type name."""
-    model = getattr(_models(), name)
-    return {model.attribute_map[attribute]: kind for attribute, kind in model.openapi_types.items()}
-
-
 @functools.lru_cache(maxsize=1_024)
 def schema(name: str) -> Json:
     """Return the schema of a model, with nested schemas in place. A recursive model has a recursive schema."""
-    found: Json = {"type": "object", "properties": {}, "required": required_fields(name)}
+    from kubernetes_asyncio.client import models
+
+    model = getattr(models, name)
+    found: Json = {"type": "object", "properties": {}, "required": []}
     _building[name] = found
-    for field, kind in fields(name).items():
-        found["properties"][field] = _typed(kind, field)
+    for attribute, field in model.attribute_map.items():
+        found["properties"][field] = _typed(model.openapi_types[attribute], field)
+        constants = getattr(model, attribute).fset.__code__.co_consts
+        if any(isinstance(each, str) and "must not be `None`" in each for each in constants):
+            found["required"].append(field)
     del _building[name]
     return found
 

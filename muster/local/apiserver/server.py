@@ -11,8 +11,8 @@ from pathlib import Path
 from aiohttp import web
 
 from muster.local.apiserver.http.bodies import BODY_LIMIT
-from muster.local.apiserver.http.handlers import ReadHandlers, WriteHandlers
-from muster.local.apiserver.http.pod_subresources import PodCommands, PodLogs, PodSubresources
+from muster.local.apiserver.http.handlers import ObjectHandlers
+from muster.local.apiserver.http.pod_subresources import PodSubresources
 from muster.local.apiserver.http.request_handler import RequestHandler
 from muster.local.apiserver.kinds.resources import Registry
 from muster.local.apiserver.objects.account_tokens import AccountTokens
@@ -42,8 +42,6 @@ class ApiServer:
         bookmark_seconds: float = 50.0,
         history: int = 4096,
     ) -> None:
-        self.pod_logs: PodLogs | None = None
-        self.pod_commands: PodCommands | None = None
         self.registry = Registry()
         self.failure = ""
         """Reason why the objects can no longer be stored."""
@@ -58,17 +56,12 @@ class ApiServer:
             raise
         self._closing = asyncio.Event()
         self._garbage = GarbageCollector(self.store, clock)
-        read = ReadHandlers(self.store, self._closing, bookmark_seconds)
-        write, tokens = WriteHandlers(self.store), AccountTokens(self.store, clock)
-        pods = PodSubresources(self.store, clock, lambda: self.pod_logs, lambda: self.pod_commands)
-        self._handler = RequestHandler(self.registry, read, write, pods, tokens, token)
+        self.pods = PodSubresources(self.store, clock)
+        objects = ObjectHandlers(self.store, self._closing, bookmark_seconds)
+        self._handler = RequestHandler(self.registry, objects, self.pods, AccountTokens(self.store, clock), token)
         self._runner: web.ServerRunner | None = None
-        self._collector: asyncio.Task[None] | None = None
-
-    @property
-    def collector(self) -> asyncio.Task[None] | None:
-        """Return the garbage collector's task while the server runs. If it fails, `stop` raises its exception."""
-        return self._collector
+        self.collector: asyncio.Task[None] | None = None
+        """The garbage collector's task while the server runs. If it fails, `stop` raises its exception."""
 
     async def start(self, host: str = "127.0.0.1", port: int = 0, *, tls: ssl.SSLContext | None = None) -> str:
         """Listen on a port, a free one if `port` is 0, with TLS if `tls` is given. Returns the base URL.
@@ -98,7 +91,7 @@ class ApiServer:
             raise
         self._runner = runner
         self._garbage.enqueue_leftovers()
-        self._collector = asyncio.create_task(self._garbage.run(), name="apiserver-garbage")
+        self.collector = asyncio.create_task(self._garbage.run(), name="apiserver-garbage")
         bound_host, bound_port = listener.getsockname()[:2]
         name = f"[{bound_host}]" if ":" in bound_host else bound_host
         return f"{'https' if tls else 'http'}://{name}:{bound_port}"
@@ -110,7 +103,7 @@ class ApiServer:
         if self._runner is not None:
             await self._runner.cleanup()
             self._runner = None
-        collector, self._collector = self._collector, None
+        collector, self.collector = self.collector, None
         try:
             if collector is not None:
                 collector.cancel()

@@ -16,10 +16,9 @@ import sys
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
+from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
 from typing import IO
-
-import structlog
 
 from muster.api.errors import ApiError
 from muster.kube.authentication.credentials import Source
@@ -29,7 +28,7 @@ from muster.kube.resources import ResourceClient
 from muster.local.home import CALLERS
 from muster.local.node.containers.runner import run_command
 from muster.local.node.containers.states import INITIAL
-from muster.local.node.context import NodeContext
+from muster.local.node.context import LOG, NodeContext
 from muster.local.node.isolation.cgroups import Cgroups
 from muster.local.node.isolation.levels import Choice, Isolation, choose_isolation
 from muster.local.node.isolation.sandbox import Launcher, ProcessSpec, Sandbox
@@ -107,47 +106,38 @@ class AgentError(Exception):
     """The agent cannot start. The message has the reason and the next step."""
 
 
+@dataclass(slots=True, eq=False, repr=False)  # no text shows its access
 class NodeAgent:
-    """One node. The API server serves `kubectl logs` from `logs`, and `kubectl exec` by `execute`."""
+    """One node. The API server serves `kubectl logs` from `logs`, and `kubectl exec` by `execute`.
 
-    def __init__(
-        self,
-        access: Source,
-        *,
-        state_dir: Path,
-        isolation: Isolation | None = None,
-        name: str = "local",
-        capacity: Mapping[str, str] | None = None,
-        back_off: float = INITIAL,
-        clock: Clock = time.time_ns,
-        workspace: Path | None = None,
-        api_port: int | None = None,
-        entrypoints: Mapping[str, Sequence[str]] | None = None,
-        tokens: bool = False,
-    ) -> None:
-        """`workspace` is the working directory of containers that set none (default: the pod's own folder).
+    `isolation` is the one that is asked for, and `choice` the one that works, after the start. `workspace` is the
+    working directory of containers that set none (default: the pod's own folder). With `api_port` (see `NodeContext`),
+    or with `tokens`, pods have tokens of their service accounts. `entrypoints` are the commands of images by
+    repository, for containers that name none.
+    """
 
-        With `api_port` (see `NodeContext`), or with `tokens`, pods have tokens of their service accounts. `entrypoints`
-        are the commands of images by repository, for containers that name none.
-        """
-        self.logs = LogStore(clock)
-        self.name = name
-        self.isolation: Choice | None = None if isolation is None else Choice(isolation, {})
-        self._access = access
-        self._state_dir = state_dir
-        self._capacity = machine_capacity() | {key: str(value) for key, value in (capacity or {}).items()}
-        self._back_off = back_off
-        self._clock = clock
-        self._workspace = workspace
-        self._api_port = api_port
-        self._tokens = tokens or api_port is not None
-        self._entrypoints = entrypoints or {}
-        self._stack = AsyncExitStack()
-        self._tasks: list[asyncio.Task[None]] = []
-        self._node: NodeContext | None = None
-        self._pods: AssignedPods | None = None
-        self._registration: Registration | None = None
-        self._log = structlog.get_logger("muster.local.node")
+    access: Source
+    _: KW_ONLY
+    state_dir: Path
+    isolation: Isolation | None = None
+    name: str = "local"
+    capacity: Mapping[str, str] = field(default_factory=dict)
+    back_off: float = INITIAL
+    clock: Clock = time.time_ns
+    workspace: Path | None = None
+    api_port: int | None = None
+    entrypoints: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    tokens: bool = False
+    logs: LogStore = field(init=False)
+    choice: Choice | None = field(init=False, default=None)
+    _stack: AsyncExitStack = field(init=False, default_factory=AsyncExitStack)
+    _tasks: list[asyncio.Task[None]] = field(init=False, default_factory=list)
+    _node: NodeContext | None = field(init=False, default=None)
+    _pods: AssignedPods | None = field(init=False, default=None)
+    _registration: Registration | None = field(init=False, default=None)
+
+    def __post_init__(self) -> None:
+        self.logs = LogStore(self.clock)
 
     @property
     def host_address(self) -> str:
@@ -177,7 +167,7 @@ class NodeAgent:
             try:
                 await self._registration.leave()
             except ApiError as error:
-                self._log.info("node status not written", error=str(error))
+                LOG.info("node status not written", error=str(error))
         await self._end_tasks()
         await self._stack.aclose()
 
@@ -198,18 +188,19 @@ class NodeAgent:
         return None if runner is None else await run_command(runner, command, write)
 
     async def _start(self) -> None:
-        folder = self._state_dir / "pods"
+        folder = self.state_dir / "pods"
         folder.mkdir(parents=True, exist_ok=True)
         self._lock()
-        shutil.rmtree(self._state_dir / CALLERS, ignore_errors=True)  # left by runs that were killed
+        shutil.rmtree(self.state_dir / CALLERS, ignore_errors=True)  # left by runs that were killed
         choice, network, launcher = await self._set_up_isolation()
         cgroups = Cgroups(f"muster-{_network_namespace()}-{network.name}")
         self._stack.callback(cgroups.clear)
-        self.isolation = choice
-        transport = await Connection.open(self._access)
+        self.choice = choice
+        capacity = machine_capacity() | {key: str(value) for key, value in self.capacity.items()}
+        transport = await Connection.open(self.access)
         self._stack.push_async_callback(transport.aclose)
         api = ResourceClient(transport)
-        report = self._log.info
+        report = LOG.info
         services = Informer(
             transport, SERVICES, changed=lambda _kind, _service: hosts.services_changed(), report=report
         )
@@ -222,24 +213,24 @@ class NodeAgent:
             network=network,
             hosts=hosts,
             logs=self.logs,
-            sources=ConfigSources(api, tokens=self._tokens),
+            sources=ConfigSources(api, tokens=self.tokens or self.api_port is not None),
             cgroups=cgroups,
-            clock=self._clock,
+            clock=self.clock,
             python_directory=str(Path(sys.executable).parent),
-            back_off=self._back_off,
-            callers=self._state_dir / CALLERS,
-            workspace=self._workspace,
-            api_port=self._api_port,
-            entrypoints=self._entrypoints,
+            back_off=self.back_off,
+            callers=self.state_dir / CALLERS,
+            workspace=self.workspace,
+            api_port=self.api_port,
+            entrypoints=self.entrypoints,
         )
         self._stack.push_async_callback(lambda: node.launcher.stop())
         self._registration = registration = Registration(
             api,
             self.name,
-            capacity=self._capacity,
+            capacity=capacity,
             address=network.host_address,
             isolation=choice,
-            clock=self._clock,
+            clock=self.clock,
         )
         await registration.register()
         self._pods = pods = AssignedPods(node, folder, lambda: scheduler.wake())
@@ -252,8 +243,8 @@ class NodeAgent:
             watched.objects,
             node=self.name,
             node_labels=registration.labels,
-            capacity=amounts(self._capacity),
-            clock=self._clock,
+            capacity=amounts(capacity),
+            clock=self.clock,
         )
         for name, work in (
             ("services", services.run()),
@@ -269,16 +260,16 @@ class NodeAgent:
             await services.synced.wait()
             await watched.synced.wait()
         pods.sweep(watched.objects)
-        self._log.info("local node ready", node=self.name, isolation=str(choice), address=network.host_address)
+        LOG.info("local node ready", node=self.name, isolation=str(choice), address=network.host_address)
 
     async def _set_up_isolation(self) -> tuple[Choice, PodNetwork, Launcher]:
         """Set up the best isolation that works, with its network and launcher. A requested isolation is not checked."""
-        choice = self.isolation if self.isolation is not None else await asyncio.to_thread(choose_isolation)
+        choice = Choice(self.isolation, {}) if self.isolation else await asyncio.to_thread(choose_isolation)
         while True:
             async with AsyncExitStack() as attempt:
                 network = await PodNetwork.make(choice.isolation)
                 attempt.push_async_callback(network.close)
-                launcher = self._launch(choice.isolation)
+                launcher = Launcher(choice.isolation)
                 attempt.push_async_callback(launcher.stop)
                 refused = None
                 if choice.isolation is Isolation.NETNS and self.isolation is None:
@@ -290,29 +281,26 @@ class NodeAgent:
 
     def _lock(self) -> None:
         """Allow one agent per state directory."""
-        lock: IO[bytes] = self._stack.enter_context((self._state_dir / "lock").open("ab"))
+        lock: IO[bytes] = self._stack.enter_context((self.state_dir / "lock").open("ab"))
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             raise AgentError(
-                f"another node agent uses {self._state_dir}; stop it, or choose another state directory"
+                f"another node agent uses {self.state_dir}; stop it, or choose another state directory"
             ) from error
-
-    def _launch(self, isolation: Isolation) -> Launcher:
-        return Launcher(isolation, userns=isolation is Isolation.MNT and os.geteuid() != 0)
 
     async def _keep_launcher(self, node: NodeContext) -> None:
         """Start the launcher again when it dies. Its pods die with it, and their workers report that."""
         while True:
             launcher = node.launcher
             await launcher.died.wait()
-            self._log.error("launcher process died, starting it again", pid=launcher.pid)
-            node.launcher = self._launch(node.isolation)
+            LOG.error("launcher process died, starting it again", pid=launcher.pid)
+            node.launcher = Launcher(node.isolation)
             await launcher.stop()
 
     def _report(self, task: asyncio.Task[None]) -> None:
         if not task.cancelled() and (error := task.exception()) is not None:
-            self._log.error("task exited unexpectedly", task=task.get_name(), exc_info=error)
+            LOG.error("task exited unexpectedly", task=task.get_name(), exc_info=error)
 
     async def _end_tasks(self) -> None:
         tasks, self._tasks = self._tasks, []

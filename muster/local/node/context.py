@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import structlog
+
 from muster.kube.resources import ResourceClient
 from muster.local.node.isolation.cgroups import Cgroups
 from muster.local.node.isolation.levels import Isolation
@@ -15,6 +17,8 @@ from muster.local.node.network.hosts_files import HostsFiles
 from muster.local.node.network.pod_network import PodNetwork
 from muster.local.node.objects import Clock
 from muster.local.node.sources.environment import ConfigSources, PodPlacement
+
+LOG = structlog.get_logger("muster.local.node")
 
 
 @dataclass(slots=True)

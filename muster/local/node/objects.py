@@ -14,20 +14,17 @@ DEFAULT_GRACE = 30.0
 
 def metadata(value: Object) -> Object:
     """Return metadata, empty if absent."""
-    found: Object = value.get("metadata") or {}
-    return found
+    return value.get("metadata") or {}
 
 
 def spec(value: Object) -> Object:
     """Return spec, empty if absent."""
-    found: Object = value.get("spec") or {}
-    return found
+    return value.get("spec") or {}
 
 
 def status(value: Object) -> Object:
     """Return status, empty if absent."""
-    found: Object = value.get("status") or {}
-    return found
+    return value.get("status") or {}
 
 
 def uid(value: Object) -> str:
@@ -86,6 +83,12 @@ def grace(pod: Object) -> float:
 def ready(pod: Object) -> bool:
     """Return True if the condition Ready is True."""
     return any(c.get("type") == "Ready" and c.get("status") == "True" for c in status(pod).get("conditions") or ())
+
+
+def condition(kind: str, holds: bool, reason: str, message: str, since: str | None) -> dict[str, Any]:
+    """Return a condition; what is empty is left out."""
+    made = {"type": kind, "status": str(holds), "reason": reason, "message": message, "lastTransitionTime": since}
+    return {name: value for name, value in made.items() if value}
 
 
 PODS = core(None, "pods")

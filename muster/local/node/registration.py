@@ -7,13 +7,13 @@ import asyncio
 import os
 import platform
 from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
-
-import structlog
 
 from muster.api.errors import AlreadyExists, ApiError, NotFound
 from muster.kube.resources import ResourceClient
 from muster.local.node import objects
+from muster.local.node.context import LOG
 from muster.local.node.isolation.levels import Choice
 from muster.local.node.objects import LEASES, NODES, Clock, micro_time, whole_time
 
@@ -42,39 +42,35 @@ def node_labels(name: str) -> dict[str, str]:
     }
 
 
+@dataclass(slots=True, eq=False)
 class Registration:
     """Creates the Node, then renews its lease and status."""
 
-    def __init__(
-        self,
-        api: ResourceClient,
-        name: str,
-        *,
-        capacity: Mapping[str, str],
-        address: str,
-        isolation: Choice,
-        clock: Clock,
-    ) -> None:
-        self.labels = node_labels(name)
-        self._api = api
-        self._name = name
-        self._capacity = dict(capacity)
-        self._address = address
-        self._isolation = isolation
-        self._clock = clock
-        self._since = whole_time(clock())
+    api: ResourceClient
+    name: str
+    _: KW_ONLY
+    capacity: Mapping[str, str]
+    address: str
+    isolation: Choice
+    clock: Clock
+    labels: dict[str, str] = field(init=False)
+    _since: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.labels = node_labels(self.name)
+        self._since = whole_time(self.clock())
 
     async def register(self) -> None:
         """Create the Node or update an existing one. Raises ApiError if the API server does not answer."""
-        annotations = {"muster.dev/isolation": str(self._isolation)}
-        metadata = {"name": self._name, "labels": self.labels, "annotations": annotations}
+        annotations = {"muster.dev/isolation": str(self.isolation)}
+        metadata = {"name": self.name, "labels": self.labels, "annotations": annotations}
         try:
-            created = await self._api.create(
+            created = await self.api.create(
                 NODES, {"apiVersion": "v1", "kind": "Node", "metadata": metadata, "spec": {}}
             )
         except AlreadyExists:
-            created = await self._api.merge(
-                f"{NODES}/{self._name}", {"metadata": {k: v for k, v in metadata.items() if k != "name"}}
+            created = await self.api.merge(
+                f"{NODES}/{self.name}", {"metadata": {k: v for k, v in metadata.items() if k != "name"}}
             )
         self.labels = dict(objects.labels(created)) or self.labels
         await self._write_status(ready=True)
@@ -91,39 +87,39 @@ class Registration:
                 if beats % STATUS_EVERY == 0:
                     await self._write_status(ready=True)
             except ApiError as error:
-                structlog.get_logger("muster.local.node").info("node lease not renewed", error=str(error))
+                LOG.info("node lease not renewed", error=str(error))
 
     async def leave(self) -> None:
         """Set the node to NotReady."""
-        self._since = whole_time(self._clock())
+        self._since = whole_time(self.clock())
         await self._write_status(ready=False)
 
     async def _renew(self) -> None:
         spec = {
-            "holderIdentity": self._name,
+            "holderIdentity": self.name,
             "leaseDurationSeconds": LEASE_SECONDS,
-            "renewTime": micro_time(self._clock()),
+            "renewTime": micro_time(self.clock()),
         }
         try:
-            await self._api.merge(f"{LEASES}/{self._name}", {"spec": spec})
+            await self.api.merge(f"{LEASES}/{self.name}", {"spec": spec})
         except NotFound:
-            metadata = {"name": self._name, "namespace": "kube-node-lease"}
+            metadata = {"name": self.name, "namespace": "kube-node-lease"}
             lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": metadata, "spec": spec}
             try:
-                await self._api.create(LEASES, lease)
+                await self.api.create(LEASES, lease)
             except NotFound:  # a new API server without this namespace
                 namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "kube-node-lease"}}
-                await self._api.create("/api/v1/namespaces", namespace)
-                await self._api.create(LEASES, lease)
+                await self.api.create("/api/v1/namespaces", namespace)
+                await self.api.create(LEASES, lease)
 
     async def _write_status(self, *, ready: bool) -> None:
-        text = f"pods run as processes, isolation {self._isolation}" if ready else "the node agent has stopped"
+        text = f"pods run as processes, isolation {self.isolation}" if ready else "the node agent has stopped"
         status: dict[str, Any] = {
-            "capacity": self._capacity,
-            "allocatable": self._capacity,
+            "capacity": self.capacity,
+            "allocatable": self.capacity,
             "addresses": [
-                {"type": "InternalIP", "address": self._address},
-                {"type": "Hostname", "address": self._name},
+                {"type": "InternalIP", "address": self.address},
+                {"type": "Hostname", "address": self.name},
             ],
             "conditions": [
                 {
@@ -131,7 +127,7 @@ class Registration:
                     "status": "True" if ready else "False",
                     "reason": "KubeletReady" if ready else "KubeletStopped",
                     "message": text,
-                    "lastHeartbeatTime": whole_time(self._clock()),
+                    "lastHeartbeatTime": whole_time(self.clock()),
                     "lastTransitionTime": self._since,
                 }
             ],
@@ -148,4 +144,4 @@ class Registration:
                 "bootID": "",
             },
         }
-        await self._api.merge(f"{NODES}/{self._name}/status", {"status": status})
+        await self.api.merge(f"{NODES}/{self.name}/status", {"status": status})

@@ -9,7 +9,7 @@ from deploy.prometheus import reasons
 from deploy.prometheus.__main__ import GENERATED, ROOT
 from deploy.prometheus.clusters import kept
 from deploy.prometheus.groups import ALERTS, GROUPS
-from deploy.prometheus.row import GIVEN, Alert
+from deploy.prometheus.row import GIVEN, PLACEHOLDER, Alert
 from deploy.prometheus.text import chart, plain
 from deploy.prometheus.values import defaults
 from muster.state.vocabulary.rules import CLOCKS, ClockRule
@@ -26,7 +26,8 @@ def test_a_generated_file_is_what_the_rows_say(name: str) -> None:
 
 @PER_ALERT
 def test_every_threshold_is_used_and_every_placeholder_is_a_threshold(alert: Alert) -> None:
-    assert alert.placeholders - set(GIVEN) == {threshold.name for threshold in alert.thresholds}
+    named = set(PLACEHOLDER.findall(f"{alert.expr} {alert.summary} {alert.description}"))
+    assert named - set(GIVEN) == {threshold.name for threshold in alert.thresholds}
 
 
 @PER_ALERT

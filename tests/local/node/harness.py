@@ -9,12 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import structlog
 
 from muster.api.errors import Conflict, NotFound
 from muster.kube.authentication.credentials import FixedAccess
 from muster.kube.connection import Connection
-from muster.kube.listwatch.informer import Informer, changes
+from muster.kube.listwatch.informer import changes
 from muster.kube.resources import ResourceClient
 from muster.kube.transport import Answer
 from muster.local.apiserver import ApiServer
@@ -80,25 +79,11 @@ class Cluster:
 
     async def gone(self, name: str) -> None:
         """Wait until the pod object does not exist."""
-        changed = asyncio.Event()
-        chosen = {"fieldSelector": f"metadata.name={name}"}
-        informer = Informer(
-            self.api.transport,
-            PODS,
-            chosen,
-            changed=lambda _kind, _pod: changed.set(),
-            report=structlog.get_logger().info,
-        )
-        following = asyncio.create_task(informer.run(), name=f"until {name} is gone")
-        try:
-            async with asyncio.timeout(TIMEOUT_SECONDS):
-                await informer.synced.wait()
-                while informer.objects:
-                    changed.clear()
-                    await changed.wait()
-        finally:
-            following.cancel()
-            await asyncio.gather(following, return_exceptions=True)
+        async with asyncio.timeout(TIMEOUT_SECONDS):
+            with contextlib.suppress(NotFound):
+                while True:
+                    await self.get(name)
+                    await asyncio.sleep(0.05)
 
     async def log(self, name: str, container: str = "main", **options: Any) -> str:
         lines = self.agent.logs.read("default", name, container, **options)
@@ -116,8 +101,8 @@ async def running_cluster(isolation: Isolation | None, state_dir: Path, **option
     server = ApiServer(None)
     url = await server.start()
     agent = NodeAgent(FixedAccess(url), state_dir=state_dir, isolation=isolation, back_off=0.2, **options)
-    server.pod_logs = agent.logs
-    server.pod_commands = agent
+    server.pods.logs = agent.logs
+    server.pods.commands = agent
     try:
         await agent.start()
         connection = await Connection.open(FixedAccess(url))

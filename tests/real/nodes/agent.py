@@ -101,7 +101,7 @@ async def serve(kubeconfig: Path, state: Path, workspace: Path, certificates: li
                 await stack.enter_async_context(kubelet(api, NAME, node.host_address, files, node))
             passing = await relay(node.host_address, port, str(server.hostname), server.port or 443)
             await stack.enter_async_context(passing)
-            print(f"ready, isolation {node.isolation}", flush=True)
+            print(f"ready, isolation {node.choice}", flush=True)
             await stop.wait()
     finally:
         await node.stop(2.0)

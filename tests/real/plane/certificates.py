@@ -9,7 +9,7 @@ from pathlib import Path
 
 import trustme
 
-from muster.local.node.network.address_pool import bridge_blocks
+from muster.local.node.network.pod_network import BRIDGE_BLOCKS
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Authority:
     def server(self, name: str, *more: str) -> Pair:
         """A server on loopback and at ``more`` addresses and names; pods in network namespaces reach it at the address
         of their bridge (`nodes.relay`)."""
-        identities = dict.fromkeys(("127.0.0.1", "localhost", *(str(block[1]) for block in bridge_blocks()), *more))
+        identities = dict.fromkeys(("127.0.0.1", "localhost", *(str(block[1]) for block in BRIDGE_BLOCKS), *more))
         return self._save(name, self._root.issue_cert(*identities, common_name=name))
 
     def user(self, name: str, group: str = "") -> Pair:

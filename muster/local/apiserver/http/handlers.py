@@ -59,24 +59,20 @@ class Watch:
 
     async def run(self, write: Write) -> None:
         """Write events until the timeout, or until the server or the client stops."""
+        snapshot: list[StoredObject] = []
         try:
-            snapshot: list[StoredObject] = []
             if self.version is None or self.initial_events:
                 snapshot = self.versions.scan(self.resource.group_resource, self.selector.namespace)
                 position = self.history.end
+            elif self.version > self.versions.version:
+                # The version is from another run of the server, or invented: the client has to list again.
+                raise expired(self.version, self.versions.version)
             else:
-                if self.version > self.versions.version:
-                    # The version is from another run of the server, or invented: the client has to list again.
-                    raise expired(self.version, self.versions.version)
                 position = self.history.position(self.version)
-        except ApiError as failure:
-            await write(self._line("ERROR", encode(failure.status())))
-            return
-        lines = [self._line("ADDED", stored.data) for stored in snapshot if self.selector.selects(stored)]
-        if self.initial_events:
-            lines.append(self._bookmark({INITIAL_EVENTS_END: "true"}))
-        self.history.watchers.add(self.wakeup)
-        try:
+            lines = [self._line("ADDED", stored.data) for stored in snapshot if self.selector.selects(stored)]
+            if self.initial_events:
+                lines.append(self._bookmark({INITIAL_EVENTS_END: "true"}))
+            self.history.watchers.add(self.wakeup)
             async with asyncio.timeout(self.timeout):
                 if lines:
                     await write(b"".join(lines))
@@ -137,13 +133,17 @@ _WATCH_SECONDS = 1800.0
 _WRITE_SECONDS = 30.0
 
 
-class ReadHandlers:
-    """Handlers of read requests. `bookmark_every` is in seconds; `closing` is set when the server stops."""
+_MERGE = "application/merge-patch+json"
+_STRATEGIC = "application/strategic-merge-patch+json"
 
-    def __init__(self, store: ObjectStore, closing: asyncio.Event, bookmark_every: float) -> None:
-        self._store = store
-        self._closing = closing
-        self._bookmark_every = bookmark_every
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ObjectHandlers:
+    """Handlers of requests for objects. `bookmark_every` is in seconds; `closing` is set when the server stops."""
+
+    store: ObjectStore
+    closing: asyncio.Event
+    bookmark_every: float
 
     def selector(self, info: RequestInfo, query: Query) -> Selector:
         """Return the selector of a list or watch."""
@@ -155,7 +155,7 @@ class ReadHandlers:
 
     async def get(self, _request: web.BaseRequest, info: RequestInfo, _query: Query) -> web.StreamResponse:
         """Get one object."""
-        return json_reply(self._store.get(info.resource, info.namespace, info.name).data)
+        return json_reply(self.store.get(info.resource, info.namespace, info.name).data)
 
     async def list(self, _request: web.BaseRequest, info: RequestInfo, query: Query) -> web.StreamResponse:
         """List objects, or one page of them.
@@ -166,9 +166,9 @@ class ReadHandlers:
         selector = self.selector(info, query)
         limit = query.number("limit") or 0
         token = query.text("continue")
-        history = self._store.versions.history(info.resource.group_resource)
-        version = self._store.versions.version
-        found = self._store.list(info.resource, info.namespace, selector)
+        history = self.store.versions.history(info.resource.group_resource)
+        version = self.store.versions.version
+        found = self.store.list(info.resource, info.namespace, selector)
         if token:
             version, namespace, name = read_continue(token)
             if version < history.compacted:
@@ -197,9 +197,9 @@ class ReadHandlers:
             bookmarks=bookmarks,
             initial_events=initial,
             timeout=query.number("timeoutSeconds") or _WATCH_SECONDS,
-            versions=self._store.versions,
-            closing=self._closing,
-            bookmark_every=self._bookmark_every,
+            versions=self.store.versions,
+            closing=self.closing,
+            bookmark_every=self.bookmark_every,
         )
         response = web.StreamResponse(
             headers={"Content-Type": "application/json", "Cache-Control": "no-cache, private"}
@@ -222,31 +222,20 @@ class ReadHandlers:
                 request.transport.abort()
         return response
 
-
-_MERGE = "application/merge-patch+json"
-_STRATEGIC = "application/strategic-merge-patch+json"
-
-
-class WriteHandlers:
-    """Handlers of write requests."""
-
-    def __init__(self, store: ObjectStore) -> None:
-        self._store = store
-
     async def create(self, request: web.BaseRequest, info: RequestInfo, query: Query) -> web.StreamResponse:
         """Create an object: POST to a collection."""
         if info.resource.namespaced and not info.namespace:
             raise method_not_allowed("POST")
         body = bodies.decode(await bodies.read_body(request), request.content_type)
         options = query.write()
-        stored = self._store.create(info.resource, info.namespace, body, options)
+        stored = self.store.create(info.resource, info.namespace, body, options)
         return self._reply(stored, options, 201)
 
     async def update(self, request: web.BaseRequest, info: RequestInfo, query: Query) -> web.StreamResponse:
         """Replace an object or its status: PUT."""
         body = bodies.decode(await bodies.read_body(request), request.content_type)
         options = query.write(info.subresource)
-        stored = self._store.update(info.resource, info.namespace, info.name, body, options)
+        stored = self.store.update(info.resource, info.namespace, info.name, body, options)
         return self._reply(stored, options)
 
     async def patch(self, request: web.BaseRequest, info: RequestInfo, query: Query) -> web.StreamResponse:
@@ -260,7 +249,7 @@ class WriteHandlers:
         if kind == _STRATEGIC and (info.resource.custom or not is_merge_patch(patch)):
             raise unsupported_media(kind, [_MERGE])
         options = query.write(info.subresource)
-        stored = self._store.patch(
+        stored = self.store.patch(
             info.resource, info.namespace, info.name, lambda obj: merge_patch(obj, patch), options
         )
         return self._reply(stored, options)
@@ -269,7 +258,7 @@ class WriteHandlers:
         """Delete an object. The response is its last state."""
         raw = await bodies.read_body(request)
         options = query.delete(bodies.decode(raw, request.content_type) if raw else None)
-        return json_reply(self._store.delete(info.resource, info.namespace, info.name, options).data)
+        return json_reply(self.store.delete(info.resource, info.namespace, info.name, options).data)
 
     def _reply(self, stored: StoredObject, options: WriteOptions, status: int = 200) -> web.StreamResponse:
         return json_reply(stored.data, status, options.warnings)

@@ -14,6 +14,7 @@ import asyncio
 import json
 import os
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 from aiohttp import WSMsgType, web
@@ -139,23 +140,14 @@ class PodLogs(Protocol):
         ...
 
 
+@dataclass(slots=True, eq=False)
 class PodSubresources:
-    """Handlers of these subresources.
+    """Handlers of these subresources; `logs` and `commands` are those of the node agent, None before one runs."""
 
-    `logs` and `commands` return the source of container output and what runs commands; None before a node agent runs.
-    """
-
-    def __init__(
-        self,
-        store: ObjectStore,
-        clock: Callable[[], float],
-        logs: Callable[[], PodLogs | None],
-        commands: Callable[[], PodCommands | None],
-    ) -> None:
-        self._store = store
-        self._clock = clock
-        self._logs = logs
-        self._commands = commands
+    store: ObjectStore
+    clock: Callable[[], float]
+    logs: PodLogs | None = None
+    commands: PodCommands | None = None
 
     async def bind(self, request: web.BaseRequest, info: RequestInfo, _query: Query) -> web.StreamResponse:
         """Bind a pod to a node. A bound pod cannot be bound again."""
@@ -163,7 +155,7 @@ class PodSubresources:
         node = ((body.get("target") if isinstance(body, dict) else None) or {}).get("name")
         if not isinstance(node, str) or not node:
             raise bad_request("target.name: Required value: name the node")
-        stored = self._store.get(info.resource, info.namespace, info.name)
+        stored = self.store.get(info.resource, info.namespace, info.name)
         pod = stored.object()
         if pod["spec"].get("nodeName"):
             why = f"pod {info.name} is already assigned to node {pod['spec']['nodeName']!r}"
@@ -175,20 +167,19 @@ class PodSubresources:
         pod["spec"]["nodeName"] = node
         status = pod.setdefault("status", {})
         kept = [c for c in status.get("conditions") or () if c.get("type") != "PodScheduled"]
-        scheduled = {"type": "PodScheduled", "status": "True", "lastTransitionTime": whole_time(self._clock())}
+        scheduled = {"type": "PodScheduled", "status": "True", "lastTransitionTime": whole_time(self.clock())}
         status["conditions"] = [*kept, scheduled]
-        self._store.versions.put(stored.group_resource, pod)
+        self.store.versions.put(stored.group_resource, pod)
         return json_reply(encode(_SUCCESS), 201)
 
     async def log(self, request: web.BaseRequest, info: RequestInfo, query: Query) -> web.StreamResponse:
         """Stream the output of a container."""
-        pod = self._store.get(info.resource, info.namespace, info.name).object()
+        pod = self.store.get(info.resource, info.namespace, info.name).object()
         container = container_of(pod, query.text("container"), info.name)
-        logs = self._logs()
-        if logs is None:
+        if self.logs is None:
             raise ApiError(503, "ServiceUnavailable", "no node agent serves container logs yet; try again")
         limit = query.number("limitBytes")
-        stream = logs.read(
+        stream = self.logs.read(
             info.namespace,
             info.name,
             container,
@@ -229,20 +220,19 @@ class PodSubresources:
 
     async def exec(self, request: web.BaseRequest, info: RequestInfo, query: Query) -> web.StreamResponse:
         """Run a command in a container."""
-        pod = self._store.get(info.resource, info.namespace, info.name).object()
+        pod = self.store.get(info.resource, info.namespace, info.name).object()
         container = container_of(pod, query.text("container"), info.name)
         command = request.query.getall("command", [])
         if not command or query.flag("stdin") or query.flag("tty"):
             raise bad_request("you must specify a command, without stdin and tty, on the local cluster")
-        commands = self._commands()
-        if commands is None:
+        if self.commands is None:
             raise ApiError(503, "ServiceUnavailable", "no node agent runs commands yet; try again")
         _require_websocket(request, "takes exec")
-        return await answer_exec(request, commands, (info.namespace, info.name, container), command)
+        return await answer_exec(request, self.commands, (info.namespace, info.name, container), command)
 
     async def forward(self, request: web.BaseRequest, info: RequestInfo, query: Query) -> web.StreamResponse:
         """Carry one connection to a port of the pod, at its own address, which this machine reaches."""
-        pod = self._store.get(info.resource, info.namespace, info.name).object()
+        pod = self.store.get(info.resource, info.namespace, info.name).object()
         port = query.number("ports") or 0
         if not 0 < port < 65_536:
             raise bad_request("ports: one number from 1 to 65535 is expected")
@@ -255,7 +245,7 @@ class PodSubresources:
     def _since(self, query: Query) -> float | None:
         seconds = query.number("sinceSeconds")
         if seconds is not None:
-            return self._clock() - seconds
+            return self.clock() - seconds
         text = query.text("sinceTime")
         if not text:
             return None

@@ -11,6 +11,7 @@ operation of each resource with its parameter `fieldValidation`, and have no sch
 import hmac
 import sqlite3
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import Any
 
 import structlog
@@ -19,7 +20,7 @@ from aiohttp import web
 from muster.local.apiserver.errors import ApiError, method_not_allowed, unknown_path
 from muster.local.apiserver.http import bodies
 from muster.local.apiserver.http.bodies import Query, RequestInfo, failure_reply, json_reply, parse, segments
-from muster.local.apiserver.http.handlers import ReadHandlers, WriteHandlers
+from muster.local.apiserver.http.handlers import ObjectHandlers
 from muster.local.apiserver.http.pod_subresources import PodSubresources
 from muster.local.apiserver.kinds.resources import Registry, Resource
 from muster.local.apiserver.objects.account_tokens import AccountTokens
@@ -47,11 +48,6 @@ def groups(registry: Registry) -> Json:
         kind = {"kind": "APIGroup", "apiVersion": "v1", "name": group}
         listed.append(kind | {"versions": [served], "preferredVersion": served})
     return {"kind": "APIGroupList", "apiVersion": "v1", "groups": listed}
-
-
-def core() -> Json:
-    """Return the APIVersions of /api."""
-    return {"kind": "APIVersions", "versions": ["v1"], "serverAddressByClientCIDRs": []}
 
 
 def _served(registry: Registry, group: str, version: str) -> list[Resource]:
@@ -105,24 +101,15 @@ _FROM_BROWSERS = frozenset(("origin", "sec-fetch-site", "sec-fetch-mode"))
 _log = structlog.get_logger(__name__)
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False)  # no text shows its token
 class RequestHandler:
     """The entry point of all requests. If `token` is None, requests need no token."""
 
-    def __init__(
-        self,
-        registry: Registry,
-        read: ReadHandlers,
-        write: WriteHandlers,
-        pods: PodSubresources,
-        tokens: AccountTokens,
-        token: str | None,
-    ) -> None:
-        self._registry = registry
-        self._read = read
-        self._write = write
-        self._pods = pods
-        self._account_tokens = tokens
-        self._token = token.encode() if token is not None else None
+    registry: Registry
+    objects: ObjectHandlers
+    pods: PodSubresources
+    account_tokens: AccountTokens
+    token: str | None
 
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
         """Answer one request. Every refusal is a Status."""
@@ -150,15 +137,16 @@ class RequestHandler:
             return found
         if first not in ("api", "apis") or len(parts) < 3:
             raise unknown_path()
-        info = parse(parts, self._registry)
+        info = parse(parts, self.registry)
         query = Query(request.query)
         return await self._verb(request, info, query)(request, info, query)
 
     def _authenticate(self, request: web.BaseRequest) -> None:
-        if self._token is None:
+        if self.token is None:
             return
         scheme, _, given = request.headers.get("Authorization", "").partition(" ")
-        if scheme.lower() != "bearer" or not hmac.compare_digest(given.strip().encode("utf-8", "replace"), self._token):
+        right = hmac.compare_digest(given.strip().encode("utf-8", "replace"), self.token.encode())
+        if scheme.lower() != "bearer" or not right:
             raise ApiError(401, "Unauthorized", "Unauthorized")
 
     def _static(self, parts: list[str]) -> web.Response | None:
@@ -167,19 +155,19 @@ class RequestHandler:
             case ["version"]:
                 found = VERSION
             case ["api"]:
-                found = core()
+                found = {"kind": "APIVersions", "versions": ["v1"], "serverAddressByClientCIDRs": []}
             case ["apis"]:
-                found = groups(self._registry)
+                found = groups(self.registry)
             case ["api", version]:
-                found = resources(self._registry, "", version)
+                found = resources(self.registry, "", version)
             case ["apis", group, version]:
-                found = resources(self._registry, group, version)
+                found = resources(self.registry, group, version)
             case ["openapi", "v3"]:
-                found = openapi_index(self._registry)
+                found = openapi_index(self.registry)
             case ["openapi", "v3", "api", version]:
-                found = openapi_document(self._registry, "", version)
+                found = openapi_document(self.registry, "", version)
             case ["openapi", "v3", "apis", group, version]:
-                found = openapi_document(self._registry, group, version)
+                found = openapi_document(self.registry, group, version)
             case _:
                 return None
         return json_reply(encode(found))
@@ -196,39 +184,39 @@ class RequestHandler:
             return self._action(method, info.subresource)
         match method:
             case "GET" if query.flag("watch"):
-                return self._read.watch
+                return self.objects.watch
             case "GET":
-                return self._read.get if name else self._read.list
+                return self.objects.get if name else self.objects.list
             case "POST" if not name:
-                return self._write.create
+                return self.objects.create
             case "PUT" if name:
-                return self._write.update
+                return self.objects.update
             case "PATCH" if name:
-                return self._write.patch
+                return self.objects.patch
             case "DELETE" if name and not info.subresource:
-                return self._write.delete
+                return self.objects.delete
         raise method_not_allowed(method)
 
     def _action(self, method: str, subresource: str) -> Handler:
         match method, subresource:
             case "GET", "log":
-                return self._pods.log
+                return self.pods.log
             case "GET" | "POST", "exec":  # kubectl sends POST after a refused GET; its reader needs the reason
-                return self._pods.exec
+                return self.pods.exec
             case "GET", "portforward":
-                return self._pods.forward
+                return self.pods.forward
             case "POST", "binding":
-                return self._pods.bind
+                return self.pods.bind
         raise method_not_allowed(method)
 
     async def _token_request(self, request: web.BaseRequest, info: RequestInfo, _query: Query) -> web.StreamResponse:
         given = await _object(request)
-        return json_reply(encode(self._account_tokens.issue(info.namespace, info.name, given)), 201)
+        return json_reply(encode(self.account_tokens.issue(info.namespace, info.name, given)), 201)
 
     async def _review(self, request: web.BaseRequest, info: RequestInfo, _query: Query) -> web.StreamResponse:
         given = await _object(request)
         if info.resource.kind == "TokenReview":
-            return json_reply(encode(self._account_tokens.review(given)), 201)
+            return json_reply(encode(self.account_tokens.review(given)), 201)
         return json_reply(encode(review(info.resource, given)), 201)
 
 

@@ -100,24 +100,21 @@ BUILT_INS: tuple[Resource, ...] = (
 
 
 class Registry:
-    """Finds resources by (group, version, plural) and by (group, plural)."""
+    """The served resources by (group, plural): each is served in one version."""
 
     def __init__(self) -> None:
-        self._served: dict[tuple[str, str, str], Resource] = {}
-        self._homes: dict[GroupResource, Resource] = {}
-        for resource in BUILT_INS:
-            self._add(resource)
+        self._served = {resource.group_resource: resource for resource in BUILT_INS}
 
     def find(self, group: str, version: str, plural: str) -> Resource:
         """Return the resource with these names; ApiError 404 if there is none."""
-        found = self._served.get((group, version, plural))
-        if found is None:
+        found = self.home((group, plural))
+        if found is None or found.version != version:
             raise unknown_path()
         return found
 
     def home(self, group_resource: GroupResource) -> Resource | None:
         """Return the resource; None after its CRD was deleted."""
-        return self._homes.get(group_resource)
+        return self._served.get(group_resource)
 
     def all(self) -> list[Resource]:
         """Return every served resource, built-ins first."""
@@ -126,14 +123,9 @@ class Registry:
     def install(self, resource: Resource) -> None:
         """Serve the resource of a CRD, in place of the one it had before."""
         self.remove(resource.qualified)
-        self._add(resource)
+        self._served[resource.group_resource] = resource
 
     def remove(self, name: str) -> None:
         """Stop serving the CRD of that name."""
         plural, _, group = name.partition(".")
-        if (resource := self._homes.pop((group, plural), None)) is not None:
-            del self._served[resource.group, resource.version, resource.plural]
-
-    def _add(self, resource: Resource) -> None:
-        self._served[resource.group, resource.version, resource.plural] = resource
-        self._homes[resource.group_resource] = resource
+        self._served.pop((group, plural), None)

@@ -42,15 +42,12 @@ class AccountTokens:
         """Return the TokenRequest with its status. It must be bound to a pod that exists."""
         spec = request.get("spec")
         spec = spec if isinstance(spec, dict) else {}
-        bound, seconds, audiences = (
-            spec.get("boundObjectRef"),
-            spec.get("expirationSeconds", 3600),
-            spec.get("audiences"),
-        )
+        bound, seconds = spec.get("boundObjectRef"), spec.get("expirationSeconds", 3600)
         if not isinstance(bound, dict) or bound.get("kind") != "Pod":
             raise bad_request("spec.boundObjectRef: Required value: the local cluster issues tokens of pods only")
         if type(seconds) is not int or not SHORTEST <= seconds <= LONGEST:
             raise bad_request(f"spec.expirationSeconds: Invalid value: may not specify less than {SHORTEST} s")
+        audiences = spec.get("audiences")
         wanted = tuple(map(str, audiences)) if isinstance(audiences, list) else ()
         pod, uid = str(bound.get("name")), str(bound.get("uid"))
         if self._uid(namespace, pod) != uid:

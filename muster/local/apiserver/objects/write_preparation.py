@@ -111,13 +111,9 @@ def prepare_for_update(resource: Resource, new: Json, old: Json, stored: StoredO
         cause = wrong("metadata.resourceVersion", "0x0", "must be specified for an update")
         raise invalid(resource.kind, resource.group, stored.name, [cause])
     meta["resourceVersion"] = str(stored.version)
-    for key in _UNKEPT:
+    for key in (*_UNKEPT, *_KEPT):
         meta.pop(key, None)
-    for key in _KEPT:
-        if key in held:
-            meta[key] = held[key]
-        else:
-            meta.pop(key, None)
+    meta |= {key: held[key] for key in _KEPT if key in held}
     _drop_empty(meta)
 
 

@@ -78,10 +78,6 @@ def value_at(obj: Any, path: str) -> Any:
 def to_stored(group_resource: GroupResource, obj: Json, version: int) -> StoredObject:
     """Encode an object whose metadata is complete."""
     meta: Json = obj["metadata"]
-    fields: dict[str, str] = {}
-    for path in selectable(group_resource):
-        value = value_at(obj, path)
-        fields[path] = "" if value is None else str(value)
     return StoredObject(
         group_resource=group_resource,
         namespace=meta.get("namespace") or "",
@@ -89,7 +85,7 @@ def to_stored(group_resource: GroupResource, obj: Json, version: int) -> StoredO
         uid=meta.get("uid") or "",
         version=version,
         labels=meta.get("labels") or {},
-        fields=fields,
+        fields={path: str(value_at(obj, path) or "") for path in selectable(group_resource)},
         owners=tuple(str(o.get("uid")) for o in meta.get("ownerReferences") or ()),
         terminating=bool(meta.get("deletionTimestamp")),
         data=encode(obj),

@@ -172,7 +172,7 @@ class VersionedStore:
         self._history_length = history
         self._collections: dict[GroupResource, dict[str, dict[str, StoredObject]]] = {}
         self._histories: dict[GroupResource, WatchHistory] = {}
-        self._uids: dict[str, Key] = {}
+        self._uids: dict[str, StoredObject] = {}
         self._dependents: dict[str, set[Key]] = {}
         self.version = 1
         self._base = 1
@@ -211,8 +211,7 @@ class VersionedStore:
 
     def by_uid(self, uid: str) -> StoredObject | None:
         """Return the object with this uid."""
-        key = self._uids.get(uid)
-        return None if key is None else self.lookup(*key)
+        return self._uids.get(uid)
 
     def dependents(self, uid: str) -> list[StoredObject]:
         """Return the objects that name this uid as an owner."""
@@ -272,7 +271,7 @@ class VersionedStore:
     def _place(self, stored: StoredObject) -> None:
         key = (stored.group_resource, stored.namespace, stored.name)
         self._collections.setdefault(stored.group_resource, {}).setdefault(stored.namespace, {})[stored.name] = stored
-        self._uids[stored.uid] = key
+        self._uids[stored.uid] = stored
         for owner in stored.owners:
             self._dependents.setdefault(owner, set()).add(key)
 

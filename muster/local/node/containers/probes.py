@@ -6,39 +6,23 @@ readiness probe only sets its readiness.
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import Any, Protocol
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import aiohttp
 
 from muster.local.node.objects import Object
 
-
-class Runner(Protocol):
-    """The runner of a container, as its probes use it."""
-
-    async def execute(self, command: list[str], timeout: float) -> int:
-        """Run a command in the container and return its exit code. Raises TimeoutError."""
-        ...
-
-    def on_ready(self, ready: bool) -> None:
-        """Take a new result of the readiness probe."""
-        ...
-
-    def on_started(self) -> None:
-        """Take the success of the startup probe."""
-        ...
-
-    def on_failed(self, kind: str) -> None:
-        """End the container, whose startup or liveness probe has reached its failure threshold."""
-        ...
+if TYPE_CHECKING:
+    from muster.local.node.containers.runner import ContainerRunner
 
 
-async def watch_container(container: Object, address: str, runner: Runner) -> None:
+async def watch_container(container: Object, address: str, runner: "ContainerRunner") -> None:
     """Run the probes until cancelled, or until one has ended the container."""
 
     def results(kind: str) -> AsyncIterator[bool]:
         probe: Object = container[kind]
-        return _results(probe, _make_probe(probe, container, address, runner))
+        return _results(probe, partial(_succeeds, probe, container, address, runner))
 
     async def watch_readiness() -> None:
         async for ready in results("readinessProbe"):
@@ -80,23 +64,19 @@ async def _results(probe: Object, run_probe: Callable[[], Awaitable[bool]]) -> A
         await asyncio.sleep(float(probe.get("periodSeconds") or 10))
 
 
-def _make_probe(probe: Object, container: Object, address: str, runner: Runner) -> Callable[[], Awaitable[bool]]:
+async def _succeeds(probe: Object, container: Object, address: str, runner: "ContainerRunner") -> bool:
     timeout = float(probe.get("timeoutSeconds") or 1)
-
-    async def run_probe() -> bool:
-        try:
-            async with asyncio.timeout(timeout):
-                if command := (probe.get("exec") or {}).get("command"):
-                    return await runner.execute([str(part) for part in command], timeout) == 0
-                if action := probe.get("tcpSocket"):
-                    return await _connects(str(action.get("host") or address), _port(action, container))
-                if action := probe.get("httpGet"):
-                    return await _answers(action, str(action.get("host") or address), _port(action, container))
-        except (OSError, aiohttp.ClientError, ValueError):
-            return False
-        return True  # grpc and newer probes are not supported; they always succeed
-
-    return run_probe
+    try:
+        async with asyncio.timeout(timeout):
+            if command := (probe.get("exec") or {}).get("command"):
+                return await runner.execute([str(part) for part in command], timeout) == 0
+            if action := probe.get("tcpSocket"):
+                return await _connects(str(action.get("host") or address), _port(action, container))
+            if action := probe.get("httpGet"):
+                return await _answers(action, str(action.get("host") or address), _port(action, container))
+    except (OSError, aiohttp.ClientError, ValueError):
+        return False
+    return True  # grpc and newer probes are not supported; they always succeed
 
 
 async def _connects(host: str, port: int) -> bool:

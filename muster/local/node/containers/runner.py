@@ -9,8 +9,6 @@ import signal
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
-import structlog
-
 from muster.kube.workqueue import Backoff
 from muster.local.node import objects
 from muster.local.node.containers import states
@@ -24,7 +22,7 @@ from muster.local.node.containers.process_spec import (
     pull_error,
 )
 from muster.local.node.containers.states import LONGEST, ContainerRecord, RestartDelays, restarts
-from muster.local.node.context import PodContext
+from muster.local.node.context import LOG, PodContext
 from muster.local.node.isolation.sandbox import ProcessSpec, RunningProcess, SandboxError
 from muster.local.node.logs import LogPipe, LogWriter, termination_message
 from muster.local.node.objects import SECOND, Object
@@ -88,7 +86,7 @@ class ContainerRunner:
                 async with asyncio.timeout(grace):
                     await self.execute([str(part) for part in command], grace)
             except (SandboxError, TimeoutError) as error:
-                structlog.get_logger("muster.local.node").info("preStop hook failed", error=str(error))
+                LOG.info("preStop hook failed", error=str(error))
         await self._signal(process, signal.SIGTERM)
 
     async def kill(self) -> None:
@@ -140,9 +138,7 @@ class ContainerRunner:
 
     def on_failed(self, kind: str) -> None:
         """End the container, whose startup or liveness probe has reached its failure threshold."""
-        structlog.get_logger("muster.local.node").info(
-            "probe failed, ending the container", probe=kind, container=self.record.name
-        )
+        LOG.info("probe failed, ending the container", probe=kind, container=self.record.name)
         self._killer = asyncio.create_task(self._end_for_probe(), name=f"kill-{self.record.name}")
 
     async def _end_for_probe(self) -> None:
@@ -240,7 +236,7 @@ class ContainerRunner:
                 task.cancel()
             for outcome in await asyncio.gather(*tasks, return_exceptions=True):
                 if isinstance(outcome, Exception):
-                    structlog.get_logger("muster.local.node").warning("probe task failed", error=repr(outcome))
+                    LOG.warning("probe task failed", error=repr(outcome))
             self._killer = None
 
     def _ended(self, code: int, number: int, began: int, reason: str, message: str = "") -> None:

@@ -39,15 +39,9 @@ def terminated(
     exit_code: int, *, started: int, finished: int, container_id: str, reason: str, signal: int = 0, message: str = ""
 ) -> dict[str, Any]:
     """Return a ContainerState that has ended; times are in nanoseconds since 1970."""
-    state: dict[str, Any] = {"exitCode": exit_code, "reason": reason}
-    if signal:
-        state["signal"] = signal
-    if message:
-        state["message"] = message
-    state |= {"startedAt": whole_time(started), "finishedAt": whole_time(finished)}
-    if container_id:
-        state["containerID"] = container_id
-    return {"terminated": state}
+    state = {"exitCode": exit_code, "startedAt": whole_time(started), "finishedAt": whole_time(finished)}
+    optional = {"reason": reason, "signal": signal, "message": message, "containerID": container_id}
+    return {"terminated": state | {name: value for name, value in optional.items() if value}}
 
 
 def exit_of(wait_status: int) -> tuple[int, int]:

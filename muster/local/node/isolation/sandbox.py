@@ -10,7 +10,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from muster.local.node.isolation.frames import CHUNK, Decoder, Message, encode
@@ -83,9 +83,8 @@ class Sandbox:
         tmpfs: Sequence[tuple[str, int | None]] = (),
     ) -> None:
         """Set the pod's hostname, bind mounts, memory volumes (folder, size in bytes) and address."""
-        message: Message = {"op": "setup", "hostname": hostname, "binds": [list(pair) for pair in binds]}
+        message: Message = {"op": "setup", "hostname": hostname, "binds": binds, "tmpfs": tmpfs}
         message |= {"address": address, "prefix": prefix, "gateway": gateway}
-        message["tmpfs"] = [list(pair) for pair in tmpfs]
         await self._send(message)
         await self._expect("ready")
 
@@ -98,20 +97,7 @@ class Sandbox:
         loop = asyncio.get_running_loop()
         reply = self._replies[number] = loop.create_future()
         ended = self._exits[number] = loop.create_future()
-        message: Message = {
-            "op": "start",
-            "id": number,
-            "namespaces": self._namespaces,
-            "argv": list(spec.argv),
-            "env": dict(spec.env),
-            "cwd": spec.cwd,
-            "pod_directory": spec.pod_directory,
-            "graft_directory": spec.graft_directory,
-            "mounts": [dict(mount) for mount in spec.mounts],
-            "cgroups": list(spec.cgroups),
-            "limits": dict(spec.limits),
-            "join": spec.join,
-        }
+        message: Message = {"op": "start", "id": number, "namespaces": self._namespaces, **asdict(spec)}
         try:
             await self._send(message, (output,))
             answer = await reply
@@ -224,12 +210,12 @@ END_SECONDS = 10.0
 class Launcher:
     """The launcher process, which forks a pod's init process on request. `died` is set when it ends for any reason."""
 
-    def __init__(self, isolation: Isolation, *, userns: bool) -> None:
+    def __init__(self, isolation: Isolation) -> None:
         self.died = asyncio.Event()
         self._isolation = isolation
         self._sock, theirs = socket.socketpair()
         command = [sys.executable, "-I", "-S", str(LAUNCHER), str(theirs.fileno())]
-        command += ["--userns"] if userns else []
+        command += ["--userns"] if isolation is Isolation.MNT and os.geteuid() != 0 else []
         with theirs:
             self._process = subprocess.Popen(  # noqa: S603 - our own interpreter and file
                 command,
@@ -251,11 +237,8 @@ class Launcher:
         """Request a new sandbox. Its init process exists once `Sandbox.created` returns."""
         ours, theirs = socket.socketpair()
         namespaces = self._isolation.namespaces
-        message = {
-            "op": "pod",
-            "namespaces": namespaces,
-            "network": self._isolation is Isolation.NETNS and not host_network,
-        }
+        network = self._isolation is Isolation.NETNS and not host_network
+        message: Message = {"op": "pod", "namespaces": namespaces, "network": network}
         loop = asyncio.get_running_loop()
         with theirs:
             try:

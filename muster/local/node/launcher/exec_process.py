@@ -106,12 +106,12 @@ class _Grafts:
 def _show(entry: Path, target: Path) -> None:
     if entry.is_symlink():
         target.symlink_to(entry.readlink())
-    elif entry.is_dir():
+        return
+    if entry.is_dir():
         target.mkdir()
-        syscalls.bind(str(entry), str(target))
     else:
         target.touch()
-        syscalls.bind(str(entry), str(target))
+    syscalls.bind(str(entry), str(target))
 
 
 def _is_cover(folder: Path) -> bool:

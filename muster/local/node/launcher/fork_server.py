@@ -9,7 +9,7 @@ import sys
 
 from muster.local.node.isolation.frames import Channel, Message, WireError, encode
 from muster.local.node.launcher import syscalls
-from muster.local.node.launcher.pod_init import run_pod
+from muster.local.node.launcher.pod_init import PodInit
 
 
 def serve(descriptor: int, *, userns: bool) -> None:
@@ -74,9 +74,9 @@ def _fork_pod(message: Message, channel: Channel, own_pid_namespace: int) -> int
             channel.close()  # also the sockets of other pods: copies would keep them open after their pods
             if between:
                 _go_between(sock, parent)
-            run_pod(sock, network=bool(message["network"]), isolated=isolated, parent=0 if isolated else parent)
+            PodInit(Channel(sock), network=bool(message["network"]), isolated=isolated).run(0 if isolated else parent)
         finally:
-            os._exit(1)
+            os._exit(0)
     sock.close()
     return child
 

@@ -12,21 +12,12 @@ import signal
 import socket
 import sys
 from pathlib import Path
-from typing import NoReturn
 
 from muster.local.node.isolation.frames import Channel, Message, WireError
 from muster.local.node.launcher import syscalls
 from muster.local.node.launcher.exec_process import StartFailedError, start_process
 
 SHARED_MEMORY = "/dev/shm"  # noqa: S108 - every pod gets its own
-
-
-def run_pod(sock: socket.socket, *, network: bool, isolated: bool, parent: int) -> NoReturn:
-    """Run a pod's init process to its end; called in the child after the fork."""
-    try:
-        PodInit(Channel(sock), network=network, isolated=isolated).run(parent)
-    finally:
-        os._exit(0)
 
 
 class PodInit:
@@ -54,7 +45,10 @@ class PodInit:
             # Opened before /proc is replaced: a child reads its pid on the host from it.
             self._host_proc = os.open("/proc", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
             pid = int(os.readlink("self", dir_fd=self._host_proc))
-            self._enter_namespaces()
+            if self._isolated:
+                enter_namespaces(network=self._network)
+            else:
+                syscalls.adopt_orphans()
         except OSError as error:
             self._channel.send({"ev": "error", "message": f"cannot prepare the pod's namespaces: {error}"})
             return
@@ -76,12 +70,6 @@ class PodInit:
             if self._channel.fileno() in ready:
                 for message in self._channel.receive():
                     self._handle(message)
-
-    def _enter_namespaces(self) -> None:
-        if not self._isolated:
-            syscalls.adopt_orphans()
-            return
-        enter_namespaces(network=self._network)
 
     def _handle(self, message: Message) -> None:
         match message["op"]:
@@ -162,7 +150,7 @@ def kill_session(leader: int, number: int) -> None:
 
     The kernel does not reuse a session id while the session has a process, so the pid of a dead leader is safe to use.
     """
-    for pid in _descendants(os.getpid()):
+    for pid in _descendants():
         try:
             fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
         except (FileNotFoundError, ProcessLookupError):
@@ -175,7 +163,7 @@ def kill_session(leader: int, number: int) -> None:
 def kill_descendants() -> None:
     """Kill every descendant and wait for it. Orphans become children of this process, so the loop reaches all."""
     while True:
-        for pid in _descendants(os.getpid()):
+        for pid in _descendants():
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         try:
@@ -184,21 +172,14 @@ def kill_descendants() -> None:
             return
 
 
-def _descendants(root: int) -> list[int]:
-    found: list[int] = []
-    waiting = [root]
-    while waiting:
-        parent = waiting.pop()
+def _descendants() -> list[int]:
+    """Return the descendants of this process."""
+    found = [os.getpid()]
+    for parent in found:  # grows meanwhile
         with contextlib.suppress(FileNotFoundError, ProcessLookupError):
-            for task in _numbers(f"/proc/{parent}/task"):
-                children = Path(f"/proc/{parent}/task/{task}/children").read_text(encoding="ascii").split()
-                found.extend(map(int, children))
-                waiting.extend(map(int, children))
-    return found
-
-
-def _numbers(folder: str) -> list[int]:
-    return [int(entry) for entry in os.listdir(folder) if entry.isdecimal()]  # noqa: PTH208 - names, not paths
+            for task in Path(f"/proc/{parent}/task").iterdir():
+                found.extend(map(int, (task / "children").read_text(encoding="ascii").split()))
+    return found[1:]
 
 
 def probe(isolation: str) -> int:

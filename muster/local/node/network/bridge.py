@@ -9,13 +9,14 @@ import errno
 import ipaddress
 import re
 import socket
+from contextlib import AsyncExitStack
 from typing import Any, Self
 
 from pyroute2 import AsyncIPRoute
 from pyroute2.netlink.exceptions import NetlinkError
 
 from muster.local.node.isolation.sandbox import SandboxError
-from muster.local.node.network.address_pool import AddressesExhaustedError, bridge_blocks, claim
+from muster.local.node.network.pod_network import BRIDGE_BLOCKS, AddressesExhaustedError, claim
 
 _LINK = re.compile(r"muster(\d+)|mv(\d+)-[0-9a-f]+")
 
@@ -23,37 +24,34 @@ _LINK = re.compile(r"muster(\d+)|mv(\d+)-[0-9a-f]+")
 class Bridge:
     """The bridge of one agent, in the network namespace of the agent."""
 
-    def __init__(self, number: int, block: ipaddress.IPv4Network, held: socket.socket, route: Any) -> None:
+    def __init__(self, number: int, block: ipaddress.IPv4Network, route: Any) -> None:
         self.number = number
         self.block = block
         self.gateway = str(block[1])
         self.name = f"muster{number}"
-        self._held = held
         self._route = route
+        self._parts = AsyncExitStack()
         self._index = 0
         self._count = 0
 
     @classmethod
     async def make(cls) -> Self:
         """Remove leftovers of dead agents, claim a free block and create the bridge."""
-        route = AsyncIPRoute()
-        await route.__aenter__()
-        try:
+        async with AsyncExitStack() as parts:
+            route = await parts.enter_async_context(AsyncIPRoute())
             await _remove_leftovers(route)
             taken = await _networks(route)
-            for number, block in enumerate(bridge_blocks()):
+            for number, block in enumerate(BRIDGE_BLOCKS):
                 if any(block.overlaps(network) for network in taken):
                     continue
                 held = claim("bridge", number)
                 if held is None:
                     continue
-                made = cls(number, block, held, route)
+                parts.callback(held.close)
+                made = cls(number, block, route)
                 await made._bring_up()
+                made._parts = parts.pop_all()
                 return made
-        except BaseException:
-            await route.__aexit__(None, None, None)
-            raise
-        await route.__aexit__(None, None, None)
         raise AddressesExhaustedError("every address block for a bridge is in use; stop another local cluster first")
 
     async def connect(self, pid: int, address: str) -> None:
@@ -78,20 +76,15 @@ class Bridge:
         try:
             await _remove_links(self._route, await _links(self._route, self.number))
         finally:
-            await self._route.__aexit__(None, None, None)
-            self._held.close()
+            await self._parts.aclose()
 
     async def _bring_up(self) -> None:
-        try:
-            # A fixed MAC: otherwise the bridge has the lowest MAC of its ports, which changes with the pods.
-            mac = f"02:77:ff:00:00:{self.number:02x}"
-            await self._route.link("add", ifname=self.name, kind="bridge", address=mac)
-            self._index = (await self._route.link_lookup(ifname=self.name))[0]
-            await self._route.addr("add", index=self._index, address=self.gateway, prefixlen=self.block.prefixlen)
-            await self._route.link("set", index=self._index, state="up")
-        except BaseException:
-            self._held.close()
-            raise
+        # A fixed MAC: otherwise the bridge has the lowest MAC of its ports, which changes with the pods.
+        mac = f"02:77:ff:00:00:{self.number:02x}"
+        await self._route.link("add", ifname=self.name, kind="bridge", address=mac)
+        self._index = (await self._route.link_lookup(ifname=self.name))[0]
+        await self._route.addr("add", index=self._index, address=self.gateway, prefixlen=self.block.prefixlen)
+        await self._route.link("set", index=self._index, state="up")
 
 
 async def _remove_leftovers(route: Any) -> None:

@@ -12,13 +12,11 @@ from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
 from typing import Any
 
-import structlog
-
 from muster.api.errors import ApiError
 from muster.local.node import objects
 from muster.local.node.containers.states import UNKNOWN
-from muster.local.node.context import NodeContext
-from muster.local.node.objects import Object, pod_path, whole_time
+from muster.local.node.context import LOG, NodeContext
+from muster.local.node.objects import Object, condition, pod_path, whole_time
 from muster.local.node.pods.pod_worker import PodWorker
 from muster.local.node.pods.status_writer import delete_at_once
 
@@ -37,13 +35,12 @@ class AssignedPods:
         self._on_room = on_room
         self._workers: dict[str, PodWorker] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
-        self._log = structlog.get_logger("muster.local.node")
 
     def handle(self, pod: Object, deleted: bool) -> None:
         """Handle one watch event. A pod with an invalid uid is logged and ignored."""
         uid = objects.uid(pod)
         if not _UID.fullmatch(uid):
-            self._log.warning("ignoring a pod with an invalid uid", pod=objects.key(pod))
+            LOG.warning("ignoring a pod with an invalid uid", pod=objects.key(pod))
             return
         if deleted or objects.finished(pod) or not objects.node_name(pod):
             self._on_room()
@@ -104,7 +101,7 @@ class AssignedPods:
         self._workers.pop(uid, None)
         self._on_room()
         if not task.cancelled() and (error := task.exception()) is not None:
-            self._log.error("pod worker exited unexpectedly", uid=uid, exc_info=error)
+            LOG.error("pod worker exited unexpectedly", uid=uid, exc_info=error)
 
     def _remove(self, pod: Object) -> None:
         uid = objects.uid(pod)
@@ -126,7 +123,7 @@ class AssignedPods:
             else:
                 await self._node.api.merge(pod_path(pod, "status"), {"status": lost_status(pod, self._node.clock())})
         except ApiError as error:
-            self._log.warning("lost pod not reported", pod=objects.key(pod), error=str(error))
+            LOG.warning("lost pod not reported", pod=objects.key(pod), error=str(error))
 
 
 REASON = "Terminated"
@@ -143,19 +140,13 @@ def lost_status(pod: Object, now: int) -> dict[str, Any]:
     status = objects.status(pod)
     stamp = whole_time(now)
     changed = {
-        "Ready": ("False", "PodFailed"),
-        "ContainersReady": ("False", "PodFailed"),
-        "PodReadyToStartContainers": ("False", ""),
-        "DisruptionTarget": ("True", "TerminationByKubelet"),
+        "Ready": (False, "PodFailed", ""),
+        "ContainersReady": (False, "PodFailed", ""),
+        "PodReadyToStartContainers": (False, "", ""),
+        "DisruptionTarget": (True, "TerminationByKubelet", MESSAGE),
     }
     conditions = [dict(each) for each in status.get("conditions") or () if each.get("type") not in changed]
-    for kind, (holds, reason) in changed.items():
-        condition = {"type": kind, "status": holds, "lastTransitionTime": stamp}
-        if reason:
-            condition["reason"] = reason
-        if kind == "DisruptionTarget":
-            condition["message"] = MESSAGE
-        conditions.append(condition)
+    conditions += [condition(kind, *about, stamp) for kind, about in changed.items()]
     made: dict[str, Any] = {"phase": "Failed", "reason": REASON, "message": MESSAGE, "conditions": conditions}
     for kind in ("containerStatuses", "initContainerStatuses"):
         if kind in status:

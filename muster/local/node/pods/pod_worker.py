@@ -8,17 +8,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import structlog
-
 from muster.local.node import objects
 from muster.local.node.containers import states
 from muster.local.node.containers.runner import ContainerRunner
 from muster.local.node.containers.states import ContainerRecord
-from muster.local.node.context import NodeContext, PodContext
+from muster.local.node.context import LOG, NodeContext, PodContext
 from muster.local.node.isolation.levels import Isolation
 from muster.local.node.isolation.sandbox import SandboxError
-from muster.local.node.network.address_pool import AddressesExhaustedError
 from muster.local.node.network.hosts_files import names_of
+from muster.local.node.network.pod_network import AddressesExhaustedError
 from muster.local.node.objects import SECOND, Object, whole_time
 from muster.local.node.pods.status_writer import PodState, StatusWriter
 from muster.local.node.sources.environment import ConfigError, PodPlacement
@@ -91,7 +89,7 @@ class PodWorker:
         self._newer = asyncio.Event()
         self._started = 0
         self._deleted = False
-        self._log = structlog.get_logger("muster.local.node").bind(pod=objects.key(pod))
+        self._log = LOG.bind(pod=objects.key(pod))
 
     @property
     def pod(self) -> Object:
@@ -182,20 +180,16 @@ class PodWorker:
 
     async def _work(self) -> None:
         """Run all containers until they have ended and are not restarted."""
-        spec = objects.spec(self.pod)
+        spec, context, node = objects.spec(self.pod), self._context, self._node
         if not await self._set_up():
             return
-        renewing = asyncio.create_task(self._renew_tokens(), name=f"tokens-{objects.key(self.pod)}")
+        renewal = renew_tokens(context.folder / VOLUMES, context.placement, node.sources, context.pause, node.retry)
+        renewing = asyncio.create_task(renewal, name=f"tokens-{objects.key(self.pod)}")
         try:
             await self._run_containers(spec)
         finally:
             renewing.cancel()
             await asyncio.gather(renewing, return_exceptions=True)
-
-    async def _renew_tokens(self) -> None:
-        context = self._context
-        folder = context.folder / VOLUMES
-        await renew_tokens(folder, context.placement, self._node.sources, context.pause, self._node.retry)
 
     async def _run_containers(self, spec: Object) -> None:
         context = self._context

@@ -15,15 +15,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import structlog
-
 from muster.api.errors import ApiError, Conflict, Invalid, NotFound
 from muster.kube.resources import ResourceClient, core
 from muster.kube.workqueue import Backoff
 from muster.local.node import objects
 from muster.local.node.containers.states import ContainerRecord
-from muster.local.node.context import NodeContext
-from muster.local.node.objects import Clock, Object, pod_path, whole_time
+from muster.local.node.context import LOG, NodeContext
+from muster.local.node.objects import Clock, Object, condition, pod_path, whole_time
 
 Json = dict[str, Any]
 NO_OBSTACLE = ("ContainerCreating", "PodInitializing", "")
@@ -65,8 +63,7 @@ async def report(api: ResourceClient, pod: Object, component: str, clock: Clock,
         try:
             await api.create(core(objects.namespace(pod), "events"), event)
         except ApiError as error:
-            log = structlog.get_logger("muster.local.node").bind(pod=objects.key(pod))
-            log.info("event of a pod not written", reason=reason, error=str(error))
+            LOG.info("event of a pod not written", pod=objects.key(pod), reason=reason, error=str(error))
 
 
 def _containers(status: Mapping[str, Any]) -> list[Json]:
@@ -137,17 +134,15 @@ def pod_status(pod: Object, state: PodState, now: str) -> dict[str, Any]:
         "hostIPs": [{"ip": state.host_address}],
         "containerStatuses": [each.as_status() for each in state.mains],
     }
-    if state.started:
-        made["startTime"] = state.started
-    if state.address:
-        made |= {"podIP": state.address, "podIPs": [{"ip": state.address}]}
-    if state.inits:
-        made["initContainerStatuses"] = [each.as_status() for each in state.inits]
-    if state.reason:
-        made["reason"] = state.reason
-    if state.message:
-        made["message"] = state.message
-    return made
+    optional: dict[str, Any] = {
+        "startTime": state.started,
+        "podIP": state.address,
+        "podIPs": [{"ip": state.address}] if state.address else [],
+        "initContainerStatuses": [each.as_status() for each in state.inits],
+        "reason": state.reason,
+        "message": state.message,
+    }
+    return made | {name: value for name, value in optional.items() if value}
 
 
 def _conditions(pod: Object, state: PodState, current: str, now: str) -> list[dict[str, Any]]:
@@ -163,15 +158,9 @@ def _conditions(pod: Object, state: PodState, current: str, now: str) -> list[di
         wanted["DisruptionTarget"] = (True, "TerminationByKubelet", state.disrupted)
     made = [dict(each) for kind, each in known.items() if kind not in wanted]
     for kind, (holds, reason, message) in wanted.items():
-        condition: dict[str, Any] = {"type": kind, "status": "True" if holds else "False"}
-        if reason:
-            condition["reason"] = reason
-        if message:
-            condition["message"] = message
         before = known.get(kind, {})
-        same = before.get("status") == condition["status"]
-        condition["lastTransitionTime"] = before.get("lastTransitionTime") if same else now
-        made.append(condition)
+        since = before.get("lastTransitionTime") if before.get("status") == str(holds) else now
+        made.append(condition(kind, holds, reason, message, since))
     return made
 
 
@@ -193,12 +182,8 @@ def _ready(state: PodState, current: str, closed_gates: Sequence[str]) -> tuple[
     if names:
         return False, "ContainersNotReady", f"containers with unready status: [{' '.join(names)}]"
     if closed_gates:
-        gate = closed_gates[0]
-        return (
-            False,
-            "ReadinessGatesNotReady",
-            f'corresponding condition of pod readiness gate "{gate}" does not exist.',
-        )
+        message = f'corresponding condition of pod readiness gate "{closed_gates[0]}" does not exist.'
+        return False, "ReadinessGatesNotReady", message
     return True, "", ""
 
 
@@ -247,8 +232,7 @@ class StatusWriter:
                 try:
                     await self._write()
                 except ApiError as error:
-                    log = structlog.get_logger("muster.local.node").bind(pod=objects.key(self.pod))
-                    log.warning("pod status not written", error=str(error))
+                    LOG.warning("pod status not written", pod=objects.key(self.pod), error=str(error))
                     if isinstance(error, Invalid) or self._node.draining:
                         return
                     await asyncio.sleep(backoff.delay())

@@ -1,7 +1,7 @@
-"""Checks if a pod fits on this node, with the scheduler's message if it does not.
+"""What a pod asks for, and whether it may run on this node.
 
-Checks and messages are those of the kube-scheduler plugins NodeResourcesFit and NodeAffinity. The node has no taints.
-Pod (anti-)affinity and topology spread are ignored, because the cluster has one node only.
+The rules are those of the kube-scheduler plugins NodeResourcesFit and NodeAffinity. The node has no taints. Pod
+(anti-)affinity and topology spread are ignored, because the cluster has one node only.
 
 Gangs: the members of one epoch of an experiment, which get their places together or not at all.
 
@@ -59,39 +59,13 @@ def add(many: Iterable[Amounts]) -> dict[str, Decimal]:
     return total
 
 
-def misfits(pod: Object, node_labels: Mapping[str, str], capacity: Amounts, used: Amounts) -> list[str]:
-    """Return why the pod does not fit on the node; empty if it does."""
-    if not _selected(pod, node_labels):
-        return ["node(s) didn't match Pod's node affinity/selector"]
-    return insufficient(requests(pod), capacity, used)
-
-
-def insufficient(need: Amounts, capacity: Amounts, used: Amounts) -> list[str]:
-    """Return the reasons for which a need exceeds what is free; empty if it does not."""
-    reasons: list[str] = []
-    for name, amount in need.items():
-        free = capacity.get(name, Decimal(0)) - used.get(name, Decimal(0))
-        if amount > 0 and amount > free:
-            reasons.append("Too many pods" if name == "pods" else f"Insufficient {name}")
-    return sorted(reasons)
-
-
-def message(reasons: Sequence[str]) -> str:
-    """Return kube-scheduler's message for a cluster of one node."""
-    return f"0/1 nodes are available: {', '.join(f'1 {reason}' for reason in reasons)}."
-
-
-def ours(pod: Object) -> bool:
-    """Return True if the pod is for the default scheduler, whose place this one takes."""
-    return objects.spec(pod).get("schedulerName") in (None, "", "default-scheduler")
-
-
 def _asked(container: Object) -> dict[str, Decimal]:
     resources: Object = container.get("resources") or {}
     return amounts({**(resources.get("limits") or {}), **(resources.get("requests") or {})})
 
 
-def _selected(pod: Object, node_labels: Mapping[str, str]) -> bool:
+def selected(pod: Object, node_labels: Mapping[str, str]) -> bool:
+    """Return True if a node with these labels matches the pod's nodeSelector and node affinity."""
     spec = objects.spec(pod)
     if any(node_labels.get(name) != value for name, value in (spec.get("nodeSelector") or {}).items()):
         return False

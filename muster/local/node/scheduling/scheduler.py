@@ -9,18 +9,17 @@ has it in its condition PodScheduled.
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from typing import Any, Final, NamedTuple
-
-import structlog
 
 from muster.api.errors import ApiError
 from muster.api.names import KIND, LABEL_EXPERIMENT
 from muster.api.values.printable import printable
 from muster.kube.resources import ResourceClient
 from muster.local.node import objects
-from muster.local.node.objects import Clock, Object, pod_path, whole_time
+from muster.local.node.context import LOG
+from muster.local.node.objects import Clock, Object, condition, pod_path, whole_time
 from muster.local.node.pods.status_writer import report
 from muster.local.node.scheduling import fit
 from muster.local.node.scheduling.fit import Gangs, Key, key_of
@@ -30,6 +29,7 @@ NAMED: Final = 3
 """The most holders that are named for one resource."""
 _UNITS: Final = {"cpu": (Decimal(1), "CPU"), "memory": (Decimal(10**9), "GB of memory")}
 _STEP: Final = Decimal("0.01")
+UNSELECTED: Final = "node(s) didn't match Pod's node affinity/selector"
 
 
 class Holder(NamedTuple):
@@ -57,6 +57,11 @@ class Lack:
     """Total of the node."""
     held: Mapping[Holder, Decimal]
     """The largest first."""
+
+    @property
+    def reason(self) -> str:
+        """Return what kube-scheduler calls it."""
+        return "Too many pods" if self.name == "pods" else f"Insufficient {self.name}"
 
     def words(self, namespace: str) -> str:
         """Return ``2 CPU, 1.4 are free: experiment hang holds 0.6``.
@@ -139,29 +144,23 @@ def _number(amount: Decimal, rounding: str) -> str:
 RETRY_SECONDS = 2.0
 
 
+@dataclass(slots=True, eq=False)
 class Scheduler:
     """Schedules `pods`, the informer's view of all pods by uid, which is updated while this runs."""
 
-    def __init__(
-        self,
-        api: ResourceClient,
-        pods: Mapping[str, Object],
-        *,
-        node: str,
-        node_labels: Mapping[str, str],
-        capacity: Mapping[str, Decimal],
-        clock: Clock,
-    ) -> None:
-        self._api = api
-        self._pods = pods
-        self._node = node
-        self._labels = node_labels
-        self._capacity = capacity
-        self._clock = clock
-        self._woken = asyncio.Event()
-        self._bound: dict[str, Object] = {}
-        self._gangs = Gangs(api)
-        self._log = structlog.get_logger("muster.local.node")
+    api: ResourceClient
+    pods: Mapping[str, Object]
+    _: KW_ONLY
+    node: str
+    node_labels: Mapping[str, str]
+    capacity: Mapping[str, Decimal]
+    clock: Clock
+    _gangs: Gangs = field(init=False)
+    _woken: asyncio.Event = field(init=False, default_factory=asyncio.Event)
+    _bound: dict[str, Object] = field(init=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._gangs = Gangs(self.api)
 
     def wake(self) -> None:
         """Schedule again, because a pod was created or has ended."""
@@ -179,17 +178,17 @@ class Scheduler:
     async def schedule(self) -> bool:
         """Try every pending pod once. False if a request failed and has to be retried."""
         self._bound = {
-            uid: pod for uid, pod in self._bound.items() if uid in self._pods and not objects.node_name(self._pods[uid])
+            uid: pod for uid, pod in self._bound.items() if uid in self.pods and not objects.node_name(self.pods[uid])
         }
-        waiting = sorted(filter(self._pending, self._pods.values()), key=_age)
+        waiting = sorted(filter(self._pending, self.pods.values()), key=_age)
         if not waiting:
             return True
-        pods = list(self._pods.values())
-        here = [pod for pod in pods if objects.node_name(pod) == self._node and not objects.finished(pod)]
+        pods = list(self.pods.values())
+        here = [pod for pod in pods if objects.node_name(pod) == self.node and not objects.finished(pod)]
         here += self._bound.values()
         gangs = await self._gangs.of(pods)
         begun = {key_of(pod): pod for pod in here}
-        ledger = Ledger(self._capacity, here)
+        ledger = Ledger(self.capacity, here)
         for key, pod in begun.items():
             if key in gangs:
                 ledger.take(pod, gangs[key].missing(pods))
@@ -199,8 +198,8 @@ class Scheduler:
             if key in gangs and key not in begun:
                 missing = gangs[key].missing(pods)
                 need = fit.add([*map(requests, members), missing])
-                if reasons := fit.insufficient(need, ledger.capacity, ledger.used):
-                    why = _message(reasons, f"The {need['pods']} pods of the gang need", ledger.lacks(need), members[0])
+                if lacks := ledger.lacks(need):
+                    why = refusal(f"The {need['pods']} pods of the gang need", lacks, members[0])
                 else:
                     ledger.take(members[0], missing)
             for pod in members:
@@ -210,7 +209,7 @@ class Scheduler:
                     elif await self._place(pod, ledger):
                         ledger.take(pod, requests(pod))
                 except ApiError as error:
-                    self._log.info("pod not scheduled", pod=objects.key(pod), error=str(error))
+                    LOG.info("pod not scheduled", pod=objects.key(pod), error=str(error))
                     complete = complete and error.status in {404, 409}  # deleted, or bound by another scheduler
         return complete
 
@@ -220,7 +219,7 @@ class Scheduler:
             and objects.uid(pod) not in self._bound
             and not objects.finished(pod)
             and not objects.metadata(pod).get("deletionTimestamp")
-            and fit.ours(pod)
+            and objects.spec(pod).get("schedulerName") in (None, "", "default-scheduler")
         )
 
     async def _place(self, pod: Object, ledger: Ledger) -> bool:
@@ -228,8 +227,8 @@ class Scheduler:
             await self._explain(pod, "SchedulingGated", "Scheduling is blocked due to non-empty scheduling gates")
             return False
         try:
-            reasons = fit.misfits(pod, self._labels, ledger.capacity, ledger.used)
-            why = _message(reasons, "Its containers need", ledger.lacks(fit.requests(pod)), pod) if reasons else ""
+            selected, lacks = fit.selected(pod, self.node_labels), ledger.lacks(fit.requests(pod))
+            why = refusal("Its containers need", lacks, pod, selected=selected) if lacks or not selected else ""
         except ValueError as error:
             why = f"the pod's resource requests cannot be read: {error}"
         if why:
@@ -240,9 +239,9 @@ class Scheduler:
             "apiVersion": "v1",
             "kind": "Binding",
             "metadata": {"name": metadata["name"], "namespace": objects.namespace(pod), "uid": metadata.get("uid")},
-            "target": {"apiVersion": "v1", "kind": "Node", "name": self._node},
+            "target": {"apiVersion": "v1", "kind": "Node", "name": self.node},
         }
-        await self._api.create(pod_path(pod, "binding"), binding)
+        await self.api.create(pod_path(pod, "binding"), binding)
         self._bound[objects.uid(pod)] = pod
         return True
 
@@ -252,22 +251,23 @@ class Scheduler:
         before = next((each for each in known if each.get("type") == "PodScheduled"), {})
         if (before.get("status"), before.get("reason"), before.get("message")) == ("False", reason, message):
             return
-        same = before.get("status") == "False"
-        now = before.get("lastTransitionTime") if same else whole_time(self._clock())
-        condition = {"type": "PodScheduled", "status": "False", "reason": reason, "message": message}
+        since = before.get("lastTransitionTime") if before.get("status") == "False" else whole_time(self.clock())
         others = [each for each in known if each.get("type") != "PodScheduled"]
+        conditions = [*others, condition("PodScheduled", False, reason, message, since)]
         patch = {
             "metadata": {"resourceVersion": objects.metadata(pod).get("resourceVersion")},
-            "status": {"phase": "Pending", "conditions": [*others, condition | {"lastTransitionTime": now}]},
+            "status": {"phase": "Pending", "conditions": conditions},
         }
-        await self._api.merge(pod_path(pod, "status"), patch)
+        await self.api.merge(pod_path(pod, "status"), patch)
         if reason == "Unschedulable":
-            await report(self._api, pod, "default-scheduler", self._clock, ("FailedScheduling", message))
+            await report(self.api, pod, "default-scheduler", self.clock, ("FailedScheduling", message))
 
 
-def _message(reasons: Sequence[str], who: str, lacks: Sequence[Lack], pod: Object) -> str:
+def refusal(who: str, lacks: Sequence[Lack], pod: Object, *, selected: bool = True) -> str:
+    """Return kube-scheduler's message for a cluster of one node, and what is needed and not free."""
+    reasons = sorted(lack.reason for lack in lacks) if selected else [UNSELECTED]
     rest = f" {sentence(who, lacks, objects.namespace(pod))}" if lacks else ""
-    return f"{fit.message(reasons)}{rest}"
+    return f"0/1 nodes are available: {', '.join(f'1 {reason}' for reason in reasons)}.{rest}"
 
 
 def _by_gang(pods: Iterable[Object]) -> dict[Key, list[Object]]:

@@ -12,10 +12,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-import structlog
-
 from muster.api.values.quantities import QuantityError, parse_quantity
 from muster.local.node import objects
+from muster.local.node.context import LOG
 from muster.local.node.objects import Object
 from muster.local.node.sources.environment import ConfigError, ConfigSources, PodPlacement, read_config_map, read_secret
 
@@ -47,8 +46,8 @@ async def _make(volume: Object, home: Path, placement: PodPlacement, sources: Co
     if (empty := volume.get("emptyDir")) is not None:
         _permit(home, 0o777)
         if empty.get("medium") == "Memory":
-            return {"source": str(home), "tmpfs": True, "size": _bytes(empty.get("sizeLimit")), "folder": str(home)}
-        return {"source": str(home), "folder": str(home)}
+            return {"source": str(home), "tmpfs": True, "size": _bytes(empty.get("sizeLimit"))}
+        return {"source": str(home)}
     if (reference := volume.get("hostPath")) is not None:
         return _host_path(reference, str(volume.get("name")))
     if (reference := volume.get("persistentVolumeClaim")) is not None:
@@ -57,14 +56,13 @@ async def _make(volume: Object, home: Path, placement: PodPlacement, sources: Co
         _permit(home, 0o700)
     if "projected" in volume:
         await project(volume, home, placement, sources)
-        return {"source": str(home), "read_only": True, "folder": str(home)}
-    if await _write_files(volume, home, placement, sources):
-        return {"source": str(home), "read_only": True, "folder": str(home)}
-    kind = next((key for key in volume if key != "name"), "?")
-    raise ConfigError(
-        f"volume {volume.get('name')!r}: the local node has no {kind} volumes; use emptyDir, configMap, secret, "
-        f"downwardAPI, projected, hostPath or persistentVolumeClaim"
-    )
+    elif not await _write_files(volume, home, placement, sources):
+        kind = next((key for key in volume if key != "name"), "?")
+        raise ConfigError(
+            f"volume {volume.get('name')!r}: the local node has no {kind} volumes; use emptyDir, configMap, secret, "
+            f"downwardAPI, projected, hostPath or persistentVolumeClaim"
+        )
+    return {"source": str(home), "read_only": True}
 
 
 async def project(volume: Object, home: Path, placement: PodPlacement, sources: ConfigSources) -> None:
@@ -114,7 +112,7 @@ async def _claim(reference: Object, namespace: str, claims: Path, sources: Confi
     home.mkdir(parents=True, exist_ok=True)
     _permit(home, 0o777)
     (claims / f"{home.name}.claim").write_text(f"{namespace}/{name}", encoding="utf-8")
-    return {"source": str(home), "folder": str(home), "read_only": bool(reference.get("readOnly"))}
+    return {"source": str(home), "read_only": bool(reference.get("readOnly"))}
 
 
 async def _remove_unclaimed(claims: Path, sources: ConfigSources) -> None:
@@ -141,16 +139,12 @@ def _host_path(reference: Object, name: str) -> dict[str, Any]:
         path.mkdir(parents=True, exist_ok=True)
     if not path.exists():
         raise ConfigError(f"hostPath volume {name!r}: {path} does not exist on this machine")
-    return {"source": str(path), "folder": str(path)}
+    return {"source": str(path)}
 
 
 def _fill(home: Path, data: Mapping[str, bytes], reference: Object) -> None:
     items = reference.get("items")
-    if items is None:
-        for key, value in data.items():
-            _put(home, key, value)
-        return
-    for item in items:
+    for item in items if items is not None else ({"key": key, "path": key} for key in data):
         key = str(item.get("key"))
         if key in data:
             _put(home, str(item.get("path")), data[key])
@@ -198,7 +192,7 @@ def _sub_path(sub: str, volume: Mapping[str, Any], name: str) -> dict[str, Any]:
     parts = PurePosixPath(sub)
     if parts.is_absolute() or ".." in parts.parts:
         raise ConfigError(f"volumeMount {name!r}: subPath {sub!r} must stay inside the volume")
-    path = Path(volume["folder"]) / parts
+    path = Path(volume["source"]) / parts
     if not path.exists():
         path.mkdir(parents=True)
     return {"source": str(path), "file": path.is_file()}
@@ -206,13 +200,13 @@ def _sub_path(sub: str, volume: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 def memory_volumes(volumes: Mapping[str, dict[str, Any]]) -> list[tuple[str, int | None]]:
     """Return the volumes that are a tmpfs: folder and size in bytes."""
-    return [(each["folder"], each["size"]) for each in volumes.values() if each.get("tmpfs")]
+    return [(each["source"], each["size"]) for each in volumes.values() if each.get("tmpfs")]
 
 
 def volume_variables(volumes: Mapping[str, dict[str, Any]]) -> dict[str, str]:
     """Return the variables with the folders of the volumes, for pods without mounts."""
     return {
-        f"MUSTER_VOLUME_{re.sub('[^A-Z0-9]', '_', name.upper())}": volume["folder"] for name, volume in volumes.items()
+        f"MUSTER_VOLUME_{re.sub('[^A-Z0-9]', '_', name.upper())}": volume["source"] for name, volume in volumes.items()
     }
 
 
@@ -254,6 +248,6 @@ async def renew_tokens(
                 await project(volume, folder / str(volume["name"]), placement, sources)
             rest = due
         except ConfigError as error:
-            log = structlog.get_logger("muster.local.node").bind(pod=objects.key(placement.pod))
-            log.warning("service account token not renewed, retrying", error=str(error))
+            pod = objects.key(placement.pod)
+            LOG.warning("service account token not renewed, retrying", pod=pod, error=str(error))
             rest = retry

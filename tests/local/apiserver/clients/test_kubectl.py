@@ -219,7 +219,7 @@ async def test_describe_events_and_logs(kubectl: Kubectl, api: Api, server: ApiS
     assert (await kubectl("get nodes")).split()[2] == "laptop"
     assert "laptop" in await kubectl("describe node laptop")
 
-    server.pod_logs = EchoLogs()
+    server.pods.logs = EchoLogs()
     assert await kubectl("logs p") == "main tail=None previous=False follow=False"
     assert await kubectl("logs p -c main --tail=5 -f") == "main tail=5 previous=False follow=True"
     assert await kubectl("logs p --previous") == "main tail=None previous=True follow=False"

@@ -34,7 +34,7 @@ async def run(api: Api, *command: str) -> Executed:
 
 async def test_the_node_agent_runs_the_command_and_its_exit_code_comes_back(server: ApiServer, api: Api) -> None:
     await api.create(PODS, pod("p"))
-    server.pod_commands = Echo()
+    server.pods.commands = Echo()
     assert await run(api, "a b", "0") == Executed(0, b"default/p/main ['a b', '0']", b"")
     assert (await run(api, "7")).code == 7
 
@@ -45,14 +45,14 @@ async def test_what_cannot_run_is_an_error_in_words(server: ApiServer, api: Api)
     await api.create(PODS, pod("p"))
     with pytest.raises(ApiError):
         await run(api, "0")  # before a node agent
-    server.pod_commands = Echo()
+    server.pods.commands = Echo()
     with pytest.raises(NotFound, match="it does not run"):
         await run(api, "gone")
 
 
 async def test_a_request_that_is_no_websocket_is_refused(server: ApiServer, api: Api) -> None:
     await api.create(PODS, pod("p"))
-    server.pod_commands = Echo()
+    server.pods.commands = Echo()
     status, body = await api.call("GET", f"{PODS}/p/exec?command=true")
     assert (status, "WebSocket" in body["message"]) == (400, True)
     assert (await api.call("GET", f"{PODS}/p/exec"))[0] == 400
@@ -67,7 +67,7 @@ async def test_the_second_try_of_kubectl_by_post_gets_the_reason(
     server: ApiServer, api: Api, query: str, says: str
 ) -> None:
     await api.create(PODS, pod("p"))
-    server.pod_commands = Echo()
+    server.pods.commands = Echo()
     status, body = await api.call("POST", f"{PODS}/p/exec?{query}")
     assert (status, body["reason"]) == (400, "BadRequest")
     assert says in body["message"]

@@ -26,8 +26,8 @@ def waiting(pod: Pod) -> str | None:
 
 
 async def test_init_containers_run_in_order_and_share_volumes(cluster: Cluster, tmp_path: Path) -> None:
-    assert cluster.agent.isolation is not None
-    if not cluster.agent.isolation.isolation.namespaces:
+    assert cluster.agent.choice is not None
+    if not cluster.agent.choice.isolation.namespaces:
         pytest.skip("volumes are mounted in a mount namespace only")
     places = {"work": "/relay/work", "shm": "/dev/shm"}
     mount: Pod = {"volumeMounts": [{"name": name, "mountPath": path} for name, path in places.items()]}
@@ -237,4 +237,4 @@ async def test_if_a_firewall_drops_bridged_packets_the_isolation_is_mnt(
         pytest.skip("no netns on this machine, so nothing to fall back from")
     monkeypatch.setattr("muster.local.node.agent.forwarding_refusal", dropped)
     async with cluster_of(None) as cluster:
-        assert str(cluster.agent.isolation) == "mnt (no netns: the host's firewall drops it)"
+        assert str(cluster.agent.choice) == "mnt (no netns: the host's firewall drops it)"

@@ -10,15 +10,12 @@ from muster.local.node.pods.status_writer import PodState, phase, pod_status
 from tests.local.node.harness import Pod, pod
 
 RUNNING = running(0)
-
-
 CRASHING = waiting("CrashLoopBackOff")
 
 
 def ended(code: int = 0) -> Pod:
-    return terminated(
-        code, started=0, finished=0, container_id="process://1", reason="Completed" if not code else "Error"
-    )
+    reason = "Error" if code else "Completed"
+    return terminated(code, started=0, finished=0, container_id="process://1", reason=reason)
 
 
 def record(state: Pod, last: Pod | None = None, **fields: Any) -> ContainerRecord:

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from muster.local.node.scheduling.fit import amounts, message, misfits, requests
+from muster.local.node.scheduling.fit import amounts, requests, selected
+from muster.local.node.scheduling.scheduler import Ledger, refusal
 from tests.local.node.harness import Pod, container, pod
 
 CAPACITY = amounts({"cpu": "2", "memory": "4Gi", "pods": "3"})
@@ -26,10 +27,11 @@ def test_limits_are_the_default_of_requests() -> None:
 
 def test_the_message_names_every_insufficient_resource() -> None:
     made = pod("p", container(resources={"requests": {"cpu": "1", "memory": "8Gi", "nvidia.com/gpu": "1"}}))
-    reasons = misfits(made, {}, CAPACITY, amounts({"cpu": "1500m", "pods": "3"}))
-    assert message(reasons) == (
+    ledger = Ledger(CAPACITY)
+    ledger.take(made, amounts({"cpu": "1500m", "pods": "3"}))
+    assert refusal("It needs", ledger.lacks(requests(made)), made).startswith(
         "0/1 nodes are available: 1 Insufficient cpu, 1 Insufficient memory, 1 Insufficient nvidia.com/gpu, "
-        "1 Too many pods."
+        "1 Too many pods. It needs 1 CPU, 0.5 are free"
     )
 
 
@@ -55,5 +57,6 @@ def matching(kind: str, key: str, operator: str, *values: str) -> dict[str, Any]
 )
 def test_node_selector_and_affinity_match_labels_and_name_of_the_node(fields: dict[str, Any], fits: bool) -> None:
     labels = {"disk": "ssd", "kubernetes.io/hostname": "local"}
-    reasons = misfits(pod("p", container(), **fields), labels, CAPACITY, {})
-    assert reasons == ([] if fits else ["node(s) didn't match Pod's node affinity/selector"])
+    assert selected(pod("p", container(), **fields), labels) is fits
+    message = refusal("It needs", [], pod("p"), selected=False)
+    assert message == "0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector."

@@ -8,15 +8,15 @@ from unittest.mock import AsyncMock
 import pytest
 
 from muster.local.node.isolation.levels import Isolation
-from muster.local.node.network.address_pool import (
+from muster.local.node.network.bridge import Bridge
+from muster.local.node.network.pod_network import (
+    BRIDGE_BLOCKS,
+    LOOPBACK_BLOCKS,
     AddressesExhaustedError,
     AddressPool,
-    bridge_blocks,
+    PodNetwork,
     claim,
-    loopback_blocks,
 )
-from muster.local.node.network.bridge import Bridge
-from muster.local.node.network.pod_network import PodNetwork
 
 
 def test_an_address_is_used_once_and_freed_ones_are_reused_last() -> None:
@@ -52,7 +52,7 @@ async def test_networks_of_agents_have_different_names(monkeypatch: pytest.Monke
     networks = [await PodNetwork.make(Isolation.REWRITE) for _ in range(3)]
     try:
         number = networks[0].name.removeprefix("loopback")
-        bridge = SimpleNamespace(name=f"muster{number}", block=bridge_blocks()[int(number)])
+        bridge = SimpleNamespace(name=f"muster{number}", block=BRIDGE_BLOCKS[int(number)])
         monkeypatch.setattr(Bridge, "make", AsyncMock(return_value=bridge))
         names = [(await PodNetwork.make(Isolation.NETNS)).name, *(network.name for network in networks)]
         assert len(set(names)) == 4
@@ -62,6 +62,6 @@ async def test_networks_of_agents_have_different_names(monkeypatch: pytest.Monke
 
 
 def test_blocks_do_not_overlap() -> None:
-    for blocks in (bridge_blocks(), loopback_blocks()):
+    for blocks in (BRIDGE_BLOCKS, LOOPBACK_BLOCKS):
         ordered = sorted(blocks)
         assert all(not a.overlaps(b) for a, b in itertools.pairwise(ordered))
