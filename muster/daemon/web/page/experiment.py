@@ -9,7 +9,7 @@ from muster.api.values.printable import WORD, printable
 from muster.api.values.rank_ranges import from_ranges
 from muster.daemon.web.page.document import Runbooks, document, heading, link
 from muster.daemon.web.page.drawings import grid, spans, stuck, timeline
-from muster.daemon.web.page.fleet import TONES, address, state
+from muster.daemon.web.page.fleet import TONES, state
 from muster.daemon.web.page.html import (
     Child,
     Html,
@@ -25,7 +25,7 @@ from muster.daemon.web.page.html import (
     seconds_of,
     section,
 )
-from muster.rollcall.document import DeadlineReport, Detail, FindingReport, ProgressReport, TimeReport
+from muster.rollcall.document import DeadlineReport, Detail, FindingReport, ProgressReport, TimeReport, path_of
 from muster.rollcall.seats import Bench
 from muster.state.facts.incidents.grouping import announcement
 from muster.state.facts.incidents.incident import Incident
@@ -71,7 +71,7 @@ def story(
     ``role`` has the role of this daemon, ``shard`` its name among several. ``found`` is the incident that explains the
     run.
     """
-    here = address(one)
+    here = path_of(one.namespace, one.name)
     title = f"{one.namespace}/{one.name}"
     head = heading((element("a", "Experiments", href="/"), " / ", title), here, query, shard)
     late = frozenset(from_ranges(one.progress.stragglers, one.size) if one.progress else ())

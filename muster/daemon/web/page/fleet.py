@@ -4,14 +4,14 @@ Its filters are links for problems, and a form for the rest. Both work without a
 """
 
 from collections.abc import Mapping, Sequence
-from urllib.parse import quote, urlencode
+from urllib.parse import urlencode
 
 from muster.api.values.accelerators import USUAL, Accelerators, words
 from muster.daemon.web.fleet import Filters, Fleet
 from muster.daemon.web.page.document import OUTSIDE, Runbooks, document, heading
 from muster.daemon.web.page.html import Child, Html, Part, ago, bar, coarse, element, join, part
 from muster.metrics.catalogue import INVALID
-from muster.rollcall.document import NodeReport, Summary
+from muster.rollcall.document import NodeReport, Summary, path_of
 from muster.state.facts.incidents.incident import Incident
 from muster.state.facts.incidents.signs import Run
 from muster.state.summary.history import UNREADABLE
@@ -175,7 +175,7 @@ def _incident(one: Incident, now: float, accelerators: Accelerators) -> Html:
         return element("div", *what, class_="incident badge bad")
     links: list[Child] = [element("summary", f"its {len(one.runs)} runs")]
     for run in one.runs[:FOLDED]:
-        links += [element("a", f"{run.namespace}/{run.name}", href=address(run)), " "]
+        links += [element("a", f"{run.namespace}/{run.name}", href=path_of(run.namespace, run.name)), " "]
     if len(one.runs) > FOLDED:
         links.append(f"and {len(one.runs) - FOLDED} more")
     folded = element("details", *links, id=f"incident-{one.key.kind}-{one.key.subject}")
@@ -185,15 +185,10 @@ def _incident(one: Incident, now: float, accelerators: Accelerators) -> Html:
 def _suspect(one: NodeReport) -> Html:
     children: list[Child] = [element("strong", f"Suspect: {one.suspect}."), f" {one.advice}. "]
     for each in one.failures[:SHOWN]:
-        children += [element("a", each.run, href=address(Run(each.namespace, each.run))), f" ({each.cause}) "]
+        children += [element("a", each.run, href=path_of(each.namespace, each.run)), f" ({each.cause}) "]
     if len(one.failures) > SHOWN:
         children.append(f"and {len(one.failures) - SHOWN} more")
     return element("p", *children, class_="badge warn")
-
-
-def address(one: Summary | Run) -> str:
-    """Return the path of that experiment's page."""
-    return f"/experiments/{quote(one.namespace, safe='')}/{quote(one.name)}"
 
 
 def state(one: Summary, runbooks: Runbooks) -> Html:
@@ -230,7 +225,7 @@ def _table(
 
 def _row(one: Summary, now: float, runbooks: Runbooks, accelerators: Accelerators, why: Incident | None = None) -> Part:
     soonest = min(one.clocks.items(), key=lambda clock: clock[1], default=None)
-    name = element("a", one.name, href=address(one))
+    name = element("a", one.name, href=path_of(one.namespace, one.name))
     kind = "" if one.kind == "Experiment" else f"{one.kind}, "
     explained = f"explained by {why.key.kind} {why.key.subject}, above" if why else ""
     below = filter(None, (explained, one.progress.sentence if one.progress else "", one.hint))
