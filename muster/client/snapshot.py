@@ -110,6 +110,11 @@ class Snapshot:
         """Return the condition of that type, whatever the case of its letters."""
         return next((c for c in self.status.conditions if c.type.lower() == kind.lower()), None)
 
+    @property
+    def stuck(self) -> Condition | None:
+        """Return the condition Stuck; None unless it is true."""
+        return self.condition("Stuck") if self.holds("Stuck") else None
+
     def holds(self, kind: str) -> bool:
         """Return True if the condition of that type is true."""
         found = self.condition(kind)

@@ -212,7 +212,7 @@ def test_the_block_shows_phase_message_roll_and_clock(monkeypatch: pytest.Monkey
     block.show(experiment(phase="Assembling", message="3/4 ranks arrived; missing rank 2", restarts=2, epoch=2))
     block.show_roll(roll_document(**DOCUMENT))
     head, message, ranks, why = (str(line) for line in block.__rich__().renderables)
-    assert head[2:] == "mine  Assembling  epoch 2, 2 restarts, 30s old, 90s on the total clock"
+    assert head[2:] == "mine  Assembling  epoch 2, 2 restarts, 30s old, 90s left on the total clock"
     assert message == "  3/4 ranks arrived; missing rank 2"
     assert ranks.replace("#", "●").replace(".", "○").startswith("  ranks  ● ● ○ ●  3/4 arrived; missing 2")
     assert why.strip() == "rank 2 (mine-2, running, but it never called the coordinator)"
@@ -267,10 +267,10 @@ def test_the_member_that_ended_the_run_is_in_the_tree_without_its_pod(rank: int,
 
 def test_a_tree_says_when_the_experiment_is_deleted() -> None:
     seen = experiment(phase="Succeeded", deleteTime="1970-01-01T00:05:10Z")
-    assert "deleted in 5m" in tree(Explanation(seen, (), ()), 10)[0]
+    assert "deleted in 5m by the ttl of its spec" in tree(Explanation(seen, (), ()), 10)[0]
     assert "deleted" not in tree(Explanation(experiment(phase="Succeeded"), (), ()), 10)[0]
     by_default = experiment(phase="Succeeded", deleteTime="1970-01-01T00:05:10Z", retentionSeconds=300)
-    assert "deleted in 5m by the retention of the installation" in tree(Explanation(by_default, (), ()), 10)[0]
+    assert "deleted in 5m by the retention of the installation (5m)" in tree(Explanation(by_default, (), ()), 10)[0]
 
 
 def test_without_a_terminal_lines_are_printed() -> None:

@@ -17,15 +17,15 @@ from rich.console import Console, Group
 from rich.live import Live
 from rich.text import Text
 
-from muster.api.values.durations import age
 from muster.api.values.printable import printable
 from muster.api.values.rank_ranges import from_ranges
 from muster.cli.terminal.colours import colourful, data, say
 from muster.cli.terminal.log_lines import log_line, rank_prefix
 from muster.cli.terminal.progress import ChangePrinter
-from muster.client.explaining.style import BAD, BUSY, DIM, GOOD, PHASE_COLOURS, arrivals, left, restarts, since
+from muster.client.explaining.style import BAD, BUSY, DIM, GOOD, arrivals, colour_of, left, restarts, since
 from muster.client.snapshot import Snapshot
 from muster.rollcall.document import Detail
+from muster.rollcall.words import stuck, until
 
 LARGEST_ROW = 64
 """Ranks that are shown one by one; a larger gang is shown by counts."""
@@ -147,9 +147,8 @@ class Block:
     def show(self, seen: Snapshot) -> None:
         """Show the snapshot at the next frame. Print a line above the block if the phase changed or it became Stuck."""
         before, self._seen = self._seen, seen
-        stuck = seen.condition("Stuck")
-        if before is not None and stuck is not None and stuck.status and not before.holds("Stuck"):
-            self.say(printable(f"Stuck: {stuck.reason}: {stuck.message}"))
+        if before is not None and seen.stuck and not before.stuck:
+            self.say(printable(f"Stuck: {seen.stuck.reason}: {seen.stuck.message}"))
         if before is not None and seen.phase and seen.phase != before.phase:
             words = "" if seen.finished else seen.message or seen.reason
             self.say(printable(f"{seen.phase}: {words}").rstrip(": "))
@@ -180,11 +179,10 @@ class Block:
             f"{SPINNER[int(time.monotonic() * FRAMES_PER_SECOND) % len(SPINNER)] if self._utf8 else '*'} ",
             (printable(seen.name), "bold"),
             "  ",
-            (printable(seen.phase) or "Submitted", PHASE_COLOURS.get(seen.phase, "")),
+            (printable(seen.phase) or "Submitted", colour_of(seen.phase) or ""),
         )
-        stuck = seen.condition("Stuck")
-        if stuck is not None and stuck.status:
-            head.append(f"  stuck ({printable(stuck.reason)})", BAD)
+        if seen.stuck:
+            head.append(f"  {stuck(printable(seen.stuck.reason))}", BAD)
         facts = [f"epoch {status.epoch_begun}"]
         if again := restarts(status.restarts_begun):
             facts.append(again)
@@ -192,7 +190,7 @@ class Block:
         if self._ending is not None:
             return head.append("  " + ", ".join(facts), DIM)
         clocks = self._roll.clocks if self._roll is not None else {}
-        facts += [f"{age(max(0.0, seconds))} on the {printable(name)} clock" for name, seconds in clocks.items()]
+        facts += [f"{until(seconds)} on the {printable(name)} clock" for name, seconds in clocks.items()]
         if not clocks and (remaining := left(seen.deadline, now)):
             facts.append(f"{remaining} left")
         return head.append("  " + ", ".join(facts), DIM)

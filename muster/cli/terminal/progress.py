@@ -36,8 +36,8 @@ def summary(seen: Snapshot, *, message: bool = True) -> str:
         parts.append(status.readiness)
     if again := restarts(status.restarts_begun):
         parts.append(again)
-    if (stuck := seen.condition("Stuck")) is not None and stuck.status:
-        parts.append(TERMINAL.stuck(stuck.reason))
+    if seen.stuck:
+        parts.append(TERMINAL.stuck(seen.stuck.reason))
     words = (seen.message or seen.reason) if message else ""
     return " ".join(parts) + (f": {printable(words)}" if words else "")
 

@@ -10,24 +10,22 @@ from muster.api.values.durations import age
 from muster.api.values.printable import printable
 from muster.api.values.rank_ranges import to_ranges
 from muster.client.snapshot import Snapshot
+from muster.rollcall.words import TONES, stuck
 
 GOOD: Final = "green"
 BAD: Final = "red"
 BUSY: Final = "yellow"
 DIM: Final = "bright_black"
 
-PHASE_COLOURS: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "Succeeded": GOOD,
-        "Running": GOOD,
-        "Failed": BAD,
-        "Restarting": BUSY,
-        "Assembling": BUSY,
-        "Pending": BUSY,
-        "Queued": DIM,
-        "Suspended": DIM,
-    }
+COLOURS: Final[Mapping[str, str]] = MappingProxyType(
+    {"ok": GOOD, "over": GOOD, "bad": BAD, "warn": BUSY, "soon": BUSY, "none": DIM}
 )
+"""The colours of tones (``muster.rollcall.words``)."""
+
+
+def colour_of(phase: str) -> str | None:
+    """Return the colour of a phase; None for any other word."""
+    return COLOURS.get(TONES.get(phase, ""))
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +40,15 @@ class Style:
 
     def phase(self, phase: str) -> str:
         """Return a phase in its colour."""
-        return self.paint(printable(phase), PHASE_COLOURS.get(phase))
+        return self.paint(printable(phase), colour_of(phase))
 
     def stuck(self, reason: str) -> str:
         """Return ``stuck (RanksMissing)`` in its colour."""
-        return self.paint(f"stuck ({printable(reason)})", BAD)
+        return self.paint(stuck(printable(reason)), BAD)
+
+    def head(self, name: str, phase: str, facts: Iterable[str]) -> str:
+        """Return ``team/train  Running  jax, epoch 2, 1 restart``; empty facts are left out."""
+        return f"{printable(name)}  {self.phase(phase)}  {', '.join(filter(None, facts))}"
 
 
 PLAIN: Final = Style(lambda text, _colour: text, UTC)

@@ -18,43 +18,32 @@ from itertools import zip_longest
 
 from muster.api.values.durations import age
 from muster.api.values.rank_ranges import to_ranges
-from muster.daemon.web.page.html import Child, Html, Part, element, part, seconds_of, section
+from muster.api.values.timestamps import seconds_of
+from muster.daemon.web.page.html import Child, Html, Part, element, part, section
 from muster.rollcall.document import StoryReport
 from muster.rollcall.seats import Bench, Seat, Standing
 
-LETTERS = {
-    Standing.ARRIVED: "A",
-    Standing.RUNNING: "W",
-    Standing.NOT_ARRIVED: "M",
-    Standing.STARTING: "P",
-    Standing.NO_POD: "-",
-    Standing.QUEUED: "Q",
-    Standing.UNSCHEDULABLE: "U",
-    Standing.IMAGE: "I",
-    Standing.CONTAINER: "C",
-    Standing.NODE: "N",
-    Standing.TERMINATING: "T",
-    Standing.FAILED: "F",
-    Standing.LOST: "L",
-    Standing.UNKNOWN: "?",
-    Standing.ENDED: "E",
-    Standing.STOPPED: "X",
+LOOKS = {
+    Standing.ARRIVED: ("ok", "A"),
+    Standing.RUNNING: ("ok", "W"),
+    Standing.NOT_ARRIVED: ("bad", "M"),
+    Standing.STARTING: ("soon", "P"),
+    Standing.NO_POD: ("none", "-"),
+    Standing.QUEUED: ("soon", "Q"),
+    Standing.UNSCHEDULABLE: ("bad", "U"),
+    Standing.IMAGE: ("bad", "I"),
+    Standing.CONTAINER: ("bad", "C"),
+    Standing.NODE: ("bad", "N"),
+    Standing.TERMINATING: ("warn", "T"),
+    Standing.FAILED: ("bad", "F"),
+    Standing.LOST: ("bad", "L"),
+    Standing.UNKNOWN: ("warn", "?"),
+    Standing.ENDED: ("over", "E"),
+    Standing.STOPPED: ("over", "X"),
 }
+"""The tone and the letter of each state."""
 AGAIN, STRAGGLER, NAMED = "R", "S", "H"
 """Letters of ranks that have arrived: after a restart of their own, behind the others, or named by a cause (hung)."""
-
-_TONES = {
-    Standing.ARRIVED: "ok",
-    Standing.RUNNING: "ok",
-    Standing.STARTING: "soon",
-    Standing.QUEUED: "soon",
-    Standing.NO_POD: "none",
-    Standing.TERMINATING: "warn",
-    Standing.UNKNOWN: "warn",
-    Standing.ENDED: "over",
-    Standing.STOPPED: "over",
-}
-"""The tones of states; a state without one is bad."""
 
 SMALL_JOB = 64
 """Most pods of a job that are one block."""
@@ -113,7 +102,7 @@ def grid(
 
 def _look(seat: Seat, late: bool, cause: str) -> Look:
     standing = seat.standing
-    tone, letter, text = _TONES.get(standing, "bad"), LETTERS[standing], standing.value
+    (tone, letter), text = LOOKS[standing], standing.value
     if standing in (Standing.ARRIVED, Standing.RUNNING):
         if cause:
             return "bad", NAMED, cause

@@ -12,6 +12,7 @@ from muster.daemon.web.page.document import OUTSIDE, Runbooks, document, heading
 from muster.daemon.web.page.html import Child, Html, Part, ago, bar, coarse, element, join, part
 from muster.metrics.catalogue import INVALID
 from muster.rollcall.document import NodeReport, Summary, path_of
+from muster.rollcall.words import TONES, stuck, until
 from muster.state.facts.incidents.incident import Incident
 from muster.state.facts.incidents.signs import Run
 from muster.state.summary.history import UNREADABLE
@@ -109,15 +110,6 @@ HEADS = ("Experiment", "State", "What it waits for", "Arrived", "Accelerators", 
 METRICS = ("Metrics", "/metrics")
 NODES = ("Nodes that failed runs", "/nodes.json")
 
-TONES = {
-    "Failed": "bad",
-    "Succeeded": "over",
-    "Running": "ok",
-    "Restarting": "warn",
-    "Suspended": "none",
-}
-"""Tones of the phases; a phase without one is still on its way."""
-
 
 def overview(
     shown: Fleet,
@@ -197,9 +189,9 @@ def state(one: Summary, runbooks: Runbooks) -> Html:
     badges = [] if unknown else [element("span", one.phase, class_=f"badge {TONES.get(one.phase, 'soon')}")]
     if one.stuck:
         target = runbooks.of_reason(one.stuck)
-        words, look = f"stuck: {one.stuck}", "badge bad"
-        stuck = element("a", words, href=target, rel=OUTSIDE, class_=look) if target else None
-        badges.append(stuck or element("span", words, class_=look))
+        text, look = stuck(one.stuck), "badge bad"
+        linked = element("a", text, href=target, rel=OUTSIDE, class_=look) if target else None
+        badges.append(linked or element("span", text, class_=look))
     known = {Hurt.STUCK, Hurt.HUNG, Hurt.FAILED, Hurt.RESTARTING, Hurt.QUEUED} | (
         {Hurt.MISSING} if one.stuck else set()
     )
@@ -255,8 +247,7 @@ def _arrived(one: Summary) -> Html:
 
 
 def _clock(name: str, seconds: float) -> Html:
-    text = coarse(abs(seconds))
-    return join((text if seconds >= 0 else f"over since {text}", element("small", f" {name}")))
+    return join((until(seconds, coarse), element("small", f" {name}")))
 
 
 def _range(shown: Fleet, count: int, filters: Filters, query: dict[str, str]) -> list[Child]:
