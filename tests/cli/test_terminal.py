@@ -84,7 +84,8 @@ def test_a_run_that_was_cancelled_before_its_restart_began_is_shown_in_the_epoch
     seen = experiment(phase="Failed", reason="Cancelled", **announced)
     head, steps = tree(Explanation(seen, (), ()), 10)[:2]
     assert (click.unstyle(head), steps) == ("team/mine  Failed  jax, epoch 0, 10s old", "│ last step that was read: 7")
-    cells = dict(zip(listing.HEADINGS[:-1] + listing.WIDE, listing.row(seen, 10, wide=True), strict=False))
+    headings = listing.headings_of((), "wide")
+    cells = dict(zip(headings, listing.row(seen, 10, headings), strict=True))
     assert (cells["RESTARTS"], cells["EPOCH"]) == ("0", "0")
     going_on = tree(Explanation(experiment(phase="Restarting", **announced), (), ()), 10)[0]
     assert click.unstyle(going_on) == "team/mine  Restarting  jax, epoch 1, 1 restart, 10s old"
