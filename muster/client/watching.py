@@ -51,7 +51,7 @@ async def get(resources: ResourceClient, subject: Subject, namespace: str, name:
         found = sets_of(pods)
         if not found:
             raise NoSuchExperiment(f"no pod of namespace {namespace} has the label {OBSERVE}={own}")
-        return await _with_events(resources, _snapshot(LABELLED_PODS, found[0], pods))
+        return await _with_events(resources, look(LABELLED_PODS, found[0], pods, time.time()))
     with known_kind(name, namespace):
         obj = await resources.get(object_path(namespace, name))
     watched = kind_of(obj, subject.word)
@@ -60,13 +60,13 @@ async def get(resources: ResourceClient, subject: Subject, namespace: str, name:
     try:
         pods = await _read(resources, namespace, watched, obj)
     except Forbidden as error:
-        return _snapshot(watched, obj, None, (error.message,))
+        return look(watched, obj, None, time.time(), (error.message,))
     admission = await _admission(resources, namespace, obj, {})
     made = (await _made(resources, namespace, watched, {})).get(_uid(obj))
-    seen = _snapshot(watched, obj, pods, admission=admission, made=made)
+    seen = look(watched, obj, pods, time.time(), (), admission, made)
     if seen.watched is not None and seen.watched.absent:
         heard = await _remark(resources, obj, seen.watched)
-        seen = _snapshot(watched, obj, pods, admission=admission, made=made, heard=heard)
+        seen = look(watched, obj, pods, time.time(), (), admission, made, *heard)
     return await _with_events(resources, seen)
 
 
@@ -103,7 +103,7 @@ async def list_all(resources: ResourceClient, subject: Subject, namespace: str |
     """Return the objects of a kind that Muster runs, or would watch over."""
     if subject == PODS:
         pods = await _read(resources, namespace, LABELLED_PODS)
-        return [_snapshot(LABELLED_PODS, obj, pods) for obj in sets_of(pods)]
+        return [look(LABELLED_PODS, obj, pods, time.time()) for obj in sets_of(pods)]
     with known_kind(f"{subject.word}/"):
         objects = await resources.list(collection_path(namespace, subject))
     kind = next((each for obj in objects if (each := kind_of(obj, subject.word)) and each.wanted(obj)), None)
@@ -124,7 +124,7 @@ async def list_all(resources: ResourceClient, subject: Subject, namespace: str |
         elif kind.wanted(obj):
             space = text(mapping(obj.get("metadata")), "namespace")
             own = [pod for claim in kind.claims(obj) for pod in found.get((space, claim.owner), ())]
-            seen.append(_snapshot(kind, obj, None if refused else own, refused, made=parts.get(_uid(obj))))
+            seen.append(look(kind, obj, None if refused else own, time.time(), refused, made=parts.get(_uid(obj))))
     return seen
 
 
@@ -244,20 +244,6 @@ async def _read(
         found = await resources.list(core(namespace, "pods"), {"labelSelector": selector})
         pods += read(kind, number, found)
     return pods
-
-
-def _snapshot(
-    kind: WatchedKind,
-    obj: Json,
-    pods: Sequence[ReadPod] | None,
-    unreadable: tuple[str, ...] = (),
-    admission: Workload | None = None,
-    made: Json | None = None,
-    heard: tuple[Remark | None, str] = (None, ""),
-) -> Snapshot:
-    obj = {**obj, "kind": kind.subject.word}  # lists of built-in kinds leave it out
-    status, seen = look(kind, obj, pods, time.time(), unreadable, admission, made, *heard)
-    return replace(snapshot_of(obj), status=status, watched=seen)
 
 
 def as_musterd_said(

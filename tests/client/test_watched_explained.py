@@ -28,7 +28,9 @@ def seen(age: float, remark: Remark | None = None, problem: str = "") -> tuple[E
         "spec": SAMPLES["jobsets"].spec(2),
         "status": {},
     }
-    return look(kind, obj, [], CREATED + age, remark=remark, remark_problem=problem)
+    found = look(kind, obj, [], CREATED + age, remark=remark, remark_problem=problem)
+    assert found.watched is not None
+    return found.status, found.watched
 
 
 def stuck(status: ExperimentStatus) -> Condition:
