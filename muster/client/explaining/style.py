@@ -8,7 +8,7 @@ from typing import Final
 
 from muster.api.values.durations import age
 from muster.api.values.printable import printable
-from muster.api.values.rank_ranges import to_ranges
+from muster.api.values.rank_ranges import in_words
 from muster.client.snapshot import Snapshot
 from muster.rollcall.words import TONES, stuck
 
@@ -63,8 +63,7 @@ def restarts(number: int) -> str:
 def arrivals(arrived: int, expected: int, missing: Iterable[int]) -> str:
     """Return ``5/16 arrived; missing 2, 4-6 and 7 more``. ``missing`` has those of the missing ranks that are named."""
     named = sorted(missing)
-    rest = expected - arrived - len(named)
-    ranks = to_ranges(named).replace(",", ", ") + (f" and {rest} more" if rest > 0 else "")
+    ranks = in_words(named, unnamed=expected - arrived - len(named))
     return f"{arrived}/{expected} arrived" + (f"; missing {ranks}" if named else "")
 
 

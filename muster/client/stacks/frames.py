@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from muster.api.values.rank_ranges import to_ranges
+from muster.api.values.rank_ranges import in_words
 
 _LIBRARY = re.compile(r"/(?:site|dist)-packages/|/lib(?:64)?/python3\.\d+t?/|^<frozen |^<__array_function__")
 
@@ -130,7 +130,7 @@ def ranks_text(ranks: Sequence[int], processes: int = 0) -> str:
     more = f"{processes} processes" if processes > len(ranks) else ""
     if len(ranks) == 1:
         return f"rank {ranks[0]}" + (f" ({more})" if more else "")
-    return f"{len(ranks)} ranks ({', '.join(filter(None, (to_ranges(ranks).replace(',', ', '), more)))})"
+    return f"{len(ranks)} ranks ({', '.join(filter(None, (in_words(ranks), more)))})"
 
 
 def grouped(found: Iterable[RankStacks]) -> tuple[StackGroup, ...]:

@@ -10,14 +10,14 @@ length: it is rarely drawn again as time passes.
 """
 
 from bisect import bisect_left
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from itertools import zip_longest
 
 from muster.api.values.durations import age
-from muster.api.values.rank_ranges import to_ranges
+from muster.api.values.rank_ranges import of_ranks
 from muster.api.values.timestamps import seconds_of
 from muster.daemon.web.page.html import Child, Html, Part, element, part, section
 from muster.rollcall.document import StoryReport
@@ -61,8 +61,7 @@ def grid(
     named: Mapping[int, str],
 ) -> Part:
     """Return the legend and all cells; ``named`` has the cause of unhealthy ranks whose pods look well."""
-    counts: Counter[Look] = Counter()
-    ranks: dict[Look, list[int]] = {}
+    ranks: defaultdict[Look, list[int]] = defaultdict(list)
     groups: list[Child] = []
     for bench in benches:
         blocks = []
@@ -70,8 +69,7 @@ def grid(
             cells = []
             for seat in seats:
                 look = _look(seat, seat.rank in stragglers, named.get(seat.rank, ""))
-                counts[look] += 1
-                ranks.setdefault(look, []).append(seat.rank)
+                ranks[look].append(seat.rank)
                 cells.append(_cell(seat, look))
             ruler = element("i", label, role="rowheader", class_="" if label.isdigit() else "job")
             blocks.append(
@@ -95,7 +93,7 @@ def grid(
             aria_label=f"Ranks of group {bench.group.name}",
         )
         groups += [heading, table]
-    legend = part("ul", "legend", *_legend(counts, ranks), class_="legend")
+    legend = part("ul", "legend", *_legend(ranks), class_="legend")
     pointed = element("output", class_="pointed", id="pointed")
     return section("ranks", f"Ranks ({size})", legend, *groups, pointed)
 
@@ -145,17 +143,13 @@ def _heading(bench: Bench) -> Html:
     return element("h3", group.name, " ", element("small", f"{jobs}, {_span(bench.seats)}" if bench.seats else jobs))
 
 
-def _legend(counts: Counter[Look], ranks: dict[Look, list[int]]) -> Iterable[Html]:
+def _legend(ranks: Mapping[Look, list[int]]) -> Iterable[Html]:
     order = {"bad": 0, "warn": 1, "soon": 2, "none": 3, "again": 4, "ok": 5, "over": 6}
-    for look in sorted(counts, key=lambda look: (order[look[0]], look[1])):
+    for look in sorted(ranks, key=lambda look: (order[look[0]], look[1])):
         tone, letter, text = look
-        numbers = sorted(ranks[look])
-        shown = to_ranges(numbers, 60)
-        whole = to_ranges(numbers)
-        noun = "rank" if len(numbers) == 1 else "ranks"
-        which = "" if len(counts) == 1 else f" ({noun} {shown}{'' if shown == whole else ', …'})"
+        which = "" if len(ranks) == 1 else f" ({of_ranks(sorted(ranks[look]), 60)})"
         swatch = element("b", letter, class_=tone, aria_hidden="true")
-        yield element("li", swatch, element("span", f"{text}: {counts[look]}"), element("small", which))
+        yield element("li", swatch, element("span", f"{text}: {len(ranks[look])}"), element("small", which))
 
 
 LANES = 8
