@@ -158,7 +158,7 @@ class Client:
     async def list_stuck(self, *, namespace: str | None = None, everywhere: bool = False) -> Sequence[Snapshot]:
         """Return the runs of other controllers whose Event of musterd is Stuck. Events are kept for an hour by default.
 
-        None where Events may not be read; kinds that may not be read are left out.
+        Empty where Events may not be read; kinds that may not be read are left out.
         """
         from muster.client import watching
 

@@ -1,4 +1,4 @@
-"""An experiment as it was when it was last read, and where experiments are on the API server.
+"""An experiment as it was when it was last read.
 
 The object itself is in ``raw``, its status as ``muster.api.status`` reads it in ``status``. A status that cannot be
 read counts as empty; its object can still be shown, listed and cancelled.

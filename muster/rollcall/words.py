@@ -1,24 +1,21 @@
 """Facts of the roll document in words and tones, for the page and the terminal alike: they differ in style alone."""
 
-from collections.abc import Callable, Mapping
-from types import MappingProxyType
+from collections.abc import Callable
 from typing import Final
 
 from muster.api.goodput import WASTED, Bucket
 from muster.api.values.durations import age
 
-TONES: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "Queued": "soon",
-        "Pending": "soon",
-        "Assembling": "soon",
-        "Running": "ok",
-        "Restarting": "warn",
-        "Suspended": "none",
-        "Succeeded": "over",
-        "Failed": "bad",
-    }
-)
+TONES: Final = {
+    "Queued": "soon",
+    "Pending": "soon",
+    "Assembling": "soon",
+    "Running": "ok",
+    "Restarting": "warn",
+    "Suspended": "none",
+    "Succeeded": "over",
+    "Failed": "bad",
+}
 """The tones of the phases."""
 
 

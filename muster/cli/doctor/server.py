@@ -81,10 +81,7 @@ class Asker:
         return items(read(await self.answer("GET", path, params=params), Json, f"GET {path}").get("items"))
 
     async def served(self, api_version: str) -> Sequence[str] | None:
-        """Return the kinds that are served in that version of an API, by their plurals; None if none is.
-
-        Raises ``ApiError``.
-        """
+        """Return the plurals of the kinds in that version of an API; None if it is not served. Raises ``ApiError``."""
         try:
             found = await self.get(f"/apis/{api_version}")
         except NotFound:

@@ -1,9 +1,8 @@
 """Style of the lines of an explanation: their colours, their time zone, and facts as people read them."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
-from types import MappingProxyType
 from typing import Final
 
 from muster.api.values.durations import age
@@ -17,9 +16,7 @@ BAD: Final = "red"
 BUSY: Final = "yellow"
 DIM: Final = "bright_black"
 
-COLOURS: Final[Mapping[str, str]] = MappingProxyType(
-    {"ok": GOOD, "over": GOOD, "bad": BAD, "warn": BUSY, "soon": BUSY, "none": DIM}
-)
+COLOURS: Final = {"ok": GOOD, "over": GOOD, "bad": BAD, "warn": BUSY, "soon": BUSY, "none": DIM}
 """The colours of tones (``muster.rollcall.words``)."""
 
 

@@ -133,8 +133,7 @@ def _blocks(bench: Bench, size: int) -> Iterator[tuple[str, str, list[Seat]]]:
 
 
 def _span(seats: list[Seat]) -> str:
-    first, last = seats[0].rank, seats[-1].rank
-    return f"rank {first}" if first == last else f"ranks {first} to {last}"
+    return of_ranks([seat.rank for seat in seats])
 
 
 def _heading(bench: Bench) -> Html:
