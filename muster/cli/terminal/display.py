@@ -22,7 +22,7 @@ from muster.api.values.rank_ranges import from_ranges
 from muster.cli.terminal.colours import colourful, data, say
 from muster.cli.terminal.log_lines import log_line, rank_prefix
 from muster.cli.terminal.progress import ChangePrinter
-from muster.client.explaining.style import BAD, BUSY, DIM, GOOD, arrivals, colour_of, left, restarts, since
+from muster.client.explaining.style import BAD, BUSY, DIM, GOOD, arrivals, colour_of, restarts, since
 from muster.client.snapshot import Snapshot
 from muster.rollcall.document import Detail
 from muster.rollcall.words import stuck, until
@@ -183,17 +183,13 @@ class Block:
         )
         if seen.stuck:
             head.append(f"  {stuck(printable(seen.stuck.reason))}", BAD)
-        facts = [f"epoch {status.epoch_begun}"]
-        if again := restarts(status.restarts_begun):
-            facts.append(again)
+        facts = [f"epoch {status.epoch_begun}", restarts(status.restarts_begun)]
         facts.append(f"{since(seen.created, now) or '0s'} old")
-        if self._ending is not None:
-            return head.append("  " + ", ".join(facts), DIM)
         clocks = self._roll.clocks if self._roll is not None else {}
-        facts += [f"{until(seconds)} on the {printable(name)} clock" for name, seconds in clocks.items()]
-        if not clocks and (remaining := left(seen.deadline, now)):
-            facts.append(f"{remaining} left")
-        return head.append("  " + ", ".join(facts), DIM)
+        if self._ending is None:
+            facts += [f"{until(seconds)} on the {printable(name)} clock" for name, seconds in clocks.items()]
+            facts.append(until(seen.deadline - now) if seen.deadline is not None and not clocks else "")
+        return head.append("  " + ", ".join(filter(None, facts)), DIM)
 
     def _ranks(self, roll: Detail) -> list[Text]:
         row = Text("  ranks  ")
