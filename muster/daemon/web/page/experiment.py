@@ -288,14 +288,14 @@ def _conditions(one: Detail, now: float) -> Part:
         element(
             "tr",
             element("th", c.type, scope="row"),
-            element("td", "yes" if c.status else "no"),
+            element("td", str(c.status)),
             element("td", c.reason, *((" for ", ago(c.reason_since, now)) if c.reason_since != c.since else ())),
             element("td", c.message),
             element("td", ago(c.since, now), class_="number"),
         )
         for c in one.conditions
     ]
-    return section("conditions", "Conditions", _table(("Condition", "True", "Reason", "Message", "For"), rows))
+    return section("conditions", "Conditions", _table(("Condition", "Status", "Reason", "Message", "For"), rows))
 
 
 def _row(*cells: str) -> Html:
