@@ -93,7 +93,6 @@ def test_where_musterd_gives_nothing_the_command_looks_by_itself_and_names_what_
 def test_a_page_that_names_ranks_without_bounds_is_refused(
     call: Call, page: str, name: str, monkeypatch: pytest.MonkeyPatch, key: str, value: object
 ) -> None:
-    """Lists are made of the ranks that it names."""
     monkeypatch.setattr(Musterd, "reply", json.dumps({**json.loads(reply()), key: value}))
     shown = call("diagnose", name, "--page", page, "-o", "json")
     assert "no musterd of this version" in json.loads(shown.stdout)["unknown"]["page"]

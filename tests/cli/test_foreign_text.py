@@ -19,7 +19,7 @@ from muster.client.explaining.tree import tree
 from muster.client.member import member_of
 from muster.client.snapshot import snapshot_of
 from tests.cli.conftest import Call
-from tests.cli.rolls import roll_document
+from tests.cli.test_terminal import roll_document
 from tests.client.localserver import LocalServer, labels, waiting
 
 EVIL = "\x1b[2J\x1b]0;owned\x07\x9b31m\u202e"

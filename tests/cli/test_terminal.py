@@ -3,6 +3,7 @@
 from typing import Any
 
 import click
+import msgspec
 import pytest
 
 from muster.api.values.durations import age
@@ -17,7 +18,10 @@ from muster.client.explaining.style import NO_TIME, left, of_day, since
 from muster.client.explaining.tree import SHOWN, tree
 from muster.client.member import member_of
 from muster.client.snapshot import EventSummary, snapshot_of
-from tests.cli.rolls import roll_document
+from muster.rollcall.document import Detail
+from muster.rollcall.make import detail
+from muster.state.facts.context import Context
+from tests.builders import NOW, plan, record, view
 from tests.client.localserver import ended, labels, running
 
 
@@ -181,6 +185,12 @@ DOCUMENT: dict[str, Any] = {
     "missingRanks": [{"rank": 2, "why": "rank 2 (mine-2, running, but it never called the coordinator)"}],
     "clocks": {"total": 90.2},
 }
+
+
+def roll_document(**fields: Any) -> Detail:
+    """The document of a run of four, with other values in some fields."""
+    known = msgspec.to_builtins(detail(Context.at(plan(), record(), view(), NOW)))
+    return msgspec.convert({**known, **fields}, Detail)
 
 
 def test_a_roll_call_has_a_sentence_and_a_mark_for_each_rank() -> None:

@@ -24,8 +24,8 @@ from muster.cli.terminal.log_lines import log_line, rank_prefix
 from muster.cli.terminal.progress import ChangePrinter
 from muster.client.explaining.style import BAD, BUSY, DIM, GOOD, arrivals, colour_of, restarts, since
 from muster.client.snapshot import Snapshot
+from muster.rollcall import stuck, until
 from muster.rollcall.document import Detail
-from muster.rollcall.words import stuck, until
 
 LARGEST_ROW = 64
 """Ranks that are shown one by one; a larger gang is shown by counts."""

@@ -9,7 +9,7 @@ from muster.api.values.durations import age
 from muster.api.values.printable import printable
 from muster.api.values.rank_ranges import in_words
 from muster.client.snapshot import Snapshot
-from muster.rollcall.words import TONES, stuck
+from muster.rollcall import TONES, stuck
 
 GOOD: Final = "green"
 BAD: Final = "red"
@@ -17,7 +17,7 @@ BUSY: Final = "yellow"
 DIM: Final = "bright_black"
 
 COLOURS: Final = {"ok": GOOD, "over": GOOD, "bad": BAD, "warn": BUSY, "soon": BUSY, "none": DIM}
-"""The colours of tones (``muster.rollcall.words``)."""
+"""The colours of tones (``muster.rollcall``)."""
 
 
 def colour_of(phase: str) -> str | None:

@@ -10,7 +10,7 @@ from muster.client.explaining.explanation import Explanation
 from muster.client.explaining.style import BAD, BUSY, DIM, GOOD, PLAIN, Style, clock_left, left, restarts, since
 from muster.client.member import Member
 from muster.client.snapshot import Snapshot
-from muster.rollcall.words import deleted_by
+from muster.rollcall import deleted_by
 
 if TYPE_CHECKING:  # the document of a run that is well is not asked for
     from muster.rollcall.document import Detail

@@ -10,7 +10,7 @@ from muster.api.goodput import Bucket, StepTime, whole_seconds
 from muster.api.values.durations import age
 from muster.api.values.printable import printable
 from muster.client.explaining.style import COLOURS
-from muster.rollcall.words import tone_of
+from muster.rollcall import tone_of
 
 COLUMNS: Final = 40
 """Width of the bar of a bucket that has all the time."""

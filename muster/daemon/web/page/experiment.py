@@ -25,9 +25,9 @@ from muster.daemon.web.page.html import (
     part,
     section,
 )
+from muster.rollcall import TONES, deleted_by, tone_of
 from muster.rollcall.document import DeadlineReport, Detail, FindingReport, ProgressReport, TimeReport, path_of
 from muster.rollcall.seats import Bench
-from muster.rollcall.words import TONES, deleted_by, tone_of
 from muster.state.facts.incidents.grouping import announcement
 from muster.state.facts.incidents.incident import Incident
 from muster.state.facts.incidents.signs import Run

@@ -11,8 +11,8 @@ from muster.daemon.web.fleet import Filters, Fleet
 from muster.daemon.web.page.document import OUTSIDE, Runbooks, document, heading
 from muster.daemon.web.page.html import Child, Html, Part, ago, bar, coarse, element, join, part
 from muster.metrics.catalogue import INVALID
+from muster.rollcall import TONES, stuck, until
 from muster.rollcall.document import NodeReport, Summary, path_of
-from muster.rollcall.words import TONES, stuck, until
 from muster.state.facts.incidents.incident import Incident
 from muster.state.facts.incidents.signs import Run
 from muster.state.summary.history import UNREADABLE

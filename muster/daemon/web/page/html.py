@@ -17,7 +17,7 @@ from html import escape
 
 from muster.api.values.durations import age
 from muster.api.values.timestamps import seconds_of
-from muster.rollcall import words
+from muster.rollcall import until
 
 VOID = frozenset(("br", "input", "link", "meta", "rect", "line", "circle"))
 """Elements that are written without an end tag here. Those of SVG are closed by a slash."""
@@ -166,11 +166,10 @@ def ago(stamp: str, now: float) -> Html:
     return element("time", coarse(now - seconds_of(stamp)), datetime=stamp, title=_utc(stamp), data_count="up")
 
 
-def left(until: str, now: float) -> Html:
+def left(end: str, now: float) -> Html:
     """Return how long it is until that time, or since when it is over."""
-    return element(
-        "time", words.until(seconds_of(until) - now, coarse), datetime=until, title=_utc(until), data_count="down"
-    )
+    text = until(seconds_of(end) - now, coarse)
+    return element("time", text, datetime=end, title=_utc(end), data_count="down")
 
 
 def coarse(seconds: float) -> str:
