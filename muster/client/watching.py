@@ -160,7 +160,7 @@ def _judged(seen: Snapshot, events: Sequence[EventSummary]) -> Snapshot | None:
     """Return the run with the sentence of musterd's Event, if it is watched and Stuck."""
     if seen.watched is None:
         return None
-    status = as_musterd_said(seen.status, seen.watched, events)
+    status = as_musterd_said(seen, events)
     if status.reason != STUCK:  # its pods have changed since the Event, and may show it still
         return seen if seen.holds(STUCK) else None
     since = max(event.at or 0.0 for event in events if event.reason == STUCK)
@@ -199,7 +199,7 @@ async def _with_events(resources: ResourceClient, seen: Snapshot) -> Snapshot:
         events = await events_of(resources, seen)
     except ApiError:  # Events are kept for an hour only; the pods' state holds without them
         return seen
-    return replace(seen, status=as_musterd_said(seen.status, seen.watched, events))
+    return replace(seen, status=as_musterd_said(seen, events))
 
 
 async def _remark(resources: ResourceClient, obj: Json, seen: WatchedSnapshot) -> tuple[Remark | None, str]:
@@ -246,22 +246,22 @@ async def _read(
     return pods
 
 
-def as_musterd_said(
-    status: ExperimentStatus, seen: WatchedSnapshot, events: Iterable[EventSummary]
-) -> ExperimentStatus:
+def as_musterd_said(seen: Snapshot, events: Iterable[EventSummary]) -> ExperimentStatus:
     """Return the status with musterd's last Event as its sentence, if its reason lasts and no pod has changed since.
 
     musterd knows the roll, and how long a run has been as it is. A verdict of the object's own controller remains. An
     Event of what happened once, such as the end of a member that was replaced, is no sentence of how the run is now.
     """
+    status, watched = seen.status, seen.watched
     last = _last_said(each for each in events if each.source == MANAGER)
     if (
         last is None
         or last.reason not in LASTING
-        or seen.record is None
-        or not seen.record.gathering
-        or (last.at or 0.0) < seen.news_at
-        or (seen.absent and seen.view.remark is not None)  # it is what musterd quotes, and newer
+        or watched is None
+        or watched.record is None
+        or not watched.record.gathering
+        or (last.at or 0.0) < watched.news_at
+        or (watched.absent and watched.view.remark is not None)  # it is what musterd quotes, and newer
     ):
         return status
     conditions = tuple(_stuck_since(each, last) for each in status.conditions)
