@@ -15,7 +15,7 @@ from muster.cli.manifests import Manifest
 from muster.kinds.manifests.load import LoadedObject
 from muster.kinds.registry import RUN_KINDS
 from muster.kube.resources import custom
-from muster.kube.unstructured import items, mapping, text
+from muster.kube.unstructured import mapping, text
 from muster.reconcilers.render.workload import API_VERSION as KUEUE_VERSION
 from muster.reconcilers.render.workload import KUEUE
 from muster.state.vocabulary.subject import EXPERIMENT
@@ -28,7 +28,7 @@ async def lacking(manifest: Manifest, asker: Asker, namespace: str) -> AsyncIter
     """Yield a sentence for each thing that is missing or unreadable. Raises ``ApiError`` without a server."""
     plan = manifest.plan(name=manifest.stable_name(), namespace=namespace)
     subject = plan.subject
-    if not await _served(asker, subject.api_version, subject.plural):
+    if subject.plural not in (await asker.served(subject.api_version) or ()):
         install = APPLY_CRD if subject == EXPERIMENT else RUN_KINDS[subject.kind].install
         yield f"the cluster has no kind {subject.kind}: {install}"
     if subject != EXPERIMENT:
@@ -37,7 +37,7 @@ async def lacking(manifest: Manifest, asker: Asker, namespace: str) -> AsyncIter
             f"its setting run-kinds must have {subject.plural}"
         )
     labels, wanted = _labels(manifest), dict[str, str]()
-    if (queue := labels.get(QUEUE_LABEL)) and not await _served(asker, KUEUE_VERSION, "workloads"):
+    if (queue := labels.get(QUEUE_LABEL)) and "workloads" not in (await asker.served(KUEUE_VERSION) or ()):
         yield f"the label {QUEUE_LABEL} needs Kueue 0.15 or later, and the cluster has no {KUEUE_VERSION}: install it"
     elif queue:
         wanted[custom(KUEUE_VERSION, namespace, "localqueues", queue)] = f"LocalQueue {queue} in namespace {namespace}"
@@ -53,14 +53,6 @@ async def lacking(manifest: Manifest, asker: Asker, namespace: str) -> AsyncIter
             yield printable(f"there is no {what}: create it, or name another")
         except Forbidden:
             yield printable(f"you may not read {what}, so it was not looked up")
-
-
-async def _served(asker: Asker, api_version: str, plural: str) -> bool:
-    try:
-        found = await asker.get(f"/apis/{api_version}")
-    except NotFound:
-        return False
-    return any(resource.get("name") == plural for resource in items(found.get("resources")))
 
 
 def _labels(manifest: Manifest) -> Mapping[str, Any]:

@@ -8,6 +8,7 @@ import msgspec
 
 from muster.api.errors import MusterError
 from muster.api.values.printable import printable
+from muster.rollcall.document import Detail, path_of
 
 D = TypeVar("D", bound=msgspec.Struct)
 PATIENCE: Final = 10.0
@@ -59,3 +60,8 @@ async def asked(url: str, path: str, kind: type[D], token: str) -> D:
         return msgspec.json.decode(body, type=kind)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise MusterError(f"what answers at {where} is no musterd of this version: {printable(str(error))}") from error
+
+
+async def roll_of(url: str, namespace: str, name: str, token: str = "") -> Detail:
+    """Return what that musterd knows of a run. Raises ``MusterError``."""
+    return await asked(url, f"{path_of(namespace, name)}.json", Detail, token)

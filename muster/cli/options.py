@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from muster.api.errors import ApiError
     from muster.client import Client
+    from muster.local.home import Home
 
 
 P = ParamSpec("P")
@@ -79,12 +80,14 @@ class ClusterChoice:
 
         return self.run(lambda client: patient(work(client), what, done))
 
-    def is_local(self, client: Client) -> bool:
-        """Return whether the cluster of this open client is that of ``muster local up``."""
-        from muster.local.home import Home, default_home
 
-        running = Home(default_home()).running()
-        return running is not None and client.place.startswith(f"{running.url} ")
+def local_home(client: Client) -> Home | None:
+    """Return the home of ``muster local up`` if its cluster is that of this open client."""
+    from muster.local.home import Home, default_home
+
+    home = Home(default_home())
+    running = home.running()
+    return home if running is not None and client.place.startswith(f"{running.url} ") else None
 
 
 def client_of(

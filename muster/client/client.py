@@ -23,7 +23,7 @@ from muster.client.errors import OnlyWatched
 from muster.client.explaining.explanation import Explanation, explain
 from muster.client.logs.gang_log import AT_ONCE, FollowedLog, GangLog, LogChoice, Noted, newest
 from muster.client.logs.last_lines import LastLine, read_last_lines
-from muster.client.logs.pod_log import LogLine
+from muster.client.logs.pod_log import LogLine, LogStart
 from muster.client.member import Member, MemberChange, member_of, members_of, read_members
 from muster.client.snapshot import EventSummary, ExperimentChange, Snapshot, events_of, known_kind, snapshot_of
 from muster.client.subjects import collection_path, object_path, ours, parse, refuse_to_ask, refuse_watched, subject_of
@@ -158,7 +158,7 @@ class Client:
     async def list_stuck(self, *, namespace: str | None = None, everywhere: bool = False) -> Sequence[Snapshot]:
         """Return the runs of other controllers whose Event of musterd is Stuck. Events are kept for an hour by default.
 
-        None where Events may not be read; kinds that may not be read are left out.
+        Empty where Events may not be read; kinds that may not be read are left out.
         """
         from muster.client import watching
 
@@ -260,7 +260,9 @@ class Client:
         seen = await self.get(name, namespace=namespace)
         if follow and seen.watched is not None:
             raise OnlyWatched(f"{name} is run by another controller: leave --follow out, or follow it with kubectl")
-        log = GangLog(self.resources, seen, LogChoice(frozenset(ranks), epoch, tail, since, max(1, at_once)), noted)
+        log = GangLog(
+            self.resources, seen, LogChoice(frozenset(ranks), epoch, LogStart(tail, since), max(1, at_once)), noted
+        )
         lines = FollowedLog(log).lines() if follow else log.previous() if previous else log.read()
         async with contextlib.aclosing(lines) as stream:
             async for line in stream:

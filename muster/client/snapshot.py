@@ -1,4 +1,4 @@
-"""An experiment as it was when it was last read, and where experiments are on the API server.
+"""An experiment as it was when it was last read.
 
 The object itself is in ``raw``, its status as ``muster.api.status`` reads it in ``status``. A status that cannot be
 read counts as empty; its object can still be shown, listed and cancelled.
@@ -109,6 +109,11 @@ class Snapshot:
     def condition(self, kind: str) -> Condition | None:
         """Return the condition of that type, whatever the case of its letters."""
         return next((c for c in self.status.conditions if c.type.lower() == kind.lower()), None)
+
+    @property
+    def stuck(self) -> Condition | None:
+        """Return the condition Stuck; None unless it is true."""
+        return self.condition("Stuck") if self.holds("Stuck") else None
 
     def holds(self, kind: str) -> bool:
         """Return True if the condition of that type is true."""

@@ -14,6 +14,7 @@ from msgspec import structs
 
 from muster.api.status import ExperimentStatus
 from muster.client.member import Member, member_of
+from muster.client.snapshot import Snapshot, snapshot_of
 from muster.kinds import registry as kinds
 from muster.kinds.declaration import WatchedKind
 from muster.kinds.planning.parts import Part
@@ -119,19 +120,20 @@ def look(
     made: Json | None = None,
     remark: Remark | None = None,
     remark_problem: str = "",
-) -> tuple[ExperimentStatus, WatchedSnapshot]:
+) -> Snapshot:
     """Return what one object and its pods show; ``pods`` is None if they may not be read.
 
     ``admission`` is the Workload that Kueue has made for the object, and ``made`` what its controller has made of it;
     None where none was read. ``remark`` is the reason that a controller gives for pods that it does not make.
     """
+    obj = {**obj, "kind": kind.subject.word}  # lists of built-in kinds leave it out
     entry = entry_of(kind, obj, [each.record for each in pods or ()], made)
     if entry is None or entry.plan is None or entry.watched is None:
         empty, problem = ExperimentStatus.from_object(None), entry.problem if entry else "its JSON cannot be read"
         unknown = structs.replace(
             empty, phase=UNKNOWN, reason="NotUnderstood", message=f"it cannot be watched over: {problem}"
         )
-        return unknown, WatchedSnapshot(None, None, View())
+        return replace(snapshot_of(obj), status=unknown, watched=WatchedSnapshot(None, None, View()))
     run, view, roll = entry.watched, entry.view, entry.plan.asked is not None
     entry.plan = plan = unasked(entry.plan)
     view.admission, view.queue_problem = admission, "" if admission is not None else "no Workload was read"
@@ -161,7 +163,7 @@ def look(
             filter(None, (following.held(plan) if plan.lifecycle.deleting else "", "its pods may not be read"))
         )
         status = structs.replace(status, phase=UNKNOWN, reason="PodsForbidden", message=message, ready=0, size=0)
-    return status, seen
+    return replace(snapshot_of(obj), status=status, watched=seen)
 
 
 def _of_one_moment(condition: Condition, record: Record) -> Condition:

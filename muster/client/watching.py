@@ -51,7 +51,7 @@ async def get(resources: ResourceClient, subject: Subject, namespace: str, name:
         found = sets_of(pods)
         if not found:
             raise NoSuchExperiment(f"no pod of namespace {namespace} has the label {OBSERVE}={own}")
-        return await _with_events(resources, _snapshot(LABELLED_PODS, found[0], pods))
+        return await _with_events(resources, look(LABELLED_PODS, found[0], pods, time.time()))
     with known_kind(name, namespace):
         obj = await resources.get(object_path(namespace, name))
     watched = kind_of(obj, subject.word)
@@ -60,13 +60,13 @@ async def get(resources: ResourceClient, subject: Subject, namespace: str, name:
     try:
         pods = await _read(resources, namespace, watched, obj)
     except Forbidden as error:
-        return _snapshot(watched, obj, None, (error.message,))
+        return look(watched, obj, None, time.time(), (error.message,))
     admission = await _admission(resources, namespace, obj, {})
     made = (await _made(resources, namespace, watched, {})).get(_uid(obj))
-    seen = _snapshot(watched, obj, pods, admission=admission, made=made)
+    seen = look(watched, obj, pods, time.time(), (), admission, made)
     if seen.watched is not None and seen.watched.absent:
         heard = await _remark(resources, obj, seen.watched)
-        seen = _snapshot(watched, obj, pods, admission=admission, made=made, heard=heard)
+        seen = look(watched, obj, pods, time.time(), (), admission, made, *heard)
     return await _with_events(resources, seen)
 
 
@@ -103,7 +103,7 @@ async def list_all(resources: ResourceClient, subject: Subject, namespace: str |
     """Return the objects of a kind that Muster runs, or would watch over."""
     if subject == PODS:
         pods = await _read(resources, namespace, LABELLED_PODS)
-        return [_snapshot(LABELLED_PODS, obj, pods) for obj in sets_of(pods)]
+        return [look(LABELLED_PODS, obj, pods, time.time()) for obj in sets_of(pods)]
     with known_kind(f"{subject.word}/"):
         objects = await resources.list(collection_path(namespace, subject))
     kind = next((each for obj in objects if (each := kind_of(obj, subject.word)) and each.wanted(obj)), None)
@@ -124,7 +124,7 @@ async def list_all(resources: ResourceClient, subject: Subject, namespace: str |
         elif kind.wanted(obj):
             space = text(mapping(obj.get("metadata")), "namespace")
             own = [pod for claim in kind.claims(obj) for pod in found.get((space, claim.owner), ())]
-            seen.append(_snapshot(kind, obj, None if refused else own, refused, made=parts.get(_uid(obj))))
+            seen.append(look(kind, obj, None if refused else own, time.time(), refused, made=parts.get(_uid(obj))))
     return seen
 
 
@@ -160,7 +160,7 @@ def _judged(seen: Snapshot, events: Sequence[EventSummary]) -> Snapshot | None:
     """Return the run with the sentence of musterd's Event, if it is watched and Stuck."""
     if seen.watched is None:
         return None
-    status = as_musterd_said(seen.status, seen.watched, events)
+    status = as_musterd_said(seen, events)
     if status.reason != STUCK:  # its pods have changed since the Event, and may show it still
         return seen if seen.holds(STUCK) else None
     since = max(event.at or 0.0 for event in events if event.reason == STUCK)
@@ -199,7 +199,7 @@ async def _with_events(resources: ResourceClient, seen: Snapshot) -> Snapshot:
         events = await events_of(resources, seen)
     except ApiError:  # Events are kept for an hour only; the pods' state holds without them
         return seen
-    return replace(seen, status=as_musterd_said(seen.status, seen.watched, events))
+    return replace(seen, status=as_musterd_said(seen, events))
 
 
 async def _remark(resources: ResourceClient, obj: Json, seen: WatchedSnapshot) -> tuple[Remark | None, str]:
@@ -246,36 +246,22 @@ async def _read(
     return pods
 
 
-def _snapshot(
-    kind: WatchedKind,
-    obj: Json,
-    pods: Sequence[ReadPod] | None,
-    unreadable: tuple[str, ...] = (),
-    admission: Workload | None = None,
-    made: Json | None = None,
-    heard: tuple[Remark | None, str] = (None, ""),
-) -> Snapshot:
-    obj = {**obj, "kind": kind.subject.word}  # lists of built-in kinds leave it out
-    status, seen = look(kind, obj, pods, time.time(), unreadable, admission, made, *heard)
-    return replace(snapshot_of(obj), status=status, watched=seen)
-
-
-def as_musterd_said(
-    status: ExperimentStatus, seen: WatchedSnapshot, events: Iterable[EventSummary]
-) -> ExperimentStatus:
+def as_musterd_said(seen: Snapshot, events: Iterable[EventSummary]) -> ExperimentStatus:
     """Return the status with musterd's last Event as its sentence, if its reason lasts and no pod has changed since.
 
     musterd knows the roll, and how long a run has been as it is. A verdict of the object's own controller remains. An
     Event of what happened once, such as the end of a member that was replaced, is no sentence of how the run is now.
     """
+    status, watched = seen.status, seen.watched
     last = _last_said(each for each in events if each.source == MANAGER)
     if (
         last is None
         or last.reason not in LASTING
-        or seen.record is None
-        or not seen.record.gathering
-        or (last.at or 0.0) < seen.news_at
-        or (seen.absent and seen.view.remark is not None)  # it is what musterd quotes, and newer
+        or watched is None
+        or watched.record is None
+        or not watched.record.gathering
+        or (last.at or 0.0) < watched.news_at
+        or (watched.absent and watched.view.remark is not None)  # it is what musterd quotes, and newer
     ):
         return status
     conditions = tuple(_stuck_since(each, last) for each in status.conditions)

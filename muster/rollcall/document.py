@@ -9,11 +9,12 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from functools import lru_cache, partial
 from typing import Annotated, Any, TypeVar, get_type_hints
+from urllib.parse import quote
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from muster.api.values.printable import WORD, printable
-from muster.api.values.rank_ranges import from_ranges
+from muster.api.values.rank_ranges import RANGES, from_ranges
 from muster.state.facts.causes.table import LOOKS_WELL
 
 TEXT = 1000
@@ -32,7 +33,15 @@ def made(kind: type[T], source: object, /, **given: object) -> T:
 def _rules(kind: type[Struct]) -> Mapping[str, Callable[[Any], object]]:
     """Return the function that cleans the value, by field."""
     hints = get_type_hints(kind, include_extras=True)
-    return {name: next(iter(getattr(hint, "__metadata__", ())), lambda value: value) for name, hint in hints.items()}
+    return {
+        name: next(filter(callable, getattr(hint, "__metadata__", ())), lambda value: value)
+        for name, hint in hints.items()
+    }
+
+
+def path_of(namespace: str, name: str) -> str:
+    """Return the path of the page of an experiment; that of its document ends in ``.json``."""
+    return f"/experiments/{quote(namespace, safe='')}/{quote(name)}"
 
 
 def stamp(seconds: float | None) -> str:
@@ -48,6 +57,10 @@ def stamp(seconds: float | None) -> str:
 Word = Annotated[str, partial(printable, limit=WORD)]
 Text = Annotated[str, partial(printable, limit=TEXT)]
 Time = Annotated[str, stamp]
+Ranks = Annotated[str, Meta(pattern=RANGES)]
+"""Ranks as ``0-3,7``."""
+Size = Annotated[int, Meta(ge=0, le=1_000_000)]
+"""A number of ranks that a reader makes a list of."""
 
 
 class ProgressReport(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -59,8 +72,8 @@ class ProgressReport(Struct, frozen=True, kw_only=True, rename="camel"):
     """The step that half of the reporting ranks have reached."""
     per_second: float | None
     slowest_rank: int | None
-    stragglers: str
-    """The first 64 stragglers, as ``0-3,7``."""
+    stragglers: Ranks
+    """The first 64 stragglers."""
     reporting: int
     """Number of reporting ranks."""
     moved_at: Time
@@ -78,8 +91,8 @@ class ArrivalReport(Struct, frozen=True, kw_only=True, rename="camel"):
     """Ranks that the others wait for in collectives while the gang moves (``state.view.recorder.arrivals``)."""
 
     sentence: Text
-    ranks: str
-    """The ranks of the pods, as ``0-3,7``."""
+    ranks: Ranks
+    """The ranks of the pods."""
 
 
 class Summary(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -100,7 +113,7 @@ class Summary(Struct, frozen=True, kw_only=True, rename="camel"):
     epoch: int
     restarts: int
     disruptions: int
-    size: int
+    size: Size
     ready: int
     arrived: int | None
     missing: int | None
@@ -240,10 +253,10 @@ class MissingRank(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class FindingReport(Struct, frozen=True, kw_only=True, rename="camel"):
-    """Members that share one cause. ``ranks`` is as ``0-3,7``, or empty if only their number is known."""
+    """Members that share one cause. ``ranks`` is empty if only their number is known."""
 
     cause: str
-    ranks: str
+    ranks: Ranks
     count: int
     sentence: Text
     what: Text
@@ -308,7 +321,7 @@ class GroupReport(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Detail(Summary, frozen=True, kw_only=True, rename="camel"):
-    """Everything about one experiment. ``ranks`` has the ranks in each state, as ``0-3,7``.
+    """Everything about one experiment. ``ranks`` has the ranks in each state.
 
     ``ranks`` is the coordinator's answer; ``members`` has every rank, by the coordinator and its pod.
     """
@@ -320,14 +333,14 @@ class Detail(Summary, frozen=True, kw_only=True, rename="camel"):
     retention: int | None
     """Seconds for which the installation keeps it after its end, if that, and not its spec, sets ``delete_at``."""
     groups: list[GroupReport]
-    members: dict[str, str]
+    members: dict[str, Ranks]
     deadlines: list[DeadlineReport]
     time: TimeReport | None
     """None before a status was written."""
     dashboard: Word
     """Host and port of the coordinator's web page inside the cluster; empty if it has none."""
     coordinator: CoordinatorReport | None
-    ranks: dict[str, str]
+    ranks: dict[str, Ranks]
     missing_ranks: list[MissingRank]
     """The first 64 missing ranks."""
     findings: list[FindingReport]

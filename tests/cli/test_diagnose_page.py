@@ -89,6 +89,15 @@ def test_where_musterd_gives_nothing_the_command_looks_by_itself_and_names_what_
     assert "\x1b" not in shown.stdout
 
 
+@pytest.mark.parametrize(("key", "value"), [("size", 10**12), ("members", {"failed": "0-99999999999"})])
+def test_a_page_that_names_ranks_without_bounds_is_refused(
+    call: Call, page: str, name: str, monkeypatch: pytest.MonkeyPatch, key: str, value: object
+) -> None:
+    monkeypatch.setattr(Musterd, "reply", json.dumps({**json.loads(reply()), key: value}))
+    shown = call("diagnose", name, "--page", page, "-o", "json")
+    assert "no musterd of this version" in json.loads(shown.stdout)["unknown"]["page"]
+
+
 @pytest.mark.parametrize("form", [(), ("-o", "json")])
 def test_a_page_has_no_control_characters_of_a_terminal(
     call: Call, page: str, name: str, monkeypatch: pytest.MonkeyPatch, form: tuple[str, ...]

@@ -11,7 +11,7 @@ from muster.api.errors import Forbidden
 from muster.cli.main import main, muster
 from muster.cli.options import ClusterChoice, json_text, yaml_text
 from muster.cli.terminal import colours
-from muster.cli.terminal.display import Block, Lines, read_rollcall
+from muster.cli.terminal.display import Block, Lines
 from muster.cli.terminal.log_lines import log_line
 from muster.cli.terminal.progress import summary
 from muster.client import Client, Explanation
@@ -19,6 +19,7 @@ from muster.client.explaining.tree import tree
 from muster.client.member import member_of
 from muster.client.snapshot import snapshot_of
 from tests.cli.conftest import Call
+from tests.cli.test_terminal import roll_document
 from tests.client.localserver import LocalServer, labels, waiting
 
 EVIL = "\x1b[2J\x1b]0;owned\x07\x9b31m\u202e"
@@ -109,8 +110,7 @@ def test_trees_lines_and_blocks_are_printable(capsys: pytest.CaptureFixture[str]
     with Lines() as lines:
         lines.show(seen)
     missing = {"missingRanks": [{"rank": 1, "why": EVIL}], "clocks": {f"total{EVIL}": 5}}
-    roll = read_rollcall(json.dumps({"size": 2, "arrived": 1, **missing}).encode("ascii"))
-    assert roll is not None
+    roll = roll_document(size=2, arrived=1, **missing)
     block = Block()
     block.show(seen)
     block.show_roll(roll)

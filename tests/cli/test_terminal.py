@@ -1,15 +1,15 @@
 """Ages, tables, trees and displays, character by character."""
 
-import json
 from typing import Any
 
 import click
+import msgspec
 import pytest
 
 from muster.api.values.durations import age
 from muster.api.values.printable import printable
 from muster.cli.commands.several import listing
-from muster.cli.terminal.display import MARKS, Block, Ending, Lines, RollSummary, choose_display, read_rollcall
+from muster.cli.terminal.display import MARKS, Block, Ending, Lines, choose_display, marks, rolled
 from muster.cli.terminal.progress import summary
 from muster.cli.terminal.table import Table
 from muster.client import Explanation
@@ -18,6 +18,10 @@ from muster.client.explaining.style import NO_TIME, left, of_day, since
 from muster.client.explaining.tree import SHOWN, tree
 from muster.client.member import member_of
 from muster.client.snapshot import EventSummary, snapshot_of
+from muster.rollcall.document import Detail
+from muster.rollcall.make import detail
+from muster.state.facts.context import Context
+from tests.builders import NOW, plan, record, view
 from tests.client.localserver import ended, labels, running
 
 
@@ -84,7 +88,8 @@ def test_a_run_that_was_cancelled_before_its_restart_began_is_shown_in_the_epoch
     seen = experiment(phase="Failed", reason="Cancelled", **announced)
     head, steps = tree(Explanation(seen, (), ()), 10)[:2]
     assert (click.unstyle(head), steps) == ("team/mine  Failed  jax, epoch 0, 10s old", "│ last step that was read: 7")
-    cells = dict(zip(listing.HEADINGS[:-1] + listing.WIDE, listing.row(seen, 10, wide=True), strict=False))
+    headings = listing.headings_of((), "wide")
+    cells = dict(zip(headings, listing.row(seen, 10, headings), strict=True))
     assert (cells["RESTARTS"], cells["EPOCH"]) == ("0", "0")
     going_on = tree(Explanation(experiment(phase="Restarting", **announced), (), ()), 10)[0]
     assert click.unstyle(going_on) == "team/mine  Restarting  jax, epoch 1, 1 restart, 10s old"
@@ -182,35 +187,20 @@ DOCUMENT: dict[str, Any] = {
 }
 
 
-def read(document: dict[str, Any]) -> RollSummary:
-    roll = read_rollcall(json.dumps(document).encode())
-    assert roll is not None
-    return roll
+def roll_document(**fields: Any) -> Detail:
+    """The document of a run of four, with other values in some fields."""
+    known = msgspec.to_builtins(detail(Context.at(plan(), record(), view(), NOW)))
+    return msgspec.convert({**known, **fields}, Detail)
 
 
 def test_a_roll_call_has_a_sentence_and_a_mark_for_each_rank() -> None:
-    roll = read(DOCUMENT)
-    assert roll.sentence == "3/4 arrived; missing 2"
-    assert "".join(mark for mark, _, _ in roll.marks()) == "●●○●"
-    large = read({**DOCUMENT, "size": 4096, "ranks": {"missing": "5-4000"}})
-    assert large.marks() == []
-    assert large.sentence.endswith("missing 2, 5-11 and 4085 more")
-
-
-@pytest.mark.parametrize(
-    "document",
-    [
-        None,
-        [],
-        {"size": "4"},
-        {"size": 10**12},
-        {"size": 4, "ranks": {"missing": "0-99999999999", "odd": 7, "left": "x-y,-,1-"}},
-        {"size": 2, "arrived": "1", "missingRanks": [None, {"rank": "x"}], "clocks": {"total": "soon"}},
-    ],
-)
-def test_a_malformed_roll_call_is_ignored(document: Any) -> None:
-    roll = read_rollcall(json.dumps(document).encode())
-    assert roll is None or (len(roll.states) <= roll.size and isinstance(roll.sentence, str))
+    roll = roll_document(**DOCUMENT)
+    assert rolled(roll) == "3/4 arrived; missing 2"
+    assert "".join(mark for mark, _, _ in marks(roll)) == "●●○●"
+    large = roll_document(**{**DOCUMENT, "size": 4096, "missingRanks": [{"rank": rank} for rank in (2, *range(5, 68))]})
+    assert marks(large) == []
+    assert rolled(large).endswith("missing 2, 5-11 and 4085 more")
+    assert rolled(roll_document(**{**DOCUMENT, "arrived": None})) == ""
 
 
 def test_each_change_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
@@ -231,10 +221,9 @@ def test_the_block_shows_phase_message_roll_and_clock(monkeypatch: pytest.Monkey
     block = Block()
     assert list(block.__rich__().renderables) == []
     block.show(experiment(phase="Assembling", message="3/4 ranks arrived; missing rank 2", restarts=2, epoch=2))
-    roll = read(DOCUMENT)
-    block.show_roll(roll)
+    block.show_roll(roll_document(**DOCUMENT))
     head, message, ranks, why = (str(line) for line in block.__rich__().renderables)
-    assert head[2:] == "mine  Assembling  epoch 2, 2 restarts, 30s old, 90s on the total clock"
+    assert head[2:] == "mine  Assembling  epoch 2, 2 restarts, 30s old, 90s left on the total clock"
     assert message == "  3/4 ranks arrived; missing rank 2"
     assert ranks.replace("#", "●").replace(".", "○").startswith("  ranks  ● ● ○ ●  3/4 arrived; missing 2")
     assert why.strip() == "rank 2 (mine-2, running, but it never called the coordinator)"
@@ -245,8 +234,7 @@ def test_the_block_counts_down_the_grace_period_in_place_of_the_clocks(monkeypat
     monkeypatch.setattr("muster.cli.terminal.display.time.monotonic", lambda: 1.2)
     block = Block()
     block.show(experiment(phase="Failed", message="cancelled by spec.cancel"))
-    roll = read(DOCUMENT)
-    block.show_roll(roll)
+    block.show_roll(roll_document(**DOCUMENT))
     block.show_ending(Ending(2, 5.0, again=True))
     head, message, *_ = (str(line) for line in block.__rich__().renderables)
     assert head[2:] == "mine  Failed  epoch 0, 30s old"
@@ -274,7 +262,7 @@ def test_a_program_in_its_grace_period_is_stopping_after_the_end() -> None:
 
 @pytest.mark.parametrize(("arrived", "mark"), [(2, "arrived"), (1, "missing")])
 def test_a_rank_that_no_coordinator_names_has_the_mark_of_the_count(arrived: int, mark: str) -> None:
-    assert read({"size": 2, "arrived": arrived}).marks() == [MARKS[mark]] * 2
+    assert marks(roll_document(size=2, arrived=arrived)) == [MARKS[mark]] * 2
 
 
 @pytest.mark.parametrize(("rank", "lines"), [(0, ["└── rank 0: its pod mine-head-0 no longer exists"]), (1, [])])
@@ -290,10 +278,10 @@ def test_the_member_that_ended_the_run_is_in_the_tree_without_its_pod(rank: int,
 
 def test_a_tree_says_when_the_experiment_is_deleted() -> None:
     seen = experiment(phase="Succeeded", deleteTime="1970-01-01T00:05:10Z")
-    assert "deleted in 5m" in tree(Explanation(seen, (), ()), 10)[0]
+    assert "deleted in 5m by the ttl of its spec" in tree(Explanation(seen, (), ()), 10)[0]
     assert "deleted" not in tree(Explanation(experiment(phase="Succeeded"), (), ()), 10)[0]
     by_default = experiment(phase="Succeeded", deleteTime="1970-01-01T00:05:10Z", retentionSeconds=300)
-    assert "deleted in 5m by the retention of the installation" in tree(Explanation(by_default, (), ()), 10)[0]
+    assert "deleted in 5m by the retention of the installation (5m)" in tree(Explanation(by_default, (), ()), 10)[0]
 
 
 def test_without_a_terminal_lines_are_printed() -> None:

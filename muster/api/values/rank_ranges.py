@@ -1,7 +1,7 @@
 """Ascending numbers as a short text, such as ``0-3,7``: the form of ``completedIndexes`` (batch/v1 JobStatus)."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 RANGES: Final = "^([0-9]{1,9}(-[0-9]{1,9})?(,[0-9]{1,9}(-[0-9]{1,9})?)*)?$"
@@ -21,6 +21,18 @@ def to_ranges(numbers: Iterable[int], longest: int | None = None) -> str:
     if longest is None or len(text) <= longest:
         return text
     return text[: longest + 1].rpartition(",")[0]
+
+
+def in_words(ranks: Sequence[int], longest: int | None = None, unnamed: int = 0) -> str:
+    """Return ``0-3, 7 and 12 more``: ascending ranks, without those beyond ``longest`` characters or without a name."""
+    text = to_ranges(ranks, longest)
+    rest = len(ranks) + unnamed - sum(last - first + 1 for first, last in spans(text))
+    return text.replace(",", ", ") + (f" and {rest} more" if rest > 0 else "")
+
+
+def of_ranks(ranks: Sequence[int], longest: int | None = None) -> str:
+    """Return ``rank 3``, or ``ranks 0-3, 7 and 12 more``."""
+    return f"rank{'' if len(ranks) == 1 else 's'} {in_words(ranks, longest)}"
 
 
 def check_ranges(text: str) -> bool:

@@ -14,12 +14,11 @@ import click
 
 from muster.api.errors import Conflict, Forbidden, MusterError
 from muster.api.values.printable import printable
-from muster.cli.commands.several.listing import everywhere_option, phase_option, place_of, places
+from muster.cli.commands.several.listing import everywhere_option, phase_option, places, row
 from muster.cli.exits import FAILED
 from muster.cli.options import SPAN, ClusterChoice, all_of, cluster_options, experiment_names, output_option, show
 from muster.cli.terminal.colours import data, plain, say
 from muster.cli.terminal.patience import patient
-from muster.cli.terminal.style import TERMINAL
 from muster.cli.terminal.table import Table
 from muster.client import Client, NoSuchExperiment, Snapshot
 from muster.client.explaining.style import since
@@ -248,17 +247,15 @@ def old_ones(every: Sequence[Snapshot], before: float, phases: Collection[str]) 
 
 def _describe(found: Sequence[Snapshot], now: float, everywhere: bool) -> None:
     """Print what would be deleted on standard error: standard output has the names of deleted experiments."""
-    where = places(everywhere)
+    which = (*places(everywhere), "NAME", "PHASE")
     rows = [
         (
-            *place_of(seen, where),
-            printable(seen.name),
-            TERMINAL.phase(seen.phase),
+            *row(seen, now, which),
             f"{since(seen.status.finished_at, now)} ago",
             printable(seen.message or seen.reason, 80),
         )
         for seen in found[:SHOWN]
     ]
-    say(*Table((*where, "NAME", "PHASE", "ENDED", "MESSAGE")).lines(rows, headings=True))
+    say(*Table((*which, "ENDED", "MESSAGE")).lines(rows, headings=True))
     if len(found) > SHOWN:
         say(f"and {len(found) - SHOWN} more")

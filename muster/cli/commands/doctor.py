@@ -13,14 +13,13 @@ from muster.api.values.printable import printable
 from muster.cli.doctor import daemon, machine, monitoring, rights, server
 from muster.cli.doctor.server import Finding
 from muster.cli.exits import FAILED
-from muster.cli.options import ClusterChoice, cluster_options, output_option, show
+from muster.cli.options import ClusterChoice, cluster_options, local_home, output_option, show
 from muster.cli.terminal.colours import data
 from muster.cli.terminal.patience import patient
 from muster.client import Client, NoCluster, Snapshot
 from muster.client.explaining.style import BAD, BUSY, DIM, GOOD
 from muster.client.snapshot import snapshot_of
 from muster.client.subjects import collection_path
-from muster.local.home import Home, default_home
 
 COLOURS = {"ok": GOOD, "warning": BUSY, "failed": BAD}
 
@@ -99,9 +98,8 @@ async def _cluster(client: Client) -> AsyncGenerator[Finding, None]:
     async for finding in _guarded(rights.rights(asker, namespace), server.AREA, "rights"):
         yield finding
     seen = await _experiments(asker, namespace)
-    home = Home(default_home())
-    note, running = home.noted_daemon(), home.running()
-    if note is not None and running is not None and client.place.startswith(f"{running.url} "):
+    home = local_home(client)
+    if home is not None and (note := home.noted_daemon()) is not None:
         checks = _with_network(daemon.local_daemon(note.url, str(home.daemon_log)), seen)
     else:
         checks = _in_cluster(asker, seen, namespace)

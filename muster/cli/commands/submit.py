@@ -6,7 +6,7 @@ import click
 
 from muster.cli.exits import status_of
 from muster.cli.manifests import print_warnings, read_manifest
-from muster.cli.options import ClusterChoice, cluster_options, output_option, show
+from muster.cli.options import ClusterChoice, cluster_options, local_home, output_option, show
 from muster.cli.terminal.colours import data, say
 from muster.cli.terminal.patience import patient
 from muster.cli.terminal.progress import ChangePrinter, watch_to_end
@@ -61,7 +61,7 @@ def submit(
         return
 
     async def run(client: Client) -> Snapshot:
-        loaded = manifest.assisted(assist, default=chosen.is_local(client)).loaded
+        loaded = manifest.assisted(assist, default=local_home(client) is not None).loaded
         submitting = client.submit(loaded, name=name, namespace=chosen.namespace, filename=filename)
         seen = await patient(submitting, "submitting")
         if output in ("json", "yaml"):

@@ -241,16 +241,15 @@ def pod_network(every: Sequence[Snapshot], *, led: bool = True) -> Finding:
         what = "no daemon leads, so the experiments' statuses are out of date"
         return Finding(AREA, check, "warning", what, "start musterd, then muster doctor again")
     running = [seen for seen in every if not seen.finished and seen.status.coordinator]
-    stuck = [s for s in running if _stuck(s) in ("CoordinatorNotServing", "CoordinatorUnreachable")]
+    stuck = [s for s in running if s.stuck and s.stuck.reason in ("CoordinatorNotServing", "CoordinatorUnreachable")]
     served = [s for s in running if s.status.roll is not None and s.holds("CoordinatorReady")]
     if stuck and not served:
         first = stuck[0]
-        found = first.condition("Stuck")
-        what = printable(f"{first.namespace}/{first.name}: {found.message if found else ''}", SHOWN)
+        what = printable(f"{first.namespace}/{first.name}: {first.stuck.message if first.stuck else ''}", SHOWN)
         explain = f"`muster explain {printable(first.name)} -n {printable(first.namespace)}`"
         remedy = (
             f"it was reached before, so look at its process first: {explain} names the rank"
-            if _stuck(first) == "CoordinatorUnreachable"
+            if first.stuck and first.stuck.reason == "CoordinatorUnreachable"
             else "either the program does not get as far as its coordinator (muster logs NAME --rank 0), or musterd "
             "cannot reach pods: it must run in the cluster's network, and no NetworkPolicy may keep it from port 1234"
         )
@@ -263,11 +262,6 @@ def pod_network(every: Sequence[Snapshot], *, led: bool = True) -> Finding:
     what = "no experiment runs whose coordinator musterd could reach, so nothing is known"
     remedy = "musterd must reach pods by their IP; run a jax experiment (muster init), then muster doctor again"
     return Finding(AREA, check, "warning", what, remedy)
-
-
-def _stuck(seen: Snapshot) -> str:
-    found = seen.condition("Stuck")
-    return found.reason if found is not None and found.status else ""
 
 
 async def local_daemon(url: str, log: str) -> AsyncGenerator[Finding, None]:

@@ -18,13 +18,11 @@ async def monitoring(asker: Asker, release: Release) -> AsyncGenerator[Finding, 
     """Check the port of the metrics, and who could scrape it."""
     yield _endpoint(release)
     try:
-        served = {text(r, "name") for r in items((await asker.get(f"/apis/{PROMETHEUS}")).get("resources"))}
-    except NotFound:
-        served = set()
+        served = await asker.served(PROMETHEUS) or ()
     except ApiError as error:
         yield Finding(AREA, "Prometheus", "warning", printable(f"its kinds cannot be asked for: {error}", SHOWN))
         return
-    if not served.intersection(KINDS):
+    if not set(KINDS) & set(served):
         what = "its operator's kinds (ServiceMonitor, PrometheusRule) are not in this cluster"
         remedy = "where you have a Prometheus: docs/platform.md has the scrape configuration"
         yield Finding(AREA, "Prometheus", "ok", what, remedy)

@@ -61,9 +61,7 @@ async def rights(asker: Asker, namespace: str) -> AsyncGenerator[Finding, None]:
         ]
         if not missing:
             continue
-        what = "; ".join(
-            f"{', '.join(denied)} {need.resource}{f'.{need.group}' if need.group else ''}" for need, denied in missing
-        )
+        what = "; ".join(_lacks(denied, need.resource, need.group) for need, denied in missing)
         without = ", ".join(dict.fromkeys(command for need, _ in missing for command in need.commands))
         remedy = (
             f"ask for a role: kubectl create rolebinding NAME -n {printable(namespace)} --clusterrole={role} "
@@ -135,5 +133,10 @@ async def _denied(asker: Asker, kinds: list[str], namespace: str, user: str = ""
         subject = WATCHED_KINDS[kind].subject
         group, resource = subject.group, subject.plural or kind
         if denied := await asker.denied(verbs, group, resource, namespace, user):
-            missing.append(f"{', '.join(denied)} {resource}{f'.{group}' if group else ''}")
+            missing.append(_lacks(denied, resource, group))
     return "; ".join(missing)
+
+
+def _lacks(verbs: Sequence[str], resource: str, group: str) -> str:
+    """Return ``get, list experiments.muster.dev``."""
+    return f"{', '.join(verbs)} {resource}{f'.{group}' if group else ''}"

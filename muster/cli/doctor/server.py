@@ -80,6 +80,14 @@ class Asker:
         params = {"limit": str(PAGE)} | ({"labelSelector": selector} if selector else {})
         return items(read(await self.answer("GET", path, params=params), Json, f"GET {path}").get("items"))
 
+    async def served(self, api_version: str) -> Sequence[str] | None:
+        """Return the plurals of the kinds in that version of an API; None if it is not served. Raises ``ApiError``."""
+        try:
+            found = await self.get(f"/apis/{api_version}")
+        except NotFound:
+            return None
+        return [text(each, "name") for each in items(found.get("resources"))]
+
     async def denied(
         self, verbs: Sequence[str], group: str, resource: str, namespace: str, user: str = ""
     ) -> Sequence[str]:
@@ -159,10 +167,9 @@ async def _definition(asker: Asker) -> Finding:
 
 async def _served(asker: Asker) -> Finding:
     """Return the finding if the right to read the definition is missing: whether the kind is served."""
-    try:
-        found = await asker.get(f"/apis/{API_VERSION}")
-    except NotFound:
+    found = await asker.served(API_VERSION)
+    if found is None:
         return Finding(AREA, "CRD", "failed", f"{API_VERSION} is not served", APPLY_CRD)
-    if all(resource.get("name") != PLURAL for resource in items(found.get("resources"))):
+    if PLURAL not in found:
         return Finding(AREA, "CRD", "failed", f"{PLURAL} are not served in {API_VERSION}", APPLY_CRD)
     return Finding(AREA, "CRD", "ok", f"{VERSION} is served (you may not read the definition itself)")

@@ -25,7 +25,7 @@ from muster.api.causes import Cause
 from muster.api.last_words import FRONT, HEAD, is_noise, is_of_a_launcher, tracebacks
 from muster.api.values.durations import age
 from muster.api.values.printable import printable
-from muster.api.values.rank_ranges import to_ranges
+from muster.api.values.rank_ranges import in_words
 
 NOT_EXECUTABLE = 126
 NOT_FOUND = 127
@@ -197,7 +197,7 @@ def _and_more(tracebacks: Tracebacks, rank: int) -> str:
     others = tracebacks.same_as(rank)
     if not others:
         return ""
-    ranks = f"rank{'s' if len(others) > 1 else ''}: {to_ranges(others, NAMED).replace(',', ', ')}"
+    ranks = f"rank{'s' if len(others) > 1 else ''}: {in_words(others, NAMED)}"
     return f" (its last line is the same in {len(others)} more {ranks})"
 
 

@@ -8,19 +8,18 @@ from collections.abc import Awaitable, Collection
 from time import monotonic
 from typing import Any
 
-import aiohttp
-
 from muster.api.causes import Cause
 from muster.api.errors import ApiError, MusterError
 from muster.api.values.durations import age
 from muster.api.values.printable import printable
 from muster.cli.asker import asker
+from muster.cli.musterd_page import roll_of
 from muster.cli.processes import evidence
 from muster.cli.processes.evidence import Printed, Tracebacks, futile
 from muster.cli.processes.interrupts import Interrupts
 from muster.cli.processes.stack import LocalCluster
 from muster.cli.terminal.colours import plain
-from muster.cli.terminal.display import Display, Ending, fetch_roll
+from muster.cli.terminal.display import Display, Ending
 from muster.cli.terminal.progress import watch_to_end
 from muster.client import Client, LogLine, NoSuchExperiment, Snapshot
 from muster.client.explaining.lines import rows
@@ -269,12 +268,10 @@ class RunFollower:
             self._display.say(evidence.runs_on(rank, exception.text, assisted=assisted))
 
     async def _roll(self) -> None:
-        async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=2)) as session:
-            while True:
-                found = await fetch_roll(session, self._cluster.daemon_url, self._seen.namespace, self._seen.name)
-                if found is not None:
-                    self._display.show_roll(found)
-                await asyncio.sleep(ROLL_SECONDS)
+        while True:
+            with contextlib.suppress(MusterError):
+                self._display.show_roll(await roll_of(self._cluster.daemon_url, self._seen.namespace, self._seen.name))
+            await asyncio.sleep(ROLL_SECONDS)
 
     async def _pods(self) -> None:
         """Keep the names of the pods that have not ended."""

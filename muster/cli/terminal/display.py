@@ -4,36 +4,31 @@ On a terminal: a block at the bottom that is drawn again in place, with phase, m
 scroll above it. Elsewhere: one plain line per change. Both show the same facts; the log lines are data and go to
 standard output. Neither shows why it ended: that is the command's last line.
 
-The roll call of the daemon's HTTP server, and a row with one mark for each rank.
+The roll call is the document of the daemon's page; a row has one mark for each rank.
 """
 
-import asyncio
-import contextlib
 import sys
 import time
 from math import ceil
-from typing import Annotated, NamedTuple
+from typing import NamedTuple
 
-import aiohttp
 import click
-import msgspec
 from rich.console import Console, Group
 from rich.live import Live
 from rich.text import Text
 
-from muster.api.values.durations import age
 from muster.api.values.printable import printable
-from muster.api.values.rank_ranges import RANGES, from_ranges
+from muster.api.values.rank_ranges import from_ranges
 from muster.cli.terminal.colours import colourful, data, say
 from muster.cli.terminal.log_lines import log_line, rank_prefix
 from muster.cli.terminal.progress import ChangePrinter
-from muster.client.explaining.style import BAD, BUSY, DIM, GOOD, PHASE_COLOURS, arrivals, left, restarts, since
+from muster.client.explaining.style import BAD, BUSY, DIM, GOOD, arrivals, colour_of, restarts, since
 from muster.client.snapshot import Snapshot
-from muster.rollcall.document import MissingRank
+from muster.rollcall import stuck, until
+from muster.rollcall.document import Detail
 
 LARGEST_ROW = 64
 """Ranks that are shown one by one; a larger gang is shown by counts."""
-LARGEST_GANG = 1_000_000
 NAMED = 8
 """Missing ranks that are named: a row has room for them."""
 
@@ -47,54 +42,20 @@ MARKS = {
 """Per state of a rank (``muster.state.view.roll.RankState``): the mark, the mark without UTF-8, and the colour."""
 
 
-class RollSummary(msgspec.Struct, frozen=True, rename="camel"):
-    """Part of the daemon's ``/experiments/<namespace>/<name>.json`` that is read: which ranks have arrived."""
-
-    size: Annotated[int, msgspec.Meta(ge=0, le=LARGEST_GANG)]
-    arrived: int | None = None
-    ranks: dict[str, Annotated[str, msgspec.Meta(pattern=RANGES)]] = {}
-    """The ranks that the coordinator names, by their state."""
-    missing_ranks: tuple[MissingRank, ...] = ()
-    """The first that are missing."""
-    clocks: dict[str, float] = {}
-    """Seconds each running clock has left."""
-
-    @property
-    def states(self) -> dict[int, str]:
-        """Return the state of each rank that the coordinator names."""
-        return {rank: state for state, ranges in self.ranks.items() for rank in from_ranges(ranges, self.size)}
-
-    @property
-    def sentence(self) -> str:
-        """Return ``3/4 arrived; missing 2``; empty where the number of arrived ranks is not known."""
-        if self.arrived is None or not self.size:
-            return ""
-        unnamed = from_ranges(self.ranks.get("missing", ""), self.size)
-        absent = sorted({each.rank for each in self.missing_ranks} | {*unnamed})
-        return arrivals(self.arrived, self.size, absent[:NAMED])
-
-    def marks(self) -> list[tuple[str, str, str]]:
-        """Mark, plain mark and colour per rank, in order of rank; empty for a gang that is too large to be shown so."""
-        if self.size > LARGEST_ROW:
-            return []
-        states, other = self.states, "arrived" if self.arrived == self.size else "missing"
-        return [MARKS.get(states.get(rank, other), MARKS["missing"]) for rank in range(self.size)]
+def rolled(roll: Detail) -> str:
+    """Return ``3/4 arrived; missing 2``; empty where the number of arrived ranks is not known."""
+    if roll.arrived is None or not roll.size:
+        return ""
+    return arrivals(roll.arrived, roll.size, (each.rank for each in roll.missing_ranks[:NAMED]))
 
 
-def read_rollcall(document: bytes) -> RollSummary | None:
-    """Return the summary in a document; None if it is no roll call."""
-    with contextlib.suppress(msgspec.DecodeError):
-        return msgspec.json.decode(document, type=RollSummary)
-    return None
-
-
-async def fetch_roll(session: aiohttp.ClientSession, daemon: str, namespace: str, name: str) -> RollSummary | None:
-    """Return the present roll call; None where the daemon does not answer with one."""
-    try:
-        async with session.get(f"{daemon}/experiments/{namespace}/{name}.json") as answer:
-            return read_rollcall(await answer.read()) if answer.status == 200 else None
-    except (aiohttp.ClientError, TimeoutError, asyncio.IncompleteReadError):
-        return None
+def marks(roll: Detail) -> list[tuple[str, str, str]]:
+    """Mark, plain mark and colour per rank, in order of rank; empty for a gang that is too large to be shown so."""
+    if roll.size > LARGEST_ROW:
+        return []
+    states = {rank: state for state, ranges in roll.ranks.items() for rank in from_ranges(ranges, roll.size)}
+    other = "arrived" if roll.arrived == roll.size else "missing"
+    return [MARKS.get(states.get(rank, other), MARKS["missing"]) for rank in range(roll.size)]
 
 
 FRAMES_PER_SECOND = 4
@@ -143,7 +104,7 @@ class Lines:
         """Print what changed since the last snapshot."""
         self._printer.print(seen)
 
-    def show_roll(self, roll: RollSummary) -> None:
+    def show_roll(self, roll: Detail) -> None:
         """Print nothing: the experiment's message has it too, once per change."""
 
     def show_ending(self, ending: Ending) -> None:
@@ -161,7 +122,7 @@ class Block:
         self._same_terminal = sys.stdout.isatty()
         self._utf8 = "utf" in (sys.stderr.encoding or "").lower()
         self._seen: Snapshot | None = None
-        self._roll: RollSummary | None = None
+        self._roll: Detail | None = None
         self._ending: Ending | None = None
 
     def __enter__(self) -> "Block":
@@ -186,14 +147,13 @@ class Block:
     def show(self, seen: Snapshot) -> None:
         """Show the snapshot at the next frame. Print a line above the block if the phase changed or it became Stuck."""
         before, self._seen = self._seen, seen
-        stuck = seen.condition("Stuck")
-        if before is not None and stuck is not None and stuck.status and not before.holds("Stuck"):
-            self.say(printable(f"Stuck: {stuck.reason}: {stuck.message}"))
+        if before is not None and seen.stuck and not before.stuck:
+            self.say(printable(f"Stuck: {seen.stuck.reason}: {seen.stuck.message}"))
         if before is not None and seen.phase and seen.phase != before.phase:
             words = "" if seen.finished else seen.message or seen.reason
             self.say(printable(f"{seen.phase}: {words}").rstrip(": "))
 
-    def show_roll(self, roll: RollSummary) -> None:
+    def show_roll(self, roll: Detail) -> None:
         """Show the roll call at the next frame."""
         self._roll = roll
 
@@ -219,29 +179,24 @@ class Block:
             f"{SPINNER[int(time.monotonic() * FRAMES_PER_SECOND) % len(SPINNER)] if self._utf8 else '*'} ",
             (printable(seen.name), "bold"),
             "  ",
-            (printable(seen.phase) or "Submitted", PHASE_COLOURS.get(seen.phase, "")),
+            (printable(seen.phase) or "Submitted", colour_of(seen.phase) or ""),
         )
-        stuck = seen.condition("Stuck")
-        if stuck is not None and stuck.status:
-            head.append(f"  stuck ({printable(stuck.reason)})", BAD)
-        facts = [f"epoch {status.epoch_begun}"]
-        if again := restarts(status.restarts_begun):
-            facts.append(again)
+        if seen.stuck:
+            head.append(f"  {stuck(printable(seen.stuck.reason))}", BAD)
+        facts = [f"epoch {status.epoch_begun}", restarts(status.restarts_begun)]
         facts.append(f"{since(seen.created, now) or '0s'} old")
-        if self._ending is not None:
-            return head.append("  " + ", ".join(facts), DIM)
         clocks = self._roll.clocks if self._roll is not None else {}
-        facts += [f"{age(max(0.0, seconds))} on the {printable(name)} clock" for name, seconds in clocks.items()]
-        if not clocks and (remaining := left(seen.deadline, now)):
-            facts.append(f"{remaining} left")
-        return head.append("  " + ", ".join(facts), DIM)
+        if self._ending is None:
+            facts += [f"{until(seconds)} on the {printable(name)} clock" for name, seconds in clocks.items()]
+            facts.append(until(seen.deadline - now) if seen.deadline is not None and not clocks else "")
+        return head.append("  " + ", ".join(filter(None, facts)), DIM)
 
-    def _ranks(self, roll: RollSummary) -> list[Text]:
+    def _ranks(self, roll: Detail) -> list[Text]:
         row = Text("  ranks  ")
-        for mark, plain, colour in roll.marks():
+        for mark, plain, colour in marks(roll):
             row.append(f"{mark if self._utf8 else plain} ", colour)
-        row.append(f" {roll.sentence}")
-        shown = [row] if roll.sentence or roll.ranks else []
+        row.append(f" {rolled(roll)}")
+        shown = [row] if rolled(roll) or roll.ranks else []
         first = [printable(each.why) for each in roll.missing_ranks[:3]]
         return shown + [Text(f"         {why}", DIM, overflow="ellipsis", no_wrap=True) for why in first]
 

@@ -31,15 +31,14 @@ class ChangePrinter:
 def summary(seen: Snapshot, *, message: bool = True) -> str:
     """Return phase, readiness, restarts and message on one line."""
     status = seen.status
-    parts = [TERMINAL.phase(seen.phase or "Submitted")]
-    if status.size:
-        parts.append(status.readiness)
-    if again := restarts(status.restarts_begun):
-        parts.append(again)
-    if (stuck := seen.condition("Stuck")) is not None and stuck.status:
-        parts.append(TERMINAL.stuck(stuck.reason))
+    parts = (
+        TERMINAL.phase(seen.phase or "Submitted"),
+        status.readiness if status.size else "",
+        restarts(status.restarts_begun),
+        TERMINAL.stuck(seen.stuck.reason) if seen.stuck else "",
+    )
     words = (seen.message or seen.reason) if message else ""
-    return " ".join(parts) + (f": {printable(words)}" if words else "")
+    return " ".join(filter(None, parts)) + (f": {printable(words)}" if words else "")
 
 
 async def watch_to_end(client: Client, name: str, namespace: str, show: Callable[[Snapshot], None]) -> Snapshot:

@@ -9,7 +9,7 @@ from itertools import groupby
 
 from muster.api.conditions import Condition
 from muster.api.values.printable import printable, uncoloured
-from muster.api.values.rank_ranges import to_ranges
+from muster.api.values.rank_ranges import in_words, of_ranks
 from muster.client.explaining.epoch import lines as of_epoch
 from muster.client.explaining.epoch import of_roll, part, which
 from muster.client.explaining.explanation import Explanation
@@ -31,7 +31,7 @@ _NUMBER = re.compile(r"\d+(\.\d+)?")
 
 
 def rows(found: Sequence[LastLine], now: float, ended: float | None = None) -> list[str]:
-    """Return ``rank 2 (and 0,3-7 alike)  2s to 5s ago  step 120 loss 0.31``: the others' lines differ in numbers alone.
+    """Return ``rank 2 (and 0, 3-7 alike)  2s to 5s ago  step 120 loss 0.31``: others differ in numbers alone.
 
     The line is that of the rank that is named; ranks with the very same line are ``ranks 0-3``. Ranks that have been
     silent for clearly longer than the others of their row have a row of their own.
@@ -69,14 +69,8 @@ def _kind(line: LastLine) -> tuple[str, str, int]:
 def _ranks(same: Sequence[LastLine]) -> str:
     first = same[0]
     if any((line.text, line.unread) != (first.text, first.unread) for line in same):
-        return f"rank {first.rank} (and {_ranges(same[1:])} alike)"
-    return f"{'rank' if len(same) == 1 else 'ranks'} {_ranges(same)}"
-
-
-def _ranges(same: Sequence[LastLine]) -> str:
-    ranks = sorted(line.rank for line in same)
-    text = to_ranges(ranks, RANGES)
-    return text if text == to_ranges(ranks) else f"{text},… ({len(ranks)})"
+        return f"rank {first.rank} (and {in_words(sorted(line.rank for line in same[1:]), RANGES)} alike)"
+    return of_ranks(sorted(line.rank for line in same), RANGES)
 
 
 def _when(same: Sequence[LastLine], now: float, ended: float | None) -> str:

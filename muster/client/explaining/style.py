@@ -1,33 +1,28 @@
 """Style of the lines of an explanation: their colours, their time zone, and facts as people read them."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
-from types import MappingProxyType
 from typing import Final
 
 from muster.api.values.durations import age
 from muster.api.values.printable import printable
-from muster.api.values.rank_ranges import to_ranges
+from muster.api.values.rank_ranges import in_words
 from muster.client.snapshot import Snapshot
+from muster.rollcall import TONES, stuck
 
 GOOD: Final = "green"
 BAD: Final = "red"
 BUSY: Final = "yellow"
 DIM: Final = "bright_black"
 
-PHASE_COLOURS: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "Succeeded": GOOD,
-        "Running": GOOD,
-        "Failed": BAD,
-        "Restarting": BUSY,
-        "Assembling": BUSY,
-        "Pending": BUSY,
-        "Queued": DIM,
-        "Suspended": DIM,
-    }
-)
+COLOURS: Final = {"ok": GOOD, "over": GOOD, "bad": BAD, "warn": BUSY, "soon": BUSY, "none": DIM}
+"""The colours of tones (``muster.rollcall``)."""
+
+
+def colour_of(phase: str) -> str | None:
+    """Return the colour of a phase; None for any other word."""
+    return COLOURS.get(TONES.get(phase, ""))
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +37,15 @@ class Style:
 
     def phase(self, phase: str) -> str:
         """Return a phase in its colour."""
-        return self.paint(printable(phase), PHASE_COLOURS.get(phase))
+        return self.paint(printable(phase), colour_of(phase))
 
     def stuck(self, reason: str) -> str:
         """Return ``stuck (RanksMissing)`` in its colour."""
-        return self.paint(f"stuck ({printable(reason)})", BAD)
+        return self.paint(stuck(printable(reason)), BAD)
+
+    def head(self, name: str, phase: str, facts: Iterable[str]) -> str:
+        """Return ``team/train  Running  jax, epoch 2, 1 restart``; empty facts are left out."""
+        return f"{printable(name)}  {self.phase(phase)}  {', '.join(filter(None, facts))}"
 
 
 PLAIN: Final = Style(lambda text, _colour: text, UTC)
@@ -61,8 +60,7 @@ def restarts(number: int) -> str:
 def arrivals(arrived: int, expected: int, missing: Iterable[int]) -> str:
     """Return ``5/16 arrived; missing 2, 4-6 and 7 more``. ``missing`` has those of the missing ranks that are named."""
     named = sorted(missing)
-    rest = expected - arrived - len(named)
-    ranks = to_ranges(named).replace(",", ", ") + (f" and {rest} more" if rest > 0 else "")
+    ranks = in_words(named, unnamed=expected - arrived - len(named))
     return f"{arrived}/{expected} arrived" + (f"; missing {ranks}" if named else "")
 
 

@@ -10,6 +10,7 @@ from muster.client.explaining.explanation import Explanation
 from muster.client.explaining.style import BAD, BUSY, DIM, GOOD, PLAIN, Style, clock_left, left, restarts, since
 from muster.client.member import Member
 from muster.client.snapshot import Snapshot
+from muster.rollcall import deleted_by
 
 if TYPE_CHECKING:  # the document of a run that is well is not asked for
     from muster.rollcall.document import Detail
@@ -25,22 +26,18 @@ def tree(explanation: Explanation, now: float, roll: "Detail | None" = None, sty
     """Return the lines of the tree. ``roll`` has the faults of members whose pods look well."""
     seen = explanation.experiment
     status = seen.status
-    facts = [printable(seen.operator), f"epoch {status.epoch_begun}"]
-    if again := restarts(status.restarts_begun):
-        facts.append(again)
-    if status.size and not seen.finished:
-        facts.append(f"{_readiness(explanation)} ready")
-    if (stuck := seen.condition("Stuck")) is not None and stuck.status:
-        facts.append(style.stuck(stuck.reason))
-    if remaining := clock_left(seen, now):
-        facts.append(f"{remaining} until its deadline")
-    if going := left(status.delete_at, now):
-        by = "" if status.retention is None else " by the retention of the installation"
-        facts.append(f"deleted in {going}{by}")
-    if age := since(seen.created, now):
-        facts.append(f"{age} old")
-    name = printable(f"{seen.namespace}/{seen.name}")
-    lines = [f"{name}  {style.phase(seen.phase or 'not seen by musterd yet')}  {', '.join(facts)}"]
+    remaining, going, age = clock_left(seen, now), left(status.delete_at, now), since(seen.created, now)
+    facts = (
+        printable(seen.operator),
+        f"epoch {status.epoch_begun}",
+        restarts(status.restarts_begun),
+        f"{_readiness(explanation)} ready" if status.size and not seen.finished else "",
+        style.stuck(seen.stuck.reason) if seen.stuck else "",
+        remaining and f"{remaining} until its deadline",
+        going and f"deleted in {going} by {deleted_by(status.retention)}",
+        age and f"{age} old",
+    )
+    lines = [style.head(f"{seen.namespace}/{seen.name}", seen.phase or "not seen by musterd yet", facts)]
     if seen.managed_by:
         lines.append(f"│ managed by {printable(seen.managed_by)}: Muster leaves it alone here, and shows its status")
     if explanation.waits_for:

@@ -11,8 +11,7 @@ import asyncio
 import contextlib
 from collections.abc import AsyncGenerator, Callable, Collection, Iterable
 from contextlib import aclosing
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from muster.api.errors import ApiError, Forbidden, Invalid, NotFound, Unreachable
@@ -33,21 +32,15 @@ Noted = Callable[[LogNote], None]
 
 @dataclass(frozen=True, slots=True)
 class LogChoice:
-    """Choice of lines: their ranks (empty: all), their epoch (None: the latest), and their start.
+    """Choice of lines: their ranks (empty: all), their epoch (None: the latest), and the start of each log.
 
     ``at_once`` logs are read at the same time.
     """
 
     ranks: Collection[int] = ()
     epoch: int | None = None
-    tail: int | None = None
-    since: float | datetime | None = None
+    start: LogStart = field(default_factory=LogStart)
     at_once: int = AT_ONCE
-
-    @property
-    def start(self) -> LogStart:
-        """Return the start of each log."""
-        return LogStart(self.tail, self.since)
 
     def chosen(self, rank: int) -> bool:
         """Return True if the log of that rank is wanted."""

@@ -27,7 +27,7 @@ import msgspec
 
 from muster.api.errors import ApiError, Invalid, NotFound
 from muster.api.names import CONTAINER
-from muster.api.values.rank_ranges import to_ranges
+from muster.api.values.rank_ranges import of_ranks
 from muster.api.values.timestamps import whole_time
 from muster.client.member import Member, member_of
 from muster.kube.resources import ResourceClient, core
@@ -56,7 +56,7 @@ class LogNote:
     """There is a log, and it could not be read."""
 
     def __str__(self) -> str:
-        return f"rank{'' if len(self.ranks) == 1 else 's'} {to_ranges(self.ranks)}: {self.why}"
+        return f"{of_ranks(self.ranks)}: {self.why}"
 
 
 @dataclass(frozen=True, slots=True)

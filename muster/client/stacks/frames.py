@@ -10,7 +10,7 @@ files, and at the same line of the program. Lines inside of libraries and of the
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from muster.api.values.rank_ranges import to_ranges
+from muster.api.values.rank_ranges import in_words
 from muster.assist.mounted.place_watch import activity
 
 
@@ -118,7 +118,7 @@ def ranks_text(ranks: Sequence[int], processes: int = 0) -> str:
     more = f"{processes} processes" if processes > len(ranks) else ""
     if len(ranks) == 1:
         return f"rank {ranks[0]}" + (f" ({more})" if more else "")
-    return f"{len(ranks)} ranks ({', '.join(filter(None, (to_ranges(ranks).replace(',', ', '), more)))})"
+    return f"{len(ranks)} ranks ({', '.join(filter(None, (in_words(ranks), more)))})"
 
 
 def grouped(found: Iterable[RankStacks]) -> tuple[StackGroup, ...]:

@@ -61,7 +61,7 @@ def test_an_invalid_spec_is_on_the_page_and_has_a_page_of_its_own() -> None:
 
 def test_a_status_that_cannot_be_read_is_on_the_page() -> None:
     fleet, own, document, _ = pages_of(experiment() | {"status": {"phase": "Dreaming"}}, "stuck")
-    assert "stuck: StatusUnreadable" in fleet
+    assert "stuck (StatusUnreadable)" in fleet
     assert "badge soon" not in fleet  # no phase is claimed
     assert "'Dreaming' is not a phase" in own
     assert "Muster does nothing with it until its status can be read" in own

@@ -41,11 +41,11 @@ def test_a_reader_of_the_object_sees_what_musterd_said() -> None:
     made = unmanaged()
     kind = kind_of(made, "JobSet")
     assert kind is not None
-    status, seen = look(kind, made, [], 1_000.0)
+    seen = look(kind, made, [], 1_000.0)
     event = EventSummary(at=1_000.0, reason="Stuck", message=SAID, source="muster", type="Warning", count=1)
     watching = replace(event, reason="Watching", message="watching over 1 member", type="Normal")
     for events in ([event, watching], [watching, event]):  # of one second
-        assert as_musterd_said(status, seen, events).message.startswith(SAID)
+        assert as_musterd_said(seen, events).message.startswith(SAID)
 
 
 @virtually_with_writes

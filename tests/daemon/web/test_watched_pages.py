@@ -77,7 +77,7 @@ async def test_the_page_of_every_watched_kind_has_its_story_causes_and_links(wor
     page = await run(world, kind)
     title = name_of(kind)
     assert f"team/{title}" in page
-    assert "stuck: " in page
+    assert "stuck (" in page
     causes = text(page, "causes")
     assert "rank 1" in causes
     assert "ImagePull" in causes

@@ -59,7 +59,7 @@ def lines(roll: Detail, unknown: Mapping[str, str], style: Style) -> Iterator[st
     """Yield the roll call for people."""
     facts = [printable(roll.kind), f"epoch {roll.epoch}", restarts(roll.restarts), f"{roll.ready}/{roll.size} ready"]
     facts.append(style.stuck(roll.stuck) if roll.stuck else "")
-    yield f"{printable(f'{roll.namespace}/{roll.name}')}  {style.phase(roll.phase)}  {', '.join(filter(None, facts))}"
+    yield style.head(f"{roll.namespace}/{roll.name}", roll.phase, facts)
     if roll.message:
         yield f"│ {printable(roll.message)}"
     if roll.arrived is not None and roll.coordinator is not None and roll.coordinator.state == CoordinatorState.SERVING:

@@ -9,7 +9,6 @@ from collections.abc import Mapping, MutableMapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
-from urllib.parse import quote
 
 import click
 import structlog
@@ -19,7 +18,7 @@ from muster.api.values.printable import printable
 from muster.cli.commands.diagnosing.answer import print_answer, read_stacks, trouble
 from muster.cli.doctor.attention import unattended
 from muster.cli.exits import FOUND
-from muster.cli.musterd_page import asked, shown
+from muster.cli.musterd_page import roll_of, shown
 from muster.cli.options import (
     SPAN,
     ClusterChoice,
@@ -63,9 +62,8 @@ async def roll_of_page(
     """
     shown(url, token)
     subject, own = parse(name)
-    path = f"/experiments/{quote(namespace)}/{quote(title(subject.word, own))}.json"
     try:
-        return await patient(asked(url, path, Detail, token), "asking musterd")
+        return await patient(roll_of(url, namespace, title(subject.word, own), token), "asking musterd")
     except MusterError as error:
         unknown["page"] = f"{error}: what musterd has seen of it before is not known"
         return None

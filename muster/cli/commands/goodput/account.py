@@ -6,16 +6,15 @@ from typing import Any, Final
 
 import click
 
-from muster.api.goodput import WASTED, Bucket, StepTime, whole_seconds
+from muster.api.goodput import Bucket, StepTime, whole_seconds
 from muster.api.values.durations import age
 from muster.api.values.printable import printable
-from muster.client.explaining.style import BAD, BUSY, DIM, GOOD
+from muster.client.explaining.style import COLOURS
+from muster.rollcall import tone_of
 
 COLUMNS: Final = 40
 """Width of the bar of a bucket that has all the time."""
 EIGHTHS: Final = " ▏▎▍▌▋▊▉"
-COLOURS: Final = {Bucket.PRODUCTIVE: GOOD, Bucket.QUEUED: DIM, **dict.fromkeys(WASTED, BAD)}
-"""The colour of a bar; the others are on the way to work, or in a pause that a program wants."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +76,7 @@ class Account:
                 f"{age(seconds[bucket]):>7}",
                 f"{percent(part):>7}",
                 *([f"{percent(held):>7} of accelerators"] if held is not None else []),
-                click.style(bar(part), fg=COLOURS.get(bucket, BUSY)),
+                click.style(bar(part), fg=COLOURS[tone_of(bucket)]),
             ]
             yield "  ".join(cells).rstrip()
         if self.step_time is not None and (beyond := round(self.step_time.beyond / 1000)):

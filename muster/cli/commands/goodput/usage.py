@@ -151,8 +151,6 @@ def usage(source: Source, by: str, owner_label: str, since: float, output: str |
 
 async def _found(source: Source, by: str, now: float, window: int, label: str) -> tuple[list[Usage], list[str]]:
     """Return the parts, and what their figures do not hold."""
-    from muster.cli.commands.goodput.prometheus import Prometheus
-
     async with Prometheus(source) as prometheus:
         found = await used(prometheus, by, now, window, label)
         late = await begins_later(prometheus, now, window)

@@ -64,7 +64,7 @@ def incidents(
             return _within(listing, None if everywhere else choice.namespace)
         async with choice.client() as client:
             namespace = None if everywhere else client.namespace
-            if local := local_page(choice, client):
+            if local := local_page(client):
                 return _within(await from_page(IncidentListing, local), namespace)
             found = await patient(listed(client, Wanted(everywhere, stuck=True)), "listing experiments")
             read = await patient(from_events(client, found.experiments, namespace), "reading Events")

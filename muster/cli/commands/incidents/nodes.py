@@ -75,7 +75,7 @@ def nodes(
         if url:
             return await from_page(NodeListing, url, token)
         async with choice.client() as client:
-            if local := local_page(choice, client):
+            if local := local_page(client):
                 return await from_page(NodeListing, local)
             return await patient(_from_stored(client.resources, stored), "reading the history of nodes")
 

@@ -18,7 +18,7 @@ from muster.api.errors import ApiError, MusterError
 from muster.api.values.accelerators import USUAL, words
 from muster.api.values.printable import printable
 from muster.cli.musterd_page import asked, shown
-from muster.cli.options import ClusterChoice
+from muster.cli.options import local_home
 from muster.cli.terminal.patience import patient
 from muster.client import Client, Snapshot
 from muster.client.explaining.style import BAD, since
@@ -78,11 +78,10 @@ async def from_page(kind: type[L], url: str, token: str = "") -> L:
     return found
 
 
-def local_page(chosen: ClusterChoice, client: Client) -> str:
+def local_page(client: Client) -> str:
     """Return the address of the musterd of ``muster local up``, where the client is of that cluster; else empty."""
-    from muster.local.home import Home, default_home
-
-    note = Home(default_home()).noted_daemon() if chosen.is_local(client) else None
+    home = local_home(client)
+    note = home.noted_daemon() if home is not None else None
     return note.url if note is not None else ""
 
 

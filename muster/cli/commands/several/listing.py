@@ -3,8 +3,8 @@
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable, Collection, Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any, Final, TypeVar
 
 import click
 
@@ -118,32 +118,37 @@ def held(seen: Snapshot) -> dict[str, int]:
     return USUAL.of(tuple((printable(each.resource), each.count) for each in seen.status.devices))
 
 
-def row(seen: Snapshot, now: float, where: Sequence[str] = (), *, wide: bool = False) -> tuple[str, ...]:
-    """Return the cells of one experiment, below the headings of its place first."""
-    cells: tuple[str, ...] = (
-        *place_of(seen, where),
-        printable(seen.name),
-        TERMINAL.phase(seen.phase) if seen.phase else "-",
-        printable(seen.reason) or "-",
-        ("" if seen.phase == "Failed" else seen.status.readiness) or "-",
-        str(seen.status.restarts_begun),
-        clock_left(seen, now) or "-",
-        since(seen.created, now) or "-",
-    )
-    if wide:
-        step = f"{seen.status.steps.step}" if seen.status.steps is not None else "-"
-        cells += (printable(seen.operator), words(held(seen)) or "-", str(seen.status.epoch_begun), step)
-    return (*cells, printable(seen.message))
+Cells = Mapping[str, Callable[[Snapshot, float], str]]
+CELLS: Final[Cells] = {
+    "CONTEXT": lambda seen, _: printable(seen.context),
+    NAMESPACE: lambda seen, _: printable(seen.namespace),
+    "NAME": lambda seen, _: printable(seen.name),
+    "PHASE": lambda seen, _: TERMINAL.phase(seen.phase or SUBMITTED),
+    "REASON": lambda seen, _: printable(seen.reason),
+    "READY": lambda seen, _: "" if seen.phase == "Failed" else seen.status.readiness,
+    "ROLL": lambda seen, _: f"{seen.status.roll.arrived}/{seen.status.size}" if seen.status.roll else "",
+    "RESTARTS": lambda seen, _: str(seen.status.restarts_begun),
+    "DEADLINE": clock_left,
+    "AGE": lambda seen, now: since(seen.created, now),
+    "FOR": lambda seen, now: since(seen.status.phase_at or seen.created, now),
+    "OPERATOR": lambda seen, _: printable(seen.operator),
+    "ACCELERATORS": lambda seen, _: words(held(seen)),
+    "EPOCH": lambda seen, _: str(seen.status.epoch_begun),
+    "STEP": lambda seen, _: str(seen.status.steps.step) if seen.status.steps else "",
+    "MESSAGE": lambda seen, _: printable(seen.message),
+}
+"""The cell of an experiment at a wall second, by the heading of its column; empty where it has none."""
+
+
+def row(seen: Snapshot, now: float, headings: Sequence[str], of: Cells = CELLS) -> tuple[str, ...]:
+    """Return the cells of one experiment below these headings; an empty one but the last is a dash."""
+    *cells, last = (of[heading](seen, now) for heading in headings)
+    return (*(cell or "-" for cell in cells), last)
 
 
 def places(everywhere: bool, contexts: str = "") -> tuple[str, ...]:
     """Return the headings before that of the name, for experiments of all namespaces or of several clusters."""
     return (("CONTEXT",) if contexts else ()) + ((NAMESPACE,) if everywhere else ())
-
-
-def place_of(seen: Snapshot, where: Sequence[str]) -> tuple[str, ...]:
-    """Return the cells below the headings of ``places``."""
-    return tuple(printable(seen.namespace if heading == NAMESPACE else seen.context) for heading in where)
 
 
 def show_objects(found: Sequence[Snapshot], output: str) -> None:
@@ -155,8 +160,9 @@ def show_objects(found: Sequence[Snapshot], output: str) -> None:
         show({"apiVersion": "v1", "kind": "List", "items": items}, output)
 
 
-def _table(where: Sequence[str], output: str | None) -> Table:
-    return Table((*where, *HEADINGS[:-1], *(WIDE if output == "wide" else ()), HEADINGS[-1]))
+def headings_of(where: Sequence[str], output: str | None) -> tuple[str, ...]:
+    """Return the headings of a list, those of the place of an experiment first."""
+    return (*where, *HEADINGS[:-1], *(WIDE if output == "wide" else ()), HEADINGS[-1])
 
 
 def _print(
@@ -169,16 +175,16 @@ def _print(
         which = f" in phase {', '.join(phases)}" if phases else ""
         say(f"no {what}{which}{'' if NAMESPACE in where else ' in this namespace; -A looks in all'}")
     else:
-        rows = (row(each, time.time(), where, wide=output == "wide") for each in found)
-        data(*_table(where, output).lines(rows, headings=True))
+        headings = headings_of(where, output)
+        data(*Table(headings).lines((row(each, time.time(), headings) for each in found), headings=True))
 
 
 async def watch_experiments(
     client: Client, name: str | None, everywhere: bool, phases: Collection[str], output: str | None
 ) -> None:
     """Print each experiment, then every change, without an end."""
-    where = places(everywhere)
-    table, first = _table(where, output), True
+    headings = headings_of(places(everywhere), output)
+    table, first = Table(headings), True
     shown: set[str] = set()
     changes = client.watch(name, everywhere=everywhere)
     async with contextlib.aclosing(changes) as stream:
@@ -192,7 +198,7 @@ async def watch_experiments(
             if output not in TABLES:
                 _stream(seen.raw, seen.name, output)
                 continue
-            cells = row(seen, time.time(), where, wide=output == "wide")
+            cells = row(seen, time.time(), headings)
             if change.kind == "DELETED":
                 cells = (*cells[:-1], "deleted")
             data(*table.lines([cells], headings=first))

@@ -7,13 +7,13 @@ import time
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import Final
 
 import click
 from rich.console import Console, Group
 from rich.live import Live
 from rich.text import Text
 
-from muster.api.values.accelerators import words
 from muster.api.values.printable import printable
 from muster.cli.commands.contexts import (
     Answer,
@@ -29,33 +29,32 @@ from muster.cli.commands.contexts import (
 )
 from muster.cli.commands.incidents.sources import lines_above
 from muster.cli.commands.several.listing import (
+    CELLS,
     NAMESPACE,
-    SUBMITTED,
     everywhere_option,
     held,
-    place_of,
     places,
+    row,
     show_objects,
 )
 from muster.cli.options import ClusterChoice, cluster_options, output_option
 from muster.cli.terminal.colours import colourful, data
 from muster.cli.terminal.keys import quit_key
 from muster.cli.terminal.patience import first_of
-from muster.cli.terminal.style import TERMINAL
 from muster.cli.terminal.table import Table, fitted
 from muster.client import Snapshot
-from muster.client.explaining.style import BAD, clock_left, since
+from muster.client.explaining.style import BAD
 from muster.state.summary.hurt import IDLE, NOTHING, TITLES, Hurt, place, seen_in
 from muster.state.summary.quiet import of_steps
 
 HEADINGS = ("NAME", "PROBLEM", "PHASE", "FOR", "ROLL", "ACCELERATORS", "RESTARTS", "DEADLINE", "WAITS FOR")
 SPARE = ("DEADLINE", "ROLL", "RESTARTS", "ACCELERATORS")
 """Columns that a narrow screen drops, in this order: PROBLEM names a near deadline, and WAITS FOR the roll."""
+ROUGH = frozenset({Hurt.HUNG, Hurt.STUCK, Hurt.FAILED})
+"""Problems that are shown in red."""
 FRAMES_PER_SECOND = 1
 READ_ANEW = 5.0
 """Seconds between two reads of the objects of another kind."""
-ROUGH = frozenset({Hurt.HUNG, Hurt.STUCK, Hurt.FAILED})
-"""Problems that are shown in red."""
 
 
 @click.command(
@@ -145,26 +144,23 @@ def lines(
     if not found:
         return [f"no experiments{'' if NAMESPACE in where else ' in this namespace; -A looks in all'}"]
     headings: Sequence[str] = (*where, *HEADINGS)
-    rows: Sequence[Sequence[str]] = [(*place_of(seen, where), *_row(seen, now)) for seen in found[:room]]
+    rows: Sequence[Sequence[str]] = [row(seen, now, headings, TOP) for seen in found[:room]]
     if columns is not None:
         headings, rows = fitted(headings, rows, SPARE, columns)
     return [count, *Table(headings).lines(rows, headings=True)]
 
 
-def _row(seen: Snapshot, now: float) -> tuple[str, ...]:
-    status, found = seen.status, seen_in(seen.status, now)
+def _problem(seen: Snapshot, now: float) -> str:
+    found = seen_in(seen.status, now)
     hurt = ", ".join(TITLES[each] for each in found)
-    return (
-        printable(seen.name),
-        click.style(hurt, fg=BAD) if ROUGH & set(found) else hurt or "-",
-        TERMINAL.phase(seen.phase or SUBMITTED),
-        since(status.phase_at or seen.created, now) or "-",
-        f"{status.roll.arrived}/{status.size}" if status.roll is not None else "-",
-        words(held(seen)) or "-",
-        str(status.restarts_begun),
-        clock_left(seen, now) or "-",
-        printable("; ".join(filter(None, (of_steps(status, now), seen.message or seen.reason)))),
-    )
+    return click.style(hurt, fg=BAD) if ROUGH & set(found) else hurt
+
+
+def _waits_for(seen: Snapshot, now: float) -> str:
+    return printable("; ".join(filter(None, (of_steps(seen.status, now), seen.message or seen.reason))))
+
+
+TOP: Final = {**CELLS, "PROBLEM": _problem, "WAITS FOR": _waits_for}
 
 
 class Screen:

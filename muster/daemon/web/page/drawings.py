@@ -10,51 +10,40 @@ length: it is rarely drawn again as time passes.
 """
 
 from bisect import bisect_left
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from itertools import zip_longest
 
 from muster.api.values.durations import age
-from muster.api.values.rank_ranges import to_ranges
-from muster.daemon.web.page.html import Child, Html, Part, element, part, seconds_of, section
+from muster.api.values.rank_ranges import of_ranks
+from muster.api.values.timestamps import seconds_of
+from muster.daemon.web.page.html import Child, Html, Part, element, part, section
 from muster.rollcall.document import StoryReport
 from muster.rollcall.seats import Bench, Seat, Standing
 
-LETTERS = {
-    Standing.ARRIVED: "A",
-    Standing.RUNNING: "W",
-    Standing.NOT_ARRIVED: "M",
-    Standing.STARTING: "P",
-    Standing.NO_POD: "-",
-    Standing.QUEUED: "Q",
-    Standing.UNSCHEDULABLE: "U",
-    Standing.IMAGE: "I",
-    Standing.CONTAINER: "C",
-    Standing.NODE: "N",
-    Standing.TERMINATING: "T",
-    Standing.FAILED: "F",
-    Standing.LOST: "L",
-    Standing.UNKNOWN: "?",
-    Standing.ENDED: "E",
-    Standing.STOPPED: "X",
+LOOKS = {
+    Standing.ARRIVED: ("ok", "A"),
+    Standing.RUNNING: ("ok", "W"),
+    Standing.NOT_ARRIVED: ("bad", "M"),
+    Standing.STARTING: ("soon", "P"),
+    Standing.NO_POD: ("none", "-"),
+    Standing.QUEUED: ("soon", "Q"),
+    Standing.UNSCHEDULABLE: ("bad", "U"),
+    Standing.IMAGE: ("bad", "I"),
+    Standing.CONTAINER: ("bad", "C"),
+    Standing.NODE: ("bad", "N"),
+    Standing.TERMINATING: ("warn", "T"),
+    Standing.FAILED: ("bad", "F"),
+    Standing.LOST: ("bad", "L"),
+    Standing.UNKNOWN: ("warn", "?"),
+    Standing.ENDED: ("over", "E"),
+    Standing.STOPPED: ("over", "X"),
 }
+"""The tone and the letter of each state."""
 AGAIN, STRAGGLER, NAMED = "R", "S", "H"
 """Letters of ranks that have arrived: after a restart of their own, behind the others, or named by a cause (hung)."""
-
-_TONES = {
-    Standing.ARRIVED: "ok",
-    Standing.RUNNING: "ok",
-    Standing.STARTING: "soon",
-    Standing.QUEUED: "soon",
-    Standing.NO_POD: "none",
-    Standing.TERMINATING: "warn",
-    Standing.UNKNOWN: "warn",
-    Standing.ENDED: "over",
-    Standing.STOPPED: "over",
-}
-"""The tones of states; a state without one is bad."""
 
 SMALL_JOB = 64
 """Most pods of a job that are one block."""
@@ -72,8 +61,7 @@ def grid(
     named: Mapping[int, str],
 ) -> Part:
     """Return the legend and all cells; ``named`` has the cause of unhealthy ranks whose pods look well."""
-    counts: Counter[Look] = Counter()
-    ranks: dict[Look, list[int]] = {}
+    ranks: defaultdict[Look, list[int]] = defaultdict(list)
     groups: list[Child] = []
     for bench in benches:
         blocks = []
@@ -81,8 +69,7 @@ def grid(
             cells = []
             for seat in seats:
                 look = _look(seat, seat.rank in stragglers, named.get(seat.rank, ""))
-                counts[look] += 1
-                ranks.setdefault(look, []).append(seat.rank)
+                ranks[look].append(seat.rank)
                 cells.append(_cell(seat, look))
             ruler = element("i", label, role="rowheader", class_="" if label.isdigit() else "job")
             blocks.append(
@@ -106,14 +93,14 @@ def grid(
             aria_label=f"Ranks of group {bench.group.name}",
         )
         groups += [heading, table]
-    legend = part("ul", "legend", *_legend(counts, ranks), class_="legend")
+    legend = part("ul", "legend", *_legend(ranks), class_="legend")
     pointed = element("output", class_="pointed", id="pointed")
     return section("ranks", f"Ranks ({size})", legend, *groups, pointed)
 
 
 def _look(seat: Seat, late: bool, cause: str) -> Look:
     standing = seat.standing
-    tone, letter, text = _TONES.get(standing, "bad"), LETTERS[standing], standing.value
+    (tone, letter), text = LOOKS[standing], standing.value
     if standing in (Standing.ARRIVED, Standing.RUNNING):
         if cause:
             return "bad", NAMED, cause
@@ -146,8 +133,7 @@ def _blocks(bench: Bench, size: int) -> Iterator[tuple[str, str, list[Seat]]]:
 
 
 def _span(seats: list[Seat]) -> str:
-    first, last = seats[0].rank, seats[-1].rank
-    return f"rank {first}" if first == last else f"ranks {first} to {last}"
+    return of_ranks([seat.rank for seat in seats])
 
 
 def _heading(bench: Bench) -> Html:
@@ -156,17 +142,13 @@ def _heading(bench: Bench) -> Html:
     return element("h3", group.name, " ", element("small", f"{jobs}, {_span(bench.seats)}" if bench.seats else jobs))
 
 
-def _legend(counts: Counter[Look], ranks: dict[Look, list[int]]) -> Iterable[Html]:
+def _legend(ranks: Mapping[Look, list[int]]) -> Iterable[Html]:
     order = {"bad": 0, "warn": 1, "soon": 2, "none": 3, "again": 4, "ok": 5, "over": 6}
-    for look in sorted(counts, key=lambda look: (order[look[0]], look[1])):
+    for look in sorted(ranks, key=lambda look: (order[look[0]], look[1])):
         tone, letter, text = look
-        numbers = sorted(ranks[look])
-        shown = to_ranges(numbers, 60)
-        whole = to_ranges(numbers)
-        noun = "rank" if len(numbers) == 1 else "ranks"
-        which = "" if len(counts) == 1 else f" ({noun} {shown}{'' if shown == whole else ', …'})"
+        which = "" if len(ranks) == 1 else f" ({of_ranks(sorted(ranks[look]), 60)})"
         swatch = element("b", letter, class_=tone, aria_hidden="true")
-        yield element("li", swatch, element("span", f"{text}: {counts[look]}"), element("small", which))
+        yield element("li", swatch, element("span", f"{text}: {len(ranks[look])}"), element("small", which))
 
 
 LANES = 8

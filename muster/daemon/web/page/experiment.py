@@ -3,13 +3,14 @@
 from collections.abc import Collection, Iterable, Sequence
 
 from muster.api.conditions import ConditionType
-from muster.api.goodput import BY_PHASE, WASTED, Basis, Bucket
+from muster.api.goodput import BY_PHASE, Basis, Bucket
 from muster.api.values.durations import age
 from muster.api.values.printable import WORD, printable
 from muster.api.values.rank_ranges import from_ranges
+from muster.api.values.timestamps import seconds_of
 from muster.daemon.web.page.document import Runbooks, document, heading, link
 from muster.daemon.web.page.drawings import grid, spans, stuck, timeline
-from muster.daemon.web.page.fleet import TONES, address, state
+from muster.daemon.web.page.fleet import state
 from muster.daemon.web.page.html import (
     Child,
     Html,
@@ -22,10 +23,10 @@ from muster.daemon.web.page.html import (
     left,
     moment,
     part,
-    seconds_of,
     section,
 )
-from muster.rollcall.document import DeadlineReport, Detail, FindingReport, ProgressReport, TimeReport
+from muster.rollcall import TONES, deleted_by, tone_of
+from muster.rollcall.document import DeadlineReport, Detail, FindingReport, ProgressReport, TimeReport, path_of
 from muster.rollcall.seats import Bench
 from muster.state.facts.incidents.grouping import announcement
 from muster.state.facts.incidents.incident import Incident
@@ -71,7 +72,7 @@ def story(
     ``role`` has the role of this daemon, ``shard`` its name among several. ``found`` is the incident that explains the
     run.
     """
-    here = address(one)
+    here = path_of(one.namespace, one.name)
     title = f"{one.namespace}/{one.name}"
     head = heading((element("a", "Experiments", href="/"), " / ", title), here, query, shard)
     late = frozenset(from_ranges(one.progress.stragglers, one.size) if one.progress else ())
@@ -174,23 +175,18 @@ def _finding(one: FindingReport, runbook: str, *, advise: bool) -> Html:
 
 
 def _progress(one: ProgressReport, now: float) -> Part:
-    pairs: list[tuple[str, Child]] = [("step", f"{one.step}")]
-    if one.per_second is not None:
-        pairs.append(("steps per second", f"{one.per_second:.3g}"))
+    pairs: list[tuple[str, Child]] = []
     if one.moved_at:
-        pairs.append(("since the last one", ago(one.moved_at, now)))
+        pairs.append(("since the last step", ago(one.moved_at, now)))
+    if one.hung:
+        pairs.append(("without a report it hangs after", age(one.hangs_after)))
     if one.reporting:
         pairs.append(("ranks report", str(one.reporting)))
-    if one.slowest_rank is not None:
-        pairs.append(("slowest rank", str(one.slowest_rank)))
     if one.stragglers:
         pairs.append(("stragglers", one.stragglers))
     pairs += [(printable(name, WORD), f"{value:.5g}") for name, value in one.scalars.items()]
-    lines = [_pairs(pairs)]
-    if one.hung:
-        text = f"No rank has reported for longer than {age(one.hangs_after)}: the programs hang."
-        lines.insert(0, element("p", text, class_="words bad"))
-    return section("progress", "Progress", *lines)
+    sentence = element("p", one.sentence, class_="words bad" if one.hung else "words")
+    return section("progress", "Progress", sentence, _pairs(pairs))
 
 
 def _pairs(pairs: Iterable[tuple[str, Child]]) -> Html:
@@ -234,14 +230,13 @@ def goodput(one: TimeReport) -> Part:
 
 def _bucket(bucket: Bucket, seconds: int, wall: int, *, grows: bool) -> Html:
     percent = round(100 * seconds / wall)
-    tone = "ok" if bucket is Bucket.PRODUCTIVE else "bad" if bucket in WASTED else "warn"
     step = COARSE if seconds >= 2 * COARSE else FINE
     coarse = f"over {age(seconds - seconds % step)}" if seconds >= FINE else f"less than {FINE}s"
     shown = coarse if grows else age(seconds)
     return element(
         "tr",
         element("th", bucket.value.replace("_", " "), scope="row"),
-        element("td", bar(percent, tone, means=f"{percent} % of the time"), class_="wide"),
+        element("td", bar(percent, tone_of(bucket), means=f"{percent} % of the time"), class_="wide"),
         element("td", shown, class_="number"),
         element("td", f"{percent} %", class_="number"),
     )
@@ -266,12 +261,7 @@ def _facts(one: Detail, bundle: str) -> Part:
     if one.finished_at:
         facts.append(("Finished", moment(one.finished_at)))
     if one.delete_at:
-        by = (
-            "the ttl of its spec"
-            if one.retention is None
-            else f"the retention of the installation, {age(one.retention)}"
-        )
-        facts.append(("To be deleted", join((moment(one.delete_at), f", by {by}"))))
+        facts.append(("To be deleted", join((moment(one.delete_at), f", by {deleted_by(one.retention)}"))))
     facts.append(("In a terminal", element("code", f"muster explain {one.name} --namespace {one.namespace}")))
     packed = element("code", f"muster bundle {one.name} --namespace {one.namespace} > bundle.tar.gz")
     if bundle:
@@ -298,14 +288,14 @@ def _conditions(one: Detail, now: float) -> Part:
         element(
             "tr",
             element("th", c.type, scope="row"),
-            element("td", "yes" if c.status else "no"),
+            element("td", str(c.status)),
             element("td", c.reason, *((" for ", ago(c.reason_since, now)) if c.reason_since != c.since else ())),
             element("td", c.message),
             element("td", ago(c.since, now), class_="number"),
         )
         for c in one.conditions
     ]
-    return section("conditions", "Conditions", _table(("Condition", "True", "Reason", "Message", "For"), rows))
+    return section("conditions", "Conditions", _table(("Condition", "Status", "Reason", "Message", "For"), rows))
 
 
 def _row(*cells: str) -> Html:

@@ -4,14 +4,15 @@ Its filters are links for problems, and a form for the rest. Both work without a
 """
 
 from collections.abc import Mapping, Sequence
-from urllib.parse import quote, urlencode
+from urllib.parse import urlencode
 
 from muster.api.values.accelerators import USUAL, Accelerators, words
 from muster.daemon.web.fleet import Filters, Fleet
 from muster.daemon.web.page.document import OUTSIDE, Runbooks, document, heading
 from muster.daemon.web.page.html import Child, Html, Part, ago, bar, coarse, element, join, part
 from muster.metrics.catalogue import INVALID
-from muster.rollcall.document import NodeReport, Summary
+from muster.rollcall import TONES, stuck, until
+from muster.rollcall.document import NodeReport, Summary, path_of
 from muster.state.facts.incidents.incident import Incident
 from muster.state.facts.incidents.signs import Run
 from muster.state.summary.history import UNREADABLE
@@ -109,15 +110,6 @@ HEADS = ("Experiment", "State", "What it waits for", "Arrived", "Accelerators", 
 METRICS = ("Metrics", "/metrics")
 NODES = ("Nodes that failed runs", "/nodes.json")
 
-TONES = {
-    "Failed": "bad",
-    "Succeeded": "over",
-    "Running": "ok",
-    "Restarting": "warn",
-    "Suspended": "none",
-}
-"""Tones of the phases; a phase without one is still on its way."""
-
 
 def overview(
     shown: Fleet,
@@ -175,7 +167,7 @@ def _incident(one: Incident, now: float, accelerators: Accelerators) -> Html:
         return element("div", *what, class_="incident badge bad")
     links: list[Child] = [element("summary", f"its {len(one.runs)} runs")]
     for run in one.runs[:FOLDED]:
-        links += [element("a", f"{run.namespace}/{run.name}", href=address(run)), " "]
+        links += [element("a", f"{run.namespace}/{run.name}", href=path_of(run.namespace, run.name)), " "]
     if len(one.runs) > FOLDED:
         links.append(f"and {len(one.runs) - FOLDED} more")
     folded = element("details", *links, id=f"incident-{one.key.kind}-{one.key.subject}")
@@ -185,15 +177,10 @@ def _incident(one: Incident, now: float, accelerators: Accelerators) -> Html:
 def _suspect(one: NodeReport) -> Html:
     children: list[Child] = [element("strong", f"Suspect: {one.suspect}."), f" {one.advice}. "]
     for each in one.failures[:SHOWN]:
-        children += [element("a", each.run, href=address(Run(each.namespace, each.run))), f" ({each.cause}) "]
+        children += [element("a", each.run, href=path_of(each.namespace, each.run)), f" ({each.cause}) "]
     if len(one.failures) > SHOWN:
         children.append(f"and {len(one.failures) - SHOWN} more")
     return element("p", *children, class_="badge warn")
-
-
-def address(one: Summary | Run) -> str:
-    """Return the path of that experiment's page."""
-    return f"/experiments/{quote(one.namespace, safe='')}/{quote(one.name)}"
 
 
 def state(one: Summary, runbooks: Runbooks) -> Html:
@@ -202,9 +189,9 @@ def state(one: Summary, runbooks: Runbooks) -> Html:
     badges = [] if unknown else [element("span", one.phase, class_=f"badge {TONES.get(one.phase, 'soon')}")]
     if one.stuck:
         target = runbooks.of_reason(one.stuck)
-        words, look = f"stuck: {one.stuck}", "badge bad"
-        stuck = element("a", words, href=target, rel=OUTSIDE, class_=look) if target else None
-        badges.append(stuck or element("span", words, class_=look))
+        text, look = stuck(one.stuck), "badge bad"
+        linked = element("a", text, href=target, rel=OUTSIDE, class_=look) if target else None
+        badges.append(linked or element("span", text, class_=look))
     known = {Hurt.STUCK, Hurt.HUNG, Hurt.FAILED, Hurt.RESTARTING, Hurt.QUEUED} | (
         {Hurt.MISSING} if one.stuck else set()
     )
@@ -230,7 +217,7 @@ def _table(
 
 def _row(one: Summary, now: float, runbooks: Runbooks, accelerators: Accelerators, why: Incident | None = None) -> Part:
     soonest = min(one.clocks.items(), key=lambda clock: clock[1], default=None)
-    name = element("a", one.name, href=address(one))
+    name = element("a", one.name, href=path_of(one.namespace, one.name))
     kind = "" if one.kind == "Experiment" else f"{one.kind}, "
     explained = f"explained by {why.key.kind} {why.key.subject}, above" if why else ""
     below = filter(None, (explained, one.progress.sentence if one.progress else "", one.hint))
@@ -260,8 +247,7 @@ def _arrived(one: Summary) -> Html:
 
 
 def _clock(name: str, seconds: float) -> Html:
-    text = coarse(abs(seconds))
-    return join((text if seconds >= 0 else f"over since {text}", element("small", f" {name}")))
+    return join((until(seconds, coarse), element("small", f" {name}")))
 
 
 def _range(shown: Fleet, count: int, filters: Filters, query: dict[str, str]) -> list[Child]:

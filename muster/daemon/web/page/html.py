@@ -13,10 +13,11 @@ seconds.
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from datetime import datetime
 from html import escape
 
 from muster.api.values.durations import age
+from muster.api.values.timestamps import seconds_of
+from muster.rollcall import until
 
 VOID = frozenset(("br", "input", "link", "meta", "rect", "line", "circle"))
 """Elements that are written without an end tag here. Those of SVG are closed by a slash."""
@@ -165,11 +166,10 @@ def ago(stamp: str, now: float) -> Html:
     return element("time", coarse(now - seconds_of(stamp)), datetime=stamp, title=_utc(stamp), data_count="up")
 
 
-def left(until: str, now: float) -> Html:
+def left(end: str, now: float) -> Html:
     """Return how long it is until that time, or since when it is over."""
-    seconds = seconds_of(until) - now
-    text = f"{coarse(seconds)} left" if seconds >= 0 else f"over since {coarse(-seconds)}"
-    return element("time", text, datetime=until, title=_utc(until), data_count="down")
+    text = until(seconds_of(end) - now, coarse)
+    return element("time", text, datetime=end, title=_utc(end), data_count="down")
 
 
 def coarse(seconds: float) -> str:
@@ -182,8 +182,3 @@ def coarse(seconds: float) -> str:
 
 def _utc(stamp: str) -> str:
     return f"{stamp[:10]} {stamp[11:19]} UTC"
-
-
-def seconds_of(stamp: str) -> float:
-    """Return the wall second of a time in RFC 3339."""
-    return datetime.fromisoformat(stamp).timestamp()

@@ -27,13 +27,13 @@ def test_phase_and_reason_of_stuck_have_each_their_own_time() -> None:
     stuck = Condition(ConditionType.STUCK, True, "CoordinatorUnreachable", "it is silent", 1, NOW - 400, NOW - 130)
     shown = words(stuck)
     assert "Running for 10m, CoordinatorUnreachable for 2m" in shown
-    assert "Stuckyes|CoordinatorUnreachable for 2m|it is silent|6m|" in shown
+    assert "StuckTrue|CoordinatorUnreachable for 2m|it is silent|6m|" in shown
 
 
 def test_a_reason_as_old_as_its_status_has_no_second_time() -> None:
     shown = words(Condition(ConditionType.STUCK, True, "RanksMissing", "rank 2", 1, NOW - 400))
     assert "Running for 10m, RanksMissing for 6m" in shown
-    assert "Stuckyes|RanksMissing|rank 2|6m|" in shown
+    assert "StuckTrue|RanksMissing|rank 2|6m|" in shown
     assert "Running for 10m" in words()
     assert "RanksMissing" not in words(Condition(ConditionType.STUCK, False, "NotStuck", "", 1, NOW - 400))
 

@@ -37,7 +37,7 @@ def links(base: str, reason: str = "RanksMissing") -> Mapping[str, str]:
 
 def test_the_reason_of_stuck_and_each_cause_lead_to_their_runbooks() -> None:
     assert links("https://docs.example/runbooks/") == {
-        "stuck: RanksMissing": "https://docs.example/runbooks/ranks.md#musterrankmissing",
+        "stuck (RanksMissing)": "https://docs.example/runbooks/ranks.md#musterrankmissing",
         "Runbook": "https://docs.example/runbooks/refusals.md#musterimagenotpulled",
     }
 
