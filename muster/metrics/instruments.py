@@ -65,9 +65,9 @@ class Instruments:
         self._container_restarts = self._bounded_counter(fleet.CONTAINER_RESTARTS, catalogue.CONTAINER_RESTARTS)
         self._verdicts = self._bounded_counter(fleet.RESTART_VERDICTS, catalogue.VERDICTS)
         self._outcomes = self._bounded_counter(fleet.OUTCOMES, catalogue.OUTCOMES)
-        self._by_namespace = NamespaceOutcomes(
-            self._counter(fleet.NAMESPACE_OUTCOMES), self._folded.labels(fleet.NAMESPACE_OUTCOMES.name)
-        )
+        self._by_namespace = self._counter(fleet.NAMESPACE_OUTCOMES)
+        self._namespaces = LabelValues(NAMESPACES)
+        self._other_namespaces = self._folded.labels(fleet.NAMESPACE_OUTCOMES.name)
         self._refusals = self._bounded_counter(fleet.REFUSALS, catalogue.REFUSALS)
         self._requests = self._bounded_histogram(daemon.API_REQUEST_DURATION)
         self._retries = self._bounded_counter(daemon.API_RETRIES, catalogue.RETRIED)
@@ -97,9 +97,14 @@ class Instruments:
         if plan is not None:
             self._changed(plan, old, new)
         operator = plan.operator if plan else INVALID
-        self._by_namespace.transition(plan.namespace if plan else namespace, operator, old, new)
+        place = self._namespaces.of(plan.namespace if plan else namespace)
+        # They begin at 0 with the first record, so that the first end is an increase.
+        ends = {phase: self._by_namespace.labels(place, operator, phase) for phase in sorted(FINISHED)}
         if new.finished and not (old and old.finished):
             self._outcomes.at(operator, new.phase, new.reason).inc()
+            ends[new.phase].inc()
+            if place == OTHER:  # so the sum over all namespaces is always that of all experiments
+                self._other_namespaces.inc()
         if old is None:
             return
         if old.phase is not new.phase and not old.finished:
@@ -187,32 +192,6 @@ class Instruments:
 
     def _reading(self, row: Metric, read: Callable[[], float]) -> None:
         Gauge(row.family, row.help, registry=self.registry, unit=row.unit).set_function(read)
-
-
-class NamespaceOutcomes:
-    """Outcomes by namespace: a counter whose namespaces are limited, because each series lives as long as the process.
-
-    The places go to the namespaces that are met first. An experiment of any other namespace is counted under ``OTHER``,
-    and in ``folded``, so the sum over all namespaces is always that of all experiments.
-    """
-
-    def __init__(self, outcomes: Counter, folded: Counter) -> None:
-        self._outcomes = outcomes
-        self._folded = folded
-        self._namespaces = LabelValues(NAMESPACES)
-        self._begun: set[tuple[str, str]] = set()
-
-    def transition(self, namespace: str, operator: str, old: Record | None, new: Record) -> None:
-        """Count an experiment that has ended. Its series begin at 0 with its first record: an end is an increase."""
-        place = self._namespaces.of(namespace)
-        if (place, operator) not in self._begun:
-            self._begun.add((place, operator))
-            for phase in sorted(FINISHED):
-                self._outcomes.labels(place, operator, phase)
-        if new.finished and not (old and old.finished):
-            self._outcomes.labels(place, operator, new.phase).inc()
-            if place == OTHER:
-                self._folded.inc()
 
 
 def _seconds(value: float) -> float:
