@@ -24,7 +24,7 @@ from muster.daemon.clocks import READ_EVERY, LoopLagMonitor, WallClock
 from muster.daemon.event_recorder import EventRecorder
 from muster.daemon.experiments.error_boundary import ErrorBoundary
 from muster.daemon.experiments.index import ExperimentIndex
-from muster.daemon.experiments.lookup import find, invalid, subjects
+from muster.daemon.experiments.lookup import find, subjects
 from muster.daemon.experiments.sent import Hearing, PodIdentity, SentIntake
 from muster.daemon.incidents.node_history import NodeHistory, NodePlaces
 from muster.daemon.incidents.watch import IncidentWatch
@@ -170,7 +170,6 @@ class Daemon:
         self.runs = ExperimentCollector(
             lambda: self.index if self.leading else (),
             clock,
-            invalid=lambda: invalid(self.index) if self.leading else (),
             accelerators=self.accelerators,
             labels=self.owners.names,
         )

@@ -60,18 +60,8 @@ class Subject:
         return Context.at(self.plan, self.record, self.view, now)
 
 
-@dataclass(frozen=True, slots=True)
-class Invalid:
-    """An experiment that has ended because its spec cannot be planned."""
-
-    namespace: str
-    name: str
-    record: Record
-    owners: Owners = ()
-
-
 Known = Subject | Entry
-"""An experiment that is walked over; one without a plan or a record is passed over."""
+"""An experiment that is walked over; one without a record is passed over."""
 
 _SUMS = (
     fleet.EXPERIMENTS,
@@ -90,7 +80,7 @@ _Running = tuple[Plan, Record, Known, Mapping[str, int]]
 class ExperimentCollector(Collector):
     """``clock`` gives wall seconds; ``known`` is walked once per scrape, on the event loop.
 
-    ``invalid`` gives the experiments without a plan. ``labels`` are the labels of owners, by their names in metrics.
+    ``labels`` are the labels of owners, by their names in metrics.
     """
 
     def __init__(
@@ -99,12 +89,10 @@ class ExperimentCollector(Collector):
         clock: Callable[[], float],
         cap: int = SERIES,
         *,
-        invalid: Callable[[], Iterable[Invalid]] = tuple,
         accelerators: Accelerators = USUAL,
         labels: tuple[str, ...] = (),
     ) -> None:
         self._known = known
-        self._invalid = invalid
         self._clock = clock
         self._cap = cap
         self._accelerators = accelerators
@@ -136,12 +124,18 @@ class ExperimentCollector(Collector):
         micros_now = micros(now)
         for each in self._known():
             plan, record = each.plan, each.record
-            if plan is None or record is None:
+            if record is None:
                 continue
-            phase = record.phase
+            phase, fresh = record.phase, now - record.phase_at < FRESH and len(ended) < MOST_FRESH
+            if plan is None:
+                if isinstance(each, Entry) and not each.unreadable:  # its spec cannot be planned
+                    phases[INVALID, phase] += 1
+                    if fresh:
+                        ended.append(Finished(each.seen.namespace, each.title, INVALID, phase, owners=each.owners))
+                continue
             phases[plan.operator, phase] += 1
             if phase in FINISHED:
-                if now - record.phase_at < FRESH and len(ended) < MOST_FRESH:
+                if fresh:
                     ended.append(Finished(plan.namespace, plan.title, plan.operator, phase, plan.engine, each.owners))
                 continue
             accelerators = self._named(held(plan, each.view))
@@ -161,11 +155,6 @@ class ExperimentCollector(Collector):
                 kept = well if is_well(plan, record, each.view, now) else waiting
                 kept.append((plan, record, each, accelerators))
         self._times.end()
-        for invalid in self._invalid():
-            phases[INVALID, invalid.record.phase] += 1
-            if now - invalid.record.phase_at < FRESH and len(ended) < MOST_FRESH:
-                names = invalid.namespace, invalid.name, INVALID
-                ended.append(Finished(*names, invalid.record.phase, owners=invalid.owners))
         # Of more than fit, those that are stuck come first: without series an experiment has no alert.
         lean = Profile.LEAN if unfinished <= LEAN_RUNS else Profile.LEANEST
         noted = [
