@@ -61,24 +61,30 @@ class Instruments:
         self._downtime = self._bounded_histogram(fleet.RESTART_DOWNTIME, operators)
         self._restarts = self._bounded_counter(fleet.GANG_RESTARTS, catalogue.RESTARTS)
         self._disruptions = self._bounded_counter(fleet.DISRUPTIONS, catalogue.DISRUPTIONS)
-        self._member_restarts = self._bounded_counter(fleet.MEMBER_RESTARTS, catalogue.MEMBER_RESTARTS)
+        self._member_restarts = self._bounded_counter(fleet.MEMBER_RESTARTS, catalogue.RESTARTS)
         self._container_restarts = self._bounded_counter(fleet.CONTAINER_RESTARTS, catalogue.CONTAINER_RESTARTS)
         self._verdicts = self._bounded_counter(fleet.RESTART_VERDICTS, catalogue.VERDICTS)
         self._outcomes = self._bounded_counter(fleet.OUTCOMES, catalogue.OUTCOMES)
         self._by_namespace = self._counter(fleet.NAMESPACE_OUTCOMES)
         self._namespaces = LabelValues(NAMESPACES)
         self._other_namespaces = self._folded.labels(fleet.NAMESPACE_OUTCOMES.name)
-        self._refusals = self._bounded_counter(fleet.REFUSALS, catalogue.REFUSALS)
         self._requests = self._bounded_histogram(daemon.API_REQUEST_DURATION)
         self._retries = self._bounded_counter(daemon.API_RETRIES, catalogue.RETRIED)
         self._probes = self._bounded_counter(daemon.PROBE_REQUESTS, catalogue.PROBES)
         self._probe_durations = self._bounded_histogram(daemon.PROBE_DURATION)
-        self._posts = self._bounded_counter(daemon.PROGRESS_POSTS, catalogue.POSTS)
-        self._decisions = self._histogram(daemon.DECISION_DURATION)
-        self._waits = self._histogram(daemon.QUEUE_WAIT)
-        self._lag = self._histogram(daemon.LOOP_LAG)
         self._steps = self._counter(daemon.CLOCK_STEPS)
-        self._failures = self._bounded_counter(daemon.INTERNAL_ERRORS, catalogue.ERRORS)
+        self.refused = self._counting(fleet.REFUSALS, catalogue.REFUSALS)
+        """Counts a refusal by the API server of what an experiment needs, by its reason."""
+        self.failed = self._counting(daemon.INTERNAL_ERRORS, catalogue.ERRORS)
+        """Counts an unexpected exception at the boundary of an experiment, by the place."""
+        self.posted = self._counting(daemon.PROGRESS_POSTS, catalogue.POSTS)
+        """Counts an answer of the progress endpoint to a post, by its outcome."""
+        self.decision = self._observing(daemon.DECISION_DURATION)
+        """Observes how long a decision took."""
+        self.queued = self._observing(daemon.QUEUE_WAIT)
+        """Observes how long an experiment waited for its decision."""
+        self.lagged = self._observing(daemon.LOOP_LAG)
+        """Observes how much too late the event loop woke a timer."""
         self._reading(daemon.CLOCK, clock)
         self._reading(daemon.TRACKED_PODS, tracked_pods)
         self._reading(daemon.QUEUE_DEPTH, queue_depth)
@@ -137,10 +143,6 @@ class Instruments:
             why = ended if ended in catalogue.ENDS else catalogue.OTHER_END
             self._container_restarts.at(operator, why).inc(max(0, again))
 
-    def refused(self, reason: str) -> None:
-        """Count a refusal by the API server of what an experiment needs."""
-        self._refusals.at(reason).inc()
-
     def request(self, verb: str, resource: str, outcome: str, seconds: float) -> None:
         """Count a request to the API server that was answered or given up."""
         self._requests.at(verb, resource, outcome).observe(_seconds(seconds))
@@ -148,22 +150,6 @@ class Instruments:
     def retried(self, verb: str, resource: str) -> None:
         """Count a request that is sent again because the API server asked to wait."""
         self._retries.at(verb, resource).inc()
-
-    def failed(self, place: str) -> None:
-        """Count an unexpected exception at the boundary of an experiment."""
-        self._failures.at(place).inc()
-
-    def decision(self, seconds: float) -> None:
-        """Observe how long a decision took."""
-        self._decisions.observe(_seconds(seconds))
-
-    def queued(self, seconds: float) -> None:
-        """Observe how long an experiment waited for its decision."""
-        self._waits.observe(_seconds(seconds))
-
-    def lagged(self, seconds: float) -> None:
-        """Observe how much too late the event loop woke a timer."""
-        self._lag.observe(_seconds(seconds))
 
     def clock_stepped(self) -> None:
         """Count a step of the wall clock."""
@@ -173,10 +159,6 @@ class Instruments:
         """Count a probe of a coordinator."""
         self._probes.at(kind, state).inc()
         self._probe_durations.at(kind).observe(_seconds(seconds))
-
-    def posted(self, outcome: str) -> None:
-        """Count an answer of the progress endpoint to a post."""
-        self._posts.at(outcome).inc()
 
     def _counter(self, row: Metric) -> Counter:
         return Counter(row.family, row.help, row.labels, registry=self.registry)
@@ -189,6 +171,14 @@ class Instruments:
 
     def _bounded_histogram(self, row: Metric, known: Iterable[tuple[str, ...]] = ()) -> Bounded[Histogram]:
         return Bounded(row, self._histogram(row), self._folded, known)
+
+    def _counting(self, row: Metric, known: Iterable[tuple[str, ...]]) -> Callable[[str], None]:
+        counter = self._bounded_counter(row, known)
+        return lambda value: counter.at(value).inc()
+
+    def _observing(self, row: Metric) -> Callable[[float], None]:
+        histogram = self._histogram(row)
+        return lambda seconds: histogram.observe(_seconds(seconds))
 
     def _reading(self, row: Metric, read: Callable[[], float]) -> None:
         Gauge(row.family, row.help, registry=self.registry, unit=row.unit).set_function(read)
