@@ -56,68 +56,61 @@ def ends_with_its_kind(error: ApiError, _wait: float) -> None:
 K = TypeVar("K", bound=RunKind | WatchedKind | Made)
 
 
+@dataclass(frozen=True, slots=True)
+class Times:
+    """The clocks and the randomness of a reflector."""
+
+    monotonic: Callable[[], float]
+    random: Random
+    sleep: Callable[[float], Awaitable[object]]
+
+
+@dataclass(eq=False)
 class KindWatch(Generic[K]):
-    """The watch of one kind, which runs forever.
+    """The watch of one kind, which runs forever."""
 
-    The reflector is in ``opened`` by ``name`` while the kind is served. With ``forgets`` its objects are forgotten when
-    it no longer is.
-    """
-
-    def __init__(
-        self,
-        transport: Transport,
-        kind: K,
-        reflector: Reflector[Any],
-        opened: dict[str, Reflector[Any]],
-        name: str,
-        *,
-        forgets: bool,
-        random: Random,
-        sleep: Callable[[float], Awaitable[object]],
-    ) -> None:
-        self.kind = kind
-        self.subject = kind.subject
-        self.served = False
-        self._transport = transport
-        self.reflector = reflector
-        self._opened, self._name = opened, name
-        self._forgets = forgets
-        self._sleep = sleep
-        self._backoff = Backoff(FIRST_WAIT, LONGEST_WAIT, random)
+    informers: "Informers"
+    kind: K
+    reflector: Reflector[Any]
+    name: str
+    """The name of the reflector among those of the ``informers`` while the kind is served."""
+    forgets: bool
+    """True if its objects are forgotten when it is served no longer."""
+    served: bool = False
 
     async def run(self) -> None:
         """Wait for the kind, watch it, and wait again when it is gone."""
         while True:
             await self._until_served()
-            log.info("kind is served, watching it", kind=self.subject.kind)
+            log.info("kind is served, watching it", kind=self.kind.subject.kind)
             self.served = True
-            self._opened[self._name] = self.reflector
+            self.informers.reflectors[self.name] = self.reflector
             try:
                 await self.reflector.run()
             except NotServed:
-                log.warning("kind is not served any more", kind=self.subject.kind)
+                log.warning("kind is not served any more", kind=self.kind.subject.kind)
             finally:
                 self.served = False
-                del self._opened[self._name]
-                if self._forgets:
+                del self.informers.reflectors[self.name]
+                if self.forgets:
                     self.reflector.feed.replace({}, self.reflector.version)
 
     async def _until_served(self) -> None:
-        self._backoff.reset()
+        backoff = Backoff(FIRST_WAIT, LONGEST_WAIT, self.informers.times.random)
         while not await self._served():
-            await self._sleep(self._backoff.delay())
+            await self.informers.times.sleep(backoff.delay())
 
     async def _served(self) -> bool:
         """Return True if discovery lists the kind; False also if the API server cannot be asked."""
         try:
-            answer = await self._transport.request("GET", f"/apis/{self.subject.api_version}")
+            answer = await self.informers.transport.request("GET", f"/apis/{self.kind.subject.api_version}")
             document = json.loads(answer.body)
             resources = document.get("resources") if isinstance(document, dict) else None
         except (ApiError, ValueError, RecursionError):
             return False
         if not isinstance(resources, list):
             return False
-        return any(isinstance(each, dict) and each.get("name") == self.subject.plural for each in resources)
+        return any(isinstance(each, dict) and each.get("name") == self.kind.subject.plural for each in resources)
 
 
 Failed = Callable[[ApiError, float], None]
@@ -135,63 +128,41 @@ DISABLED = (
 OURS = {"labelSelector": SELECTOR}
 
 
-@dataclass(frozen=True, slots=True)
-class Times:
-    """The clocks and the randomness of a reflector."""
-
-    monotonic: Callable[[], float]
-    random: Random
-    sleep: Callable[[float], Awaitable[object]]
-
-
+@dataclass(eq=False)
 class Informers:
     """The owner of reflectors and stores; the daemon starts ``run`` of each reflector."""
 
-    def __init__(
-        self,
-        transport: Transport,
-        index: ExperimentIndex,
-        boundary: ErrorBoundary,
-        *,
-        namespace: str,
-        times: Times,
-        settings: ReflectorSettings,
-        advanced: Callable[[int], None],
-        run_kinds: Iterable[RunKind] = (),
-        kueue: bool = False,
-        owners: OwnerLabels = NONE,
-        queue_turned: Callable[[], None] = lambda: None,
-    ) -> None:
-        """Changes go to the ``index``, through the ``boundary``. An empty ``namespace`` means every namespace.
+    transport: Transport
+    index: ExperimentIndex
+    boundary: ErrorBoundary
+    """Changes go to the index through it."""
+    namespace: str
+    """An empty one means every namespace."""
+    times: Times
+    settings: ReflectorSettings
+    advanced: Callable[[int], None]
+    """Called with the version that a cache has reached."""
+    kinds: Iterable[RunKind] = ()
+    """Those to watch as soon as the API server serves them."""
+    kueue: bool = False
+    """True to watch Workloads, too."""
+    owners: OwnerLabels = NONE
+    queue_turned: Callable[[], None] = lambda: None
+    """Called when Workloads become readable or unreadable."""
 
-        ``advanced`` is called with the version that a cache has reached.
-
-        The kinds of ``run_kinds`` are watched as soon as the API server serves them. With ``kueue``, so are Workloads,
-        and ``queue_turned`` is called when they become readable or unreadable.
-        """
-        self._transport = transport
-        self._namespace = namespace
-        self._times = times
-        self._settings = settings
-        self._advanced = advanced
-        experiment_changed = boundary.around(index.experiment_changed)
-        self._experiments = Store[ExperimentRecord](
-            experiment_changed,
-            advanced,
-            experiments.stripped,
-            self._back("experiments", index.experiments_went_back),
-            index.undone,
+    def __post_init__(self) -> None:
+        index, around = self.index, self.boundary.around
+        self._experiments = self._records("experiments", KIND)
+        self._pods = Store[Pod](
+            around(index.pod_changed), self.advanced, on_back=self._back("pods", index.pods_went_back)
         )
-        pod_changed, pods_back = boundary.around(index.pod_changed), self._back("pods", index.pods_went_back)
-        self._pods = Store[Pod](pod_changed, advanced, on_back=pods_back)
-        self._services = Store[ServiceRecord](boundary.around(index.service_changed), advanced)
-        self._workloads = Store[Workload](boundary.around(index.workload_changed), self._workloads_reached)
-        self._queue_turned = queue_turned
-        self.queue_problem: str = "" if kueue else DISABLED
+        self._services = Store[ServiceRecord](around(index.service_changed), self.advanced)
+        self._workloads = Store[Workload](around(index.workload_changed), self._workloads_reached)
+        self.queue_problem: str = "" if self.kueue else DISABLED
         """The reason why no Workload can be read or made; empty while they can, or while that is not known."""
 
         self.reflectors: dict[str, Reflector[Any]] = {
-            "experiments": self.reflector(experiments.PATH, {}, experiments.decoder_of(owners), self._experiments),
+            "experiments": self.reflector(experiments.PATH, {}, experiments.decoder_of(self.owners), self._experiments),
             "pods": self.reflector(pods.PATH, OURS, pods.DECODER, self._pods),
             "services": self.reflector(metadata.PATH, OURS, metadata.DECODER, self._services),
         }
@@ -200,51 +171,47 @@ class Informers:
         """Stores by resource."""
         self.run_kinds: dict[str, KindWatch[RunKind]] = {}
         """Watches of kinds by resource, whether served or not."""
-        for kind in run_kinds:
+        for kind in self.kinds:
             subject = kind.subject
-            store = self._run_kinds[subject.plural] = Store[ExperimentRecord](
-                experiment_changed,
-                advanced,
-                experiments.stripped,
-                self._back(subject.plural, partial(index.experiments_went_back, kind=subject.kind)),
-                index.undone,
-            )
-            self.run_kinds[subject.plural] = self.kind_watch(kind, decoder_of(kind, owners), store, subject.plural)
-        if kueue:
+            store = self._run_kinds[subject.plural] = self._records(subject.plural, subject.kind)
+            self.run_kinds[subject.plural] = self.kind_watch(kind, decoder_of(kind, self.owners), store, subject.plural)
+        if self.kueue:
             self.reflectors["workloads"] = self.reflector(
                 workloads.PATH, {}, workloads.DECODER, self._workloads, self._workloads_failed
             )
+
+    def _records(self, plural: str, kind: str) -> Store[ExperimentRecord]:
+        """Return the store of a kind that Muster runs."""
+        return Store[ExperimentRecord](
+            self.boundary.around(self.index.experiment_changed),
+            self.advanced,
+            experiments.stripped,
+            self._back(plural, partial(self.index.experiments_went_back, kind=kind)),
+            self.index.undone,
+        )
 
     def reflector(
         self, path: str, params: dict[str, str], decoder: Any, store: Any, failed: Failed = lambda _error, _wait: None
     ) -> Reflector[Any]:
         """Return the reflector of a watch."""
         return Reflector(
-            self._transport,
-            in_namespace(self._namespace, path),
+            self.transport,
+            in_namespace(self.namespace, path),
             params,
             decoder,
             store,
-            clock=self._times.monotonic,
-            random=self._times.random,
-            sleep=self._times.sleep,
+            clock=self.times.monotonic,
+            random=self.times.random,
+            sleep=self.times.sleep,
             report=_report,
             failed=failed,
-            settings=self._settings,
+            settings=self.settings,
         )
 
     def kind_watch(self, kind: K, decoder: Any, store: Any, name: str, *, forgets: bool = False) -> KindWatch[K]:
         """Return the watch of a kind that may not be installed. It has that name among ``reflectors``."""
-        return KindWatch(
-            self._transport,
-            kind,
-            self.reflector(kind.subject.path, {}, decoder, store, ends_with_its_kind),
-            self.reflectors,
-            name,
-            forgets=forgets,
-            random=self._times.random,
-            sleep=self._times.sleep,
-        )
+        reflector = self.reflector(kind.subject.path, {}, decoder, store, ends_with_its_kind)
+        return KindWatch(self, kind, reflector, name, forgets)
 
     @property
     def synced(self) -> bool:
@@ -282,13 +249,13 @@ class Informers:
         deliver: read again after that. Raises ``ApiError``.
         """
         seen = await list_all(
-            self._transport,
+            self.transport,
             in_namespace(plan.namespace, pods.PATH),
             {"labelSelector": selector_of(plan.uid)},
             pods.DECODER,
-            page_size=self._settings.page_size,
+            page_size=self.settings.page_size,
         )
-        now, feed = self._times.monotonic(), self.reflectors["pods"].feed
+        now, feed = self.times.monotonic(), self.reflectors["pods"].feed
         complete = feed.learn(seen, list(view.pods()), lambda pod: view.mark_not_found(pod, now))
         return seen.version if complete else None
 
@@ -324,8 +291,8 @@ class Informers:
     def _workloads_reached(self, version: int) -> None:
         if self.queue_problem:
             self.queue_problem = ""
-            self._queue_turned()
-        self._advanced(version)
+            self.queue_turned()
+        self.advanced(version)
 
     def _workloads_failed(self, error: ApiError, _wait: float) -> None:
         """Keep why Workloads cannot be read, and requeue the experiments that have a queue to report it."""
@@ -335,8 +302,8 @@ class Informers:
         elif isinstance(error, Forbidden):
             self.queue_problem = f"musterd may not read the Workloads of Kueue: {error.message}"
         if self.queue_problem != before:
-            self._queue_turned()
-            self._advanced(self.workloads_version)
+            self.queue_turned()
+            self.advanced(self.workloads_version)
 
 
 def _report(message: str, **fields: Any) -> None:

@@ -7,7 +7,7 @@ writes that down in a thread.
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import product
 
 from prometheus_client.metrics_core import Metric as Family
@@ -77,30 +77,25 @@ _SUMS = (
 _Running = tuple[Plan, Record, Known, Mapping[str, int]]
 
 
+@dataclass(eq=False)
 class ExperimentCollector(Collector):
-    """``clock`` gives wall seconds; ``known`` is walked once per scrape, on the event loop.
+    """The sums, and the series of as many experiments as fit."""
 
-    ``labels`` are the labels of owners, by their names in metrics.
-    """
+    known: Callable[[], Iterable[Known]]
+    """Walked once per scrape, on the event loop."""
+    clock: Callable[[], float]
+    """Gives wall seconds."""
+    cap: int = SERIES
+    accelerators: Accelerators = USUAL
+    labels: tuple[str, ...] = ()
+    """The labels of owners, by their names in metrics."""
+    _resources: dict[str, None] = field(default_factory=dict)
+    """Names met, in the order in which they were."""
+    _known_devices: dict[Devices, Mapping[str, int]] = field(default_factory=dict)
+    """The accelerators among devices that were met."""
 
-    def __init__(
-        self,
-        known: Callable[[], Iterable[Known]],
-        clock: Callable[[], float],
-        cap: int = SERIES,
-        *,
-        accelerators: Accelerators = USUAL,
-        labels: tuple[str, ...] = (),
-    ) -> None:
-        self._known = known
-        self._clock = clock
-        self._cap = cap
-        self._accelerators = accelerators
-        self._resources: dict[str, None] = {}
-        """Names met, in the order in which they were."""
-        self._known_devices: dict[Devices, Mapping[str, int]] = {}
-        """The accelerators among devices that were met."""
-        self._times = RunTime(labels)
+    def __post_init__(self) -> None:
+        self._times = RunTime(self.labels)
 
     def changed(self, plan: Plan, old: Record | None, new: Record, owners: Owners = ()) -> None:
         """Count where the time of ``old`` went, which a record replaced, also between two scrapes."""
@@ -118,11 +113,11 @@ class ExperimentCollector(Collector):
         stuck_in: Counter[str] = Counter()
         devices: Counter[tuple[str, str]] = Counter()
         ended: list[Finished] = []
-        most = self._cap // FEWEST + 1
+        most = self.cap // FEWEST + 1
         self._times.begin()
-        now = self._clock()
+        now = self.clock()
         micros_now = micros(now)
-        for each in self._known():
+        for each in self.known():
             plan, record = each.plan, each.record
             if record is None:
                 continue
@@ -169,7 +164,7 @@ class ExperimentCollector(Collector):
             families.add(fleet.ACCELERATORS, {"resource": resource, "state": state}, devices[resource, state])
         for row, labels, seconds in self._times.read():
             families.add(row, labels, seconds)
-        series = Series(noted, ended, unfinished, now=now, cap=self._cap)
+        series = Series(noted, ended, unfinished, now=now, cap=self.cap)
         return [*families.collected(), series]
 
     def _named(self, devices: Devices) -> Mapping[str, int]:
@@ -179,7 +174,7 @@ class ExperimentCollector(Collector):
         if (known := self._known_devices.get(devices)) is not None:
             return known
         found: Counter[str] = Counter()
-        for resource, number in self._accelerators.of(devices).items():
+        for resource, number in self.accelerators.of(devices).items():
             name = label(resource)
             if len(self._resources) < RESOURCES:
                 self._resources.setdefault(name)
