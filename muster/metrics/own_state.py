@@ -78,17 +78,6 @@ class IncidentCollector(Collector):
         return families.collected()
 
 
-_ROWS = (
-    rows.WATCH_STALENESS,
-    rows.WATCH_SYNCED,
-    rows.WATCH_RECONNECTS,
-    rows.WATCH_RELISTS,
-    rows.WATCH_EVENTS,
-    rows.WATCH_DECODE_ERRORS,
-    rows.FOREIGN_PODS,
-)
-
-
 @dataclass(eq=False)
 class WatchCollector(Collector):
     """The watches, and the pods that are ignored."""
@@ -106,7 +95,7 @@ class WatchCollector(Collector):
         by_resource: dict[str, list[Reflector[Any]]] = {}
         for resource, stats in self.reflectors():
             by_resource.setdefault(label(resource), []).append(stats)
-        families = Families(_ROWS)
+        families = Families(row for row in rows.WATCHES if row is not rows.TRACKED_PODS)
         for resource, watches in by_resource.items():
             one = {"resource": resource}
             families.add(rows.WATCH_STALENESS, one, max(watch.staleness(now) for watch in watches))
@@ -153,9 +142,6 @@ class RightsCollector(Collector):
         return families.collected()
 
 
-_ELECTION = (rows.LEADER, rows.LEADER_SEEN, rows.LEADER_TRANSITIONS, rows.LEASE_RENEWAL_AGE)
-
-
 @dataclass(eq=False)
 class LeadershipCollector(Collector):
     """Registered only where there is an election."""
@@ -164,7 +150,7 @@ class LeadershipCollector(Collector):
 
     def collect(self) -> Iterable[Family]:
         """Yield this daemon's part in the election."""
-        elector, families = self.elector, Families(_ELECTION)
+        elector, families = self.elector, Families(rows.ELECTION)
         families.add(rows.LEADER, {"identity": label(elector.identity)}, float(elector.leading))
         families.add(rows.LEADER_SEEN, {}, float(elector.sees_leader))
         for event, count in elector.transitions.items():
