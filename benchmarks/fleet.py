@@ -26,7 +26,7 @@ from benchmarks.harness.result import Result
 from benchmarks.servers.fleet_server import EPOCH
 from muster.daemon.experiments.error_boundary import ErrorBoundary
 from muster.daemon.experiments.index import ExperimentIndex
-from muster.daemon.informers import Informers, Times
+from muster.daemon.informers import Informers
 from muster.kube.authentication.credentials import FixedAccess
 from muster.kube.connection import Connection
 from muster.kube.listwatch.reflector import ReflectorSettings
@@ -109,7 +109,9 @@ class Fleet:
             self.index,
             ErrorBoundary(self.index, lambda _place: None),
             namespace="",
-            times=Times(time.monotonic, Random(1), asyncio.sleep),
+            monotonic=time.monotonic,
+            random=Random(1),
+            sleep=asyncio.sleep,
             settings=ReflectorSettings(),
             advanced=self._advanced,
         )

@@ -28,7 +28,7 @@ from muster.daemon.experiments.lookup import find, subjects
 from muster.daemon.experiments.sent import Hearing, PodIdentity, SentIntake
 from muster.daemon.incidents.node_history import NodeHistory, NodePlaces
 from muster.daemon.incidents.watch import IncidentWatch
-from muster.daemon.informers import Informers, Times
+from muster.daemon.informers import Informers
 from muster.daemon.prober_pool import Prober, ProberPool, prober_of
 from muster.daemon.remarks import RemarkReader
 from muster.daemon.settings import Settings
@@ -125,7 +125,9 @@ class Daemon:
             self.index,
             self.boundary,
             namespace=settings.namespace,
-            times=Times(monotonic, random, sleep),
+            monotonic=monotonic,
+            random=random,
+            sleep=sleep,
             settings=ReflectorSettings(silence=settings.watch_silence),
             advanced=self._advanced,
             kinds=[kind for kind in RUN_KINDS.values() if kind.subject.plural in settings.run],

@@ -56,15 +56,6 @@ def ends_with_its_kind(error: ApiError, _wait: float) -> None:
 K = TypeVar("K", bound=RunKind | WatchedKind | Made)
 
 
-@dataclass(frozen=True, slots=True)
-class Times:
-    """The clocks and the randomness of a reflector."""
-
-    monotonic: Callable[[], float]
-    random: Random
-    sleep: Callable[[float], Awaitable[object]]
-
-
 @dataclass(eq=False)
 class KindWatch(Generic[K]):
     """The watch of one kind, which runs forever."""
@@ -96,9 +87,9 @@ class KindWatch(Generic[K]):
                     self.reflector.feed.replace({}, self.reflector.version)
 
     async def _until_served(self) -> None:
-        backoff = Backoff(FIRST_WAIT, LONGEST_WAIT, self.informers.times.random)
+        backoff = Backoff(FIRST_WAIT, LONGEST_WAIT, self.informers.random)
         while not await self._served():
-            await self.informers.times.sleep(backoff.delay())
+            await self.informers.sleep(backoff.delay())
 
     async def _served(self) -> bool:
         """Return True if discovery lists the kind; False also if the API server cannot be asked."""
@@ -138,7 +129,9 @@ class Informers:
     """Changes go to the index through it."""
     namespace: str
     """An empty one means every namespace."""
-    times: Times
+    monotonic: Callable[[], float]
+    random: Random
+    sleep: Callable[[float], Awaitable[object]]
     settings: ReflectorSettings
     advanced: Callable[[int], None]
     """Called with the version that a cache has reached."""
@@ -200,9 +193,9 @@ class Informers:
             params,
             decoder,
             store,
-            clock=self.times.monotonic,
-            random=self.times.random,
-            sleep=self.times.sleep,
+            clock=self.monotonic,
+            random=self.random,
+            sleep=self.sleep,
             report=_report,
             failed=failed,
             settings=self.settings,
@@ -255,7 +248,7 @@ class Informers:
             pods.DECODER,
             page_size=self.settings.page_size,
         )
-        now, feed = self.times.monotonic(), self.reflectors["pods"].feed
+        now, feed = self.monotonic(), self.reflectors["pods"].feed
         complete = feed.learn(seen, list(view.pods()), lambda pod: view.mark_not_found(pod, now))
         return seen.version if complete else None
 
