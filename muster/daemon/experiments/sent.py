@@ -45,8 +45,8 @@ def read_status(body: bytes, rank: int) -> StepReport | None:
         sent = _decoder.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise Refused(422, "Invalid", f"That is no status: {printable(str(error), 200)}") from None
-    if sent.muster is not None and (said := value_in(sent.muster)) is not None:
-        return report_of(rank, said)
+    if sent.muster is not None and (reported := value_in(sent.muster)) is not None:
+        return report_of(rank, reported)
     return report_in(sent.trainerStatus, rank) if sent.trainerStatus is not None else None
 
 

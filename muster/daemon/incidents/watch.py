@@ -68,7 +68,7 @@ class IncidentWatch:
     lost: defaultdict[tuple[str, str], float] = field(default_factory=lambda: defaultdict(float))
     """Accelerator-seconds that stuck runs held, by resource and reason."""
     _looks: dict[str, _Look] = field(default_factory=dict)
-    _said: dict[str, tuple[str, float]] = field(default_factory=dict)
+    _announced: dict[str, tuple[str, float]] = field(default_factory=dict)
     """The last announcement about a run and the time since which it was Stuck then, by uid."""
     _last: float | None = None
 
@@ -85,7 +85,7 @@ class IncidentWatch:
         """Stop leading: another daemon looks for incidents."""
         self.tracking, self._last = Tracking(), None
         self._looks.clear()
-        self._said.clear()
+        self._announced.clear()
 
     async def look(self) -> None:
         """Look at all runs once."""
@@ -159,17 +159,17 @@ class IncidentWatch:
 
     async def _announce(self, stuck: dict[str, Subject]) -> None:
         explained = {run: each for each in self.tracking.shown for run in each.explains}
-        self._said = {uid: said for uid, said in self._said.items() if uid in stuck}
+        self._announced = {uid: announced for uid, announced in self._announced.items() if uid in stuck}
         async for uid, subject in in_slices(stuck.items(), 20 * SLICE):
             incident = explained.get(Run(subject.plan.namespace, subject.plan.title))
             if incident is None:
                 continue
             # Take the time from the status, so that another leader makes the same Event.
             since = float(int(_since(subject.record)))
-            told = line(incident.key, since, subject.record.epoch)
-            if self._said.get(uid) != (said := (told.about, since)):
-                self._said[uid] = said
-                self.explained(subject.plan, told)
+            written = line(incident.key, since, subject.record.epoch)
+            if self._announced.get(uid) != (announced := (written.about, since)):
+                self._announced[uid] = announced
+                self.explained(subject.plan, written)
 
 
 def _since(record: Record) -> float:

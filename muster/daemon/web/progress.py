@@ -212,13 +212,13 @@ class StatusServer(Listener):
 
     def _origin(self, request: web.BaseRequest, token: str) -> tuple[str, bool]:
         """Return the address that a post comes from, and whether a standby has forwarded it."""
-        said = request.headers.get(PASSED_ON)
-        if said is not None:
-            address, _, proof = said.partition(" ")
+        stated = request.headers.get(PASSED_ON)
+        if stated is not None:
+            address, _, proof = stated.partition(" ")
             with suppress(OSError):
                 if hmac.compare_digest(proof.encode(), _proof(self._key(), address, token).encode()):
                     return address, True
-        return request.remote or "", said is not None
+        return request.remote or "", stated is not None
 
     async def _body(self, request: web.BaseRequest) -> bytes:
         """Read the body. Raises ``Refused`` for one that is too long, too slow or incomplete."""
@@ -277,8 +277,8 @@ def _proof(key: bytes, address: str, token: str) -> str:
 
 def _failure(refused: Refused) -> web.Response:
     """Return a Status of Kubernetes, as Kubeflow's endpoint answers."""
-    said = {"status": "Failure", "message": str(refused), "reason": refused.reason, "code": refused.status}
-    response = web.Response(status=refused.status, body=msgspec.json.encode(said), content_type="application/json")
+    document = {"status": "Failure", "message": str(refused), "reason": refused.reason, "code": refused.status}
+    response = web.Response(status=refused.status, body=msgspec.json.encode(document), content_type="application/json")
     if refused.status in (429, 503):
         response.headers["Retry-After"] = AGAIN
     return response
