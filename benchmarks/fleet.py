@@ -29,7 +29,6 @@ from muster.daemon.experiments.index import ExperimentIndex
 from muster.daemon.informers import Informers
 from muster.kube.authentication.credentials import FixedAccess
 from muster.kube.connection import Connection
-from muster.kube.listwatch.reflector import ReflectorSettings
 from muster.kube.workqueue import WorkQueue
 
 RATE = 5_000
@@ -112,7 +111,6 @@ class Fleet:
             monotonic=time.monotonic,
             random=Random(1),
             sleep=asyncio.sleep,
-            settings=ReflectorSettings(),
             advanced=self._advanced,
         )
 

@@ -28,7 +28,7 @@ from muster.daemon.experiments.lookup import find, subjects
 from muster.daemon.experiments.sent import Hearing, PodIdentity, SentIntake
 from muster.daemon.incidents.node_history import NodeHistory, NodePlaces
 from muster.daemon.incidents.watch import IncidentWatch
-from muster.daemon.informers import Informers
+from muster.daemon.informers import Informers, WatchedWatches, report
 from muster.daemon.prober_pool import Prober, ProberPool, prober_of
 from muster.daemon.remarks import RemarkReader
 from muster.daemon.settings import Settings
@@ -36,7 +36,6 @@ from muster.daemon.steps.controller import Controller
 from muster.daemon.steps.status_writer import ref_of
 from muster.daemon.steps.watched import ref_of as ref_of_watched
 from muster.daemon.tasks import Source, Tasks, elector_of, list_latest, take_over
-from muster.daemon.watched import WatchedWatches, report
 from muster.daemon.web.certificate import endpoint_for
 from muster.daemon.web.health import DaemonHealth
 from muster.daemon.web.live import Changes

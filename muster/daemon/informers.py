@@ -1,14 +1,17 @@
 """The informers: a reflector and a store for each watched kind, and the resourceVersions they have reached.
 
+The watches of watched runs: one for the objects of each served kind, and one of pods for each label.
+
 The watch of a kind that may not be installed: it begins when the API server serves the kind.
 
 A CRD may be installed long after the daemon was started. Until its kind is served, discovery is asked again with a
-growing delay. When it is no longer served, the watch ends and the daemon waits again.
+growing delay. When it is no longer served, the watch ends and the daemon waits again. The objects of a watched kind are
+then forgotten.
 """
 
 import json
-from collections.abc import Awaitable, Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import partial
 from random import Random
 from typing import Any, Generic, TypeVar
@@ -20,7 +23,7 @@ from muster.api.names import KIND, QUEUE_LABEL, SELECTOR, selector_of
 from muster.api.values.owners import NONE, OwnerLabels
 from muster.daemon.experiments.error_boundary import ErrorBoundary
 from muster.daemon.experiments.index import Cached, ExperimentIndex
-from muster.kinds.declaration import Made, RunKind, WatchedKind
+from muster.kinds.declaration import Made, PodSource, RunKind, WatchedKind
 from muster.kube.listwatch.reflector import Reflector, ReflectorSettings
 from muster.kube.listwatch.sink_feed import list_all
 from muster.kube.listwatch.store import Store
@@ -30,11 +33,13 @@ from muster.state.view.view import View
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Pod
 from muster.state.vocabulary.workload import Workload
+from muster.tracking.watched_index import WatchedIndex
 from muster.watchers import experiments, metadata, workloads
 from muster.watchers.experiments import ExperimentRecord
 from muster.watchers.metadata import ServiceRecord
 from muster.watchers.pods import decode as pods
 from muster.watchers.run_kinds import decoder_of
+from muster.watchers.watched import object_decoder_of, pod_decoder_of
 
 log = structlog.get_logger()
 
@@ -132,9 +137,9 @@ class Informers:
     monotonic: Callable[[], float]
     random: Random
     sleep: Callable[[float], Awaitable[object]]
-    settings: ReflectorSettings
     advanced: Callable[[int], None]
     """Called with the version that a cache has reached."""
+    settings: ReflectorSettings = field(default_factory=ReflectorSettings)
     kinds: Iterable[RunKind] = ()
     """Those to watch as soon as the API server serves them."""
     kueue: bool = False
@@ -297,6 +302,65 @@ class Informers:
         if self.queue_problem != before:
             self.queue_turned()
             self.advanced(self.workloads_version)
+
+
+class WatchedWatches:
+    """The owner of the reflectors and stores of watched runs."""
+
+    def __init__(
+        self,
+        informers: Informers,
+        index: WatchedIndex,
+        kinds: Mapping[str, WatchedKind],
+        *,
+        advanced: Callable[[int], None],
+        owners: OwnerLabels,
+    ) -> None:
+        """The open watches are kept with those of the ``informers``. ``advanced``: a cache has advanced."""
+        self._pods: dict[str, Store[Pod]] = {}
+        self._kinds = kinds
+        self.kinds: dict[str, KindWatch[WatchedKind | Made]] = {}
+        """Watches of kinds by name, whether served or not."""
+        self._objects: dict[str, Store[ExperimentRecord]] = {}
+        sources = sources_of(kinds.values())
+        for number, source in enumerate(sources):
+            store = self._pods[source.name] = Store[Pod](index.pod_changed, advanced)
+            followed = informers.reflector(
+                pods.PATH, {"labelSelector": source.label}, pod_decoder_of(source, sources[:number]), store
+            )
+            informers.reflectors[f"pods of {source.name}"] = followed
+        made = {each.made.subject.words: each.made for each in kinds.values() if each.made is not None}
+        own = {name: kind for name, kind in kinds.items() if not kind.virtual}
+        for name, kind in (made | own).items():
+            objects = self._objects[name] = Store[ExperimentRecord](
+                partial(index.object_changed, name), advanced, experiments.stripped
+            )
+            decoder = object_decoder_of(kind, owners)
+            self.kinds[name] = informers.kind_watch(kind, decoder, objects, f"watched {name}", forgets=True)
+
+    def synced(self, name: str) -> bool:
+        """Return True once the pods of that kind, and its objects, have had their first list."""
+        kind = self._kinds[name]
+        objects = self._objects.get(name)
+        made = kind.made.subject.words if kind.made is not None else ""
+        if made and self.kinds[made].served and not self._objects[made].synced:
+            return False
+        return all(self._pods[each.name].synced for each in kind.pods) and (objects is None or objects.synced)
+
+    def failing(self, name: str) -> bool:
+        """Return True if the watch of that kind's objects is broken, so that their present state is not known."""
+        watch = self.kinds.get(name)
+        return watch is not None and watch.reflector.failing is not None
+
+
+def sources_of(kinds: Iterable[WatchedKind]) -> list[PodSource]:
+    """Return the watches of pods that these kinds need, each once, in the order of the kinds."""
+    return list({source.name: source for kind in kinds for source in kind.pods}.values())
+
+
+def report(message: str, **fields: Any) -> None:
+    """Log what a watched object causes; an exception is an error."""
+    (log.error if "exc_info" in fields else log.warning)(message, **fields)
 
 
 def _report(message: str, **fields: Any) -> None:
