@@ -26,10 +26,9 @@ from benchmarks.harness.result import Result
 from benchmarks.servers.fleet_server import EPOCH
 from muster.daemon.experiments.error_boundary import ErrorBoundary
 from muster.daemon.experiments.index import ExperimentIndex
-from muster.daemon.informers import Informers, Times
+from muster.daemon.informers import Informers
 from muster.kube.authentication.credentials import FixedAccess
 from muster.kube.connection import Connection
-from muster.kube.listwatch.reflector import ReflectorSettings
 from muster.kube.workqueue import WorkQueue
 
 RATE = 5_000
@@ -99,8 +98,9 @@ class Fleet:
             self.index,
             ErrorBoundary(self.index, lambda _place: None),
             namespace="",
-            times=Times(time.monotonic, Random(1), asyncio.sleep),
-            settings=ReflectorSettings(),
+            monotonic=time.monotonic,
+            random=Random(1),
+            sleep=asyncio.sleep,
             advanced=self._advanced,
         )
 

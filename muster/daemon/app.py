@@ -24,19 +24,18 @@ from muster.daemon.clocks import READ_EVERY, LoopLagMonitor, WallClock
 from muster.daemon.event_recorder import EventRecorder
 from muster.daemon.experiments.error_boundary import ErrorBoundary
 from muster.daemon.experiments.index import ExperimentIndex
-from muster.daemon.experiments.lookup import find, invalid, subjects
+from muster.daemon.experiments.lookup import find, subjects
 from muster.daemon.experiments.sent import Hearing, PodIdentity, SentIntake
 from muster.daemon.incidents.node_history import NodeHistory, NodePlaces
 from muster.daemon.incidents.watch import IncidentWatch
-from muster.daemon.informers import Informers, Times
+from muster.daemon.informers import Informers, WatchedWatches, report
 from muster.daemon.prober_pool import Prober, ProberPool, prober_of
 from muster.daemon.remarks import RemarkReader
 from muster.daemon.settings import Settings
 from muster.daemon.steps.controller import Controller
 from muster.daemon.steps.status_writer import ref_of
 from muster.daemon.steps.watched import ref_of as ref_of_watched
-from muster.daemon.tasks import Source, Tasks, elector_of, list_latest, stand_by, take_over
-from muster.daemon.watched import WatchedWatches, report
+from muster.daemon.tasks import Source, Tasks, elector_of, list_latest, take_over
 from muster.daemon.web.certificate import endpoint_for
 from muster.daemon.web.health import DaemonHealth
 from muster.daemon.web.live import Changes
@@ -88,8 +87,8 @@ class Daemon:
         """Call this on the event loop that will run the daemon.
 
         ``instance`` names this daemon in Events and in the Lease. ``cpu`` is a clock of this thread's CPU seconds, by
-        which probes are paced. ``settle`` is called once, when the first full lists
-        have arrived. ``traced`` is called with each transition of a record.
+        which probes are paced. ``settle`` is called once, when the first full lists have arrived. ``traced`` is called
+        with each transition of a record.
         """
         self.settings = settings
         self.accelerators = Accelerators.of_list(settings.accelerators)
@@ -114,7 +113,7 @@ class Daemon:
         self.loop_lag = LoopLagMonitor(self.instruments.lagged)
         self.probers = ProberPool(
             self._heard,
-            make=make_prober or prober_of(clock),
+            make=make_prober or partial(prober_of, clock),
             lag=lambda: self.loop_lag.lag,
             observe=self._probed,
             cpu=cpu,
@@ -125,10 +124,12 @@ class Daemon:
             self.index,
             self.boundary,
             namespace=settings.namespace,
-            times=Times(monotonic, random, sleep),
+            monotonic=monotonic,
+            random=random,
+            sleep=sleep,
             settings=ReflectorSettings(silence=settings.watch_silence),
             advanced=self._advanced,
-            run_kinds=[kind for kind in RUN_KINDS.values() if kind.subject.plural in settings.run],
+            kinds=[kind for kind in RUN_KINDS.values() if kind.subject.plural in settings.run],
             kueue=settings.kueue,
             owners=self.owners,
             queue_turned=self._queue_turned,
@@ -170,7 +171,6 @@ class Daemon:
         self.runs = ExperimentCollector(
             lambda: self.index if self.leading else (),
             clock,
-            invalid=lambda: invalid(self.index) if self.leading else (),
             accelerators=self.accelerators,
             labels=self.owners.names,
         )
@@ -199,14 +199,7 @@ class Daemon:
         self._writing = writing
         self._settle = settle
         self._sleep = sleep
-        self._tasks = Tasks(
-            self,
-            elector=self.elector,
-            queue=self.queue,
-            recorder=self.recorder,
-            probers=self.probers,
-            shutdown_timeout=settings.shutdown_timeout,
-        )
+        self._tasks = Tasks(self, settings.shutdown_timeout)
 
     @property
     def leading(self) -> bool:
@@ -275,7 +268,7 @@ class Daemon:
         """Return all Experiments and the objects of other served kinds, as the API server has them when it answers."""
         sources: list[Source] = [(experiments.PATH, experiments.decoder_of(self.owners))]
         served = (each for each in self.informers.run_kinds.values() if each.served)
-        sources += [(each.subject.path, decoder_of(each.kind, self.owners)) for each in served]
+        sources += [(each.kind.subject.path, decoder_of(each.kind, self.owners)) for each in served]
         return await list_latest(self._writing, sources, self.settings, self._sleep)
 
     def take_over(self, latest: ObjectList[ExperimentRecord]) -> None:
@@ -286,7 +279,8 @@ class Daemon:
 
     def stand_by(self) -> None:
         """Stop leading: forget what only the leader does."""
-        stand_by(self.index, self.queue)
+        for entry in self.index:
+            self.queue.forget(entry.seen.uid)
         self.controller.stand_by()
         self._remarks.forget()
         self.incidents.stand_by()

@@ -7,6 +7,7 @@ of one namespace delays those of no other.
 import asyncio
 from collections import deque
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 
 import structlog
 
@@ -26,30 +27,25 @@ FLOW = "events"
 """The name of a namespace's Events among the flows that share requests."""
 
 
+@dataclass(eq=False)
 class EventRecorder:
     """The owner of the queued stories. ``run`` starts one writing task for each namespace, and ends with them."""
 
-    def __init__(
-        self,
-        transport: Transport,
-        share: FairShare,
-        instance: str,
-        count: Callable[[str], None] = lambda _place: None,
-    ) -> None:
-        """``count`` counts unexpected exceptions by place."""
-        self._transport = transport
-        self._share = share
-        self._count = count
-        self._instance = instance
-        self._stories: dict[str, deque[tuple[ExperimentRef, tuple[StoryLine, ...]]]] = {}
-        """Queued stories by namespace. While ``run`` runs, each namespace has a task."""
-        self._begun = asyncio.Queue[str]()
-        """Namespaces that need a task."""
-        self._left = 0
+    transport: Transport
+    share: FairShare
+    instance: str
+    count: Callable[[str], None] = lambda _place: None
+    """Counts unexpected exceptions by place."""
+    _stories: dict[str, deque[tuple[ExperimentRef, tuple[StoryLine, ...]]]] = field(default_factory=dict)
+    """Queued stories by namespace. While ``run`` runs, each namespace has a task."""
+    _begun: asyncio.Queue[str] = field(default_factory=asyncio.Queue)
+    """Namespaces that need a task."""
+    _left: int = 0
+
+    def __post_init__(self) -> None:
         self._done = asyncio.Event()
         """Set while no story is left."""
         self._done.set()
-        self.dropped = 0
 
     def record(self, ref: ExperimentRef, lines: Sequence[StoryLine]) -> None:
         """Queue these lines, in order."""
@@ -62,15 +58,13 @@ class EventRecorder:
         if len(stories) >= WAITING:
             stories.popleft()
             self._forget_one()
-            self.dropped += 1
         stories.append((ref, tuple(lines)))
         self._left += 1
         self._done.clear()
 
     async def run(self) -> None:
         """Write Events until cancelled."""
-        while not self._begun.empty():
-            self._begun.get_nowait()
+        self._begun = asyncio.Queue()
         for namespace in self._stories:  # an earlier run may have been cancelled
             self._begun.put_nowait(namespace)
         async with asyncio.TaskGroup() as tasks:
@@ -80,8 +74,8 @@ class EventRecorder:
 
     async def write(self, ref: ExperimentRef, lines: Sequence[StoryLine]) -> None:
         """Write these lines at once, because a later change is to be read after them. Failures are logged."""
-        async with self._share.of(ref.namespace, FLOW):
-            await emit_events(self._transport, ref, lines, instance=self._instance, report=_report)
+        async with self.share.of(ref.namespace, FLOW):
+            await emit_events(self.transport, ref, lines, instance=self.instance, report=_report)
 
     async def flushed(self) -> None:
         """Wait until every queued story is written."""
@@ -92,11 +86,10 @@ class EventRecorder:
         while stories:
             ref, lines = stories.popleft()
             try:
-                async with self._share.of(namespace, FLOW):
-                    await emit_events(self._transport, ref, lines, instance=self._instance, report=_report)
+                await self.write(ref, lines)
             except Exception:  # the story of one experiment must not end the Events of all
                 log.exception("events not written", namespace=ref.namespace, experiment=ref.name)
-                self._count("event")
+                self.count("event")
             finally:
                 self._forget_one()
         del self._stories[namespace]

@@ -1,14 +1,17 @@
 """The informers: a reflector and a store for each watched kind, and the resourceVersions they have reached.
 
+The watches of watched runs: one for the objects of each served kind, and one of pods for each label.
+
 The watch of a kind that may not be installed: it begins when the API server serves the kind.
 
 A CRD may be installed long after the daemon was started. Until its kind is served, discovery is asked again with a
-growing delay. When it is no longer served, the watch ends and the daemon waits again.
+growing delay. When it is no longer served, the watch ends and the daemon waits again. The objects of a watched kind are
+then forgotten.
 """
 
 import json
-from collections.abc import Awaitable, Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import partial
 from random import Random
 from typing import Any, Generic, TypeVar
@@ -20,7 +23,7 @@ from muster.api.names import KIND, QUEUE_LABEL, SELECTOR, selector_of
 from muster.api.values.owners import NONE, OwnerLabels
 from muster.daemon.experiments.error_boundary import ErrorBoundary
 from muster.daemon.experiments.index import Cached, ExperimentIndex
-from muster.kinds.declaration import Made, RunKind, WatchedKind
+from muster.kinds.declaration import Made, PodSource, RunKind, WatchedKind
 from muster.kube.listwatch.reflector import Reflector, ReflectorSettings
 from muster.kube.listwatch.sink_feed import list_all
 from muster.kube.listwatch.store import Store
@@ -30,11 +33,13 @@ from muster.state.view.view import View
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Pod
 from muster.state.vocabulary.workload import Workload
+from muster.tracking.watched_index import WatchedIndex
 from muster.watchers import experiments, metadata, workloads
 from muster.watchers.experiments import ExperimentRecord
 from muster.watchers.metadata import ServiceRecord
 from muster.watchers.pods import decode as pods
 from muster.watchers.run_kinds import decoder_of
+from muster.watchers.watched import object_decoder_of, pod_decoder_of
 
 log = structlog.get_logger()
 
@@ -56,68 +61,52 @@ def ends_with_its_kind(error: ApiError, _wait: float) -> None:
 K = TypeVar("K", bound=RunKind | WatchedKind | Made)
 
 
+@dataclass(eq=False)
 class KindWatch(Generic[K]):
-    """The watch of one kind, which runs forever.
+    """The watch of one kind, which runs forever."""
 
-    The reflector is in ``opened`` by ``name`` while the kind is served. With ``forgets`` its objects are forgotten when
-    it no longer is.
-    """
-
-    def __init__(
-        self,
-        transport: Transport,
-        kind: K,
-        reflector: Reflector[Any],
-        opened: dict[str, Reflector[Any]],
-        name: str,
-        *,
-        forgets: bool,
-        random: Random,
-        sleep: Callable[[float], Awaitable[object]],
-    ) -> None:
-        self.kind = kind
-        self.subject = kind.subject
-        self.served = False
-        self._transport = transport
-        self.reflector = reflector
-        self._opened, self._name = opened, name
-        self._forgets = forgets
-        self._sleep = sleep
-        self._backoff = Backoff(FIRST_WAIT, LONGEST_WAIT, random)
+    informers: "Informers"
+    kind: K
+    reflector: Reflector[Any]
+    name: str
+    """The name of the reflector among those of the ``informers`` while the kind is served."""
+    forgets: bool
+    """True if its objects are forgotten when it is served no longer."""
+    served: bool = False
 
     async def run(self) -> None:
         """Wait for the kind, watch it, and wait again when it is gone."""
         while True:
             await self._until_served()
-            log.info("kind is served, watching it", kind=self.subject.kind)
+            log.info("kind is served, watching it", kind=self.kind.subject.kind)
             self.served = True
-            self._opened[self._name] = self.reflector
+            self.informers.reflectors[self.name] = self.reflector
             try:
                 await self.reflector.run()
             except NotServed:
-                log.warning("kind is not served any more", kind=self.subject.kind)
+                log.warning("kind is not served any more", kind=self.kind.subject.kind)
             finally:
                 self.served = False
-                del self._opened[self._name]
-                if self._forgets:
+                del self.informers.reflectors[self.name]
+                if self.forgets:
                     self.reflector.feed.replace({}, self.reflector.version)
 
     async def _until_served(self) -> None:
-        self._backoff.reset()
+        backoff = Backoff(FIRST_WAIT, LONGEST_WAIT, self.informers.random)
         while not await self._served():
-            await self._sleep(self._backoff.delay())
+            await self.informers.sleep(backoff.delay())
 
     async def _served(self) -> bool:
         """Return True if discovery lists the kind; False also if the API server cannot be asked."""
         try:
-            answer = await self._transport.request("GET", f"/apis/{self.subject.api_version}")
+            answer = await self.informers.transport.request("GET", f"/apis/{self.kind.subject.api_version}")
             document = json.loads(answer.body)
             resources = document.get("resources") if isinstance(document, dict) else None
         except (ApiError, ValueError, RecursionError):
             return False
         if not isinstance(resources, list):
             return False
-        return any(isinstance(each, dict) and each.get("name") == self.subject.plural for each in resources)
+        return any(isinstance(each, dict) and each.get("name") == self.kind.subject.plural for each in resources)
 
 
 Failed = Callable[[ApiError, float], None]
@@ -135,63 +124,43 @@ DISABLED = (
 OURS = {"labelSelector": SELECTOR}
 
 
-@dataclass(frozen=True, slots=True)
-class Times:
-    """The clocks and the randomness of a reflector."""
-
-    monotonic: Callable[[], float]
-    random: Random
-    sleep: Callable[[float], Awaitable[object]]
-
-
+@dataclass(eq=False)
 class Informers:
     """The owner of reflectors and stores; the daemon starts ``run`` of each reflector."""
 
-    def __init__(
-        self,
-        transport: Transport,
-        index: ExperimentIndex,
-        boundary: ErrorBoundary,
-        *,
-        namespace: str,
-        times: Times,
-        settings: ReflectorSettings,
-        advanced: Callable[[int], None],
-        run_kinds: Iterable[RunKind] = (),
-        kueue: bool = False,
-        owners: OwnerLabels = NONE,
-        queue_turned: Callable[[], None] = lambda: None,
-    ) -> None:
-        """Changes go to the ``index``, through the ``boundary``. An empty ``namespace`` means every namespace.
+    transport: Transport
+    index: ExperimentIndex
+    boundary: ErrorBoundary
+    """Changes go to the index through it."""
+    namespace: str
+    """An empty one means every namespace."""
+    monotonic: Callable[[], float]
+    random: Random
+    sleep: Callable[[float], Awaitable[object]]
+    advanced: Callable[[int], None]
+    """Called with the version that a cache has reached."""
+    settings: ReflectorSettings = field(default_factory=ReflectorSettings)
+    kinds: Iterable[RunKind] = ()
+    """Those to watch as soon as the API server serves them."""
+    kueue: bool = False
+    """True to watch Workloads, too."""
+    owners: OwnerLabels = NONE
+    queue_turned: Callable[[], None] = lambda: None
+    """Called when Workloads become readable or unreadable."""
 
-        ``advanced`` is called with the version that a cache has reached.
-
-        The kinds of ``run_kinds`` are watched as soon as the API server serves them. With ``kueue``, so are Workloads,
-        and ``queue_turned`` is called when they become readable or unreadable.
-        """
-        self._transport = transport
-        self._namespace = namespace
-        self._times = times
-        self._settings = settings
-        self._advanced = advanced
-        experiment_changed = boundary.around(index.experiment_changed)
-        self._experiments = Store[ExperimentRecord](
-            experiment_changed,
-            advanced,
-            experiments.stripped,
-            self._back("experiments", index.experiments_went_back),
-            index.undone,
+    def __post_init__(self) -> None:
+        index, around = self.index, self.boundary.around
+        self._experiments = self._records("experiments", KIND)
+        self._pods = Store[Pod](
+            around(index.pod_changed), self.advanced, on_back=self._back("pods", index.pods_went_back)
         )
-        pod_changed, pods_back = boundary.around(index.pod_changed), self._back("pods", index.pods_went_back)
-        self._pods = Store[Pod](pod_changed, advanced, on_back=pods_back)
-        self._services = Store[ServiceRecord](boundary.around(index.service_changed), advanced)
-        self._workloads = Store[Workload](boundary.around(index.workload_changed), self._workloads_reached)
-        self._queue_turned = queue_turned
-        self.queue_problem: str = "" if kueue else DISABLED
+        self._services = Store[ServiceRecord](around(index.service_changed), self.advanced)
+        self._workloads = Store[Workload](around(index.workload_changed), self._workloads_reached)
+        self.queue_problem: str = "" if self.kueue else DISABLED
         """The reason why no Workload can be read or made; empty while they can, or while that is not known."""
 
         self.reflectors: dict[str, Reflector[Any]] = {
-            "experiments": self.reflector(experiments.PATH, {}, experiments.decoder_of(owners), self._experiments),
+            "experiments": self.reflector(experiments.PATH, {}, experiments.decoder_of(self.owners), self._experiments),
             "pods": self.reflector(pods.PATH, OURS, pods.DECODER, self._pods),
             "services": self.reflector(metadata.PATH, OURS, metadata.DECODER, self._services),
         }
@@ -200,51 +169,47 @@ class Informers:
         """Stores by resource."""
         self.run_kinds: dict[str, KindWatch[RunKind]] = {}
         """Watches of kinds by resource, whether served or not."""
-        for kind in run_kinds:
+        for kind in self.kinds:
             subject = kind.subject
-            store = self._run_kinds[subject.plural] = Store[ExperimentRecord](
-                experiment_changed,
-                advanced,
-                experiments.stripped,
-                self._back(subject.plural, partial(index.experiments_went_back, kind=subject.kind)),
-                index.undone,
-            )
-            self.run_kinds[subject.plural] = self.kind_watch(kind, decoder_of(kind, owners), store, subject.plural)
-        if kueue:
+            store = self._run_kinds[subject.plural] = self._records(subject.plural, subject.kind)
+            self.run_kinds[subject.plural] = self.kind_watch(kind, decoder_of(kind, self.owners), store, subject.plural)
+        if self.kueue:
             self.reflectors["workloads"] = self.reflector(
                 workloads.PATH, {}, workloads.DECODER, self._workloads, self._workloads_failed
             )
+
+    def _records(self, plural: str, kind: str) -> Store[ExperimentRecord]:
+        """Return the store of a kind that Muster runs."""
+        return Store[ExperimentRecord](
+            self.boundary.around(self.index.experiment_changed),
+            self.advanced,
+            experiments.stripped,
+            self._back(plural, partial(self.index.experiments_went_back, kind=kind)),
+            self.index.undone,
+        )
 
     def reflector(
         self, path: str, params: dict[str, str], decoder: Any, store: Any, failed: Failed = lambda _error, _wait: None
     ) -> Reflector[Any]:
         """Return the reflector of a watch."""
         return Reflector(
-            self._transport,
-            in_namespace(self._namespace, path),
+            self.transport,
+            in_namespace(self.namespace, path),
             params,
             decoder,
             store,
-            clock=self._times.monotonic,
-            random=self._times.random,
-            sleep=self._times.sleep,
+            clock=self.monotonic,
+            random=self.random,
+            sleep=self.sleep,
             report=_report,
             failed=failed,
-            settings=self._settings,
+            settings=self.settings,
         )
 
     def kind_watch(self, kind: K, decoder: Any, store: Any, name: str, *, forgets: bool = False) -> KindWatch[K]:
         """Return the watch of a kind that may not be installed. It has that name among ``reflectors``."""
-        return KindWatch(
-            self._transport,
-            kind,
-            self.reflector(kind.subject.path, {}, decoder, store, ends_with_its_kind),
-            self.reflectors,
-            name,
-            forgets=forgets,
-            random=self._times.random,
-            sleep=self._times.sleep,
-        )
+        reflector = self.reflector(kind.subject.path, {}, decoder, store, ends_with_its_kind)
+        return KindWatch(self, kind, reflector, name, forgets)
 
     @property
     def synced(self) -> bool:
@@ -282,13 +247,13 @@ class Informers:
         deliver: read again after that. Raises ``ApiError``.
         """
         seen = await list_all(
-            self._transport,
+            self.transport,
             in_namespace(plan.namespace, pods.PATH),
             {"labelSelector": selector_of(plan.uid)},
             pods.DECODER,
-            page_size=self._settings.page_size,
+            page_size=self.settings.page_size,
         )
-        now, feed = self._times.monotonic(), self.reflectors["pods"].feed
+        now, feed = self.monotonic(), self.reflectors["pods"].feed
         complete = feed.learn(seen, list(view.pods()), lambda pod: view.mark_not_found(pod, now))
         return seen.version if complete else None
 
@@ -324,8 +289,8 @@ class Informers:
     def _workloads_reached(self, version: int) -> None:
         if self.queue_problem:
             self.queue_problem = ""
-            self._queue_turned()
-        self._advanced(version)
+            self.queue_turned()
+        self.advanced(version)
 
     def _workloads_failed(self, error: ApiError, _wait: float) -> None:
         """Keep why Workloads cannot be read, and requeue the experiments that have a queue to report it."""
@@ -335,8 +300,67 @@ class Informers:
         elif isinstance(error, Forbidden):
             self.queue_problem = f"musterd may not read the Workloads of Kueue: {error.message}"
         if self.queue_problem != before:
-            self._queue_turned()
-            self._advanced(self.workloads_version)
+            self.queue_turned()
+            self.advanced(self.workloads_version)
+
+
+class WatchedWatches:
+    """The owner of the reflectors and stores of watched runs."""
+
+    def __init__(
+        self,
+        informers: Informers,
+        index: WatchedIndex,
+        kinds: Mapping[str, WatchedKind],
+        *,
+        advanced: Callable[[int], None],
+        owners: OwnerLabels,
+    ) -> None:
+        """The open watches are kept with those of the ``informers``. ``advanced``: a cache has advanced."""
+        self._pods: dict[str, Store[Pod]] = {}
+        self._kinds = kinds
+        self.kinds: dict[str, KindWatch[WatchedKind | Made]] = {}
+        """Watches of kinds by name, whether served or not."""
+        self._objects: dict[str, Store[ExperimentRecord]] = {}
+        sources = sources_of(kinds.values())
+        for number, source in enumerate(sources):
+            store = self._pods[source.name] = Store[Pod](index.pod_changed, advanced)
+            followed = informers.reflector(
+                pods.PATH, {"labelSelector": source.label}, pod_decoder_of(source, sources[:number]), store
+            )
+            informers.reflectors[f"pods of {source.name}"] = followed
+        made = {each.made.subject.words: each.made for each in kinds.values() if each.made is not None}
+        own = {name: kind for name, kind in kinds.items() if not kind.virtual}
+        for name, kind in (made | own).items():
+            objects = self._objects[name] = Store[ExperimentRecord](
+                partial(index.object_changed, name), advanced, experiments.stripped
+            )
+            decoder = object_decoder_of(kind, owners)
+            self.kinds[name] = informers.kind_watch(kind, decoder, objects, f"watched {name}", forgets=True)
+
+    def synced(self, name: str) -> bool:
+        """Return True once the pods of that kind, and its objects, have had their first list."""
+        kind = self._kinds[name]
+        objects = self._objects.get(name)
+        made = kind.made.subject.words if kind.made is not None else ""
+        if made and self.kinds[made].served and not self._objects[made].synced:
+            return False
+        return all(self._pods[each.name].synced for each in kind.pods) and (objects is None or objects.synced)
+
+    def failing(self, name: str) -> bool:
+        """Return True if the watch of that kind's objects is broken, so that their present state is not known."""
+        watch = self.kinds.get(name)
+        return watch is not None and watch.reflector.failing is not None
+
+
+def sources_of(kinds: Iterable[WatchedKind]) -> list[PodSource]:
+    """Return the watches of pods that these kinds need, each once, in the order of the kinds."""
+    return list({source.name: source for kind in kinds for source in kind.pods}.values())
+
+
+def report(message: str, **fields: Any) -> None:
+    """Log what a watched object causes; an exception is an error."""
+    (log.error if "exc_info" in fields else log.warning)(message, **fields)
 
 
 def _report(message: str, **fields: Any) -> None:

@@ -10,7 +10,7 @@ import socket
 import ssl
 import sys
 import time
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
 from random import SystemRandom
 from typing import Any, Literal
@@ -65,15 +65,20 @@ async def serve(settings: Settings) -> int:
     except ApiError as error:
         log.critical("cannot connect", error=str(error))
         return UNUSABLE
+    try:
+        return await _serve(settings, connection)
+    finally:
+        await connection.aclose()
+
+
+async def _serve(settings: Settings, connection: Connection) -> int:
     if settings.otlp_endpoint and (missing := extras.problem("tracing")):
         log.critical("cannot send traces", error=missing)
-        await connection.aclose()
         return UNUSABLE
     try:
         certificate = certificate_of(settings)
     except OSError as error:
         log.critical("cannot use the certificate; see --http-tls-cert and --http-tls-key", error=str(error))
-        await connection.aclose()
         return UNUSABLE
     instance = f"{socket.gethostname()}-{os.getpid()}"
     traces = None
@@ -106,7 +111,7 @@ async def serve(settings: Settings) -> int:
             settings.runbook_url,
             accelerators=daemon.accelerators,
             tracking=lambda: daemon.incidents.tracking,
-            nodes=daemon.nodes.listing,
+            known_nodes=daemon.nodes.listing,
             shard=settings.shard,
         ),
         settings.http_host,
@@ -118,20 +123,17 @@ async def serve(settings: Settings) -> int:
         bundles=Bundles(connection.credentials.with_token),
         leader=Leader(lambda: daemon.leader_page, certificate),
     )
-    listeners: list[tuple[str, Listener]] = [("http", http)]
+    listeners: dict[str, Listener] = {"http": http}
     if settings.progress_port is not None:
         try:
-            listeners.append(("progress", status_server_of(settings, settings.progress_port, daemon)))
+            listeners["progress"] = status_server_of(settings, settings.progress_port, daemon)
         except (OSError, ValueError) as error:
             log.critical("cannot serve the progress endpoint; see --progress-tls-cert, -key and -ca", error=str(error))
-            await connection.aclose()
             return UNUSABLE
     if settings.health_port is not None:
-        health = HealthServer(daemon.health, settings.health_host, settings.health_port)
-        listeners.append(("health", health))
+        listeners["health"] = HealthServer(daemon.health, settings.health_host, settings.health_port)
     ports = await _listen(listeners)
     if ports is None:
-        await connection.aclose()
         return UNUSABLE
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -141,11 +143,10 @@ async def serve(settings: Settings) -> int:
     try:
         clean = await daemon.run()
     finally:
-        for _, listener in listeners:
+        for listener in listeners.values():
             await listener.stop()
         if traces:
             await traces.aclose()
-        await connection.aclose()
     log.info("musterd has ended", clean=clean)
     return 0 if clean else 1
 
@@ -204,15 +205,15 @@ def status_server_of(settings: Settings, port: int, daemon: Daemon) -> StatusSer
     )
 
 
-async def _listen(listeners: Sequence[tuple[str, Listener]]) -> list[int] | None:
+async def _listen(listeners: Mapping[str, Listener]) -> list[int] | None:
     """Start all listeners. Return their ports, or None, with all of them stopped, if an address cannot be bound."""
     ports = []
-    for name, listener in listeners:
+    for name, listener in listeners.items():
         try:
             ports.append(await listener.start())
         except OSError as error:
             log.critical(f"cannot listen; choose another --{name}-host or --{name}-port", error=str(error))
-            for _, each in listeners:
+            for each in listeners.values():
                 await each.stop()
             return None
     return ports

@@ -44,11 +44,9 @@ class Prober(Protocol):
 
     async def snapshot(self) -> RollAnswer:
         """Ask the coordinator once."""
-        ...
 
     async def close(self) -> None:
         """Close the connection."""
-        ...
 
 
 @runtime_checkable
@@ -57,7 +55,6 @@ class ReportsChanges(Protocol):
 
     def changes(self) -> AsyncGenerator[RollAnswer, None]:
         """Yield an answer whenever the coordinator reports a change."""
-        ...
 
 
 @runtime_checkable
@@ -73,13 +70,14 @@ class ReadsReports(Protocol):
 
     def read_now(self) -> None:
         """Read the reports with the next snapshot, whatever the pace is."""
-        ...
 
 
-@dataclass(slots=True)
-class _LastLook:
-    """A requested look, and its end."""
+@dataclass(slots=True, eq=False)
+class _Asked:
+    """A coordinator that is probed; ``wanted`` and ``over`` are a requested look at it, and its end."""
 
+    target: ProbeTarget
+    task: asyncio.Task[None] = field(init=False)
     wanted: asyncio.Event = field(default_factory=asyncio.Event)
     over: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -109,64 +107,53 @@ class BesideIt:
         await self._ras.close()
 
 
+@dataclass(eq=False)
 class ProberPool:
-    """The owner of the probe tasks. ``heard(uid, epoch, answer)`` takes each answer in."""
+    """The owner of the probe tasks."""
 
-    def __init__(
-        self,
-        heard: Callable[[str, int, RollAnswer], Awaitable[None]],
-        *,
-        make: Callable[[ProbeTarget], Prober],
-        lag: Callable[[], float],
-        observe: Callable[[str, RollAnswer], None],
-        cpu: Callable[[], float],
-        ras: Callable[[], RasProbe] = RasProbe,
-    ) -> None:
-        """``cpu`` is a clock of this thread's CPU seconds, ``ras`` makes the probe of NCCL's RAS."""
-        self._heard = heard
-        self._make = make
-        self._lag = lag
-        self._observe = observe
-        self._cpu = cpu
-        self._make_ras = ras
-        self._tasks: dict[str, tuple[ProbeTarget, asyncio.Task[None]]] = {}
-        self._looks: dict[str, _LastLook] = {}
+    heard: Callable[[str, int, RollAnswer], Awaitable[None]]
+    """Takes each answer in, with the uid and the epoch."""
+    make: Callable[[ProbeTarget], Prober]
+    lag: Callable[[], float]
+    observe: Callable[[str, RollAnswer], None]
+    cpu: Callable[[], float]
+    """A clock of this thread's CPU seconds."""
+    ras: Callable[[], RasProbe] = RasProbe
+    """Makes the probe of NCCL's RAS."""
+    _asked: dict[str, _Asked] = field(default_factory=dict)
 
     def __len__(self) -> int:
-        return len(self._tasks)
+        return len(self._asked)
 
     def aim(self, uid: str, target: ProbeTarget | None) -> None:
         """Probe that coordinator from now on (None: stop probing)."""
-        current = self._tasks.get(uid)
+        current = self._asked.get(uid)
         if current is not None:
-            if target is not None and current[0].same_coordinator(target) and not current[1].done():
-                self._tasks[uid] = target, current[1]
+            if target is not None and current.target.same_coordinator(target) and not current.task.done():
+                current.target = target
                 return
-            self._tasks.pop(uid)
-            self._looks.pop(uid)
-            current[1].cancel()
+            del self._asked[uid]
+            current.task.cancel()
         if target is not None:
-            self._looks[uid] = look = _LastLook()
-            task = asyncio.create_task(self._ask(uid, target, look), name=f"probe {uid}")
-            task.add_done_callback(self._ended)
-            self._tasks[uid] = (target, task)
+            asked = self._asked[uid] = _Asked(target)
+            asked.task = asyncio.create_task(self._ask(uid, asked), name=f"probe {uid}")
+            asked.task.add_done_callback(self._ended)
 
     async def last_look(self, uid: str, seconds: float) -> None:
         """Ask the coordinator now, also for what the ranks report; wait for its answer, for ``seconds`` at most."""
-        look = self._looks.get(uid)
-        if look is None:
+        asked = self._asked.get(uid)
+        if asked is None:
             return
-        look.over.clear()
-        look.wanted.set()
+        asked.over.clear()
+        asked.wanted.set()
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
-                await look.over.wait()
+                await asked.over.wait()
 
     async def close(self) -> None:
         """End all probes and wait for them."""
-        tasks = [task for _, task in self._tasks.values()]
-        self._tasks.clear()
-        self._looks.clear()
+        tasks = [asked.task for asked in self._asked.values()]
+        self._asked.clear()
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -176,27 +163,27 @@ class ProberPool:
         if not task.cancelled() and (error := task.exception()):
             log.error("probe failed", task=task.get_name(), exc_info=error)
 
-    async def _ask(self, uid: str, target: ProbeTarget, look: _LastLook) -> None:
-        prober, meter = self._make(target), Meter(self._cpu)
+    async def _ask(self, uid: str, asked: _Asked) -> None:
+        prober, meter = self.make(asked.target), Meter(self.cpu)
         meter.start()
-        await metered(self._probe(uid, target, prober, meter, look))
+        await metered(self._probe(uid, asked, prober, meter))
 
-    async def _probe(self, uid: str, target: ProbeTarget, prober: Prober, meter: Meter, look: _LastLook) -> None:
+    async def _probe(self, uid: str, asked: _Asked, prober: Prober, meter: Meter) -> None:
+        target = asked.target
         parked: asyncio.Task[None] | None = None
-        ras = BesideIt(uid, self._make_ras())
+        ras = BesideIt(uid, self.ras())
         try:
             while True:
-                now = self._tasks[uid][0] if uid in self._tasks else target
                 if isinstance(prober, AsksMembers):
-                    prober.suspects = now.suspects
-                if last := look.wanted.is_set():
-                    look.wanted.clear()
+                    prober.suspects = asked.target.suspects
+                if last := asked.wanted.is_set():
+                    asked.wanted.clear()
                     if isinstance(prober, ReadsReports):
                         prober.read_now()
-                answer = ras.added(await prober.snapshot(), now.ras)
+                answer = ras.added(await prober.snapshot(), asked.target.ras)
                 await self._take(uid, target, answer)
                 if last:
-                    look.over.set()
+                    asked.over.set()
                 serving = answer.coordinator.serving
                 waits = serving and not answer.left and (parked is None or parked.done())
                 if waits and isinstance(prober, ReportsChanges):
@@ -206,7 +193,7 @@ class ProberPool:
                 gathered = serving and answer.passed and len(answer.arrived) >= target.expected
                 with suppress(TimeoutError):
                     async with asyncio.timeout(RUNNING_PAUSE if gathered else ASSEMBLING_PAUSE):
-                        await look.wanted.wait()
+                        await asked.wanted.wait()
                 await asyncio.sleep(meter.owed())
         finally:
             if parked is not None:
@@ -223,42 +210,38 @@ class ProberPool:
                 await asyncio.sleep(meter.owed())
 
     async def _take(self, uid: str, target: ProbeTarget, answer: RollAnswer) -> None:
-        self._observe(target.kind, answer)
-        if answer.coordinator.serving or self._lag() < TRUSTED_LAG:
-            await self._heard(uid, target.epoch, answer)
+        self.observe(target.kind, answer)
+        if answer.coordinator.serving or self.lag() < TRUSTED_LAG:
+            await self.heard(uid, target.epoch, answer)
 
 
-def prober_of(clock: Callable[[], float]) -> Callable[[ProbeTarget], Prober]:
-    """Return a function that makes the prober of a coordinator; ``clock`` gives the wall time of its answers."""
+def prober_of(clock: Callable[[], float], target: ProbeTarget) -> Prober:
+    """Return the prober of a coordinator; ``clock`` gives the wall time of its answers."""
+    match ProbeKind(target.kind):
+        case ProbeKind.JAX:
+            from muster.watchers.probes.jax.probe import JaxProbe  # h2: a megabyte that other daemons do not need
 
-    def make(target: ProbeTarget) -> Prober:
-        match ProbeKind(target.kind):
-            case ProbeKind.JAX:
-                from muster.watchers.probes.jax.probe import JaxProbe  # h2: a megabyte that other daemons do not need
+            return JaxProbe(target.address, clock=clock, expected=target.expected)
+        case ProbeKind.RAY:
+            ports = {port.name: port.number for port in target.ports}
+            return RayProbe(
+                target.address,
+                dashboard=ports[DASHBOARD],
+                agent=ports[AGENT],
+                clock=clock,
+                expected=target.expected,
+                job=target.job,
+                submitter=target.submitter,
+                token=target.token,
+            )
+        case ProbeKind.TORCH:
+            return TorchProbe(target.address, clock=clock, expected=target.expected)
+        case ProbeKind.NONE:
+            raise ValueError(f"no prober for coordinators of kind {target.kind}")
+        case kind:
+            from muster.watchers.probes.stated import StatedProbe  # h2, as for JAX
 
-                return JaxProbe(target.address, clock=clock, expected=target.expected)
-            case ProbeKind.RAY:
-                ports = {port.name: port.number for port in target.ports}
-                return RayProbe(
-                    target.address,
-                    dashboard=ports[DASHBOARD],
-                    agent=ports[AGENT],
-                    clock=clock,
-                    expected=target.expected,
-                    job=target.job,
-                    submitter=target.submitter,
-                    token=target.token,
-                )
-            case ProbeKind.TORCH:
-                return TorchProbe(target.address, clock=clock, expected=target.expected)
-            case ProbeKind.NONE:
-                raise ValueError(f"no prober for coordinators of kind {target.kind}")
-            case kind:
-                from muster.watchers.probes.stated import StatedProbe  # h2, as for JAX
-
-                return StatedProbe(target.address, kind=kind, path=target.path, clock=clock)
-
-    return make
+            return StatedProbe(target.address, kind=kind, path=target.path, clock=clock)
 
 
 def private(answer: RollAnswer, plan: Plan | None) -> RollAnswer:

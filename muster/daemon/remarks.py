@@ -7,6 +7,7 @@ run names the missing right.
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final
 
@@ -39,26 +40,22 @@ UNREADABLE: Final = (
 )
 
 
+@dataclass(eq=False)
 class RemarkReader:
-    """The reader of remarks. ``again`` requeues a run after that many seconds. ``clock`` gives wall seconds."""
+    """The reader of remarks."""
 
-    def __init__(
-        self,
-        transport: Transport,
-        again: Callable[[str, float], None],
-        clock: Callable[[], float],
-        unreadable: str = UNREADABLE,
-    ) -> None:
-        """``unreadable`` is the text for a run whose Events may not be listed."""
-        self._unreadable = unreadable
-        self._transport = transport
-        self._again = again
-        self._clock = clock
-        self._wanted: dict[str, Entry] = {}
-        """Runs to read about, by uid, in the order of reading."""
-        self._ready = asyncio.Event()
-        self._refused: dict[str, float] = {}
-        """The time of the last refusal, by namespace."""
+    transport: Transport
+    again: Callable[[str, float], None]
+    """Requeues a run after that many seconds."""
+    clock: Callable[[], float]
+    """Gives wall seconds."""
+    unreadable: str = UNREADABLE
+    """The text for a run whose Events may not be listed."""
+    _wanted: dict[str, Entry] = field(default_factory=dict)
+    """Runs to read about, by uid, in the order of reading."""
+    _ready: asyncio.Event = field(default_factory=asyncio.Event)
+    _refused: dict[str, float] = field(default_factory=dict)
+    """The time of the last refusal, by namespace."""
 
     def follow(self, entry: Entry) -> None:
         """Queue a read if pods of the run are missing, or have no volumes or no network; else forget what was read."""
@@ -68,12 +65,12 @@ class RemarkReader:
             entry.view.remark, entry.view.remark_problem = None, ""
             self._wanted.pop(entry.seen.uid, None)
             return
-        now = self._clock()
+        now = self.clock()
         wait = PACE - (now - entry.heard_at) if entry.heard_at is not None else 0.0
         if since is not None:  # a volume is attached, and an address given, within a minute
             wait = max(wait, min(since + SLOW_AFTER - now, SLOW_AFTER))
         if SOON < wait <= SLOW_AFTER:  # else it is due, or the clock was set
-            self._again(entry.seen.uid, wait)
+            self.again(entry.seen.uid, wait)
         else:
             self._wanted[entry.seen.uid] = entry
             self._ready.set()
@@ -94,31 +91,31 @@ class RemarkReader:
 
     async def _read(self, uid: str, entry: Entry) -> None:
         plan, view, namespace = entry.plan, entry.view, entry.seen.namespace
-        entry.heard_at = now = self._clock()
+        entry.heard_at = now = self.clock()
         refused_at = self._refused.get(namespace)
         if plan is None or (refused_at is not None and 0.0 <= now - refused_at < REFUSED):
-            self._take(uid, entry, view.remark, self._unreadable if plan is not None else "")
+            self._take(uid, entry, view.remark, self.unreadable if plan is not None else "")
             return
         try:
             since = entry.watched.created if entry.watched is not None else 0.0
             secrets = _secrets(entry, plan)
-            found = await read_remark(self._transport, namespace, _parts(entry, plan), since=since, secrets=secrets)
+            found = await read_remark(self.transport, namespace, _parts(entry, plan), since=since, secrets=secrets)
         except Forbidden as error:
             if len(self._refused) >= MOST_NAMESPACES:
                 self._refused.clear()
             self._refused[namespace] = now
             log.info("Events may not be read", namespace=namespace, problem=str(error))
-            self._take(uid, entry, None, self._unreadable)
+            self._take(uid, entry, None, self.unreadable)
         except ApiError as error:  # what was read before stays, with its age
             log.info("Events were not read", namespace=namespace, object=entry.title, problem=str(error))
-            self._again(uid, PACE)
+            self.again(uid, PACE)
         else:
             self._refused.pop(namespace, None)
             self._take(uid, entry, found, "")
 
     def _take(self, uid: str, entry: Entry, found: Remark | None, problem: str) -> None:
         entry.view.remark, entry.view.remark_problem = found, problem
-        self._again(uid, 0.0)  # also if the remark is unchanged, because its age is not
+        self.again(uid, 0.0)  # also if the remark is unchanged, because its age is not
 
 
 def _pods_are_missing(entry: Entry) -> bool:

@@ -27,6 +27,7 @@ from muster.kube.listwatch.reflector import ReflectorSettings
 from muster.metrics.runbooks import SERVED, SITE
 
 Seconds = Annotated[float, Field(gt=0)]
+Port = Annotated[int, Field(ge=0, le=65535)]
 
 NAME = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"
 """A DNS subdomain (RFC 1123), as names of Kubernetes objects are."""
@@ -68,7 +69,7 @@ class Settings(BaseSettings):
         "alerts get it as the label shard",
     )
     http_host: str = Field("127.0.0.1", description="address of metrics and page; 0.0.0.0 in a pod")
-    http_port: int = Field(8080, ge=0, le=65535, description="its port; 0 picks a free one")
+    http_port: Port = Field(8080, description="its port; 0 picks a free one")
     http_authentication: Literal["auto", "always"] = Field(
         "auto", description="auto asks readers for a token of the cluster unless http-host is a loopback address"
     )
@@ -86,18 +87,10 @@ class Settings(BaseSettings):
         "docs/runbooks; no links if empty",
     )
     health_host: str = Field("0.0.0.0", description="address of the listener for the kubelet's probes")  # noqa: S104
-    health_port: int | None = Field(
-        None,
-        ge=0,
-        le=65535,
-        description="its port for /livez and /readyz; http-port by default",
-    )
+    health_port: Port | None = Field(None, description="its port for /livez and /readyz; http-port by default")
     progress_host: str = Field("0.0.0.0", description="address of the progress endpoint for members")  # noqa: S104
-    progress_port: int | None = Field(
-        None,
-        ge=0,
-        le=65535,
-        description="its port, for members of experiments with progressEndpoint; no endpoint without one",
+    progress_port: Port | None = Field(
+        None, description="its port, for members of experiments with progressEndpoint; no endpoint without one"
     )
     progress_url: str = Field(
         "",

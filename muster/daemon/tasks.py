@@ -34,6 +34,7 @@ and if it is older than the record that the other leader wrote, the step reads t
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
+from dataclasses import dataclass, field
 from random import Random
 from typing import Any, Protocol
 
@@ -109,12 +110,6 @@ def take_over(
         queue.add(uid)
 
 
-def stand_by(index: ExperimentIndex, queue: WorkQueue) -> None:
-    """Remove every experiment and its timers from the queue."""
-    for entry in index:
-        queue.forget(entry.seen.uid)
-
-
 def elector_of(
     settings: Settings,
     transport: Transport,
@@ -170,6 +165,11 @@ Work = Coroutine[Any, Any, None]
 
 
 class _Duties(Protocol):
+    elector: Elector | None
+    queue: WorkQueue
+    recorder: EventRecorder
+    probers: ProberPool
+
     def watches(self) -> Mapping[str, Work]: ...
 
     def others(self) -> Mapping[str, Work]: ...
@@ -183,32 +183,19 @@ class _Duties(Protocol):
     def stand_by(self) -> None: ...
 
 
+@dataclass(eq=False)
 class Tasks:
     """The runner of the ``duties``. Without an elector this daemon always leads."""
 
-    def __init__(
-        self,
-        duties: _Duties,
-        *,
-        elector: Elector | None,
-        queue: WorkQueue,
-        recorder: EventRecorder,
-        probers: ProberPool,
-        shutdown_timeout: float,
-    ) -> None:
-        self.synced = asyncio.Event()
-        """Set when the first full lists have arrived."""
-        self._duties = duties
-        self._elector = elector
-        self._queue = queue
-        self._recorder = recorder
-        self._probers = probers
-        self._shutdown_timeout = shutdown_timeout
-        self._stop = asyncio.Event()
-        self._watches: list[asyncio.Task[None]] = []
-        self._workers: list[asyncio.Task[None]] = []
-        self._announcing: list[asyncio.Task[None]] = []
-        self._others: list[asyncio.Task[None]] = []
+    duties: _Duties
+    shutdown_timeout: float
+    synced: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set when the first full lists have arrived."""
+    _stop: asyncio.Event = field(default_factory=asyncio.Event)
+    _watches: list[asyncio.Task[None]] = field(default_factory=list)
+    _workers: list[asyncio.Task[None]] = field(default_factory=list)
+    _announcing: list[asyncio.Task[None]] = field(default_factory=list)
+    _others: list[asyncio.Task[None]] = field(default_factory=list)
 
     def stop(self) -> None:
         """Ask ``run`` to end."""
@@ -230,18 +217,18 @@ class Tasks:
         return not failed and not late
 
     def _start(self) -> None:
-        for name, watch in self._duties.watches().items():
+        for name, watch in self.duties.watches().items():
             self._watches.append(asyncio.create_task(watch, name=name))
-        if self._elector is None:
+        if self.duties.elector is None:
             self._start_writers()
         else:
-            self._others.append(asyncio.create_task(self._elect(self._elector), name="election"))
-        for name, other in self._duties.others().items():
+            self._others.append(asyncio.create_task(self._elect(self.duties.elector), name="election"))
+        for name, other in self.duties.others().items():
             self._others.append(asyncio.create_task(other, name=name))
 
     def _start_writers(self) -> None:
-        self._workers.append(asyncio.create_task(self._duties.steps(), name="steps"))
-        self._announcing.append(asyncio.create_task(self._recorder.run(), name="recorder"))
+        self._workers.append(asyncio.create_task(self.duties.steps(), name="steps"))
+        self._announcing.append(asyncio.create_task(self.duties.recorder.run(), name="recorder"))
 
     async def _elect(self, elector: Elector) -> None:
         """Take part in the election once the first full lists have arrived."""
@@ -251,9 +238,9 @@ class Tasks:
     async def _lead(self) -> None:
         """Run everything that only the leader does, until cancelled."""
         try:
-            latest = await self._duties.latest()
+            latest = await self.duties.latest()
             if not self._stop.is_set():
-                self._duties.take_over(latest)
+                self.duties.take_over(latest)
                 self._start_writers()
                 await asyncio.wait([*self._workers, *self._announcing], return_when=asyncio.FIRST_COMPLETED)
             if self._stop.is_set():
@@ -265,8 +252,8 @@ class Tasks:
             await end_tasks([*self._workers, *self._announcing])
             self._workers.clear()
             self._announcing.clear()
-            await self._probers.close()
-            self._duties.stand_by()
+            await self.duties.probers.close()
+            self.duties.stand_by()
 
     async def _end(self) -> list[str]:
         """End the writers, then release the Lease, then end what only reads.
@@ -274,24 +261,24 @@ class Tasks:
         In another order a decision could use caches that are being closed.
         """
         self._stop.set()
-        self._queue.close()
+        self.duties.queue.close()
         stages = {
             "end the steps": lambda: end_tasks(self._workers),
             "write the remaining Events": self._flush,
-            "end the probes": self._probers.close,
+            "end the probes": self.duties.probers.close,
             "hand over": self._hand_over,
             "end the watches": lambda: end_tasks([*self._watches, *self._announcing, *self._others]),
         }
-        return await shut_down(stages, self._shutdown_timeout / len(stages))
+        return await shut_down(stages, self.shutdown_timeout / len(stages))
 
     async def _flush(self) -> None:
         """Write the queued Events. Those of a standby, or after a lost leadership, stay in the status only."""
         if self._announcing:
-            flushing = asyncio.create_task(self._recorder.flushed(), name="events flushed")
+            flushing = asyncio.create_task(self.duties.recorder.flushed(), name="events flushed")
             await asyncio.wait([flushing, *self._announcing], return_when=asyncio.FIRST_COMPLETED)
             await end_tasks([flushing])
 
     async def _hand_over(self) -> None:
-        if self._elector is not None:
+        if self.duties.elector is not None:
             await end_tasks([task for task in self._others if task.get_name() == "election"])
-            await self._elector.resign()
+            await self.duties.elector.resign()

@@ -186,7 +186,6 @@ EACH_OPERATOR = tuple((operator,) for operator in OPERATORS)
 PHASES = tuple((operator, phase) for operator, phase in product(OPERATORS, Phase) if phase not in FINISHED)
 RESTARTS = tuple(product(OPERATORS, (reason for reason in (*CRASHED, *DISRUPTED) if reason in EXPORTED)))
 DISRUPTIONS = tuple(product(OPERATORS, DISRUPTED))
-MEMBER_RESTARTS = RESTARTS
 COMPLETED, OTHER_END = "Completed", "Other"
 ENDS = (*(reason for reason in CRASHED if reason != "ContainerFailed"), COMPLETED, OTHER_END)
 """Reasons of containers that the kubelet starts again in their pods; all that are counted."""

@@ -7,7 +7,7 @@ writes that down in a thread.
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import product
 
 from prometheus_client.metrics_core import Metric as Family
@@ -60,18 +60,8 @@ class Subject:
         return Context.at(self.plan, self.record, self.view, now)
 
 
-@dataclass(frozen=True, slots=True)
-class Invalid:
-    """An experiment that has ended because its spec cannot be planned."""
-
-    namespace: str
-    name: str
-    record: Record
-    owners: Owners = ()
-
-
 Known = Subject | Entry
-"""An experiment that is walked over; one without a plan or a record is passed over."""
+"""An experiment that is walked over; one without a record is passed over."""
 
 _SUMS = (
     fleet.EXPERIMENTS,
@@ -87,32 +77,25 @@ _SUMS = (
 _Running = tuple[Plan, Record, Known, Mapping[str, int]]
 
 
+@dataclass(eq=False)
 class ExperimentCollector(Collector):
-    """``clock`` gives wall seconds; ``known`` is walked once per scrape, on the event loop.
+    """The sums, and the series of as many experiments as fit."""
 
-    ``invalid`` gives the experiments without a plan. ``labels`` are the labels of owners, by their names in metrics.
-    """
+    known: Callable[[], Iterable[Known]]
+    """Walked once per scrape, on the event loop."""
+    clock: Callable[[], float]
+    """Gives wall seconds."""
+    cap: int = SERIES
+    accelerators: Accelerators = USUAL
+    labels: tuple[str, ...] = ()
+    """The labels of owners, by their names in metrics."""
+    _resources: dict[str, None] = field(default_factory=dict)
+    """Names met, in the order in which they were."""
+    _known_devices: dict[Devices, Mapping[str, int]] = field(default_factory=dict)
+    """The accelerators among devices that were met."""
 
-    def __init__(
-        self,
-        known: Callable[[], Iterable[Known]],
-        clock: Callable[[], float],
-        cap: int = SERIES,
-        *,
-        invalid: Callable[[], Iterable[Invalid]] = tuple,
-        accelerators: Accelerators = USUAL,
-        labels: tuple[str, ...] = (),
-    ) -> None:
-        self._known = known
-        self._invalid = invalid
-        self._clock = clock
-        self._cap = cap
-        self._accelerators = accelerators
-        self._resources: dict[str, None] = {}
-        """Names met, in the order in which they were."""
-        self._known_devices: dict[Devices, Mapping[str, int]] = {}
-        """The accelerators among devices that were met."""
-        self._times = RunTime(labels)
+    def __post_init__(self) -> None:
+        self._times = RunTime(self.labels)
 
     def changed(self, plan: Plan, old: Record | None, new: Record, owners: Owners = ()) -> None:
         """Count where the time of ``old`` went, which a record replaced, also between two scrapes."""
@@ -130,18 +113,24 @@ class ExperimentCollector(Collector):
         stuck_in: Counter[str] = Counter()
         devices: Counter[tuple[str, str]] = Counter()
         ended: list[Finished] = []
-        most = self._cap // FEWEST + 1
+        most = self.cap // FEWEST + 1
         self._times.begin()
-        now = self._clock()
+        now = self.clock()
         micros_now = micros(now)
-        for each in self._known():
+        for each in self.known():
             plan, record = each.plan, each.record
-            if plan is None or record is None:
+            if record is None:
                 continue
-            phase = record.phase
+            phase, fresh = record.phase, now - record.phase_at < FRESH and len(ended) < MOST_FRESH
+            if plan is None:
+                if isinstance(each, Entry) and not each.unreadable:  # its spec cannot be planned
+                    phases[INVALID, phase] += 1
+                    if fresh:
+                        ended.append(Finished(each.seen.namespace, each.title, INVALID, phase, owners=each.owners))
+                continue
             phases[plan.operator, phase] += 1
             if phase in FINISHED:
-                if now - record.phase_at < FRESH and len(ended) < MOST_FRESH:
+                if fresh:
                     ended.append(Finished(plan.namespace, plan.title, plan.operator, phase, plan.engine, each.owners))
                 continue
             accelerators = self._named(held(plan, each.view))
@@ -161,11 +150,6 @@ class ExperimentCollector(Collector):
                 kept = well if is_well(plan, record, each.view, now) else waiting
                 kept.append((plan, record, each, accelerators))
         self._times.end()
-        for invalid in self._invalid():
-            phases[INVALID, invalid.record.phase] += 1
-            if now - invalid.record.phase_at < FRESH and len(ended) < MOST_FRESH:
-                names = invalid.namespace, invalid.name, INVALID
-                ended.append(Finished(*names, invalid.record.phase, owners=invalid.owners))
         # Of more than fit, those that are stuck come first: without series an experiment has no alert.
         lean = Profile.LEAN if unfinished <= LEAN_RUNS else Profile.LEANEST
         noted = [
@@ -180,7 +164,7 @@ class ExperimentCollector(Collector):
             families.add(fleet.ACCELERATORS, {"resource": resource, "state": state}, devices[resource, state])
         for row, labels, seconds in self._times.read():
             families.add(row, labels, seconds)
-        series = Series(noted, ended, unfinished, now=now, cap=self._cap)
+        series = Series(noted, ended, unfinished, now=now, cap=self.cap)
         return [*families.collected(), series]
 
     def _named(self, devices: Devices) -> Mapping[str, int]:
@@ -190,7 +174,7 @@ class ExperimentCollector(Collector):
         if (known := self._known_devices.get(devices)) is not None:
             return known
         found: Counter[str] = Counter()
-        for resource, number in self._accelerators.of(devices).items():
+        for resource, number in self.accelerators.of(devices).items():
             name = label(resource)
             if len(self._resources) < RESOURCES:
                 self._resources.setdefault(name)

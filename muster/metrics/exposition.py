@@ -15,6 +15,7 @@ import re
 import zlib
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from itertools import chain
 from typing import Generic, TypeVar
 
@@ -44,16 +45,16 @@ class Block(Family):
         """Yield each row with the lines of its samples. Called once, in any thread."""
 
 
+@dataclass(eq=False)
 class Seen(Collector):
     """Result of one look at a registry: the ``blocks`` beside what prometheus_client collects."""
 
-    def __init__(self, families: list[Family], blocks: list[Block]) -> None:
-        self._families = families
-        self.blocks = blocks
+    families: list[Family]
+    blocks: list[Block]
 
     def collect(self) -> Iterable[Family]:
         """Return the families as they were."""
-        return self._families
+        return self.families
 
 
 def look(registry: Collector) -> Seen:
@@ -93,28 +94,22 @@ def _openmetrics(families: Collector) -> bytes:
     return body.removesuffix(_EOF)
 
 
-class _Heading(Collector):
-    """A row without samples, for which prometheus_client writes what it is."""
-
-    def __init__(self, row: Metric) -> None:
-        self._row = row
-
-    def collect(self) -> Iterable[Family]:
-        return [Family(self._row.family, self._row.help, self._row.type, self._row.unit)]
-
-
 def _blocks(seen: Seen, heading: Callable[[Collector], bytes]) -> Iterable[bytes]:
     for block in seen.blocks:
         for row, lines in block.written():
-            yield heading(_Heading(row))
+            yield heading(Seen([_family(row)], []))
             yield "".join(lines).encode()
+
+
+def _family(row: Metric) -> Family:
+    return Family(row.family, row.help, row.type, row.unit)
 
 
 class Families:
     """The families of one collector in one scrape. A row without samples is still described."""
 
     def __init__(self, rows: Iterable[Metric]) -> None:
-        self._families = {row.name: Family(row.family, row.help, row.type, row.unit) for row in rows}
+        self._families = {row.name: _family(row) for row in rows}
 
     def add(self, row: Metric, labels: Mapping[str, str], value: float) -> None:
         """Add a sample. ``labels`` is kept, not copied."""

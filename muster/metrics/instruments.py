@@ -61,24 +61,30 @@ class Instruments:
         self._downtime = self._bounded_histogram(fleet.RESTART_DOWNTIME, operators)
         self._restarts = self._bounded_counter(fleet.GANG_RESTARTS, catalogue.RESTARTS)
         self._disruptions = self._bounded_counter(fleet.DISRUPTIONS, catalogue.DISRUPTIONS)
-        self._member_restarts = self._bounded_counter(fleet.MEMBER_RESTARTS, catalogue.MEMBER_RESTARTS)
+        self._member_restarts = self._bounded_counter(fleet.MEMBER_RESTARTS, catalogue.RESTARTS)
         self._container_restarts = self._bounded_counter(fleet.CONTAINER_RESTARTS, catalogue.CONTAINER_RESTARTS)
         self._verdicts = self._bounded_counter(fleet.RESTART_VERDICTS, catalogue.VERDICTS)
         self._outcomes = self._bounded_counter(fleet.OUTCOMES, catalogue.OUTCOMES)
-        self._by_namespace = NamespaceOutcomes(
-            self._counter(fleet.NAMESPACE_OUTCOMES), self._folded.labels(fleet.NAMESPACE_OUTCOMES.name)
-        )
-        self._refusals = self._bounded_counter(fleet.REFUSALS, catalogue.REFUSALS)
+        self._by_namespace = self._counter(fleet.NAMESPACE_OUTCOMES)
+        self._namespaces = LabelValues(NAMESPACES)
+        self._other_namespaces = self._folded.labels(fleet.NAMESPACE_OUTCOMES.name)
         self._requests = self._bounded_histogram(daemon.API_REQUEST_DURATION)
         self._retries = self._bounded_counter(daemon.API_RETRIES, catalogue.RETRIED)
         self._probes = self._bounded_counter(daemon.PROBE_REQUESTS, catalogue.PROBES)
         self._probe_durations = self._bounded_histogram(daemon.PROBE_DURATION)
-        self._posts = self._bounded_counter(daemon.PROGRESS_POSTS, catalogue.POSTS)
-        self._decisions = self._histogram(daemon.DECISION_DURATION)
-        self._waits = self._histogram(daemon.QUEUE_WAIT)
-        self._lag = self._histogram(daemon.LOOP_LAG)
         self._steps = self._counter(daemon.CLOCK_STEPS)
-        self._failures = self._bounded_counter(daemon.INTERNAL_ERRORS, catalogue.ERRORS)
+        self.refused = self._counting(fleet.REFUSALS, catalogue.REFUSALS)
+        """Counts a refusal by the API server of what an experiment needs, by its reason."""
+        self.failed = self._counting(daemon.INTERNAL_ERRORS, catalogue.ERRORS)
+        """Counts an unexpected exception at the boundary of an experiment, by the place."""
+        self.posted = self._counting(daemon.PROGRESS_POSTS, catalogue.POSTS)
+        """Counts an answer of the progress endpoint to a post, by its outcome."""
+        self.decision = self._observing(daemon.DECISION_DURATION)
+        """Observes how long a decision took."""
+        self.queued = self._observing(daemon.QUEUE_WAIT)
+        """Observes how long an experiment waited for its decision."""
+        self.lagged = self._observing(daemon.LOOP_LAG)
+        """Observes how much too late the event loop woke a timer."""
         self._reading(daemon.CLOCK, clock)
         self._reading(daemon.TRACKED_PODS, tracked_pods)
         self._reading(daemon.QUEUE_DEPTH, queue_depth)
@@ -97,9 +103,14 @@ class Instruments:
         if plan is not None:
             self._changed(plan, old, new)
         operator = plan.operator if plan else INVALID
-        self._by_namespace.transition(plan.namespace if plan else namespace, operator, old, new)
+        place = self._namespaces.of(plan.namespace if plan else namespace)
+        # They begin at 0 with the first record, so that the first end is an increase.
+        ends = {phase: self._by_namespace.labels(place, operator, phase) for phase in sorted(FINISHED)}
         if new.finished and not (old and old.finished):
             self._outcomes.at(operator, new.phase, new.reason).inc()
+            ends[new.phase].inc()
+            if place == OTHER:  # so the sum over all namespaces is always that of all experiments
+                self._other_namespaces.inc()
         if old is None:
             return
         if old.phase is not new.phase and not old.finished:
@@ -132,10 +143,6 @@ class Instruments:
             why = ended if ended in catalogue.ENDS else catalogue.OTHER_END
             self._container_restarts.at(operator, why).inc(max(0, again))
 
-    def refused(self, reason: str) -> None:
-        """Count a refusal by the API server of what an experiment needs."""
-        self._refusals.at(reason).inc()
-
     def request(self, verb: str, resource: str, outcome: str, seconds: float) -> None:
         """Count a request to the API server that was answered or given up."""
         self._requests.at(verb, resource, outcome).observe(_seconds(seconds))
@@ -143,22 +150,6 @@ class Instruments:
     def retried(self, verb: str, resource: str) -> None:
         """Count a request that is sent again because the API server asked to wait."""
         self._retries.at(verb, resource).inc()
-
-    def failed(self, place: str) -> None:
-        """Count an unexpected exception at the boundary of an experiment."""
-        self._failures.at(place).inc()
-
-    def decision(self, seconds: float) -> None:
-        """Observe how long a decision took."""
-        self._decisions.observe(_seconds(seconds))
-
-    def queued(self, seconds: float) -> None:
-        """Observe how long an experiment waited for its decision."""
-        self._waits.observe(_seconds(seconds))
-
-    def lagged(self, seconds: float) -> None:
-        """Observe how much too late the event loop woke a timer."""
-        self._lag.observe(_seconds(seconds))
 
     def clock_stepped(self) -> None:
         """Count a step of the wall clock."""
@@ -168,10 +159,6 @@ class Instruments:
         """Count a probe of a coordinator."""
         self._probes.at(kind, state).inc()
         self._probe_durations.at(kind).observe(_seconds(seconds))
-
-    def posted(self, outcome: str) -> None:
-        """Count an answer of the progress endpoint to a post."""
-        self._posts.at(outcome).inc()
 
     def _counter(self, row: Metric) -> Counter:
         return Counter(row.family, row.help, row.labels, registry=self.registry)
@@ -185,34 +172,16 @@ class Instruments:
     def _bounded_histogram(self, row: Metric, known: Iterable[tuple[str, ...]] = ()) -> Bounded[Histogram]:
         return Bounded(row, self._histogram(row), self._folded, known)
 
+    def _counting(self, row: Metric, known: Iterable[tuple[str, ...]]) -> Callable[[str], None]:
+        counter = self._bounded_counter(row, known)
+        return lambda value: counter.at(value).inc()
+
+    def _observing(self, row: Metric) -> Callable[[float], None]:
+        histogram = self._histogram(row)
+        return lambda seconds: histogram.observe(_seconds(seconds))
+
     def _reading(self, row: Metric, read: Callable[[], float]) -> None:
         Gauge(row.family, row.help, registry=self.registry, unit=row.unit).set_function(read)
-
-
-class NamespaceOutcomes:
-    """Outcomes by namespace: a counter whose namespaces are limited, because each series lives as long as the process.
-
-    The places go to the namespaces that are met first. An experiment of any other namespace is counted under ``OTHER``,
-    and in ``folded``, so the sum over all namespaces is always that of all experiments.
-    """
-
-    def __init__(self, outcomes: Counter, folded: Counter) -> None:
-        self._outcomes = outcomes
-        self._folded = folded
-        self._namespaces = LabelValues(NAMESPACES)
-        self._begun: set[tuple[str, str]] = set()
-
-    def transition(self, namespace: str, operator: str, old: Record | None, new: Record) -> None:
-        """Count an experiment that has ended. Its series begin at 0 with its first record: an end is an increase."""
-        place = self._namespaces.of(namespace)
-        if (place, operator) not in self._begun:
-            self._begun.add((place, operator))
-            for phase in sorted(FINISHED):
-                self._outcomes.labels(place, operator, phase)
-        if new.finished and not (old and old.finished):
-            self._outcomes.labels(place, operator, new.phase).inc()
-            if place == OTHER:
-                self._folded.inc()
 
 
 def _seconds(value: float) -> float:

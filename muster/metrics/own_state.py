@@ -8,6 +8,7 @@ The incidents, and the suspect nodes, are read at scrape as well.
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from prometheus_client.metrics_core import Metric as Family
@@ -27,7 +28,7 @@ from muster.state.facts.nodes.suspects import Suspect
 CLUSTER = "cluster"
 """The scope of an incident of several namespaces."""
 LABEL_SETS = 256
-"""Pairs of resource and reason, and runs that are explained in one scrape are bounded by the incidents."""
+"""Most pairs of resource and reason. The runs that are explained are bounded by the incidents."""
 
 
 def scope_of(incident: Incident) -> str:
@@ -35,27 +36,19 @@ def scope_of(incident: Incident) -> str:
     return f"namespace/{incident.alone}" if incident.alone else CLUSTER
 
 
+@dataclass(eq=False)
 class IncidentCollector(Collector):
-    """``tracking`` gives what is known now, ``lost`` the accelerator-seconds by resource and reason.
+    """The incidents that are shown, the runs that they explain, and the suspect nodes."""
 
-    ``suspects`` gives the suspect nodes.
-    """
-
-    def __init__(
-        self,
-        tracking: Callable[[], Tracking],
-        lost: Callable[[], Mapping[tuple[str, str], float]],
-        accelerators: Accelerators,
-        suspects: Callable[[], Iterable[Suspect]] = tuple,
-    ) -> None:
-        self._suspects = suspects
-        self._tracking = tracking
-        self._lost = lost
-        self._accelerators = accelerators
+    tracking: Callable[[], Tracking]
+    lost: Callable[[], Mapping[tuple[str, str], float]]
+    """Gives the accelerator-seconds by resource and reason."""
+    accelerators: Accelerators
+    suspects: Callable[[], Iterable[Suspect]] = tuple
 
     def collect(self) -> Iterable[Family]:
         """Yield the incidents that are shown, and the runs that they explain."""
-        families, tracking = Families(incident_rows.ROWS), self._tracking()
+        families, tracking = Families(incident_rows.ROWS), self.tracking()
         for each in tracking.shown:
             key = each.key
             labels = {
@@ -67,17 +60,17 @@ class IncidentCollector(Collector):
             }
             families.add(incident_rows.RUNS, labels, len(each.members))
             families.add(incident_rows.RANKS, labels, each.ranks)
-            families.add(incident_rows.ACCELERATORS, labels, self._accelerators.count(each.devices))
+            families.add(incident_rows.ACCELERATORS, labels, self.accelerators.count(each.devices))
             families.add(incident_rows.SINCE, labels, each.began)
             for run in each.explains:
                 families.add(
                     incident_rows.EXPLAINED, {"namespace": label(run.namespace), "experiment": label(run.name)}, 1
                 )
         families.add(incident_rows.HIDDEN, {}, tracking.hidden)
-        for suspect in self._suspects():
+        for suspect in self.suspects():
             families.add(incident_rows.SUSPECT, {"node": label(suspect.node)}, suspect.runs)
         sums: defaultdict[tuple[str, str], float] = defaultdict(float)
-        for (resource, why), seconds in self._lost().items():
+        for (resource, why), seconds in self.lost().items():
             pair = label(resource), reason(why)
             sums[pair if pair in sums or len(sums) < LABEL_SETS else (OTHER, OTHER)] += seconds
         for (resource, why), seconds in sums.items():
@@ -85,40 +78,24 @@ class IncidentCollector(Collector):
         return families.collected()
 
 
-_ROWS = (
-    rows.WATCH_STALENESS,
-    rows.WATCH_SYNCED,
-    rows.WATCH_RECONNECTS,
-    rows.WATCH_RELISTS,
-    rows.WATCH_EVENTS,
-    rows.WATCH_DECODE_ERRORS,
-    rows.FOREIGN_PODS,
-)
-
-
+@dataclass(eq=False)
 class WatchCollector(Collector):
-    """``reflectors`` yields each watch's resource and figures; ``clock`` is the reflectors' own.
+    """The watches, and the pods that are ignored."""
 
-    ``foreign_pods`` counts the pods that are ignored, by reason.
-    """
-
-    def __init__(
-        self,
-        reflectors: Callable[[], Iterable[tuple[str, Reflector[Any]]]],
-        clock: Callable[[], float],
-        foreign_pods: Callable[[], Mapping[str, int]] = dict,
-    ) -> None:
-        self._reflectors = reflectors
-        self._clock = clock
-        self._foreign_pods = foreign_pods
+    reflectors: Callable[[], Iterable[tuple[str, Reflector[Any]]]]
+    """Yields each watch with its resource."""
+    clock: Callable[[], float]
+    """The reflectors' own."""
+    foreign_pods: Callable[[], Mapping[str, int]] = dict
+    """Counts the pods that are ignored, by reason."""
 
     def collect(self) -> Iterable[Family]:
         """Yield one set of series per resource: the stalest watch, synced when all are, and the sum of their counts."""
-        now = self._clock()
+        now = self.clock()
         by_resource: dict[str, list[Reflector[Any]]] = {}
-        for resource, stats in self._reflectors():
+        for resource, stats in self.reflectors():
             by_resource.setdefault(label(resource), []).append(stats)
-        families = Families(_ROWS)
+        families = Families(row for row in rows.WATCHES if row is not rows.TRACKED_PODS)
         for resource, watches in by_resource.items():
             one = {"resource": resource}
             families.add(rows.WATCH_STALENESS, one, max(watch.staleness(now) for watch in watches))
@@ -130,7 +107,7 @@ class WatchCollector(Collector):
                 families.add(rows.WATCH_RECONNECTS, {**one, "reason": why}, count)
             for kind, count in _sum(watch.events for watch in watches).items():
                 families.add(rows.WATCH_EVENTS, {**one, "type": kind}, count)
-        for why, pods in self._foreign_pods().items():
+        for why, pods in self.foreign_pods().items():
             families.add(rows.FOREIGN_PODS, {"reason": label(why)}, pods)
         return families.collected()
 
@@ -165,18 +142,15 @@ class RightsCollector(Collector):
         return families.collected()
 
 
-_ELECTION = (rows.LEADER, rows.LEADER_SEEN, rows.LEADER_TRANSITIONS, rows.LEASE_RENEWAL_AGE)
-
-
+@dataclass(eq=False)
 class LeadershipCollector(Collector):
     """Registered only where there is an election."""
 
-    def __init__(self, elector: Elector) -> None:
-        self._elector = elector
+    elector: Elector
 
     def collect(self) -> Iterable[Family]:
         """Yield this daemon's part in the election."""
-        elector, families = self._elector, Families(_ELECTION)
+        elector, families = self.elector, Families(rows.ELECTION)
         families.add(rows.LEADER, {"identity": label(elector.identity)}, float(elector.leading))
         families.add(rows.LEADER_SEEN, {}, float(elector.sees_leader))
         for event, count in elector.transitions.items():

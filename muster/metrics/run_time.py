@@ -17,6 +17,7 @@ held then.
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from operator import attrgetter
 from types import MappingProxyType
 from typing import Final
@@ -76,28 +77,26 @@ class _Held:
             yield self._lost, {**dict(part), "resource": resource, "cause": cause}, ms / 1000
 
 
+@dataclass(slots=True, eq=False)
 class _Counted:
     """Counted part of one run: the sums that were read last, and the count of each."""
 
-    __slots__ = ("at", "base", "figures", "held", "key", "owners", "since", "stuck_for", "sums", "walk")
-
-    def __init__(self, key: Part, owners: Owners, walk: int) -> None:
-        self.key = key
-        self.owners = owners
-        self.walk = walk
-        """The walk in which it was met last."""
-        self.held: Mapping[str, int] | None = None
-        """None until the run is walked over."""
-        self.figures = [0] * len(SUMS)
-        self.stuck_for = ""
-        """Reason of the last time that it was stuck."""
-        self.sums: Goodput | None = None
-        self.at = 0
-        """Which of the figures grows by itself, because ``sums`` is in that bucket."""
-        self.base = 0
-        """Part of ``sums`` that belongs to that bucket."""
-        self.since = 0
-        """Up to when that is, in microseconds; more than any time where nothing is counted since."""
+    key: Part
+    owners: Owners
+    walk: int
+    """The walk in which it was met last."""
+    held: Mapping[str, int] | None = None
+    """None until the run is walked over."""
+    figures: list[int] = field(default_factory=lambda: [0] * len(SUMS))
+    stuck_for: str = ""
+    """Reason of the last time that it was stuck."""
+    sums: Goodput | None = None
+    at: int = 0
+    """Which of the figures grows by itself, because ``sums`` is in that bucket."""
+    base: int = 0
+    """Part of ``sums`` that belongs to that bucket."""
+    since: int = 0
+    """Up to when that is, in microseconds; more than any time where nothing is counted since."""
 
     def read(self, sums: Goodput) -> None:
         """Keep the sums that the next look may find again."""

@@ -48,7 +48,7 @@ OTHERS: Final = "MusterExperimentStuck"
 """The runbook of every reason that is not below."""
 
 
-def _is_told(cause: MissingCause, runbook: str) -> bool:
+def _is_about(cause: MissingCause, runbook: str) -> bool:
     """Return whether its Stuck has a reason of kubelet or scheduler, and that is the runbook about it."""
     return cause.runbook == runbook and not {Stage.CANNOT_START, Stage.UNSCHEDULABLE}.isdisjoint(cause.stages)
 
@@ -75,7 +75,7 @@ _OURS: Final[Mapping[str, tuple[str, ...]]] = {
 """Reasons that Muster or the scheduler names, and none of a container."""
 
 REASONS: Final[Mapping[str, tuple[str, ...]]] = {
-    name: (*named, *(reason for cause in CAUSES if _is_told(cause, name) for reason in cause.reasons))
+    name: (*named, *(reason for cause in CAUSES if _is_about(cause, name) for reason in cause.reasons))
     for name, named in _OURS.items()
 }
 """The reasons of each runbook, each a regular expression."""

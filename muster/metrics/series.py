@@ -21,6 +21,7 @@ So a fleet costs what its troubles cost, and no run is without its alerts.
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from enum import IntEnum
 from functools import lru_cache
 from itertools import chain, product
@@ -58,10 +59,6 @@ class Profile(IntEnum):
     """Every row. A row that is one of several has no zeros."""
     LEANEST = 2
     """Series that alerts and rules read."""
-
-    def omits(self, row: Metric, value: float) -> bool:
-        """Leave out that sample."""
-        return not value and self is Profile.LEANEST and row.lean is Lean.NOT_ZERO
 
 
 def is_well(plan: Plan, record: Record, view: View, now: float) -> bool:
@@ -153,17 +150,12 @@ class _Text:
 
     def add(self, row: Metric, value: float) -> None:
         """Add a line without other labels."""
-        if not value and self.profile.omits(row, value):
-            return
-        self.rows.append(row.name)
-        self.chunks.append(f"{row.name}{{{self.names}}} {float(value)!r}\n")
-        self.count += 1
+        if value or self.profile is not Profile.LEANEST or row.lean is not Lean.NOT_ZERO:
+            self.add_one(row, "", "", value)
 
     def add_one(self, row: Metric, before: str, after: str, value: float) -> None:
         """Add a line with more labels, before and after those that name the experiment."""
-        self.rows.append(row.name)
-        self.chunks.append(f"{row.name}{{{before}{self.names}{after}}} {float(value)!r}\n")
-        self.count += 1
+        self._append(row, f"{row.name}{{{before}{self.names}{after}}} {float(value)!r}\n", 1)
 
     def add_set(self, row: Metric, lines: _Set) -> None:
         """Add all lines of a set, or the one of the value that holds."""
@@ -185,25 +177,19 @@ class _Text:
         self.count += count
 
 
+@dataclass(eq=False)
 class Series(Block):
     """The lines of the ``running`` experiments, then of the ``finished`` ones. ``total`` counts all that run."""
 
-    def __init__(
-        self,
-        running: Iterable[Facts | None],
-        finished: Iterable[Finished],
-        total: int,
-        *,
-        now: float,
-        cap: int,
-    ) -> None:
-        """``running`` holds None for an experiment that could not be read."""
+    running: Iterable[Facts | None]
+    """None is for an experiment that could not be read."""
+    finished: Iterable[Finished]
+    total: int
+    now: float
+    cap: int
+
+    def __post_init__(self) -> None:
         super().__init__()
-        self._running = running
-        self._finished = finished
-        self._total = total
-        self._now = now
-        self._cap = cap
 
     def written(self) -> Iterator[tuple[Metric, Iterable[str]]]:
         """Yield each row with its lines, and last how many experiments have none."""
@@ -217,11 +203,11 @@ class Series(Block):
     def _write(self, lines: dict[str, list[str]]) -> Counter[str]:
         unreported: Counter[str] = Counter()
         taken: set[str] = set()
-        room, reached = self._cap, 0
-        for facts in chain(self._running, self._finished):
+        room, reached = self.cap, 0
+        for facts in chain(self.running, self.finished):
             over = isinstance(facts, Finished)
             try:
-                text = _finished(facts) if isinstance(facts, Finished) else _running(facts, self._now)
+                text = _finished(facts) if isinstance(facts, Finished) else _running(facts, self.now)
             except Exception:  # noqa: BLE001 - one experiment must not cost the scrape of all
                 reached += not over
                 unreported["unreadable"] += 1
@@ -236,7 +222,7 @@ class Series(Block):
             room -= text.count
             for name, chunk in zip(text.rows, text.chunks, strict=True):
                 lines[name].append(chunk)
-        unreported["cap"] = self._total - reached
+        unreported["cap"] = self.total - reached
         return unreported
 
 

@@ -50,7 +50,8 @@ def test_without_flags_only_this_machine_can_read() -> None:
 def test_the_readers_roles_grant_what_the_server_asks_for() -> None:
     roles = {each["metadata"]["name"]: each for each in yaml.safe_load_all((DEPLOY / "readers.yaml").read_text())}
     metrics, experiments = roles["muster-metrics-reader"], roles["muster-experiments-reader"]
-    assert metrics["rules"] == [{"nonResourceURLs": [METRICS.path], "verbs": [METRICS.verb]}]
+    assert METRICS == {"nonResourceAttributes": {"path": "/metrics", "verb": "get"}}
+    assert metrics["rules"] == [{"nonResourceURLs": ["/metrics"], "verbs": ["get"]}]
     assert experiments["rules"] == [
         {"apiGroups": [GROUP], "resources": [PLURAL], "verbs": ["get", "list", "watch"]},
     ]

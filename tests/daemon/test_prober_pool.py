@@ -4,6 +4,7 @@ import asyncio
 import subprocess
 import sys
 from collections.abc import AsyncGenerator, Callable, Coroutine
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -31,7 +32,7 @@ def test_a_daemon_loads_h2_with_the_first_coordinator_that_needs_it() -> None:
 
 
 async def test_every_kind_of_coordinator_that_can_be_asked_has_a_prober() -> None:
-    make = prober_of(lambda: 7.0)
+    make = partial(prober_of, lambda: 7.0)
     for kind in ProbeKind:
         if kind is ProbeKind.NONE:
             continue
@@ -45,7 +46,7 @@ async def test_every_kind_of_coordinator_that_can_be_asked_has_a_prober() -> Non
 
 def test_a_coordinator_that_cannot_be_asked_has_no_prober() -> None:
     with pytest.raises(ValueError, match="no prober for coordinators of kind none"):
-        prober_of(lambda: 0.0)(target(ProbeKind.NONE))
+        prober_of(lambda: 0.0, target(ProbeKind.NONE))
 
 
 async def hear(uid: str, epoch: int, answer: RollAnswer) -> None:

@@ -13,23 +13,22 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families
 from prometheus_client.parser import text_string_to_metric_families as plain_families
 
 from muster.api.goodput import Bucket, Goodput
+from muster.api.manifest.operators import operators
 from muster.api.values.accelerators import USUAL
+from muster.daemon.web import progress
+from muster.metrics import catalogue
 from muster.metrics.catalogue import CATALOGUE, LABEL_SETS
 from muster.metrics.collector import ExperimentCollector, Subject
 from muster.metrics.exposition import OPENMETRICS, Seen, look, write
 from muster.metrics.instruments import Instruments
 from muster.metrics.own_state import IncidentCollector, LeadershipCollector, RightsCollector, WatchCollector
 from muster.metrics.rows import experiment as each
-from muster.metrics.rows.fleet import (
-    NAMESPACE_ACCELERATOR_LOST,
-    NAMESPACE_ACCELERATOR_SECONDS,
-    NAMESPACE_OUTCOMES,
-    NAMESPACE_SECONDS,
-)
+from muster.metrics.rows import fleet
 from muster.metrics.rows.row import Type
 from muster.state.facts.incidents.signs import Run, Sign
 from muster.state.facts.incidents.tracking import Tracking
 from muster.state.facts.nodes.suspects import Suspect
+from muster.state.policies.failures.restart_reasons import EXPORTED
 from muster.state.view.progress import StepReport
 from muster.state.view.roll import RankState
 from muster.state.vocabulary.pod import PodSpec
@@ -152,10 +151,10 @@ def test_the_metrics_of_the_process_are_there() -> None:
 
 
 OF_NAMESPACES = (
-    NAMESPACE_OUTCOMES,
-    NAMESPACE_SECONDS,
-    NAMESPACE_ACCELERATOR_SECONDS,
-    NAMESPACE_ACCELERATOR_LOST,
+    fleet.NAMESPACE_OUTCOMES,
+    fleet.NAMESPACE_SECONDS,
+    fleet.NAMESPACE_ACCELERATOR_SECONDS,
+    fleet.NAMESPACE_ACCELERATOR_LOST,
 )
 
 
@@ -163,7 +162,7 @@ def test_names_follow_the_conventions() -> None:
     assert len(DECLARED) == len(CATALOGUE)
     for row in CATALOGUE:
         assert re.fullmatch(r"muster_[a-z_]+", row.name)
-        assert not row.unit or row.family.endswith(f"_{row.unit}")
+        assert (row.unit == "seconds") is ("_seconds" in row.name), "OpenMetrics: a unit is the end of the name"
         assert row.buckets == tuple(sorted(row.buckets))
         assert row.help.endswith(".")
         if row.type in (Type.COUNTER, Type.HISTOGRAM) and row not in each.ROWS:
@@ -204,3 +203,16 @@ def test_a_right_that_is_missing_is_1_and_0_once_it_is_there() -> None:
 def test_the_page_in_docs_is_the_catalogues() -> None:
     path = Path(__file__).parents[2] / "docs" / "metrics.md"
     assert path.read_text() == metrics_page.page(), "run `python -m tools.metrics_page > docs/metrics.md`"
+
+
+def test_every_operator_that_can_be_planned_is_one_that_a_manifest_may_name() -> None:
+    assert set(catalogue.OPERATORS) == set(operators())
+
+
+def test_a_restart_counts_under_the_same_reason_for_one_experiment_as_for_all() -> None:
+    assert {reason for _, reason in catalogue.RESTARTS} < set(EXPORTED)
+
+
+def test_every_answer_of_the_progress_endpoint_begins_at_0() -> None:
+    outcomes = {"refused", *progress._OUTCOMES.values()}  # noqa: SLF001
+    assert {outcome for (outcome,) in catalogue.POSTS} == outcomes

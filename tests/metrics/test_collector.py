@@ -9,12 +9,13 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from muster.api.goodput import BADPUT, Bucket, Goodput
 from muster.metrics.catalogue import FRESH, MOST_FRESH, SERIES
-from muster.metrics.collector import NAMESPACES_NOW, RESOURCES, ExperimentCollector, Invalid, Subject
+from muster.metrics.collector import NAMESPACES_NOW, RESOURCES, ExperimentCollector, Known, Subject
 from muster.metrics.exposition import OPENMETRICS, look, write
 from muster.metrics.series import FEWEST, OF_FINISHED
 from muster.state.facts.causes.table import CAUSES
 from muster.state.policies.failures.restart_reasons import EXPORTED
 from muster.state.summary.history import refuse
+from muster.state.view.membership import Membership
 from muster.state.view.progress import StepReport
 from muster.state.view.recorder.arrivals import CollectiveReport, Share
 from muster.state.view.roll import CoordinatorState, RankState
@@ -32,6 +33,8 @@ from muster.state.vocabulary.record import (
     StoryLine,
 )
 from muster.state.vocabulary.rules import ClockAction, ClockName
+from muster.tracking.entry import Entry
+from muster.watchers.experiments import ExperimentRecord
 from tests.builders import NOW, Clock, answer, plan, pod, record, view, worker_group
 
 ARRIVED, MISSING = RankState.ARRIVED, RankState.MISSING
@@ -39,7 +42,7 @@ ONE = {"namespace": "team", "experiment": "run"}
 Scrape = dict[tuple[str, frozenset[tuple[str, str]]], float]
 
 
-def scrape(subjects: Iterable[Subject], cap: int = SERIES) -> Scrape:
+def scrape(subjects: Iterable[Known], cap: int = SERIES) -> Scrape:
     """Everything an OpenMetrics scraper understands; a duplicate or a syntax error fails the test."""
     collector = ExperimentCollector(lambda: subjects, lambda: NOW, cap)
     body, _ = write(look(collector), OPENMETRICS)
@@ -54,6 +57,12 @@ def scrape(subjects: Iterable[Subject], cap: int = SERIES) -> Scrape:
 
 def value(found: Scrape, name: str, labels: Mapping[str, str]) -> float | None:
     return found.get((name, frozenset(labels.items())))
+
+
+def unplanned(name: str, seen: Record, *, unreadable: bool = False) -> Entry:
+    """Return an experiment whose spec cannot be planned."""
+    of = ExperimentRecord(name, "team", name, 1, 1, deleting=False, spec=b"{}", status=b"null")
+    return Entry(of, Membership(), record=seen, unreadable=unreadable)
 
 
 def names(found: Scrape, experiment: str = "run") -> set[str]:
@@ -310,9 +319,8 @@ def test_a_finished_experiment_has_its_series_for_an_hour_and_so_do_2_000_of_the
     assert of_ended(scrape(ended(3, FRESH - 1))) == 3
     assert of_ended(scrape(ended(3, FRESH))) == 0
     assert of_ended(scrape(ended(MOST_FRESH + 5, 10))) == MOST_FRESH
-    late = [Invalid("team", f"bad-{n}", record(phase=Phase.FAILED, phase_at=NOW - FRESH * n)) for n in range(3)]
-    collector = ExperimentCollector(list, lambda: NOW, invalid=lambda: late)
-    assert write(look(collector), "")[0].count(b"muster_experiment_info{") == 1
+    late = [unplanned(f"bad-{n}", record(phase=Phase.FAILED, phase_at=NOW - FRESH * n)) for n in range(3)]
+    assert of_ended(scrape(late)) == 1
 
 
 def test_a_cap_of_two_series_for_each_finished_experiment_leaves_none_out() -> None:
@@ -428,12 +436,12 @@ def test_100_000_hostile_experiments_stay_under_the_cap() -> None:
 
 def test_an_experiment_that_ended_as_invalid_spec_is_counted_and_has_its_info() -> None:
     over = refuse(1, "spec.operator: kuberay experiments are not run by this release", NOW)
-    invalid = [Invalid("team", "ray", over)]
-    collector = ExperimentCollector(list, lambda: NOW, invalid=lambda: invalid)
-    body = write(look(collector), OPENMETRICS)[0].decode()
-    assert 'muster_experiments{operator="_invalid",phase="Failed"} 1.0' in body
-    assert 'muster_experiment_info{engine="native",experiment="ray",namespace="team",operator="_invalid"} 1.0' in body
-    assert 'muster_experiment_phase{experiment="ray",namespace="team",phase="Failed"} 1.0' in body
+    found = scrape([unplanned("ray", over)])
+    assert value(found, "muster_experiments", {"operator": "_invalid", "phase": "Failed"}) == 1
+    one = {"experiment": "ray", "namespace": "team"}
+    assert value(found, "muster_experiment_info", one | {"engine": "native", "operator": "_invalid"}) == 1
+    assert value(found, "muster_experiment_phase", one | {"phase": "Failed"}) == 1
+    assert of_ended(scrape([unplanned("ray", over, unreadable=True)])) == 0
 
 
 def reported(*steps: int, epoch: int = 0) -> Subject:

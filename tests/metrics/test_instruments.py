@@ -7,7 +7,7 @@ from prometheus_client import Counter
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from muster.metrics import catalogue
-from muster.metrics.catalogue import LABEL_SETS
+from muster.metrics.catalogue import LABEL_SETS, NAMESPACES
 from muster.metrics.exposition import OPENMETRICS, Bounded, label, look, write
 from muster.metrics.instruments import Instruments
 from muster.metrics.rows.row import Metric
@@ -213,3 +213,52 @@ def test_a_label_is_printable_and_short() -> None:
     assert label("a\nb\0\ud800") == "a b\N{REPLACEMENT CHARACTER}\N{REPLACEMENT CHARACTER}"
     assert len(label("x" * 1000)) == 253
     assert label("x" * 1000).endswith("…")
+
+
+NAME = "muster_namespace_outcomes_total"
+
+
+def ended(instruments: Instruments, namespace: str, outcome: str, operator: str = "jax") -> float | None:
+    labels = {"namespace": namespace, "operator": operator, "outcome": outcome}
+    return read(instruments, NAME, **labels)
+
+
+def series(instruments: Instruments) -> dict[str, float]:
+    found = (sample for family in instruments.registry.collect() for sample in family.samples if sample.name == NAME)
+    return {"/".join(sample.labels.values()): sample.value for sample in found}
+
+
+def test_an_end_is_counted_once_in_its_namespace(instruments: Instruments) -> None:
+    end = record(phase=Phase.FAILED, reason="BackoffLimitExceeded")
+    instruments.transition(plan(namespace="red"), record(), end)
+    instruments.transition(plan(namespace="red"), end, end)
+    instruments.transition(plan(namespace="blue"), record(), record(phase=Phase.SUCCEEDED))
+    assert (ended(instruments, "red", "Failed"), ended(instruments, "red", "Succeeded")) == (1, 0)
+    assert (ended(instruments, "blue", "Failed"), ended(instruments, "blue", "Succeeded")) == (0, 1)
+
+
+def test_the_series_begin_at_0_with_the_first_record_so_that_the_first_end_is_an_increase(
+    instruments: Instruments,
+) -> None:
+    instruments.transition(plan(namespace="red"), None, record(phase=Phase.PENDING))
+    assert (ended(instruments, "red", "Failed"), ended(instruments, "red", "Succeeded")) == (0, 0)
+
+
+def test_an_experiment_without_a_plan_is_counted_in_the_namespace_of_its_object(instruments: Instruments) -> None:
+    instruments.transition(None, None, record(phase=Phase.FAILED, reason="InvalidSpec"), "red")
+    assert ended(instruments, "red", "Failed", "_invalid") == 1
+
+
+def test_namespaces_beyond_the_limit_share_one_value_and_none_is_lost(instruments: Instruments) -> None:
+    failed = record(phase=Phase.FAILED)
+    for number in range(NAMESPACES + 50):
+        instruments.transition(plan(namespace=f"team-{number}"), record(), failed)
+    assert ended(instruments, "_other", "Failed") == 50
+    assert ended(instruments, f"team-{NAMESPACES - 1}", "Failed") == 1
+    assert ended(instruments, f"team-{NAMESPACES}", "Failed") is None
+    assert len(series(instruments)) == 2 * (NAMESPACES + 1)
+    assert sum(series(instruments).values()) == NAMESPACES + 50
+    folded = instruments.registry.get_sample_value("muster_label_sets_folded_total", {"metric": NAME})
+    assert folded == 50
+    instruments.transition(plan(namespace="team-3"), record(), failed)
+    assert ended(instruments, "team-3", "Failed") == 2, "a namespace keeps its place"

@@ -76,7 +76,7 @@ async def read_dated_by_its_answer(read: Any, self: Controller, entry: Entry, pl
     before = entry.view.engine.live_read
     await read(self, entry, plan)
     if (after := entry.view.engine.live_read) is not None and after is not before:
-        entry.view.engine.live_read = LiveRead(self._clock(), after.version)
+        entry.view.engine.live_read = LiveRead(self.clock(), after.version)
 
 
 @bug(Hunt("clean", "same-name"), Hunt("crash", "same-name", most=5))
@@ -90,12 +90,12 @@ def found_by_name_alone(_: Any, self: ExperimentIndex, namespace: str, name: str
 @instead_of(Controller, "heard")
 async def old_answer_credited(_: Any, self: Controller, uid: str, epoch: int, answer: RollAnswer) -> None:
     """A probe's answer counts for the epoch that the record has by then, and not for the one that was probed."""
-    entry = self._index.get(uid)
+    entry = self.index.get(uid)
     if entry is None:
         return
     current = entry.record.epoch if entry.record else epoch
     if entry.view.observe_probe(answer, current):
-        self._queue.add(uid)
+        self.queue.add(uid)
 
 
 @bug(Hunt("clean", "deleted"), Hunt("crash", "deleted", most=10))

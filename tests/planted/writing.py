@@ -95,7 +95,7 @@ async def deleted_before_persisted(persist: Any, self: Controller, entry: Entry,
     assert entry.plan is not None
     for action in decision.actions:
         if isinstance(action, DeletePods):
-            outcome = await self._engine.carry_out(action, entry.plan, decision.record)
+            outcome = await self.engine.carry_out(action, entry.plan, decision.record)
             self._outcomes.fold(entry, outcome, decision.record.epoch)
     return await persist(self, entry, decision)
 
@@ -121,7 +121,7 @@ async def status_written_twice(
 @instead_of(Controller, "_persist")
 async def told_before_written(persist: Any, self: Controller, entry: Entry, decision: Decision) -> Any:
     """An Event is written before the status that contains its line."""
-    self._writer._recorder.record(status_writer.ref_of(entry), decision.story)
+    self._writer.recorder.record(status_writer.ref_of(entry), decision.story)
     return await persist(self, entry, decision)
 
 

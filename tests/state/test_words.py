@@ -80,7 +80,6 @@ READ: Final[dict[str, tuple[int, str]]] = {
     "daemon/web/certificate.py": (3, OTHERS),
     "daemon/web/page/document.py": (1, "lines of a runbook"),
     "daemon/web/page/html.py": (1, "times in a sentence become elements of the page"),
-    "daemon/web/progress.py": (1, OTHERS),
     "client/explaining/bundle.py": (2, "values of secrets are removed from every text"),
     "client/explaining/lines.py": (1, OTHERS),
     "client/logs/last_lines.py": (1, OTHERS),

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from muster.daemon.watched import sources_of
+from muster.daemon.informers import sources_of
 from muster.kinds.declaration import PodSource
 from muster.kinds.registry import WATCHED_KINDS
 from muster.watchers.watched import PodDocument, pod_reader_of

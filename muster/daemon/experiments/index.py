@@ -15,7 +15,7 @@ from msgspec import structs
 
 from muster.api.names import KIND
 from muster.api.values.retention import NONE, Retention
-from muster.daemon.experiments.reading import Reading, read, read_object
+from muster.daemon.experiments.reading import Reading, read
 from muster.state.view.membership import Membership
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Pod
@@ -85,7 +85,7 @@ class ExperimentIndex:
             entry = self.entries[new.uid] = Entry(seen=new, members=members)
         entry.seen = stripped(new)
         if new.resource_version != entry.freshness.version or entry.plan is None:
-            self._take(entry, read_object(new, entry.plan) if entry.of_run_kind else self._read(new, entry.plan))
+            self._take(entry, self._read(new, entry.plan))
         self.wanted(new.uid)
 
     def _show(self, old: ExperimentRecord | None, new: ExperimentRecord | None) -> None:
@@ -238,10 +238,10 @@ class ExperimentIndex:
         return len(self.entries)
 
     def _read(self, new: ExperimentRecord, known: Plan | None) -> Reading:
-        """Read an Experiment. A new plan gets the retention of the installation."""
+        """Read an object. The new plan of an Experiment gets the retention of the installation."""
         reading = read(new, known)
         plan, stays = reading.plan, self.retention.of(new.namespace)
-        if plan is None or plan.lifecycle.retention == stays:
+        if plan is None or new.kind != KIND or plan.lifecycle.retention == stays:
             return reading
         return replace(reading, plan=replace(plan, lifecycle=replace(plan.lifecycle, retention=stays)))
 

@@ -9,7 +9,7 @@ from muster.api.names import KIND
 from muster.daemon.experiments.index import ExperimentIndex
 from muster.kinds.registry import RUN_KINDS, WATCHED_KINDS
 from muster.metrics.catalogue import INVALID
-from muster.metrics.collector import Invalid, Subject
+from muster.metrics.collector import Subject
 from muster.state.summary.history import unreadable
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.subject import EXPERIMENT
@@ -21,13 +21,6 @@ def subjects(index: ExperimentIndex) -> Iterator[Subject]:
     for entry in [*index, *index.elsewhere.values()]:
         if (subject := _subject(entry)) is not None:
             yield subject
-
-
-def invalid(index: ExperimentIndex) -> Iterator[Invalid]:
-    """Yield every experiment that has ended because its spec cannot be planned."""
-    for entry in index:
-        if entry.plan is None and entry.record is not None and not entry.unreadable:
-            yield Invalid(entry.seen.namespace, entry.title, entry.record, entry.owners)
 
 
 def find(index: ExperimentIndex, namespace: str, name: str) -> Subject | None:

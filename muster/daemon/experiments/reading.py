@@ -38,49 +38,53 @@ class Reading:
 
 
 def read(seen: ExperimentRecord, known: Plan | None = None) -> Reading:
-    """Read an Experiment. Never raises: what is wrong with one object stays with it.
+    """Read an Experiment, or an object of another kind. What is wrong with one object stays with it.
 
     ``known`` is its plan so far, which holds until the API server counts another generation of the spec: most events
-    of an Experiment bring a status that we have written ourselves.
+    of an object bring a status that we have written ourselves.
     """
+    kind, own = RUN_KINDS.get(seen.kind), dict[str, Any]()
     try:
         status = json.loads(seen.status)
-        record = from_status(status) if status is not None else None
+        if kind is not None:
+            record, own = from_object(status), without_record(status)
+        else:
+            record = from_status(status) if status is not None else None
     except (ValueError, RecursionError) as error:
         return Reading(None, None, f"the status is not readable: {error}", unreadable=True)
     except MusterError as error:
         return Reading(None, None, str(error), unreadable=True)
-    if (
-        known is not None
-        and not known.edits.problem
-        and (
-            known.generation,
-            known.lifecycle.deleting,
-            *_queue(known),
-            known.lifecycle.restart_request,
-            known.lifecycle.cancelled_by,
-        )
-        == (
-            seen.generation,
-            seen.deleting,
-            seen.queue,
-            seen.priority_class if seen.queue else "",
-            seen.restart_request,
-            seen.cancelled_by,
-        )
-    ):
-        return Reading(known, record)
+    if known is not None and _holds(known, seen):
+        return Reading(known, record, own=own)
     if len(seen.spec) > MAX_BYTES:
-        size = f"the spec is {len(seen.spec)} bytes of JSON, and at most {MAX_BYTES} are read"
-        return Reading(None, record, f"spec: {size}; put data into a ConfigMap or the image")
+        size = f"{len(seen.spec)} bytes of JSON, and at most {MAX_BYTES} are read"
+        advice = f"the spec is {size}; put data into a ConfigMap or the image" if kind is None else f"it is {size}"
+        return Reading(None, record, f"spec: {advice}", own=own)
     try:
-        document = _document(seen)
+        document = _document(seen) if kind is None else object_of(seen, kind)
     except (ValueError, RecursionError) as error:
-        return Reading(None, record, f"spec: not readable: {error}")
+        return Reading(None, record, f"spec: not readable: {error}", own=own)
     try:
+        if kind is not None:
+            return Reading(plan_as_begun(kind, document, known, record), record, own=own)
         return Reading(_with_workload(plan_of(parse_experiment(document))), record)
     except MusterError as error:
-        return Reading(None, record, str(error))
+        return Reading(None, record, str(error), own=own)
+    except (ValueError, RecursionError) as error:
+        if kind is None:  # a defect, which the error boundary reports
+            raise
+        return Reading(None, record, f"spec: not readable: {error}", own=own)
+
+
+def _holds(known: Plan, seen: ExperimentRecord) -> bool:
+    """Return True if the plan is that of the object as it is now."""
+    life = known.lifecycle
+    if known.edits.problem or (known.generation, life.deleting) != (seen.generation, seen.deleting):
+        return False
+    if seen.kind in RUN_KINDS:
+        return True
+    stated = seen.queue, seen.priority_class if seen.queue else "", seen.restart_request, seen.cancelled_by
+    return (*_queue(known), life.restart_request, life.cancelled_by) == stated
 
 
 def _queue(plan: Plan) -> tuple[str, str]:
@@ -105,28 +109,3 @@ def _document(seen: ExperimentRecord) -> dict[str, Any]:
         metadata["deletionTimestamp"] = "set"  # the plan only needs to know that it is set
         metadata["finalizers"] = list(seen.finalizers)
     return {"metadata": metadata, "spec": json.loads(seen.spec)}
-
-
-def read_object(seen: ExperimentRecord, known: Plan | None = None) -> Reading:
-    """Read an object of another kind. Never raises ``MusterError``: what is wrong with one object stays with it."""
-    kind = RUN_KINDS[seen.kind]
-    try:
-        status = json.loads(seen.status)
-        record: Record | None = from_object(status)
-    except (ValueError, RecursionError) as error:
-        return Reading(None, None, f"the status is not readable: {error}", unreadable=True)
-    except MusterError as error:
-        return Reading(None, None, str(error), unreadable=True)
-    own: dict[str, Any] = without_record(status)
-    unchanged = known is not None and (known.generation, known.lifecycle.deleting) == (seen.generation, seen.deleting)
-    if known is not None and unchanged and not known.edits.problem:
-        return Reading(known, record, own=own)
-    if len(seen.spec) > MAX_BYTES:
-        problem = f"spec: it is {len(seen.spec)} bytes of JSON, and at most {MAX_BYTES} are read"
-        return Reading(None, record, problem, own=own)
-    try:
-        return Reading(plan_as_begun(kind, object_of(seen, kind), known, record), record, own=own)
-    except MusterError as error:
-        return Reading(None, record, str(error), own=own)
-    except (ValueError, RecursionError) as error:
-        return Reading(None, record, f"spec: not readable: {error}", own=own)

@@ -31,18 +31,22 @@ class _Body(msgspec.Struct):
 _decoder = msgspec.json.Decoder(_Body)
 
 
-class Unreadable(ValueError):
-    """The body is no status."""
+class Refused(MusterError):
+    """A refused post, with the HTTP status of its answer and the reason of a Kubernetes Status."""
+
+    def __init__(self, status: int, reason: str, message: str) -> None:
+        super().__init__(message)
+        self.status, self.reason = status, reason
 
 
 def read_status(body: bytes, rank: int) -> StepReport | None:
-    """Return the report of that rank in the body, or None if the body reports no progress. Raises ``Unreadable``."""
+    """Return the report of that rank in the body, or None if the body reports no progress. Raises ``Refused``."""
     try:
         sent = _decoder.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise Unreadable(printable(str(error), 200)) from None
-    if sent.muster is not None and (said := value_in(sent.muster)) is not None:
-        return report_of(rank, said)
+        raise Refused(422, "Invalid", f"That is no status: {printable(str(error), 200)}") from None
+    if sent.muster is not None and (reported := value_in(sent.muster)) is not None:
+        return report_of(rank, reported)
     return report_in(sent.trainerStatus, rank) if sent.trainerStatus is not None else None
 
 
@@ -66,44 +70,31 @@ class PodIdentity:
     uid: str
 
 
-class Refused(MusterError):
-    """A refused post, with the HTTP status of its answer and the reason of a Kubernetes Status."""
-
-    def __init__(self, status: int, reason: str, message: str) -> None:
-        super().__init__(message)
-        self.status, self.reason = status, reason
-
-
+@dataclass(eq=False)
 class SentIntake:
     """The intake of reports. ``clock`` gives wall seconds; ``requeue`` asks for a step of an experiment later."""
 
-    def __init__(
-        self, index: ExperimentIndex, clock: Callable[[], float], requeue: Callable[[str, float], None]
-    ) -> None:
-        self._index = index
-        self._clock = clock
-        self._requeue = requeue
+    index: ExperimentIndex
+    clock: Callable[[], float]
+    requeue: Callable[[str, float], None]
 
     def take(self, namespace: str, name: str, pod: PodIdentity, body: bytes, address: str = "") -> None:
         """Take in a report of that pod for that run, sent from that address. Raises ``Refused``."""
-        entry = self._index.named(namespace, name, KIND)
+        entry = self.index.named(namespace, name, KIND)
         if entry is None or entry.plan is None or entry.record is None or pod.namespace != namespace:
             raise Refused(404, "NotFound", "There is no such run here.")
         rank = _rank(entry, entry.plan, entry.record.epoch, pod)
         if rank is None:
             raise Refused(403, "Forbidden", "The pod is no member of that run, or of an epoch that is over.")
-        now, epoch, sent = self._clock(), entry.record.epoch, entry.view.sent
+        now, epoch, sent = self.clock(), entry.record.epoch, entry.view.sent
         if epoch == sent.epoch and 0.0 <= now - sent.came_at.get(rank, -PACE) < PACE:
             raise Refused(429, "TooManyRequests", f"A rank may report once in {PACE:g} s.")
-        try:
-            report = read_status(body, rank)
-        except Unreadable as error:
-            raise Refused(422, "Invalid", f"That is no status: {error}") from None
+        report = read_status(body, rank)
         if report is not None:
             entry.view.send(report, epoch, now)
             sent.came_from(address)
             least, most = COUNTED
-            self._requeue(entry.seen.uid, min(most, least * (len(sent.last) // 50)))
+            self.requeue(entry.seen.uid, min(most, least * (len(sent.last) // 50)))
 
 
 def _rank(entry: Entry, plan: Plan, epoch: int, pod: PodIdentity) -> int | None:

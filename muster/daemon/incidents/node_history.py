@@ -12,6 +12,7 @@ known, and nodes that fail together are an incident of the kind ``nodes``.
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
 from math import inf
 from typing import Any, Final
 
@@ -88,40 +89,30 @@ class _ConfigMap(msgspec.Struct, frozen=True):
     data: dict[str, str] | None = None
 
 
+@dataclass(eq=False)
 class NodeHistory:
-    """The history, and the nodes that are suspect. ``transport`` writes while ``leading``.
+    """The history, and the nodes that are suspect."""
 
-    ``places`` knows the nodes of the control plane, if their labels may be read.
-    """
+    index: ExperimentIndex
+    settings: Settings
+    transport: Transport
+    """Writes while ``leading``."""
+    places: NodePlaces | None
+    """Knows the nodes of the control plane, if their labels may be read."""
+    leading: Callable[[], bool]
+    clock: Callable[[], float]
+    monotonic: Callable[[], float]
+    sleep: Callable[[float], Awaitable[object]]
+    _problem: str = ""
 
-    def __init__(
-        self,
-        index: ExperimentIndex,
-        settings: Settings,
-        transport: Transport,
-        places: NodePlaces | None,
-        leading: Callable[[], bool],
-        clock: Callable[[], float],
-        monotonic: Callable[[], float],
-        sleep: Callable[[float], Awaitable[object]],
-    ) -> None:
-        self.history = History()
-        self.suspects: tuple[Suspect, ...] = ()
-        self._index = index
-        self._places = places
-        self._leading = leading
-        self._transport = transport
-        self._clock = clock
-        self._monotonic = monotonic
-        self._sleep = sleep
-        self._stores = settings.node_history
-        self._namespace, self._name = settings.lease_namespace or "default", f"{settings.lease_name}-nodes"
-        self._problem = ""
+    def __post_init__(self) -> None:
+        self._namespace, self._name = self.settings.lease_namespace or "default", f"{self.settings.lease_name}-nodes"
         self.stand_by()
 
     def stand_by(self) -> None:
         """Stop leading: forget the history, which another daemon keeps."""
-        self.history, self.suspects = History(), ()
+        self.history = History()
+        self.suspects: tuple[Suspect, ...] = ()
         self._taken_in = False
         self._shown: Mapping[str, Sequence[Failure]] = {}
         self._at = 0.0
@@ -132,49 +123,53 @@ class NodeHistory:
 
     def listing(self) -> NodeListing:
         """Return the history as a document, as of the last look. May be called in any thread."""
-        role = self._places.is_control_plane if self._places is not None else lambda _: None
-        looked = self._looked and (self._taken_in or not self._stores)
+        role = self.places.is_control_plane if self.places is not None else lambda _: None
+        looked = self._looked and (self._taken_in or not self.settings.node_history)
         shown, found, dropped = self._shown, self.suspects, self.history.dropped
         return node_listing(shown, found, self._at, role, dropped=dropped, looked=looked)
 
     def changed(self, plan: Plan, old: Record | None, new: Record) -> None:
         """Take in a persisted record."""
-        entry = self._index.get(plan.uid)
-        if entry is None or not self._leading():
+        entry = self.index.get(plan.uid)
+        if entry is None or not self.leading():
             return
         try:
-            observe(self.history, plan, old, new, entry.view, self._clock())
+            observe(self.history, plan, old, new, entry.view, self.clock())
         except Exception:  # the step of the run continues
             log.exception("run left out of the history of nodes", namespace=plan.namespace, run=plan.title)
 
     async def run(self) -> None:
         """Keep the history until cancelled."""
         while True:
-            await self._sleep(EVERY)
-            if self._leading():
+            await self.sleep(EVERY)
+            if self.leading():
                 await self.look()
             elif self._looked:
                 self.stand_by()
 
     async def look(self) -> None:
         """Count the hours of running runs, find suspects, and store what has changed."""
-        moment = self._monotonic()
+        moment = self.monotonic()
         if self._walked is None or moment - self._walked >= HOUR:
             await self._walk(first=self._walked is None)
             self._walked = moment
-        if self._stores and moment - self._tried >= STORED and (self._version is None or self.history.changed):
+        if (
+            self.settings.node_history
+            and moment - self._tried >= STORED
+            and (self._version is None or self.history.changed)
+        ):
             self._tried = moment
             await self._store()
-        self._at, self._looked = self._clock(), True
+        self._at, self._looked = self.clock(), True
         self.suspects = suspects(self.history, self._at)
         self._shown = {node: tuple(failures) for node, failures in self.history.failures().items()}
 
     async def _walk(self, *, first: bool) -> None:
         """Count an hour for each run that is at work; the first look only begins the hour."""
         looked = 0
-        for entry in [] if first else list(self._index):
+        for entry in [] if first else list(self.index):
             if entry.plan is not None and entry.record is not None:
-                looked += went_on(self.history, entry.plan, entry.record, entry.view, self._clock())
+                looked += went_on(self.history, entry.plan, entry.record, entry.view, self.clock())
             if looked >= SLICE:
                 looked = 0
                 await asyncio.sleep(0)
@@ -201,12 +196,12 @@ class NodeHistory:
         path = core(self._namespace, "configmaps", self._name)
         found = _ConfigMap(Metadata())
         with contextlib.suppress(NotFound):
-            found = read(await self._transport.request("GET", path), _ConfigMap, f"GET {path}")
+            found = read(await self.transport.request("GET", path), _ConfigMap, f"GET {path}")
         self._version = found.metadata.resource_version
         text = (found.data or {}).get(KEY)
         if text is not None and not self._taken_in:
             try:
-                self.history.take_in(text.encode(), self._clock())
+                self.history.take_in(text.encode(), self.clock())
             except ValueError as error:
                 log.warning("stored history of nodes is not understood, replacing it", error=str(error))
         self._taken_in = True
@@ -218,5 +213,5 @@ class NodeHistory:
         metadata = {"resourceVersion": self._version} if self._version else {"name": self._name}
         body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {KEY: text}}
         where = path if self._version else path.rpartition("/")[0]
-        answer = await self._transport.request(method, where, body=msgspec.json.encode(body), content_type=kind)
+        answer = await self.transport.request(method, where, body=msgspec.json.encode(body), content_type=kind)
         self._version = read(answer, Object, f"{method} {where}").metadata.resource_version

@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 from collections import Counter, defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import NamedTuple
 
@@ -48,47 +49,34 @@ class _Look(NamedTuple):
     signs: tuple[Sign, ...]
 
 
+@dataclass(eq=False)
 class IncidentWatch:
-    """The watch for incidents among ``subjects``. ``explained`` is called once with each run that an incident explains.
+    """The watch for incidents among ``subjects``."""
 
-    ``places`` gives the racks, pools and zones of nodes.
-    """
-
-    def __init__(
-        self,
-        subjects: Callable[[], Iterable[Subject]],
-        leading: Callable[[], bool],
-        explained: Callable[[Plan, StoryLine], None],
-        *,
-        clock: Callable[[], float],
-        monotonic: Callable[[], float],
-        sleep: Callable[[float], Awaitable[object]],
-        accelerators: Accelerators,
-        places: Callable[[], Places] = Places,
-        failed: Callable[[str], None] = lambda _place: None,
-    ) -> None:
-        self.tracking = Tracking()
-        self.lost: defaultdict[tuple[str, str], float] = defaultdict(float)
-        """Accelerator-seconds that stuck runs held, by resource and reason."""
-        self._subjects = subjects
-        self._leading = leading
-        self._explained = explained
-        self._clock = clock
-        self._monotonic = monotonic
-        self._sleep = sleep
-        self._accelerators = accelerators
-        self._places = places
-        self._failed = failed
-        self._looks: dict[str, _Look] = {}
-        self._said: dict[str, tuple[str, float]] = {}
-        """The last announcement about a run and the time since which it was Stuck then, by uid."""
-        self._last: float | None = None
+    subjects: Callable[[], Iterable[Subject]]
+    leading: Callable[[], bool]
+    explained: Callable[[Plan, StoryLine], None]
+    """Called once with each run that an incident explains."""
+    clock: Callable[[], float]
+    monotonic: Callable[[], float]
+    sleep: Callable[[float], Awaitable[object]]
+    accelerators: Accelerators
+    places: Callable[[], Places] = Places
+    """Gives the racks, pools and zones of nodes."""
+    failed: Callable[[str], None] = lambda _place: None
+    tracking: Tracking = field(default_factory=Tracking)
+    lost: defaultdict[tuple[str, str], float] = field(default_factory=lambda: defaultdict(float))
+    """Accelerator-seconds that stuck runs held, by resource and reason."""
+    _looks: dict[str, _Look] = field(default_factory=dict)
+    _announced: dict[str, tuple[str, float]] = field(default_factory=dict)
+    """The last announcement about a run and the time since which it was Stuck then, by uid."""
+    _last: float | None = None
 
     async def run(self) -> None:
         """Look until cancelled."""
         while True:
-            await self._sleep(EVERY)
-            if self._leading():
+            await self.sleep(EVERY)
+            if self.leading():
                 await self.look()
             elif self._last is not None:
                 self.stand_by()
@@ -97,14 +85,14 @@ class IncidentWatch:
         """Stop leading: another daemon looks for incidents."""
         self.tracking, self._last = Tracking(), None
         self._looks.clear()
-        self._said.clear()
+        self._announced.clear()
 
     async def look(self) -> None:
         """Look at all runs once."""
-        now, moment = self._clock(), self._monotonic()
+        now, moment = self.clock(), self.monotonic()
         spent = min(moment - self._last, LONGEST) if self._last is not None else 0.0
         self._last = moment
-        every = in_slices(self._subjects(), 20 * SLICE)
+        every = in_slices(self.subjects(), 20 * SLICE)
         seen = {each.plan.uid: each async for each in every if shows(each.record, each.view, now)}
         self._looks = {uid: look for uid, look in self._looks.items() if uid in seen}
         await self._diagnose(seen, now)
@@ -115,7 +103,7 @@ class IncidentWatch:
         signs = [sign for look in self._looks.values() for sign in look.signs]
         shared = {(sign.kind, sign.subject) for sign in signs if sign.kind in _SHARED}
         in_use = await self._in_use(shared, faulty_nodes(signs), seen, now)
-        self.tracking = await in_turns(following(self.tracking, signs, now, self._places(), in_use))
+        self.tracking = await in_turns(following(self.tracking, signs, now, self.places(), in_use))
         await self._announce(seen)
 
     async def _diagnose(self, stuck: dict[str, Subject], now: float) -> None:
@@ -127,7 +115,7 @@ class IncidentWatch:
                 signs = signs_of(subject.at(now))
             except Exception:  # one run must not hide the incidents of the others
                 log.exception("run left out of incidents", namespace=subject.plan.namespace, run=subject.plan.title)
-                self._failed("step")
+                self.failed("step")
                 signs = ()
             self._looks[uid] = _Look(subject.record, now, subject.view.remark, signs)
 
@@ -150,7 +138,7 @@ class IncidentWatch:
         suspects, devices = suspected(hung).keys(), shared - storages
         found: set[tuple[str, str]] = set()
         well, others, beside = Counter[tuple[str, str]](), False, Counter[str]()
-        left = iter(self._subjects())
+        left = iter(self.subjects())
         while (suspects or devices - found or faulty) and (batch := list(islice(left, SLICE))):
             for each in batch:
                 if each.record.phase is Phase.RUNNING and not shows(each.record, each.view, now):
@@ -166,22 +154,22 @@ class IncidentWatch:
         return found | (storages - proven(hung, well, others=others))
 
     def _count(self, subject: Subject, spent: float) -> None:
-        for resource, number in self._accelerators.of(held(subject.plan, subject.view)).items():
+        for resource, number in self.accelerators.of(held(subject.plan, subject.view)).items():
             self.lost[resource, subject.record.stuck_reason] += number * spent
 
     async def _announce(self, stuck: dict[str, Subject]) -> None:
         explained = {run: each for each in self.tracking.shown for run in each.explains}
-        self._said = {uid: said for uid, said in self._said.items() if uid in stuck}
+        self._announced = {uid: announced for uid, announced in self._announced.items() if uid in stuck}
         async for uid, subject in in_slices(stuck.items(), 20 * SLICE):
             incident = explained.get(Run(subject.plan.namespace, subject.plan.title))
             if incident is None:
                 continue
             # Take the time from the status, so that another leader makes the same Event.
             since = float(int(_since(subject.record)))
-            told = line(incident.key, since, subject.record.epoch)
-            if self._said.get(uid) != (said := (told.about, since)):
-                self._said[uid] = said
-                self._explained(subject.plan, told)
+            written = line(incident.key, since, subject.record.epoch)
+            if self._announced.get(uid) != (announced := (written.about, since)):
+                self._announced[uid] = announced
+                self.explained(subject.plan, written)
 
 
 def _since(record: Record) -> float:

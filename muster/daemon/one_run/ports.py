@@ -8,6 +8,7 @@ then ignored (``problem``).
 import asyncio
 import errno
 from collections.abc import Callable
+from dataclasses import dataclass, field
 
 from muster.api.errors import ApiError, Forbidden
 from muster.api.values.printable import MESSAGE, printable
@@ -23,32 +24,33 @@ ONLY_LOOPBACK = (
 )
 
 
+@dataclass(eq=False)
 class Ports:
-    """The ports of the pods of one namespace. ``pod_at`` gives the name of the pod that has an IP, if any."""
+    """The ports of the pods of one namespace."""
 
-    def __init__(self, sockets: Sockets, namespace: str, pod_at: Callable[[str], str]) -> None:
-        self._sockets = sockets
-        self._namespace = namespace
-        self._pod_at = pod_at
-        self._carried: set[asyncio.Task[None]] = set()
-        self.forbidden = False
-        """True if the reader may not forward ports."""
-        self.problem = ""
-        """The reason why the last connection could not be tried; empty if it was tried."""
+    sockets: Sockets
+    namespace: str
+    pod_at: Callable[[str], str]
+    """Gives the name of the pod that has an IP, if any."""
+    forbidden: bool = False
+    """True if the reader may not forward ports."""
+    problem: str = ""
+    """The reason why the last connection could not be tried; empty if it was tried."""
+    _carried: set[asyncio.Task[None]] = field(default_factory=set)
 
     async def dial(self, address: Address) -> Streams:
         """Connect to a port of the pod at that address. Raises OSError, at once after the right was refused."""
         if self.forbidden:
             raise OSError(errno.EACCES, self.problem)
         self.problem = "its port was not forwarded in time"
-        pod = self._pod_at(address.host)
+        pod = self.pod_at(address.host)
         if not pod:
             self.problem = f"no pod of the run has the address {address.host}"
             raise OSError(errno.EHOSTUNREACH, self.problem)
         try:
             streams = await dial(
-                self._sockets,
-                self._namespace,
+                self.sockets,
+                self.namespace,
                 pod,
                 address.port,
                 limit=BUFFER,

@@ -94,7 +94,6 @@ class Source(Protocol):
 
         What else may not be read is written into ``unknown``.
         """
-        ...
 
 
 class Cluster(Transport, Sockets, Protocol):
@@ -141,7 +140,7 @@ class OneRun:
         """Answers in a row without a result, because the port could not be reached."""
         self._probers = ProberPool(
             self._heard,
-            make=make or prober_of(clock),
+            make=make or partial(prober_of, clock),
             lag=lambda: 0.0,
             observe=lambda _kind, _answer: None,
             cpu=time.thread_time,

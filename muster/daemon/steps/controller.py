@@ -6,6 +6,7 @@ writes (``tracking.entry``).
 """
 
 from collections.abc import Callable, Coroutine
+from dataclasses import dataclass, field
 from math import inf
 from typing import Any
 
@@ -49,59 +50,46 @@ RESYNC = 60.0
 """Seconds after which an unfinished experiment is decided again, whatever its timers and events are."""
 
 
+@dataclass(eq=False)
 class Controller:
     """The owner of the steps of all experiments. The queue never runs two steps of one experiment at once."""
 
-    def __init__(
-        self,
-        *,
-        transport: Transport,
-        share: FairShare,
-        index: ExperimentIndex,
-        queue: WorkQueue,
-        informers: Informers,
-        engine: NativeEngine,
-        probers: ProberPool,
-        recorder: EventRecorder,
-        instruments: Instruments,
-        clock: Callable[[], float],
-        monotonic: Callable[[], float],
-        watched_synced: Callable[[str], bool],
-        heard_since: Callable[[Entry], float],
-        remarks: RemarkReader,
-    ) -> None:
-        """``watched_synced`` returns True once objects and pods of a watched kind have had their first list.
+    transport: Transport
+    share: FairShare
+    index: ExperimentIndex
+    queue: WorkQueue
+    informers: Informers
+    engine: NativeEngine
+    probers: ProberPool
+    recorder: EventRecorder
+    instruments: Instruments
+    clock: Callable[[], float]
+    monotonic: Callable[[], float]
+    watched_synced: Callable[[str], bool]
+    """Returns True once objects and pods of a watched kind have had their first list."""
+    heard_since: Callable[[Entry], float]
+    """Returns the wall time since which this daemon receives the reports of a run's members."""
+    remarks: RemarkReader
+    _waiting: set[str] = field(default_factory=set)
+    """Experiments that wait for the caches to catch up with our writes."""
 
-        ``heard_since`` returns the wall time since which this daemon receives the reports of a run's members.
-        """
-        self._watched_synced = watched_synced
-        self._heard_since = heard_since
-        self._share = share
-        self._index = index
-        self._queue = queue
-        self._informers = informers
-        self._engine = engine
-        self._probers = probers
-        self._instruments = instruments
-        self._writer = StatusWriter(transport, share, recorder, instruments, informers.list_again)
-        self._outcomes = Outcomes(queue, instruments, clock)
-        self._clock = clock
-        self._monotonic = monotonic
-        self._waiting: set[str] = set()
-        """Experiments that wait for the caches to catch up with our writes."""
-        self._remarks = remarks
-        self._watched = WatchedSteps(
-            transport=transport,
-            share=share,
-            recorder=recorder,
-            instruments=instruments,
-            outcomes=self._outcomes,
-            clock=clock,
-            decide=self._decide,
-            await_next=self._await_next,
-            remarks=remarks,
+    def __post_init__(self) -> None:
+        self._writer = StatusWriter(
+            self.transport, self.share, self.recorder, self.instruments, self.informers.list_again
         )
-        self._leftovers = Leftovers(index, queue, engine, monotonic)
+        self._outcomes = Outcomes(self.queue, self.instruments, self.clock)
+        self._leftovers = Leftovers(self.index, self.queue, self.engine, self.monotonic)
+        self._watched = WatchedSteps(
+            self.transport,
+            self.share,
+            self.recorder,
+            self.instruments,
+            self._outcomes,
+            self.clock,
+            self._decide,
+            self._await_next,
+            self.remarks,
+        )
 
     def step(self, uid: str) -> Coroutine[Any, Any, None] | None:
         """Decide one step. Return what is left to do: the requests, if any follow from the decision.
@@ -109,11 +97,11 @@ class Controller:
         The coroutine raises the ``ApiError`` that kept it from finishing. It may begin a little after the decision, and
         does nothing if the record has changed since, because that change has requeued the experiment.
         """
-        entry = self._index.get(uid)
+        entry = self.index.get(uid)
         if entry is None:
             return self._leftovers.collect(uid) or self._release(uid)
         if entry.watched is not None:
-            if self._informers.synced and self._watched_synced(entry.watched.name):
+            if self.informers.synced and self.watched_synced(entry.watched.name):
                 return self._watched.step(entry, entry.watched)
             self._waiting.add(uid)
             return None
@@ -127,7 +115,7 @@ class Controller:
         if self._readiness(entry) is Readiness.READ_PODS:
             return self._read_pods(entry, entry.plan)
         decision = self._decide(entry, entry.plan)
-        self._remarks.follow(entry)
+        self.remarks.follow(entry)
         if decision.read_first and not decision.write:
             return self._read_pods(entry, entry.plan)
         if _ends_reports(entry, decision):
@@ -142,22 +130,22 @@ class Controller:
 
     def changed(self, uid: str) -> None:
         """Requeue an experiment that has changed, and stop creates that are no longer wanted."""
-        if self._engine.creating(uid):
-            entry = self._index.get(uid)
+        if self.engine.creating(uid):
+            entry = self.index.get(uid)
             if entry is not None and entry.plan is not None and not _wanted(entry, entry.plan):
-                self._engine.stop_creating(uid)
-        self._queue.add(uid)
+                self.engine.stop_creating(uid)
+        self.queue.add(uid)
 
     def caught_up(self) -> None:
         """Requeue the experiments that waited for a cache to advance."""
         waiting, self._waiting = self._waiting, set()
         for uid in waiting:
-            self._queue.add(uid)
+            self.queue.add(uid)
 
     def gone(self, uid: str) -> None:
         """Delete the pods of an Experiment that is about to leave the index, if it may have any."""
-        self._engine.stop_creating(uid)
-        entry = self._index.get(uid)
+        self.engine.stop_creating(uid)
+        entry = self.index.get(uid)
         if entry is None or entry.plan is None or entry.watched is not None:
             return
         engine = entry.view.engine
@@ -171,16 +159,16 @@ class Controller:
 
     async def heard(self, uid: str, epoch: int, answer: RollAnswer) -> None:
         """Take in the answer of a coordinator."""
-        entry = self._index.get(uid)
+        entry = self.index.get(uid)
         if entry is None:
             return
         answer = private(answer, entry.plan)
         if await in_turns(entry.view.observe_in_turns(answer, epoch)):
-            self._queue.add(uid)
+            self.queue.add(uid)
 
     def failed(self, uid: str, error: Exception) -> float | None:
         """Log a step that was not finished. Return the seconds to wait before the next try, if the error names them."""
-        entry = self._index.get(uid)
+        entry = self.index.get(uid)
         which = {"namespace": entry.seen.namespace, "experiment": entry.title} if entry else {}
         which["uid"] = uid
         match error:
@@ -196,36 +184,36 @@ class Controller:
         return error.retry_after if isinstance(error, Throttled) else None
 
     def _release(self, uid: str) -> Coroutine[Any, Any, None] | None:
-        if self._informers.synced:
+        if self.informers.synced:
             return self._leftovers.release(uid)
         self._waiting.add(uid)
         return None
 
     def _readiness(self, entry: Entry) -> Readiness:
-        if not self._informers.synced or (_queued(entry) and not self._informers.workloads_known):
+        if not self.informers.synced or (_queued(entry) and not self.informers.workloads_known):
             return Readiness.WAIT
-        if self._informers.queue_problem:
+        if self.informers.queue_problem:
             entry.freshness.workloads_due = 0  # no watch will bring it
         return entry.freshness.ready(
             seen=entry.seen.resource_version,
-            pods=self._informers.pods_version,
-            workloads=self._informers.workloads_version,
+            pods=self.informers.pods_version,
+            workloads=self.informers.workloads_version,
             live_read=entry.view.engine.live_read,
         )
 
     def _decide(self, entry: Entry, plan: Plan) -> Decision:
-        started = self._monotonic()
-        now = self._clock()  # reading the clock may find a step of it, and change the entry
+        started = self.monotonic()
+        now = self.clock()  # reading the clock may find a step of it, and change the entry
         if _queued(entry) or plan.watching.local_queue:
-            unread = "" if self._informers.workloads_known else "the Workloads of Kueue have not been read yet"
-            entry.view.queue_problem = self._informers.queue_problem or unread
-        entry.view.admission = self._index.admission_of(entry)
+            unread = "" if self.informers.workloads_known else "the Workloads of Kueue have not been read yet"
+            entry.view.queue_problem = self.informers.queue_problem or unread
+        entry.view.admission = self.index.admission_of(entry)
         if entry.record is not None:
-            entry.view.hear(entry.record, now, self._heard_since(entry))
+            entry.view.hear(entry.record, now, self.heard_since(entry))
         decision = decide(plan, entry.record, entry.view, now, step=entry.step)
         if entry.of_run_kind:
             decision = with_own_status(entry, plan, decision, now)
-        self._instruments.decision(self._monotonic() - started)
+        self.instruments.decision(self.monotonic() - started)
         return decision
 
     async def _follow(self, entry: Entry, plan: Plan, decision: Decision, version: int) -> None:
@@ -247,8 +235,8 @@ class Controller:
             await self._read_pods(entry, plan)
             return
         for action in decision.actions:
-            began = self._clock()
-            outcome = await self._engine.carry_out(action, plan, decision.record, written, version)
+            began = self.clock()
+            outcome = await self.engine.carry_out(action, plan, decision.record, written, version)
             self._outcomes.fold(entry, outcome, decision.record.epoch)
             if outcome.unwanted:
                 return  # the change that stopped it has requeued the experiment
@@ -269,14 +257,14 @@ class Controller:
 
     async def _read_pods(self, entry: Entry, plan: Plan) -> None:
         """Read the pods past the cache and requeue: at once, or after a pause if the last read was not enough."""
-        at, last, refused = self._clock(), entry.view.engine.live_read, entry.view.engine.refused
+        at, last, refused = self.clock(), entry.view.engine.live_read, entry.view.engine.refused
         if refused is not None and refused.action == READ_PODS and at < refused.retry_at:
-            self._queue.add_in(plan.uid, refused.retry_at - at)
+            self.queue.add_in(plan.uid, refused.retry_at - at)
             return
         try:
-            async with self._share.of(plan.namespace, plan.uid):
-                at = self._clock()
-                version = await self._informers.read_live(plan, entry.view)
+            async with self.share.of(plan.namespace, plan.uid):
+                at = self.clock()
+                version = await self.informers.read_live(plan, entry.view)
         except ApiError as error:
             if refusal := refusal_of(error, "list", "Pod", "", plan):
                 self._outcomes.refused(entry, refusal, READ_PODS, at)
@@ -284,11 +272,11 @@ class Controller:
             raise
         self._outcomes.accepted(entry)
         if version is None:
-            self._queue.add_in(plan.uid, LIVE_READ_PAUSE)
+            self.queue.add_in(plan.uid, LIVE_READ_PAUSE)
             return
         entry.view.engine.live_read = LiveRead(at, version)
         again = last is not None and abs(at - last.at) < 2 * LIVE_READ_PAUSE  # twice: the last read may have paused too
-        self._queue.add_in(plan.uid, LIVE_READ_PAUSE if again else 0.0)
+        self.queue.add_in(plan.uid, LIVE_READ_PAUSE if again else 0.0)
 
     async def _look_last(self, entry: Entry) -> None:
         """Read the last reports of an epoch, once and for a moment, and decide again.
@@ -296,26 +284,26 @@ class Controller:
         They count the epoch's time, and are lost with its processes.
         """
         entry.looked = entry.freshness.version
-        await self._probers.last_look(entry.seen.uid, LAST_LOOK)
-        self._queue.add(entry.seen.uid)
+        await self.probers.last_look(entry.seen.uid, LAST_LOOK)
+        self.queue.add(entry.seen.uid)
 
     def _await_next(self, plan: Plan, decision: Decision) -> None:
         """Probe the coordinator that the decision names, and requeue the experiment when the decision is due again."""
-        self._probers.aim(plan.uid, decision.probe)
-        wait = inf if decision.wake_at is None else decision.wake_at - self._clock()
+        self.probers.aim(plan.uid, decision.probe)
+        wait = inf if decision.wake_at is None else decision.wake_at - self.clock()
         if not decision.record.finished or decision.wake_at is not None:
             wait = min(wait, RESYNC)
         if wait < inf:
-            self._queue.add_in(plan.uid, wait)
+            self.queue.add_in(plan.uid, wait)
 
     def _await_kind(self, plan: Plan, decision: Decision) -> None:
         """Requeue an experiment whose object is not found, and keep probing its coordinator.
 
         If it was deleted, the watch reports that. But its kind may not be served for a while, which nothing reports.
         """
-        if self._index.get(plan.uid) is not None:
-            self._probers.aim(plan.uid, decision.probe)
-            self._queue.add_in(plan.uid, RESYNC)
+        if self.index.get(plan.uid) is not None:
+            self.probers.aim(plan.uid, decision.probe)
+            self.queue.add_in(plan.uid, RESYNC)
 
     async def _refuse(self, entry: Entry, version: int) -> None:
         """Fail an experiment that cannot be planned, unless it has begun: then its pods are left as they are."""
@@ -328,8 +316,8 @@ class Controller:
         if entry.unreadable or seen.deleting:
             return
         if entry.record is None:
-            record = refuse(seen.generation, entry.problem, self._clock())
-        elif (halted := halt(entry.record, seen.generation, entry.problem, self._clock())) is not None:
+            record = refuse(seen.generation, entry.problem, self.clock())
+        elif (halted := halt(entry.record, seen.generation, entry.problem, self.clock())) is not None:
             record = halted
         else:
             return
@@ -337,7 +325,7 @@ class Controller:
 
     async def _persist(self, entry: Entry, decision: Decision) -> bool:
         if decision.paid:
-            entry.view.writes.spend(self._clock())
+            entry.view.writes.spend(self.clock())
         try:
             await self._writer.write(entry, decision.record, decision.story, decision.moved)
         except NotFound:

@@ -12,6 +12,7 @@ end, they are read by name.
 """
 
 from collections.abc import Callable, Coroutine
+from dataclasses import dataclass, field
 from typing import Any
 
 import structlog
@@ -31,40 +32,40 @@ from muster.tracking.entry import Entry
 log = structlog.get_logger()
 
 
+@dataclass(eq=False)
 class Outcomes:
     """The outcomes of every experiment's requests. ``clock`` gives wall seconds since 1970."""
 
-    def __init__(self, queue: WorkQueue, instruments: Instruments, clock: Callable[[], float]) -> None:
-        self._queue = queue
-        self._instruments = instruments
-        self._clock = clock
+    queue: WorkQueue
+    instruments: Instruments
+    clock: Callable[[], float]
 
     def refused(self, entry: Entry, refusal: Refusal, action: str, began: float) -> None:
         """Keep what the API server refused, for the next decision, and try again after its pause."""
-        engine, now = entry.view.engine, self._clock()
+        engine, now = entry.view.engine, self.clock()
         before = engine.refusal
         engine.refuse(refusal, action, began, now)
-        self._instruments.refused(refusal.reason)
+        self.instruments.refused(refusal.reason)
         if before is None or engine.refusal is None or before.reason != engine.refusal.reason:
             which = {"namespace": entry.seen.namespace, "experiment": entry.title, "uid": entry.seen.uid}
             log.warning("request refused", **which, reason=refusal.reason, problem=refusal.message)
         if engine.refusal != before:
-            self._queue.add(entry.seen.uid)
+            self.queue.add(entry.seen.uid)
         if engine.refused is not None:
-            self._queue.add_in(entry.seen.uid, engine.refused.retry_at - now)
+            self.queue.add_in(entry.seen.uid, engine.refused.retry_at - now)
 
     def accepted(self, entry: Entry) -> None:
         """Drop the refusal, because the API server refuses nothing any longer."""
         engine = entry.view.engine
         if engine.refusal is not None:
-            self._queue.add(entry.seen.uid)
+            self.queue.add(entry.seen.uid)
         engine.accept()
 
     def answered(self, entry: Entry) -> None:
         """Note that all actions of a decision were done, so that a refusal in the record is over."""
         if not entry.view.engine.answered:
             entry.view.engine.answered = True
-            self._queue.add(entry.seen.uid)
+            self.queue.add(entry.seen.uid)
 
     def fold(self, entry: Entry, outcome: Outcome, epoch: int) -> None:
         """Put the result of an action into the view, and requeue the experiment if it changes the next decision.
@@ -79,38 +80,38 @@ class Outcomes:
             if outcome.confirmed and outcome.owner <= entry.freshness.version:
                 view.engine.confirmed = epoch
                 view.engine.confirmed_attempts |= {(epoch, *each) for each in outcome.attempts}
-                self._queue.add(uid)
+                self.queue.add(uid)
             else:
-                self._queue.add_in(uid, 1.0)
+                self.queue.add_in(uid, 1.0)
         view.look_for_vanished(outcome.gone, outcome.altered, outcome.succeeded)
         if outcome.ended:
             view.engine.ended_vanished = frozenset(pod.uid for pod in outcome.ended)
         if outcome.searched:
             view.engine.searched = True
         if outcome.gone or outcome.searched:
-            self._queue.add(uid)
+            self.queue.add(uid)
         if outcome.lost:
             view.engine.lost, view.engine.lost_ranks = epoch, outcome.lost_ranks
-            self._queue.add(uid)
+            self.queue.add(uid)
         if outcome.removed:
             view.engine.removed = True
         if outcome.lost_attempts:
             view.engine.lost_attempts.update(((epoch, *each), None) for each in outcome.lost_attempts)
-            self._queue.add(uid)
+            self.queue.add(uid)
         if outcome.claims is not None:
             view.engine.claims, view.engine.volume_gone = outcome.claims, -1
-            self._queue.add(uid)
+            self.queue.add(uid)
         if outcome.volume_gone:
             view.engine.volume_gone = epoch
-            self._queue.add(uid)
+            self.queue.add(uid)
         if outcome.service:
             view.engine.service = True
         entry.freshness.wrote_workload(outcome.workloads)
         if outcome.placement is not None:
             view.engine.placement = outcome.placement
-            self._queue.add(uid)
+            self.queue.add(uid)
         if outcome.ahead:
-            self._queue.add_in(uid, 1.0)
+            self.queue.add_in(uid, 1.0)
 
 
 COLLECT_FOR = 300.0
@@ -119,22 +120,21 @@ ASKED_AFTER = 5.0
 """Seconds after which vanished pods that may run are read again."""
 
 
+@dataclass(eq=False)
 class Leftovers:
-    """Gone Experiments by uid: the plan, the vanished pods, and the time until which all pods are to be deleted."""
+    """The gone Experiments whose pods are to be deleted."""
 
-    def __init__(
-        self, index: ExperimentIndex, queue: WorkQueue, engine: NativeEngine, monotonic: Callable[[], float]
-    ) -> None:
-        self._index = index
-        self._queue = queue
-        self._engine = engine
-        self._monotonic = monotonic
-        self._gone: dict[str, tuple[Plan, tuple[Pod, ...], float]] = {}
+    index: ExperimentIndex
+    queue: WorkQueue
+    engine: NativeEngine
+    monotonic: Callable[[], float]
+    _gone: dict[str, tuple[Plan, tuple[Pod, ...], float]] = field(default_factory=dict)
+    """By uid: the plan, the vanished pods, and the time until which all pods are to be deleted."""
 
     def add(self, plan: Plan, vanished: tuple[Pod, ...] = ()) -> None:
         """Queue the deletion of a gone Experiment's pods, and of those that no watch shows any longer."""
-        self._gone[plan.uid] = plan, vanished, self._monotonic() + COLLECT_FOR
-        self._queue.add(plan.uid)
+        self._gone[plan.uid] = plan, vanished, self.monotonic() + COLLECT_FOR
+        self.queue.add(plan.uid)
 
     def back(self, uid: str) -> None:
         """Cancel the deletion, because the Experiment exists again: the watch was opened on a server that lags."""
@@ -143,7 +143,7 @@ class Leftovers:
     def clear(self) -> None:
         """Leave all pods to the garbage collector."""
         for uid in self._gone:
-            self._queue.forget(uid)
+            self.queue.forget(uid)
         self._gone.clear()
 
     def collect(self, uid: str) -> Coroutine[Any, Any, None] | None:
@@ -152,29 +152,29 @@ class Leftovers:
 
     def release(self, uid: str) -> Coroutine[Any, Any, None] | None:
         """Return the release of the Workloads of a gone Experiment, once none of its pods runs; None without any."""
-        if vanished := self._index.vanished(uid):
+        if vanished := self.index.vanished(uid):
             return self._await_end(uid, vanished)
-        found = self._index.orphans(uid)
+        found = self.index.orphans(uid)
         return self._let_go(found) if found else None
 
     async def _collect(self, plan: Plan, vanished: tuple[Pod, ...], until: float) -> None:
         try:
-            await self._engine.collect(plan, vanished)
+            await self.engine.collect(plan, vanished)
         except ApiError as error:
             passing = error.status in (0, 410, 429) or error.status >= 500
-            if self._monotonic() < until and (passing or vanished):  # the garbage collector misses ownerless ones
+            if self.monotonic() < until and (passing or vanished):  # the garbage collector misses ownerless ones
                 raise
             which = {"namespace": plan.namespace, "experiment": plan.title, "uid": plan.uid}
             log.warning("pods of a deleted experiment left to the garbage collector", **which, error=str(error))
         self._gone.pop(plan.uid, None)
-        if self._index.vanished(plan.uid) or self._index.orphans(plan.uid):
-            self._queue.add(plan.uid)
+        if self.index.vanished(plan.uid) or self.index.orphans(plan.uid):
+            self.queue.add(plan.uid)
 
     async def _await_end(self, uid: str, vanished: list[Pod]) -> None:
-        ended = await self._engine.ended(vanished)
-        self._index.ended(uid, ended)
-        self._queue.add_in(uid, ASKED_AFTER if len(ended) < len(vanished) else 0.0)
+        ended = await self.engine.ended(vanished)
+        self.index.ended(uid, ended)
+        self.queue.add_in(uid, ASKED_AFTER if len(ended) < len(vanished) else 0.0)
 
     async def _let_go(self, workloads: list[Workload]) -> None:
         for workload in workloads:
-            await self._engine.release(workload)
+            await self.engine.release(workload)

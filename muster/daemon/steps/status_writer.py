@@ -15,6 +15,7 @@ change is written at once if a condition turns, else 4 s after the last write, b
 
 import contextlib
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import structlog
@@ -80,23 +81,16 @@ MOST_UNANSWERED = 8
 """Most status writes of one experiment whose outcome is unknown and still matters."""
 
 
+@dataclass(eq=False)
 class StatusWriter:
     """The status writes of all experiments. A step awaits each, so an experiment has one at a time."""
 
-    def __init__(
-        self,
-        transport: Transport,
-        share: FairShare,
-        recorder: EventRecorder,
-        instruments: Instruments,
-        list_again: Callable[[str], None],
-    ) -> None:
-        """``list_again`` is called with the plural of a kind whose cache is newer than the API server."""
-        self._transport = transport
-        self._share = share
-        self._recorder = recorder
-        self._instruments = instruments
-        self._list_again = list_again
+    transport: Transport
+    share: FairShare
+    recorder: EventRecorder
+    instruments: Instruments
+    list_again: Callable[[str], None]
+    """Called with the plural of a kind whose cache is newer than the API server."""
 
     async def write(self, entry: Entry, record: Record, story: tuple[StoryLine, ...], moved: float = 0.0) -> None:
         """Write status. On success emit Events and metrics.
@@ -109,8 +103,8 @@ class StatusWriter:
         status = with_record(own, record) if entry.of_run_kind else to_status(record)
         entry.writing = attempt
         try:
-            async with self._share.of(ref.namespace, ref.uid):
-                version = await write_status(self._transport, ref, status, attempt.version)
+            async with self.share.of(ref.namespace, ref.uid):
+                version = await write_status(self.transport, ref, status, attempt.version)
         except NotFound:
             raise
         except ApiError as error:
@@ -136,9 +130,9 @@ class StatusWriter:
         else:
             entry.refused = 0
             with contextlib.suppress(ApiError):  # the conflict is raised, and tried again
-                async with self._share.of(ref.namespace, ref.uid):
-                    if await read_version(self._transport, ref) < version:
-                        self._list_again(ref.subject.plural)
+                async with self.share.of(ref.namespace, ref.uid):
+                    if await read_version(self.transport, ref) < version:
+                        self.list_again(ref.subject.plural)
 
     def settle(self, entry: Entry) -> None:
         """Emit the story of a write whose answer was lost, if the status now reads as that write would have made it."""
@@ -154,7 +148,7 @@ class StatusWriter:
     def _record_story(self, entry: Entry, written: Unanswered) -> None:
         entry.step -= written.moved
         before = None if written.before is None else moved(written.before, written.moved)
-        self._instruments.transition(entry.plan, before, written.after, entry.seen.namespace)
+        self.instruments.transition(entry.plan, before, written.after, entry.seen.namespace)
         for line in written.story:
             (log.warning if line.warning else log.info)(
                 line.message,
@@ -165,7 +159,7 @@ class StatusWriter:
                 epoch=line.epoch,
                 reason=line.reason,
             )
-        self._recorder.record(ref_of(entry), written.story)
+        self.recorder.record(ref_of(entry), written.story)
 
 
 def ref_of(entry: Entry) -> ExperimentRef:

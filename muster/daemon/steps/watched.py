@@ -8,7 +8,7 @@ text and not after the time, so that none is created twice while it is kept.
 """
 
 from collections.abc import Callable, Coroutine
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import structlog
@@ -53,31 +53,19 @@ AGAIN = 30.0
 """Seconds after which a run that was asked to end, and has not ended, is asked again."""
 
 
+@dataclass(eq=False)
 class WatchedSteps:
     """The steps of all watched runs."""
 
-    def __init__(
-        self,
-        *,
-        transport: Transport,
-        share: FairShare,
-        recorder: EventRecorder,
-        instruments: Instruments,
-        outcomes: Outcomes,
-        clock: Callable[[], float],
-        decide: Callable[[Entry, Plan], Decision],
-        await_next: Callable[[Plan, Decision], None],
-        remarks: RemarkReader,
-    ) -> None:
-        self._transport = transport
-        self._share = share
-        self._events = recorder
-        self._instruments = instruments
-        self._outcomes = outcomes
-        self._clock = clock
-        self._decide = decide
-        self._await_next = await_next
-        self._remarks = remarks
+    transport: Transport
+    share: FairShare
+    recorder: EventRecorder
+    instruments: Instruments
+    outcomes: Outcomes
+    clock: Callable[[], float]
+    decide: Callable[[Entry, Plan], Decision]
+    await_next: Callable[[Plan, Decision], None]
+    remarks: RemarkReader
 
     def step(self, entry: Entry, run: WatchedRun) -> Coroutine[Any, Any, None] | None:
         """Decide one step. Return the request that ends the run, if one is due."""
@@ -85,32 +73,32 @@ class WatchedSteps:
             self._refuse(entry, run)
             return None
         run.refused = ""
-        decision = self._decide(entry, entry.plan)
+        decision = self.decide(entry, entry.plan)
         if decision.write:
             self._keep(entry, decision)
-        self._await_next(entry.plan, decision)
-        self._remarks.follow(entry)
+        self.await_next(entry.plan, decision)
+        self.remarks.follow(entry)
         for action in decision.actions:
             if isinstance(action, EndRun):
-                now = self._clock()
+                now = self.clock()
                 if run.asked_at is None or not 0.0 <= now - run.asked_at < AGAIN:
                     return self._end(entry, run, entry.plan, action)
                 return None
         if not decision.held:
             run.announced = False
-            self._outcomes.accepted(entry)
-            self._outcomes.answered(entry)
+            self.outcomes.accepted(entry)
+            self.outcomes.answered(entry)
         return None
 
     def _keep(self, entry: Entry, decision: Decision) -> None:
         """Take over the record of a decision, and publish its story."""
         assert entry.watched is not None
         before = None if entry.record is None else moved(entry.record, decision.moved)
-        known = before is None and self._clock() - entry.watched.created > NEWS
-        keep(entry, decision, self._clock())
+        known = before is None and self.clock() - entry.watched.created > NEWS
+        keep(entry, decision, self.clock())
         if known:
             return
-        self._instruments.transition(entry.plan, before, decision.record)
+        self.instruments.transition(entry.plan, before, decision.record)
         for line in decision.story:
             log.info(
                 line.message,
@@ -121,7 +109,7 @@ class WatchedSteps:
                 reason=line.reason,
             )
         if (ref := ref_of(entry)) is not None:
-            self._events.record(ref, decision.story)
+            self.recorder.record(ref, decision.story)
 
     def _refuse(self, entry: Entry, run: WatchedRun) -> None:
         """Record once, in an Event, why the object cannot be watched over."""
@@ -129,22 +117,22 @@ class WatchedSteps:
             return
         run.refused = entry.problem
         if (ref := ref_of(entry)) is not None:
-            line = StoryLine(self._clock(), 0, NOT_WATCHED, f"it is not watched over: {entry.problem}", warning=True)
-            self._events.record(ref, (line,))
+            line = StoryLine(self.clock(), 0, NOT_WATCHED, f"it is not watched over: {entry.problem}", warning=True)
+            self.recorder.record(ref, (line,))
 
     async def _end(self, entry: Entry, run: WatchedRun, plan: Plan, action: EndRun) -> None:
         """Announce the end once in an Event, then end the run. A refused request is retried after its pause."""
-        began = self._clock()
+        began = self.clock()
         version = entry.seen.resource_version
         epoch = entry.record.epoch if entry.record else 0
         if not run.announced and (ref := ref_of(entry)) is not None:
             line = StoryLine(began, epoch, action.reason, action.message, warning=True)
-            await self._events.write(ref, (line,))
+            await self.recorder.write(ref, (line,))
             run.announced = True
-        async with self._share.of(plan.namespace, plan.uid):
-            refusal = await end_run(self._transport, action, plan, version, run.kind.suspend)
+        async with self.share.of(plan.namespace, plan.uid):
+            refusal = await end_run(self.transport, action, plan, version, run.kind.suspend)
         if refusal is not None:
-            self._outcomes.refused(entry, replace(refusal, final=False), "EndRun", began)
+            self.outcomes.refused(entry, replace(refusal, final=False), "EndRun", began)
         else:
             run.asked_at = began
-            self._outcomes.accepted(entry)
+            self.outcomes.accepted(entry)

@@ -13,6 +13,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from hashlib import sha256
 from weakref import WeakValueDictionary
 
@@ -21,6 +22,7 @@ import structlog
 
 from muster.daemon.web.bundle_process import REFUSED, Failure, Order
 from muster.daemon.web.readers import Refused
+from muster.daemon.web.reviews import Places
 from muster.kube.authentication.credentials import FixedAccess
 
 log = structlog.get_logger()
@@ -38,37 +40,32 @@ SPARE = 1.0
 """Seconds that the process has less than its reader, so that it can still report what took so long."""
 
 
+@dataclass(eq=False)
 class Bundles:
     """The bundles of all readers. ``access`` gives the API server for a token's owner; ``program`` makes one bundle."""
 
-    def __init__(
-        self, access: Callable[[str], FixedAccess], program: Sequence[str] = PROGRAM, within: float = WITHIN
-    ) -> None:
-        self._access = access
-        self._program = program
-        self._within = within
-        self._made_for: set[str] = set()
-        self._turns = asyncio.Semaphore(AT_ONCE)
-        self._places: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
-        """Places by namespace, as long as a bundle waits or is made."""
+    access: Callable[[str], FixedAccess]
+    program: Sequence[str] = PROGRAM
+    within: float = WITHIN
+    _made_for: Places = field(default_factory=Places)
+    _turns: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(AT_ONCE))
+    _places: WeakValueDictionary[str, asyncio.Lock] = field(default_factory=WeakValueDictionary)
+    """Places by namespace, as long as a bundle waits or is made."""
 
     async def make(self, reader: str, token: str, namespace: str, name: str) -> bytes:
         """Return the archive of that run for the owner of ``token``, whose name is ``reader``. Raises ``Refused``."""
         key = reader or sha256(token.encode()).hexdigest()
-        if key in self._made_for:
-            raise Refused(429, "A bundle is being made for you already; only one at a time is.")
-        self._made_for.add(key)
+        busy = Refused(429, "A bundle is being made for you already; only one at a time is.")
         began = time.monotonic()
         try:
-            place = self._places.setdefault(namespace, asyncio.Lock())
-            async with asyncio.timeout(self._within), place, self._turns:
-                left = self._within - SPARE - (time.monotonic() - began)
-                order = Order(self._access(token), namespace, name, left, MEMORY)
-                archive = await self._run(order)
+            with self._made_for.taking({key: 1}, busy):
+                place = self._places.setdefault(namespace, asyncio.Lock())
+                async with asyncio.timeout(self.within), place, self._turns:
+                    left = self.within - SPARE - (time.monotonic() - began)
+                    order = Order(self.access(token), namespace, name, left, MEMORY)
+                    archive = await self._run(order)
         except TimeoutError:
-            raise Refused(503, f"No bundle could be made within {self._within:g} s; try again.") from None
-        finally:
-            self._made_for.discard(key)
+            raise Refused(503, f"No bundle could be made within {self.within:g} s; try again.") from None
         seconds = round(time.monotonic() - began, 2)
         log.info("bundle made", reader=reader, namespace=namespace, name=name, bytes=len(archive), seconds=seconds)
         return archive
@@ -76,7 +73,7 @@ class Bundles:
     async def _run(self, order: Order) -> bytes:
         """Start the process and return its output. The process has ended when this ends."""
         process = await asyncio.create_subprocess_exec(
-            *self._program,
+            *self.program,
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,

@@ -28,7 +28,7 @@ import ssl
 from collections import Counter, deque
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import structlog
 from aiohttp import web
@@ -143,10 +143,11 @@ class _Held:
         return self.waits or not self.busy
 
 
-class Listener:
+class Listener(web.Server):
     """The owner of one listening socket; ``answer`` is called for each complete request. ``port`` 0 takes a free one.
 
-    With ``tls`` it serves TLS only.
+    With ``tls`` it serves TLS only. It counts connections by peer, makes room for new ones, and aborts those whose time
+    is over.
     """
 
     def __init__(
@@ -163,6 +164,17 @@ class Listener:
 
         ``refused`` is called with the address of a peer that loses a connection for lack of room.
         """
+        super().__init__(
+            self._serve,
+            access_log=None,
+            logger=_Complaints(),
+            keepalive_timeout=limits.idle,
+            lingering_time=1.0,
+            max_line_size=4096,
+            max_field_size=8190,
+            max_headers=64,
+            auto_decompress=False,
+        )
         self._refused = refused
         self._answer = answer
         self._per_second = per_second
@@ -178,25 +190,11 @@ class Listener:
 
     async def start(self) -> int:
         """Listen, and return the port. Raises ``OSError`` if the address cannot be bound."""
-        server = _LimitedServer(
-            self._answer,
-            self._held,
-            self._limits,
-            self._refused,
-            access_log=None,
-            logger=_Complaints(),
-            keepalive_timeout=self._limits.idle,
-            lingering_time=1.0,
-            max_line_size=4096,
-            max_field_size=8190,
-            max_headers=64,
-            auto_decompress=False,
-        )
-        self._runner = web.ServerRunner(server, shutdown_timeout=1.0)
+        self._runner = web.ServerRunner(self, shutdown_timeout=1.0)
         await self._runner.setup()
         try:
             self._listening = await asyncio.get_running_loop().create_server(
-                server,
+                self,
                 self._host,
                 self._port,
                 ssl=self._tls,
@@ -213,7 +211,7 @@ class Listener:
             turns = Turns(self._refused)
             self._tasks = [
                 asyncio.create_task(self._accept(turns, own), name="accept connections"),
-                asyncio.create_task(self._shake(server, turns, 1 / self._per_second), name="begin handshakes"),
+                asyncio.create_task(self._shake(turns, 1 / self._per_second), name="begin handshakes"),
             ]
         return int(self._listening.sockets[0].getsockname()[1])
 
@@ -231,21 +229,21 @@ class Listener:
                     turns.add(str(address[0]), connection)
                 await asyncio.sleep(AT_ONCE / ACCEPTED)
 
-    async def _shake(self, server: "_LimitedServer", turns: Turns, pause: float) -> None:
+    async def _shake(self, turns: Turns, pause: float) -> None:
         """Begin handshakes, one after the other with a pause between them."""
         shaking: set[asyncio.Task[None]] = set()
         while True:
             connection = await turns.next()
-            taken = asyncio.create_task(self._take(server, connection), name="handshake")
+            taken = asyncio.create_task(self._take(connection), name="handshake")
             shaking.add(taken)
             taken.add_done_callback(shaking.discard)
             await asyncio.sleep(pause)
 
-    async def _take(self, server: "_LimitedServer", connection: socket.socket) -> None:
+    async def _take(self, connection: socket.socket) -> None:
         timeout = self._limits.first_request if self._tls else None
         with contextlib.suppress(OSError):  # a handshake that fails is the peer's
             await asyncio.get_running_loop().connect_accepted_socket(
-                server, connection, ssl=self._tls, ssl_handshake_timeout=timeout
+                self, connection, ssl=self._tls, ssl_handshake_timeout=timeout
             )
 
     async def stop(self) -> None:
@@ -284,25 +282,8 @@ class Listener:
             held.deadline.cancel()
             held.lost = lost
 
-
-class _LimitedServer(web.Server):
-    """A server that counts connections by peer, makes room for new ones, and aborts those whose time is over."""
-
-    def __init__(
-        self,
-        answer: Answer,
-        held: dict[web.RequestHandler, _Held],
-        limits: Limits,
-        refused: Callable[[str], None],
-        **options: Any,
-    ) -> None:
-        super().__init__(self._serve, **options)
-        self._reply = answer
-        self._held = held
-        self._limits = limits
-        self._refused = refused
-
     def connection_made(self, handler: web.RequestHandler, transport: asyncio.Transport) -> None:
+        """Hold a new connection if there is room for it."""
         super().connection_made(handler, transport)
         address = transport.get_extra_info("peername")
         peer = str(address[0]) if address else ""
@@ -314,6 +295,7 @@ class _LimitedServer(web.Server):
             self._refused(peer)
 
     def connection_lost(self, handler: web.RequestHandler, exc: BaseException | None = None) -> None:
+        """Drop a connection that has ended."""
         super().connection_lost(handler, exc)
         self._release(handler)
 
@@ -326,7 +308,7 @@ class _LimitedServer(web.Server):
         held.deadline.cancel()
         held.deadline = asyncio.get_running_loop().call_later(self._limits.answer, held.transport.abort)
         try:
-            return await self._reply(request)
+            return await self._answer(request)
         finally:
             held.busy = False
             if self._held.pop(handler, None) is not None:

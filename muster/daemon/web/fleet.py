@@ -106,7 +106,7 @@ def values_of(subject: Subject, found: tuple[Hurt, ...]) -> tuple[tuple[str, ...
     )
 
 
-def says(subject: Subject, text: str) -> bool:
+def contains(subject: Subject, text: str) -> bool:
     """Return True if the text, in small letters, is part of the texts of a row."""
     plan, record = subject.plan, subject.record
     texts = (plan.title, plan.namespace, record.message, record.reason, plan.operator)
@@ -168,7 +168,7 @@ class _Walk:
         plan, record = subject.plan, subject.record
         phase = record.phase.value
         self._phases[phase] += 1
-        if self._text and not says(subject, self._text):
+        if self._text and not contains(subject, self._text):
             return
         found = _hurts(subject, self._now)
         values = values_of(subject, found)
@@ -269,7 +269,7 @@ async def listing(subjects: Iterable[Subject], now: float, query: Query) -> List
     text = query.filters.q.casefold()
     async for subject in in_slices(subjects, SLICE):
         phases[subject.record.phase.value] += 1
-        if (text and not says(subject, text)) or not _passes(subject, wanted, now):
+        if (text and not contains(subject, text)) or not _passes(subject, wanted, now):
             continue
         matching += 1
         key = (subject.plan.namespace, subject.plan.title)

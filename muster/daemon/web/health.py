@@ -5,6 +5,7 @@ reader of pages or metrics uses, and whose connections are closed after one answ
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from aiohttp import web
@@ -40,51 +41,43 @@ class Health(Protocol):
         """Return whether this daemon leads or is a standby, for people; empty without an election."""
 
 
+@dataclass(eq=False)
 class DaemonHealth:
-    """The daemon's health, from the informers, the denied requests, the election and the loop lag.
+    """The daemon's health, from the informers, the denied requests, the election and the loop lag."""
 
-    ``monotonic`` is the reflectors' clock; without an election ``elector`` is None.
-    """
-
-    def __init__(
-        self,
-        caches: Informers,
-        denials: Denials,
-        elector: Elector | None,
-        loop_lag: LoopLagMonitor,
-        monotonic: Callable[[], float],
-    ) -> None:
-        self._caches = caches
-        self._denials = denials
-        self._elector = elector
-        self._loop_lag = loop_lag
-        self._monotonic = monotonic
+    caches: Informers
+    denials: Denials
+    elector: Elector | None
+    """None without an election."""
+    loop_lag: LoopLagMonitor
+    monotonic: Callable[[], float]
+    """The reflectors' clock."""
 
     def dead(self) -> Mapping[str, str]:
         """Return problems that need a restart of the process."""
-        lag = self._loop_lag.lag
+        lag = self.loop_lag.lag
         return {"event-loop": f"it has not run for {lag:.0f} s"} if lag >= LIVE_LAG else {}
 
     def unready(self) -> Mapping[str, str]:
         """Return problems that keep the daemon from deciding, or a standby from taking over."""
-        problems = {f"requests to {verb} {resource}": text for (verb, resource), text in self._denials.lasting()}
-        if self._elector is not None and not self._elector.leading and self._elector.problem:
-            problems["lease"] = f"cannot be read or renewed: {self._elector.problem}"
-        for name, reflector in self._caches.watched():
+        problems = {f"requests to {verb} {resource}": text for (verb, resource), text in self.denials.lasting()}
+        if self.elector is not None and not self.elector.leading and self.elector.problem:
+            problems["lease"] = f"cannot be read or renewed: {self.elector.problem}"
+        for name, reflector in self.caches.watched():
             if problem := self._watch(reflector):
                 problems[f"watch {name}"] = problem
         return problems
 
     def role(self) -> str:
         """Return whether this daemon leads or is a standby, for people; empty without an election."""
-        if self._elector is None:
+        if self.elector is None:
             return ""
-        if self._elector.leading:
-            return f"leading as {self._elector.identity}"
-        holder = self._elector.holder
-        if holder == self._elector.identity:
+        if self.elector.leading:
+            return f"leading as {self.elector.identity}"
+        holder = self.elector.holder
+        if holder == self.elector.identity:
             who = "the Lease still names this daemon, which could not renew it in time"
-        elif self._elector.problem and holder:
+        elif self.elector.problem and holder:
             who = f"{holder} led when the Lease was last read"
         else:
             who = f"{holder or 'no daemon'} leads"
@@ -92,7 +85,7 @@ class DaemonHealth:
 
     def _watch(self, reflector: Reflector[Any]) -> str:
         """Return why the cache of that reflector does not follow the API server; empty if it does."""
-        now, failing = self._monotonic(), reflector.failing
+        now, failing = self.monotonic(), reflector.failing
         if failing is not None and (failing.denied or now - failing.since >= BLIND):
             return f"not open for {now - failing.since:.0f} s: {failing.problem}"
         if not reflector.synced:

@@ -10,9 +10,8 @@ stream keeps only an outline of its page.
 
 import asyncio
 import contextlib
-from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from itertools import chain
 from time import thread_time
@@ -22,6 +21,7 @@ import msgspec
 from muster.daemon.web.page.document import version
 from muster.daemon.web.page.html import Outline, Part, changes
 from muster.daemon.web.readers import Refused
+from muster.daemon.web.reviews import Places
 
 EVERYTHING = ""
 """The subject of a page that shows all experiments."""
@@ -121,27 +121,20 @@ class Streams:
     pause: float = PAUSE
     heartbeat: float = HEARTBEAT
     take: float = TAKE
-    _open: Counter[tuple[str, str]] = field(default_factory=Counter)
+    _open: Places = field(default_factory=Places)
 
     @property
     def open(self) -> int:
         """The number of open streams."""
         return self._open["", ""]
 
-    @contextmanager
-    def admitted(self, peer: str, reader: str) -> Iterator[None]:
+    def admitted(self, peer: str, reader: str) -> AbstractContextManager[None]:
         """Count a stream while it is open. Raises ``Refused``."""
-        keys = {("", ""): self.limits.streams, ("peer", peer): self.limits.per_peer}
+        most = {("", ""): 0 if self.changes.closed else self.limits.streams, ("peer", peer): self.limits.per_peer}
         if reader:
-            keys["reader", reader] = self.limits.per_reader
-        if self.changes.closed or any(self._open[key] >= most for key, most in keys.items()):
-            raise Refused(503, "Too many pages are live at the same time; this one can be loaded again.")
-        self._open.update(keys.keys())
-        try:
-            yield
-        finally:
-            self._open.subtract(keys.keys())
-            self._open += Counter()  # drops the counts that are zero
+            most["reader", reader] = self.limits.per_reader
+        full = Refused(503, "Too many pages are live at the same time; this one can be loaded again.")
+        return self._open.taking(most, full)
 
     async def serve(
         self,

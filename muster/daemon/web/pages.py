@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Protocol
 
 from msgspec.structs import replace
@@ -31,58 +32,47 @@ class _Index(Protocol):
     def find(self, namespace: str, name: str) -> Subject | None: ...
 
 
+@dataclass(eq=False)
 class Pages:
-    """The pages of one daemon. ``role`` gives its role; ``clock`` gives wall seconds; runbooks are at ``runbooks``.
+    """The pages of one daemon. Experiments may come and go while ``index`` yields them."""
 
-    Experiments may come and go while ``index`` yields them. ``shard`` is the name of this daemon among several.
-    """
-
-    def __init__(
-        self,
-        index: _Index,
-        role: Callable[[], str],
-        clock: Callable[[], float],
-        runbooks: str = "",
-        *,
-        accelerators: Accelerators = USUAL,
-        tracking: Callable[[], Tracking] = Tracking,
-        nodes: Callable[[], NodeListing] = NodeListing,
-        shard: str = "",
-    ) -> None:
-        self._shard = shard
-        self._nodes = nodes
-        self._tracking = tracking
-        self._accelerators = accelerators
-        self._index = index
-        self._role = role
-        self._clock = clock
-        self._runbooks = Runbooks(runbooks)
+    index: _Index
+    role: Callable[[], str]
+    clock: Callable[[], float]
+    """Gives wall seconds."""
+    runbooks: str = ""
+    """The address of the runbooks."""
+    accelerators: Accelerators = USUAL
+    tracking: Callable[[], Tracking] = Tracking
+    known_nodes: Callable[[], NodeListing] = NodeListing
+    shard: str = ""
+    """The name of this daemon among several."""
 
     def find(self, namespace: str, name: str) -> Subject:
         """Return the experiment of that name. Raises ``Refused``."""
-        if (subject := self._index.find(namespace, name)) is not None:
+        if (subject := self.index.find(namespace, name)) is not None:
             return subject
-        role = self._role()
+        role = self.role()
         known = f"This daemon{f' ({role})' if role else ''} knows no experiment of that namespace and name."
         raise Refused(404, known)
 
     async def readable(self, reader: Reader) -> tuple[Iterable[Subject], str]:
         """Return the experiments that the reader may list, and a sentence about the scope if those are not all."""
         if await reader.sees_all():
-            return self._index.subjects(), ""
-        namespaces: Collection[str] = await reader.namespaces(one.plan.namespace for one in self._index.subjects())
-        few = (one for one in self._index.subjects() if one.plan.namespace in namespaces)
+            return self.index.subjects(), ""
+        namespaces: Collection[str] = await reader.namespaces(one.plan.namespace for one in self.index.subjects())
+        few = (one for one in self.index.subjects() if one.plan.namespace in namespaces)
         return few, f"Those in namespaces where {reader.name} may list experiments."
 
     async def listing(self, reader: Reader, parameters: Iterable[tuple[str, str]]) -> Listing:
         """Return the page of the listing that the parameters ask for. Raises ``Refused``."""
         query = Query.of(parameters)
         subjects, _ = await self.readable(reader)
-        return await listing(subjects, self._clock(), query)
+        return await listing(subjects, self.clock(), query)
 
     async def incidents(self, reader: Reader) -> list[Incident]:
         """Return the incidents, with those runs that the reader may list."""
-        found = self._tracking().shown
+        found = self.tracking().shown
         if not found or await reader.sees_all():
             return list(found)
         namespaces = await reader.namespaces(name for each in found for name in each.namespaces)
@@ -90,17 +80,17 @@ class Pages:
 
     async def incident_listing(self, reader: Reader) -> IncidentListing:
         """Return the incidents as a document."""
-        shown, tracking = await self.incidents(reader), self._tracking()
+        shown, tracking = await self.incidents(reader), self.tracking()
         return IncidentListing(
             incidents=[incident(each) for each in shown],
             hidden=tracking.hidden,
             looked=tracking.looked,
-            shard=self._shard,
+            shard=self.shard,
         )
 
     async def nodes(self, reader: Reader) -> NodeListing:
         """Return the nodes that failed runs; for a reader with few rights, only readable runs and no suspects."""
-        found = replace(await asyncio.to_thread(self._nodes), shard=self._shard)
+        found = replace(await asyncio.to_thread(self.known_nodes), shard=self.shard)
         if await reader.sees_all():
             return found
         mine = await reader.namespaces({one.namespace for each in found.nodes for one in each.failures})
@@ -110,7 +100,7 @@ class Pages:
     async def fleet(self, reader: Reader, query: Mapping[str, str]) -> tuple[Part, str]:
         """Return the page of all experiments: its main part, and the whole document."""
         subjects, scope = await self.readable(reader)
-        filters, now = Filters.of(query), self._clock()
+        filters, now = Filters.of(query), self.clock()
         incidents = await self.incidents(reader)
         begin = query.get("begin", "")
         first = int(begin) if begin.isascii() and begin.isdigit() and len(begin) <= DIGITS else 0
@@ -120,7 +110,7 @@ class Pages:
             filters,
             begin=first,
             limit=PAGE,
-            accelerators=self._accelerators,
+            accelerators=self.accelerators,
             explained=frozenset().union(*(each.explains for each in incidents)),
         )
         rows = await shown_rows(shown.rows, now)
@@ -132,38 +122,38 @@ class Pages:
             filters,
             kept,
             scope=scope,
-            role=self._role(),
+            role=self.role(),
             now=now,
-            runbooks=self._runbooks,
-            accelerators=self._accelerators,
+            runbooks=Runbooks(self.runbooks),
+            accelerators=self.accelerators,
             found=incidents,
-            shard=self._shard,
+            shard=self.shard,
             suspects=[each for each in (await self.nodes(reader)).nodes if each.suspect],
         )
 
     def document(self, subject: Subject) -> Detail:
         """Return everything about one experiment."""
-        return detail(subject.at(self._clock()))
+        return detail(subject.at(self.clock()))
 
     def experiment(self, reader: Reader, subject: Subject, query: Mapping[str, str]) -> tuple[Part, str]:
         """Return the page of one experiment: its main part, and the whole document.
 
         It links to the bundle of the run if the reader has a token, with which that is read.
         """
-        now = self._clock()
+        now = self.clock()
         case = subject.at(now)
         found = benches(case)
-        incident = self._tracking().explaining(Run(subject.plan.namespace, subject.plan.title))
+        incident = self.tracking().explaining(Run(subject.plan.namespace, subject.plan.title))
         document = detail(case, found)
         return story(
             document,
             found,
             _still(query),
-            role=self._role(),
+            role=self.role(),
             now=now,
-            runbooks=self._runbooks,
+            runbooks=Runbooks(self.runbooks),
             bundles=not isinstance(reader, Anyone),
-            shard=self._shard,
+            shard=self.shard,
             found=incident,
         )
 

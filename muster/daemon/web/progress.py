@@ -24,9 +24,8 @@ import hmac
 import re
 import ssl
 from base64 import urlsafe_b64decode
-from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import AbstractContextManager, suppress
 from typing import Final, Protocol
 
 import aiohttp
@@ -38,7 +37,7 @@ from muster.api.progress import MAX_BODY, audience
 from muster.daemon.experiments.sent import PodIdentity, Refused
 from muster.daemon.web.connections import Limits, Listener
 from muster.daemon.web.readers import token_of
-from muster.daemon.web.reviews import DENIED, REFUSALS, PodTokens, Remembered, ReviewFailed
+from muster.daemon.web.reviews import DENIED, REFUSALS, Places, PodTokens, Remembered, ReviewFailed
 
 OF_ADDRESS: Final = 8
 """Most posts of one address whose tokens are reviewed, or which are forwarded, at the same time."""
@@ -74,42 +73,26 @@ class Senders:
     def __init__(self, clock: Callable[[], float], lost: Callable[[str], None]) -> None:
         self._lost = lost
         self._refusals = Remembered[str, int](clock)
-        self._asking: Counter[str] = Counter()
-        self._posting: Counter[str] = Counter()
+        self._asking, self._posting = Places(), Places()
 
     def refused(self, address: str) -> None:
         """Count a refused token from that address."""
         self._refusals.put(address, (self._refusals.get(address) or 0) + 1, DENIED)
 
-    @contextmanager
-    def asking(self, address: str) -> Iterator[None]:
+    def asking(self, address: str) -> AbstractContextManager[None]:
         """Count a post from that address while it waits for another server. Raises ``Refused``."""
         refused = (self._refusals.get(address) or 0) >= REFUSALS
         if refused or self._asking[address] >= OF_ADDRESS:
             self._lost(address)
         if refused:
             raise Refused(429, "TooManyRequests", f"{REFUSALS} tokens from this address were refused: wait.")
-        with _one_more(self._asking, address, OF_ADDRESS, "posts from this address wait already."):
-            yield
+        full = Refused(429, "TooManyRequests", f"{OF_ADDRESS} posts from this address wait already.")
+        return self._asking.taking({address: OF_ADDRESS}, full)
 
-    @contextmanager
-    def posting(self, uid: str) -> Iterator[None]:
+    def posting(self, uid: str) -> AbstractContextManager[None]:
         """Count a post of that pod while its body is read. Raises ``Refused``."""
-        with _one_more(self._posting, uid, OF_POD, "posts of this pod are read already."):
-            yield
-
-
-@contextmanager
-def _one_more(counted: Counter[str], key: str, most: int, what: str) -> Iterator[None]:
-    if counted[key] >= most:
-        raise Refused(429, "TooManyRequests", f"{most} {what}")
-    counted[key] += 1
-    try:
-        yield
-    finally:
-        counted[key] -= 1
-        if not counted[key]:
-            del counted[key]
+        full = Refused(429, "TooManyRequests", f"{OF_POD} posts of this pod are read already.")
+        return self._posting.taking({uid: OF_POD}, full)
 
 
 MEMBERS = Limits(connections=512, per_peer=64, first_request=5.0, idle=5.0, answer=10.0)
@@ -209,7 +192,8 @@ class StatusServer(Listener):
         if not self._members.leading:
             if passed_on:
                 raise Refused(503, "ServiceUnavailable", "No musterd leads, as far as this one knows.")
-            return await self._pass_on(request, token, address)
+            with self._senders.asking(address):
+                return await self._pass_on(request, token, address)
         try:
             with self._senders.asking(address):
                 pod = await self._tokens.pod(token, audience(namespace, name))
@@ -228,13 +212,13 @@ class StatusServer(Listener):
 
     def _origin(self, request: web.BaseRequest, token: str) -> tuple[str, bool]:
         """Return the address that a post comes from, and whether a standby has forwarded it."""
-        said = request.headers.get(PASSED_ON)
-        if said is not None:
-            address, _, proof = said.partition(" ")
+        stated = request.headers.get(PASSED_ON)
+        if stated is not None:
+            address, _, proof = stated.partition(" ")
             with suppress(OSError):
                 if hmac.compare_digest(proof.encode(), _proof(self._key(), address, token).encode()):
                     return address, True
-        return request.remote or "", said is not None
+        return request.remote or "", stated is not None
 
     async def _body(self, request: web.BaseRequest) -> bytes:
         """Read the body. Raises ``Refused`` for one that is too long, too slow or incomplete."""
@@ -253,13 +237,6 @@ class StatusServer(Listener):
         return bytes(read)
 
     async def _pass_on(self, request: web.BaseRequest, token: str, origin: str) -> web.Response:
-        with self._senders.asking(origin):
-            response = await self._passed_on(request, token, origin)
-        if response.status == 403:
-            self._senders.refused(origin)
-        return response
-
-    async def _passed_on(self, request: web.BaseRequest, token: str, origin: str) -> web.Response:
         address = self._members.leader_address
         if not address:
             raise Refused(503, "ServiceUnavailable", "No musterd leads, as far as this one knows.")
@@ -281,6 +258,8 @@ class StatusServer(Listener):
                     allow_redirects=False,
                 ) as answer,
             ):
+                if answer.status == 403:
+                    self._senders.refused(origin)
                 return web.Response(
                     status=answer.status, body=await answer.content.read(4096), content_type="application/json"
                 )
@@ -298,8 +277,8 @@ def _proof(key: bytes, address: str, token: str) -> str:
 
 def _failure(refused: Refused) -> web.Response:
     """Return a Status of Kubernetes, as Kubeflow's endpoint answers."""
-    said = {"status": "Failure", "message": str(refused), "reason": refused.reason, "code": refused.status}
-    response = web.Response(status=refused.status, body=msgspec.json.encode(said), content_type="application/json")
+    document = {"status": "Failure", "message": str(refused), "reason": refused.reason, "code": refused.status}
+    response = web.Response(status=refused.status, body=msgspec.json.encode(document), content_type="application/json")
     if refused.status in (429, 503):
         response.headers["Retry-After"] = AGAIN
     return response

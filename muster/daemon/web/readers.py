@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from ipaddress import ip_address
 
 from muster.api.values.printable import WORD, clean
-from muster.daemon.web.reviews import AT_ONCE, METRICS, Access, ReviewFailed, Reviews, TooManyTokens, User
+from muster.daemon.web.reviews import AT_ONCE, METRICS, Access, ReviewFailed, Reviews, TooManyTokens, User, experiments
 
 SIGN_IN = (
     "A token of the cluster is needed: as Authorization: Bearer <token>, or in a browser as the password with any name."
@@ -101,22 +101,22 @@ class _Known:
 
     @property
     def name(self) -> str:
-        return clean(self.user.name, WORD)
+        return clean(self.user.username, WORD)
 
     async def sees_all(self) -> bool:
-        return await self._may(Access("list"))
+        return await self._may(experiments("list"))
 
     async def namespaces(self, among: Iterable[str]) -> Collection[str]:
         asked = sorted(set(among))
         readable: set[str] = set()
         for start in range(0, len(asked), AT_ONCE):
             batch = asked[start : start + AT_ONCE]
-            answers = await asyncio.gather(*(self._may(Access("list", namespace)) for namespace in batch))
+            answers = await asyncio.gather(*(self._may(experiments("list", namespace)) for namespace in batch))
             readable.update(namespace for namespace, may in zip(batch, answers, strict=True) if may)
         return readable
 
     async def check_experiment(self, namespace: str, name: str) -> None:
-        if not await self._may(Access("get", namespace, name)):
+        if not await self._may(experiments("get", namespace, name)):
             raise self._denied(f"get experiments.muster.dev in namespace {namespace}")
 
     async def check_metrics(self) -> None:

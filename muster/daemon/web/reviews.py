@@ -19,10 +19,12 @@ An answer is kept for ``KNOWN`` seconds. The index shows that a pod that is dele
 
 import asyncio
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from hashlib import sha256
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import msgspec
 import structlog
@@ -56,27 +58,16 @@ COMPLAIN = 60.0
 """Seconds between two log lines about reviews that fail."""
 
 
-@dataclass(frozen=True, slots=True)
-class User:
-    """A user as the API server knows it; ``extra`` is from its authenticator and passed on unread."""
+Access = Mapping[str, Mapping[str, str]]
+"""The access to review, as a SubjectAccessReview has it: to Experiments, or to a path."""
 
-    name: str
-    uid: str = ""
-    groups: tuple[str, ...] = ()
-    extra: tuple[tuple[str, tuple[str, ...]], ...] = ()
+METRICS: Access = {"nonResourceAttributes": {"path": "/metrics", "verb": "get"}}
 
 
-@dataclass(frozen=True, slots=True)
-class Access:
-    """The access to review: Experiments (of all namespaces if ``namespace`` is empty), or a ``path``."""
-
-    verb: str
-    namespace: str = ""
-    name: str = ""
-    path: str = ""
-
-
-METRICS = Access("get", path="/metrics")
+def experiments(verb: str, namespace: str = "", name: str = "") -> Access:
+    """Return the access to Experiments, of all namespaces if ``namespace`` is empty."""
+    of = {"namespace": namespace, "name": name, "verb": verb, "group": GROUP, "resource": PLURAL}
+    return {"resourceAttributes": of}
 
 
 class TooManyTokens(Exception):
@@ -87,8 +78,8 @@ class ReviewFailed(Exception):
     """The API server did not answer a review."""
 
 
-class UserInfo(msgspec.Struct):
-    """The user in an answer to a TokenReview."""
+class User(msgspec.Struct, frozen=True):
+    """A user as the API server knows it; ``extra`` is from its authenticator and passed on unread."""
 
     username: str = ""
     uid: str = ""
@@ -100,7 +91,7 @@ class TokenStatus(msgspec.Struct):
     """The status in an answer to a TokenReview."""
 
     authenticated: bool = False
-    user: UserInfo | None = None
+    user: User | None = None
     audiences: list[str] | None = None
 
 
@@ -121,15 +112,19 @@ _TOKEN_REVIEW = msgspec.json.Decoder(_Review[TokenStatus])
 _ACCESS_REVIEW = msgspec.json.Decoder(_Review[_AccessStatus])
 
 
+@dataclass(eq=False)
 class ReviewRequests:
-    """The requests for reviews; ``clock`` is monotonic. A failure is logged as ``message``, a denial with ``hint``."""
+    """The requests for reviews."""
 
-    def __init__(self, transport: Transport, clock: Callable[[], float], message: str, hint: str) -> None:
-        self._transport = transport
-        self._clock = clock
-        self._message, self._hint = message, hint
-        self._turns = asyncio.Semaphore(AT_ONCE)
-        self._complained_at = -COMPLAIN
+    transport: Transport
+    clock: Callable[[], float]
+    """It is monotonic."""
+    message: str
+    """Logged with each failure."""
+    hint: str
+    """Logged with a denial."""
+    _turns: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(AT_ONCE))
+    _complained_at: float = -COMPLAIN
 
     async def of_token(self, spec: Mapping[str, object]) -> TokenStatus:
         """Return the status of a TokenReview. Raises ``ReviewFailed``."""
@@ -146,13 +141,13 @@ class ReviewRequests:
     ) -> _Review[S]:
         try:
             async with self._turns:
-                answer = await self._transport.request("POST", path, body=msgspec.json.encode(body), timeout=TIMEOUT)
+                answer = await self.transport.request("POST", path, body=msgspec.json.encode(body), timeout=TIMEOUT)
             return decoder.decode(answer.body)
         except (ApiError, msgspec.MsgspecError) as error:
-            if self._clock() - self._complained_at >= COMPLAIN:
-                self._complained_at = self._clock()
-                hint = self._hint if isinstance(error, Forbidden) else None
-                log.warning(self._message, problem=str(error), hint=hint)
+            if self.clock() - self._complained_at >= COMPLAIN:
+                self._complained_at = self.clock()
+                hint = self.hint if isinstance(error, Forbidden) else None
+                log.warning(self.message, problem=str(error), hint=hint)
             raise ReviewFailed from error
 
 
@@ -164,7 +159,7 @@ class Reviews:
         self._requests = ReviewRequests(transport, clock, complaint, "kubectl apply -f deploy/musterd.yaml")
         self._users = Remembered[bytes, User](clock)
         self._strangers = Remembered[bytes, bool](clock)
-        self._accesses = Remembered[tuple[User, Access], bool](clock)
+        self._accesses = Remembered[bytes, bool](clock)
         self._refusals = Remembered[str, int](clock)
 
     async def user(self, token: str, peer: str) -> User | None:
@@ -183,23 +178,24 @@ class Reviews:
             self._strangers.put(key, True, DENIED)
             self._refusals.put(peer, (self._refusals.get(peer) or 0) + 1, DENIED)
             return None
-        user = _user(status.user)
-        self._users.put(key, user, USER)
-        return user
+        self._users.put(key, status.user, USER)
+        return status.user
 
     async def allowed(self, user: User, access: Access) -> bool:
         """Return True if the user has that access. Raises ``ReviewFailed``."""
-        known = self._accesses.get((user, access))
+        asked = {
+            "user": user.username,
+            "uid": user.uid,
+            "groups": user.groups or (),
+            "extra": user.extra or {},
+            **access,
+        }
+        key = sha256(msgspec.json.encode(asked, order="deterministic")).digest()
+        known = self._accesses.get(key)
         if known is not None:
             return known
-        spec: dict[str, object] = {"user": user.name, "uid": user.uid, "groups": user.groups, "extra": dict(user.extra)}
-        if access.path:
-            spec["nonResourceAttributes"] = {"path": access.path, "verb": access.verb}
-        else:
-            asked = {"namespace": access.namespace, "name": access.name, "verb": access.verb}
-            spec["resourceAttributes"] = asked | {"group": GROUP, "resource": PLURAL}
-        allowed = await self._requests.of_access(spec)
-        self._accesses.put((user, access), allowed, ALLOWED if allowed else DENIED)
+        allowed = await self._requests.of_access(asked)
+        self._accesses.put(key, allowed, ALLOWED if allowed else DENIED)
         return allowed
 
 
@@ -224,9 +220,20 @@ class Remembered(Generic[K, V]):
             del self._values[next(iter(self._values))]
 
 
-def _user(info: UserInfo) -> User:
-    extra = ((key, tuple(values)) for key, values in sorted((info.extra or {}).items()))
-    return User(info.username, info.uid, tuple(info.groups or ()), tuple(extra))
+class Places(Counter[Any]):
+    """Numbers of places that are taken, by key."""
+
+    @contextmanager
+    def taking(self, most: Mapping[Any, int], full: Exception) -> Iterator[None]:
+        """Take a place of each key. Raises ``full`` if as many as it may have are taken."""
+        if any(self[key] >= number for key, number in most.items()):
+            raise full
+        self.update(most.keys())
+        try:
+            yield
+        finally:
+            self.subtract(most.keys())
+            self += Counter()  # drops the keys without a place
 
 
 KNOWN = 300.0
@@ -246,7 +253,7 @@ class PodTokens:
         self._requests = ReviewRequests(transport, clock, complaint, hint)
         self._pods = Remembered[bytes, PodIdentity](clock, most=4 * REMEMBERED)
         self._strangers = Remembered[bytes, bool](clock)
-        self._waiting = 0
+        self._waiting = Places()
 
     async def pod(self, token: str, audience: str) -> PodIdentity | None:
         """Return the pod of that token for that audience; None if it is refused. Raises ``ReviewFailed``."""
@@ -255,13 +262,8 @@ class PodTokens:
             return pod
         if self._strangers.get(key):
             return None
-        if self._waiting >= WAITING:
-            raise ReviewFailed
-        self._waiting += 1
-        try:
+        with self._waiting.taking({"": WAITING}, ReviewFailed()):
             status = await self._requests.of_token({"token": token, "audiences": [audience]})
-        finally:
-            self._waiting -= 1
         pod = _pod(status, audience)
         if pod is None:
             self._strangers.put(key, True, DENIED)

@@ -9,16 +9,13 @@ WATCH_STALENESS = Metric(
     "muster_watch_staleness_seconds",
     "Time since the watch last heard from the API server, bookmarks included.",
     ("resource",),
-    "seconds",
 )
 WATCH_SYNCED = Metric("muster_watch_synced", "1 once the first full list is in the cache.", ("resource",))
 WATCH_RECONNECTS = Metric("muster_watch_reconnects_total", "Watches opened again, by reason.", ("resource", "reason"))
 WATCH_RELISTS = Metric("muster_watch_relists_total", "Full lists taken after the first.", ("resource",))
 WATCH_EVENTS = Metric("muster_watch_events_total", "Watch events received, bookmarks included.", ("resource", "type"))
 WATCH_DECODE_ERRORS = Metric(
-    "muster_watch_decode_errors_total",
-    "Objects that could not be read and were skipped.",
-    ("resource",),
+    "muster_watch_decode_errors_total", "Objects that could not be read and were skipped.", ("resource",)
 )
 TRACKED_PODS = Metric("muster_tracked_pods", "Pods in the cache.")
 FOREIGN_PODS = Metric(
@@ -30,34 +27,23 @@ FOREIGN_PODS = Metric(
 )
 
 QUEUE_DEPTH = Metric("muster_queue_depth", "Experiments waiting for a decision.")
-QUEUE_WAIT = Metric(
-    "muster_queue_wait_seconds",
-    "Time an experiment waited for a decision.",
-    unit="seconds",
-    buckets=_CALL,
-)
-DECISION_DURATION = Metric(
-    "muster_decision_duration_seconds", "Time one decision took.", unit="seconds", buckets=_SHORT
-)
+QUEUE_WAIT = Metric("muster_queue_wait_seconds", "Time an experiment waited for a decision.", buckets=_CALL)
+DECISION_DURATION = Metric("muster_decision_duration_seconds", "Time one decision took.", buckets=_SHORT)
 LOOP_LAG = Metric(
-    "muster_event_loop_lag_seconds",
-    "How much later than asked the event loop woke its own timer.",
-    unit="seconds",
-    buckets=_SHORT,
+    "muster_event_loop_lag_seconds", "How much later than asked the event loop woke its own timer.", buckets=_SHORT
 )
 
 API_REQUEST_DURATION = Metric(
     "muster_api_request_duration_seconds",
     "Requests to the API server, watches excepted.",
     ("verb", "resource", "outcome"),
-    "seconds",
     _CALL,
 )
 API_RETRIES = Metric(
     "muster_api_retries_total", "Requests sent again because the API server asked to wait.", ("verb", "resource")
 )
 PROBE_REQUESTS = Metric("muster_probe_requests_total", "Probes of coordinators, by what they saw.", ("kind", "state"))
-PROBE_DURATION = Metric("muster_probe_duration_seconds", "Time one probe took.", ("kind",), "seconds", _CALL)
+PROBE_DURATION = Metric("muster_probe_duration_seconds", "Time one probe took.", ("kind",), _CALL)
 
 PROGRESS_POSTS = Metric(
     "muster_progress_posts_total",
@@ -74,14 +60,9 @@ RIGHTS_MISSING = Metric(
     ("verb", "resource"),
 )
 
-LEADER = Metric(
-    "muster_leader",
-    "1 while this daemon leads, else 0.",
-    ("identity",),
-)
+LEADER = Metric("muster_leader", "1 while this daemon leads, else 0.", ("identity",))
 LEADER_SEEN = Metric(
-    "muster_leader_seen",
-    "1 while another daemon renews the Lease, whether or not that one is scraped.",
+    "muster_leader_seen", "1 while another daemon renews the Lease, whether or not that one is scraped."
 )
 LEADER_TRANSITIONS = Metric(
     "muster_leader_transitions_total",
@@ -90,19 +71,12 @@ LEADER_TRANSITIONS = Metric(
     ("event",),
 )
 LEASE_RENEWAL_AGE = Metric(
-    "muster_lease_renewal_age_seconds",
-    "Time since the leader last renewed the Lease. Absent on a standby.",
-    unit="seconds",
+    "muster_lease_renewal_age_seconds", "Time since the leader last renewed the Lease. Absent on a standby."
 )
 
-CLOCK = Metric(
-    "muster_clock_timestamp_seconds",
-    "The wall clock by which this daemon writes times.",
-    unit="seconds",
-)
+CLOCK = Metric("muster_clock_timestamp_seconds", "The wall clock by which this daemon writes times.")
 CLOCK_STEPS = Metric(
-    "muster_clock_steps_total",
-    "Steps of the wall clock of 2 s or more; running clocks were moved by them.",
+    "muster_clock_steps_total", "Steps of the wall clock of 2 s or more; running clocks were moved by them."
 )
 
 INTERNAL_ERRORS = Metric(

@@ -63,17 +63,9 @@ COORDINATOR_STATE = Metric(
     lean=Lean.NOT_ZERO,
 )
 COORDINATOR_LATENCY = Metric(
-    "muster_experiment_coordinator_probe_latency_seconds",
-    "Time the last probe of the coordinator took.",
-    ONE,
-    "seconds",
+    "muster_experiment_coordinator_probe_latency_seconds", "Time the last probe of the coordinator took.", ONE
 )
-STUCK = Metric(
-    "muster_experiment_stuck",
-    "1 while the condition Stuck is true, else 0.",
-    ONE,
-    lean=Lean.ALWAYS,
-)
+STUCK = Metric("muster_experiment_stuck", "1 while the condition Stuck is true, else 0.", ONE, lean=Lean.ALWAYS)
 STUCK_REASON = Metric(
     "muster_experiment_stuck_reason",
     "1 for the reason of Stuck while it is true, 0 for earlier reasons. Absent if it was never stuck. "
@@ -85,7 +77,6 @@ STUCK_SINCE = Metric(
     "muster_experiment_stuck_since_timestamp_seconds",
     "When Stuck became true, in seconds since 1970. Absent while it is false.",
     ONE,
-    "seconds",
     lean=Lean.ALWAYS,
 )
 HANG = Metric(
@@ -99,7 +90,6 @@ CLOCK_REMAINING = Metric(
     "muster_experiment_clock_remaining_seconds",
     "Time until a running clock runs out; negative afterwards.",
     (*ONE, "clock"),
-    "seconds",
     lean=Lean.ALWAYS,
 )
 CLOCK_ACTION = Metric(
@@ -110,11 +100,7 @@ CLOCK_ACTION = Metric(
     lean=Lean.NOT_ZERO,
 )
 CLOCK_LIMIT = Metric(
-    "muster_experiment_clock_limit_seconds",
-    "The whole time of a running clock.",
-    (*ONE, "clock"),
-    "seconds",
-    lean=Lean.ALWAYS,
+    "muster_experiment_clock_limit_seconds", "The whole time of a running clock.", (*ONE, "clock"), lean=Lean.ALWAYS
 )
 GANG_RESTARTS = Metric(
     "muster_experiment_gang_restarts_total",
@@ -141,25 +127,19 @@ RESTARTS = Metric(
     lean=Lean.NOT_ZERO,
 )
 WALL = Metric(
-    "muster_experiment_wall_seconds_total",
-    "Time since the start, without suspended time.",
-    ONE,
-    "seconds",
-    lean=Lean.ALWAYS,
+    "muster_experiment_wall_seconds_total", "Time since the start, without suspended time.", ONE, lean=Lean.ALWAYS
 )
 PRODUCTIVE = Metric(
     "muster_experiment_productive_seconds_total",
     "Time in phase Running and not Stuck, as known then. A gang that has succeeded before its roll was "
     "seen complete counts from its first process on.",
     ONE,
-    "seconds",
     lean=Lean.ALWAYS,
 )
 TAKEN_BACK = Metric(
     "muster_experiment_taken_back_seconds_total",
     "Productive seconds that turned out to be lost work, a hang or an announced pause.",
     ONE,
-    "seconds",
     lean=Lean.NOT_ZERO,
 )
 BADPUT = Metric(
@@ -167,7 +147,6 @@ BADPUT = Metric(
     "Time that was not productive, by bucket. With the productive seconds less those taken back it adds "
     "up to the wall seconds.",
     (*ONE, "source"),
-    "seconds",
 )
 BASIS = Metric(
     "muster_experiment_goodput_basis",
@@ -175,10 +154,7 @@ BASIS = Metric(
     (*ONE, "basis"),
 )
 QUEUED = Metric(
-    "muster_experiment_queued_seconds_total",
-    "Time in the phase Queued. Absent if it was never queued.",
-    ONE,
-    "seconds",
+    "muster_experiment_queued_seconds_total", "Time in the phase Queued. Absent if it was never queued.", ONE
 )
 STEP = Metric(
     "muster_experiment_step",
@@ -187,22 +163,16 @@ STEP = Metric(
     ONE,
 )
 STEPS_PER_SECOND = Metric(
-    "muster_experiment_steps_per_second",
-    "Steps per second of the median rank, over 30 to 60 s.",
-    ONE,
+    "muster_experiment_steps_per_second", "Steps per second of the median rank, over 30 to 60 s.", ONE
 )
 LAST_STEP = Metric(
-    "muster_experiment_last_step_timestamp_seconds",
-    "When musterd last saw a new report, in seconds since 1970.",
-    ONE,
-    "seconds",
+    "muster_experiment_last_step_timestamp_seconds", "When musterd last saw a new report, in seconds since 1970.", ONE
 )
 HUNG_AFTER = Metric(
     "muster_experiment_hung_after_seconds",
     "Time without a report after which it is Hung: 60 s (45 s where a rank is behind), or five times its "
     "longest pause.",
     ONE,
-    "seconds",
 )
 STRAGGLER_RANKS = Metric(
     "muster_experiment_straggler_ranks",

@@ -19,30 +19,20 @@ NAMESPACE_EXPERIMENTS = Metric(
     "an empty phase. Beyond 1,000 namespaces the others are _other.",
     ("namespace", "phase"),
 )
-NAMESPACE_STUCK = Metric(
-    "muster_namespace_experiments_stuck",
-    "Those of them that are Stuck.",
-    ("namespace",),
-)
+NAMESPACE_STUCK = Metric("muster_namespace_experiments_stuck", "Those of them that are Stuck.", ("namespace",))
 PHASE_DURATION = Metric(
-    "muster_phase_duration_seconds",
-    "Time in a phase, observed at its end.",
-    ("operator", "phase"),
-    "seconds",
-    LIFE,
+    "muster_phase_duration_seconds", "Time in a phase, observed at its end.", ("operator", "phase"), LIFE
 )
 TIME_TO_ASSEMBLED = Metric(
     "muster_time_to_assembled_seconds",
     "Time from the first pod of an epoch until its roll was seen complete.",
     ("operator",),
-    "seconds",
     LIFE,
 )
 RESTART_DOWNTIME = Metric(
     "muster_restart_downtime_seconds",
     "Time from the failure or disruption until the roll was complete again.",
     ("operator",),
-    "seconds",
     LIFE,
 )
 GANG_RESTARTS = Metric(
@@ -87,37 +77,30 @@ NAMESPACE_SECONDS = Metric(
     "Time of all runs by bucket: productive, those of muster_experiment_badput_seconds_total, and taken_back (of "
     "productive). Counted while this daemon leads, without suspended time.",
     ("namespace", "operator", "bucket"),
-    "seconds",
 )
 NAMESPACE_ACCELERATOR_SECONDS = Metric(
     "muster_namespace_accelerator_seconds_total",
     "The same, multiplied by the accelerators held.",
     ("namespace", "operator", "resource", "bucket"),
-    "seconds",
 )
 NAMESPACE_ACCELERATOR_LOST = Metric(
     "muster_namespace_accelerator_lost_seconds_total",
     "The part of it in the buckets stuck, recovery and lost, by cause: the reason of Stuck, or of the end "
     "of the last epoch.",
     ("namespace", "operator", "resource", "cause"),
-    "seconds",
 )
 OWNER_ACCELERATOR_SECONDS = Metric(
     "muster_owner_accelerator_seconds_total",
     "The same by the value (owner) of each label of the setting owner_labels (label_team); beyond 100 values _other.",
     ("label", "owner", "resource", "bucket"),
-    "seconds",
 )
 OWNER_ACCELERATOR_LOST = Metric(
     "muster_owner_accelerator_lost_seconds_total",
     "What of it was lost, by cause.",
     ("label", "owner", "resource", "cause"),
-    "seconds",
 )
 REFUSALS = Metric(
-    "muster_refusals_total",
-    "Requests for an experiment that the API server refused, by reason.",
-    ("reason",),
+    "muster_refusals_total", "Requests for an experiment that the API server refused, by reason.", ("reason",)
 )
 
 ROWS = tuple(row for row in globals().values() if isinstance(row, Metric))

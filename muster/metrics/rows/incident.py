@@ -20,19 +20,13 @@ SINCE = Metric(
     "muster_incident_begin_timestamp_seconds",
     "When the first of these runs became Stuck, in seconds since 1970.",
     INCIDENT,
-    "seconds",
 )
 HIDDEN = Metric("muster_incidents_hidden", "Incidents beyond those that are shown. They explain no run.")
-EXPLAINED = Metric(
-    "muster_experiment_explained",
-    "1 while an incident explains why it is Stuck. Absent else.",
-    ONE,
-)
+EXPLAINED = Metric("muster_experiment_explained", "1 while an incident explains why it is Stuck. Absent else.", ONE)
 LOST = Metric(
     "muster_accelerator_stuck_seconds_total",
     "Accelerator-seconds that runs held while they were Stuck, by reason, counted while this daemon led.",
     ("resource", "reason"),
-    "seconds",
 )
 SUSPECT = Metric(
     "muster_node_suspect_runs",

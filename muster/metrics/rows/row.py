@@ -39,7 +39,6 @@ class Metric:
     name: str
     help: str
     labels: tuple[str, ...] = ()
-    unit: str = ""
     buckets: tuple[float, ...] = ()
     lean: Lean = Lean.NEVER
 
@@ -49,6 +48,11 @@ class Metric:
         if self.buckets:
             return Type.HISTOGRAM
         return next((kind for kind, suffix in _SUFFIX.items() if self.name.endswith(suffix)), Type.GAUGE)
+
+    @property
+    def unit(self) -> str:
+        """Return the unit that its name shows; empty for a number of things."""
+        return "seconds" if self.family.endswith("_seconds") else ""
 
     @property
     def family(self) -> str:

@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from muster.api.names import FINALIZER_QUOTA
+from muster.daemon.experiments import reading
 from muster.daemon.experiments.index import ExperimentIndex
 from muster.state.vocabulary.record import to_status
 from muster.state.vocabulary.workload import Workload
@@ -129,3 +130,14 @@ def test_a_record_that_somebody_else_wrote_is_told_from_an_object_that_somebody_
     assert index.entries[UID].freshness.object_version == 5
     index.experiment_changed(None, run(7, to_status(record(updated_at=NOW + 1))))
     assert index.entries[UID].freshness.object_version == 7
+
+
+def test_a_defect_in_planning_is_raised_and_of_another_kind_its_problem(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in ("plan_of", "plan_as_begun"):
+        monkeypatch.setattr(reading, name, lambda *_: int("x"))
+    with pytest.raises(ValueError, match="invalid literal"):
+        reading.read(run())
+    seen = ExperimentRecord("uid", "team", "run", 1, 1, deleting=False, spec=b"{}", status=b"{}", kind="JobSet")
+    assert reading.read(seen).problem.startswith("spec: not readable: invalid literal")

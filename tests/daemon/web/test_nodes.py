@@ -36,7 +36,7 @@ def listing(*, nodes: int = 0) -> NodeListing:
 
 
 async def read(found: NodeListing, authenticator: Anyone | None = None) -> tuple[str, dict[str, Any]]:
-    async with asking(Daemon(), {"nodes": lambda: found}, authenticator=authenticator) as client:
+    async with asking(Daemon(), {"known_nodes": lambda: found}, authenticator=authenticator) as client:
         page = await text_of(client, "/")
         async with client.get("/nodes.json") as answer:
             return page, await answer.json()

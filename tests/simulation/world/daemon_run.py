@@ -80,7 +80,7 @@ class DaemonRun:
             make_prober=lambda target: WorldProber(world.gang, target, self.clock),
         )
         informers = self.daemon.informers
-        informers._settings = replace(informers._settings, page_size=PAGE_SIZE)  # noqa: SLF001 - no setting of musterd
+        informers.settings = replace(informers.settings, page_size=PAGE_SIZE)  # no setting of musterd
         await self.daemon.run()
 
     def _ended(self, task: asyncio.Task[None]) -> None:

@@ -95,7 +95,7 @@ class World:
         server = HttpServer(
             Instruments("1", tracked_pods=lambda: 0, queue_depth=lambda: 0).registry,
             daemon,
-            Pages(daemon, daemon.role, lambda: NOW, nodes=options.pop("nodes", NodeListing)),
+            Pages(daemon, daemon.role, lambda: NOW, known_nodes=options.pop("nodes", NodeListing)),
             "127.0.0.1",
             0,
             streams=streams,
