@@ -6,7 +6,7 @@ one answer, and a stream of lines. Both raise only ``muster.api.errors.ApiError`
 The error of a refused request, from its Status object (metav1.Status). Nothing in the object is trusted.
 """
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Protocol
@@ -59,6 +59,34 @@ class Transport(Protocol):
         connection broke.
         """
         ...
+
+
+class Around:
+    """A transport whose every request is sent inside the context that ``context`` gives for its method and path.
+
+    A watch or a log has no such context.
+    """
+
+    def __init__(self, transport: Transport, context: Callable[[str, str], AbstractAsyncContextManager[None]]) -> None:
+        self._transport = transport
+        self._context = context
+        self.lines = transport.lines
+
+    async def request(
+        self,
+        method: str,
+        path: str,
+        *,
+        params: Mapping[str, str] | None = None,
+        body: bytes | None = None,
+        content_type: str = "application/json",
+        timeout: float | None = None,
+    ) -> Answer:
+        """Send a request (see ``Transport``). Raises what its context raises, too."""
+        async with self._context(method, path):
+            return await self._transport.request(
+                method, path, params=params, body=body, content_type=content_type, timeout=timeout
+            )
 
 
 LONGEST_STATUS = 65_536
