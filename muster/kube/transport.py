@@ -102,22 +102,28 @@ TOO_LARGE = "ResourceVersionTooLarge"
 (metav1.CauseTypeResourceVersionTooLarge)."""
 
 
-class _Cause(msgspec.Struct, gc=False):
+class Cause(msgspec.Struct, gc=False):
+    """The fields of metav1.StatusCause that are used."""
+
     reason: str | None = None
+    message: str | None = None
 
 
-class _Details(msgspec.Struct, gc=False):
+class Details(msgspec.Struct, gc=False):
+    """The fields of metav1.StatusDetails that are used."""
+
     retryAfterSeconds: int | None = None  # noqa: N815 - the wire's names, here and below
-    causes: list[_Cause] | None = None
+    causes: list[Cause] | None = None
 
 
 class Status(msgspec.Struct, gc=False):
     """The fields of metav1.Status that are used."""
 
+    status: str | None = None
     message: str | None = None
     reason: str | None = None
     code: int | None = None
-    details: _Details | None = None
+    details: Details | None = None
 
 
 _STATUS = msgspec.json.Decoder(Status)
@@ -135,7 +141,7 @@ def error_from_status(
     status: Status, *, http: int = 0, retry_after: float | None = None, request: str = ""
 ) -> ApiError:
     """Return the error of a Status; an HTTP status comes before its ``code``."""
-    details = status.details or _Details()
+    details = status.details or Details()
     if retry_after is None and details.retryAfterSeconds is not None and details.retryAfterSeconds > 0:
         retry_after = float(min(details.retryAfterSeconds, LONGEST_WAIT))
     reason = clean(status.reason, WORD)
