@@ -100,7 +100,7 @@ class KindWatch(Generic[K]):
                 self.served = False
                 del self._opened[self._name]
                 if self._forgets:
-                    self.reflector.feed.replace({}, self.reflector.version)
+                    self.reflector.feed.replace({}, self.reflector.feed.version)
 
     async def _until_served(self) -> None:
         self._backoff.reset()

@@ -112,20 +112,6 @@ class Page(msgspec.Struct, Generic[T], frozen=True):
     problems: list[str]
 
 
-class Decoder(Protocol[T]):
-    """A decoder of bytes of one kind to objects. Neither call may raise because of a single object."""
-
-    kind: str
-
-    def event(self, line: bytes) -> Event[T]:
-        """Decode a line of a watch. Never raises."""
-        ...
-
-    def page(self, body: bytes) -> Page[T]:
-        """Decode a page of a list. Raises ``ApiError`` if the body is not a list at all."""
-        ...
-
-
 D = TypeVar("D")
 
 INITIAL_EVENTS_END = "k8s.io/initial-events-end"
@@ -192,7 +178,7 @@ def _repaired(body: bytes) -> bytes:
 
 
 class Projection(Generic[D, T]):
-    """The ``Decoder`` of one kind: ``document`` names the fields to read, ``flatten`` makes the record.
+    """The decoder of one kind: ``document`` names the fields to read, ``flatten`` makes the record.
 
     ``flatten`` may raise ValueError for an object that cannot be used at all (no uid, no resourceVersion).
     """
