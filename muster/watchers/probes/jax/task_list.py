@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from muster.api.values.printable import printable
 from muster.state.view.roll import RankError, RankState
-from muster.state.view.turns import A_TURN, Turns, at_once, batches, finished
+from muster.state.view.turns import A_TURN, Turns, at_once, batches
 from muster.watchers.probes.bounded.connection import in_turns
 from muster.watchers.probes.jax.rpc import (
     Generation,
@@ -243,15 +243,11 @@ class RollReader:
         async with self._reading:
             return await in_turns(self.read_in_turns(body, generation))
 
-    def read(self, body: bytes, generation: Generation) -> Reading:
+    def read_in_turns(self, body: bytes, generation: Generation) -> Turns[Reading]:
         """Decode one answer. Raises `Malformed`.
 
         The same bytes as last time give the same `Reading` without decoding.
         """
-        return finished(self.read_in_turns(body, generation))
-
-    def read_in_turns(self, body: bytes, generation: Generation) -> Turns[Reading]:
-        """Decode one answer in turns; see ``read``."""
         digest = sha256(body).digest()
         if self._last is not None and self._last[0] == digest:
             return self._last[1]
