@@ -157,7 +157,7 @@ async def test_a_port_that_accepts_nothing_is_not_silent(monkeypatch: pytest.Mon
     async def unreached(*_: object) -> None:
         await asyncio.Event().wait()
 
-    monkeypatch.setattr(store_module, "_connect", unreached)
+    monkeypatch.setattr(store_module.Connection, "open", unreached)
     probe = TorchProbe("127.0.0.1:1", clock=lambda: 1000.0, expected=3, deadline=0.05)
     answer = await probe.snapshot()
     await probe.close()

@@ -177,7 +177,7 @@ class PortState:
 
 
 class Unreached(Exception):
-    """A failed connection; ``port`` has the reason."""
+    """A failed connection, or another peer than was expected; ``port`` has the reason."""
 
     def __init__(self, port: PortState) -> None:
         super().__init__(port.detail)
