@@ -5,6 +5,8 @@ parses it later, where an error can be reported on the experiment. Annotations o
 else in an object of up to 1.5 MB are dropped; spec and status are dropped once they have been read (``stripped``).
 """
 
+from typing import Generic, TypeVar
+
 import msgspec
 
 from muster.api.names import (
@@ -22,6 +24,8 @@ from muster.api.values.printable import clean, word
 from muster.api.wire.kinds import MAX_COUNTER
 from muster.kube.listwatch.decoder import Projection
 from muster.watchers.metadata import Metadata, identity
+
+M_co = TypeVar("M_co", covariant=True, bound=Metadata | msgspec.Raw)
 
 PATH = f"/apis/{API_VERSION}/{PLURAL}"
 
@@ -69,10 +73,10 @@ class ExperimentRecord(msgspec.Struct, frozen=True, gc=False):
     """The owners, by the labels that the installation reads."""
 
 
-class Document(msgspec.Struct, gc=False):
+class Document(msgspec.Struct, Generic[M_co], gc=False):
     """An object as it is on the wire."""
 
-    metadata: Metadata
+    metadata: M_co
     spec: msgspec.Raw = msgspec.Raw(b"null")
     status: msgspec.Raw = msgspec.Raw(b"null")
 
@@ -89,11 +93,7 @@ class _Labelled(Metadata, gc=False):
     annotations: _Requests | None = None
 
 
-class _Document(Document, gc=False):
-    metadata: _Labelled
-
-
-def flatten(document: Document) -> ExperimentRecord:
+def flatten(document: Document[Metadata]) -> ExperimentRecord:
     """Return the record of an Experiment. Raises ValueError if its metadata cannot be read."""
     metadata = document.metadata
     return ExperimentRecord(
@@ -124,7 +124,7 @@ def _manager(spec: msgspec.Raw) -> str:
     return "" if named is None or named == MANAGED_BY else word(named)
 
 
-def _flatten(document: _Document) -> ExperimentRecord:
+def _flatten(document: Document[_Labelled]) -> ExperimentRecord:
     """Return the record with its labels, its annotations and ``spec.managedBy``."""
     labels = document.metadata.labels or {}
     queue, priority_class = word(labels.get(QUEUE_LABEL)), word(labels.get(PRIORITY_LABEL))
@@ -143,15 +143,15 @@ def stripped(record: ExperimentRecord) -> ExperimentRecord:
     return msgspec.structs.replace(record, spec=b"", status=b"", labels=b"", annotations=b"", metadata=b"")
 
 
-def decoder_of(owners: OwnerLabels) -> Projection[_Document, ExperimentRecord]:
+def decoder_of(owners: OwnerLabels) -> Projection[Document[_Labelled], ExperimentRecord]:
     """Return the decoder of Experiments, which reads these labels of their owners."""
 
-    def flatten_owned(document: _Document) -> ExperimentRecord:
+    def flatten_owned(document: Document[_Labelled]) -> ExperimentRecord:
         record = _flatten(document)
         found = owners.of(document.metadata.labels)
         return msgspec.structs.replace(record, owners=found) if found else record
 
-    return Projection("Experiment", _Document, flatten_owned)
+    return Projection("Experiment", Document[_Labelled], flatten_owned)
 
 
 DECODER = decoder_of(NONE)
