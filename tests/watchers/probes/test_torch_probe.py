@@ -7,10 +7,9 @@ import pytest
 
 from muster.daemon.prober_pool import ReportsChanges
 from muster.state.view.roll import CoordinatorState, RankState, RollAnswer
-from muster.watchers.probes.torch import TorchProbe
 from muster.watchers.probes.torch import probe as module
 from muster.watchers.probes.torch import store as store_module
-from muster.watchers.probes.torch.probe import RANK_KEYS
+from muster.watchers.probes.torch.probe import RANK_KEYS, TorchProbe
 from muster.watchers.probes.torch.store import Dialect
 from tests.fakes.tcpstore import FakeStore
 

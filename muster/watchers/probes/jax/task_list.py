@@ -110,9 +110,6 @@ def tasks_in_turns(body: bytes, most: int = MAX_TASKS) -> Turns[TaskList]:
     return TaskList(tasks, version)
 
 
-read_tasks = at_once(tasks_in_turns)
-
-
 def _task(body: bytes) -> tuple[int, Task]:
     task_id = state = incarnation = code = at = count = 0
     text = b""
