@@ -22,8 +22,9 @@ from typing import Any, Generic, NoReturn, Protocol, TypeVar
 
 from muster.api.errors import ApiError, Expired, Invalid, Throttled, Unreachable
 from muster.kube.instrumented import denied
-from muster.kube.listwatch.decoder import Event, EventType, Projection, Sink, Tracked
+from muster.kube.listwatch.decoder import Event, EventType, Projection, Tracked
 from muster.kube.listwatch.sink_feed import SinkFeed, collect, list_all
+from muster.kube.listwatch.store import Store
 from muster.kube.transport import TOO_LARGE, Transport
 from muster.kube.workqueue import Backoff
 
@@ -93,7 +94,7 @@ class Reflector(Generic[T]):
         path: str,
         params: Mapping[str, str],
         decode: Projection[Any, T],
-        sink: Sink[T],
+        sink: Store[T],
         *,
         clock: Callable[[], float],
         random: Random,

@@ -17,7 +17,8 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from muster.api.errors import ApiError, Expired, Unreachable
-from muster.kube.listwatch.decoder import Event, EventType, Projection, Sink, Tracked
+from muster.kube.listwatch.decoder import Event, EventType, Projection, Tracked
+from muster.kube.listwatch.store import Store
 from muster.kube.transport import TOO_LARGE_ANSWER, Transport
 
 T = TypeVar("T", bound=Tracked)
@@ -105,7 +106,7 @@ class SinkFeed(Generic[T]):
     ``relists``: number of full lists after the first. ``late``: number of events that were dropped.
     """
 
-    def __init__(self, sink: Sink[T]) -> None:
+    def __init__(self, sink: Store[T]) -> None:
         self.synced = False
         self.version = 0
         self.relists = 0

@@ -16,7 +16,10 @@ T = TypeVar("T", bound=Tracked)
 
 
 class Store(Generic[T]):
-    """A ``Sink`` that keeps every object and reports each difference once.
+    """The receiver of one kind's objects, which keeps each of them and reports each difference once.
+
+    It is called on the event loop, in order, with the newest resourceVersion known to be contained in what was received
+    so far. No call blocks.
 
     ``on_change(old, new)`` is called after the change: ``old`` is None for a new object, ``new`` is None for one that
     is gone. An object with the stored resourceVersion is no difference. ``on_version(version)`` follows every
