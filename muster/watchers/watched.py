@@ -27,7 +27,7 @@ from muster.watchers.experiments import Document, ExperimentRecord
 from muster.watchers.metadata import Metadata
 from muster.watchers.pods.containers import restarted_in_place
 from muster.watchers.pods.decode import record_of
-from muster.watchers.pods.document import AnyMetadata, Owner, Spec, Status
+from muster.watchers.pods.document import AnyMetadata, AnyPod, Owner, Spec
 
 OURS = "muster.dev/"
 """Prefix of the annotations that are read."""
@@ -73,12 +73,11 @@ class SpecWithDevices(Spec, gc=False):
     resourceClaims: list[dict[str, Any]] | None = None  # noqa: N815
 
 
-class PodDocument(msgspec.Struct, gc=False):
-    """core/v1 Pod."""
+class PodDocument(AnyPod, gc=False):
+    """core/v1 Pod of a watched run."""
 
     metadata: PodMetadata
     spec: SpecWithDevices | None = None
-    status: Status | None = None
 
 
 class _Labelled(msgspec.Struct, gc=False):
