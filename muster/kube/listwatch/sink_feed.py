@@ -103,14 +103,13 @@ _DELETED = EventType.DELETED
 class SinkFeed(Generic[T]):
     """The feed of a sink. ``synced``: it holds a full list. ``version``: the last resourceVersion that was seen.
 
-    ``relists``: number of full lists after the first. ``late``: number of events that were dropped.
+    ``relists``: number of full lists after the first.
     """
 
     def __init__(self, sink: Store[T]) -> None:
         self.synced = False
         self.version = 0
         self.relists = 0
-        self.late = 0
         self._sink = sink
         self._tombstones = Tombstones()
 
@@ -132,9 +131,7 @@ class SinkFeed(Generic[T]):
         elif event.type is _DELETED:
             self._tombstones.add(obj.uid, event.version)
             self._sink.drop(obj.uid, obj, self.version)
-        elif self._tombstones.late(obj.uid, event.version):
-            self.late += 1
-        else:
+        elif not self._tombstones.late(obj.uid, event.version):
             self._sink.put(obj, self.version)
 
     def skip(self, version: int) -> None:
