@@ -6,10 +6,10 @@ used here; API servers before 1.30 use v4.
 
 Carries a TCP connection to a port of a pod: the subresource ``portforward``, over a WebSocket.
 
-The frames begin with a byte that names their channel: 0 is the data, 1 an error as text; the first frame of each has
-the port, in two bytes (kubernetes: cri-streaming/pkg/streaming/portforward/websocket.go, v4.channel.k8s.io). API
-servers that know newer protocols forward this one to the kubelet. It has no sign for the end of one direction: the
-pod's remaining data for a program that closes its side is lost.
+Channel 0 is the data, 1 an error as text; the first frame of each has the port, in two bytes (kubernetes:
+cri-streaming/pkg/streaming/portforward/websocket.go, v4.channel.k8s.io). API servers that know newer protocols forward
+this one to the kubelet. It has no sign for the end of one direction: the pod's remaining data for a program that closes
+its side is lost.
 """
 
 import asyncio
