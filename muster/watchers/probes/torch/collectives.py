@@ -1,7 +1,6 @@
 """Reads from the TCPStore which collectives the processes have entered, in the form of ``muster.api.collectives``.
 
-Each key is checked until it exists, and then read: a check and a get are all that ``Store`` sends. The values come from
-programs: one without the right form is left out, and the others count.
+The values come from programs: one without the right form is left out, and the others count.
 """
 
 import re

@@ -5,9 +5,8 @@ torch/csrc/distributed/c10d/TCPStore.cpp, waitForWorkers). That counts the proce
 each rank leaves a key of its own while it waits for the others: gloo's addresses, and the agents of torchrun. If the
 names do not explain the count (NCCL connects later), the answer has the count alone.
 
-The reports of the processes are read from the store, too: each key is checked until it exists, and then read. A check
-and a get are all that ``Store`` sends. A key that exists stays, so a look of a gang that reports is one GET for each
-process.
+The reports of the processes are read from the store, too: each key is checked until it exists, and then read. A key
+that exists stays, so a look of a gang that reports is one GET for each process.
 """
 
 import asyncio
