@@ -124,20 +124,6 @@ def _manager(spec: msgspec.Raw) -> str:
     return "" if named is None or named == MANAGED_BY else word(named)
 
 
-def _flatten(document: Document[_Labelled]) -> ExperimentRecord:
-    """Return the record with its labels, its annotations and ``spec.managedBy``."""
-    labels = document.metadata.labels or {}
-    queue, priority_class = word(labels.get(QUEUE_LABEL)), word(labels.get(PRIORITY_LABEL))
-    record = flatten(document)
-    if manager := _manager(document.spec):
-        record = msgspec.structs.replace(record, ours=False, managed_by=manager)
-    record = msgspec.structs.replace(record, queue=queue, priority_class=priority_class) if queue else record
-    asked = document.metadata.annotations
-    if asked is None or not (asked.restart or asked.cancelled):
-        return record
-    return msgspec.structs.replace(record, restart_request=clean(asked.restart), cancelled_by=clean(asked.cancelled))
-
-
 def stripped(record: ExperimentRecord) -> ExperimentRecord:
     """Return the record without spec, status, labels, annotations and metadata."""
     return msgspec.structs.replace(record, spec=b"", status=b"", labels=b"", annotations=b"", metadata=b"")
@@ -146,12 +132,22 @@ def stripped(record: ExperimentRecord) -> ExperimentRecord:
 def decoder_of(owners: OwnerLabels) -> Projection[Document[_Labelled], ExperimentRecord]:
     """Return the decoder of Experiments, which reads these labels of their owners."""
 
-    def flatten_owned(document: Document[_Labelled]) -> ExperimentRecord:
-        record = _flatten(document)
-        found = owners.of(document.metadata.labels)
-        return msgspec.structs.replace(record, owners=found) if found else record
+    def flatten_labelled(document: Document[_Labelled]) -> ExperimentRecord:
+        metadata, manager = document.metadata, _manager(document.spec)
+        labels, asked = metadata.labels or {}, metadata.annotations or _Requests()
+        queue = word(labels.get(QUEUE_LABEL))
+        return msgspec.structs.replace(
+            flatten(document),
+            ours=not manager,
+            managed_by=manager,
+            queue=queue,
+            priority_class=word(labels.get(PRIORITY_LABEL)) if queue else "",
+            restart_request=clean(asked.restart),
+            cancelled_by=clean(asked.cancelled),
+            owners=owners.of(labels),
+        )
 
-    return Projection("Experiment", Document[_Labelled], flatten_owned)
+    return Projection("Experiment", Document[_Labelled], flatten_labelled)
 
 
 DECODER = decoder_of(NONE)
