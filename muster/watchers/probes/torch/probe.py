@@ -11,12 +11,12 @@ that exists stays, so a look of a gang that reports is one GET for each process.
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import TypeVar
 
 from muster.api.progress import KEYS, MAX_VALUE
 from muster.api.values.printable import printable
 from muster.state.view.progress import StepReport
-from muster.state.view.recorder.arrivals import CollectiveReport
 from muster.state.view.roll import CoordinatorState, RankState, RollAnswer
 from muster.watchers.probes.bounded.connection import Address, Unreached, in_turns, loop_time
 from muster.watchers.probes.reports import ReportReader
@@ -159,9 +159,8 @@ class TorchProbe:
         reports = await self._stored(store, self._reports, self._reports.read) if joint else None
         kept = joint and self._store is not None
         collectives = await self._stored(store, self._collectives, self._collectives.read) if kept else None
-        return self._answer(
-            CoordinatorState.SERVING,
-            said,
+        return replace(
+            self._answer(CoordinatorState.SERVING, said),
             states=states,
             partial=partial,
             joined=joined,
@@ -201,27 +200,5 @@ class TorchProbe:
                 return named
         return set()
 
-    def _answer(
-        self,
-        state: CoordinatorState,
-        detail: str,
-        *,
-        states: tuple[RankState, ...] = (),
-        partial: str = "",
-        joined: int | None = None,
-        protocol: str = "",
-        reports: tuple[StepReport, ...] | None = None,
-        collectives: tuple[CollectiveReport, ...] | None = None,
-    ) -> RollAnswer:
-        return RollAnswer(
-            at=self._clock(),
-            coordinator=state,
-            latency=loop_time() - self._since,
-            detail=detail,
-            states=states,
-            partial=partial,
-            joined=joined,
-            protocol=protocol,
-            reports=reports,
-            collectives=collectives,
-        )
+    def _answer(self, state: CoordinatorState, detail: str) -> RollAnswer:
+        return RollAnswer(at=self._clock(), coordinator=state, latency=loop_time() - self._since, detail=detail)
