@@ -209,13 +209,14 @@ class Connection:
     ) -> "aiohttp.ClientWebSocketResponse[bool]":
         # API servers since 1.36 forward the headers to the kubelet, which answers 406 if JSON alone is accepted.
         headers = {"Accept": "*/*", "Authorization": identity.authorization or ""}
-        return await self._session.ws_connect(
+        opened: aiohttp.ClientWebSocketResponse[bool] = await self._session.ws_connect(
             address(identity.host, path, {}).with_query(params),
             protocols=protocols,
             headers={name: value for name, value in headers.items() if value},
             max_msg_size=LARGEST_ANSWER,
             **self._way(identity, f"GET {path}"),
         )
+        return opened
 
     @asynccontextmanager
     async def _answered(
