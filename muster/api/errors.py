@@ -1,16 +1,4 @@
-"""Errors of requests to the API server.
-
-MusterError                the root of every error that Muster raises on purpose
-ApiError                   a request failed
-├── Unreachable            no answer: refused, reset, timed out; the request may or may not have been carried out
-├── NotFound               404
-├── AlreadyExists          409, reason AlreadyExists
-├── Conflict               409, any other reason: the object changed since it was read, or a precondition fails
-├── Expired                410: the resourceVersion is too old, list again
-├── Forbidden              401 or 403, quota included
-├── Invalid                400 or 422: the server rejects the request; sending it again does not help
-└── Throttled              429, or 5xx with Retry-After: come back after ``retry_after`` seconds
-"""
+"""Errors of requests to the API server, by the HTTP status of its answer."""
 
 from typing import Final
 
@@ -54,35 +42,35 @@ class ApiError(MusterError):
 
 
 class Unreachable(ApiError):
-    """No answer: whether the request was carried out is unknown."""
+    """No answer (refused, reset, timed out): whether the request was carried out is unknown."""
 
 
 class NotFound(ApiError):
-    """The object does not exist, or no longer."""
+    """404: the object does not exist, or no longer."""
 
 
 class AlreadyExists(ApiError):
-    """An object of that name exists already."""
+    """409, reason AlreadyExists: an object of that name exists already."""
 
 
 class Conflict(ApiError):
-    """The object changed since it was read, or a uid or resourceVersion precondition fails."""
+    """409, any other reason: the object changed since it was read, or a uid or resourceVersion precondition fails."""
 
 
 class Expired(ApiError):
-    """The resourceVersion is older than the server's history."""
+    """410: the resourceVersion is older than the server's history; list again."""
 
 
 class Forbidden(ApiError):
-    """Not allowed: credentials, RBAC, admission or quota."""
+    """401 or 403, not allowed: credentials, RBAC, admission or quota."""
 
 
 class Invalid(ApiError):
-    """The server rejects the request itself; sending it again does not help."""
+    """400 or 422: the server rejects the request itself; sending it again does not help."""
 
 
 class Throttled(ApiError):
-    """The server is overloaded; ``retry_after`` has the time to wait."""
+    """429, or 5xx with Retry-After: the server is overloaded; ``retry_after`` has the seconds to wait."""
 
 
 _BY_STATUS: Final[dict[int, type[ApiError]]] = {

@@ -68,7 +68,7 @@ QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
 PRIORITY_LABEL = "kueue.x-k8s.io/priority-class"
 """Label of an Experiment: the WorkloadPriorityClass of its Workload."""
 JOB_UID_LABEL = "kueue.x-k8s.io/job-uid"
-"""Label of a Workload: the uid of its job, as Kueue's own integrations write it."""
+"""Label of a Workload: the uid of its job, as Kueue's own integrations write it (kueue: pkg/controller/constants)."""
 FINALIZER_QUOTA = "muster.dev/quota"
 """Finalizer of a Workload: it keeps its quota until no pod of the experiment runs."""
 

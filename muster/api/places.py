@@ -16,35 +16,18 @@ that the program has joined with: jax compares it with no other rank's. Under ``
 moved for ``NOTICE`` seconds has its stack: a list of function, file and line, the innermost call first.
 """
 
-from muster.assist.mounted.at_work import COMPUTING, INPUT, MOVING, READING, WRITING
-from muster.assist.mounted.place_watch import (
-    MAX_FILE,
-    MAX_FRAMES,
-    MAX_NAME,
-    MAX_STACK,
-    NOTICE,
-    PLACES,
-    RETURNS,
-    STACKS,
-    longest_interval,
-    place_interval,
-)
-
-__all__ = [
-    "INPUT",
-    "MAX_FILE",
-    "MAX_FRAMES",
-    "MAX_NAME",
-    "MAX_STACK",
-    "NOTICE",
-    "PLACES",
-    "RETURNS",
-    "STACKS",
-    "WORK",
-    "located",
-    "longest_interval",
-    "place_interval",
-]
+from muster.assist.mounted.at_work import COMPUTING, MOVING, READING, WRITING
+from muster.assist.mounted.at_work import INPUT as INPUT
+from muster.assist.mounted.place_watch import MAX_FILE as MAX_FILE
+from muster.assist.mounted.place_watch import MAX_FRAMES as MAX_FRAMES
+from muster.assist.mounted.place_watch import MAX_NAME as MAX_NAME
+from muster.assist.mounted.place_watch import MAX_STACK as MAX_STACK
+from muster.assist.mounted.place_watch import NOTICE as NOTICE
+from muster.assist.mounted.place_watch import PLACES as PLACES
+from muster.assist.mounted.place_watch import RETURNS as RETURNS
+from muster.assist.mounted.place_watch import STACKS as STACKS
+from muster.assist.mounted.place_watch import longest_interval as longest_interval
+from muster.assist.mounted.place_watch import place_interval as place_interval
 
 WORK = COMPUTING, WRITING, READING, MOVING, INPUT
 """Kinds of work of a process; with ``INPUT`` it waits for a person to type."""

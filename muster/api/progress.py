@@ -36,23 +36,7 @@ Sources: kubeflow/trainer docs/proposals/2779-trainjob-progress, pkg/statusserve
 transformers 5.24, integrations/integration_utils.py (KubeflowCallback). Only the standard library is used here.
 """
 
-from muster.assist.mounted.place_watch import longest_interval as report_interval
-
-__all__ = [
-    "KEYS",
-    "LOAD",
-    "MAX_PROCESSES",
-    "MAX_RESTARTS",
-    "MAX_SCALARS",
-    "MAX_SCALAR_NAME",
-    "MAX_STEP",
-    "MAX_VALUE",
-    "MAX_WORKS",
-    "RESTART_COUNT",
-    "RESTORE",
-    "SAVE",
-    "report_interval",
-]
+from muster.assist.mounted.place_watch import longest_interval
 
 KEYS = "muster/progress"
 """The directory of the keys."""
@@ -72,6 +56,8 @@ MAX_PROCESSES = 64
 """Processes of one pod that report."""
 MAX_WORKS = 120.0
 """The most seconds for which one report shows that a process is at work."""
+report_interval = longest_interval
+"""The seconds between two reports of one process, in a gang of that many."""
 
 
 PREFIXES = ("KUBEFLOW_TRAINER_SERVER_", "KUBEFLOW_TRAINER_STATUS_")

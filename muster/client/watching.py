@@ -12,7 +12,7 @@ from msgspec import structs
 
 from muster.api.conditions import Condition, ConditionType
 from muster.api.errors import ApiError, Forbidden
-from muster.api.names import MANAGER
+from muster.api.names import JOB_UID_LABEL, MANAGER
 from muster.api.status import ExperimentStatus
 from muster.api.values.secrets import secrets_within
 from muster.client.errors import NoSuchExperiment, NotInstalled, RunByMuster
@@ -224,7 +224,7 @@ async def _admission(
     meta = mapping(obj.get("metadata"))
     if not local_queue_of(meta.get("labels")):
         return None
-    params = {"labelSelector": f"{workloads.JOB_UID}={text(meta, 'uid')}"}
+    params = {"labelSelector": f"{JOB_UID_LABEL}={text(meta, 'uid')}"}
     try:
         found = await resources.list(custom(workloads.API_VERSION, namespace, workloads.PLURAL), params)
         read = [workloads.flatten(msgspec.convert(raw, workloads.WorkloadDocument)) for raw in found]

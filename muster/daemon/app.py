@@ -41,11 +41,10 @@ from muster.daemon.web.health import DaemonHealth
 from muster.daemon.web.live import Changes
 from muster.kinds.registry import RUN_KINDS, runs
 from muster.kube.fair_share import ALONE, FairShare
-from muster.kube.instrumented import Denials, MeasuredTransport, labels
-from muster.kube.leaderelection.elector import FencedTransport
+from muster.kube.instrumented import Denials, labels, measured
 from muster.kube.listwatch.reflector import Reflector, ReflectorSettings
 from muster.kube.listwatch.sink_feed import ObjectList
-from muster.kube.transport import Transport
+from muster.kube.transport import Around, Transport
 from muster.kube.workqueue import WorkQueue
 from muster.metrics.collector import ExperimentCollector, Subject
 from muster.metrics.instruments import Instruments, Traced
@@ -98,11 +97,11 @@ class Daemon:
             version, lambda: self.index.pods, lambda: len(self.queue), traced, self._persisted, clock
         )
         self.denials = Denials(monotonic)
-        transport = MeasuredTransport(transport, self.instruments.request, monotonic, self._answered)
+        transport = measured(transport, self.instruments.request, monotonic, self._answered)
         self.unfenced = transport
         """The transport for requests that change nothing, such as reviews of readers: a standby sends them too."""
         self.elector = elector_of(settings, transport, instance, clock=clock, monotonic=monotonic, random=random)
-        writing: Transport = transport if self.elector is None else FencedTransport(transport, self.elector.fence)
+        writing: Transport = transport if self.elector is None else Around(transport, self.elector.fence.passing)
         self.changes = Changes()
         self.queue = WorkQueue(self.instruments.queued)
         creates, others = (FairShare(ALONE * settings.write_concurrency) for _ in range(2))

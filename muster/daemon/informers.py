@@ -89,7 +89,7 @@ class KindWatch(Generic[K]):
                 self.served = False
                 del self.informers.reflectors[self.name]
                 if self.forgets:
-                    self.reflector.feed.replace({}, self.reflector.version)
+                    self.reflector.feed.replace({}, self.reflector.feed.version)
 
     async def _until_served(self) -> None:
         backoff = Backoff(FIRST_WAIT, LONGEST_WAIT, self.informers.random)

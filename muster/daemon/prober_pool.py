@@ -28,8 +28,8 @@ from muster.state.vocabulary.group import AGENT, DASHBOARD, ProbeKind
 from muster.state.vocabulary.plan import Plan
 from muster.watchers.probes.bounded.connection import Meter, metered
 from muster.watchers.probes.nccl import RasProbe
-from muster.watchers.probes.ray import RayProbe
-from muster.watchers.probes.torch import TorchProbe
+from muster.watchers.probes.ray.probe import RayProbe
+from muster.watchers.probes.torch.probe import TorchProbe
 
 log = structlog.get_logger()
 

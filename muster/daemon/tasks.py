@@ -50,7 +50,7 @@ from muster.daemon.settings import Settings
 from muster.kube.leaderelection.elector import Elector
 from muster.kube.leaderelection.lease import Leases
 from muster.kube.leaderelection.rules import Terms
-from muster.kube.listwatch.decoder import Decoder
+from muster.kube.listwatch.decoder import Projection
 from muster.kube.listwatch.sink_feed import ObjectList, list_all
 from muster.kube.transport import Transport
 from muster.kube.workqueue import WorkQueue
@@ -60,7 +60,7 @@ from muster.watchers.experiments import ExperimentRecord
 log = structlog.get_logger()
 
 
-Source = tuple[str, Decoder[ExperimentRecord]]
+Source = tuple[str, Projection[Any, ExperimentRecord]]
 """One kind's list: its path for all namespaces, and its decoder."""
 
 

@@ -84,11 +84,9 @@ class Connection:
         return cls(credentials, agent=agent, impersonate=impersonate)
 
     @classmethod
-    async def from_settings(
-        cls, kubeconfig: Path | None = None, context: str | None = None, *, in_cluster: bool | None = None
-    ) -> "Connection":
+    async def from_settings(cls, kubeconfig: Path | None = None, context: str | None = None) -> "Connection":
         """Return a daemon's connection (see ``choose_source``). Raises ``ApiError`` without a usable configuration."""
-        return await cls.open(choose_source(kubeconfig, context, in_cluster=in_cluster, environ=os.environ))
+        return await cls.open(choose_source(kubeconfig, context, os.environ))
 
     @property
     def namespace(self) -> str:
@@ -188,8 +186,6 @@ class Connection:
         """Open a WebSocket; see ``muster.kube.execution``. Raises ``ApiError``, also if the connection breaks."""
         identity = await self.credentials.current()
         name = f"GET {path}"
-        if self._session.closed:
-            raise Unreachable("the connection has been closed", reason="Closed", request=name)
         try:
             try:
                 opened = await self._upgrade(identity, path, params, protocols)
@@ -213,15 +209,14 @@ class Connection:
     ) -> "aiohttp.ClientWebSocketResponse[bool]":
         # API servers since 1.36 forward the headers to the kubelet, which answers 406 if JSON alone is accepted.
         headers = {"Accept": "*/*", "Authorization": identity.authorization or ""}
-        return await self._session.ws_connect(
+        opened: aiohttp.ClientWebSocketResponse[bool] = await self._session.ws_connect(
             address(identity.host, path, {}).with_query(params),
             protocols=protocols,
             headers={name: value for name, value in headers.items() if value},
-            ssl=identity.tls if identity.tls is not None else True,
-            server_hostname=identity.server_name,
-            proxy=identity.proxy,
             max_msg_size=LARGEST_ANSWER,
+            **self._way(identity, f"GET {path}"),
         )
+        return opened
 
     @asynccontextmanager
     async def _answered(
@@ -272,20 +267,24 @@ class Connection:
         if identity.authorization:
             headers = headers | {"Authorization": identity.authorization}
         name = f"{method} {path}"
-        if self._session.closed:
-            raise Unreachable("the connection has been closed", reason="Closed", request=name)
+        way = self._way(identity, name)
         try:
             return await self._session.request(
                 method,
                 address(identity.host, path, params),
                 headers=headers,
                 timeout=timeout,
-                ssl=identity.tls if identity.tls is not None else True,
-                server_hostname=identity.server_name,
-                proxy=identity.proxy,
                 allow_redirects=False,  # an API server does not redirect, and no other server may see the token
+                **way,
                 **options,
             )
         except FAILURES as error:
             self.requests[counted, 0] += 1
             raise unreachable(error, name, silence=timeout.sock_read, place=self.credentials.place) from error
+
+    def _way(self, identity: Identity, name: str) -> dict[str, Any]:
+        """Return how aiohttp reaches the server as that identity. Raises ``Unreachable`` once this was closed."""
+        if self._session.closed:
+            raise Unreachable("the connection has been closed", reason="Closed", request=name)
+        tls = identity.tls if identity.tls is not None else True
+        return {"ssl": tls, "server_hostname": identity.server_name, "proxy": identity.proxy}

@@ -6,10 +6,10 @@ used here; API servers before 1.30 use v4.
 
 Carries a TCP connection to a port of a pod: the subresource ``portforward``, over a WebSocket.
 
-The frames begin with a byte that names their channel: 0 is the data, 1 an error as text; the first frame of each has
-the port, in two bytes (kubernetes: cri-streaming/pkg/streaming/portforward/websocket.go, v4.channel.k8s.io). API
-servers that know newer protocols forward this one to the kubelet. It has no sign for the end of one direction: the
-pod's remaining data for a program that closes its side is lost.
+Channel 0 is the data, 1 an error as text; the first frame of each has the port, in two bytes (kubernetes:
+cri-streaming/pkg/streaming/portforward/websocket.go, v4.channel.k8s.io). API servers that know newer protocols forward
+this one to the kubelet. It has no sign for the end of one direction: the pod's remaining data for a program that closes
+its side is lost.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ import msgspec
 
 from muster.api.errors import ApiError, Unreachable
 from muster.kube.resources import core
-from muster.kube.transport import error_from_status, read_status
+from muster.kube.transport import Details, Status, error_from_status
 
 PROTOCOLS: Final = ("v5.channel.k8s.io", "v4.channel.k8s.io")
 OUTPUT, ERRORS, OUTCOME = 1, 2, 3
@@ -54,20 +54,6 @@ class Sockets(Protocol):
         ...
 
 
-class _Cause(msgspec.Struct):
-    reason: str = ""
-    message: str = ""
-
-
-class _Details(msgspec.Struct):
-    causes: list[_Cause] = []
-
-
-class _Outcome(msgspec.Struct):
-    status: str = ""
-    details: _Details | None = None
-
-
 async def execute(sockets: Sockets, namespace: str, pod: str, container: str, command: Sequence[str]) -> Executed:
     """Run a command in a container to its end. Raises ``ApiError``, also if the command cannot be started.
 
@@ -95,16 +81,16 @@ async def _frames(socket: "aiohttp.ClientWebSocketResponse[bool]") -> AsyncItera
 def _code(outcome: bytes, path: str) -> int:
     """Return the exit code in the Status. Raises ``ApiError`` for a Status without one."""
     try:
-        found = msgspec.json.decode(outcome, type=_Outcome)
+        found = msgspec.json.decode(outcome, type=Status)
     except (ValueError, RecursionError) as error:
         raise Unreachable("the connection ended before the command", reason="Broken", request=path) from error
     if found.status == "Success":
         return 0
-    for cause in found.details.causes if found.details else ():
-        if cause.reason == _EXIT and cause.message.isascii() and cause.message.isdecimal() and len(cause.message) < 4:
-            return int(cause.message)
-    refused: ApiError = error_from_status(read_status(outcome), request=path)
-    raise refused
+    for cause in (found.details or Details()).causes or ():
+        code = cause.message or ""
+        if cause.reason == _EXIT and code.isascii() and code.isdecimal() and len(code) < 4:
+            return int(code)
+    raise error_from_status(found, request=path)
 
 
 PROTOCOL: Final = "v4.channel.k8s.io"
@@ -230,10 +216,7 @@ async def _there(reader: asyncio.StreamReader, stream: "aiohttp.ClientWebSocketR
 
 async def _back(stream: "aiohttp.ClientWebSocketResponse[bool]", write: Write, path: str) -> None:
     begun: set[int] = set()
-    async for message in stream:
-        if message.type is not aiohttp.WSMsgType.BINARY or not message.data:
-            continue
-        channel, data = message.data[0], message.data[1:]
+    async for channel, data in _frames(stream):
         if channel not in begun:
             begun.add(channel)
             data = data[2:]

@@ -54,21 +54,59 @@ class Slots:
         self._flow = flow
 
     async def acquire(self) -> bool:
-        """Wait for a slot. Return False if the wait was withdrawn."""
-        return await self._share.acquire(self._group, self._flow)
+        """Wait until the flow gets a slot. Return True, or False if its wait is withdrawn."""
+        share = self._share
+        group = share.groups.setdefault(self._group, _Group())
+        flow = group.flows.setdefault(self._flow, _Flow())
+        if not flow.waiting and share.may_take(group, flow):
+            share.take(group, flow)
+            return True
+        granted: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        flow.waiting.append(granted)
+        group.turns.setdefault(self._flow, flow)
+        share.turns.setdefault(self._group, group)
+        try:
+            return await granted
+        except asyncio.CancelledError:
+            if not granted.cancelled():  # answered and cancelled at once
+                if granted.result():
+                    self.release()
+            elif granted in flow.waiting:
+                flow.waiting.remove(granted)
+                share.drop(self._group, self._flow)
+            raise
 
     def withdraw(self) -> None:
-        """End the waits of the flow, because it has nothing left to do."""
-        self._share.withdraw(self._group, self._flow)
+        """Answer every wait of the flow with False, because it has nothing left to do."""
+        group = self._share.groups.get(self._group)
+        flow = group.flows.get(self._flow) if group else None
+        if flow is None:
+            return
+        while flow.waiting:
+            granted = flow.waiting.popleft()
+            if not granted.done():
+                granted.set_result(False)
+        self._share.drop(self._group, self._flow)
 
     def release(self) -> None:
         """Give one slot back."""
-        self._share.release(self._group, self._flow)
+        share = self._share
+        group = share.groups[self._group]
+        group.flows[self._flow].busy -= 1
+        group.busy -= 1
+        share.busy -= 1
+        share.drop(self._group, self._flow)
+        while share.turns and share.busy < share.total and share.grant_next():
+            pass
 
     @property
     def contended(self) -> bool:
         """True if another flow waits for a slot."""
-        return self._share.others_wait(self._group, self._flow)
+        turns = self._share.turns
+        group = turns.get(self._group)
+        if group is None or len(turns) > 1:
+            return bool(turns)
+        return len(group.turns) > 1 or self._flow not in group.turns
 
     async def __aenter__(self) -> None:
         await self.acquire()
@@ -85,9 +123,9 @@ class FairShare:
     def __init__(self, total: int) -> None:
         self.total = total
         self.busy = 0
-        self._groups: dict[str, _Group] = {}
+        self.groups: dict[str, _Group] = {}
         """The groups that have slots or wait for some."""
-        self._turns: dict[str, _Group] = {}
+        self.turns: dict[str, _Group] = {}
         """The waiting groups, the next one first."""
 
     def of(self, group: str, flow: str) -> Slots:
@@ -97,100 +135,51 @@ class FairShare:
     @property
     def idle(self) -> bool:
         """True if no slot is held or waited for."""
-        return not self._groups
+        return not self.groups
 
-    async def acquire(self, group: str, flow: str) -> bool:
-        """Wait until that flow gets a slot. Return True, or False if its wait is withdrawn."""
-        g = self._groups.setdefault(group, _Group())
-        f = g.flows.setdefault(flow, _Flow())
-        if not f.waiting and self._may_take(g, f):
-            self._take(g, f)
-            return True
-        granted: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
-        f.waiting.append(granted)
-        g.turns.setdefault(flow, f)
-        self._turns.setdefault(group, g)
-        try:
-            return await granted
-        except asyncio.CancelledError:
-            if not granted.cancelled():  # answered and cancelled at once
-                if granted.result():
-                    self.release(group, flow)
-            elif granted in f.waiting:
-                f.waiting.remove(granted)
-                self._drop(group, flow)
-            raise
-
-    def withdraw(self, group: str, flow: str) -> None:
-        """Answer every wait of that flow with False."""
-        g = self._groups.get(group)
-        f = g.flows.get(flow) if g else None
-        if f is None:
-            return
-        while f.waiting:
-            granted = f.waiting.popleft()
-            if not granted.done():
-                granted.set_result(False)
-        self._drop(group, flow)
-
-    def others_wait(self, group: str, flow: str) -> bool:
-        """Return True if any other flow waits for a slot."""
-        g = self._turns.get(group)
-        if g is None or len(self._turns) > 1:
-            return bool(self._turns)
-        return len(g.turns) > 1 or flow not in g.turns
-
-    def release(self, group: str, flow: str) -> None:
-        """Give one slot of that flow back."""
-        g = self._groups[group]
-        g.flows[flow].busy -= 1
-        g.busy -= 1
-        self.busy -= 1
-        self._drop(group, flow)
-        while self._turns and self.busy < self.total and self._grant_next():
-            pass
-
-    def _may_take(self, group: _Group, flow: _Flow) -> bool:
+    def may_take(self, group: _Group, flow: _Flow) -> bool:
+        """Return True if that flow of the group is entitled to another slot."""
         left = (self.total - self.busy) * GROUP_PART - group.busy
         return left > 0 and flow.busy < FLOW_PART * left
 
-    def _take(self, group: _Group, flow: _Flow) -> None:
+    def take(self, group: _Group, flow: _Flow) -> None:
+        """Give that flow of the group a slot."""
         flow.busy += 1
         group.busy += 1
         self.busy += 1
 
-    def _grant_next(self) -> bool:
+    def grant_next(self) -> bool:
         """Give out one slot. Return False if no waiting flow is entitled to one.
 
         A flow that is passed over has slots already, so their number is bounded by ``total`` and not by the waits.
         """
-        for group, g in self._turns.items():
+        for group, g in self.turns.items():
             for flow, f in g.turns.items():
-                if not self._may_take(g, f):
+                if not self.may_take(g, f):
                     continue
                 granted = f.waiting.popleft()
                 if not granted.done():
-                    self._take(g, f)
+                    self.take(g, f)
                     granted.set_result(True)
-                _to_the_end(self._turns, group)
+                _to_the_end(self.turns, group)
                 _to_the_end(g.turns, flow)
-                self._drop(group, flow)
+                self.drop(group, flow)
                 return True
         return False
 
-    def _drop(self, group: str, flow: str) -> None:
+    def drop(self, group: str, flow: str) -> None:
         """Forget a flow that neither waits nor has a slot, and then its group."""
-        g = self._groups[group]
+        g = self.groups[group]
         f = g.flows[flow]
         if f.waiting:
             return
         g.turns.pop(flow, None)
         if not g.turns:
-            self._turns.pop(group, None)
+            self.turns.pop(group, None)
         if not f.busy:
             del g.flows[flow]
             if not g.flows:
-                del self._groups[group]
+                del self.groups[group]
 
 
 def _to_the_end(turns: dict[str, T], key: str) -> None:

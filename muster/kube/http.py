@@ -24,7 +24,7 @@ LOG = "text/plain"
 
 LARGEST_ANSWER = 64 * 2**20
 """Most bytes of an answer: far above a usual page of a list (500 pods are 5 MB), far below a harmful size. A page of
-objects that are all as large as etcd takes them is larger; it is then read in smaller pages (``listing``)."""
+objects that are all as large as etcd takes them is larger; it is then read in smaller pages (``sink_feed``)."""
 
 FAILURES = (aiohttp.ClientError, HttpProcessingError, OSError, ValueError, EOFError)
 """Errors of aiohttp for a connection that fails or breaks, or a peer that speaks no HTTP (TimeoutError is an OSError).

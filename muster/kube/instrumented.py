@@ -9,11 +9,11 @@ authorizer's names a user and a verb (kubernetes: apiserver, handlers/responsewr
 """
 
 import re
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
 
 from muster.api.errors import ApiError
-from muster.kube.transport import Answer, Transport
+from muster.kube.transport import Around, Transport
 
 Observe = Callable[[str, str, str, float], None]
 """A callback for every request, with verb, resource, outcome and seconds.
@@ -27,52 +27,29 @@ Answered = Callable[[str, str, ApiError | None], None]
 _VERBS = {"POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 
 
-class MeasuredTransport:
-    """A ``muster.kube.transport.Transport`` that is measured. ``monotonic`` gives seconds."""
+def measured(
+    transport: Transport,
+    observe: Observe,
+    monotonic: Callable[[], float],
+    answered: Answered = lambda _verb, _resource, _error: None,
+) -> Around:
+    """Return the transport with every request measured. ``monotonic`` gives seconds."""
 
-    def __init__(
-        self,
-        transport: Transport,
-        observe: Observe,
-        monotonic: Callable[[], float],
-        answered: Answered = lambda _verb, _resource, _error: None,
-    ) -> None:
-        self._transport = transport
-        self._answered = answered
-        self._observe = observe
-        self._monotonic = monotonic
-
-    async def request(
-        self,
-        method: str,
-        path: str,
-        *,
-        params: Mapping[str, str] | None = None,
-        body: bytes | None = None,
-        content_type: str = "application/json",
-        timeout: float | None = None,
-    ) -> Answer:
-        """Send a request (see ``Transport``), and measure its duration and outcome."""
-        began, outcome = self._monotonic(), "cancelled"
+    @asynccontextmanager
+    async def measuring(method: str, path: str) -> AsyncIterator[None]:
+        began, outcome = monotonic(), "cancelled"
         try:
-            answer = await self._transport.request(
-                method, path, params=params, body=body, content_type=content_type, timeout=timeout
-            )
+            yield
             outcome = "ok"
-            self._answered(*labels(method, path), None)
+            answered(*labels(method, path), None)
         except ApiError as error:
             outcome = type(error).__name__
-            self._answered(*labels(method, path), error)
+            answered(*labels(method, path), error)
             raise
         finally:
-            self._observe(*labels(method, path), outcome, self._monotonic() - began)
-        return answer
+            observe(*labels(method, path), outcome, monotonic() - began)
 
-    def lines(
-        self, path: str, *, params: Mapping[str, str], silence: float
-    ) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
-        """Open a watch or a log (see ``Transport``), which has no duration to measure."""
-        return self._transport.lines(path, params=params, silence=silence)
+    return Around(transport, measuring)
 
 
 def labels(method: str, path: str) -> tuple[str, str]:

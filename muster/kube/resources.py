@@ -107,7 +107,7 @@ MERGE_PATCH = "application/merge-patch+json"
 
 
 class ResourceClient:
-    """The client: every method takes a path (see ``paths``) and raises ``ApiError``.
+    """The client: every method takes a path (see ``core`` and ``custom``) and raises ``ApiError``.
 
     At most ``concurrency`` requests are in progress at once: each takes a connection of its own.
     """

@@ -6,7 +6,7 @@ one answer, and a stream of lines. Both raise only ``muster.api.errors.ApiError`
 The error of a refused request, from its Status object (metav1.Status). Nothing in the object is trusted.
 """
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Protocol
@@ -61,6 +61,34 @@ class Transport(Protocol):
         ...
 
 
+class Around:
+    """A transport whose every request is sent inside the context that ``context`` gives for its method and path.
+
+    A watch or a log has no such context.
+    """
+
+    def __init__(self, transport: Transport, context: Callable[[str, str], AbstractAsyncContextManager[None]]) -> None:
+        self._transport = transport
+        self._context = context
+        self.lines = transport.lines
+
+    async def request(
+        self,
+        method: str,
+        path: str,
+        *,
+        params: Mapping[str, str] | None = None,
+        body: bytes | None = None,
+        content_type: str = "application/json",
+        timeout: float | None = None,
+    ) -> Answer:
+        """Send a request (see ``Transport``). Raises what its context raises, too."""
+        async with self._context(method, path):
+            return await self._transport.request(
+                method, path, params=params, body=body, content_type=content_type, timeout=timeout
+            )
+
+
 LONGEST_STATUS = 65_536
 """Most bytes of an error body that are read."""
 
@@ -74,22 +102,28 @@ TOO_LARGE = "ResourceVersionTooLarge"
 (metav1.CauseTypeResourceVersionTooLarge)."""
 
 
-class _Cause(msgspec.Struct, gc=False):
+class Cause(msgspec.Struct, gc=False):
+    """The fields of metav1.StatusCause that are used."""
+
     reason: str | None = None
+    message: str | None = None
 
 
-class _Details(msgspec.Struct, gc=False):
+class Details(msgspec.Struct, gc=False):
+    """The fields of metav1.StatusDetails that are used."""
+
     retryAfterSeconds: int | None = None  # noqa: N815 - the wire's names, here and below
-    causes: list[_Cause] | None = None
+    causes: list[Cause] | None = None
 
 
 class Status(msgspec.Struct, gc=False):
     """The fields of metav1.Status that are used."""
 
+    status: str | None = None
     message: str | None = None
     reason: str | None = None
     code: int | None = None
-    details: _Details | None = None
+    details: Details | None = None
 
 
 _STATUS = msgspec.json.Decoder(Status)
@@ -107,7 +141,7 @@ def error_from_status(
     status: Status, *, http: int = 0, retry_after: float | None = None, request: str = ""
 ) -> ApiError:
     """Return the error of a Status; an HTTP status comes before its ``code``."""
-    details = status.details or _Details()
+    details = status.details or Details()
     if retry_after is None and details.retryAfterSeconds is not None and details.retryAfterSeconds > 0:
         retry_after = float(min(details.retryAfterSeconds, LONGEST_WAIT))
     reason = clean(status.reason, WORD)

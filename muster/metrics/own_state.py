@@ -99,8 +99,8 @@ class WatchCollector(Collector):
         for resource, watches in by_resource.items():
             one = {"resource": resource}
             families.add(rows.WATCH_STALENESS, one, max(watch.staleness(now) for watch in watches))
-            families.add(rows.WATCH_SYNCED, one, float(all(watch.synced for watch in watches)))
-            families.add(rows.WATCH_RELISTS, one, sum(watch.relists for watch in watches))
+            families.add(rows.WATCH_SYNCED, one, float(all(watch.feed.synced for watch in watches)))
+            families.add(rows.WATCH_RELISTS, one, sum(watch.feed.relists for watch in watches))
             families.add(rows.WATCH_DECODE_ERRORS, one, sum(watch.decode_errors for watch in watches))
             reconnects = dict.fromkeys(RECONNECTS, 0) | _sum(watch.reconnects for watch in watches)
             for why, count in reconnects.items():

@@ -5,6 +5,8 @@ parses it later, where an error can be reported on the experiment. Annotations o
 else in an object of up to 1.5 MB are dropped; spec and status are dropped once they have been read (``stripped``).
 """
 
+from typing import Generic, TypeVar
+
 import msgspec
 
 from muster.api.names import (
@@ -22,6 +24,8 @@ from muster.api.values.printable import clean, word
 from muster.api.wire.kinds import MAX_COUNTER
 from muster.kube.listwatch.decoder import Projection
 from muster.watchers.metadata import Metadata, identity
+
+M_co = TypeVar("M_co", covariant=True, bound=Metadata | msgspec.Raw)
 
 PATH = f"/apis/{API_VERSION}/{PLURAL}"
 
@@ -69,10 +73,10 @@ class ExperimentRecord(msgspec.Struct, frozen=True, gc=False):
     """The owners, by the labels that the installation reads."""
 
 
-class Document(msgspec.Struct, gc=False):
+class Document(msgspec.Struct, Generic[M_co], gc=False):
     """An object as it is on the wire."""
 
-    metadata: Metadata
+    metadata: M_co
     spec: msgspec.Raw = msgspec.Raw(b"null")
     status: msgspec.Raw = msgspec.Raw(b"null")
 
@@ -89,11 +93,7 @@ class _Labelled(Metadata, gc=False):
     annotations: _Requests | None = None
 
 
-class _Document(Document, gc=False):
-    metadata: _Labelled
-
-
-def flatten(document: Document) -> ExperimentRecord:
+def flatten(document: Document[Metadata]) -> ExperimentRecord:
     """Return the record of an Experiment. Raises ValueError if its metadata cannot be read."""
     metadata = document.metadata
     return ExperimentRecord(
@@ -124,34 +124,30 @@ def _manager(spec: msgspec.Raw) -> str:
     return "" if named is None or named == MANAGED_BY else word(named)
 
 
-def _flatten(document: _Document) -> ExperimentRecord:
-    """Return the record with its labels, its annotations and ``spec.managedBy``."""
-    labels = document.metadata.labels or {}
-    queue, priority_class = word(labels.get(QUEUE_LABEL)), word(labels.get(PRIORITY_LABEL))
-    record = flatten(document)
-    if manager := _manager(document.spec):
-        record = msgspec.structs.replace(record, ours=False, managed_by=manager)
-    record = msgspec.structs.replace(record, queue=queue, priority_class=priority_class) if queue else record
-    asked = document.metadata.annotations
-    if asked is None or not (asked.restart or asked.cancelled):
-        return record
-    return msgspec.structs.replace(record, restart_request=clean(asked.restart), cancelled_by=clean(asked.cancelled))
-
-
 def stripped(record: ExperimentRecord) -> ExperimentRecord:
     """Return the record without spec, status, labels, annotations and metadata."""
     return msgspec.structs.replace(record, spec=b"", status=b"", labels=b"", annotations=b"", metadata=b"")
 
 
-def decoder_of(owners: OwnerLabels) -> Projection[_Document, ExperimentRecord]:
+def decoder_of(owners: OwnerLabels) -> Projection[Document[_Labelled], ExperimentRecord]:
     """Return the decoder of Experiments, which reads these labels of their owners."""
 
-    def flatten_owned(document: _Document) -> ExperimentRecord:
-        record = _flatten(document)
-        found = owners.of(document.metadata.labels)
-        return msgspec.structs.replace(record, owners=found) if found else record
+    def flatten_labelled(document: Document[_Labelled]) -> ExperimentRecord:
+        metadata, manager = document.metadata, _manager(document.spec)
+        labels, asked = metadata.labels or {}, metadata.annotations or _Requests()
+        queue = word(labels.get(QUEUE_LABEL))
+        return msgspec.structs.replace(
+            flatten(document),
+            ours=not manager,
+            managed_by=manager,
+            queue=queue,
+            priority_class=word(labels.get(PRIORITY_LABEL)) if queue else "",
+            restart_request=clean(asked.restart),
+            cancelled_by=clean(asked.cancelled),
+            owners=owners.of(labels),
+        )
 
-    return Projection("Experiment", _Document, flatten_owned)
+    return Projection("Experiment", Document[_Labelled], flatten_labelled)
 
 
 DECODER = decoder_of(NONE)

@@ -15,7 +15,7 @@ from muster.kinds.declaration import RunKind
 from muster.kinds.planning.record_condition import TYPE
 from muster.kube.listwatch.decoder import Projection
 from muster.watchers import experiments
-from muster.watchers.experiments import ExperimentRecord
+from muster.watchers.experiments import Document, ExperimentRecord
 from muster.watchers.metadata import Metadata
 
 _RECORD = json.dumps(TYPE).encode()
@@ -26,20 +26,13 @@ class _Metadata(Metadata, gc=False):
     annotations: msgspec.Raw = msgspec.Raw(b"null")
 
 
-class _Document(msgspec.Struct, gc=False):
-    metadata: _Metadata
-    spec: msgspec.Raw = msgspec.Raw(b"null")
-    status: msgspec.Raw = msgspec.Raw(b"null")
-
-
-def decoder_of(kind: RunKind, owners: OwnerLabels = NONE) -> Projection[_Document, ExperimentRecord]:
+def decoder_of(kind: RunKind, owners: OwnerLabels = NONE) -> Projection[Document[_Metadata], ExperimentRecord]:
     """Return the decoder of one other kind."""
 
-    def flatten(document: _Document) -> ExperimentRecord:
+    def flatten(document: Document[_Metadata]) -> ExperimentRecord:
         metadata = document.metadata
-        plain = experiments.Document(metadata, document.spec, document.status)
         record = replace(
-            experiments.flatten(plain),
+            experiments.flatten(document),
             kind=kind.subject.kind,
             labels=bytes(metadata.labels),
             annotations=bytes(metadata.annotations),
@@ -47,7 +40,7 @@ def decoder_of(kind: RunKind, owners: OwnerLabels = NONE) -> Projection[_Documen
         )
         return record if _ours(kind, record) else replace(experiments.stripped(record), ours=False)
 
-    return Projection(kind.subject.kind, _Document, flatten)
+    return Projection(kind.subject.kind, Document[_Metadata], flatten)
 
 
 def object_of(record: ExperimentRecord, kind: RunKind) -> dict[str, Any]:

@@ -7,8 +7,9 @@ proves little, as the jobs of all kinds of Kubeflow's training operator label th
 
 import json
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from sys import intern
-from typing import Any
+from typing import Any, TypedDict
 
 import msgspec
 from msgspec.structs import replace
@@ -22,11 +23,11 @@ from muster.kinds.declaration import Made, PodFacts, PodSource, WatchedKind
 from muster.kube.listwatch.decoder import Projection
 from muster.state.vocabulary.pod import Pod
 from muster.watchers import experiments
-from muster.watchers.experiments import ExperimentRecord
+from muster.watchers.experiments import Document, ExperimentRecord
 from muster.watchers.metadata import Metadata
 from muster.watchers.pods.containers import restarted_in_place
 from muster.watchers.pods.decode import record_of
-from muster.watchers.pods.document import AnyMetadata, Owner, Spec, Status
+from muster.watchers.pods.document import AnyMetadata, AnyPod, Owner, Spec
 
 OURS = "muster.dev/"
 """Prefix of the annotations that are read."""
@@ -52,18 +53,18 @@ class PodMetadata(AnyMetadata, gc=False):
     annotations: dict[str, str] | None = None
 
 
-class Resources(msgspec.Struct, gc=False):
+class Resources(TypedDict, total=False):
     """core/v1 ResourceRequirements."""
 
-    requests: dict[str, Any] | None = None
-    limits: dict[str, Any] | None = None
-    claims: list[dict[str, Any]] | None = None
+    requests: dict[str, Any] | None
+    limits: dict[str, Any] | None
+    claims: list[dict[str, Any]] | None
 
 
-class Container(msgspec.Struct, gc=False):
+class Container(TypedDict, total=False):
     """The resources of a container (core/v1 Container)."""
 
-    resources: Resources | None = None
+    resources: Resources | None
 
 
 class SpecWithDevices(Spec, gc=False):
@@ -72,18 +73,11 @@ class SpecWithDevices(Spec, gc=False):
     resourceClaims: list[dict[str, Any]] | None = None  # noqa: N815
 
 
-class PodDocument(msgspec.Struct, gc=False):
-    """core/v1 Pod."""
+class PodDocument(AnyPod, gc=False):
+    """core/v1 Pod of a watched run."""
 
     metadata: PodMetadata
     spec: SpecWithDevices | None = None
-    status: Status | None = None
-
-
-class _Document(msgspec.Struct, gc=False):
-    metadata: msgspec.Raw
-    spec: msgspec.Raw = msgspec.Raw(b"null")
-    status: msgspec.Raw = msgspec.Raw(b"null")
 
 
 class _Labelled(msgspec.Struct, gc=False):
@@ -93,11 +87,13 @@ class _Labelled(msgspec.Struct, gc=False):
 _METADATA, _LABELS = msgspec.json.Decoder(Metadata), msgspec.json.Decoder(_Labelled)
 
 
-def object_decoder_of(kind: WatchedKind | Made, owners: OwnerLabels = NONE) -> Projection[_Document, ExperimentRecord]:
+def object_decoder_of(
+    kind: WatchedKind | Made, owners: OwnerLabels = NONE
+) -> Projection[Document[msgspec.Raw], ExperimentRecord]:
     """Return the decoder of the objects of a watched kind."""
 
-    def flatten(document: _Document) -> ExperimentRecord:
-        plain = experiments.Document(_METADATA.decode(document.metadata), document.spec, document.status)
+    def flatten(document: Document[msgspec.Raw]) -> ExperimentRecord:
+        plain = Document(_METADATA.decode(document.metadata), document.spec, document.status)
         return replace(
             experiments.flatten(plain),
             kind=kind.subject.word,
@@ -106,7 +102,7 @@ def object_decoder_of(kind: WatchedKind | Made, owners: OwnerLabels = NONE) -> P
             owners=owners.of(_LABELS.decode(document.metadata).labels) if owners.labels else (),
         )
 
-    return Projection(kind.subject.word, _Document, flatten)
+    return Projection(kind.subject.word, Document[msgspec.Raw], flatten)
 
 
 def watched_object(record: ExperimentRecord) -> dict[str, Any]:
@@ -157,23 +153,19 @@ def pod_reader_of(source: PodSource, outer: Sequence[PodSource]) -> Callable[[Po
 
 
 _CONTAINERS = msgspec.json.Decoder(list[Container] | None)
-_SAME: dict[Devices, Devices] = {}
-"""Shared tuples: the pods of one run ask for the same devices."""
-_MOST_SAME = 4096
 
 
 def _devices(spec: SpecWithDevices | None) -> Devices:
     containers = _CONTAINERS.decode(spec.containers) if spec is not None else None
     if spec is None or not containers:
         return ()
-    found = of_containers(map(_asked, containers), spec.resourceClaims)
-    if len(_SAME) >= _MOST_SAME:
-        _SAME.clear()
-    return _SAME.setdefault(found, found)
+    return _same(of_containers(containers, spec.resourceClaims))
 
 
-def _asked(container: Container) -> dict[str, Any]:
-    return {"resources": msgspec.structs.asdict(container.resources) if container.resources is not None else None}
+@lru_cache(maxsize=4096)
+def _same(found: Devices) -> Devices:
+    """Return the one tuple of all pods that ask for the same devices, as those of a run do."""
+    return found
 
 
 def _facts(metadata: PodMetadata) -> PodFacts:

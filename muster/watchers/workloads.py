@@ -16,8 +16,6 @@ from muster.watchers.metadata import OwnedMetadata, identity
 API_VERSION = "kueue.x-k8s.io/v1beta2"
 PLURAL = "workloads"
 PATH = f"/apis/{API_VERSION}/{PLURAL}"
-JOB_UID = "kueue.x-k8s.io/job-uid"
-"""Label of a Workload that Kueue made: the uid of its owner (kueue: pkg/controller/constants)."""
 MOST = 32
 """Most conditions that are kept of a Workload that Kueue made; it writes fewer than 12."""
 

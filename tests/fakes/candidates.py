@@ -5,9 +5,10 @@ from random import Random
 from typing import Any
 
 from muster.api.errors import ApiError
-from muster.kube.leaderelection.elector import Elector, Fenced, FencedTransport
+from muster.kube.leaderelection.elector import Elector, Fenced
 from muster.kube.leaderelection.lease import Leases
 from muster.kube.leaderelection.rules import Terms
+from muster.kube.transport import Around
 from tests.fakes.machines import WORK, Machine, World
 
 LEASE = "/apis/coordination.k8s.io/v1/namespaces/muster/leases/musterd"
@@ -29,7 +30,7 @@ class Candidate:
         """Seconds by which its wall clock is wrong."""
         leases = Leases(self.machine.cable, "muster", "musterd", lambda: world.now + self.wall_error)
         self.elector = Elector(leases, name, terms, monotonic=self.machine.clock, random=Random(name))
-        self._writing = FencedTransport(self.machine.cable, self.elector.fence)
+        self._writing = Around(self.machine.cable, self.elector.fence.passing)
         self.task = self.machine.start(self.elector.run(self._work))
 
     @property

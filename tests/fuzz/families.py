@@ -10,6 +10,7 @@ from muster.api.errors import ApiError, error_of
 from muster.kube.leaderelection.lease import Leases
 from muster.kube.transport import Answer, error_from_answer
 from muster.state.view.roll import CoordinatorState, RollAnswer
+from muster.state.view.turns import finished
 from muster.watchers.probes.jax.probe import JaxProbe
 from muster.watchers.probes.jax.rpc import Generation, Malformed, bytes_field, fixed64_field, integer_field
 from muster.watchers.probes.jax.task_list import RollReader, read_entries, read_entry, read_mismatch
@@ -198,7 +199,7 @@ def answers(rng: Random, world: World, sent: list[Any]) -> None:
         sent.append((generation, body))
         try:
             reader = RollReader(rng.choice((None, 7)))
-            answer = probe._answer(reader.read(body, generation), generation, reader, 0.1)  # noqa: SLF001 - the step that reads hostile bytes
+            answer = probe._answer(finished(reader.read_in_turns(body, generation)), generation, reader, 0.1)  # noqa: SLF001 - the step that reads hostile bytes
         except Malformed as error:
             check_words(str(error), LONGEST_ERROR)
             continue

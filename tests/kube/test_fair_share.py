@@ -27,7 +27,7 @@ class Flows:
 
     async def give_back(self, group: str, flow: str) -> None:
         self.held[group, flow] -= 1
-        self.share.release(group, flow)
+        self.share.of(group, flow).release()
         await settled()
 
     def of(self, group: str) -> int:
@@ -39,10 +39,10 @@ class Flows:
         await asyncio.gather(*self.asking, return_exceptions=True)
         for (group, flow), held in self.held.items():
             for _ in range(held):
-                self.share.release(group, flow)
+                self.share.of(group, flow).release()
 
     async def _take(self, group: str, flow: str) -> None:
-        await self.share.acquire(group, flow)
+        await self.share.of(group, flow).acquire()
         self.held[group, flow] += 1
         self.order.append(f"{group}/{flow}")
 
@@ -131,7 +131,7 @@ async def test_a_request_cancelled_in_the_instant_of_its_grant_keeps_no_slot(fir
     flows = Flows(2)
     await flows.ask("a", "run", 3)
     flows.held["a", "run"] -= 1
-    steps: list[Callable[[], object]] = [lambda: flows.share.release("a", "run"), flows.asking[1].cancel]
+    steps: list[Callable[[], object]] = [lambda: flows.share.of("a", "run").release(), flows.asking[1].cancel]
     for step in steps if first == "grant" else reversed(steps):
         step()
     await settled()
@@ -142,12 +142,12 @@ async def test_a_request_cancelled_in_the_instant_of_its_grant_keeps_no_slot(fir
 
 async def test_a_wait_that_is_withdrawn_ends_without_a_slot() -> None:
     share = FairShare(4)
-    assert await share.acquire("a", "run")
-    waiting = asyncio.create_task(share.acquire("a", "run"))
+    assert await share.of("a", "run").acquire()
+    waiting = asyncio.create_task(share.of("a", "run").acquire())
     await settled()
     share.of("a", "run").withdraw()
     assert await waiting is False
-    share.release("a", "run")
+    share.of("a", "run").release()
     assert share.idle
     share.of("a", "run").withdraw()
     assert share.idle

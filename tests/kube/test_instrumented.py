@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from muster.api.errors import NotFound
-from muster.kube.instrumented import MeasuredTransport, labels
+from muster.kube.instrumented import labels, measured
 from muster.kube.resources import core, custom
 from tests.fakes.api import FakeApi
 
@@ -33,13 +33,13 @@ def test_verb_and_resource_come_from_the_path(method: str, path: str, observed: 
 
 async def test_each_request_is_observed_once_with_its_outcome() -> None:
     api, observed = FakeApi(), list[tuple[str, str, str, float]]()
-    measured = MeasuredTransport(api, lambda *seen: observed.append(seen), iter(range(100)).__next__)
+    transport = measured(api, lambda *seen: observed.append(seen), iter(range(100)).__next__)
     api.put(RUN, {"spec": {}})
-    await measured.request("GET", RUN)
+    await transport.request("GET", RUN)
     with pytest.raises(NotFound):
-        await measured.request("GET", core("team", "pods", "nobody"))
+        await transport.request("GET", core("team", "pods", "nobody"))
     api.gate.clear()
-    asked = asyncio.create_task(measured.request("GET", core("team", "pods")), name="asked")
+    asked = asyncio.create_task(transport.request("GET", core("team", "pods")), name="asked")
     await api.crowd(1)
     asked.cancel()
     with pytest.raises(asyncio.CancelledError):

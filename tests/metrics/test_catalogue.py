@@ -45,8 +45,9 @@ THE_LIBRARYS = ("process_", "python_")
 
 def watch(synced: bool = True, age: float = 1.0) -> Any:
     """A reflector's figures."""
-    counts = {"reconnects": Counter(ended=3, silent=1), "relists": 1, "events": Counter(ADDED=10), "decode_errors": 2}
-    return SimpleNamespace(synced=synced, staleness=lambda now: now - NOW + age, **counts)
+    counts = {"reconnects": Counter(ended=3, silent=1), "events": Counter(ADDED=10), "decode_errors": 2}
+    feed = SimpleNamespace(synced=synced, relists=1)
+    return SimpleNamespace(feed=feed, staleness=lambda now: now - NOW + age, **counts)
 
 
 def leader(leading: bool = True, renewal_age: float | None = 1.5) -> Any:

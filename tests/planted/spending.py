@@ -13,7 +13,7 @@ from tests.planted.bug import Hunt, Swaps, bug, instead_of, swap
 
 
 @bug(Hunt("clean", "noisy-neighbours"), shown_by="moved by what happens in another namespace")
-@instead_of(FairShare, "_may_take")
+@instead_of(FairShare, "may_take")
 def slots_for_whoever_comes(_: Any, self: FairShare, group: Any, flow: Any) -> bool:
     """Requests take slots in the order in which they come, whatever their namespace has taken already."""
     return self.busy < self.total

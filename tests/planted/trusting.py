@@ -1,14 +1,11 @@
 """Bugs in what is believed: forged pods, sidecars, half of a list, and what nobody has written down."""
 
-from collections.abc import Callable, Mapping
 from typing import Any
 
 from msgspec.structs import replace
 
 from muster.daemon.experiments.index import ExperimentIndex
-from muster.kube.listwatch import sink_feed
-from muster.kube.listwatch.sink_feed import ObjectList
-from muster.kube.transport import Transport
+from muster.kube.listwatch.decoder import Page, Projection
 from muster.state.policies import completion
 from muster.state.view.membership import Membership
 from muster.state.vocabulary.pod import Pod, PodPhase
@@ -57,21 +54,10 @@ def done_in_memory() -> Swaps:
 
 
 @bug(Hunt("drop", "member-fails"), Hunt("relist", "member-fails"))
-@instead_of(sink_feed, "_pages")
-async def first_page_only(
-    _: Any,
-    transport: Transport,
-    path: str,
-    params: Mapping[str, str],
-    decoder: Any,
-    limit: int,
-    timeout: float | None,
-    on_page: Callable[[], None],
-) -> ObjectList[Any]:
+@instead_of(Projection, "page")
+def first_page_only(page: Any, self: Projection[Any, Any], body: bytes) -> Page[Any]:
     """A list ends after its first page."""
-    answer = await transport.request("GET", path, params={**params, "limit": str(limit or 3)}, timeout=timeout)
-    page = decoder.page(answer.body)
-    return ObjectList({obj.uid: obj for obj in page.objects}, page.version, [])
+    return replace(page(self, body), proceed="")
 
 
 @bug(Hunt("clean", "deleted"), Hunt("clean", "same-name"))

@@ -1,10 +1,10 @@
 """The gates of a group (``types.<t>.dependsOn``)."""
 
-from typing import Final, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
-from muster.api.values.fields import GroupName, Shape
+from muster.api.values.fields import GroupName, Shape, listed
 
 MAX_GATES: Final = 32
 
@@ -17,3 +17,10 @@ class DependsOn(Shape):
         description="Created: all its pods exist. Ready: all are ready, or have succeeded. Complete (jobset only): all "
         "have succeeded. Serving: its rank 0 answers as the coordinator."
     )
+
+
+Gates = Annotated[
+    tuple[DependsOn, ...],
+    listed(MAX_GATES),
+    Field(description="What other types must have come to before pods of this one are created."),
+]

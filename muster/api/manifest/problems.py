@@ -63,11 +63,6 @@ class ProblemsError(MusterError, ValueError):
         self.problems = tuple(problems)
         super().__init__("\n".join(str(problem) for problem in self.problems))
 
-    def summary(self, limit: int = 1024) -> str:
-        """Return all problems on one line of at most ``limit`` characters, for a condition's message."""
-        line = "; ".join(str(problem) for problem in self.problems)
-        return line if len(line) <= limit else line[: limit - 1] + "…"
-
 
 class ManifestError(ProblemsError):
     """A manifest cannot be used."""

@@ -88,9 +88,9 @@ def _cut(longest: int) -> Callable[[str], str]:
     return cut
 
 
-def member_of(words: type[StrEnum], longest: int = 128) -> Kind:
+def member_of(words: type[StrEnum]) -> Kind:
     """Return text that is read as a member of an enum, if it is one; another version may write other words."""
-    plain, known = text(longest), {word.value: word for word in words}
+    plain, known = text(128), {word.value: word for word in words}
 
     def read(value: object) -> str:
         name: str = plain.read(value)

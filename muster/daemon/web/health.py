@@ -88,7 +88,7 @@ class DaemonHealth:
         now, failing = self.monotonic(), reflector.failing
         if failing is not None and (failing.denied or now - failing.since >= BLIND):
             return f"not open for {now - failing.since:.0f} s: {failing.problem}"
-        if not reflector.synced:
+        if not reflector.feed.synced:
             return "the first list is not complete"
         silence = reflector.staleness(now)
         return f"silent for {silence:.0f} s" if silence > 2 * reflector.settings.silence else ""

@@ -202,20 +202,16 @@ def users_source(named: Path | None, context: str | None, environ: Mapping[str, 
     return InCluster() if environ.get(_SERVICE_HOST) else None
 
 
-def choose_source(
-    kubeconfig: Path | None, context: str | None, *, in_cluster: bool | None, environ: Mapping[str, str]
-) -> Source:
+def choose_source(kubeconfig: Path | None, context: str | None, environ: Mapping[str, str]) -> Source:
     """Return the source of a daemon: ``kubeconfig``, KUBECONFIG, the pod's service account, ``~/.kube/config``.
 
-    The order is that of controller-runtime (pkg/client/config). ``in_cluster`` True or False rules the others out.
+    The order is that of controller-runtime (pkg/client/config).
     """
-    if in_cluster:
-        return InCluster()
     if kubeconfig is not None:
         return KubeConfig(str(kubeconfig.expanduser()), context)
     if environ.get("KUBECONFIG"):
         return KubeConfig(environ["KUBECONFIG"], context)
-    if in_cluster is None and context is None and environ.get(_SERVICE_HOST):
+    if context is None and environ.get(_SERVICE_HOST):
         return InCluster()
     return KubeConfig(str(DEFAULT_KUBECONFIG.expanduser()), context)
 

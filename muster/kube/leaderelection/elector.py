@@ -23,8 +23,8 @@ Watches do not go through the fence: a standby keeps its caches warm.
 import asyncio
 import contextlib
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
 from math import inf
 from random import Random
 from typing import Any, NoReturn
@@ -35,7 +35,6 @@ from muster.api.errors import AlreadyExists, ApiError, Conflict, NotFound, Unrea
 from muster.api.values.printable import WORD, clean
 from muster.kube.leaderelection.lease import Leases
 from muster.kube.leaderelection.rules import ElectionState, Terms
-from muster.kube.transport import Answer, Transport
 
 
 class Fenced(ApiError):
@@ -43,7 +42,7 @@ class Fenced(ApiError):
 
 
 class Fence:
-    """A fence that is open until an instant of ``monotonic``; closed at first."""
+    """A fence that is open until an instant of ``monotonic``; closed at first. ``passing`` is for ``Around``."""
 
     def __init__(self, monotonic: Callable[[], float]) -> None:
         self._monotonic = monotonic
@@ -68,8 +67,9 @@ class Fence:
         self.open_until(-inf)
 
     @asynccontextmanager
-    async def passing(self, request: str) -> AsyncIterator[None]:
+    async def passing(self, method: str, path: str) -> AsyncIterator[None]:
         """Enter the context of a request. Raises ``Fenced``, or ``Unreachable`` if the fence closes meanwhile."""
+        request = f"{method} {path}"
         if not self.open:
             raise Fenced("not sent: this daemon does not lead at the moment", reason="NotLeading", request=request)
         try:
@@ -89,36 +89,6 @@ class Fence:
     def _closes(self) -> float:
         """Return when it closes, on the clock of the event loop, which may differ from ``monotonic``."""
         return asyncio.get_running_loop().time() + max(0.0, self._until - self._monotonic())
-
-
-class FencedTransport:
-    """A ``Transport`` for writers: its requests need an open fence."""
-
-    def __init__(self, transport: Transport, fence: Fence) -> None:
-        self._transport = transport
-        self._fence = fence
-
-    async def request(
-        self,
-        method: str,
-        path: str,
-        *,
-        params: Mapping[str, str] | None = None,
-        body: bytes | None = None,
-        content_type: str = "application/json",
-        timeout: float | None = None,
-    ) -> Answer:
-        """Send a request (see ``Transport``). Raises ``Fenced`` while this daemon does not lead."""
-        async with self._fence.passing(f"{method} {path}"):
-            return await self._transport.request(
-                method, path, params=params, body=body, content_type=content_type, timeout=timeout
-            )
-
-    def lines(
-        self, path: str, *, params: Mapping[str, str], silence: float
-    ) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
-        """Open a watch (see ``Transport``), which writes nothing and needs no fence."""
-        return self._transport.lines(path, params=params, silence=silence)
 
 
 log = structlog.get_logger()
@@ -151,7 +121,8 @@ class Elector:
         self._state = ElectionState(identity, terms)
         self._uncertain = True
         """True if the Lease has to be read before it is written."""
-        self._problem = ""
+        self.problem = ""
+        """The reason why the last attempt at the Lease failed; empty if it did not."""
 
     @property
     def leading(self) -> bool:
@@ -174,11 +145,6 @@ class Elector:
     def sees_leader(self) -> bool:
         """True while another daemon holds and renews the Lease: it changed less than a duration ago, as last read."""
         return self._state.ousted and self._monotonic() < self._state.free_at
-
-    @property
-    def problem(self) -> str:
-        """The reason why the last attempt at the Lease failed; empty if it did not."""
-        return self._problem
 
     @property
     def renewal_age(self) -> float | None:
@@ -224,7 +190,7 @@ class Elector:
             self._uncertain = True
             if await self._try(self.terms.attempt) and self._state.leads(self._monotonic()):
                 return
-            if self.holder != holder and not self._problem:
+            if self.holder != holder and not self.problem:
                 holder = self.holder
                 log.info("standing by", leader=holder or None, identity=self.identity)
             await asyncio.sleep(self._pause(self._state.turn_at))
@@ -302,11 +268,11 @@ class Elector:
 
     def _note_problem(self, problem: str) -> None:
         """Log a problem once, and its end."""
-        if problem and not self._problem:
+        if problem and not self.problem:
             log.warning("the lease cannot be read or renewed; trying again", lease=self._leases.name, problem=problem)
-        elif self._problem and not problem:
+        elif self.problem and not problem:
             log.info("the lease can be read and written again", lease=self._leases.name)
-        self._problem = problem
+        self.problem = problem
 
 
 def _text_of(error: Exception) -> str:

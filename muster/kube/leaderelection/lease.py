@@ -19,6 +19,7 @@ from muster.api.errors import NotFound
 from muster.api.values.timestamps import micro_time
 from muster.kube.resources import custom, read
 from muster.kube.transport import Answer, Transport
+from muster.kube.unstructured import mapping, text
 
 API_VERSION = "coordination.k8s.io/v1"
 KIND = "Lease"
@@ -89,10 +90,10 @@ class Leases:
             metadata: Mapping[str, Any] = {"name": self.name, "namespace": self.namespace}
         else:
             method, path = "PUT", self._path
-            metadata = _part(seen.document, "metadata")
-            spec = {**_part(seen.document, "spec"), **spec}
-        if self._address or ADDRESS in _part(metadata, "annotations"):
-            metadata = {**metadata, "annotations": {**_part(metadata, "annotations"), ADDRESS: self._address}}
+            metadata = mapping(seen.document.get("metadata"))
+            spec = {**mapping(seen.document.get("spec")), **spec}
+        if self._address or ADDRESS in mapping(metadata.get("annotations")):
+            metadata = {**metadata, "annotations": {**mapping(metadata.get("annotations")), ADDRESS: self._address}}
         body = {"apiVersion": API_VERSION, "kind": KIND, "metadata": metadata, "spec": spec}
         answer = await self._transport.request(method, path, body=msgspec.json.encode(body))
         return _lease(answer, f"{method} {path}")
@@ -100,26 +101,23 @@ class Leases:
 
 def _lease(answer: Answer, request: str) -> Lease:
     document = read(answer, dict[str, Any], request)
-    metadata, spec = _part(document, "metadata"), _part(document, "spec")
+    metadata, spec = mapping(document.get("metadata")), mapping(document.get("spec"))
     metadata.pop("managedFields", None)  # kept by the server; a write without it does not change it
     return Lease(
         uid=str(metadata.get("uid") or ""),
         version=str(metadata.get("resourceVersion") or ""),
         holder=str(spec.get("holderIdentity") or ""),
         duration=float(_number(spec.get("leaseDurationSeconds"))),
-        address=said if isinstance(said := _part(metadata, "annotations").get(ADDRESS), str) else "",
+        address=text(mapping(metadata.get("annotations")), ADDRESS),
         document=document,
     )
 
 
 def _transitions(seen: Lease | None) -> int:
     """Return the number of changes of the holder, including this one."""
-    return min(_number(_part(seen.document, "spec").get("leaseTransitions")) + 1, _MOST_TRANSITIONS) if seen else 0
-
-
-def _part(document: Mapping[str, Any], name: str) -> dict[str, Any]:
-    part = document.get(name)
-    return part if isinstance(part, dict) else {}
+    return (
+        min(_number(mapping(seen.document.get("spec")).get("leaseTransitions")) + 1, _MOST_TRANSITIONS) if seen else 0
+    )
 
 
 def _number(value: object) -> int:

@@ -9,8 +9,6 @@ because the object of a BOOKMARK or an ERROR does not fit the projection of a po
 the same result.
 
 Whole objects are plain dictionaries with their uid and resourceVersion (``unstructured``).
-
-A watch line or a page of a list, decoded, goes to a sink of a reflector.
 """
 
 import json
@@ -25,8 +23,6 @@ from muster.api.values.printable import MESSAGE, clean
 from muster.kube.transport import Status, error_from_status
 from muster.kube.unstructured import Json, mapping, text
 
-T_contra = TypeVar("T_contra", contravariant=True)
-
 
 class Tracked(Protocol):
     """The fields of an object that a reflector needs."""
@@ -39,31 +35,6 @@ class Tracked(Protocol):
     @property
     def resource_version(self) -> int:
         """metadata.resourceVersion, as a number."""
-        ...
-
-
-class Sink(Protocol[T_contra]):
-    """The receiver of one kind's objects.
-
-    It is called on the event loop, in order; a call must neither block nor raise.
-
-    ``version`` is always the newest resourceVersion known to be contained in what was received so far.
-    """
-
-    def replace(self, objects: Mapping[str, T_contra], version: int) -> None:
-        """Take ``objects``, by uid, as all that exist at ``version``; any other object no longer exists."""
-        ...
-
-    def put(self, obj: T_contra, version: int) -> None:
-        """Keep an object that is new or has changed."""
-        ...
-
-    def drop(self, uid: str, obj: T_contra, version: int) -> None:
-        """Remove an object that was deleted or no longer matches the selector; ``obj`` is its last state."""
-        ...
-
-    def reached(self, version: int) -> None:
-        """Note that everything up to ``version`` has been delivered (a bookmark, or the end of a list)."""
         ...
 
 
@@ -110,20 +81,6 @@ class Page(msgspec.Struct, Generic[T], frozen=True):
     version: int
     proceed: str
     problems: list[str]
-
-
-class Decoder(Protocol[T]):
-    """A decoder of bytes of one kind to objects. Neither call may raise because of a single object."""
-
-    kind: str
-
-    def event(self, line: bytes) -> Event[T]:
-        """Decode a line of a watch. Never raises."""
-        ...
-
-    def page(self, body: bytes) -> Page[T]:
-        """Decode a page of a list. Raises ``ApiError`` if the body is not a list at all."""
-        ...
 
 
 D = TypeVar("D")
@@ -192,7 +149,7 @@ def _repaired(body: bytes) -> bytes:
 
 
 class Projection(Generic[D, T]):
-    """The ``Decoder`` of one kind: ``document`` names the fields to read, ``flatten`` makes the record.
+    """The decoder of one kind: ``document`` names the fields to read, ``flatten`` makes the record.
 
     ``flatten`` may raise ValueError for an object that cannot be used at all (no uid, no resourceVersion).
     """

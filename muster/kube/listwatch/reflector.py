@@ -22,8 +22,9 @@ from typing import Any, Generic, NoReturn, Protocol, TypeVar
 
 from muster.api.errors import ApiError, Expired, Invalid, Throttled, Unreachable
 from muster.kube.instrumented import denied
-from muster.kube.listwatch.decoder import Decoder, Event, EventType, Sink, Tracked
+from muster.kube.listwatch.decoder import Event, EventType, Projection, Tracked
 from muster.kube.listwatch.sink_feed import SinkFeed, collect, list_all
+from muster.kube.listwatch.store import Store
 from muster.kube.transport import TOO_LARGE, Transport
 from muster.kube.workqueue import Backoff
 
@@ -83,8 +84,8 @@ class Failing:
 class Reflector(Generic[T]):
     """One kind's list and watch; its owner runs ``run`` as a named task.
 
-    ``feed`` is the feed of the sink. For metrics and health: ``staleness(now)``, ``reconnects`` by reason, ``events``
-    by type, ``decode_errors``.
+    ``feed`` is the feed of the sink, and knows how far it has come. For metrics and health: ``staleness(now)``,
+    ``reconnects`` by reason, ``events`` by type, ``decode_errors``.
     """
 
     def __init__(
@@ -92,8 +93,8 @@ class Reflector(Generic[T]):
         transport: Transport,
         path: str,
         params: Mapping[str, str],
-        decode: Decoder[T],
-        sink: Sink[T],
+        decode: Projection[Any, T],
+        sink: Store[T],
         *,
         clock: Callable[[], float],
         random: Random,
@@ -135,21 +136,6 @@ class Reflector(Generic[T]):
         """Return the seconds since the server last sent anything of this kind; ``now`` is of the reflector's clock."""
         return max(0.0, now - self._heard_at)
 
-    @property
-    def synced(self) -> bool:
-        """True once the sink holds a full list."""
-        return self.feed.synced
-
-    @property
-    def version(self) -> int:
-        """The last resourceVersion that was seen."""
-        return self.feed.version
-
-    @property
-    def relists(self) -> int:
-        """Number of full lists that were read after the first."""
-        return self.feed.relists
-
     def list_again(self) -> None:
         """Read a new list, because the sink may be wrong; an open watch ends with its next line or bookmark."""
         self._must_list = True
@@ -179,7 +165,7 @@ class Reflector(Generic[T]):
         if streaming:
             params |= {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan"}
         else:
-            params["resourceVersion"] = str(self.version)
+            params["resourceVersion"] = str(self.feed.version)
         initial: dict[str, T] | None = {} if streaming else None
         heard = self._answered = False
         try:

@@ -12,12 +12,13 @@ Reads a whole list page by page: consistent, bounded, and started again when a c
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import msgspec
 
 from muster.api.errors import ApiError, Expired, Unreachable
-from muster.kube.listwatch.decoder import Decoder, Event, EventType, Sink, Tracked
+from muster.kube.listwatch.decoder import Event, EventType, Projection, Tracked
+from muster.kube.listwatch.store import Store
 from muster.kube.transport import TOO_LARGE_ANSWER, Transport
 
 T = TypeVar("T", bound=Tracked)
@@ -44,7 +45,7 @@ async def list_all(
     transport: Transport,
     path: str,
     params: Mapping[str, str],
-    decode: Decoder[T],
+    decode: Projection[Any, T],
     *,
     page_size: int,
     timeout: float | None = None,
@@ -59,10 +60,31 @@ async def list_all(
     a continue token expired (410) the list starts again, the second time without pages. After an answer that was too
     large to be read it starts again with smaller pages.
     """
+
+    async def pages(limit: int) -> ObjectList[T]:
+        query = dict(params)
+        found: ObjectList[T] = ObjectList({}, 0, [])
+        for _ in range(MOST_PAGES):
+            if limit:
+                query["limit"] = str(limit)
+            answer = await transport.request("GET", path, params=query, timeout=timeout)
+            on_page()
+            page = decode.page(answer.body)
+            for obj in page.objects:
+                found.objects[obj.uid] = obj
+            found.problems += page.problems
+            found.version = page.version
+            if not page.proceed:
+                return found
+            if limit and len(answer.body) > PAGE_BYTES:
+                limit = max(1, limit * PAGE_BYTES // len(answer.body))
+            query["continue"] = page.proceed
+        raise ApiError(f"the list of {decode.kind} has no end", reason="Malformed", request=f"GET {path}")
+
     limit, expired = page_size, 0
     while True:
         try:
-            return await _pages(transport, path, params, decode, limit, timeout, on_page)
+            return await pages(limit)
         except Expired:
             expired += 1
             if limit == 0:
@@ -74,47 +96,20 @@ async def list_all(
             limit = max(1, limit // SHRINK)
 
 
-async def _pages(
-    transport: Transport,
-    path: str,
-    params: Mapping[str, str],
-    decode: Decoder[T],
-    limit: int,
-    timeout: float | None,
-    on_page: Callable[[], None],
-) -> ObjectList[T]:
-    query = dict(params)
-    found: ObjectList[T] = ObjectList({}, 0, [])
-    for _ in range(MOST_PAGES):
-        if limit:
-            query["limit"] = str(limit)
-        answer = await transport.request("GET", path, params=query, timeout=timeout)
-        on_page()
-        page = decode.page(answer.body)
-        for obj in page.objects:
-            found.objects[obj.uid] = obj
-        found.problems += page.problems
-        found.version = page.version
-        if not page.proceed:
-            return found
-        if limit and len(answer.body) > PAGE_BYTES:
-            limit = max(1, limit * PAGE_BYTES // len(answer.body))
-        query["continue"] = page.proceed
-    raise ApiError(f"the list of {decode.kind} has no end", reason="Malformed", request=f"GET {path}")
-
-
 _DELETED = EventType.DELETED
 """Compared with every event; a module's name is found ten times as fast as an enum's member."""
 
 
 class SinkFeed(Generic[T]):
-    """The feed of a sink. ``synced``: it holds a full list. ``version``: the last one. ``late``: number of dropped."""
+    """The feed of a sink. ``synced``: it holds a full list. ``version``: the last resourceVersion that was seen.
 
-    def __init__(self, sink: Sink[T]) -> None:
+    ``relists``: number of full lists after the first.
+    """
+
+    def __init__(self, sink: Store[T]) -> None:
         self.synced = False
         self.version = 0
         self.relists = 0
-        self.late = 0
         self._sink = sink
         self._tombstones = Tombstones()
 
@@ -136,9 +131,7 @@ class SinkFeed(Generic[T]):
         elif event.type is _DELETED:
             self._tombstones.add(obj.uid, event.version)
             self._sink.drop(obj.uid, obj, self.version)
-        elif self._tombstones.late(obj.uid, event.version):
-            self.late += 1
-        else:
+        elif not self._tombstones.late(obj.uid, event.version):
             self._sink.put(obj, self.version)
 
     def skip(self, version: int) -> None:

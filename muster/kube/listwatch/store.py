@@ -16,7 +16,10 @@ T = TypeVar("T", bound=Tracked)
 
 
 class Store(Generic[T]):
-    """A ``Sink`` that keeps every object and reports each difference once.
+    """The receiver of one kind's objects, which keeps each of them and reports each difference once.
+
+    It is called on the event loop, in order, with the newest resourceVersion known to be contained in what was received
+    so far. No call blocks.
 
     ``on_change(old, new)`` is called after the change: ``old`` is None for a new object, ``new`` is None for one that
     is gone. An object with the stored resourceVersion is no difference. ``on_version(version)`` follows every
@@ -25,8 +28,8 @@ class Store(Generic[T]):
 
     def __init__(
         self,
-        on_change: Callable[[T | None, T | None], None] | None = None,
-        on_version: Callable[[int], None] | None = None,
+        on_change: Callable[[T | None, T | None], None] = lambda _old, _new: None,
+        on_version: Callable[[int], None] = lambda _version: None,
         keep: Callable[[T], T] = lambda obj: obj,
         on_back: Callable[[int], None] = lambda _version: None,
         undone: Callable[[T, int], bool] = lambda _obj, _version: False,
@@ -75,17 +78,15 @@ class Store(Generic[T]):
                 kept = self._keep(_renewed(kept, obj))
             self.objects[kept.uid] = kept  # an unchanged one is the record that views hold: one record for each object
         self.synced = True
-        if self._on_change is not None:
-            for uid, gone in before.items():
-                if uid not in objects:
-                    self._on_change(gone, None)
-            for uid, obj in objects.items():
-                old = before.get(uid)
-                if old is not self.objects[uid]:
-                    self._on_change(old, obj)
+        for uid, gone in before.items():
+            if uid not in objects:
+                self._on_change(gone, None)
+        for uid, obj in objects.items():
+            old = before.get(uid)
+            if old is not self.objects[uid]:
+                self._on_change(old, obj)
         self.version = version
-        if self._on_version is not None:
-            self._on_version(version)
+        self._on_version(version)
 
     def _older(self, obj: T, version: int) -> bool:
         """Return True if an object of a list of that version has gone back."""
@@ -97,8 +98,7 @@ class Store(Generic[T]):
         old = self.objects.get(obj.uid)
         if old is None or old.resource_version < obj.resource_version:
             self.objects[obj.uid] = self._keep(_renewed(old, obj))
-            if self._on_change is not None:
-                self._on_change(old, obj)
+            self._on_change(old, obj)
         self.reached(version)
 
     def drop(self, uid: str, obj: T, version: int) -> None:
@@ -110,19 +110,17 @@ class Store(Generic[T]):
         old = self.objects.get(uid)
         if old is not None and old.resource_version <= obj.resource_version:
             del self.objects[uid]
-            if self._on_change is not None:
-                if old.resource_version < obj.resource_version:
-                    self._on_change(old, obj)
-                    old = obj
-                self._on_change(old, None)
+            if old.resource_version < obj.resource_version:
+                self._on_change(old, obj)
+                old = obj
+            self._on_change(old, None)
         self.reached(version)
 
     def reached(self, version: int) -> None:
         """Note that everything up to ``version`` has been seen."""
         if version > self.version:
             self.version = version
-            if self._on_version is not None:
-                self._on_version(version)
+            self._on_version(version)
 
 
 def _renewed(old: T | None, new: T) -> T:

@@ -23,10 +23,10 @@ A_TURN: Final = 512
 """Reports, entries or ranks of one turn."""
 
 
-def batches(items: Iterable[T]) -> Iterator[tuple[T, ...]]:
+def batches(items: Iterable[T], size: int = A_TURN) -> Iterator[tuple[T, ...]]:
     """Yield the items in their order, as many at a time as one turn has."""
     left = iter(items)
-    while batch := tuple(islice(left, A_TURN)):
+    while batch := tuple(islice(left, size)):
         yield batch
 
 

@@ -15,7 +15,7 @@ pkg/kubelet/images/image_manager.go). containerd's own repeats the image up to t
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from sys import intern
 from typing import Final
 
@@ -260,14 +260,14 @@ def _all_of(status: Status) -> tuple[ContainerStatus, ...]:
 
 def last_exit_of(spec: Spec | None, status: Status) -> Exit | None:
     """Return the last end of a container that was started again, or will be once more; None if none is reported."""
-    again = (each for each in _all_of(status) if _bounded(each.restartCount) > 0)
-    ends = [
-        (seconds_of(ended.finishedAt), -order, each.name or "", ended)
-        for order, each in enumerate(again)
+    ends = (
+        (each, state.terminated)
+        for each in _all_of(status)
+        if _bounded(each.restartCount) > 0
         for state in (each.lastState, each.state)
-        if state is not None and (ended := state.terminated) is not None
-    ]
-    return _exit(spec, *max(ends, key=lambda end: end[:2])[2:]) if ends else None
+        if state is not None and state.terminated is not None
+    )
+    return _last(spec, ends)
 
 
 def exit_by_phase(spec: Spec | None, status: Status, phase: PodPhase) -> Exit | None:
@@ -276,7 +276,7 @@ def exit_by_phase(spec: Spec | None, status: Status, phase: PodPhase) -> Exit | 
     No container is the member's own: the pod has failed when any of them has, and not before all have ended.
     """
     if phase is PodPhase.SUCCEEDED:
-        return _last(spec, status)
+        return _last(spec, _regular_ends(status, phase))
     return _first_failure(spec, status, phase, others=True) if phase is PodPhase.FAILED else None
 
 
@@ -289,45 +289,43 @@ def first_exit(spec: Spec | None, status: Status, phase: PodPhase) -> Exit | Non
     """
     main = next((each for each in status.containerStatuses or () if each.name == CONTAINER), None)
     if main is not None and (ended := next(_ends_of(main, phase), None)):
-        return _exit(spec, CONTAINER, ended)
+        return _exit(spec, main, ended)
     if phase is PodPhase.SUCCEEDED:
-        return _last(spec, status)
+        return _last(spec, _regular_ends(status, phase))
     return _first_failure(spec, status, phase, others=main is None or phase is PodPhase.FAILED)
 
 
 def _first_failure(spec: Spec | None, status: Status, phase: PodPhase, *, others: bool) -> Exit | None:
     """Return the first failure among the ends that count."""
-    failures = [
-        (seconds_of(ended.finishedAt) or float("inf"), order, container.name or "", ended)
-        for order, (container, ended) in enumerate(_ends(spec, status, phase, others=others))
-        if _code(ended) != 0
-    ]
-    return _exit(spec, *min(failures, key=lambda end: end[:2])[2:]) if failures else None
+    failures = [end for end in _ends(spec, status, phase, others=others) if _code(end[1]) != 0]
+    first = min(failures, key=lambda end: seconds_of(end[1].finishedAt) or float("inf"), default=None)
+    return _exit(spec, *first) if first else None
 
 
-def _last(spec: Spec | None, status: Status) -> Exit | None:
-    """Return the end of the last regular container, for a pod that succeeded."""
-    ends = [
-        (seconds_of(ended.finishedAt), -order, container.name or "", ended)
-        for order, container in enumerate(status.containerStatuses or ())
-        for ended in _ends_of(container, PodPhase.SUCCEEDED)
-    ]
-    return _exit(spec, *max(ends, key=lambda end: end[:2])[2:]) if ends else None
+def _last(spec: Spec | None, ends: Iterable[tuple[ContainerStatus, Terminated]]) -> Exit | None:
+    """Return the last of these ends; of two in one second the one that is listed first."""
+    last = max(ends, key=lambda end: seconds_of(end[1].finishedAt), default=None)
+    return _exit(spec, *last) if last else None
 
 
 def _ends(
     spec: Spec | None, status: Status, phase: PodPhase, *, others: bool
 ) -> Iterator[tuple[ContainerStatus, Terminated]]:
     """Yield the ends that count: of regular containers (``others``), and of init containers that are not retried."""
-    for container in status.containerStatuses or () if others else ():
-        for ended in _ends_of(container, phase):
-            yield container, ended
+    if others:
+        yield from _regular_ends(status, phase)
     if spec is None or spec.restartPolicy != "Never" or not status.initContainerStatuses:
         return
     retried = {init.name for init in spec.initContainers or () if init.restartPolicy in _RETRIED}
     for container in status.initContainerStatuses:
         if container.name not in retried and container.state is not None and container.state.terminated is not None:
             yield container, container.state.terminated
+
+
+def _regular_ends(status: Status, phase: PodPhase) -> Iterator[tuple[ContainerStatus, Terminated]]:
+    for container in status.containerStatuses or ():
+        for ended in _ends_of(container, phase):
+            yield container, ended
 
 
 def _ends_of(container: ContainerStatus, phase: PodPhase) -> Iterator[Terminated]:
@@ -339,10 +337,10 @@ def _ends_of(container: ContainerStatus, phase: PodPhase) -> Iterator[Terminated
         yield container.state.terminated
 
 
-def _exit(spec: Spec | None, container: str, ended: Terminated) -> Exit:
+def _exit(spec: Spec | None, container: ContainerStatus, ended: Terminated) -> Exit:
     said = words(ended.message, ended.reason, secrets_of(spec) if ended.message else NO_SECRETS)
     return Exit(
-        container=word(container),
+        container=word(container.name),
         code=_code(ended),
         signal=_bounded(ended.signal),
         reason=word(ended.reason),

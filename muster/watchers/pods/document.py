@@ -5,8 +5,6 @@ decoder then skips other labels without allocating them.
 """
 # ruff: noqa: N815 - field names are those of the wire
 
-from typing import Protocol
-
 import msgspec
 
 from muster.api.names import LABEL_ATTEMPT, LABEL_EPOCH, LABEL_GROUP, LABEL_JOB, LABEL_POD, LABEL_RANK, LABEL_UID
@@ -158,28 +156,15 @@ class Status(msgspec.Struct, gc=False):
     initContainerStatuses: list[ContainerStatus] | None = None
 
 
-class AnyPod(Protocol):
+class AnyPod(msgspec.Struct, gc=False):
     """core/v1 Pod, whichever labels are read from it."""
 
-    @property
-    def metadata(self) -> AnyMetadata:
-        """The metadata."""
-        ...
-
-    @property
-    def spec(self) -> Spec | None:
-        """The spec."""
-        ...
-
-    @property
-    def status(self) -> Status | None:
-        """The status."""
-        ...
-
-
-class PodDocument(msgspec.Struct, gc=False):
-    """core/v1 Pod."""
-
-    metadata: Metadata
+    metadata: AnyMetadata
     spec: Spec | None = None
     status: Status | None = None
+
+
+class PodDocument(AnyPod, gc=False):
+    """core/v1 Pod that Muster made."""
+
+    metadata: Metadata

@@ -22,7 +22,7 @@ import msgspec
 from muster.api.gang import MAX_MEMBERS
 from muster.api.values.printable import printable
 from muster.state.view.recorder.ras import OPERATIONS, Communicator, RasAnswer, RasRank
-from muster.state.view.turns import Turns, at_once, batches
+from muster.state.view.turns import Turns, batches
 from muster.watchers.probes.bounded.connection import (
     MOST_PARTS,
     Address,
@@ -123,9 +123,6 @@ def decoded_in_turns(data: bytes | bytearray) -> Turns[RasAnswer]:
             read[id(each)].append(_rank(rank, hosts))
     yield
     return RasAnswer(tuple(_communicator(each, read[id(each)]) for each in said.communicators))
-
-
-decoded = at_once(decoded_in_turns)
 
 
 def _communicator(each: Comm, ranks: list[RasRank]) -> Communicator:

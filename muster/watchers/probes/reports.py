@@ -10,7 +10,7 @@ of several processes has a value for each, which make one report: with the step 
 """
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from math import isfinite
 from typing import Annotated, Generic, TypeVar
 
@@ -30,7 +30,7 @@ from muster.api.values.printable import printable
 from muster.assist.mounted.place_watch import FASTEST, place_interval
 from muster.state.view.lead import Spent
 from muster.state.view.progress import StepReport
-from muster.state.view.turns import Turns, batches, finished
+from muster.state.view.turns import A_TURN, Turns, batches
 
 IDLE = 6.0
 """Seconds between two looks at a store without reports: most programs do not report."""
@@ -70,13 +70,20 @@ R = TypeVar("R")
 
 
 class Paced(Generic[R]):
-    """The pace of questions to a store: a pause if it has something, a long one if it has nothing."""
+    """The pace of questions to a store, and the readings of the values of the last answer."""
 
-    def __init__(self, pause: float) -> None:
+    def __init__(self, read_value: Callable[[str, bytes], R], pause: float = IDLE) -> None:
+        """``read_value`` reads a value of a key. ``pause`` is that between two looks at a store that has values."""
+        self._read_value = read_value
         self._pause = pause
         self._due = 0.0
-        self._known: dict[str, tuple[bytes, R | None]] = {}
+        self._known: dict[str, tuple[bytes, R]] = {}
         """The last readings, by key, with the bytes that they were read from."""
+
+    @property
+    def pause(self) -> float:
+        """The seconds from the beginning of a look to the next: many if the store had nothing."""
+        return self._pause if self._known else IDLE
 
     def due(self, now: float) -> bool:
         """Return True if it is time to ask, at ``now`` in monotonic seconds."""
@@ -84,38 +91,43 @@ class Paced(Generic[R]):
 
     def took(self, began: float, now: float) -> None:
         """Note the end of a look that began at ``began``, with an answer or without."""
-        self._due = max(now + rest_after(now - began), began + (self._pause if self._known else IDLE))
+        self._due = max(now + rest_after(now - began), began + self.pause)
+
+    def readings_in_turns(self, entries: Mapping[str, bytes], a_turn: int = A_TURN) -> Turns[list[R]]:
+        """Return the readings of these values by their keys. An unchanged value is not read again."""
+        known: dict[str, tuple[bytes, R]] = {}
+        for batch in batches(entries.items(), a_turn):
+            yield
+            for key, value in batch:
+                last = self._known.get(key)
+                known[key] = last if last is not None and last[0] == value else (value, self._read_value(key, value))
+        self._known = known
+        yield
+        return [reading for _, reading in known.values()]
 
 
-class ReportReader(Paced[StepReport]):
-    """The reader of one store's reports, with the time of the next question. At most ``most`` ranks count."""
+class ReportReader(Paced[tuple[StepReport | None, int]]):
+    """The reader of one store's reports, with the time of the next question. At most ``most`` ranks count.
+
+    A reading is a report, and the number of processes in its pod.
+    """
 
     def __init__(self, expected: int | None, most: int) -> None:
         self._most = most
         pace = place_interval(expected or 1)
-        super().__init__(pace if pace > FASTEST else 0.0)
+        super().__init__(_report, pace if pace > FASTEST else 0.0)
 
     def read_now(self) -> None:
         """Ask with the next look, unless the store has no reports."""
         if self._known:
             self._due = 0.0
 
-    def read(self, entries: Mapping[str, bytes]) -> tuple[StepReport, ...]:
-        """Return the reports by rank, from values by their keys. An unchanged value is not decoded again."""
-        return finished(self.read_in_turns(entries))
-
     def read_in_turns(self, entries: Mapping[str, bytes]) -> Turns[tuple[StepReport, ...]]:
-        """Return the reports in turns; see ``read``."""
-        known: dict[str, tuple[bytes, StepReport | None]] = {}
+        """Return the reports by rank, from values by their keys."""
         of_rank: dict[int, list[StepReport]] = defaultdict(list)
-        for batch in batches(entries.items()):
-            yield
-            for key, value in batch:
-                last = self._known.get(key)
-                known[key] = last = last if last and last[0] == value else (value, _report(key, value))
-                if (report := last[1]) is not None and report.rank < self._most:
-                    of_rank[report.rank].append(report)
-        self._known = known
+        for report, _ in (yield from self.readings_in_turns(entries)):
+            if report is not None and report.rank < self._most:
+                of_rank[report.rank].append(report)
         yield
         return tuple(_together(of_rank[rank]) for rank in sorted(of_rank))
 
@@ -156,12 +168,12 @@ def value_in(said: object) -> Value | None:
     return value if isfinite(value.at) and isfinite(value.longest) and isfinite(value.pause) else None
 
 
-def _report(key: str, value: bytes) -> StepReport | None:
-    rank, dot, process = key.removeprefix(f"{KEYS}/").partition(".")
-    if not _number(rank) or (dot and not _number(process)):
-        return None
+def _report(key: str, value: bytes) -> tuple[StepReport | None, int]:
+    rank, dot, process = key.removeprefix("/").removeprefix(f"{KEYS}/").partition(".")
     said = decoded(value)
-    return report_of(int(rank), said) if said is not None else None
+    if said is None or not _number(rank) or (dot and not _number(process)):
+        return None, 1
+    return report_of(int(rank), said), said.processes
 
 
 def _number(text: str) -> bool:

@@ -5,7 +5,7 @@ SERVING of gRPC's health service. So it learns that the coordinator serves, and 
 have arrived when their pods are ready. The address is the pod's own; no redirect is followed and no name is looked up.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from time import monotonic
 
 from muster.api.values.printable import printable
@@ -26,44 +26,9 @@ CHECK = "/grpc.health.v1.Health/Check"
 WHOLE_SERVER = b""
 """A HealthCheckRequest without the name of a service."""
 SERVING = 1
-NAMES = {0: "UNKNOWN", 1: "SERVING", 2: "NOT_SERVING", 3: "SERVICE_UNKNOWN"}
+NAMES: Mapping[object, str] = {0: "UNKNOWN", 1: "SERVING", 2: "NOT_SERVING", 3: "SERVICE_UNKNOWN"}
 """HealthCheckResponse.ServingStatus."""
 NO_CONNECTION = (Status.UNAVAILABLE, Status.DEADLINE_EXCEEDED)
-
-
-class Health:
-    """The client of gRPC's health service for the whole server (grpc/grpc doc/health-checking.md).
-
-    The channel opens with the first question.
-    """
-
-    def __init__(self, address: Address) -> None:
-        self._address, self._channel = address, Channel(address, expected=1)
-
-    async def check(self, deadline: float) -> PortState:
-        """Return the service's answer, or the state of the port if no gRPC server answers."""
-        try:
-            answer = await self._channel.unary(CHECK, WHOLE_SERVER, deadline)
-        except NoAnswer as error:
-            await self._channel.renew()
-            if error.excess:
-                return PortState(CoordinatorState.OTHER_PROTOCOL, error.text)
-            if error.code in NO_CONNECTION:
-                port = await check_port(self._address, deadline)
-                said = f"speaks HTTP/2, but {CHECK} got no answer: {error.code.name}: {error.text}"
-                return PortState(CoordinatorState.TIMEOUT, said) if port.state.serving else port
-            return PortState(CoordinatorState.UNHEALTHY, f"{CHECK}: {error.code.name}: {error.text}")
-        try:
-            status = next((value for number, value in fields(answer) if number == 1), 0)
-        except Malformed as error:
-            return PortState(CoordinatorState.OTHER_PROTOCOL, f"{CHECK}: {error}")
-        state = CoordinatorState.SERVING if status == SERVING else CoordinatorState.UNHEALTHY
-        name = NAMES.get(status, "another status") if isinstance(status, int) else "another status"
-        return PortState(state, f"{CHECK}: {name}")
-
-    async def close(self) -> None:
-        """Close the channel."""
-        await self._channel.close()
 
 
 class StatedProbe:
@@ -75,7 +40,7 @@ class StatedProbe:
         self._address, self._kind, self._path = Address.parse(address), kind, path or "/"
         self._clock, self._deadline = clock, deadline
         self._http = Asker(self._address.host, token="", deadline=deadline)
-        self._health = Health(self._address)
+        self._channel = Channel(self._address, expected=1)
         ask: dict[ProbeKind, Callable[[], Awaitable[PortState]]] = {
             ProbeKind.TCP: self._by_tcp,
             ProbeKind.HTTP: self._by_http,
@@ -99,7 +64,7 @@ class StatedProbe:
 
     async def close(self) -> None:
         """Close the connection."""
-        await self._health.close()
+        await self._channel.close()
 
     async def _by_tcp(self) -> PortState:
         return await connect(self._address, self._deadline)
@@ -112,4 +77,21 @@ class StatedProbe:
         return PortState(state, f"GET {self._path}: {reply.status}")
 
     async def _by_grpc(self) -> PortState:
-        return await self._health.check(self._deadline)
+        """Ask gRPC's health service for the whole server (grpc/grpc doc/health-checking.md)."""
+        try:
+            answer = await self._channel.unary(CHECK, WHOLE_SERVER, self._deadline)
+        except NoAnswer as error:
+            await self._channel.renew()
+            if error.excess:
+                return PortState(CoordinatorState.OTHER_PROTOCOL, error.text)
+            if error.code in NO_CONNECTION:
+                port = await check_port(self._address, self._deadline)
+                said = f"speaks HTTP/2, but {CHECK} got no answer: {error.code.name}: {error.text}"
+                return PortState(CoordinatorState.TIMEOUT, said) if port.state.serving else port
+            return PortState(CoordinatorState.UNHEALTHY, f"{CHECK}: {error.code.name}: {error.text}")
+        try:
+            status = next((value for number, value in fields(answer) if number == 1), 0)
+        except Malformed as error:
+            return PortState(CoordinatorState.OTHER_PROTOCOL, f"{CHECK}: {error}")
+        state = CoordinatorState.SERVING if status == SERVING else CoordinatorState.UNHEALTHY
+        return PortState(state, f"{CHECK}: {NAMES.get(status, 'another status')}")

@@ -419,10 +419,8 @@ def test_the_order_of_sources_is_that_of_controller_runtime() -> None:
     pod, env = {"KUBERNETES_SERVICE_HOST": "10.0.0.1"}, {"KUBECONFIG": "/a:/b"}
     home = KubeConfig(str(Path("~/.kube/config").expanduser()))
     file = Path("/named")
-    assert choose_source(file, "c", in_cluster=None, environ=pod | env) == KubeConfig("/named", "c")
-    assert choose_source(None, None, in_cluster=None, environ=pod | env) == KubeConfig("/a:/b")
-    assert choose_source(None, None, in_cluster=None, environ=pod) == InCluster()
-    assert choose_source(None, None, in_cluster=False, environ=pod) == home
-    assert choose_source(None, "c", in_cluster=None, environ=pod) == KubeConfig(home.paths, "c")
-    assert choose_source(file, None, in_cluster=True, environ={}) == InCluster()
-    assert choose_source(None, None, in_cluster=None, environ={}) == home
+    assert choose_source(file, "c", pod | env) == KubeConfig("/named", "c")
+    assert choose_source(None, None, pod | env) == KubeConfig("/a:/b")
+    assert choose_source(None, None, pod) == InCluster()
+    assert choose_source(None, "c", pod) == KubeConfig(home.paths, "c")
+    assert choose_source(None, None, {}) == home

@@ -11,8 +11,8 @@ import pytest
 
 from muster.api.errors import ApiError, NotFound, Unreachable
 from muster.kube.connection import Connection
-from muster.kube.leaderelection.elector import Fence, Fenced, FencedTransport
-from muster.kube.transport import Answer
+from muster.kube.leaderelection.elector import Fence, Fenced
+from muster.kube.transport import Answer, Around
 from tests.fakes.apiserver import Reply, Request, api_server
 
 
@@ -47,7 +47,7 @@ class Clock:
         return self.now
 
 
-async def started(transport: FencedTransport) -> "asyncio.Task[Answer]":
+async def started(transport: Around) -> "asyncio.Task[Answer]":
     task = asyncio.create_task(transport.request("POST", "/pods"))
     await asyncio.sleep(0)
     return task
@@ -55,7 +55,7 @@ async def started(transport: FencedTransport) -> "asyncio.Task[Answer]":
 
 async def test_a_closed_fence_sends_nothing() -> None:
     wire = Wire()
-    transport = FencedTransport(wire, Fence(Clock()))
+    transport = Around(wire, Fence(Clock()).passing)
     with pytest.raises(Fenced, match=r"POST /pods: NotLeading: not sent"):
         await transport.request("POST", "/pods")
     assert wire.sent == []
@@ -65,7 +65,7 @@ async def test_a_fence_closes_by_the_clock() -> None:
     """Nothing ran since, as in a stopped process."""
     wire, clock = Wire(), Clock()
     fence = Fence(clock)
-    transport = FencedTransport(wire, fence)
+    transport = Around(wire, fence.passing)
     fence.open_until(1010.0)
     wire.answer.set_result(Answer(200, b"x"))
     assert (await transport.request("POST", "/pods")).body == b"x"
@@ -80,7 +80,7 @@ async def test_closing_a_fence_cancels_requests_under_way() -> None:
     wire, clock = Wire(), Clock()
     fence = Fence(clock)
     fence.open_until(clock.now + 60)
-    tasks = [await started(FencedTransport(wire, fence)) for _ in range(3)]
+    tasks = [await started(Around(wire, fence.passing)) for _ in range(3)]
     fence.close()
     outcomes = await asyncio.gather(*tasks, return_exceptions=True)
     assert all(isinstance(outcome, Unreachable) and outcome.reason == "NotLeading" for outcome in outcomes)
@@ -91,7 +91,7 @@ async def test_a_renewal_extends_requests_under_way() -> None:
     wire, clock = Wire(), Clock()
     fence = Fence(clock)
     fence.open_until(clock.now + 0.03)
-    task = await started(FencedTransport(wire, fence))
+    task = await started(Around(wire, fence.passing))
     fence.open_until(clock.now + 60)
     await asyncio.sleep(0.06)
     wire.answer.set_result(Answer(200, b""))
@@ -103,7 +103,7 @@ async def test_without_a_renewal_requests_under_way_are_cancelled_in_time() -> N
     fence = Fence(clock)
     fence.open_until(clock.now + 0.03)
     with pytest.raises(Unreachable, match="stopped leading"):
-        await FencedTransport(wire, fence).request("POST", "/pods")
+        await Around(wire, fence.passing).request("POST", "/pods")
 
 
 async def test_errors_of_the_transport_pass_the_fence() -> None:
@@ -111,12 +111,12 @@ async def test_errors_of_the_transport_pass_the_fence() -> None:
     fence.open_until(2000.0)
     wire.answer.set_exception(NotFound("no such thing"))
     with pytest.raises(NotFound):
-        await FencedTransport(wire, fence).request("GET", "/pods/x")
+        await Around(wire, fence.passing).request("GET", "/pods/x")
 
 
 async def test_watches_need_no_fence() -> None:
     with pytest.raises(NotFound, match="watched"):
-        FencedTransport(Wire(), Fence(Clock())).lines("/pods", params={}, silence=1.0)
+        Around(Wire(), Fence(Clock()).passing).lines("/pods", params={}, silence=1.0)
 
 
 async def test_a_request_is_not_sent_again_after_the_process_was_suspended(tmp_path: Path) -> None:
@@ -133,7 +133,7 @@ async def test_a_request_is_not_sent_again_after_the_process_was_suspended(tmp_p
         connection = await Connection.from_settings(server.kubeconfig(tmp_path))
         fence = Fence(time.monotonic)
         fence.open_until(time.monotonic() + 1.3)
-        task = asyncio.create_task(FencedTransport(connection, fence).request("POST", "/api/v1/namespaces/a/pods"))
+        task = asyncio.create_task(Around(connection, fence.passing).request("POST", "/api/v1/namespaces/a/pods"))
         await came.wait()
         await asyncio.sleep(0.1)  # its answer is read
         time.sleep(1.6)  # noqa: ASYNC251 - as SIGSTOP does, for everything in this process

@@ -151,8 +151,8 @@ async def test_a_streamed_list_becomes_the_watch(tmp_path: Path) -> None:
         assert run.uids == {"a"}
         assert run.changes == [("a", 0, 3), ("b", 0, 6), ("a", 3, 11), ("b", 6, 21), ("b", 21, 0)]
         assert run.versions == [10, 11, 20, 21]
-        assert run.reflector.synced
-        assert run.reflector.version == 21
+        assert run.reflector.feed.synced
+        assert run.reflector.feed.version == 21
         assert run.reflector.feed.relists == 0
         assert run.reflector.events == {"ADDED": 3, "MODIFIED": 2, "DELETED": 2, "BOOKMARK": 3}
         first, second = run.server.requests
@@ -234,7 +234,7 @@ async def test_a_version_that_the_server_does_not_know_causes_a_new_list(
     script = (answer(200, listing([pod("a", 50)], 50)), refused, answer(200, listing([pod("a", 4)], 4)))
     async with scripted(tmp_path, *script, paged=True) as run:
         assert run.changes == [("a", 0, 50), ("a", 50, 4)]
-        assert run.reflector.version == 4
+        assert run.reflector.feed.version == 4
         assert run.slept[0] >= seconds
 
 
@@ -410,7 +410,6 @@ async def test_events_older_than_a_deletion_are_dropped(tmp_path: Path) -> None:
     async with scripted(tmp_path, *script, paged=True) as run:
         assert run.uids == {"b"}
         assert run.changes[2:] == [("a", 1, 10), ("a", 10, 0), ("b", 2, 7)]
-        assert run.reflector.feed.late == 2
 
 
 async def test_a_pod_that_leaves_the_selector_and_returns_is_kept(tmp_path: Path) -> None:
@@ -432,7 +431,6 @@ async def test_events_from_before_the_list_are_dropped(tmp_path: Path) -> None:
     async with scripted(tmp_path, *script, paged=True) as run:
         assert run.uids == {"a"}
         assert run.changes == [("a", 0, 4), ("a", 4, 10)]
-        assert run.reflector.feed.late == 2
 
 
 def seen(version: int, *objects: dict[str, Any], problems: tuple[str, ...] = ()) -> ObjectList[Pod]:
@@ -451,7 +449,7 @@ async def test_a_list_read_beside_the_watch_adds_newer_states(tmp_path: Path) ->
         earlier = seen(10, pod("a", 8), pod("b", 9), pod("c", 3), pod("d", 10))
         run.reflector.feed.learn(earlier, list(run.store))
         assert run.changes == [("a", 1, 8), ("d", 0, 10)]
-        assert run.reflector.version == 13, "events up to there may still be missing"
+        assert run.reflector.feed.version == 13, "events up to there may still be missing"
 
 
 async def test_an_object_missing_from_such_a_list_is_deleted_unless_it_is_newer(tmp_path: Path) -> None:
@@ -499,6 +497,6 @@ async def test_an_answer_that_is_no_list_is_asked_for_again(tmp_path: Path, body
 async def test_a_forbidden_kind_is_retried_slowly(tmp_path: Path) -> None:
     async with scripted(tmp_path, *[refusal(403, "Forbidden", "cannot list pods")] * 10) as run:
         assert run.reflector.reconnects == {"forbidden": 10}
-        assert not run.reflector.synced
+        assert not run.reflector.feed.synced
         assert run.slept[-1] >= 15
         assert "cannot list pods" in run.reports[0][1]["problem"]

@@ -60,11 +60,11 @@ async def test_a_batch_whose_items_are_done_does_not_wait_for_another_slot() -> 
         await answered.wait()
         return item
 
-    await share.acquire("lab", "hangs")
+    await share.of("lab", "hangs").acquire()
     running = asyncio.create_task(batch.run("batch", range(2), work, share.of("lab", "run")))
     await asyncio.sleep(0)
     for group in "bbcd":
-        await share.acquire(group, "hangs")
+        await share.of(group, "hangs").acquire()
     assert share.busy == 6
     answered.set()
     await running

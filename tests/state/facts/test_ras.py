@@ -12,8 +12,9 @@ import pytest
 from muster.state.facts.causes.table import Causes
 from muster.state.view.recorder.collectives import STILL_SECONDS
 from muster.state.view.recorder.ras import RasAnswer
+from muster.state.view.turns import finished
 from muster.state.vocabulary.record import Phase
-from muster.watchers.probes.nccl import decoded
+from muster.watchers.probes.nccl import decoded_in_turns
 from tests.builders import plan
 from tests.fakes.ras import communicator, gang, rank_of, status
 from tests.state.facts.hanging import FREE, AskedStory
@@ -31,7 +32,7 @@ class Answering(AskedStory):
 
     def ask(self, words: dict[str, Any] | RasAnswer) -> None:
         self.now += LOOK
-        self.hear(ras=words if isinstance(words, RasAnswer) else decoded(json.dumps(words).encode()))
+        self.hear(ras=words if isinstance(words, RasAnswer) else finished(decoded_in_turns(json.dumps(words).encode())))
 
     def rest(self, words: dict[str, Any], seconds: float = STILL_SECONDS + 2 * LOOK) -> None:
         for _ in range(int(seconds / LOOK)):

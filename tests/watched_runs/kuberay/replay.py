@@ -13,7 +13,7 @@ from muster.rollcall.seats import arrivals
 from muster.state.vocabulary.actions import ProbeTarget
 from muster.state.vocabulary.group import AGENT, DASHBOARD
 from muster.state.vocabulary.record import ConditionType, Record
-from muster.watchers.probes.ray import RayProbe
+from muster.watchers.probes.ray.probe import RayProbe
 from tests.daemon.virtual_daemon import Cluster, in_virtual_time, started
 from tests.watched_runs.kuberay.recorded import Change, Recorded, RecordedRay, recorded
 

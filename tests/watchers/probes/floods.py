@@ -218,9 +218,9 @@ class Prober(Protocol):
 def prober(kind: ProbeKind, port: int, expected: int) -> Prober:
     """Return the probe of that kind, as the daemon makes it."""
     from muster.watchers.probes.jax.probe import JaxProbe
-    from muster.watchers.probes.ray import RayProbe
+    from muster.watchers.probes.ray.probe import RayProbe
     from muster.watchers.probes.stated import StatedProbe
-    from muster.watchers.probes.torch import TorchProbe
+    from muster.watchers.probes.torch.probe import TorchProbe
 
     address = f"127.0.0.1:{port}"
     if kind is ProbeKind.JAX:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from muster.watchers.probes.bounded.connection import LONGEST_PAUSE, Excess, Guard
-from muster.watchers.probes.ray import RayProbe
+from muster.watchers.probes.ray.probe import RayProbe
 from tests.simulation.world.virtual_loop import VirtualLoop
 from tests.watchers.probes.floods import ASKED, FLOODS, Flood, Peer, measuring
 

@@ -202,7 +202,7 @@ def test_an_invalid_address_raises_before_any_connection(address: str) -> None:
 
 
 async def test_an_ipv6_coordinator_is_serving() -> None:
-    assert Address.parse("[fd00::1]:1234") == Address("fd00::1", 1234, True)
+    assert Address.parse("[fd00::1]:1234") == Address("fd00::1", 1234)
     with socket.socket(socket.AF_INET6) as taken:
         taken.bind(("::1", 0))
         address = f"[::1]:{taken.getsockname()[1]}"

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from muster.api.values.printable import printable
+from muster.state.view.turns import at_once
 from muster.watchers.probes.jax.rpc import (
     Malformed,
     bytes_field,
@@ -18,10 +19,11 @@ from muster.watchers.probes.jax.rpc import (
     signed,
     varint,
 )
-from muster.watchers.probes.jax.task_list import MAX_TASKS, MAX_TEXT, Task, read_entries, read_mismatch, read_tasks
+from muster.watchers.probes.jax.task_list import MAX_TASKS, MAX_TEXT, Task, read_entries, read_mismatch, tasks_in_turns
 
 I64 = st.integers(-(1 << 63), (1 << 63) - 1)
 U64 = st.integers(0, (1 << 64) - 1)
+read_tasks = at_once(tasks_in_turns)
 
 
 @given(I64)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import muster.watchers.probes.jax
-from muster.watchers.probes.jax.rpc import Generation, Method, ProtocolNegotiation, Question, Seen, fields, signed
+from muster.watchers.probes.jax.rpc import Method, Question, Seen, fields, signed
 from muster.watchers.probes.stated import CHECK
 
 PACKAGE = Path(muster.watchers.probes.jax.__file__).parent
@@ -117,18 +117,3 @@ def test_only_protocol_v2_can_be_asked_for_changes(method: Method) -> None:
 def test_a_version_of_another_incarnation_cannot_be_sent() -> None:
     with pytest.raises(ValueError, match="another incarnation"):
         Question(Method.V2_WATCH_TASKS, 6, Seen(5, 3))
-
-
-def test_negotiation_goes_from_new_to_old_and_keeps_what_answered() -> None:
-    negotiation = ProtocolNegotiation()
-    assert [generation.roll for generation in negotiation.candidates()] == [
-        Method.V2_WATCH_TASKS,
-        Method.V1_WATCH_JOB_STATE,
-        Method.V1_GET_JOB_STATE,
-        Method.V1_GET_TASK_STATE,
-    ]
-    negotiation.accept(Generation.V1_JOB)
-    assert negotiation.candidates()[0] is Generation.V1_JOB
-    assert set(negotiation.candidates()) == set(Generation)
-    negotiation.reset()
-    assert negotiation.candidates()[0] is Generation.V2

@@ -3,6 +3,7 @@
 import pytest
 
 from muster.state.view.progress import StepReport
+from muster.state.view.turns import finished
 from muster.watchers.probes.jax.probe import JaxProbe
 from muster.watchers.probes.jax.rpc import Malformed, bytes_field
 from muster.watchers.probes.jax.task_list import most_tasks, read_entries
@@ -21,7 +22,7 @@ class JaxReader(ReportReader):
         self._entries = most_tasks(expected)
 
     def of(self, body: bytes) -> tuple[StepReport, ...]:
-        return self.read(read_entries(body, 2, self._entries))
+        return finished(self.read_in_turns(read_entries(body, 2, self._entries)))
 
 
 def body(**values: bytes) -> bytes:
@@ -42,15 +43,17 @@ def test_an_announced_pause_is_read() -> None:
 
 def test_a_process_that_torchrun_has_not_started_again_is_not_counted_with_the_others_of_its_pod() -> None:
     after = VALUE.replace(b'"step":1840,"calls":1841', b'"restarts":2,"step":40,"calls":3')
-    (seen,) = ReportReader(4, 4).read(
-        {
-            f"muster/progress/0{process}": value
-            for process, value in {
-                "": after.replace(b"40", b"41"),
-                ".1": VALUE.replace(b"1840", b"7"),
-                ".2": after,
-            }.items()
-        }
+    (seen,) = finished(
+        ReportReader(4, 4).read_in_turns(
+            {
+                f"muster/progress/0{process}": value
+                for process, value in {
+                    "": after.replace(b"40", b"41"),
+                    ".1": VALUE.replace(b"1840", b"7"),
+                    ".2": after,
+                }.items()
+            }
+        )
     )
     assert (seen.step, seen.calls, seen.spent.restarts) == (40, 6, 2)
 

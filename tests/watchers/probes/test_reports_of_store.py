@@ -39,6 +39,14 @@ async def test_a_gang_that_claims_many_processes_is_read_up_to_a_bound(members: 
         assert members <= store.most_asked <= MOST
 
 
+async def test_the_processes_of_the_last_pod_are_read_where_the_bound_is_met_exactly() -> None:
+    reports, collectives, reader = Claims(), Claims(), StoredCollectives(64)
+    await StoredReports(64).read(reports)
+    for _ in range(2):
+        await reader.read(collectives)
+    assert reports.most_asked == collectives.most_asked == 64 * 64 == MOST
+
+
 async def test_a_gang_of_more_members_is_not_read() -> None:
     store = Claims()
     assert await StoredReports(MOST + 1).read(store) == ()

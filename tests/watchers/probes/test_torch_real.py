@@ -15,7 +15,7 @@ import pytest
 
 from muster.cli.processes.stack import free_port
 from muster.state.view.roll import CoordinatorState
-from muster.watchers.probes.torch import TorchProbe
+from muster.watchers.probes.torch.probe import TorchProbe
 from tests.frameworks.interpreters import python_of, reason_without
 from tests.watchers.probes.waiting import until
 

@@ -1,15 +1,14 @@
 """The types of the operators whose members are one program: jax, pytorch and xgboost."""
 
 from collections.abc import Iterator
-from typing import Annotated
 
 from pydantic import Field
 
-from muster.api.manifest.depends_on import MAX_GATES, DependsOn
+from muster.api.manifest.depends_on import Gates
 from muster.api.manifest.groups import Group, one_job
 from muster.api.manifest.resources import Resources
 from muster.api.manifest.template.field import Template
-from muster.api.values.fields import Count, Shape, listed
+from muster.api.values.fields import Count, Shape
 
 
 class Worker(Shape):
@@ -18,9 +17,7 @@ class Worker(Shape):
     count: Count = Field(1, description="Members of this type (TPU slices, if it asks for one); 0 runs none.")
     resources: Resources = Field(description="What each member asks its node for.")
     template: Template = Field({}, description="Pod template of this type, merged over spec.template.")
-    depends_on: Annotated[tuple[DependsOn, ...], listed(MAX_GATES)] = Field(
-        (), description="What other types must have come to before pods of this one are created."
-    )
+    depends_on: Gates = ()
 
 
 class JaxTypes(Shape):

@@ -5,11 +5,11 @@ from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field, RootModel
 
-from muster.api.manifest.depends_on import MAX_GATES, DependsOn
+from muster.api.manifest.depends_on import Gates
 from muster.api.manifest.groups import MAX_GROUPS, Group
 from muster.api.manifest.resources import Resources
 from muster.api.manifest.template.field import Template
-from muster.api.values.fields import Count, GroupName, Shape, listed
+from muster.api.values.fields import Count, GroupName, Shape
 
 
 class JobSetType(Shape):
@@ -25,9 +25,7 @@ class JobSetType(Shape):
     )
     resources: Resources = Field(description="What each member asks its node for.")
     template: Template = Field({}, description="Pod template of this type, merged over spec.template.")
-    depends_on: Annotated[tuple[DependsOn, ...], listed(MAX_GATES)] = Field(
-        (), description="What other types must have come to before pods of this one are created."
-    )
+    depends_on: Gates = ()
 
     def group(self, name: str) -> Group:
         """Return this type as a group."""

@@ -128,7 +128,6 @@ class Address:
 
     host: str
     port: int
-    v6: bool
 
     @classmethod
     def parse(cls, text: str) -> "Address":
@@ -148,11 +147,11 @@ class Address:
             )
         if not 0 < int(port[:6]) < 65536:
             raise ValueError(f"address {printable(text, 80)!r}: the port must be between 1 and 65535")
-        return cls(str(ip), int(port), ip.version == 6)
+        return cls(str(ip), int(port))
 
     def __str__(self) -> str:
         """Return the address as in a URL."""
-        return f"[{self.host}]:{self.port}" if self.v6 else f"{self.host}:{self.port}"
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
 
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
@@ -177,7 +176,7 @@ class PortState:
 
 
 class Unreached(Exception):
-    """A failed connection; ``port`` has the reason."""
+    """A failed connection, or another peer than was expected; ``port`` has the reason."""
 
     def __init__(self, port: PortState) -> None:
         super().__init__(port.detail)

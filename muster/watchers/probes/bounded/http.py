@@ -85,7 +85,7 @@ class Asker:
         return await metered(self._get(port, path, host or self._host, most))
 
     async def _get(self, port: int, path: str, host: str, most: int) -> Reply:
-        address = Address(host, port, ":" in host)
+        address = Address(host, port)
         connection: Connection | None = None
         try:
             async with asyncio.timeout(self._deadline):
@@ -116,7 +116,7 @@ class Asker:
         try:
             async with asyncio.timeout(self._deadline):
                 guard = self._guards.setdefault(self._host, Guard())
-                connection = await Connection.open(Address(self._host, port, ":" in self._host), guard)
+                connection = await Connection.open(Address(self._host, port), guard)
         except (TimeoutError, Unreached, Excess, OSError):
             return False
         connection.abort()

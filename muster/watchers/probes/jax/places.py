@@ -29,7 +29,7 @@ from muster.api.places import (
 )
 from muster.api.values.printable import bare, printable
 from muster.state.view.places import PlaceReport
-from muster.state.view.turns import Turns, batches
+from muster.state.view.turns import Turns
 from muster.watchers.probes.bounded.connection import in_turns
 from muster.watchers.probes.bounded.grpc import NoAnswer
 from muster.watchers.probes.jax.rpc import Malformed
@@ -69,34 +69,27 @@ Get = Callable[[str, bool], Awaitable[bytes]]
 """A function that returns the answer for a key, or for a directory. It raises as the probe does."""
 
 
-class PlaceReader(Paced[PlaceReport]):
+class PlaceReader(Paced[PlaceReport | None]):
     """The reader of the places of one coordinator's ranks, with the time of the next question."""
 
     def __init__(self, expected: int | None) -> None:
         self._most = most_tasks(expected)
-        super().__init__(place_interval(expected or 1))
+        super().__init__(_report, place_interval(expected or 1))
         self._stacks: dict[tuple[int, str], tuple[str, ...]] = {}
         self.stacks: tuple[tuple[int, tuple[str, ...]], ...] = ()
         """The ranks whose stacks were read, with their stacks."""
 
     async def read(self, get: Get) -> tuple[PlaceReport, ...]:
         """Return the places, by rank. Raises what ``get`` raises, and ``Malformed``."""
-        await in_turns(self._take(await get(PLACES, True)))
-        found = {report.rank: report for _, report in self._known.values() if report and report.rank < self._most}
+        seen = await in_turns(self._take(await get(PLACES, True)))
+        found = {report.rank: report for report in seen if report and report.rank < self._most}
         reports = tuple(found[rank] for rank in sorted(found))
         await self._read_stacks(reports, get)
         return reports
 
-    def _take(self, body: bytes) -> Turns[None]:
-        """Decode the values of a directory; an unchanged value is not decoded again."""
+    def _take(self, body: bytes) -> Turns[list[PlaceReport | None]]:
         entries = yield from entries_in_turns(body, 2, self._most)
-        known: dict[str, tuple[bytes, PlaceReport | None]] = {}
-        for batch in batches(entries.items()):
-            yield
-            for key, value in batch:
-                last = self._known.get(key)
-                known[key] = last if last is not None and last[0] == value else (value, _report(key, value))
-        self._known = known
+        return (yield from self.readings_in_turns(entries))
 
     async def _read_stacks(self, reports: tuple[PlaceReport, ...], get: Get) -> None:
         standing = [report for report in reports if report.stood >= _WRITTEN]

@@ -8,8 +8,9 @@ When the connection is lost, the port is checked without gRPC (`port_check`): th
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import replace
+from typing import Any, TypeVar
 
 from muster.api.progress import KEYS
 from muster.api.values.printable import printable
@@ -21,21 +22,19 @@ from muster.watchers.probes.bounded.connection import Address, PortState, in_tur
 from muster.watchers.probes.bounded.grpc import NoAnswer, Status
 from muster.watchers.probes.jax.places import PlaceReader
 from muster.watchers.probes.jax.port_check import check_port
-from muster.watchers.probes.jax.rpc import Generation, Malformed, Method, ProtocolNegotiation, Question, Seen, send
+from muster.watchers.probes.jax.rpc import Generation, Malformed, Method, Question, Seen, send
 from muster.watchers.probes.jax.task_list import (
     MAX_TEXT,
     Reading,
     RollReader,
     entries_in_turns,
     most_tasks,
-    read_entries,
     read_mismatch,
     summary,
 )
-from muster.watchers.probes.reports import ReportReader
+from muster.watchers.probes.reports import Paced, ReportReader
 
-PREEMPTION_KEY = "RECEIVED_PREEMPTION_NOTICE"
-"""Key that jax's preemption service sets, with the time as value, when a process gets SIGTERM."""
+T = TypeVar("T")
 
 _CALM = 1.0
 """Seconds: a call that was parked for longer than this ended with an isolated change."""
@@ -67,7 +66,8 @@ class JaxProbe:
         self._expected = expected
         self._deadline = deadline
         self._channel = Channel(self._address, expected)
-        self._negotiation = ProtocolNegotiation()
+        self._generation: Generation | None = None
+        """The generation that answered last; None if another process may answer, which may have another jaxlib."""
         self._reader = self._new_reader()
         self._reports = ReportReader(expected, most_tasks(expected))
         self._places = PlaceReader(expected)
@@ -90,7 +90,10 @@ class JaxProbe:
                 found = PortState(CoordinatorState.TIMEOUT, "each call is answered, but too slowly")
             if isinstance(found, PortState):
                 return self._unanswered(started, found)
-            return await self._with_places(await self._with_reports(found))
+            reports = await self._published(found, self._reports, self._read_reports)
+            places = await self._published(found, self._places, self._read_places)
+            stacks = self._places.stacks if places is not None else ()
+            return replace(found, reports=reports, places=places, stacks=stacks)
 
     def read_now(self) -> None:
         """Read the reports of the ranks with the next snapshot, whatever the pace is."""
@@ -126,19 +129,6 @@ class JaxProbe:
             yield answer
             await asyncio.sleep(_PAUSE_CALM if loop_time() - started > _CALM else _PAUSE_BUSY)
 
-    async def preempted(self) -> bool:
-        """Ask whether a member has got a preemption notice; if so, every later answer of this coordinator has it.
-
-        This is a call of its own, so that a snapshot stays one call; ask once every few snapshots.
-        """
-        if not self._reader.preempted:
-            try:
-                body = await self._stored(PREEMPTION_KEY, directory=False)
-                self._reader.preempted = PREEMPTION_KEY in read_entries(body, 1)
-            except (NoAnswer, Malformed):
-                return False
-        return self._reader.preempted
-
     async def close(self) -> None:
         """Close the connection and the parked call together, which costs process 0 the least."""
         await self._channel.close()
@@ -160,7 +150,7 @@ class JaxProbe:
         if self._channel.connected:
             return None
         self._channel.check()
-        self._negotiation.reset()
+        self._generation = None
         port = await check_port(self._address, self._deadline)
         if port.state is not CoordinatorState.SERVING:
             return port
@@ -168,25 +158,25 @@ class JaxProbe:
         return None
 
     async def _ask(self) -> RollAnswer:
-        """Try the generations until one answers. Raises `NoAnswer`, `Malformed`."""
+        """Try the generation that answered last, then the others from the newest on. Raises `NoAnswer`, `Malformed`."""
         refusal = NoAnswer(Status.UNIMPLEMENTED, "")
-        for generation in self._negotiation.candidates():
+        for generation in sorted(Generation, key=lambda each: each is not self._generation):
             started = loop_time()
             try:
                 if generation is Generation.V2:
                     body, reader = await self._ask_by_incarnation(Method.V2_WATCH_TASKS)
                 else:
                     body = await send(self._channel, Question(generation.roll), self._deadline)
-                    reader = self._reader if generation is self._negotiation.current else self._new_reader()
+                    reader = self._reader if generation is self._generation else self._new_reader()
             except NoAnswer as error:
                 if error.code is not Status.UNIMPLEMENTED:
                     raise
                 refusal = error
                 continue
-            self._negotiation.accept(generation)
+            self._generation = generation
             self._reader = reader
             return await self._read(body, generation, reader, loop_time() - started)
-        self._negotiation.reset()
+        self._generation = None
         raise refusal
 
     async def _ask_by_incarnation(self, method: Method, key: str = "") -> tuple[bytes, RollReader]:
@@ -227,7 +217,6 @@ class JaxProbe:
             errors=reading.errors,
             incarnation=reader.incarnation,
             protocol=generation.value,
-            preempted=reader.preempted,
         )
         if answer.left:
             self._finished = reader.incarnation
@@ -235,11 +224,7 @@ class JaxProbe:
 
     def _since(self) -> Seen | None:
         """Return the version to wait from; None if no call may be parked."""
-        if (
-            self._channel.closed
-            or self._negotiation.current is not Generation.V2
-            or self._reader.incarnation == self._finished
-        ):
+        if self._channel.closed or self._generation is not Generation.V2 or self._reader.incarnation == self._finished:
             return None
         return self._reader.seen
 
@@ -256,7 +241,7 @@ class JaxProbe:
         if port.state is not CoordinatorState.SERVING:
             return port
         if error.code is Status.DEADLINE_EXCEEDED:
-            self._negotiation.reset()
+            self._generation = None
             self._misses += 1
             if self._misses >= _MISSES:
                 self._misses = 0
@@ -271,41 +256,34 @@ class JaxProbe:
             at=self._clock(), coordinator=port.state, latency=latency, detail=printable(port.detail, MAX_TEXT)
         )
 
-    async def _with_reports(self, answer: RollAnswer) -> RollAnswer:
-        """Return the answer with the reports of the ranks, if it is time to ask for them."""
+    async def _published(
+        self, answer: RollAnswer, pace: Paced[Any], read: Callable[[], Awaitable[tuple[T, ...]]]
+    ) -> tuple[T, ...] | None:
+        """Return what the ranks publish, if it is time to ask for it."""
         began = loop_time()
-        if not _at_work(answer) or not self._reports.due(began):
-            return answer
-        reports: tuple[StepReport, ...] | None = None
+        if not _at_work(answer) or not pace.due(began):
+            return None
         try:
             async with asyncio.timeout(self._deadline):
-                stored = await self._stored(KEYS, directory=True)
-                entries = await in_turns(entries_in_turns(stored, 2, most_tasks(self._expected)))
-                reports = await in_turns(self._reports.read_in_turns(entries))
+                return await read()
         except (NoAnswer, Malformed, TimeoutError):
-            pass  # the roll is known in any case; the next look shows whether the coordinator answers
-        self._reports.took(began, loop_time())
-        return answer if reports is None else replace(answer, reports=reports)
+            return None  # the roll is known in any case; the next look shows whether the coordinator answers
+        finally:
+            pace.took(began, loop_time())
 
-    async def _with_places(self, answer: RollAnswer) -> RollAnswer:
-        """Return the answer with the places of the ranks, if it is time to ask for them."""
-        began = loop_time()
-        if not _at_work(answer) or not self._places.due(began):
-            return answer
-        places: tuple[PlaceReport, ...] | None = None
-        try:
-            async with asyncio.timeout(self._deadline):
-                places = await self._places.read(lambda key, directory: self._stored(key, directory=directory))
-        except (NoAnswer, Malformed, TimeoutError):
-            pass  # as with the reports
-        self._places.took(began, loop_time())
-        return answer if places is None else replace(answer, places=places, stacks=self._places.stacks)
+    async def _read_reports(self) -> tuple[StepReport, ...]:
+        stored = await self._stored(KEYS, directory=True)
+        entries = await in_turns(entries_in_turns(stored, 2, most_tasks(self._expected)))
+        return await in_turns(self._reports.read_in_turns(entries))
+
+    async def _read_places(self) -> tuple[PlaceReport, ...]:
+        return await self._places.read(lambda key, directory: self._stored(key, directory=directory))
 
     async def _stored(self, key: str, *, directory: bool) -> bytes:
         """Return the raw answer to a key-value call. Raises `NoAnswer`, `Malformed`."""
-        if self._negotiation.current is None:
+        if self._generation is None:
             raise NoAnswer(Status.UNAVAILABLE, "no protocol has been negotiated yet")
-        if self._negotiation.current is Generation.V2:
+        if self._generation is Generation.V2:
             method = Method.V2_GET_KEY_VALUE_DIR if directory else Method.V2_TRY_GET_KEY_VALUE
             return (await self._ask_by_incarnation(method, key))[0]
         method = Method.V1_GET_KEY_VALUE_DIR if directory else Method.V1_TRY_GET_KEY_VALUE

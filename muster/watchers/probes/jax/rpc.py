@@ -245,25 +245,3 @@ _ROLL = {
     Generation.V1_JOB: Method.V1_GET_JOB_STATE,
     Generation.V1_RANK_ZERO: Method.V1_GET_TASK_STATE,
 }
-
-
-class ProtocolNegotiation:
-    """The generations to try, in order."""
-
-    def __init__(self) -> None:
-        self.current: Generation | None = None
-        """The generation that answered last; None before the first answer."""
-
-    def candidates(self) -> tuple[Generation, ...]:
-        """Return the current generation, then the others from the newest to the oldest."""
-        if self.current is None:
-            return tuple(Generation)
-        return (self.current, *(generation for generation in Generation if generation is not self.current))
-
-    def accept(self, generation: Generation) -> None:
-        """Keep the generation that answered."""
-        self.current = generation
-
-    def reset(self) -> None:
-        """Forget the generation, so that the next call negotiates again: another process may answer."""
-        self.current = None

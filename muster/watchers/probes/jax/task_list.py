@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from muster.api.values.printable import printable
 from muster.state.view.roll import RankError, RankState
-from muster.state.view.turns import A_TURN, Turns, at_once, batches, finished
+from muster.state.view.turns import A_TURN, Turns, at_once, batches
 from muster.watchers.probes.bounded.connection import in_turns
 from muster.watchers.probes.jax.rpc import (
     Generation,
@@ -108,9 +108,6 @@ def tasks_in_turns(body: bytes, most: int = MAX_TASKS) -> Turns[TaskList]:
         if 0 <= task_id < MAX_TASK_ID:
             tasks[task_id] = task
     return TaskList(tasks, version)
-
-
-read_tasks = at_once(tasks_in_turns)
 
 
 def _task(body: bytes) -> tuple[int, Task]:
@@ -229,7 +226,6 @@ class RollReader:
     """The incarnation; None for generations without one."""
     seen: Seen | None = None
     """The newest reported version, to ask for later changes; None for generations that cannot report changes."""
-    preempted: bool = False
     most: int = MAX_TASKS
     """Most entries of a list."""
     _connected: dict[int, int] = field(default_factory=dict)
@@ -243,15 +239,11 @@ class RollReader:
         async with self._reading:
             return await in_turns(self.read_in_turns(body, generation))
 
-    def read(self, body: bytes, generation: Generation) -> Reading:
+    def read_in_turns(self, body: bytes, generation: Generation) -> Turns[Reading]:
         """Decode one answer. Raises `Malformed`.
 
         The same bytes as last time give the same `Reading` without decoding.
         """
-        return finished(self.read_in_turns(body, generation))
-
-    def read_in_turns(self, body: bytes, generation: Generation) -> Turns[Reading]:
-        """Decode one answer in turns; see ``read``."""
         digest = sha256(body).digest()
         if self._last is not None and self._last[0] == digest:
             return self._last[1]

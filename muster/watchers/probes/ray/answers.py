@@ -15,7 +15,7 @@ dashboard spends ``LOAD`` of its time on it; no answer, or an unreadable one, de
 import ipaddress
 from collections.abc import Callable
 from hashlib import sha256
-from typing import Any, NamedTuple, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 import msgspec
 
@@ -79,17 +79,17 @@ class _Node(msgspec.Struct):
     labels: _Labels | None = None
 
 
-class _Page(msgspec.Struct):
-    result: list[_Node]
+class _Result(msgspec.Struct, Generic[T]):
+    result: T
     total: int = 0
 
 
-class _Data(msgspec.Struct):
-    result: _Page
+class _Data(msgspec.Struct, Generic[T]):
+    result: _Result[T]
 
 
-class _Nodes(msgspec.Struct):
-    data: _Data
+class _Answer(msgspec.Struct, Generic[T]):
+    data: _Data[T]
 
 
 class _Version(msgspec.Struct):
@@ -110,7 +110,7 @@ def nodes_in_turns(body: bytes | bytearray) -> Turns[tuple[list[Node], int]]:
     """
     if body.count(b"{") > MOST_OBJECTS:
         raise Unreadable(f"the answer has more than {MOST_OBJECTS:,} objects")
-    page = _decode(body, _Nodes).data.result
+    page = _decode(body, _Answer[list[_Node]]).data.result
     found: dict[str, Node] = {}
     for count, node in enumerate(page.result):
         if count % A_TURN == 0:
@@ -156,8 +156,7 @@ def _decode(body: bytes | bytearray, kind: type[T]) -> T:
     try:
         return msgspec.json.decode(body, type=kind)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        shown: Any = printable(str(error), 100)
-        raise Unreadable(f"the answer cannot be read: {shown}") from None
+        raise Unreadable(f"the answer cannot be read: {printable(str(error), 100)}") from None
 
 
 SUMMARY = "/api/v0/tasks/summarize"
@@ -179,22 +178,6 @@ class _Cluster(msgspec.Struct):
 
 class _ByNode(msgspec.Struct):
     node_id_to_summary: dict[str, _Cluster]
-
-
-class _Answer(msgspec.Struct):
-    result: _ByNode
-    total: int = 0
-
-
-class _TaskData(msgspec.Struct):
-    result: _Answer
-
-
-class _Summary(msgspec.Struct):
-    data: _TaskData
-
-
-_decoder = msgspec.json.Decoder(_Summary)
 
 
 class TaskCounter:
@@ -221,15 +204,15 @@ class TaskCounter:
             return
         try:
             self.sentence = read_tasks(reply.body)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        except Unreadable:
             return
         now = self._clock()
         self._due = now + max(PACE, (now - began) / LOAD)
 
 
 def read_tasks(body: bytes | bytearray) -> str:
-    """Return how many tasks there are, and how many have finished. Raises ``msgspec.DecodeError``."""
-    answer = _decoder.decode(body).data.result
+    """Return how many tasks there are, and how many have finished. Raises ``Unreadable``."""
+    answer = _decode(body, _Answer[_ByNode]).data.result
     counts: dict[str, int] = {}
     for cluster in answer.result.node_id_to_summary.values():
         for tasks in cluster.summary.values():

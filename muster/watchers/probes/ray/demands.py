@@ -16,7 +16,7 @@ from typing import Any, Final
 import msgspec
 
 from muster.api.values.printable import bare
-from muster.state.view.turns import A_TURN, Turns, at_once
+from muster.state.view.turns import A_TURN, Turns
 from muster.watchers.probes.bounded.connection import MOST_PARTS, in_turns, parts_of
 from muster.watchers.probes.bounded.http import Asking
 
@@ -126,9 +126,6 @@ def sentence_in_turns(status: _Status) -> Turns[str]:
     kinds = [_words(asked) for asked, _ in lacking[:NAMED]]
     more = f", and {len(lacking) - NAMED} more kinds" if len(lacking) > NAMED else ""
     return f"no Ray node has what {waiting} for: {', or '.join(kinds)}{more}"
-
-
-sentence = at_once(sentence_in_turns)
 
 
 def _in_vain(asked: Mapping[str, float], nodes: list[dict[str, float]]) -> bool:

@@ -1,10 +1,8 @@
 """Reads from the TCPStore which collectives the processes have entered, in the form of ``muster.api.collectives``.
 
-Each key is checked until it exists, and then read: a check and a get are all that ``Store`` sends. The values come from
-programs: one without the right form is left out, and the others count.
+The values come from programs: one without the right form is left out, and the others count.
 """
 
-import asyncio
 import re
 from math import inf, isfinite
 from typing import Annotated
@@ -19,7 +17,8 @@ from muster.state.view.recorder.arrivals import CollectiveReport, GroupCount
 from muster.state.view.recorder.arrivals import Share as SeenShare
 from muster.state.view.recorder.collectives import LONGEST, MOST_STATES
 from muster.state.view.stage import Doing
-from muster.watchers.probes.reports import IDLE, rest_after
+from muster.watchers.probes.bounded.connection import in_turns
+from muster.watchers.probes.reports import IDLE, Paced
 from muster.watchers.probes.torch.store import Store
 
 MOST = 4096
@@ -90,55 +89,57 @@ class StoredKeys:
 
     def __init__(self, folder: str, expected: int) -> None:
         """Note the keys, before which the store puts a slash (torch/csrc/distributed/c10d/TCPStore.cpp)."""
-        self._members = [f"/{folder}/{member}" for member in range(expected if expected <= MOST else 0)]
+        self.members = [f"/{folder}/{member}" for member in range(expected if expected <= MOST else 0)]
         self.renew()
 
     def renew(self) -> None:
         """Forget which keys exist: the connection is a new one, perhaps to another life of the store."""
-        self._there: list[str] = []
-        self._absent = set(self._members)
+        self.there: list[str] = []
+        self._absent = set(self.members)
 
-    async def _look_for_absent(self, store: Store) -> None:
+    async def values(self, store: Store, most: int) -> dict[str, bytes]:
+        """Return the values of the keys that exist by now, each of at most ``most`` bytes."""
         asked = sorted(self._absent)
         there = [key for key, found in zip(asked, await store.has(asked), strict=True) if found]
-        self._there += there
+        self.there += there
         self._absent.difference_update(there)
+        return dict(zip(self.there, await store.values(self.there, most), strict=True))
+
+    def expect(self, key: str, processes: int) -> bool:
+        """Look for the further processes of a pod from the next look on. Return True if there are any."""
+        if "." in key or processes < 2:
+            return False
+        further = {f"{key}.{number}" for number in range(1, processes)}.difference(self.there, self._absent)
+        if not further or len(self.there) + len(self._absent) + len(further) > MOST:
+            return False
+        self._absent |= further
+        return True
 
 
-class StoredCollectives(StoredKeys):
+class StoredCollectives(Paced[tuple[CollectiveReport | None, int]]):
     """The collectives that processes publish."""
 
     def __init__(self, expected: int) -> None:
-        super().__init__(KEYS, expected)
-        self._due = 0.0
-        self._known: dict[str, tuple[bytes, CollectiveReport | None, int]] = {}
+        super().__init__(self._decoded)
+        self.keys = StoredKeys(KEYS, expected)
         self._shared: dict[GroupCount, GroupCount] = {}
 
-    def due(self, now: float) -> bool:
-        """Return True if it is time to ask, at ``now`` in monotonic seconds."""
-        return bool(self._members) and now >= self._due
-
-    def took(self, began: float, now: float) -> None:
-        """Note the end of a look that began at ``began``, with an answer or without."""
-        pause = beat_interval(len(self._there)) if self._there else IDLE
-        self._due = max(now + rest_after(now - began), began + pause)
+    @property
+    def pause(self) -> float:
+        """The seconds from the beginning of a look to the next: as many as processes let pass between two values."""
+        return beat_interval(len(self.keys.there)) if self.keys.there else IDLE
 
     async def read(self, store: Store) -> tuple[CollectiveReport, ...]:
-        """Return the published reports, by process. Raises ``NoStore``, OSError and IncompleteReadError."""
-        await self._look_for_absent(store)
-        values = dict(zip(self._there, await store.values(self._there, MAX_VALUE), strict=True))
-        known, self._known = self._known, {}
+        """Return the published reports, by process. Raises ``Unreached``, OSError and IncompleteReadError."""
+        values = await self.keys.values(store, MAX_VALUE)
         if len(self._shared) > MOST_STATES:
             self._shared = {}
+        readings = await in_turns(self.readings_in_turns(values, SLICE))
         reports: dict[int, CollectiveReport] = {}
-        for number, (key, value) in enumerate(values.items(), 1):
-            if number % SLICE == 0:
-                await asyncio.sleep(0)
-            last = known.get(key)
-            self._known[key] = last = last if last and last[0] == value else (value, *self._decoded(key, value))
-            if last[1] is not None:
-                reports.setdefault(last[1].rank, last[1])
-            self._expect(key, last[2])
+        for key, (report, processes) in zip(values, readings, strict=True):
+            if report is not None:
+                reports.setdefault(report.rank, report)
+            self.keys.expect(key, processes)
         return tuple(reports[rank] for rank in sorted(reports))
 
     def _decoded(self, key: str, value: bytes) -> tuple[CollectiveReport | None, int]:
@@ -148,13 +149,6 @@ class StoredCollectives(StoredKeys):
             groups = tuple(self._shared.setdefault(each, each) for each in report.groups)
             report = report._replace(groups=groups)
         return report, processes
-
-    def _expect(self, key: str, processes: int) -> None:
-        """Look for the further processes of a pod from the next look on."""
-        if "." in key or processes < 2 or len(self._there) + len(self._absent) + processes > MOST:
-            return
-        further = {f"{key}.{number}" for number in range(1, processes)}
-        self._absent.update(further.difference(self._there))
 
 
 def decoded(key: str, value: bytes) -> tuple[CollectiveReport | None, int]:

@@ -5,66 +5,39 @@ torch/csrc/distributed/c10d/TCPStore.cpp, waitForWorkers). That counts the proce
 each rank leaves a key of its own while it waits for the others: gloo's addresses, and the agents of torchrun. If the
 names do not explain the count (NCCL connects later), the answer has the count alone.
 
-The reports of the processes are read from the store, too: each key is checked until it exists, and then read. A check
-and a get are all that ``Store`` sends. A key that exists stays, so a look of a gang that reports is one GET for each
-process.
+The reports of the processes are read from the store, too: each key is checked until it exists, and then read. A key
+that exists stays, so a look of a gang that reports is one GET for each process.
 """
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import Protocol, TypeVar
+from dataclasses import replace
+from typing import TypeVar
 
 from muster.api.progress import KEYS, MAX_VALUE
 from muster.api.values.printable import printable
 from muster.state.view.progress import StepReport
-from muster.state.view.recorder.arrivals import CollectiveReport
 from muster.state.view.roll import CoordinatorState, RankState, RollAnswer
-from muster.state.view.turns import A_TURN, Turns
-from muster.watchers.probes.bounded.connection import Address, in_turns, loop_time
-from muster.watchers.probes.reports import ReportReader, decoded
-from muster.watchers.probes.torch.collectives import MOST, StoredCollectives, StoredKeys
-from muster.watchers.probes.torch.store import NoStore, Store, open_store, translated
+from muster.watchers.probes.bounded.connection import Address, Unreached, in_turns, loop_time
+from muster.watchers.probes.reports import ReportReader
+from muster.watchers.probes.torch.collectives import StoredCollectives, StoredKeys
+from muster.watchers.probes.torch.store import Store, open_store, translated
 
 
-class StoredReports(StoredKeys):
+class StoredReports(ReportReader):
     """The progress reports that processes publish: a query for each."""
 
     def __init__(self, expected: int) -> None:
-        super().__init__(KEYS, expected)
-        self._reader = ReportReader(expected, expected)
-
-    def due(self, now: float) -> bool:
-        """Return True if it is time to ask, at ``now`` in monotonic seconds."""
-        return bool(self._members) and self._reader.due(now)
-
-    def took(self, began: float, now: float) -> None:
-        """Note the end of a look that began at ``began``, with an answer or without."""
-        self._reader.took(began, now)
-
-    def read_now(self) -> None:
-        """Ask with the next look."""
-        self._reader.read_now()
+        super().__init__(expected, expected)
+        self.keys = StoredKeys(KEYS, expected)
 
     async def read(self, store: Store) -> tuple[StepReport, ...]:
-        """Return the reports, by rank. Raises ``NoStore``, OSError and IncompleteReadError."""
-        await self._look_for_absent(store)
-        if await in_turns(self._look_for_others(values := await store.values(self._there, MAX_VALUE))):
-            await self._look_for_absent(store)
-            values = await store.values(self._there, MAX_VALUE)
-        keys = (key.removeprefix("/") for key in self._there)
-        return await in_turns(self._reader.read_in_turns(dict(zip(keys, values, strict=True))))
-
-    def _look_for_others(self, values: list[bytes]) -> Turns[bool]:
-        """Note the keys of further processes that the first of a pod names. Return True if there are new ones."""
-        known, before = {*self._there, *self._absent}, len(self._absent)
-        for count, (key, value) in enumerate(zip(self._there, values, strict=True), 1):
-            if count % A_TURN == 0:
-                yield
-            if "." not in key and (said := decoded(value)) is not None:
-                further = {f"{key}.{number}" for number in range(1, said.processes)} - known
-                if len(self._there) + len(self._absent) + len(further) <= MOST:
-                    self._absent |= further
-        return len(self._absent) > before
+        """Return the reports, by rank. Raises ``Unreached``, OSError and IncompleteReadError."""
+        reports = await in_turns(self.read_in_turns(await self.keys.values(store, MAX_VALUE)))
+        expected = [self.keys.expect(key, processes) for key, (_, (_, processes)) in self._known.items()]
+        if any(expected):
+            reports = await in_turns(self.read_in_turns(await self.keys.values(store, MAX_VALUE)))
+        return reports
 
 
 COUNT_KEY = "init/"
@@ -85,23 +58,7 @@ _ABANDON = 30.0
 """Seconds after which a connection without an answer is given up: its other end may have disappeared silently."""
 
 
-T_co = TypeVar("T_co", covariant=True)
-
-
-class StoredValues(Protocol[T_co]):
-    """The values that processes have written into the store."""
-
-    def due(self, now: float) -> bool:
-        """Return True if it is time to ask."""
-        ...
-
-    def took(self, began: float, now: float) -> None:
-        """Note the end of a look."""
-        ...
-
-    def read(self, store: Store) -> Awaitable[tuple[T_co, ...]]:
-        """Ask for the values."""
-        ...
+T = TypeVar("T")
 
 
 class TorchProbe:
@@ -137,7 +94,7 @@ class TorchProbe:
         asked, self._asking = self._asking, None
         try:
             return asked.result()
-        except NoStore as error:
+        except Unreached as error:
             await self.close()
             return self._answer(error.port.state, printable(error.port.detail, MAX_TEXT))
 
@@ -170,12 +127,12 @@ class TorchProbe:
             try:
                 with translated():
                     return await self._roll(self._store)
-            except NoStore:  # the store closed the connection: ask on a new one
+            except Unreached:  # the store closed the connection: ask on a new one
                 self._store.close()
         self._store, self._accepted = None, False
         self._store = await open_store(self._address, self._note_accepted)
-        self._reports.renew()
-        self._collectives.renew()
+        self._reports.keys.renew()
+        self._collectives.keys.renew()
         with translated():
             return await self._roll(self._store)
 
@@ -198,12 +155,12 @@ class TorchProbe:
             else:
                 partial = "the store at MASTER_ADDR counts its processes and does not name them"
         said = f"{min(count or 1, size)}/{size} processes have joined"
-        reports = await self._stored(store, self._reports) if RankState.CONNECTED in states else None
-        kept = self._store is not None and RankState.CONNECTED in states
-        collectives = await self._stored(store, self._collectives) if kept else None
-        return self._answer(
-            CoordinatorState.SERVING,
-            said,
+        joint = RankState.CONNECTED in states
+        reports = await self._stored(store, self._reports, self._reports.read) if joint else None
+        kept = joint and self._store is not None
+        collectives = await self._stored(store, self._collectives, self._collectives.read) if kept else None
+        return replace(
+            self._answer(CoordinatorState.SERVING, said),
             states=states,
             partial=partial,
             joined=joined,
@@ -212,15 +169,20 @@ class TorchProbe:
             collectives=collectives,
         )
 
-    async def _stored(self, store: Store, values: StoredValues[T_co]) -> tuple[T_co, ...] | None:
+    async def _stored(
+        self,
+        store: Store,
+        values: StoredReports | StoredCollectives,
+        read: Callable[[Store], Awaitable[tuple[T, ...]]],
+    ) -> tuple[T, ...] | None:
         """Return the values that the processes publish, if it is time to ask for them."""
         began = loop_time()
-        if not values.due(began):
+        if not values.keys.members or not values.due(began):
             return None
         try:
             with translated():
-                return await values.read(store)
-        except NoStore:  # the roll is known in any case; a half-read connection is of no use
+                return await read(store)
+        except Unreached:  # the roll is known in any case; a half-read connection is of no use
             store.close()
             self._store = None
             return None
@@ -238,27 +200,5 @@ class TorchProbe:
                 return named
         return set()
 
-    def _answer(
-        self,
-        state: CoordinatorState,
-        detail: str,
-        *,
-        states: tuple[RankState, ...] = (),
-        partial: str = "",
-        joined: int | None = None,
-        protocol: str = "",
-        reports: tuple[StepReport, ...] | None = None,
-        collectives: tuple[CollectiveReport, ...] | None = None,
-    ) -> RollAnswer:
-        return RollAnswer(
-            at=self._clock(),
-            coordinator=state,
-            latency=loop_time() - self._since,
-            detail=detail,
-            states=states,
-            partial=partial,
-            joined=joined,
-            protocol=protocol,
-            reports=reports,
-            collectives=collectives,
-        )
+    def _answer(self, state: CoordinatorState, detail: str) -> RollAnswer:
+        return RollAnswer(at=self._clock(), coordinator=state, latency=loop_time() - self._since, detail=detail)

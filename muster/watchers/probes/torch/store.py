@@ -70,14 +70,6 @@ BATCH = 32
 """Keys in one write: 2 KB, so that a query is hardly ever split on its way."""
 
 
-class NoStore(Exception):
-    """No TCPStore has answered; ``port`` has the state of the port."""
-
-    def __init__(self, port: PortState) -> None:
-        super().__init__(port.detail)
-        self.port = port
-
-
 class Store:
     """An open connection to a store that has answered once."""
 
@@ -109,14 +101,14 @@ class Store:
             return None
         size = await self._number(self.dialect.get(key))
         if not 0 < size <= MAX_VALUE:
-            raise NoStore(_other(f"a value of {size} bytes where a number was expected"))
+            raise Unreached(_other(f"a value of {size} bytes where a number was expected"))
         text = await self._connection.exactly(size)
         if not text.isdigit():
-            raise NoStore(_other(f"{printable(text, 80)!r} where a number was expected"))
+            raise Unreached(_other(f"{printable(text, 80)!r} where a number was expected"))
         return int(text)
 
     async def values(self, keys: Sequence[str], most: int) -> list[bytes]:
-        """Return the values of existing keys. Raises ``NoStore`` if one has more bytes than ``most``."""
+        """Return the values of existing keys. Raises ``Unreached`` if one has more bytes than ``most``."""
         found: list[bytes] = []
         self._connection.grant(len(keys) * (NUMBER.size + most), 2 * len(keys), "answers")
         for first in range(0, len(keys), BATCH):
@@ -125,7 +117,7 @@ class Store:
             for _ in batch:
                 (size,) = NUMBER.unpack(await self._connection.exactly(NUMBER.size))
                 if not 0 <= size <= most:
-                    raise NoStore(_other(f"a value of {size} bytes where a report was expected"))
+                    raise Unreached(_other(f"a value of {size} bytes where a report was expected"))
                 found.append(await self._connection.exactly(size) if size else b"")
         return found
 
@@ -136,11 +128,11 @@ class Store:
 
 
 async def open_store(address: Address, accepted: Callable[[], None]) -> Store:
-    """Connect to the store behind that address and find its dialect. Raises NoStore.
+    """Connect to the store behind that address and find its dialect. Raises ``Unreached``.
 
     ``accepted`` is called once the port has accepted the connection: a stopped process accepts, and sends nothing.
     """
-    connection = await _connect(address)
+    connection = await Connection.open(address, Guard())
     accepted()
     try:
         with translated():
@@ -150,26 +142,19 @@ async def open_store(address: Address, accepted: Callable[[], None]) -> Store:
         connection.abort()
         raise
     connection.abort()
-    return Store(await _connect(address), Dialect.PLAIN)
-
-
-async def _connect(address: Address) -> Connection:
-    try:
-        return await Connection.open(address, Guard())
-    except Unreached as error:
-        raise NoStore(error.port) from None
+    return Store(await Connection.open(address, Guard()), Dialect.PLAIN)
 
 
 @contextmanager
 def translated() -> Iterator[None]:
-    """Raise the end of a connection as NoStore."""
+    """Raise the end of a connection as ``Unreached``."""
     try:
         yield
     except asyncio.IncompleteReadError as error:
         said = f"something else answers: {printable(error.partial, 80)!r}" if error.partial else "closes connections"
-        raise NoStore(_other(said)) from None
+        raise Unreached(_other(said)) from None
     except OSError:
-        raise NoStore(_other("closes connections")) from None
+        raise Unreached(_other("closes connections")) from None
 
 
 async def _greets(connection: Connection) -> bool:
@@ -185,7 +170,7 @@ async def _greets(connection: Connection) -> bool:
     except ConnectionError:
         return False
     if not 0 <= min(counts) <= max(counts) < MAX_KEYS:
-        raise NoStore(_other(f"something else answers: {printable(COUNTS.pack(*counts), 80)!r}"))
+        raise Unreached(_other(f"something else answers: {printable(COUNTS.pack(*counts), 80)!r}"))
     return True
 
 

@@ -16,7 +16,7 @@ from muster.state.view.recorder.collectives import (
 )
 from muster.state.view.recorder.ras import KEEPS_UP, RasSeen, ras_in_turns
 from muster.state.view.turns import finished
-from muster.watchers.probes.nccl import decoded
+from muster.watchers.probes.nccl import decoded_in_turns
 from tests.fakes.ras import communicator, gang, missing_rank, rank_of, status
 
 LOOK = 6.0
@@ -35,7 +35,9 @@ class Gang:
     def look(self, answer: dict[str, Any]) -> tuple[Behind, ...]:
         """One answer; who is behind after it."""
         self.now += LOOK
-        self.ras = finished(ras_in_turns(decoded(json.dumps(answer).encode()), 0, self.now, self.rank_of, self.ras))
+        self.ras = finished(
+            ras_in_turns(finished(decoded_in_turns(json.dumps(answer).encode())), 0, self.now, self.rank_of, self.ras)
+        )
         self.seen = finished(collectives_in_turns(self.ras.reports, 0, self.now, self.seen))
         return self.seen.behind if self.seen else ()
 
@@ -270,7 +272,7 @@ def test_a_new_communicator_is_a_move() -> None:
 def test_another_epoch_begins_anew() -> None:
     story = stepping()
     story.rest(LATE)
-    answer = decoded(json.dumps(LATE).encode())
+    answer = finished(decoded_in_turns(json.dumps(LATE).encode()))
     after = finished(ras_in_turns(answer, 1, story.now, story.rank_of, story.ras))
     assert (after.epoch, after.looks, after.longest) == (1, 1, 0.0)
 

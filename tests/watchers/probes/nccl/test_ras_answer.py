@@ -6,8 +6,11 @@ from typing import Any
 
 import pytest
 
-from muster.watchers.probes.nccl import Unreadable, decoded
+from muster.state.view.turns import at_once
+from muster.watchers.probes.nccl import Unreadable, decoded_in_turns
 from tests.fakes.ras import communicator, gang, missing_rank, rank_of, status
+
+decoded = at_once(decoded_in_turns)
 
 
 def read(said: dict[str, Any]) -> Any:

@@ -100,13 +100,13 @@ async def test_a_line_without_end_is_cut_off(ras: FakeRas) -> None:
 
 async def test_a_port_where_nothing_listens_is_refused(closed: int) -> None:
     with pytest.raises(NoRas, match="connection refused"):
-        await ask(Address("127.0.0.1", closed, False), Guard())
+        await ask(Address("127.0.0.1", closed), Guard())
 
 
 async def test_a_peer_that_closes_at_once_has_said_nothing() -> None:
     server = await asyncio.start_server(lambda _, writer: writer.transport.abort(), "127.0.0.1", 0)
     host, port = server.sockets[0].getsockname()
     with pytest.raises(NoRas):
-        await ask(Address(host, port, False), Guard())
+        await ask(Address(host, port), Guard())
     server.close()
     await server.wait_closed()

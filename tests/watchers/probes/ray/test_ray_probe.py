@@ -11,9 +11,8 @@ from aiohttp import web
 
 from muster.daemon.prober_pool import ReportsChanges
 from muster.state.view.roll import CoordinatorState, RankError, RankState, RollAnswer, joined, of_rank
-from muster.watchers.probes.ray import RayProbe
 from muster.watchers.probes.ray.answers import SUMMARY
-from muster.watchers.probes.ray.probe import BASE_BYTES
+from muster.watchers.probes.ray.probe import BASE_BYTES, RayProbe
 from tests.fakes.ray import AGENT, GCS, NODES, VERSION, FakeRay, hang, listing, node
 
 RECORDED = json.loads((Path(__file__).parent / "bodies.json").read_text(encoding="utf-8"))

@@ -2,12 +2,11 @@
 
 import json
 
-import msgspec
 import pytest
 
 from muster.state.view.roll import CoordinatorState
 from muster.watchers.probes.bounded.http import Reply
-from muster.watchers.probes.ray.answers import LOAD, PACE, REST, SUMMARY, TaskCounter, read_tasks
+from muster.watchers.probes.ray.answers import LOAD, PACE, REST, SUMMARY, TaskCounter, Unreadable, read_tasks
 
 
 def summary(total: int = 0, **functions: dict[str, int]) -> bytes:
@@ -97,5 +96,5 @@ def test_what_ray_does_not_count_is_said() -> None:
 
 @pytest.mark.parametrize("body", [b"", b"[]", b"{}", b'{"data": null}', b"\xff", b"[" * 100_000])
 def test_an_answer_that_cannot_be_read_is_an_error(body: bytes) -> None:
-    with pytest.raises((msgspec.DecodeError, UnicodeDecodeError, RecursionError)):
+    with pytest.raises(Unreadable):
         read_tasks(body)
