@@ -29,13 +29,6 @@ class WorkloadCondition(msgspec.Struct, frozen=True, gc=False):
         return self.status == "True"
 
 
-class Assignment(msgspec.Struct, frozen=True, gc=False):
-    """The flavors that Kueue assigned to one podSet: the names of ResourceFlavors, each once."""
-
-    pod_set: str
-    flavors: tuple[str, ...]
-
-
 class Workload(msgspec.Struct, frozen=True, gc=False):
     """One Workload. ``owner`` is the uid of the Experiment that controls it."""
 
@@ -51,7 +44,6 @@ class Workload(msgspec.Struct, frozen=True, gc=False):
     """A deletionTimestamp is set."""
     finalizers: tuple[str, ...] = ()
     conditions: tuple[WorkloadCondition, ...] = ()
-    assignments: tuple[Assignment, ...] = ()
     created: float = 0.0
     """Wall second of its creation, 0 if it is unknown."""
     kueue_wrote: float = 0.0
