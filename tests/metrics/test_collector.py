@@ -7,6 +7,8 @@ import pytest
 from msgspec.structs import replace
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
+from muster.api.causes import ContainerRestarts
+from muster.api.gang import RestartReason, RollCall
 from muster.api.goodput import BADPUT, Bucket, Goodput
 from muster.metrics.catalogue import FRESH, MOST_FRESH, SERIES
 from muster.metrics.collector import NAMESPACES_NOW, RESOURCES, ExperimentCollector, Invalid, Subject
@@ -20,17 +22,7 @@ from muster.state.view.recorder.arrivals import CollectiveReport, Share
 from muster.state.view.roll import CoordinatorState, RankState
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import PodSpec
-from muster.state.vocabulary.record import (
-    FINISHED,
-    Condition,
-    ConditionType,
-    ContainerRestarts,
-    Phase,
-    Record,
-    RestartReason,
-    RollCall,
-    StoryLine,
-)
+from muster.state.vocabulary.record import FINISHED, Condition, ConditionType, Phase, Record, StoryLine
 from muster.state.vocabulary.rules import ClockAction, ClockName
 from tests.builders import NOW, Clock, answer, plan, pod, record, view, worker_group
 

@@ -21,7 +21,9 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from muster.api.causes import ContainerRestarts
 from muster.api.gang import MAX_MEMBERS
+from muster.api.status import STORY_LINES
 from muster.api.values.durations import often
 from muster.api.values.rank_ranges import from_ranges, to_ranges
 from muster.api.values.timestamps import whole_time
@@ -32,17 +34,7 @@ from muster.state.summary import ends
 from muster.state.summary.conditions import NO_COORDINATOR
 from muster.state.view.roll import STALE_MEMBERS
 from muster.state.vocabulary.plan import Plan
-from muster.state.vocabulary.record import (
-    STORY_LINES,
-    Cause,
-    Condition,
-    ConditionType,
-    ContainerRestarts,
-    Phase,
-    Record,
-    StoryLine,
-    attempts_of,
-)
+from muster.state.vocabulary.record import Cause, Condition, ConditionType, Phase, Record, StoryLine, attempts_of
 
 REASON = Causes.RESTARTED_IN_PLACE.stuck_as
 NAMED_BY = (REASON, STALE_MEMBERS)

@@ -32,7 +32,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from muster.api.gang import of_restarts_inside
+from muster.api.gang import HeldDevices, RollCall, Steps, of_restarts_inside
 from muster.api.values.durations import age
 from muster.api.wire.kinds import MAX_COUNTER
 from muster.state.facts import admission, gates, presence
@@ -54,7 +54,7 @@ from muster.state.view.recorder.arrivals import Arrivals
 from muster.state.view.roll import STALE_MEMBERS, RankState
 from muster.state.view.turns import WriteBudget
 from muster.state.vocabulary.group import Completeness
-from muster.state.vocabulary.record import Condition, ConditionType, HeldDevices, Phase, Record, RollCall, Steps
+from muster.state.vocabulary.record import Condition, ConditionType, Phase, Record
 from muster.state.vocabulary.rules import ClockName
 
 TURNING = (ConditionType.COORDINATOR_READY, ConditionType.STUCK)

@@ -5,17 +5,10 @@ from functools import partial
 import pytest
 from msgspec.structs import replace
 
+from muster.api.gang import SameFailure
+from muster.api.status import STORY_LINES
 from muster.state.summary.history import KEPT_FIRST, append, new_lines, turns, turns_of_watched
-from muster.state.vocabulary.record import (
-    STORY_LINES,
-    Cause,
-    Condition,
-    ConditionType,
-    Phase,
-    Record,
-    SameFailure,
-    StoryLine,
-)
+from muster.state.vocabulary.record import Cause, Condition, ConditionType, Phase, Record, StoryLine
 from tests.builders import NOW, plan, record
 
 RAN = record(phase=Phase.RUNNING)

@@ -22,7 +22,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from muster.api.gang import MAX_NODES, MAX_RESTART_REASONS, RestartReason
+from muster.api.gang import MAX_NODES, MAX_RESTART_REASONS, NodeFailures, RestartReason
 from muster.state.facts.causes.table import CAUSES
 from muster.state.facts.failure_cause import RANK_FAILED
 from muster.state.facts.nodes import suspects
@@ -30,7 +30,7 @@ from muster.state.policies import queueing
 from muster.state.policies.request import REASON as REQUESTED
 from muster.state.vocabulary.node_faults import DRIVER_FAILED
 from muster.state.vocabulary.plan import Plan
-from muster.state.vocabulary.record import Cause, NodeFailures, Record
+from muster.state.vocabulary.record import Cause, Record
 from muster.state.vocabulary.rules import CLOCKS, ClockName
 
 OTHER: Final = "Other"
