@@ -16,8 +16,8 @@ A watched run as it is at one moment: its object and its pods are read once, and
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from dataclasses import replace
+from typing import Any
 
 from muster.api.errors import MusterError
 from muster.api.manifest.yaml.reader import MAX_BYTES
@@ -91,33 +91,6 @@ def _controller(obj: Object, kind: WatchedKind) -> str:
 PODS = "pods"
 
 
-class Runs(Protocol):
-    """The store of the entries of watched runs; the daemon keeps those of all other runs there, too."""
-
-    entries: Entries
-    pods: int
-
-    @property
-    def wanted(self) -> Callable[[str], None]:
-        """The callback for each run whose tracked facts changed, with its uid."""
-        ...
-
-    @property
-    def gone(self) -> Callable[[str], None]:
-        """The callback for a run that is about to leave, with its uid."""
-        ...
-
-
-@dataclass(slots=True)
-class WatchedRuns:
-    """The entries of watched runs alone."""
-
-    wanted: Callable[[str], None] = lambda _uid: None
-    gone: Callable[[str], None] = lambda _uid: None
-    entries: Entries = field(default_factory=Entries)
-    pods: int = 0
-
-
 Report = Callable[..., object]
 """A function that logs a message with named fields; ``exc_info`` is the exception behind it."""
 
@@ -127,24 +100,29 @@ def unreported(message: str, **_fields: Any) -> None:
 
 
 class WatchedIndex:
-    """The index of watched objects, which keeps their entries in ``index``.
+    """The index of watched objects, which keeps their entries in ``entries``, where those of other runs may be, too.
 
-    ``kinds`` are those that are watched, by name, outermost first. ``ours`` returns True for an object that Muster
-    runs. ``count`` counts an exception by place, and ``report`` logs it. ``alone``: no controller but Muster runs
-    objects of these kinds.
+    ``kinds`` are those that are watched, by name, outermost first. ``wanted`` is called with the uid of each run whose
+    tracked facts changed, and ``gone`` with that of a run that is about to leave. ``ours`` returns True for an object
+    that Muster runs. ``count`` counts an exception by place, and ``report`` logs it. ``alone``: no controller but
+    Muster runs objects of these kinds.
     """
 
     def __init__(
         self,
-        index: Runs,
+        entries: Entries,
         kinds: Mapping[str, WatchedKind],
         *,
-        ours: Callable[[str, Object], bool],
+        wanted: Callable[[str], None] = lambda _uid: None,
+        gone: Callable[[str], None] = lambda _uid: None,
+        ours: Callable[[str, Object], bool] = lambda _kind, _obj: False,
         count: Callable[[str], None] = lambda _place: None,
         report: Report = unreported,
         alone: bool = False,
     ) -> None:
-        self._index = index
+        self.pods = 0
+        """Number of pods that are watched."""
+        self._entries, self._wanted, self._gone = entries, wanted, gone
         self._alone = alone
         self._kinds = kinds
         self._ours = ours
@@ -168,7 +146,7 @@ class WatchedIndex:
 
     def pod_changed(self, old: Pod | None, new: Pod | None) -> None:
         """Take in a new, changed or deleted pod."""
-        self._index.pods += (new is not None) - (old is not None)
+        self.pods += (new is not None) - (old is not None)
         if old is not None and new is not None and (old.owner, old.namespace) != (new.owner, new.namespace):
             self._pod(old, old, None)
             self._pod(new, None, new)
@@ -183,15 +161,15 @@ class WatchedIndex:
             if gone is not None:
                 self._forget(gone.uid)
             return
-        entry = self._index.entries.get(new.uid)
+        entry = self._entries.get(new.uid)
         if entry is None:
             run = WatchedRun(name, self._kinds[name], seconds_of(str(metadata_of(obj).get("creationTimestamp") or "")))
             members = Membership(view=run.members.view)
-            entry = self._index.entries[new.uid] = Entry(seen=new, members=members, watched=run)
+            entry = self._entries[new.uid] = Entry(seen=new, members=members, watched=run)
         entry.seen = stripped(new)
         assert entry.watched is not None
         self._take(entry, entry.watched, obj, too_large=len(new.spec) > MAX_BYTES)
-        self._index.wanted(new.uid)
+        self._wanted(new.uid)
 
     def _take(self, entry: Entry, run: WatchedRun, obj: Object, *, too_large: bool) -> None:
         """Read the object: its plan, its own status, and the pods that it claims."""
@@ -223,14 +201,14 @@ class WatchedIndex:
     def _part(self, name: str, obj: Object | None, new: ExperimentRecord | None, old: ExperimentRecord | None) -> None:
         """Take in an object that was made for another one: its plan names the pods of the other."""
         if new is None or obj is None:
-            if old is not None and (outer := self._made.gone(old.uid)) and outer not in self._index.entries:
+            if old is not None and (outer := self._made.gone(old.uid)) and outer not in self._entries:
                 self._made.forget(outer)
             return
         outer = self._made.change(name, obj, too_large=len(new.spec) > MAX_BYTES)
-        entry = self._index.entries.get(outer)
+        entry = self._entries.get(outer)
         if entry is not None and entry.watched is not None and entry.watched.alone is not None:
             self._follow(entry, entry.watched, entry.watched.alone)
-            self._index.wanted(outer)
+            self._wanted(outer)
 
     def _claim(self, entry: Entry, run: WatchedRun, claims: Mapping[str, Any]) -> None:
         namespace, uid = entry.seen.namespace, entry.seen.uid
@@ -255,10 +233,10 @@ class WatchedIndex:
             held[new.uid] = new
         else:
             held.pop(pod.uid, None)
-        entry = self._index.entries.get(self._claimants.get(key, ""))
+        entry = self._entries.get(self._claimants.get(key, ""))
         try:
             if entry is not None and entry.watched is not None and entry.watched.members.change(old, new):
-                self._index.wanted(entry.seen.uid)
+                self._wanted(entry.seen.uid)
             if pod.owner.startswith(f"{PODS}/") and (turn := self._sets.change(key, old, new, held)):
                 self.object_changed(PODS, *turn)
         except Exception as error:  # noqa: BLE001 - see above
@@ -294,11 +272,11 @@ class WatchedIndex:
         return False
 
     def _forget(self, uid: str) -> None:
-        entry = self._index.entries.get(uid)
+        entry = self._entries.get(uid)
         if entry is None or entry.watched is None:
             return
-        self._index.gone(uid)
-        self._index.entries.pop(uid, None)
+        self._gone(uid)
+        self._entries.pop(uid, None)
         self._made.forget(uid)
         for owner in entry.watched.claims:
             if self._claimants.get((entry.seen.namespace, owner)) == uid:
@@ -337,15 +315,15 @@ def entry_of(kind: WatchedKind, obj: Object, pods: Iterable[Pod], made: Object |
 
     A set of labelled pods has no object but its pods, so ``obj`` is ignored.
     """
-    runs = WatchedRuns()
-    index = WatchedIndex(runs, {kind.name: replace(kind, wanted=every)}, ours=lambda _kind, _obj: False)
+    entries = Entries()
+    index = WatchedIndex(entries, {kind.name: replace(kind, wanted=every)})
     if kind.made is not None and made is not None and (record := record_of(kind.made, made)) is not None:
         index.object_changed(kind.made.subject.words, None, record)
     for pod in pods:
         index.pod_changed(None, pod)
     if not kind.virtual and (record := record_of(kind, obj)) is not None:
         index.object_changed(kind.name, None, record)
-    return next(iter(runs.entries.values()), None)
+    return next(iter(entries.values()), None)
 
 
 def record_of(kind: WatchedKind | Made, obj: Object) -> ExperimentRecord | None:
