@@ -15,8 +15,9 @@ A watched run as it is at one moment: its object and its pods are read once, and
 """
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from itertools import takewhile
 from typing import Any
 
 from muster.api.errors import MusterError
@@ -80,12 +81,20 @@ class MadeObjects:
 
 def _controller(obj: Object, kind: WatchedKind) -> str:
     """Return the uid of the controller, if it is of that kind."""
+    return next((str(each.get("uid") or "") for each in _controllers(obj) if _is_of(each, kind)), "")
+
+
+def _controllers(obj: Object) -> Iterator[Mapping[str, Any]]:
+    """Yield the references to its controller: Kubernetes lets an object have one."""
     references = metadata_of(obj).get("ownerReferences")
     for each in references if isinstance(references, list) else ():
-        if isinstance(each, Mapping) and each.get("controller") is True and each.get("kind") == kind.subject.kind:
-            same = str(each.get("apiVersion")).partition("/")[0] == kind.subject.group
-            return str(each.get("uid") or "") if same else ""
-    return ""
+        if isinstance(each, Mapping) and each.get("controller") is True:
+            yield each
+
+
+def _is_of(reference: Mapping[str, Any], kind: WatchedKind) -> bool:
+    group = str(reference.get("apiVersion")).partition("/")[0]
+    return (reference.get("kind"), group) == (kind.subject.kind, kind.subject.group)
 
 
 PODS = "pods"
@@ -251,25 +260,8 @@ class WatchedIndex:
         kind = self._kinds.get(name)
         if kind is None or self._ours(kind.subject.kind, obj) or not kind.wanted(obj):
             return False
-        references = metadata_of(obj).get("ownerReferences")
-        for reference in references if isinstance(references, list) else ():
-            if (
-                isinstance(reference, Mapping)
-                and reference.get("controller") is True
-                and self._watched(name, reference)
-            ):
-                return False
-        return True
-
-    def _watched(self, name: str, reference: Mapping[str, Any]) -> bool:
-        """Return True if the controller in the reference is of a watched kind that is further out than ``name``."""
-        for outer, kind in self._kinds.items():
-            if outer == name:
-                return False
-            group = str(reference.get("apiVersion")).partition("/")[0]
-            if reference.get("kind") == kind.subject.kind and group == kind.subject.group:
-                return True
-        return False
+        outer = list(takewhile(lambda each: each is not kind, self._kinds.values()))
+        return not any(_is_of(controller, each) for controller in _controllers(obj) for each in outer)
 
     def _forget(self, uid: str) -> None:
         entry = self._entries.get(uid)
