@@ -78,12 +78,9 @@ def place_lost_by_a_restart(report: Any, context: Context) -> Any:
 def finalizer_left() -> Swaps:
     """The finalizer of a Workload is never removed."""
 
-    def held(close: str) -> Swaps:
-        policy = getattr(queueing, close)
+    close = queueing.close
 
-        def holding(context: Context) -> Iterator[QueueAction]:
-            return (each for each in policy(context) if not isinstance(each, ReleaseWorkload))
+    def holding(context: Context) -> Iterator[QueueAction]:
+        return (each for each in close(context) if not isinstance(each, ReleaseWorkload))
 
-        return [swap(queueing, close, holding)]
-
-    return [*held("close"), *held("leave")]
+    return [swap(queueing, "close", holding)]
