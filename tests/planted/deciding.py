@@ -124,14 +124,12 @@ def claim_forgotten() -> Swaps:
 
 
 @bug(Hunt("clean", "ttl"), shown_by="before its ttl is over")
-@instead_of(ending, "schedule")
-def ttl_from_the_start(schedule: Any, context: Context) -> Any:
+@instead_of(ending, "_scheduled")
+def ttl_from_the_start(scheduled: Any, context: Context) -> Any:
     """The ttl of a finished experiment counts from its start."""
-    record = schedule(context)
-    at = record.started_at
-    if record.delete_at is None or at is None:
-        return record
-    return replace(record, delete_at=at + (context.plan.lifecycle.ttl or 0.0))
+    at, retention = scheduled(context)
+    began = context.record.started_at
+    return at if at is None or began is None else began + (context.plan.lifecycle.ttl or 0.0), retention
 
 
 @bug(Hunt("clean", "ttl-zero"), shown_by="are being stopped")

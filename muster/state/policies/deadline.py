@@ -37,16 +37,14 @@ from muster.state.vocabulary.rules import ClockAction, ClockName, ClockRule
 
 def ends(plan: Plan, record: Record) -> dict[ClockName, float]:
     """Return when each running clock runs out, in wall seconds."""
-    at_rest = not record.gathering
-    idle = (at_rest and (record.finished or record.phase is Phase.SUSPENDED)) or blocked.queued(record)
-    queued = at_rest and record.phase is Phase.QUEUED
+    idle = record.finished or record.phase is Phase.SUSPENDED or blocked.queued(record)
     return {
         clock.name: begin + clock.after
         for clock in plan.clocks
         if (begin := getattr(record, clock.begins.value)) is not None
         and (clock.ends is None or getattr(record, clock.ends.value) is None)
         and (clock.while_idle or not idle)
-        and (not queued or clock.while_idle or clock.name is ClockName.TOTAL)
+        and (record.phase is not Phase.QUEUED or clock.while_idle or clock.name is ClockName.TOTAL)
         and not (clock.groups and _completed(plan, record, clock))
     }
 

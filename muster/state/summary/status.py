@@ -136,8 +136,7 @@ def _waiting_for(
         return "Deleting", following.deletion(context)
     if assembly.stuck:
         return assembly.stuck, gathered.whole
-    at_rest = not record.gathering
-    if at_rest and record.phase is Phase.SUSPENDED:
+    if record.phase is Phase.SUSPENDED:
         if admission.held(context) is not None:
             reason = "Queued" if context.view.admission else "Suspended"
             return reason, joined(gathered.whole, _still_running(context))
@@ -146,12 +145,12 @@ def _waiting_for(
             return "Queued", own.queued
         what = words.suspended.format(kind=context.plan.subject.kind)
         return "Suspended", joined(what, _still_running(context) if words.beside else "")
-    if at_rest and record.phase is Phase.QUEUED:
+    if record.phase is Phase.QUEUED:
         ending = "" if presence.none_older(context) else f"; waiting for {of_lingering(context)} to terminate"
         return "Queued", f"{gathered.whole}{ending}"
     if not presence.none_older(context) and not _goes_on_beside(context):
         return "AwaitingOldPods", f"waiting for {of_lingering(context)} to terminate{_after(record)}"
-    if at_rest and record.phase is Phase.RESTARTING:
+    if record.phase is Phase.RESTARTING:
         reason, what = words.restarting
         return reason, f"{what.format(epoch=record.epoch)}{_after(record)}"
     stale = record.phase is Phase.RUNNING and not assembly.complete and RankState.STALE in tally.roll
