@@ -37,9 +37,6 @@ OTHER: Final = "Other"
 ALTERED: Final = "PodAltered"
 """Reason of a pod that ended after its label or owner reference was changed."""
 
-COORDINATOR_LOST: Final = "CoordinatorLost"
-NODE_NOT_READY: Final = "NodeNotReady"
-
 _CHARGES: Final = tuple(each.charge for each in CAUSES if each.charge)
 TO_THE_PLATFORM: Final = tuple(dict.fromkeys(each.reason for each in _CHARGES if each.platform))
 TO_THE_USER: Final = tuple(dict.fromkeys(each.reason for each in _CHARGES if not each.platform))
@@ -126,8 +123,8 @@ OF_THE_NODE: Final = frozenset(
         "UnexpectedAdmissionError",
         "ContainerStatusUnknown",
         DRIVER_FAILED,
-        NODE_NOT_READY,
-        COORDINATOR_LOST,
+        "NodeNotReady",
+        "CoordinatorLost",
     )
 )
 """Disruptions that nodes bring about (kubernetes: core/v1 PodReason…, and pkg/kubelet; and Muster's own)."""
