@@ -23,7 +23,7 @@ from muster.state.view.roll import CoordinatorState, RankState
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import PodSpec
 from muster.state.vocabulary.record import FINISHED, Condition, ConditionType, Phase, Record, StoryLine
-from muster.state.vocabulary.rules import ClockAction, ClockName
+from muster.state.vocabulary.rules import ClockAction, ClockName, ClockRule
 from tests.builders import NOW, Clock, answer, plan, pod, record, view, worker_group
 
 ARRIVED, MISSING = RankState.ARRIVED, RankState.MISSING
@@ -357,14 +357,14 @@ def test_names_that_print_alike_are_counted_and_not_doubled() -> None:
 
 
 def test_an_experiment_that_cannot_be_read_is_left_out_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    def poisoned(plan: Plan, record: Record) -> dict[ClockName, float]:
+    def poisoned(plan: Plan, record: Record) -> list[tuple[ClockRule, float]]:
         if plan.name == "bad":
             raise KeyError(plan.name)
-        return {}
+        return []
 
     subjects = [Subject(plan(name=name), record(), view()) for name in ("bad", "run")]
     subjects.append(Subject(plan(name="huge"), record(epoch=10**400), view()))
-    monkeypatch.setattr("muster.metrics.series.ends", poisoned)
+    monkeypatch.setattr("muster.metrics.series.running", poisoned)
     collector = ExperimentCollector(lambda: subjects, lambda: NOW)
     body, _ = write(look(collector), "")
     assert b'muster_experiments_unreported{reason="unreadable"} 2.0' in body

@@ -19,7 +19,7 @@ from muster.state.vocabulary.actions import DeletePods, StopPods
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Pod
 from muster.state.vocabulary.record import Phase, Record
-from muster.state.vocabulary.rules import ClockName
+from muster.state.vocabulary.rules import ClockRule
 from muster.tracking.entry import Entry
 from tests.planted.bug import Hunt, Swaps, bug, instead_of, swap
 
@@ -156,19 +156,18 @@ def deadline_in_a_timer() -> Swaps:
     firsts: dict[tuple[int, str, int], float] = {}
     looking: list[tuple[View, float]] = []
     views: list[View] = []
-    ends, decide = deadline.ends, machine.decide
+    running, decide = deadline.running, machine.decide
 
     def deciding(plan_: Plan, record: Record | None, view: View, now: float, *, step: float = 0.0) -> machine.Decision:
         views.append(view)  # keeps it alive, so that its id is never reused
         looking[:] = [(view, now)]
         return decide(plan_, record, view, now, step=step)
 
-    def timed(plan_: Plan, record: Record) -> dict[ClockName, float]:
+    def timed(plan_: Plan, record: Record) -> list[tuple[ClockRule, float]]:
         view, now = looking[0]
-        return {
-            name: firsts.setdefault((id(view), name.value, record.epoch), now) + rule.after
-            for name in ends(plan_, record)
-            if (rule := plan_.clock(name))
-        }
+        return [
+            (rule, firsts.setdefault((id(view), rule.name.value, record.epoch), now) + rule.after)
+            for rule, _ in running(plan_, record)
+        ]
 
-    return [swap(deadline, "ends", timed), swap(controller, "decide", deciding)]
+    return [swap(deadline, "running", timed), swap(controller, "decide", deciding)]

@@ -6,7 +6,7 @@ controller carries out have each their tuple of steps, in the order that counts.
 so this is the whole decision for a watched run, but for the end that it asks for itself.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from enum import Enum
 from itertools import islice
 from typing import Final
@@ -28,7 +28,7 @@ from muster.state.vocabulary.actions import ProbeTarget
 from muster.state.vocabulary.group import ProbeKind
 from muster.state.vocabulary.pod import Pod
 from muster.state.vocabulary.record import Phase, Record, StoryLine
-from muster.state.vocabulary.rules import ClockName
+from muster.state.vocabulary.rules import ClockRule
 from muster.state.vocabulary.transitions import enter
 
 MOST_RAS: Final = 8
@@ -55,8 +55,8 @@ class Observation(Context, frozen=True):
     before: Record | None
     status: Record
     assembly: Assembly = NOT_GATHERED
-    clocks: Mapping[ClockName, float] = {}
-    """The wall second at which each running clock runs out."""
+    clocks: Sequence[tuple[ClockRule, float]] = ()
+    """The running clocks, and the wall second at which each runs out."""
     read: Read | None = None
     """None: no verdict waits for a read."""
     write: bool = False
@@ -121,7 +121,7 @@ def await_other_ends(seen: Observation) -> Observation:
 
 def gather(seen: Observation) -> Observation:
     """Assess how far the gang has gathered, if it is wanted at all, and which clocks have run out."""
-    clocks = deadline.ends(seen.plan, seen.record)
+    clocks = deadline.running(seen.plan, seen.record)
     passed = deadline.passed(seen, clocks)
     assembly = rendezvous.assess(seen, passed) if seen.record.gathering else rendezvous.at_rest(seen, passed)
     return replace(seen, assembly=assembly, clocks=clocks)
@@ -184,7 +184,7 @@ def tell(seen: Observation) -> Observation:
 def wake(seen: Observation) -> Observation:
     """Find the next instant at which time alone changes the decision."""
     following = [
-        *seen.clocks.values(),
+        *(end for _, end in seen.clocks),
         *seen.due_at,
         seen.record.resume_at,
         seen.assembly.look_again,

@@ -39,7 +39,7 @@ def assess(seen: View, *, run: Plan = RUN, after: float = 0.0, **facts: Any) -> 
 
 
 def passed(here: Context) -> list[ClockRule]:
-    return deadline.passed(here, deadline.ends(here.plan, here.record))
+    return deadline.passed(here, deadline.running(here.plan, here.record))
 
 
 # --- a framework that cannot be asked ----------------------------------------------------------------------------
