@@ -9,6 +9,7 @@ import msgspec
 from muster.api.names import name_suffix, pod_name
 from muster.kinds.jax.operator import JAX
 from muster.state.facts.context import Context
+from muster.state.policies import deadline
 from muster.state.view.roll import CoordinatorState, RankState, RollAnswer
 from muster.state.view.view import View
 from muster.state.vocabulary.group import Coordinator, Group, ProbeKind
@@ -32,6 +33,11 @@ def clock_rules(stated: Mapping[ClockName, Clock]) -> tuple[ClockRule, ...]:
     """The rules of these clocks, in the order of the table."""
     rows = (row for row in CLOCKS if row.name in stated)
     return tuple(replace(row, after=stated[row.name].after, action=stated[row.name].action) for row in rows)
+
+
+def clock_ends(plan: Plan, record: Record) -> dict[ClockName, float]:
+    """When each running clock runs out."""
+    return {clock.name: end for clock, end in deadline.running(plan, record)}
 
 
 def worker_group(size: int, **overrides: Any) -> Group:

@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from benchmarks.harness.gangs import gang, pod, roll, seen
 from benchmarks.harness.measuring import best_of
 from benchmarks.harness.result import Result
+from muster.api.gang import RollCall
 from muster.daemon.web.pages import Pages
 from muster.daemon.web.readers import Anyone
 from muster.metrics.collector import Subject
-from muster.state.vocabulary.record import Phase, Record, RollCall
+from muster.state.vocabulary.record import Phase, Record
 
 RANKS, NOW = 10_000, 1_800_000_000.0
 ANSWERS, ROUNDS = 1, 10

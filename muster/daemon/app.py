@@ -94,7 +94,12 @@ class Daemon:
         self.owners = OwnerLabels.of_list(settings.owner_labels)
         clock = self._wall_clock = WallClock(clock, monotonic, self._clock_stepped)
         self.instruments = Instruments(
-            version, lambda: self.index.pods, lambda: len(self.queue), traced, self._persisted, clock
+            version,
+            lambda: self.index.pods + self.watched.index.pods,
+            lambda: len(self.queue),
+            traced,
+            self._persisted,
+            clock,
         )
         self.denials = Denials(monotonic)
         transport = measured(transport, self.instruments.request, monotonic, self._answered)
@@ -136,8 +141,10 @@ class Daemon:
         self.watched = WatchedWatches(
             self.informers,
             WatchedIndex(
-                self.index,
+                self.index.entries,
                 settings.watched,
+                wanted=self._wanted,
+                gone=self._gone,
                 ours=partial(runs, settings.run),
                 count=self.instruments.failed,
                 report=report,

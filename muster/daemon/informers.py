@@ -317,6 +317,7 @@ class WatchedWatches:
         owners: OwnerLabels,
     ) -> None:
         """The open watches are kept with those of the ``informers``. ``advanced``: a cache has advanced."""
+        self.index = index
         self._pods: dict[str, Store[Pod]] = {}
         self._kinds = kinds
         self.kinds: dict[str, KindWatch[WatchedKind | Made]] = {}

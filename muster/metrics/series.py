@@ -38,7 +38,7 @@ from muster.state.facts.audience import of_reason
 from muster.state.facts.causes.cause import MissingCause
 from muster.state.facts.causes.table import COUNTED
 from muster.state.facts.hang import HANGS
-from muster.state.policies.deadline import ends
+from muster.state.policies.deadline import running
 from muster.state.policies.failures.restart_reasons import EXPORTED as RESTART_REASONS
 from muster.state.policies.failures.restart_reasons import by_reason
 from muster.state.view.probe_result import ProbeResult
@@ -257,12 +257,11 @@ def _running(facts: Facts | None, now: float) -> _Text:
     if probe is not None and not (profile is Profile.LEANEST and probe.serving):
         text.add_set(rows.COORDINATOR_STATE, _STATES[probe.answer.coordinator])
     _stuck(text, record, well=facts.well)
-    for clock, end in ends(plan, record).items():
-        if rule := plan.clock(clock):
-            one = f'clock="{clock}",'
-            text.add_one(rows.CLOCK_REMAINING, one, "", end - now)
-            text.add_set(rows.CLOCK_ACTION, _ACTIONS[clock, rule.action])
-            text.add_one(rows.CLOCK_LIMIT, one, "", rule.after)
+    for clock, end in running(plan, record):
+        one = f'clock="{clock.name}",'
+        text.add_one(rows.CLOCK_REMAINING, one, "", end - now)
+        text.add_set(rows.CLOCK_ACTION, _ACTIONS[clock.name, clock.action])
+        text.add_one(rows.CLOCK_LIMIT, one, "", clock.after)
     text.add(rows.GANG_RESTARTS, record.gang_restarts)
     text.add(rows.DISRUPTIONS, record.disruptions)
     _restarts(text, record)

@@ -39,10 +39,10 @@ from muster.state.facts.incidents.incident import Incident
 from muster.state.facts.nodes.history import Failure
 from muster.state.facts.nodes.suspects import Suspect, counted
 from muster.state.facts.sentences import sentence
-from muster.state.policies.deadline import ends
+from muster.state.policies.deadline import running
 from muster.state.policies.gathering import lateness
 from muster.state.summary import quiet
-from muster.state.summary.hurt import NEAR, Hurt, advice, incident_sentence, near, suspicion
+from muster.state.summary.hurt import Hurt, advice, incident_sentence, near, suspicion
 from muster.state.summary.hurt import hurts as with_facts
 from muster.state.summary.status import of_arrivals, of_progress
 from muster.state.view.probe_result import SHOWN_RANKS, ProbeResult
@@ -51,19 +51,13 @@ from muster.state.view.roll import RankState
 from muster.state.view.view import View
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.record import ConditionType, Phase, Record
-from muster.state.vocabulary.rules import ClockName
 
 
 def hurts(plan: Plan, record: Record, view: View, now: float) -> tuple[Hurt, ...]:
     """Return the problems of that experiment, in the order of `Hurt`."""
     roll = None if record.finished else arrivals(plan, record, view, now)
-    deadline_near = any(end - now < _near(plan, name) for name, end in ends(plan, record).items())
+    deadline_near = any(end - now < near(clock.after) for clock, end in running(plan, record))
     return with_facts(record, missing=roll is not None and bool(roll.missing), deadline_near=deadline_near)
-
-
-def _near(plan: Plan, name: ClockName) -> float:
-    clock = plan.clock(name)
-    return near(clock.after) if clock is not None else NEAR
 
 
 MOST_LISTED: Final = 200
@@ -84,7 +78,10 @@ def detail(case: Context, seats: Iterable[Bench] | None = None) -> Detail:
         **_row(case),
         groups=[made(GroupReport, group, jobs=group.replicas, pods=group.completions) for group in plan.groups],
         members={each.value: to_ranges(ranks) for each, ranks in by_standing(seats or benches(case)).items()},
-        deadlines=[_deadline(case, name, end) for name, end in ends(plan, record).items()],
+        deadlines=[
+            made(DeadlineReport, rule, clock=rule.name.value, until=end, limit=rule.after, action=rule.action.value)
+            for rule, end in running(plan, record)
+        ],
         time=_time(case),
         dashboard=plan.dashboard_address(record.epoch),
         coordinator=_coordinator(case, probe) if probe else None,
@@ -183,18 +180,12 @@ def _row(case: Context) -> dict[str, Any]:
         "ready": record.ready if record.finished else case.tally.ready,
         "arrived": roll.arrived if roll else None,
         "missing": roll.missing if roll else None,
-        "clocks": {name.value: round(end - now, 3) for name, end in ends(plan, record).items()},
+        "clocks": {clock.name.value: round(end - now, 3) for clock, end in running(plan, record)},
         "devices": {} if record.finished else {printable(name, WORD): count for name, count in held(plan, view)},
         "progress": _progress(progress, case) if progress else None,
         "hint": "" if stuck and stuck.status else quiet.seen(case),
         "problems": [each.value for each in hurts(plan, record, view, now)],
     }
-
-
-def _deadline(case: Context, name: ClockName, end: float) -> DeadlineReport:
-    rule = case.plan.clock(name)
-    limit, action = (rule.after, rule.action.value) if rule else (0.0, "")
-    return made(DeadlineReport, rule, clock=name.value, until=end, limit=limit, action=action)
 
 
 def _progress(progress: Progress, case: Context) -> ProgressReport:

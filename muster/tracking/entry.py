@@ -68,13 +68,9 @@ class Freshness:
             return Readiness.READ_PODS
         return Readiness.DECIDE
 
-    def wrote_workload(self, version: int) -> None:
-        """Note a write to a Workload that was answered with that resourceVersion (0: none was written)."""
-        self.workloads_due = max(self.workloads_due, version)
-
-    def wrote_pods(self, version: int) -> None:
-        """Note a write to a pod that was answered with that resourceVersion (0: none was written)."""
-        self.pods_due = max(self.pods_due, version)
+    def wrote(self, pods: int, workloads: int) -> None:
+        """Note the resourceVersions with which writes to pods and to a Workload were answered (0: none was written)."""
+        self.pods_due, self.workloads_due = max(self.pods_due, pods), max(self.workloads_due, workloads)
 
 
 LOOKED_AT: Final = 4_096

@@ -15,9 +15,10 @@ A watched run as it is at one moment: its object and its pods are read once, and
 """
 
 import json
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from itertools import takewhile
+from typing import Any
 
 from muster.api.errors import MusterError
 from muster.api.manifest.yaml.reader import MAX_BYTES
@@ -80,42 +81,23 @@ class MadeObjects:
 
 def _controller(obj: Object, kind: WatchedKind) -> str:
     """Return the uid of the controller, if it is of that kind."""
+    return next((str(each.get("uid") or "") for each in _controllers(obj) if _is_of(each, kind)), "")
+
+
+def _controllers(obj: Object) -> Iterator[Mapping[str, Any]]:
+    """Yield the references to its controller: Kubernetes lets an object have one."""
     references = metadata_of(obj).get("ownerReferences")
     for each in references if isinstance(references, list) else ():
-        if isinstance(each, Mapping) and each.get("controller") is True and each.get("kind") == kind.subject.kind:
-            same = str(each.get("apiVersion")).partition("/")[0] == kind.subject.group
-            return str(each.get("uid") or "") if same else ""
-    return ""
+        if isinstance(each, Mapping) and each.get("controller") is True:
+            yield each
+
+
+def _is_of(reference: Mapping[str, Any], kind: WatchedKind) -> bool:
+    group = str(reference.get("apiVersion")).partition("/")[0]
+    return (reference.get("kind"), group) == (kind.subject.kind, kind.subject.group)
 
 
 PODS = "pods"
-
-
-class Runs(Protocol):
-    """The store of the entries of watched runs; the daemon keeps those of all other runs there, too."""
-
-    entries: Entries
-    pods: int
-
-    @property
-    def wanted(self) -> Callable[[str], None]:
-        """The callback for each run whose tracked facts changed, with its uid."""
-        ...
-
-    @property
-    def gone(self) -> Callable[[str], None]:
-        """The callback for a run that is about to leave, with its uid."""
-        ...
-
-
-@dataclass(slots=True)
-class WatchedRuns:
-    """The entries of watched runs alone."""
-
-    wanted: Callable[[str], None] = lambda _uid: None
-    gone: Callable[[str], None] = lambda _uid: None
-    entries: Entries = field(default_factory=Entries)
-    pods: int = 0
 
 
 Report = Callable[..., object]
@@ -127,24 +109,29 @@ def unreported(message: str, **_fields: Any) -> None:
 
 
 class WatchedIndex:
-    """The index of watched objects, which keeps their entries in ``index``.
+    """The index of watched objects, which keeps their entries in ``entries``, where those of other runs may be, too.
 
-    ``kinds`` are those that are watched, by name, outermost first. ``ours`` returns True for an object that Muster
-    runs. ``count`` counts an exception by place, and ``report`` logs it. ``alone``: no controller but Muster runs
-    objects of these kinds.
+    ``kinds`` are those that are watched, by name, outermost first. ``wanted`` is called with the uid of each run whose
+    tracked facts changed, and ``gone`` with that of a run that is about to leave. ``ours`` returns True for an object
+    that Muster runs. ``count`` counts an exception by place, and ``report`` logs it. ``alone``: no controller but
+    Muster runs objects of these kinds.
     """
 
     def __init__(
         self,
-        index: Runs,
+        entries: Entries,
         kinds: Mapping[str, WatchedKind],
         *,
-        ours: Callable[[str, Object], bool],
+        wanted: Callable[[str], None] = lambda _uid: None,
+        gone: Callable[[str], None] = lambda _uid: None,
+        ours: Callable[[str, Object], bool] = lambda _kind, _obj: False,
         count: Callable[[str], None] = lambda _place: None,
         report: Report = unreported,
         alone: bool = False,
     ) -> None:
-        self._index = index
+        self.pods = 0
+        """Number of pods that are watched."""
+        self._entries, self._wanted, self._gone = entries, wanted, gone
         self._alone = alone
         self._kinds = kinds
         self._ours = ours
@@ -168,7 +155,7 @@ class WatchedIndex:
 
     def pod_changed(self, old: Pod | None, new: Pod | None) -> None:
         """Take in a new, changed or deleted pod."""
-        self._index.pods += (new is not None) - (old is not None)
+        self.pods += (new is not None) - (old is not None)
         if old is not None and new is not None and (old.owner, old.namespace) != (new.owner, new.namespace):
             self._pod(old, old, None)
             self._pod(new, None, new)
@@ -183,15 +170,15 @@ class WatchedIndex:
             if gone is not None:
                 self._forget(gone.uid)
             return
-        entry = self._index.entries.get(new.uid)
+        entry = self._entries.get(new.uid)
         if entry is None:
             run = WatchedRun(name, self._kinds[name], seconds_of(str(metadata_of(obj).get("creationTimestamp") or "")))
             members = Membership(view=run.members.view)
-            entry = self._index.entries[new.uid] = Entry(seen=new, members=members, watched=run)
+            entry = self._entries[new.uid] = Entry(seen=new, members=members, watched=run)
         entry.seen = stripped(new)
         assert entry.watched is not None
         self._take(entry, entry.watched, obj, too_large=len(new.spec) > MAX_BYTES)
-        self._index.wanted(new.uid)
+        self._wanted(new.uid)
 
     def _take(self, entry: Entry, run: WatchedRun, obj: Object, *, too_large: bool) -> None:
         """Read the object: its plan, its own status, and the pods that it claims."""
@@ -223,14 +210,14 @@ class WatchedIndex:
     def _part(self, name: str, obj: Object | None, new: ExperimentRecord | None, old: ExperimentRecord | None) -> None:
         """Take in an object that was made for another one: its plan names the pods of the other."""
         if new is None or obj is None:
-            if old is not None and (outer := self._made.gone(old.uid)) and outer not in self._index.entries:
+            if old is not None and (outer := self._made.gone(old.uid)) and outer not in self._entries:
                 self._made.forget(outer)
             return
         outer = self._made.change(name, obj, too_large=len(new.spec) > MAX_BYTES)
-        entry = self._index.entries.get(outer)
+        entry = self._entries.get(outer)
         if entry is not None and entry.watched is not None and entry.watched.alone is not None:
             self._follow(entry, entry.watched, entry.watched.alone)
-            self._index.wanted(outer)
+            self._wanted(outer)
 
     def _claim(self, entry: Entry, run: WatchedRun, claims: Mapping[str, Any]) -> None:
         namespace, uid = entry.seen.namespace, entry.seen.uid
@@ -255,10 +242,10 @@ class WatchedIndex:
             held[new.uid] = new
         else:
             held.pop(pod.uid, None)
-        entry = self._index.entries.get(self._claimants.get(key, ""))
+        entry = self._entries.get(self._claimants.get(key, ""))
         try:
             if entry is not None and entry.watched is not None and entry.watched.members.change(old, new):
-                self._index.wanted(entry.seen.uid)
+                self._wanted(entry.seen.uid)
             if pod.owner.startswith(f"{PODS}/") and (turn := self._sets.change(key, old, new, held)):
                 self.object_changed(PODS, *turn)
         except Exception as error:  # noqa: BLE001 - see above
@@ -273,32 +260,15 @@ class WatchedIndex:
         kind = self._kinds.get(name)
         if kind is None or self._ours(kind.subject.kind, obj) or not kind.wanted(obj):
             return False
-        references = metadata_of(obj).get("ownerReferences")
-        for reference in references if isinstance(references, list) else ():
-            if (
-                isinstance(reference, Mapping)
-                and reference.get("controller") is True
-                and self._watched(name, reference)
-            ):
-                return False
-        return True
-
-    def _watched(self, name: str, reference: Mapping[str, Any]) -> bool:
-        """Return True if the controller in the reference is of a watched kind that is further out than ``name``."""
-        for outer, kind in self._kinds.items():
-            if outer == name:
-                return False
-            group = str(reference.get("apiVersion")).partition("/")[0]
-            if reference.get("kind") == kind.subject.kind and group == kind.subject.group:
-                return True
-        return False
+        outer = list(takewhile(lambda each: each is not kind, self._kinds.values()))
+        return not any(_is_of(controller, each) for controller in _controllers(obj) for each in outer)
 
     def _forget(self, uid: str) -> None:
-        entry = self._index.entries.get(uid)
+        entry = self._entries.get(uid)
         if entry is None or entry.watched is None:
             return
-        self._index.gone(uid)
-        self._index.entries.pop(uid, None)
+        self._gone(uid)
+        self._entries.pop(uid, None)
         self._made.forget(uid)
         for owner in entry.watched.claims:
             if self._claimants.get((entry.seen.namespace, owner)) == uid:
@@ -337,15 +307,15 @@ def entry_of(kind: WatchedKind, obj: Object, pods: Iterable[Pod], made: Object |
 
     A set of labelled pods has no object but its pods, so ``obj`` is ignored.
     """
-    runs = WatchedRuns()
-    index = WatchedIndex(runs, {kind.name: replace(kind, wanted=every)}, ours=lambda _kind, _obj: False)
+    entries = Entries()
+    index = WatchedIndex(entries, {kind.name: replace(kind, wanted=every)})
     if kind.made is not None and made is not None and (record := record_of(kind.made, made)) is not None:
         index.object_changed(kind.made.subject.words, None, record)
     for pod in pods:
         index.pod_changed(None, pod)
     if not kind.virtual and (record := record_of(kind, obj)) is not None:
         index.object_changed(kind.name, None, record)
-    return next(iter(runs.entries.values()), None)
+    return next(iter(entries.values()), None)
 
 
 def record_of(kind: WatchedKind | Made, obj: Object) -> ExperimentRecord | None:

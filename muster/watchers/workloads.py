@@ -10,7 +10,7 @@ from muster.api.values.printable import MESSAGE, clean
 from muster.api.values.timestamps import seconds_of
 from muster.api.wire.kinds import MAX_COUNTER
 from muster.kube.listwatch.decoder import Projection
-from muster.state.vocabulary.workload import Assignment, Workload, WorkloadCondition
+from muster.state.vocabulary.workload import Workload, WorkloadCondition
 from muster.watchers.metadata import OwnedMetadata, identity
 
 API_VERSION = "kueue.x-k8s.io/v1beta2"
@@ -46,18 +46,8 @@ class _Condition(msgspec.Struct, gc=False):
     observedGeneration: int | None = None  # noqa: N815
 
 
-class _Assignment(msgspec.Struct, gc=False):
-    name: str
-    flavors: dict[str, str] | None = None
-
-
-class _Admission(msgspec.Struct, gc=False):
-    podSetAssignments: list[_Assignment] | None = None  # noqa: N815
-
-
 class _Status(msgspec.Struct, gc=False):
     conditions: list[_Condition] | None = None
-    admission: _Admission | None = None
 
 
 class WorkloadDocument(msgspec.Struct, gc=False):
@@ -72,7 +62,6 @@ def flatten(document: WorkloadDocument) -> Workload:
     """Return the record of a Workload. Raises ValueError for one without uid, name or resourceVersion."""
     metadata, spec, status = document.metadata, document.spec or _Spec(), document.status or _Status()
     ours = LABEL_UID in (metadata.labels or {})
-    assignments = (status.admission.podSetAssignments or ()) if status.admission and ours else ()
     return Workload(
         **identity(metadata, "a Workload"),
         owner=metadata.owner,
@@ -82,9 +71,6 @@ def flatten(document: WorkloadDocument) -> Workload:
         deleting=metadata.deletionTimestamp is not None,
         finalizers=tuple(metadata.finalizers or ()) if ours else (),
         conditions=tuple(_condition(each, whole=ours) for each in (status.conditions or ())[: None if ours else MOST]),
-        assignments=tuple(
-            Assignment(each.name, tuple(dict.fromkeys((each.flavors or {}).values()))) for each in assignments
-        ),
         created=seconds_of(metadata.creationTimestamp),
         kueue_wrote=max(
             (seconds_of(each.time) for each in metadata.managedFields or () if _by_kueue(each)), default=0.0

@@ -6,9 +6,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from muster.api.gang import RollCall
 from muster.rollcall.make import detail
 from muster.state.facts.context import Context
-from muster.state.vocabulary.record import Phase, RollCall
+from muster.state.vocabulary.record import Phase
 from tests.builders import NOW, plan, pod, record, view
 from tests.cli.conftest import Call
 from tests.cli.diagnosed import beside, jobset

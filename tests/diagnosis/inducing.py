@@ -8,11 +8,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from muster.api.causes import Blocked, Stuck
 from muster.state.facts.causes.cause import MissingCause
 from muster.state.view.probe_result import LOST_AFTER
 from muster.state.view.roll import CoordinatorState, RankState
-from muster.state.vocabulary.record import Blocked, Condition, ConditionType, Phase, Stuck
 from muster.state.vocabulary.record import Cause as Ended
+from muster.state.vocabulary.record import Condition, ConditionType, Phase
 from tests.diagnosis.gang import NOW, STAMP, Gang
 
 PULL = 'Back-off pulling image "registry/typo:1"'

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from muster.api.gang import RollCall
 from muster.client import Snapshot
-from muster.state.vocabulary.record import RollCall
 from tests.e2e.environment import Environment, environment, experiment
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(300)]

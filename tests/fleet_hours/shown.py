@@ -4,6 +4,7 @@ import json
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from muster.api.causes import Blocked, Stuck
 from muster.api.values.timestamps import micro_time
 from muster.state.facts.causes.table import Causes
 from muster.state.facts.context import Context
@@ -15,7 +16,7 @@ from muster.state.view.own import Remark
 from muster.state.view.view import View
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Claim, Pod, PodSpec
-from muster.state.vocabulary.record import Blocked, Condition, ConditionType, Phase, Record, Stuck
+from muster.state.vocabulary.record import Condition, ConditionType, Phase, Record
 from muster.watchers.pods.decode import DECODER
 from tests.builders import plan, record, view, worker_group
 from tests.fakes.apiserver import event

@@ -7,6 +7,8 @@ import pytest
 from msgspec.structs import replace
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
+from muster.api.causes import ContainerRestarts
+from muster.api.gang import RestartReason, RollCall
 from muster.api.goodput import BADPUT, Bucket, Goodput
 from muster.metrics.catalogue import FRESH, MOST_FRESH, SERIES
 from muster.metrics.collector import NAMESPACES_NOW, RESOURCES, ExperimentCollector, Known, Subject
@@ -21,18 +23,8 @@ from muster.state.view.recorder.arrivals import CollectiveReport, Share
 from muster.state.view.roll import CoordinatorState, RankState
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import PodSpec
-from muster.state.vocabulary.record import (
-    FINISHED,
-    Condition,
-    ConditionType,
-    ContainerRestarts,
-    Phase,
-    Record,
-    RestartReason,
-    RollCall,
-    StoryLine,
-)
-from muster.state.vocabulary.rules import ClockAction, ClockName
+from muster.state.vocabulary.record import FINISHED, Condition, ConditionType, Phase, Record, StoryLine
+from muster.state.vocabulary.rules import ClockAction, ClockName, ClockRule
 from muster.tracking.entry import Entry
 from muster.watchers.experiments import ExperimentRecord
 from tests.builders import NOW, Clock, answer, plan, pod, record, view, worker_group
@@ -373,14 +365,14 @@ def test_names_that_print_alike_are_counted_and_not_doubled() -> None:
 
 
 def test_an_experiment_that_cannot_be_read_is_left_out_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    def poisoned(plan: Plan, record: Record) -> dict[ClockName, float]:
+    def poisoned(plan: Plan, record: Record) -> list[tuple[ClockRule, float]]:
         if plan.name == "bad":
             raise KeyError(plan.name)
-        return {}
+        return []
 
     subjects = [Subject(plan(name=name), record(), view()) for name in ("bad", "run")]
     subjects.append(Subject(plan(name="huge"), record(epoch=10**400), view()))
-    monkeypatch.setattr("muster.metrics.series.ends", poisoned)
+    monkeypatch.setattr("muster.metrics.series.running", poisoned)
     collector = ExperimentCollector(lambda: subjects, lambda: NOW)
     body, _ = write(look(collector), "")
     assert b'muster_experiments_unreported{reason="unreadable"} 2.0' in body

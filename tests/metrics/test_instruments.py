@@ -6,13 +6,15 @@ import pytest
 from prometheus_client import Counter
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
+from muster.api.causes import ContainerRestarts
+from muster.api.gang import Attempts, RestartReason
 from muster.metrics import catalogue
 from muster.metrics.catalogue import LABEL_SETS, NAMESPACES
 from muster.metrics.exposition import OPENMETRICS, Bounded, label, look, write
 from muster.metrics.instruments import Instruments
 from muster.metrics.rows.row import Metric
 from muster.metrics.traces import context
-from muster.state.vocabulary.record import Attempts, Cause, ContainerRestarts, Phase, Record, RestartReason
+from muster.state.vocabulary.record import Cause, Phase, Record
 from tests.builders import NOW, plan, record
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from muster.api.gang import RestartReason
 from muster.api.goodput import Bucket, Goodput
 from muster.metrics.catalogue import LEAN_RUNS, SERIES, SETTLED, WHOLE_RUNS
 from muster.metrics.collector import Subject
@@ -16,14 +17,7 @@ from muster.state.view.progress import StepReport
 from muster.state.view.roll import CoordinatorState, RankState
 from muster.state.view.view import View
 from muster.state.vocabulary.pod import PodSpec
-from muster.state.vocabulary.record import (
-    Condition,
-    ConditionType,
-    Phase,
-    Record,
-    RestartReason,
-    StoryLine,
-)
+from muster.state.vocabulary.record import Condition, ConditionType, Phase, Record, StoryLine
 from muster.state.vocabulary.rules import ClockAction, ClockName
 from tests.builders import NOW, Clock, answer, plan, pod, record, view, worker_group
 from tests.metrics.test_collector import Scrape, scrape

@@ -19,7 +19,7 @@ from muster.state.vocabulary.actions import DeletePods, StopPods
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Pod
 from muster.state.vocabulary.record import Phase, Record
-from muster.state.vocabulary.rules import ClockName
+from muster.state.vocabulary.rules import ClockRule
 from muster.tracking.entry import Entry
 from tests.planted.bug import Hunt, Swaps, bug, instead_of, swap
 
@@ -124,14 +124,12 @@ def claim_forgotten() -> Swaps:
 
 
 @bug(Hunt("clean", "ttl"), shown_by="before its ttl is over")
-@instead_of(ending, "schedule")
-def ttl_from_the_start(schedule: Any, context: Context) -> Any:
+@instead_of(ending, "_scheduled")
+def ttl_from_the_start(scheduled: Any, context: Context) -> Any:
     """The ttl of a finished experiment counts from its start."""
-    record = schedule(context)
-    at = record.started_at
-    if record.delete_at is None or at is None:
-        return record
-    return replace(record, delete_at=at + (context.plan.lifecycle.ttl or 0.0))
+    at, retention = scheduled(context)
+    began = context.record.started_at
+    return at if at is None or began is None else began + (context.plan.lifecycle.ttl or 0.0), retention
 
 
 @bug(Hunt("clean", "ttl-zero"), shown_by="are being stopped")
@@ -158,19 +156,18 @@ def deadline_in_a_timer() -> Swaps:
     firsts: dict[tuple[int, str, int], float] = {}
     looking: list[tuple[View, float]] = []
     views: list[View] = []
-    ends, decide = deadline.ends, machine.decide
+    running, decide = deadline.running, machine.decide
 
     def deciding(plan_: Plan, record: Record | None, view: View, now: float, *, step: float = 0.0) -> machine.Decision:
         views.append(view)  # keeps it alive, so that its id is never reused
         looking[:] = [(view, now)]
         return decide(plan_, record, view, now, step=step)
 
-    def timed(plan_: Plan, record: Record) -> dict[ClockName, float]:
+    def timed(plan_: Plan, record: Record) -> list[tuple[ClockRule, float]]:
         view, now = looking[0]
-        return {
-            name: firsts.setdefault((id(view), name.value, record.epoch), now) + rule.after
-            for name in ends(plan_, record)
-            if (rule := plan_.clock(name))
-        }
+        return [
+            (rule, firsts.setdefault((id(view), rule.name.value, record.epoch), now) + rule.after)
+            for rule, _ in running(plan_, record)
+        ]
 
-    return [swap(deadline, "ends", timed), swap(controller, "decide", deciding)]
+    return [swap(deadline, "running", timed), swap(controller, "decide", deciding)]

@@ -14,7 +14,7 @@ from muster.state.view.view import View
 from muster.state.vocabulary.actions import PatchWorkloadStatus, QueueAction, ReleaseWorkload
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.record import Phase, Record
-from muster.state.vocabulary.rules import ClockName
+from muster.state.vocabulary.rules import ClockRule
 from tests.planted.bug import Hunt, Swaps, bug, instead_of, swap
 
 
@@ -50,10 +50,10 @@ def eviction_charged(judge: Any, context: Context) -> Requeue | Restart | None:
 
 
 @bug(Hunt("clean", "queue-deadline"))
-@instead_of(deadline, "ends")
-def no_clock_in_the_queue(ends: Any, plan: Plan, record: Record) -> dict[ClockName, float]:
+@instead_of(deadline, "running")
+def no_clock_in_the_queue(running: Any, plan: Plan, record: Record) -> list[tuple[ClockRule, float]]:
     """No clock runs in the queue, not even the total."""
-    return {} if record.phase is Phase.QUEUED else ends(plan, record)
+    return [] if record.phase is Phase.QUEUED else running(plan, record)
 
 
 @bug(Hunt("clean", "queue-admits-late"))
@@ -78,12 +78,9 @@ def place_lost_by_a_restart(report: Any, context: Context) -> Any:
 def finalizer_left() -> Swaps:
     """The finalizer of a Workload is never removed."""
 
-    def held(close: str) -> Swaps:
-        policy = getattr(queueing, close)
+    close = queueing.close
 
-        def holding(context: Context) -> Iterator[QueueAction]:
-            return (each for each in policy(context) if not isinstance(each, ReleaseWorkload))
+    def holding(context: Context) -> Iterator[QueueAction]:
+        return (each for each in close(context) if not isinstance(each, ReleaseWorkload))
 
-        return [swap(queueing, close, holding)]
-
-    return [*held("close"), *held("leave")]
+    return [swap(queueing, "close", holding)]

@@ -42,10 +42,10 @@ def disruptions_never_wait() -> Swaps:
 
 
 @bug(Hunt("clean", "unschedulable-fails"), shown_by="after its clock")
-@instead_of(deadline, "ends")
-def clock_five_seconds_late(ends: Any, plan: Plan, record: Record) -> dict[Any, float]:
+@instead_of(deadline, "running")
+def clock_five_seconds_late(running: Any, plan: Plan, record: Record) -> list[tuple[Any, float]]:
     """The pending clock is 5 s longer than it should be."""
-    return {name: at + 5.0 for name, at in ends(plan, record).items()}
+    return [(clock, at + 5.0) for clock, at in running(plan, record)]
 
 
 @bug(Hunt("clean", "gated"))

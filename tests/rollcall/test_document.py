@@ -2,13 +2,14 @@
 
 import pytest
 
+from muster.api.gang import RollCall
 from muster.rollcall.document import stamp
 from muster.rollcall.make import detail, summary
 from muster.state.facts.context import Context
 from muster.state.view.progress import StepReport
 from muster.state.view.recorder.arrivals import CollectiveReport, Share
 from muster.state.view.roll import RankState
-from muster.state.vocabulary.record import Phase, RollCall
+from muster.state.vocabulary.record import Phase
 from tests.builders import NOW, answer, plan, record, view
 
 

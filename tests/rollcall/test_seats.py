@@ -4,12 +4,13 @@ from typing import Any
 
 import pytest
 
+from muster.api.gang import RollCall
 from muster.rollcall.seats import Standing, benches, by_standing
 from muster.state.facts.context import Context
 from muster.state.view.roll import CoordinatorState, RankState
 from muster.state.vocabulary.group import ProbeKind
 from muster.state.vocabulary.pod import Exit, PodPhase
-from muster.state.vocabulary.record import Phase, RollCall
+from muster.state.vocabulary.record import Phase
 from tests.builders import NOW, answer, plan, pod, record, view
 
 WAITING = {"started": False, "ready": False, "phase": PodPhase.PENDING}

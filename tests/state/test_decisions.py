@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from muster.api.gang import RollCall
 from muster.state.decide.machine import Decision, decide
 from muster.state.view.engine_facts import LiveRead, Refusal
 from muster.state.view.roll import RankState
@@ -13,7 +14,7 @@ from muster.state.vocabulary.actions import ConfirmLaunch, ConfirmLoss, DeletePo
 from muster.state.vocabulary.group import Coordinator, Group, ProbeKind
 from muster.state.vocabulary.plan import Engine, Plan
 from muster.state.vocabulary.pod import Exit, Pod, PodPhase
-from muster.state.vocabulary.record import Cause, ConditionType, Phase, Record, RollCall
+from muster.state.vocabulary.record import Cause, ConditionType, Phase, Record
 from muster.state.vocabulary.rules import Backoff, ClockAction, ClockName
 from tests.builders import NOW, Clock, answer, plan, pod, record, view, worker_group
 

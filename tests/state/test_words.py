@@ -59,7 +59,7 @@ BELOW: Final[dict[str, tuple[int, str]]] = {
     "vocabulary/plan.py": (1, "the address of a coordinator that has no name"),
     "vocabulary/record.py": (1, ERROR),
     "vocabulary/rules.py": (7, TABLE),
-    "vocabulary/transitions.py": (27, "the labels of the diagram of phases"),
+    "vocabulary/transitions.py": (23, "the labels of the diagram of phases"),
 }
 """By module below ``summary``: how many sentences it has."""
 

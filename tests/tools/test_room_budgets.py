@@ -24,23 +24,23 @@ class Budget(NamedTuple):
 
 
 BUDGETS: Final = (
-    Budget("state", 17_671, 108, 12_800),
+    Budget("state", 17_553, 108, 12_800),
     Budget("local", 8_814, 62, 8_600),
-    Budget("daemon", 8_557, 47, 6_200),
+    Budget("daemon", 8_564, 47, 6_200),
     Budget("kinds", 7_732, 64, 6_000),
     Budget("api", 7_999, 62, 6_300),
     Budget("cli", 7_869, 73, 5_700),
-    Budget("watchers", 5_459, 35, 5_200),
+    Budget("watchers", 5_445, 35, 5_200),
     Budget("client", 4_266, 30, 3_300),
     Budget("kube", 3_645, 23, 3_400),
-    Budget("reconcilers", 3_123, 22, 2_800),
-    Budget("metrics", 2_408, 16, 2_000),
+    Budget("reconcilers", 3_112, 22, 2_800),
+    Budget("metrics", 2_407, 16, 2_000),
     Budget("assist", 1_342, 6, 1_300),
-    Budget("rollcall", 855, 4, 800),
-    Budget("tracking", 731, 4, 700),
+    Budget("rollcall", 846, 4, 800),
+    Budget("tracking", 697, 4, 700),
     Budget("deploy", 4_062, 49, 3_300),
     Budget("tools", 883, 12, 900),
-    Budget("benchmarks", 2_828, 27, 2_300),
+    Budget("benchmarks", 2_829, 27, 2_300),
     Budget(REST, 920, 12, 500),
 )
 PRODUCT_FILES: Final = 568

@@ -29,15 +29,12 @@ def test_a_workload_is_flat_and_holds_its_conditions_as_kueue_wrote_them() -> No
         "type": "QuotaReserved", "status": "False", "reason": "WaitingForQuota", "message": long,
         "lastTransitionTime": "2026-11-22T00:55:18Z", "observedGeneration": 2,
     }  # fmt: skip
-    assigned = {"name": "worker", "flavors": {"cpu": "a", "memory": "a", "gpu": "b"}, "count": 4}
-    status = {"conditions": [condition], "admission": {"podSetAssignments": [assigned]}}
-    got = DECODER.event(event("ADDED", workload(status=status))).obj
+    got = DECODER.event(event("ADDED", workload(status={"conditions": [condition]}))).obj
     assert got is not None
     assert (got.uid, got.name, got.owner, got.queue, got.active, got.held, got.deleting) == (
         "w1", "own", "e1", "q", True, True, False
     )  # fmt: skip
     assert got.conditions[0].message == long, "a patch sends it back as it was"
-    assert got.assignments[0].flavors == ("a", "b")
     assert not got.reserved
     assert got.created > 0
 
@@ -79,10 +76,8 @@ def test_the_last_write_of_kueue_is_read_from_the_managed_fields() -> None:
 def test_of_a_workload_that_kueue_made_its_words_are_kept_and_bounded() -> None:
     metadata = workload()["metadata"] | {"labels": {"kueue.x-k8s.io/job-uid": "e1"}}
     condition = {"type": "QuotaReserved", "status": "False", "message": "x" * 100_000}
-    assigned = {"podSetAssignments": [{"name": "worker", "flavors": {"cpu": "a"}}]}
-    status = {"conditions": [condition] * 100, "admission": assigned}
-    got = DECODER.event(event("ADDED", workload(metadata=metadata, status=status))).obj
+    got = DECODER.event(event("ADDED", workload(metadata=metadata, status={"conditions": [condition] * 100}))).obj
     assert got is not None
-    assert (got.ours, got.owner, got.queue, got.assignments, got.finalizers) == (False, "e1", "q", (), ())
+    assert (got.ours, got.owner, got.queue, got.finalizers) == (False, "e1", "q", ())
     assert len(got.conditions) <= 32
     assert all(len(each.message) < 1_000 for each in got.conditions)

@@ -44,8 +44,8 @@ from muster.state.vocabulary.actions import ProbeTarget
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Pod
 from muster.state.vocabulary.workload import Workload
-from muster.tracking.entry import Entry, settle
-from muster.tracking.watched_index import WatchedIndex, WatchedRuns, record_of, unasked, unreported
+from muster.tracking.entry import Entries, Entry, settle
+from muster.tracking.watched_index import WatchedIndex, record_of, unasked, unreported
 from muster.watchers.experiments import ExperimentRecord
 from muster.watchers.pods.decode import PATH
 from muster.watchers.probes.bounded.connection import DIAL, in_turns
@@ -123,9 +123,9 @@ class OneRun:
         self._cluster, self._kind, self._namespace, self._source = cluster, kind, namespace, source
         self._selectors, self._clock = selectors, clock
         self._changed = asyncio.Event()
-        self._runs = WatchedRuns(lambda _uid: self._changed.set())
+        self._entries = Entries()
         kinds = {kind.name: replace(kind, wanted=every)}
-        self._index = WatchedIndex(self._runs, kinds, ours=lambda _kind, _obj: False)
+        self._index = WatchedIndex(self._entries, kinds, wanted=lambda _uid: self._changed.set())
         self._seen: dict[str, ExperimentRecord] = {}
         """The records of the object and of the object made of it, by the name of the kind."""
         self._admission: Workload | None = None
@@ -155,7 +155,7 @@ class OneRun:
     @property
     def entry(self) -> Entry | None:
         """The entry of the run; None before the first pod of a run without an object."""
-        return next(iter(self._runs.entries.values()), None)
+        return next(iter(self._entries.values()), None)
 
     def document(self) -> Detail | None:
         """Return the roll call of this moment, as musterd's page has it; None if no pod exists or may be read."""

@@ -73,7 +73,7 @@ class Outcomes:
         ``epoch`` is that of the decision: the watch may have brought a record of the next epoch meanwhile.
         """
         uid, view = entry.seen.uid, entry.view
-        entry.freshness.wrote_pods(outcome.version)
+        entry.freshness.wrote(outcome.version, outcome.workloads)
         if outcome.confirmed is not None:
             if outcome.launched:
                 view.engine.launched = epoch
@@ -106,7 +106,6 @@ class Outcomes:
             self.queue.add(uid)
         if outcome.service:
             view.engine.service = True
-        entry.freshness.wrote_workload(outcome.workloads)
         if outcome.placement is not None:
             view.engine.placement = outcome.placement
             self.queue.add(uid)

@@ -42,7 +42,7 @@ the queue, requests, the clocks, failure, refusals. Success comes first because 
 done, whatever else is true. Only a job of a JobSet that has failed is judged before it, as JobSet's controller does.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final, NamedTuple
 
 import msgspec
@@ -65,18 +65,15 @@ from muster.state.vocabulary.wall_time import moved, not_in_the_future
 def act(context: Context) -> tuple[Action, ...]:
     """Return the actions of this step, in order, for a run of our own."""
     record = context.record
-    at_rest = not record.gathering
-    if at_rest and record.finished:
-        ends = (*barrier.end(context), *queueing.close(context), *ending.expire(context))
-        return (*ends, *queueing.confirm(context))
-    if at_rest and record.phase is Phase.SUSPENDED:
-        return (*barrier.end(context), *queueing.close(context), *startup.prepare(context), *queueing.confirm(context))
+    if record.finished or record.phase is Phase.SUSPENDED:
+        then: Iterable[Action] = ending.expire(context) if record.finished else startup.prepare(context)
+        return (*barrier.end(context), *queueing.close(context), *then, *queueing.confirm(context))
     if not context.settled:
         return ()  # the next decision sees which pods are of an older attempt
     swept: tuple[Action, ...] = tuple(barrier.sweep(context))
-    if at_rest and record.phase is Phase.QUEUED:
+    if record.phase is Phase.QUEUED:
         return (*swept, *queueing.ask(context), *queueing.confirm(context))
-    if at_rest or not presence.none_older(context):
+    if not record.gathering or not presence.none_older(context):
         return (*swept, *queueing.report(context))
     leader = restart.lost(context)
     if context.plan.piecewise:
@@ -164,22 +161,19 @@ def decide(plan: Plan, record: Record | None, view: View, now: float, *, step: f
     ``record`` is the record as it is persisted. ``step``: seconds by which the wall clock was set since it was
     (``state.vocabulary.wall_time``).
     """
-    current = None
-    if record is not None:
+    course = COURSES[plan.engine]
+    if record is None:
+        current = course.first(plan, view, now)
+    else:
         view.remember(plan, record, now)
         current = not_in_the_future(plan, moved(record, step), now)
-    try:
-        return _decide(plan, record, current, view, now, step)
-    except IllegalTransition as error:
-        raise error.of(plan.uid) from None
-
-
-def _decide(plan: Plan, record: Record | None, current: Record | None, view: View, now: float, step: float) -> Decision:
-    course = COURSES[plan.engine]
-    context = Context.at(plan, current or course.first(plan, view, now), view, now)
+    context = Context.at(plan, current, view, now)
     if plan.lifecycle.deleting and course.clear_away is not None:
         return Decision(context.record, write=False, actions=course.clear_away(context))
-    seen = observe(context, record, course.steps)
+    try:
+        seen = observe(context, record, course.steps)
+    except IllegalTransition as error:
+        raise error.of(plan.uid) from None
     if seen.read is Read.FIRST:
         return Decision(seen.record, write=False, read_first=True)
     actions, held = refusal.hold(seen, () if seen.read else course.act(seen))
@@ -211,7 +205,7 @@ def _first(plan: Plan, _: View, now: float) -> Record:
 
 def _clear_away(context: Context) -> tuple[Action, ...]:
     """Return the actions while the object is being deleted: nothing else is decided about it."""
-    return (*ending.clear_away(context), *queueing.leave(context), *queueing.confirm(context))
+    return (*ending.clear_away(context), *queueing.close(context), *queueing.confirm(context))
 
 
 class Course(NamedTuple):

@@ -6,9 +6,8 @@ controller carries out have each their tuple of steps, in the order that counts.
 so this is the whole decision for a watched run, but for the end that it asks for itself.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from enum import Enum
-from functools import partial
 from itertools import islice
 from typing import Final
 
@@ -29,7 +28,7 @@ from muster.state.vocabulary.actions import ProbeTarget
 from muster.state.vocabulary.group import ProbeKind
 from muster.state.vocabulary.pod import Pod
 from muster.state.vocabulary.record import Phase, Record, StoryLine
-from muster.state.vocabulary.rules import ClockName
+from muster.state.vocabulary.rules import ClockRule
 from muster.state.vocabulary.transitions import enter
 
 MOST_RAS: Final = 8
@@ -56,8 +55,8 @@ class Observation(Context, frozen=True):
     before: Record | None
     status: Record
     assembly: Assembly = NOT_GATHERED
-    clocks: Mapping[ClockName, float] = {}
-    """The wall second at which each running clock runs out."""
+    clocks: Sequence[tuple[ClockRule, float]] = ()
+    """The running clocks, and the wall second at which each runs out."""
     read: Read | None = None
     """None: no verdict waits for a read."""
     write: bool = False
@@ -96,9 +95,9 @@ def follow_object(seen: Observation) -> Observation:
     return replace(seen.with_record(followed.record), due_at=(*seen.due_at, followed.wake_at))
 
 
-def follow_request(seen: Observation) -> Observation:
-    """Let the next epoch follow a request for a restart, before it begins."""
-    return seen.with_record(request.track(seen))
+def keep(track: Callable[[Context], Record]) -> Step:
+    """Return the step that takes over the record of ``track``."""
+    return lambda seen: seen.with_record(track(seen))
 
 
 def await_ends(seen: Observation) -> Observation:
@@ -107,7 +106,7 @@ def await_ends(seen: Observation) -> Observation:
     It comes first, so that the clock does not run out over pods that ended unseen, and again after a verdict.
     """
     record = seen.record
-    over = not record.gathering and (record.finished or record.phase is Phase.SUSPENDED)
+    over = record.finished or record.phase is Phase.SUSPENDED
     waiting = bool(seen.lingering) or (over and bool(seen.tally.alive))
     if waiting == (record.ending_at is not None):
         return seen
@@ -122,7 +121,7 @@ def await_other_ends(seen: Observation) -> Observation:
 
 def gather(seen: Observation) -> Observation:
     """Assess how far the gang has gathered, if it is wanted at all, and which clocks have run out."""
-    clocks = deadline.ends(seen.plan, seen.record)
+    clocks = deadline.running(seen.plan, seen.record)
     passed = deadline.passed(seen, clocks)
     assembly = rendezvous.assess(seen, passed) if seen.record.gathering else rendezvous.at_rest(seen, passed)
     return replace(seen, assembly=assembly, clocks=clocks)
@@ -151,21 +150,6 @@ def reach_verdict(seen: Observation) -> Observation:
     return gather(await_ends(after.with_record(blocked.track(after, obstacles.current(after)))))
 
 
-def schedule_deletion(seen: Observation) -> Observation:
-    """Set when an experiment that has ended is deleted."""
-    return seen.with_record(ending.schedule(seen))
-
-
-def track_edits(seen: Observation) -> Observation:
-    """Keep the shape of the pods in the record, and the edits that they do not follow."""
-    return seen.with_record(request.track_edits(seen))
-
-
-def track_volume(seen: Observation) -> Observation:
-    """Keep in the record whether the shared volume exists."""
-    return seen.with_record(startup.track_claims(seen))
-
-
 def sum_up(seen: Observation) -> Observation:
     """Compute what people see, of a record in which all else is decided."""
     return replace(seen, status=summarize(seen, seen.assembly))
@@ -190,18 +174,17 @@ def count_time(seen: Observation) -> Observation:
 
 def tell(seen: Observation) -> Observation:
     """Add to the story what is persisted now and was not before."""
-    return _told(seen, partial(history.turns, seen.plan))
-
-
-def tell_of_watched(seen: Observation) -> Observation:
-    """Add to the story what the other controller did."""
-    return _told(seen, history.turns_of_watched)
+    status = seen.status
+    lines = history.new_lines(seen.plan, seen.before, status, seen.now) if seen.write else ()
+    if not lines:
+        return seen
+    return replace(seen, story=lines, status=replace(status, story=history.append(status.story, lines)))
 
 
 def wake(seen: Observation) -> Observation:
     """Find the next instant at which time alone changes the decision."""
     following = [
-        *seen.clocks.values(),
+        *(end for _, end in seen.clocks),
         *seen.due_at,
         seen.record.resume_at,
         seen.assembly.look_again,
@@ -222,14 +205,14 @@ def aim(seen: Observation) -> Observation:
 
 
 OWN: Final[tuple[Step, ...]] = (
-    follow_request,
+    keep(request.track),
     await_ends,
     gather,
     advance,
     reach_verdict,
-    schedule_deletion,
-    track_edits,
-    track_volume,
+    keep(ending.schedule),
+    keep(request.track_edits),
+    keep(startup.track_claims),
     sum_up,
     persist,
     count_time,
@@ -247,7 +230,7 @@ WATCHED: Final[tuple[Step, ...]] = (
     sum_up,
     persist,
     count_time,
-    tell_of_watched,
+    tell,
     wake,
     aim,
 )
@@ -284,13 +267,6 @@ def _progress(seen: Observation, begins: Callable[[Observation], bool], begins_a
         record = replace(record, consecutive_disruptions=0)
     record = recurrence.track(seen.with_record(record))
     return blocked.track(seen.with_record(record), seen.assembly.obstacle)
-
-
-def _told(seen: Observation, turns: history.Turns) -> Observation:
-    lines = history.new_lines(seen.before, seen.status, seen.now, turns) if seen.write else ()
-    if not lines:
-        return seen
-    return replace(seen, story=lines, status=replace(seen.status, story=history.append(seen.status.story, lines)))
 
 
 def _target(context: Context) -> ProbeTarget | None:

@@ -14,10 +14,11 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from muster.api.causes import ContainerRestarts
 from muster.state.facts.context import Context
 from muster.state.facts.failure_cause import cause_of
 from muster.state.vocabulary.pod import Pod
-from muster.state.vocabulary.record import Cause, ContainerRestarts
+from muster.state.vocabulary.record import Cause
 
 TOGETHER: Final = 60.0
 """Seconds: frameworks end the other members of a gang within their heartbeat's patience."""

@@ -13,9 +13,8 @@ This is the only thing that Muster ever does to a watched run. It uses the objec
 its deletion. The run has ended when its object reports that, and not when it was asked to.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from math import inf
 from typing import Final
 
 from msgspec.structs import replace
@@ -35,20 +34,18 @@ from muster.state.vocabulary.record import Cause, Phase, Record
 from muster.state.vocabulary.rules import ClockAction, ClockName, ClockRule
 
 
-def ends(plan: Plan, record: Record) -> dict[ClockName, float]:
-    """Return when each running clock runs out, in wall seconds."""
-    at_rest = not record.gathering
-    idle = (at_rest and (record.finished or record.phase is Phase.SUSPENDED)) or blocked.queued(record)
-    queued = at_rest and record.phase is Phase.QUEUED
-    return {
-        clock.name: begin + clock.after
+def running(plan: Plan, record: Record) -> list[tuple[ClockRule, float]]:
+    """Return the running clocks, in the order of the table, and when each runs out, in wall seconds."""
+    idle = record.finished or record.phase is Phase.SUSPENDED or blocked.queued(record)
+    return [
+        (clock, begin + clock.after)
         for clock in plan.clocks
         if (begin := getattr(record, clock.begins.value)) is not None
         and (clock.ends is None or getattr(record, clock.ends.value) is None)
         and (clock.while_idle or not idle)
-        and (not queued or clock.while_idle or clock.name is ClockName.TOTAL)
+        and (record.phase is not Phase.QUEUED or clock.while_idle or clock.name is ClockName.TOTAL)
         and not (clock.groups and _completed(plan, record, clock))
-    }
+    ]
 
 
 def _completed(plan: Plan, record: Record, clock: ClockRule) -> bool:
@@ -63,11 +60,9 @@ def _ranks(ranges: str) -> frozenset[int]:
     return frozenset(from_ranges(ranges, MAX_MEMBERS))
 
 
-def passed(context: Context, running: Mapping[ClockName, float]) -> list[ClockRule]:
-    """Return the clocks that have run out, in the order of the table, among those that are ``running`` (``ends``)."""
-    if not running or min(running.values()) > context.now:
-        return []
-    over = (clock for clock in context.plan.clocks if running.get(clock.name, inf) <= context.now)
+def passed(context: Context, clocks: Iterable[tuple[ClockRule, float]]) -> list[ClockRule]:
+    """Return the clocks that have run out among those that are ``running``."""
+    over = (clock for clock, end in clocks if end <= context.now)
     return [clock for clock in over if not clock.groups or _late(context, clock) is not None]
 
 
@@ -76,7 +71,7 @@ def judge(context: Context, passed: Sequence[ClockRule]) -> Restart | Repair | F
     clock = next((clock for clock in passed if not _alerts_only(clock)), None) if passed else None
     if clock is None:
         return None
-    if unsure(context, clock.name):
+    if unsure(context, clock):
         return ReadFirst()
     message = sentence(context, clock)
     if clock.action is ClockAction.FAIL:
@@ -105,10 +100,10 @@ def _late(context: Context, clock: ClockRule) -> Member | None:
     return None
 
 
-def unsure(context: Context, name: ClockName) -> bool:
+def unsure(context: Context, clock: ClockRule) -> bool:
     """Return True if the pods have not been read past the cache since that clock ran out."""
     read = context.view.engine.live_read
-    return read is None or read.at < ends(context.plan, context.record)[name]
+    return read is None or any(read.at < end for each, end in running(context.plan, context.record) if each is clock)
 
 
 def alerting(context: Context, passed: Iterable[ClockRule]) -> ClockRule | None:
@@ -165,7 +160,7 @@ def end(context: Context) -> tuple[EndRun, ...]:
     plan, record = context.plan, context.record
     if record.finished or record.phase is Phase.SUSPENDED or not plan.watching.on_deadline or plan.lifecycle.deleting:
         return ()
-    over = passed(context, ends(plan, record))
+    over = passed(context, running(plan, record))
     first = next((clock for clock in over if clock.action is ClockAction.FAIL), None)
     if first is None:
         return ()

@@ -80,8 +80,7 @@ Row = tuple[str, bool, str, str]
 def ask(context: Context) -> Iterator[QueueAction]:
     """Yield the actions that bring a queued Workload to its admission."""
     workload = workload_of(context.plan, context.view)
-    if not _working(context):
-        yield from _outlived(context)
+    yield from close(context)
     if context.view.queue_problem:
         return
     if workload is None:
@@ -114,14 +113,12 @@ def report(context: Context) -> Iterator[QueueAction]:
 
 
 def close(context: Context) -> Iterator[QueueAction]:
-    """Give the quota of a finished or suspended experiment back once no pod runs."""
-    if not _working(context):
-        yield from _outlived(context)
+    """Give back the quota that is not needed once no pod runs.
 
-
-def leave(context: Context) -> Iterator[QueueAction]:
-    """Give the quota of a deleted experiment back once no pod runs. If pods are to stay, Kueue is left to itself."""
-    if context.plan.lifecycle.orphans or not _working(context):
+    If the pods of an experiment that is being deleted are to stay, Kueue is left to itself.
+    """
+    lifecycle = context.plan.lifecycle
+    if (lifecycle.deleting and lifecycle.orphans) or not _working(context):
         yield from _outlived(context)
 
 
@@ -147,9 +144,10 @@ def _outlived(context: Context) -> Iterator[QueueAction]:
                 yield from _discard(workload)
             elif workload.held:
                 yield ReleaseWorkload(workload)
-        elif workload is decides:
-            if not context.view.queue_problem and _used(workload):
-                yield from _emptied(context, workload)
+        elif workload is decides and (context.view.queue_problem or not _used(workload)):
+            continue
+        elif workload is decides and workload.eviction and not (workload.deleting or workload.has(FINISHED)):
+            yield _released(context, workload, workload.eviction)
         elif not record.finished or workload.deleting:
             yield from _discard(workload)
         elif not workload.has(FINISHED):
@@ -162,13 +160,6 @@ def _outlived(context: Context) -> Iterator[QueueAction]:
 def _used(workload: Workload) -> bool:
     """Return True if the Workload cannot be admitted before it was given back."""
     return workload.deleting or workload.has(FINISHED) or bool(workload.eviction and workload.reserved)
-
-
-def _emptied(context: Context, workload: Workload) -> Iterator[QueueAction]:
-    if workload.eviction and workload.reserved and not (workload.deleting or workload.has(FINISHED)):
-        yield _released(context, workload, workload.eviction)
-    else:
-        yield from _discard(workload)
 
 
 def _working(context: Context) -> bool:

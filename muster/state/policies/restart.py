@@ -35,6 +35,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from muster.api.gang import JobRestarts, RuleUse
 from muster.state.facts import presence
 from muster.state.facts.context import Context
 from muster.state.facts.failure_cause import cause_of, first_rule, gone_cause
@@ -44,7 +45,7 @@ from muster.state.policies.verdicts import Fail, ReadFirst, Repair, Requeue, Res
 from muster.state.vocabulary.group import Group
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Pod
-from muster.state.vocabulary.record import Cause, ConditionType, JobRestarts, Phase, Record, RuleUse, restarts_of
+from muster.state.vocabulary.record import Cause, ConditionType, Phase, Record, restarts_of
 from muster.state.vocabulary.rules import FailureAction, FailureRule
 from muster.state.vocabulary.transitions import enter, next_epoch
 

@@ -64,8 +64,7 @@ def roll_never_seen(context: Context) -> bool:
 def _rows(context: Context, assembly: Assembly, gathered: Gathering, coordinator: str) -> tuple[Row, ...]:
     """Return the row of each of ``TYPES``, in that order."""
     record, phase, over = context.record, context.record.phase, context.record.finished
-    at_rest = not over and not record.gathering
-    suspended, restarting = at_rest and phase is Phase.SUSPENDED, at_rest and phase is Phase.RESTARTING
+    suspended, restarting = phase is Phase.SUSPENDED, phase is Phase.RESTARTING
     why = sentence(record.cause) if restarting and record.cause else ""
     stuck = assembly.stuck or "NotStuck"
     return (

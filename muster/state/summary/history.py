@@ -15,13 +15,15 @@ edited while no daemon ran, is Stuck with that reason: its pods still run. One w
 is, so it has no record; people are shown that it is stuck.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from math import inf
 from typing import Final
 
 from msgspec.structs import replace
 
+from muster.api.causes import ContainerRestarts
 from muster.api.gang import MAX_MEMBERS
+from muster.api.status import STORY_LINES
 from muster.api.values.durations import often
 from muster.api.values.rank_ranges import from_ranges, to_ranges
 from muster.api.values.timestamps import whole_time
@@ -31,18 +33,8 @@ from muster.state.facts.sentences import NAMED_RANGES, of_failure, sentence
 from muster.state.summary import ends
 from muster.state.summary.conditions import NO_COORDINATOR
 from muster.state.view.roll import STALE_MEMBERS
-from muster.state.vocabulary.plan import Plan
-from muster.state.vocabulary.record import (
-    STORY_LINES,
-    Cause,
-    Condition,
-    ConditionType,
-    ContainerRestarts,
-    Phase,
-    Record,
-    StoryLine,
-    attempts_of,
-)
+from muster.state.vocabulary.plan import Engine, Plan
+from muster.state.vocabulary.record import Cause, Condition, ConditionType, Phase, Record, StoryLine, attempts_of
 
 REASON = Causes.RESTARTED_IN_PLACE.stuck_as
 NAMED_BY = (REASON, STALE_MEMBERS)
@@ -77,15 +69,14 @@ KEPT_FIRST = 8
 
 Turn = tuple[str, str, bool]
 """Reason, sentence, and whether it needs attention."""
-Turns = Callable[[Record | None, Record], Iterator[Turn]]
-"""A function that yields what happened between two records."""
 
 
-def new_lines(before: Record | None, after: Record, now: float, turns: Turns) -> tuple[StoryLine, ...]:
+def new_lines(plan: Plan, before: Record | None, after: Record, now: float) -> tuple[StoryLine, ...]:
     """Return the lines that lead from one record to the next."""
+    found = turns_of_watched(before, after) if plan.engine is Engine.WATCH else turns(plan, before, after)
     return tuple(
         StoryLine(now, after.epoch, reason, message, warning, _about(reason, after))
-        for reason, message, warning in turns(before, after)
+        for reason, message, warning in found
     )
 
 

@@ -16,6 +16,7 @@ from muster.api.values.durations import age
 from muster.state.facts.hang import HANGS
 from muster.state.facts.incidents.incident import FLAPS, WINDOW, Incident
 from muster.state.facts.nodes.suspects import Suspect
+from muster.state.vocabulary.record import FINISHED
 
 
 def incident_sentence(found: Incident) -> str:
@@ -76,9 +77,6 @@ NEAR_SHARE: Final = 0.1
 """The share of a clock that must be left at most; ``MusterDeadlineNear`` wants it as well."""
 
 
-ENDED: Final = (Phase.SUCCEEDED, Phase.FAILED)
-
-
 class Hurt(StrEnum):
     """The problems, the worst first."""
 
@@ -116,7 +114,7 @@ OVER: Final = NOTHING + 1
 
 def hurts(status: ExperimentStatus, *, missing: bool, deadline_near: bool) -> tuple[Hurt, ...]:
     """Return the problems of an experiment, in the order of ``Hurt``. ``missing``: ranks are missing from the roll."""
-    if status.phase in ENDED:
+    if status.phase in FINISHED:
         return (Hurt.FAILED,) if status.phase == Phase.FAILED else ()
     found = []
     stuck = next((each for each in status.conditions if each.type is ConditionType.STUCK), None)
@@ -153,7 +151,7 @@ def _deadline_near(status: ExperimentStatus, now: float) -> bool:
 
 def place(status: ExperimentStatus, found: tuple[Hurt, ...], now: float) -> int:
     """Return the place among many: the lower, the earlier. One that failed long ago is over."""
-    if status.phase in ENDED:
+    if status.phase in FINISHED:
         recent = found and now - (status.finished_at or status.phase_at) < RECENT
         return _PLACES[Hurt.FAILED] if recent else OVER
     return _PLACES[found[0]] if found else NOTHING

@@ -32,7 +32,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from muster.api.gang import of_restarts_inside
+from muster.api.gang import HeldDevices, RollCall, Steps, of_restarts_inside
 from muster.api.values.durations import age
 from muster.api.wire.kinds import MAX_COUNTER
 from muster.state.facts import admission, gates, presence
@@ -54,7 +54,7 @@ from muster.state.view.recorder.arrivals import Arrivals
 from muster.state.view.roll import STALE_MEMBERS, RankState
 from muster.state.view.turns import WriteBudget
 from muster.state.vocabulary.group import Completeness
-from muster.state.vocabulary.record import Condition, ConditionType, HeldDevices, Phase, Record, RollCall, Steps
+from muster.state.vocabulary.record import Condition, ConditionType, Phase, Record
 from muster.state.vocabulary.rules import ClockName
 
 TURNING = (ConditionType.COORDINATOR_READY, ConditionType.STUCK)
@@ -136,8 +136,7 @@ def _waiting_for(
         return "Deleting", following.deletion(context)
     if assembly.stuck:
         return assembly.stuck, gathered.whole
-    at_rest = not record.gathering
-    if at_rest and record.phase is Phase.SUSPENDED:
+    if record.phase is Phase.SUSPENDED:
         if admission.held(context) is not None:
             reason = "Queued" if context.view.admission else "Suspended"
             return reason, joined(gathered.whole, _still_running(context))
@@ -146,12 +145,12 @@ def _waiting_for(
             return "Queued", own.queued
         what = words.suspended.format(kind=context.plan.subject.kind)
         return "Suspended", joined(what, _still_running(context) if words.beside else "")
-    if at_rest and record.phase is Phase.QUEUED:
+    if record.phase is Phase.QUEUED:
         ending = "" if presence.none_older(context) else f"; waiting for {of_lingering(context)} to terminate"
         return "Queued", f"{gathered.whole}{ending}"
     if not presence.none_older(context) and not _goes_on_beside(context):
         return "AwaitingOldPods", f"waiting for {of_lingering(context)} to terminate{_after(record)}"
-    if at_rest and record.phase is Phase.RESTARTING:
+    if record.phase is Phase.RESTARTING:
         reason, what = words.restarting
         return reason, f"{what.format(epoch=record.epoch)}{_after(record)}"
     stale = record.phase is Phase.RUNNING and not assembly.complete and RankState.STALE in tally.roll

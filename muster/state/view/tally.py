@@ -7,11 +7,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+from muster.api.gang import Attempts
 from muster.api.values.accelerators import Devices
 from muster.state.view.roll import RankState
 from muster.state.view.stage import Shown, Stage, shown
 from muster.state.vocabulary.pod import PATIENT, SCHEDULING_GATED, Pod
-from muster.state.vocabulary.record import Attempts
 
 K = TypeVar("K")
 

@@ -11,53 +11,17 @@ from typing import Any, Final
 
 from msgspec.structs import asdict
 
-from muster.api.causes import Blocked, Cause, ContainerRestarts, Stuck
+from muster.api.causes import Cause, Stuck
 from muster.api.conditions import Condition, ConditionType
 from muster.api.errors import MusterError
-from muster.api.gang import (
-    MAX_MEMBERS,
-    Attempts,
-    GroupSize,
-    HeldDevices,
-    JobRestarts,
-    NodeFailures,
-    RestartReason,
-    RollCall,
-    RuleUse,
-    SameFailure,
-    Steps,
-)
-from muster.api.status import STORY_LINES, ExperimentStatus, Phase, StoryLine
+from muster.api.gang import MAX_MEMBERS, Attempts, JobRestarts
+from muster.api.status import ExperimentStatus, Phase, StoryLine
 from muster.api.values.rank_ranges import from_ranges, to_ranges
 from muster.api.wire.kinds import WireError
 from muster.api.wire.structs import facts_of
 from muster.state.vocabulary.plan import MAX_EPOCH
 
-__all__ = [
-    "FINISHED",
-    "NO_RESTARTS",
-    "RANKS_ENDED",
-    "STORY_LINES",
-    "Attempts",
-    "Blocked",
-    "Cause",
-    "Condition",
-    "ConditionType",
-    "ContainerRestarts",
-    "GroupSize",
-    "HeldDevices",
-    "JobRestarts",
-    "NodeFailures",
-    "Phase",
-    "Record",
-    "RestartReason",
-    "RollCall",
-    "RuleUse",
-    "SameFailure",
-    "Steps",
-    "StoryLine",
-    "Stuck",
-]
+__all__ = ["Cause", "Condition", "ConditionType", "Phase", "Record", "StoryLine"]
 
 FINISHED = frozenset({Phase.SUCCEEDED, Phase.FAILED})
 _GATHERING: Final = frozenset({Phase.PENDING, Phase.ASSEMBLING, Phase.RUNNING})

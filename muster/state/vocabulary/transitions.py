@@ -15,6 +15,13 @@ from muster.api.status import ExperimentStatus
 from muster.api.wire.structs import Life, shape_of
 from muster.state.vocabulary.record import Phase, Record, StoryLine, restarts_of, rows_of
 
+_AS_FROM_PENDING = {
+    Phase.QUEUED: "as from Pending",
+    Phase.RESTARTING: "as from Pending",
+    Phase.SUSPENDED: "spec.suspend",
+    Phase.SUCCEEDED: "the success rule holds",
+    Phase.FAILED: "as from Pending",
+}
 TRANSITIONS: dict[Phase | None, dict[Phase, str]] = {
     None: {
         Phase.PENDING: "created",
@@ -40,21 +47,8 @@ TRANSITIONS: dict[Phase | None, dict[Phase, str]] = {
         Phase.SUCCEEDED: "the success rule holds",
         Phase.FAILED: "a deadline, the restart budget, a final refusal, or spec.cancel",
     },
-    Phase.ASSEMBLING: {
-        Phase.RUNNING: "the roll is complete",
-        Phase.QUEUED: "as from Pending",
-        Phase.RESTARTING: "as from Pending",
-        Phase.SUSPENDED: "spec.suspend",
-        Phase.SUCCEEDED: "the success rule holds",
-        Phase.FAILED: "as from Pending",
-    },
-    Phase.RUNNING: {
-        Phase.QUEUED: "as from Pending",
-        Phase.RESTARTING: "as from Pending",
-        Phase.SUSPENDED: "spec.suspend",
-        Phase.SUCCEEDED: "the success rule holds",
-        Phase.FAILED: "as from Pending",
-    },
+    Phase.ASSEMBLING: {Phase.RUNNING: "the roll is complete", **_AS_FROM_PENDING},
+    Phase.RUNNING: _AS_FROM_PENDING,
     Phase.RESTARTING: {
         Phase.PENDING: "no pod of the old epoch may run, and the back-off is over; the next epoch starts",
         Phase.QUEUED: "as from Pending",

@@ -49,12 +49,10 @@ def _moves(hint: Any) -> bool:
         return declared or _moves(get_args(hint)[0])
     if get_origin(hint) in (Union, UnionType, tuple):
         return any(map(_moves, get_args(hint)))
-    return isinstance(hint, type) and (issubclass(hint, Struct) or _is_value(hint)) and bool(moving(hint))
-
-
-def _is_value(kind: type) -> bool:
-    """Return True if the class is a frozen dataclass: its objects are replaced and not changed."""
-    return is_dataclass(kind) and bool(vars(kind)["__dataclass_params__"].frozen)
+    if not isinstance(hint, type):
+        return False
+    value = is_dataclass(hint) and vars(hint)["__dataclass_params__"].frozen  # its objects are replaced, not changed
+    return (value or issubclass(hint, Struct)) and bool(moving(hint))
 
 
 _AHEAD: Final = ("resume_at", "delete_at", "attempts")

@@ -7,6 +7,7 @@ conditions; Muster answers by conditions of the same list. So all of them are ke
 import msgspec
 
 from muster.api.names import FINALIZER_QUOTA
+from muster.state.vocabulary.pod import Toleration
 
 ADMITTED, EVICTED, FINISHED = "Admitted", "Evicted", "Finished"
 PODS_READY, QUOTA_RESERVED, REQUEUED = "PodsReady", "QuotaReserved", "Requeued"
@@ -29,13 +30,6 @@ class WorkloadCondition(msgspec.Struct, frozen=True, gc=False):
         return self.status == "True"
 
 
-class Assignment(msgspec.Struct, frozen=True, gc=False):
-    """The flavors that Kueue assigned to one podSet: the names of ResourceFlavors, each once."""
-
-    pod_set: str
-    flavors: tuple[str, ...]
-
-
 class Workload(msgspec.Struct, frozen=True, gc=False):
     """One Workload. ``owner`` is the uid of the Experiment that controls it."""
 
@@ -51,7 +45,6 @@ class Workload(msgspec.Struct, frozen=True, gc=False):
     """A deletionTimestamp is set."""
     finalizers: tuple[str, ...] = ()
     conditions: tuple[WorkloadCondition, ...] = ()
-    assignments: tuple[Assignment, ...] = ()
     created: float = 0.0
     """Wall second of its creation, 0 if it is unknown."""
     kueue_wrote: float = 0.0
@@ -88,16 +81,6 @@ class Workload(msgspec.Struct, frozen=True, gc=False):
     def eviction(self) -> WorkloadCondition | None:
         """Return the true condition Evicted, or None."""
         return next((each for each in self.conditions if each.type == EVICTED and each.true), None)
-
-
-class Toleration(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
-    """core/v1 Toleration as a ResourceFlavor has it."""
-
-    key: str = ""
-    operator: str = ""
-    value: str = ""
-    effect: str = ""
-    seconds: int | None = msgspec.field(name="tolerationSeconds", default=None)
 
 
 class PodSetPlacement(msgspec.Struct, frozen=True):

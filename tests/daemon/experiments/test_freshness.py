@@ -28,8 +28,8 @@ def test_a_step_waits_or_reads_until_the_caches_or_a_live_read_have_caught_up(
     assert freshness.ready(seen=seen, pods=pods, live_read=live_read) is readiness
 
 
-def test_the_newest_pod_write_is_awaited() -> None:
+def test_the_newest_writes_are_awaited() -> None:
     fresh = Freshness()
-    for version in (3, 9, 0, 4):
-        fresh.wrote_pods(version)
-    assert fresh.pods_due == 9
+    for pods, workloads in ((3, 0), (9, 2), (0, 8), (4, 0)):
+        fresh.wrote(pods, workloads)
+    assert (fresh.pods_due, fresh.workloads_due) == (9, 8)

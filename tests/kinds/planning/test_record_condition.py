@@ -9,11 +9,12 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from muster.api.evidence import EpochEvidence, FindingThen
+from muster.api.gang import Attempts
 from muster.api.values.rank_ranges import to_ranges
 from muster.kinds.planning import record_condition
 from muster.kinds.planning.record_condition import MOST, TYPE, from_object, to_condition, with_record, without_record
 from muster.state.policies.failures.repair import fits
-from muster.state.vocabulary.record import Attempts, Record, StatusError
+from muster.state.vocabulary.record import Record, StatusError
 from tests.state.vocabulary.test_stored_record import FULL, RECORDS
 
 OWN = {"type": "Completed", "status": "False", "reason": "x", "message": "y"}

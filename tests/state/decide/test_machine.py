@@ -1,8 +1,9 @@
 """The life of an experiment, as stories."""
 
+from muster.api.gang import Attempts
 from muster.state.decide.machine import decide
 from muster.state.vocabulary.actions import ConfirmLaunch, CreatePods, DeletePods, EnsureService
-from muster.state.vocabulary.record import Attempts, ConditionType, Phase
+from muster.state.vocabulary.record import ConditionType, Phase
 from muster.state.vocabulary.rules import Backoff, ClockAction, ClockName
 from tests.builders import NOW, Clock, plan, pod, record, view
 from tests.state.story import Story

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from muster.api.gang import Attempts
 from muster.api.last_words import Child
 from muster.state.facts.context import Context
 from muster.state.facts.diagnosis.classifier import why_missing
@@ -19,7 +20,7 @@ from muster.state.facts.sentences import (
 )
 from muster.state.vocabulary.group import Group, Member, ProbeKind
 from muster.state.vocabulary.pod import Exit, Pod, PodPhase, PodSpec
-from muster.state.vocabulary.record import Attempts, Cause, Phase
+from muster.state.vocabulary.record import Cause, Phase
 from tests.builders import NOW, plan, pod, record, view, worker_group
 
 KILLED = Exit("main", 137, 9, "OOMKilled", "out of memory", NOW - 5)

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from muster.state.facts.context import Context
-from muster.state.policies import completion, deadline
+from muster.state.policies import completion
 from muster.state.policies.completion import SAVE_PAUSE
 from muster.state.view.view import View
 from muster.state.vocabulary.actions import ConfirmLoss, CreatePods
@@ -16,7 +16,7 @@ from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Exit, PodPhase, PodSpec
 from muster.state.vocabulary.record import Phase
 from muster.state.vocabulary.rules import ClockAction, ClockName, Quantifier, SuccessRule
-from tests.builders import NOW, Clock, plan, pod, record, view
+from tests.builders import NOW, Clock, clock_ends, plan, pod, record, view
 from tests.state.story import Story, created
 
 
@@ -270,9 +270,9 @@ def test_it_runs_from_the_assembly_of_the_gang(name: ClockName) -> None:
     story = Story(clocked(name))
     story.launch()
     story.look(1000)
-    assert deadline.ends(story.plan, story.kept) == {}
+    assert clock_ends(story.plan, story.kept) == {}
     story.assemble()
-    assert deadline.ends(story.plan, story.kept) == {name: (story.kept.assembled_at or 0.0) + AFTER}
+    assert clock_ends(story.plan, story.kept) == {name: (story.kept.assembled_at or 0.0) + AFTER}
 
 
 def test_the_run_clock_ends_an_epoch_that_is_too_long() -> None:

@@ -3,12 +3,13 @@
 from functools import partial
 from typing import Any
 
+from muster.api.causes import ContainerRestarts
 from muster.state.facts.context import Context
 from muster.state.policies.container_restarts import LOOKED_AT, TOGETHER, track
 from muster.state.summary import history
 from muster.state.summary.history import turns, turns_of_watched
 from muster.state.vocabulary.pod import Exit, Pod
-from muster.state.vocabulary.record import ContainerRestarts, Phase
+from muster.state.vocabulary.record import Phase
 from tests.builders import NOW, plan, pod, record, view
 
 OOM: dict[str, Any] = {"code": 137, "reason": "OOMKilled"}

@@ -16,7 +16,7 @@ from muster.state.vocabulary.pod import Pod, PodPhase
 from muster.state.vocabulary.record import Cause, Phase
 from muster.state.vocabulary.rules import ClockAction, ClockName, ClockRule
 from muster.state.vocabulary.subject import PODS
-from tests.builders import NOW, Clock, answer, clock_rules, plan, pod, record, view, view_of
+from tests.builders import NOW, Clock, answer, clock_ends, clock_rules, plan, pod, record, view, view_of
 from tests.state.story import Story
 
 TOTAL, PENDING, STARTING, ASSEMBLY, RUN, PROGRESS, TERMINATING = ClockName
@@ -39,7 +39,7 @@ T, P, A, E = {TOTAL: NOW + 100}, {PENDING: NOW + 11}, {ASSEMBLY: NOW + 22}, {TER
 
 
 def passed(here: Context) -> list[ClockRule]:
-    return deadline.passed(here, deadline.ends(here.plan, here.record))
+    return deadline.passed(here, deadline.running(here.plan, here.record))
 
 
 def judged(here: Context) -> Verdict | None:
@@ -68,14 +68,14 @@ def alerted(here: Context) -> list[tuple[str, str]]:
 def test_each_clock_runs_from_its_own_time_until_its_own_end(
     facts: dict[str, Any], running: dict[ClockName, float]
 ) -> None:
-    assert deadline.ends(plan(clocks=ALL), record(**facts)) == running
+    assert clock_ends(plan(clocks=ALL), record(**facts)) == running
 
 
 def test_the_starting_clock_runs_from_the_last_node_until_the_first_program() -> None:
     clocks = {STARTING: Clock(600, ALERT)}
-    assert deadline.ends(plan(clocks=clocks), record(epoch_at=NOW)) == {}
-    assert deadline.ends(plan(clocks=clocks), record(scheduled_at=NOW)) == {STARTING: NOW + 600}
-    assert deadline.ends(plan(clocks=clocks), record(scheduled_at=NOW, assembling_at=NOW)) == {}
+    assert clock_ends(plan(clocks=clocks), record(epoch_at=NOW)) == {}
+    assert clock_ends(plan(clocks=clocks), record(scheduled_at=NOW)) == {STARTING: NOW + 600}
+    assert clock_ends(plan(clocks=clocks), record(scheduled_at=NOW, assembling_at=NOW)) == {}
     creating = [pod(rank, started=False, phase=PodPhase.PENDING, waiting_reason="ContainerCreating") for rank in (0, 1)]
     here = case(*creating, clocks=clocks, now=NOW + 600, scheduled_at=NOW)
     why = f"no program started within 600 s: rank 0 ({creating[0].name}, Pending: ContainerCreating) and 1 more"

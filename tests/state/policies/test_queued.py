@@ -3,13 +3,12 @@
 from dataclasses import replace
 from typing import Any
 
-from muster.state.policies import deadline
 from muster.state.policies.gathering import obstacles
 from muster.state.vocabulary.group import Group
 from muster.state.vocabulary.pod import PodSpec
 from muster.state.vocabulary.record import ConditionType, Phase
 from muster.state.vocabulary.rules import ClockAction, ClockName
-from tests.builders import NOW, Clock, plan
+from tests.builders import NOW, Clock, clock_ends, plan
 from tests.state.story import Story
 
 STUCK = ConditionType.STUCK
@@ -40,7 +39,7 @@ def test_a_queued_gang_is_said_to_be_queued_and_by_which_gate() -> None:
     assert (story.kept.phase, story.kept.reason) == (Phase.PENDING, "Queued")
     assert story.kept.message.startswith("queued: 4/4 pods are gated by kueue.x-k8s.io/admission (SchedulingGated)")
     assert "list Experiment.v1alpha1.muster.dev in integrations.externalFrameworks" in story.kept.message
-    assert (deadline.ends(story.plan, story.kept), story.kept.deadline) == ({}, None), "no clock runs"
+    assert (clock_ends(story.plan, story.kept), story.kept.deadline) == ({}, None), "no clock runs"
     story.look(100_000)
     assert story.condition(STUCK) == (False, "NotStuck")
     assert (story.kept.phase, story.kept.epoch, story.kept.restarts) == (Phase.PENDING, 0, 0)
@@ -67,7 +66,7 @@ def test_the_time_in_the_queue_is_charged_to_no_clock() -> None:
     ungate(story)
     story.look()
     assert story.kept.blocked is None
-    assert deadline.ends(story.plan, story.kept) == {
+    assert clock_ends(story.plan, story.kept) == {
         ClockName.TOTAL: NOW + 5_100,
         ClockName.PENDING: NOW + 5_010,
     }
@@ -84,7 +83,7 @@ def test_only_the_time_in_the_queue_is_taken_off_the_total_clock() -> None:
     story.now += 50
     ungate(story)
     story.look()
-    assert deadline.ends(story.plan, story.kept)[ClockName.TOTAL] == NOW + 150
+    assert clock_ends(story.plan, story.kept)[ClockName.TOTAL] == NOW + 150
 
 
 def test_a_gang_that_is_let_out_pod_by_pod_is_not_stuck() -> None:
@@ -100,7 +99,7 @@ def test_a_gang_that_is_let_out_pod_by_pod_is_not_stuck() -> None:
     story.look(0.1)
     assert story.kept.blocked is None
     assert (story.told.count("Stuck"), story.told.count("NotStuck")) == (0, 0)
-    assert deadline.ends(story.plan, story.kept)[ClockName.ASSEMBLY] == story.now + 20
+    assert clock_ends(story.plan, story.kept)[ClockName.ASSEMBLY] == story.now + 20
 
 
 def test_a_half_running_gang_beside_gated_pods_is_stuck_after_60_s() -> None:

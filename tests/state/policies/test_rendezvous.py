@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 
+from muster.api.causes import Blocked
+from muster.api.gang import RollCall
 from muster.state.facts.context import Context
 from muster.state.policies import deadline, rendezvous
 from muster.state.summary.gathering import CUT_OFF
@@ -14,7 +16,7 @@ from muster.state.view.view import View
 from muster.state.vocabulary.group import Coordinator, Group, ProbeKind
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Pod, PodPhase, PodSpec
-from muster.state.vocabulary.record import Blocked, Condition, ConditionType, Phase, RollCall
+from muster.state.vocabulary.record import Condition, ConditionType, Phase
 from muster.state.vocabulary.rules import ClockAction, ClockName, ClockRule
 from tests.builders import NOW, Clock, answer, plan, pod, record, view
 from tests.state.gathered import Gathered, gathered
@@ -37,7 +39,7 @@ def assess(seen: View, *, run: Plan = RUN, after: float = 0.0, **facts: Any) -> 
 
 
 def passed(here: Context) -> list[ClockRule]:
-    return deadline.passed(here, deadline.ends(here.plan, here.record))
+    return deadline.passed(here, deadline.running(here.plan, here.record))
 
 
 # --- a framework that cannot be asked ----------------------------------------------------------------------------

@@ -15,12 +15,11 @@ from muster.state.facts import admission
 from muster.state.facts.causes.table import Causes
 from muster.state.facts.context import Context
 from muster.state.facts.diagnosis.classifier import by_cause
-from muster.state.policies import deadline
 from muster.state.vocabulary.plan import Queue
 from muster.state.vocabulary.record import ConditionType, Phase
 from muster.state.vocabulary.rules import ClockAction, ClockName
 from muster.state.vocabulary.workload import Workload, WorkloadCondition
-from tests.builders import Clock
+from tests.builders import Clock, clock_ends
 from tests.state.queueing.replay import QueueStory, queued_plan, written
 
 STUCK = ConditionType.STUCK
@@ -53,7 +52,7 @@ def test_only_the_total_clock_runs_in_the_queue() -> None:
     clocks = {name: Clock(10, ClockAction.RESTART) for name in (ClockName.PENDING, ClockName.STARTING)}
     one = QueueStory(queued_plan(clocks={**clocks, ClockName.TOTAL: Clock(100, ClockAction.FAIL)}))
     one.turn()
-    assert list(deadline.ends(one.plan, one.kept)) == [ClockName.TOTAL]
+    assert list(clock_ends(one.plan, one.kept)) == [ClockName.TOTAL]
     assert one.kept.deadline is not None
     one.turn(99)
     assert (one.kept.phase, one.kept.restarts) == (Phase.QUEUED, 0)

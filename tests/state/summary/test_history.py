@@ -1,30 +1,23 @@
 """The story: one line per turn, from the difference of two records, and never more than sixty-four."""
 
-from functools import partial
-
 import pytest
 from msgspec.structs import replace
 
-from muster.state.summary.history import KEPT_FIRST, append, new_lines, turns, turns_of_watched
-from muster.state.vocabulary.record import (
-    STORY_LINES,
-    Cause,
-    Condition,
-    ConditionType,
-    Phase,
-    Record,
-    SameFailure,
-    StoryLine,
-)
+from muster.api.gang import SameFailure
+from muster.api.status import STORY_LINES
+from muster.state.summary.history import KEPT_FIRST, append, new_lines
+from muster.state.vocabulary.plan import Engine
+from muster.state.vocabulary.record import Cause, Condition, ConditionType, Phase, Record, StoryLine
 from tests.builders import NOW, plan, record
 
+WATCHED = plan(engine=Engine.WATCH)
 RAN = record(phase=Phase.RUNNING)
 AGAIN = record(phase=Phase.RUNNING, epoch=1, cause=Cause(0, "Error", "", NOW))
 """An epoch after one that has failed: its suspension is no restart."""
 
 
 def lines(before: Record | None, after: Record) -> list[tuple[str, str, bool]]:
-    told = new_lines(before, after, NOW + 3, partial(turns, plan()))
+    told = new_lines(plan(), before, after, NOW + 3)
     assert all((line.at, line.epoch) == (NOW + 3, after.epoch) for line in told)
     return [(line.reason, line.message, line.warning) for line in told]
 
@@ -150,21 +143,21 @@ def test_a_long_story_keeps_its_beginning_and_its_end() -> None:
 
 def test_members_of_an_earlier_life_of_the_coordinator_are_an_event_of_a_watched_run() -> None:
     stale = record(phase=Phase.RUNNING, reason="StaleMembers", message="1/4 ranks arrived")
-    assert [(line.reason, line.message, line.warning) for line in new_lines(RAN, stale, NOW, turns_of_watched)] == [
+    assert [(line.reason, line.message, line.warning) for line in new_lines(WATCHED, RAN, stale, NOW)] == [
         ("StaleMembers", "1/4 ranks arrived", True)
     ]
-    assert new_lines(stale, stale, NOW, turns_of_watched) == ()
-    assert new_lines(stale, RAN, NOW, turns_of_watched) == ()
+    assert new_lines(WATCHED, stale, stale, NOW) == ()
+    assert new_lines(WATCHED, stale, RAN, NOW) == ()
 
 
 def test_a_failed_member_of_a_watched_run_is_said_with_how_often_its_failure_was_the_same() -> None:
     cause = Cause(0, "Error", "no route to host", NOW, pod="l-3", uid="l-3", rank=2, exit_code=1)
     after = record(phase=Phase.RUNNING, cause=cause, same_failure=SameFailure("f", "no route", 3, 0))
-    (line,) = new_lines(RAN, after, NOW, turns_of_watched)
+    (line,) = new_lines(WATCHED, RAN, after, NOW)
     assert (line.reason, line.message) == (
         "MemberFailed", "rank 2 (l-3) ended with exit code 1: no route to host; the same failure 3 times",
     )  # fmt: skip
     again = record(phase=Phase.RESTARTING, epoch=3, restarts=3, cause=cause, same_failure=after.same_failure)
-    (line,) = new_lines(after, again, NOW, turns_of_watched)
+    (line,) = new_lines(WATCHED, after, again, NOW)
     assert line.message.startswith("its controller ended epoch 0, restart 3: rank 2")
     assert line.message.endswith("; the same failure 3 times")

@@ -2,8 +2,9 @@
 
 import pytest
 
+from muster.api.gang import RollCall
 from muster.state.view.view import View
-from muster.state.vocabulary.record import Condition, ConditionType, Phase, RollCall
+from muster.state.vocabulary.record import Condition, ConditionType, Phase
 from tests.builders import plan
 from tests.state.story import Story
 

@@ -6,6 +6,7 @@ from unittest.mock import patch
 import pytest
 from msgspec.structs import replace
 
+from muster.api.gang import RollCall
 from muster.state.facts.context import Context
 from muster.state.policies.rendezvous import NOT_GATHERED, Assembly
 from muster.state.summary import status
@@ -15,7 +16,7 @@ from muster.state.view.turns import BURST, REFILL, WriteBudget
 from muster.state.vocabulary.group import ProbeKind
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Pod, PodPhase
-from muster.state.vocabulary.record import Cause, Condition, ConditionType, Phase, Record, RollCall
+from muster.state.vocabulary.record import Cause, Condition, ConditionType, Phase, Record
 from muster.state.vocabulary.rules import ClockAction, ClockName
 from tests.builders import NOW, Clock, plan, pod, record, view
 

@@ -4,10 +4,11 @@ from typing import Any
 
 import pytest
 
+from muster.api.gang import Steps
 from muster.state.summary.status import STEPS_AFTER
 from muster.state.view.progress import StepReport
 from muster.state.view.view import View
-from muster.state.vocabulary.record import Phase, Steps
+from muster.state.vocabulary.record import Phase
 from tests.builders import plan
 from tests.state.facts.hanging import AskedStory
 

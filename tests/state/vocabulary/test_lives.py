@@ -10,7 +10,7 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from muster.api.gang import MAX_MEMBERS
+from muster.api.gang import MAX_MEMBERS, JobRestarts
 from muster.api.status import ExperimentStatus
 from muster.api.wire.kinds import Time, WholeTime
 from muster.api.wire.structs import Life, Wire, shape_of
@@ -20,7 +20,7 @@ from muster.state.view.progress import Progress
 from muster.state.view.roll import RollAnswer
 from muster.state.view.turns import WriteBudget
 from muster.state.view.view import View
-from muster.state.vocabulary.record import JobRestarts, Phase, Record, restarts_of
+from muster.state.vocabulary.record import Phase, Record, restarts_of
 from muster.state.vocabulary.transitions import enter, next_epoch
 from muster.state.vocabulary.wall_time import WallTime, moved, moving
 from tests.builders import NOW, answer

@@ -8,29 +8,29 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import fields, replace
 
+from muster.api.causes import Blocked, ContainerRestarts, Stuck
 from muster.api.evidence import EpochEvidence, FindingThen, StackThen
-from muster.api.gang import HeldDevices
-from muster.api.goodput import Bucket, EpochSteps, Goodput, StepMark
-from muster.state.vocabulary.record import (
+from muster.api.gang import (
     Attempts,
-    Blocked,
-    Cause,
-    Condition,
-    ConditionType,
-    ContainerRestarts,
     GroupSize,
+    HeldDevices,
     JobRestarts,
     NodeFailures,
-    Phase,
-    Record,
     RestartReason,
     RollCall,
     RuleUse,
     SameFailure,
-    StatusError,
     Steps,
+)
+from muster.api.goodput import Bucket, EpochSteps, Goodput, StepMark
+from muster.state.vocabulary.record import (
+    Cause,
+    Condition,
+    ConditionType,
+    Phase,
+    Record,
+    StatusError,
     StoryLine,
-    Stuck,
     from_status,
     to_status,
 )

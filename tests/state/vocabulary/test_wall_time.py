@@ -6,11 +6,10 @@ import pytest
 from msgspec.structs import replace
 
 from muster.state.decide.machine import decide
-from muster.state.policies import deadline
 from muster.state.vocabulary import wall_time
 from muster.state.vocabulary.record import Phase
 from muster.state.vocabulary.rules import Backoff, ClockAction, ClockName
-from tests.builders import NOW, Clock, edited, plan, record
+from tests.builders import NOW, Clock, clock_ends, edited, plan, record
 from tests.state.story import Story
 
 HOUR = 3_600.0
@@ -32,12 +31,12 @@ def running(step_plan: Any = RUN) -> Story:
 @pytest.mark.parametrize("step", [2 * HOUR, 5 * HOUR, -HOUR])
 def test_a_step_fails_no_healthy_run_and_is_persisted_once(step: float) -> None:
     story = running()
-    ends = deadline.ends(story.plan, story.kept)[ClockName.TOTAL]
+    ends = clock_ends(story.plan, story.kept)[ClockName.TOTAL]
     story.now += step
     story.view.clock_stepped(step)
     seen = decide(story.plan, story.record, story.view, story.now, step=step)
     assert (seen.write, seen.moved, seen.record.phase) == (True, step, Phase.RUNNING)
-    assert deadline.ends(story.plan, seen.record)[ClockName.TOTAL] == ends + step
+    assert clock_ends(story.plan, seen.record)[ClockName.TOTAL] == ends + step
     again = decide(story.plan, seen.record, story.view, story.now)
     assert not again.write
 
@@ -65,7 +64,7 @@ def test_times_of_a_leader_whose_clock_was_ahead_are_taken_for_now(skew: float) 
     story.now -= skew
     story.look()
     assert story.kept.resume_at == story.now + 5, "a back-off never lasts longer than its length from now"
-    assert deadline.ends(story.plan, story.kept)[ClockName.TOTAL] <= story.now + 4 * HOUR
+    assert clock_ends(story.plan, story.kept)[ClockName.TOTAL] <= story.now + 4 * HOUR
     story.look(5)
     assert story.kept.phase is Phase.PENDING
 

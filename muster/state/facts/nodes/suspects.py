@@ -35,6 +35,7 @@ from itertools import islice
 from math import exp
 from typing import Final
 
+from muster.api.causes import Stuck
 from muster.api.gang import MAX_MEMBERS
 from muster.api.values.rank_ranges import from_ranges
 from muster.state.facts.causes.cause import MissingCause
@@ -43,7 +44,7 @@ from muster.state.facts.nodes.history import DAY, Failure, History, life_of, sha
 from muster.state.view.view import View
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Pod
-from muster.state.vocabulary.record import Cause, Phase, Record, Stuck
+from muster.state.vocabulary.record import Cause, Phase, Record
 
 SURE: Final = frozenset(
     reason

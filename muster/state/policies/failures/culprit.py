@@ -7,7 +7,7 @@ one of the program's own.
 
 Survivors may also know whom they lost. The coordinator's error, which a parked probe sees, and the survivors' last
 words name the rank (``culprits``): the one that was alone at JAX's shutdown barrier, because its program ended before
-those of the others, or the one whose heartbeats stopped. Else they quote its address (``lost``). What the gang
+those of the others, or the one whose heartbeats stopped. Else they quote its address (``_lost``). What the gang
 was known to wait for goes before that (``known``).
 
 If neither is known yet, a step waits for it: the report of the culprit's own end, which another kubelet sends, or the
@@ -28,7 +28,7 @@ shows only that nobody listens, and a broken link of InfiniBand may have either 
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from itertools import islice
 from typing import Final, NamedTuple
@@ -52,9 +52,16 @@ _QUOTES: Final = re.compile(
 """Errors of gloo (gloo/transport/tcp/pair.cc, the same in PyTorch 1.13 and 2.15) and of NCCL (src/misc/socket.cc)."""
 
 
-def lost(context: Context, survivors: Iterable[Pod]) -> tuple[int, str] | None:
-    """Return the rank that survivors lost, and a sentence on it; None if they name no single one."""
-    quoting = [pod for pod in survivors if _quoted(pod)]
+class Named(NamedTuple):
+    """A rank that the others were lost to, and the sentence on it."""
+
+    rank: int
+    sentence: str
+
+
+def _lost(context: Context) -> Named | None:
+    """Return the rank that survivors lost, by the addresses that they quote; None if they name no single one."""
+    quoting = [pod for pod in _survivors(context) if _quoted(pod)]
     if not quoting or context.plan.piecewise:  # a member that runs again alone may get the address of another
         return None
     at = _members(context)
@@ -63,7 +70,7 @@ def lost(context: Context, survivors: Iterable[Pod]) -> tuple[int, str] | None:
     if rank is None or (first := min((pod.rank for pod in quoting if _peer(pod, at) == rank), default=None)) is None:
         return None
     before = "its program ended with exit code 0, and " if context.tally.members[rank].succeeded else ""
-    return rank, f"{before}rank {first} lost its connection to it"
+    return Named(rank, f"{before}rank {first} lost its connection to it")
 
 
 def _followed(context: Context, pod: Pod, at: Mapping[str, list[int]]) -> int | None:
@@ -106,13 +113,6 @@ READ: Final = 64
 REASON: Final = RANK_FAILED
 
 
-class Named(NamedTuple):
-    """A rank that the others were lost to, and the sentence on it."""
-
-    rank: int
-    sentence: str
-
-
 def is_survivor(plan: Plan, pod: Pod) -> bool:
     """Return True if the pod ended as members do that lost another member."""
     if pod.exit is None:
@@ -131,8 +131,7 @@ def named(context: Context) -> Named | None:
             found = re.search(rule.pattern, text)
             if found and 0 <= (rank := small_number(found[1])) < context.plan.size:
                 return Named(rank, rule.sentence)
-    peer = lost(context, _survivors(context))
-    return Named(*peer) if peer is not None else None
+    return _lost(context)
 
 
 def cause(context: Context) -> Cause | None:

@@ -23,6 +23,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from muster.api.causes import Stuck
 from muster.api.values.rank_ranges import from_ranges, to_ranges
 from muster.state.facts import hang
 from muster.state.facts.causes.cause import Charge, MissingCause, serves
@@ -37,7 +38,7 @@ from muster.state.policies.failures.culprit import is_survivor
 from muster.state.policies.verdicts import Fail
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Pod
-from muster.state.vocabulary.record import Cause, Phase, Stuck
+from muster.state.vocabulary.record import Cause, Phase
 
 TIMED_OUT: Final = 124
 """The exit code with which timeout(1) of GNU coreutils ends."""

@@ -26,7 +26,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from muster.api.gang import MAX_ATTEMPTS, MAX_JOB_COUNTS, MAX_MEMBERS
+from muster.api.gang import MAX_ATTEMPTS, MAX_JOB_COUNTS, MAX_MEMBERS, Attempts, JobRestarts
 from muster.api.values.rank_ranges import from_ranges, to_ranges
 from muster.api.wire.kinds import MAX_RANGES
 from muster.state.facts.context import Context
@@ -34,7 +34,7 @@ from muster.state.policies import completion
 from muster.state.policies.failures.recurrence import PROGRESS
 from muster.state.vocabulary.group import Group
 from muster.state.vocabulary.plan import Plan
-from muster.state.vocabulary.record import NO_RESTARTS, Attempts, Cause, JobRestarts, Record, restarts_of, rows_of
+from muster.state.vocabulary.record import NO_RESTARTS, Cause, Record, restarts_of, rows_of
 from muster.state.vocabulary.rules import FailureAction, FailureRule
 
 

@@ -22,7 +22,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from muster.api.gang import MAX_NODES, MAX_RESTART_REASONS, RestartReason
+from muster.api.gang import MAX_NODES, MAX_RESTART_REASONS, NodeFailures, RestartReason
 from muster.state.facts.causes.table import CAUSES
 from muster.state.facts.failure_cause import RANK_FAILED
 from muster.state.facts.nodes import suspects
@@ -30,15 +30,12 @@ from muster.state.policies import queueing
 from muster.state.policies.request import REASON as REQUESTED
 from muster.state.vocabulary.node_faults import DRIVER_FAILED
 from muster.state.vocabulary.plan import Plan
-from muster.state.vocabulary.record import Cause, NodeFailures, Record
+from muster.state.vocabulary.record import Cause, Record
 from muster.state.vocabulary.rules import CLOCKS, ClockName
 
 OTHER: Final = "Other"
 ALTERED: Final = "PodAltered"
 """Reason of a pod that ended after its label or owner reference was changed."""
-
-COORDINATOR_LOST: Final = "CoordinatorLost"
-NODE_NOT_READY: Final = "NodeNotReady"
 
 _CHARGES: Final = tuple(each.charge for each in CAUSES if each.charge)
 TO_THE_PLATFORM: Final = tuple(dict.fromkeys(each.reason for each in _CHARGES if each.platform))
@@ -126,8 +123,8 @@ OF_THE_NODE: Final = frozenset(
         "UnexpectedAdmissionError",
         "ContainerStatusUnknown",
         DRIVER_FAILED,
-        NODE_NOT_READY,
-        COORDINATOR_LOST,
+        "NodeNotReady",
+        "CoordinatorLost",
     )
 )
 """Disruptions that nodes bring about (kubernetes: core/v1 PodReason…, and pkg/kubelet; and Muster's own)."""

@@ -20,6 +20,7 @@ from math import inf
 
 from msgspec.structs import replace
 
+from muster.api.causes import Blocked
 from muster.state.facts.causes import table
 from muster.state.facts.context import Context
 from muster.state.facts.obstacle import Obstacle
@@ -42,7 +43,7 @@ from muster.state.policies.watched.obstacles import (
     STATUS_IS_FALSE,
 )
 from muster.state.view.stage import Shown, Stage
-from muster.state.vocabulary.record import RANKS_ENDED, Blocked, Phase, Record
+from muster.state.vocabulary.record import RANKS_ENDED, Phase, Record
 from muster.state.vocabulary.rules import Moment
 
 LINGER = 10.0

@@ -33,6 +33,7 @@ true: it is no evidence that the others work.
 from collections.abc import Mapping
 from itertools import islice
 
+from muster.api.causes import Blocked
 from muster.state.facts.causes import table
 from muster.state.facts.causes.table import Causes
 from muster.state.facts.context import Context
@@ -42,7 +43,7 @@ from muster.state.policies.watched.obstacles import unsaid
 from muster.state.view.stage import shown
 from muster.state.vocabulary.plan import Engine
 from muster.state.vocabulary.pod import Pod
-from muster.state.vocabulary.record import RANKS_ENDED, Blocked, Phase, Record
+from muster.state.vocabulary.record import RANKS_ENDED, Phase, Record
 
 SLOW_AFTER = 60.0
 """Seconds after the last member got its node: a volume is attached, an address given in less."""

@@ -76,8 +76,8 @@ def by_its_object(context: Context, own: OwnState) -> End | None:
 
 def by_deletion(context: Context) -> End | None:
     """Return the end of a run whose object is being deleted, and held, and which has no running pod."""
-    deleted = context.plan.watching.deleted_at
-    if deleted is None or context.now < deleted + HELD_AFTER or any(context.view.alive()):
+    at = held_at(context)
+    if at is None or context.now < at:
         return None
     return End(Phase.FAILED, DELETED, "it was deleted before its end", ended_at(context, None))
 
@@ -96,13 +96,8 @@ def ended_at(context: Context, at: float | None) -> float:
 
 def left(context: Context, own: OwnState) -> str:
     """Return the sentence on the rest of a run that has ended."""
-    settled = context.now >= (context.record.finished_at or 0.0) + SETTLED_WITHIN
-    running = (
-        [pod for pod in context.view.alive() if not pod.terminating]
-        if settled and not context.plan.lifecycle.deleting
-        else []
-    )
-    running_on = still_running(running)
+    awaited = context.plan.lifecycle.deleting or context.now < (context.record.finished_at or 0.0) + SETTLED_WITHIN
+    running_on = still_running([pod for pod in context.view.alive() if not (pod.terminating or awaited)])
     return "; ".join(filter(None, (running_on, own.clearing if running_on else "", deletion(context))))
 
 

@@ -8,8 +8,8 @@ import pytest
 from muster.api.causes import Cause
 from muster.api.gang import MAX_ATTEMPTS
 from muster.state.facts.sentences import sentence
-from muster.state.policies.deadline import ends
 from muster.state.vocabulary.rules import ClockName
+from tests.builders import clock_ends
 from tests.kinds.jobset.jobsets import job, jobset
 from tests.kinds.jobset.lives.cluster import Cluster
 
@@ -180,12 +180,12 @@ def test_the_time_of_a_job_that_has_succeeded_is_over() -> None:
     seen = Cluster(jobset(*jobs, failurePolicy={"maxRestarts": 1}))
     seen.run("a")
     seen.run("b")
-    assert ends(seen.plan, seen.kept).keys() == {ClockName.RUN}
+    assert clock_ends(seen.plan, seen.kept).keys() == {ClockName.RUN}
     seen.succeed("a")
     seen.step(600)
     assert (seen.status["restarts"], seen.counts("b")) == (0, "active 1 ready 1")
     seen.step(600)
-    assert ends(seen.plan, seen.kept) == {}, "pages and metrics have no clock that is over"
+    assert clock_ends(seen.plan, seen.kept) == {}, "pages and metrics have no clock that is over"
 
 
 def test_a_rule_for_other_jobs_does_not_judge_a_job_that_takes_too_long() -> None:

@@ -4,6 +4,8 @@ from typing import Any
 
 import pytest
 
+from muster.api.causes import Stuck
+from muster.api.gang import RollCall
 from muster.state.facts.causes.cause import MissingCause, serves
 from muster.state.facts.causes.table import Causes
 from muster.state.facts.context import Context
@@ -15,7 +17,7 @@ from muster.state.view.probe_result import LOST_AFTER
 from muster.state.view.roll import CoordinatorState, RankError, RankState, RollAnswer
 from muster.state.vocabulary.group import Coordinator, ProbeKind
 from muster.state.vocabulary.pod import Pod, PodPhase
-from muster.state.vocabulary.record import Condition, ConditionType, Phase, RollCall, Stuck
+from muster.state.vocabulary.record import Condition, ConditionType, Phase
 from tests.builders import NOW, answer, plan, pod, record, view, view_of
 from tests.state.view.test_stage import CRASHED, WAITING
 

@@ -5,6 +5,7 @@ from random import Random
 
 import pytest
 
+from muster.api.gang import RollCall
 from muster.rollcall.seats import arrivals
 from muster.state.facts.causes.table import BY_NAME, CAUSES, COUNTED, counted
 from muster.state.facts.context import Context
@@ -16,7 +17,7 @@ from muster.state.view.view import View
 from muster.state.vocabulary.group import Group, ProbeKind
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import PodSpec
-from muster.state.vocabulary.record import Phase, Record, RollCall
+from muster.state.vocabulary.record import Phase, Record
 from muster.state.vocabulary.rules import Gate, GateCondition
 from tests.builders import NOW, answer, plan, pod, record, view
 from tests.state.view.test_stage import CASES, CRASHED, NODELESS, WAITING

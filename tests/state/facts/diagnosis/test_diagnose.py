@@ -4,6 +4,8 @@ from typing import Any
 
 import pytest
 
+from muster.api.causes import Blocked
+from muster.api.gang import RollCall
 from muster.state.facts.causes.table import Causes
 from muster.state.facts.context import Context
 from muster.state.facts.diagnosis.classifier import Finding
@@ -14,7 +16,7 @@ from muster.state.view.roll import CoordinatorState, RankState, RollAnswer
 from muster.state.vocabulary.group import ProbeKind
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Pod, PodPhase
-from muster.state.vocabulary.record import RANKS_ENDED, Blocked, Phase, Record, RollCall
+from muster.state.vocabulary.record import RANKS_ENDED, Phase, Record
 from tests.builders import NOW, answer, plan, pod, record, view, view_of
 from tests.state.view.test_stage import CRASHED, END, NODELESS, WAITING
 

@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import pytest
 
+from muster.api.gang import Steps
 from muster.state.facts.causes.cause import MissingCause
 from muster.state.facts.causes.table import CAUSES, Causes
 from muster.state.facts.context import Context
 from muster.state.facts.diagnosis.diagnose import next_step
 from muster.state.vocabulary.plan import Engine
-from muster.state.vocabulary.record import Steps
 from muster.state.vocabulary.subject import EXPERIMENT, JOBSET, Subject
 from tests.builders import NOW, plan, record, view
 

@@ -4,10 +4,11 @@ from typing import Any
 
 import pytest
 
+from muster.api.causes import Blocked, ContainerRestarts, Stuck
 from muster.state.facts.causes.table import BY_NAME, CAUSES
 from muster.state.facts.nodes.history import DAY, Failure, History
 from muster.state.facts.nodes.suspects import MOST_NODES, SURE, counted, observe, went_on
-from muster.state.vocabulary.record import Blocked, Cause, ContainerRestarts, Phase, Record, Stuck
+from muster.state.vocabulary.record import Cause, Phase, Record
 from tests.builders import NOW, plan, pod, record, view
 
 BEFORE = record(phase=Phase.RUNNING)

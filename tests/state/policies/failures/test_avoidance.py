@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from muster.api.gang import MAX_NODES
+from muster.api.gang import MAX_NODES, NodeFailures
 from muster.state.policies.failures import restart_reasons
 from muster.state.summary.history import turns
 from muster.state.vocabulary.actions import CreatePods
 from muster.state.vocabulary.group import ProbeKind
-from muster.state.vocabulary.record import Cause, NodeFailures, Phase
+from muster.state.vocabulary.record import Cause, Phase
 from muster.state.vocabulary.rules import Backoff
 from tests.builders import plan, record
 from tests.state.story import Story

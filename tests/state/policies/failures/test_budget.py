@@ -4,12 +4,13 @@ from dataclasses import replace
 
 import pytest
 
+from muster.api.gang import RuleUse
 from muster.state.facts.context import Context
 from muster.state.policies import restart
 from muster.state.policies.failures import repair
 from muster.state.summary import ends
 from muster.state.view.view import View
-from muster.state.vocabulary.record import Cause, Record, RuleUse
+from muster.state.vocabulary.record import Cause, Record
 from muster.state.vocabulary.rules import FailureAction, FailureRule
 from tests.builders import NOW, plan, record
 

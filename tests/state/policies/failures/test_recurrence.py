@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from muster.api.gang import MAX_PLACES
+from muster.api.gang import MAX_PLACES, SameFailure, Steps
 from muster.api.last_words import NONE, Child
 from muster.state.facts.context import Context
 from muster.state.policies.failures import recurrence
@@ -16,7 +16,7 @@ from muster.state.view.view import View
 from muster.state.vocabulary.group import ProbeKind
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Exit, PodPhase
-from muster.state.vocabulary.record import ConditionType, Phase, SameFailure, Steps, from_status, to_status
+from muster.state.vocabulary.record import ConditionType, Phase, from_status, to_status
 from muster.state.vocabulary.rules import Backoff, FailureAction, FailureRule
 from tests.builders import NOW, plan, record
 from tests.state.story import Story

@@ -5,11 +5,12 @@ from typing import Any
 
 import pytest
 
+from muster.api.gang import Attempts, JobRestarts
 from muster.state.vocabulary.actions import Action, ConfirmLaunch, ConfirmLoss, CreatePods, DeletePods
 from muster.state.vocabulary.group import Group, ProbeKind
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import PodPhase, PodSpec
-from muster.state.vocabulary.record import Attempts, JobRestarts, Phase
+from muster.state.vocabulary.record import Phase
 from muster.state.vocabulary.rules import Backoff, Escalation, FailureAction, FailureRule
 from tests.builders import plan
 from tests.state.story import Story

@@ -4,13 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muster.api.gang import MAX_RESTART_REASONS
+from muster.api.gang import MAX_RESTART_REASONS, RestartReason
 from muster.state.facts.causes import table
 from muster.state.facts.causes.table import CAUSES, Causes
 from muster.state.policies import queueing
 from muster.state.policies.failures import restart_reasons
 from muster.state.policies.failures.restart_reasons import EXPORTED, OTHER, REASONS, by_reason, counted
-from muster.state.vocabulary.record import RestartReason
 from tests.builders import record
 
 

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from muster.api.causes import Stuck
 from muster.state.decide.machine import decide
 from muster.state.facts.context import Context
 from muster.state.policies.watched.following import NOTHING, REPLACED_WITHIN, Followed, begins, epoch_at, first, follow
@@ -13,7 +14,7 @@ from muster.state.view.own import OwnState, OwnVerdict
 from muster.state.view.view import View
 from muster.state.vocabulary.plan import Engine, Plan
 from muster.state.vocabulary.pod import Exit, Pod, PodPhase
-from muster.state.vocabulary.record import Cause, Phase, Record, Stuck
+from muster.state.vocabulary.record import Cause, Phase, Record
 from tests.builders import NOW, plan, pod, record, view
 
 FOUR = plan(engine=Engine.WATCH)
