@@ -36,7 +36,8 @@ from muster.state.vocabulary.actions import (
     ReleaseWorkload,
 )
 from muster.state.vocabulary.plan import Plan
-from muster.state.vocabulary.workload import Placement, PodSetPlacement, Toleration, Workload
+from muster.state.vocabulary.pod import Toleration
+from muster.state.vocabulary.workload import Placement, PodSetPlacement, Workload
 
 
 class _Condition(msgspec.Struct, frozen=True, gc=False):

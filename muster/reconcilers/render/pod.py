@@ -77,7 +77,6 @@ from muster.reconcilers.render.objects import labels, owner_reference, to_json
 from muster.reconcilers.render.whole_pod import whole_pod
 from muster.state.vocabulary.group import Group, Member
 from muster.state.vocabulary.plan import Plan
-from muster.state.vocabulary.pod import Toleration
 from muster.state.vocabulary.workload import PodSetPlacement
 
 
@@ -99,7 +98,7 @@ def _placed(group: Group, where: PodSetPlacement) -> Group:
     if where.node_selector:
         spec["nodeSelector"] = dict(where.node_selector)
     if where.tolerations:
-        spec["tolerations"] = [msgspec.to_builtins(each) for each in where.tolerations]
+        spec["tolerations"] = [*msgspec.to_builtins(where.tolerations)]
     return replace(group, template=merge(group.template, {"spec": spec}))
 
 
@@ -257,7 +256,7 @@ def _pod(
     if group.pod.node_selector:
         spec["nodeSelector"] = dict(group.pod.node_selector)
     if group.pod.tolerations:
-        spec["tolerations"] = [_toleration(toleration) for toleration in group.pod.tolerations]
+        spec["tolerations"] = [*msgspec.to_builtins(group.pod.tolerations)]
     pod: dict[str, Any] = {
         "apiVersion": "v1",
         "kind": "Pod",
@@ -274,17 +273,6 @@ def _pod(
     if ours:  # after the merge: a template may have annotations of its own, but not these
         pod["metadata"]["annotations"] = {**(pod["metadata"].get("annotations") or {}), **ours}
     return pod
-
-
-def _toleration(toleration: Toleration) -> dict[str, object]:
-    # An empty key or effect means "any" only when it is absent or empty; an empty value beside Exists must be absent.
-    said = {
-        "key": toleration.key,
-        "operator": toleration.operator,
-        "value": toleration.value,
-        "effect": toleration.effect,
-    }
-    return {name: text for name, text in said.items() if text}
 
 
 def container(

@@ -225,14 +225,14 @@ class Claim:
     """True if an existing claim of that name is used only if the object of the plan controls it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Toleration:
-    """A node taint a member tolerates (core/v1 Toleration)."""
+class Toleration(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
+    """A node taint a member tolerates (core/v1 Toleration). An empty text is one that is not stated."""
 
-    key: str
-    operator: str
-    value: str
-    effect: str
+    key: str = ""
+    operator: str = ""
+    value: str = ""
+    effect: str = ""
+    seconds: int | None = msgspec.field(name="tolerationSeconds", default=None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ conditions; Muster answers by conditions of the same list. So all of them are ke
 import msgspec
 
 from muster.api.names import FINALIZER_QUOTA
+from muster.state.vocabulary.pod import Toleration
 
 ADMITTED, EVICTED, FINISHED = "Admitted", "Evicted", "Finished"
 PODS_READY, QUOTA_RESERVED, REQUEUED = "PodsReady", "QuotaReserved", "Requeued"
@@ -88,16 +89,6 @@ class Workload(msgspec.Struct, frozen=True, gc=False):
     def eviction(self) -> WorkloadCondition | None:
         """Return the true condition Evicted, or None."""
         return next((each for each in self.conditions if each.type == EVICTED and each.true), None)
-
-
-class Toleration(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
-    """core/v1 Toleration as a ResourceFlavor has it."""
-
-    key: str = ""
-    operator: str = ""
-    value: str = ""
-    effect: str = ""
-    seconds: int | None = msgspec.field(name="tolerationSeconds", default=None)
 
 
 class PodSetPlacement(msgspec.Struct, frozen=True):
