@@ -275,11 +275,6 @@ def assist_volume() -> dict[str, object]:
     return {"name": ASSIST_VOLUME, "downwardAPI": {"items": items}}
 
 
-def assist_mount() -> dict[str, object]:
-    """Return the core/v1 VolumeMount of the folder."""
-    return {"name": ASSIST_VOLUME, "mountPath": FOLDER, "readOnly": True}
-
-
 def _item(file: str, annotation: str) -> dict[str, object]:
     field = {"apiVersion": "v1", "fieldPath": f"metadata.annotations['{annotation}']"}
     return {"path": file, "fieldRef": field}
