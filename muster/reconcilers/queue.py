@@ -14,7 +14,7 @@ import msgspec
 from muster.api.errors import AlreadyExists, ApiError, NotFound
 from muster.api.names import LABEL_UID
 from muster.kube.resources import MERGE_PATCH, Metadata, Object, custom, read
-from muster.reconcilers.render.objects import Unrenderable, to_json
+from muster.reconcilers.render.objects import to_json
 from muster.reconcilers.render.workload import (
     API_VERSION,
     queue_patch,
@@ -23,7 +23,7 @@ from muster.reconcilers.render.workload import (
     status_patch,
 )
 from muster.reconcilers.requests.batch import Calls, as_sent, delete_options, owned
-from muster.reconcilers.requests.refusals import refusal_or_raise, rejected
+from muster.reconcilers.requests.refusals import refusal_or_raise
 from muster.reconcilers.result import Outcome
 from muster.state.view.engine_facts import Refusal
 from muster.state.vocabulary.actions import (
@@ -162,13 +162,13 @@ async def carry_out_for_queue(calls: Calls, action: QueueAction, plan: Plan) -> 
         case ReadAdmission():
             return await read_admission(calls, action, plan)
         case PatchWorkloadStatus(workload):
-            return await _patch(calls, plan, workload, status_patch(action), "/status")
+            return await _change(calls, plan, workload, status_patch(action), "/status")
         case MoveWorkload(workload, queue):
-            return await _patch(calls, plan, workload, queue_patch(workload, queue))
+            return await _change(calls, plan, workload, queue_patch(workload, queue))
         case ReleaseWorkload(workload):
-            return await _patch(calls, plan, workload, release_patch(workload))
+            return await _change(calls, plan, workload, release_patch(workload))
         case DeleteWorkload(workload):
-            return await _delete(calls, plan, workload)
+            return await _change(calls, plan, workload, None)
         case _:
             assert_never(action)
 
@@ -185,9 +185,6 @@ async def _ensure(calls: Calls, plan: Plan) -> Outcome:
     path = custom(API_VERSION, plan.namespace, "workloads")
     try:
         priority = await _priority(calls, plan)
-        body = to_json(render_workload(plan, priority), f"the Workload of experiment {plan.namespace}/{plan.name}")
-    except Unrenderable as error:
-        return Outcome(refusal=rejected(error, KIND))
     except NotFound:
         wanted = plan.queue.priority_class if plan.queue else ""
         return Outcome(
@@ -200,6 +197,7 @@ async def _ensure(calls: Calls, plan: Plan) -> Outcome:
         )
     except ApiError as error:
         return Outcome(refusal=refusal_or_raise(error, "get", "WorkloadPriorityClass", name, plan))
+    body = to_json(render_workload(plan, priority), f"the Workload of experiment {plan.namespace}/{plan.name}")
     try:
         answer = await calls.do("POST", path, body=body)
     except AlreadyExists:
@@ -232,26 +230,19 @@ def _known(found: int | Refusal) -> Outcome:
     return Outcome(refusal=found) if isinstance(found, Refusal) else Outcome(workloads=found)
 
 
-async def _patch(
-    calls: Calls, plan: Plan, workload: Workload, patch: Mapping[str, object], subresource: str = ""
+async def _change(
+    calls: Calls, plan: Plan, workload: Workload, patch: Mapping[str, object] | None, subresource: str = ""
 ) -> Outcome:
-    """Patch the Workload. Raises ``Conflict`` when it has changed since: the caches will show how."""
+    """Patch the Workload; None: delete it. Raises ``Conflict`` when it has changed since: the caches will show how."""
     path = custom(API_VERSION, plan.namespace, "workloads", workload.name) + subresource
+    verb = "DELETE" if patch is None else "PATCH"
     try:
-        answer = await calls.do("PATCH", path, body=msgspec.json.encode(patch), content_type=MERGE_PATCH)
+        if patch is None:
+            answer = await calls.do(verb, path, body=delete_options(workload.uid, None))
+        else:
+            answer = await calls.do(verb, path, body=msgspec.json.encode(patch), content_type=MERGE_PATCH)
     except NotFound:
         return Outcome(ahead=True)
     except ApiError as error:
-        return Outcome(refusal=refusal_or_raise(error, "patch", KIND, workload.name, plan))
-    return Outcome(workloads=read(answer, Object, f"PATCH {path}").metadata.version)
-
-
-async def _delete(calls: Calls, plan: Plan, workload: Workload) -> Outcome:
-    path = custom(API_VERSION, plan.namespace, "workloads", workload.name)
-    try:
-        answer = await calls.do("DELETE", path, body=delete_options(workload.uid, None))
-    except NotFound:
-        return Outcome(ahead=True)
-    except ApiError as error:
-        return Outcome(refusal=refusal_or_raise(error, "delete", KIND, workload.name, plan))
-    return Outcome(workloads=read(answer, Object, f"DELETE {path}").metadata.version)
+        return Outcome(refusal=refusal_or_raise(error, verb.lower(), KIND, workload.name, plan))
+    return Outcome(workloads=read(answer, Object, f"{verb} {path}").metadata.version)
