@@ -71,11 +71,6 @@ class Operator(InMembers):
     """Seconds of grace for the pods of a broken gang where the manifest states none; None: the pods' usual grace."""
 
     @property
-    def named(self) -> str:
-        """Return the name that a manifest has for it."""
-        return self.name
-
-    @property
     def injected(self) -> frozenset[str]:
         """Return the variables that it sets in a member, as ``env`` and ``finish`` give them."""
         given = (*self.env(SAMPLE, (SAMPLE,)), *self.finished_env())
