@@ -172,13 +172,9 @@ class Made:
     joined: Callable[[Plan, Plan], Plan]
 
 
-def own_name(subject: Subject) -> Callable[[Object], tuple[Claim, ...]]:
-    """Return claims of the pods that carry the object's own kind and name."""
-
-    def claims(obj: Object) -> tuple[Claim, ...]:
-        return (Claim(title(subject.word, str(obj["metadata"]["name"]))),)
-
-    return claims
+def named_as(subject: Subject, obj: Object) -> tuple[Claim, ...]:
+    """Return the claim of the pods that carry that kind, and the name of the object."""
+    return (Claim(title(subject.word, str(obj["metadata"]["name"]))),)
 
 
 def every(_object: Object) -> bool:
@@ -198,11 +194,12 @@ class WatchedKind:
     pods: tuple[PodSource, ...]
     plan_of: Callable[[Object], Plan]
     own_state: Callable[[Object], OwnState]
-    claims: Callable[[Object], tuple[Claim, ...]]
-    level: int
-    """Kinds of a lower level are outer: an object whose controller is one of them is a part of that."""
     members: str
     """For the page: how the members get their ranks."""
+    claimed: Callable[[Object], tuple[Claim, ...]] | None = None
+    """Claims of an object; None: the pods that carry its own kind and name."""
+    level: int = 1
+    """Kinds of a lower level are outer: an object whose controller is one of them is a part of that."""
     about: str = ""
     """For the page: which objects; empty: all of the kind."""
     epochs: str = "one"
@@ -227,6 +224,10 @@ class WatchedKind:
     def virtual(self) -> bool:
         """Return True if only the pods exist, by their label, and no object."""
         return not self.subject.plural
+
+    def claims(self, obj: Object) -> tuple[Claim, ...]:
+        """Return the pods that are the object's."""
+        return self.claimed(obj) if self.claimed else named_as(self.subject, obj)
 
 
 def refused(record: Record, before: Mapping[str, Any]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from typing import Any, Final
 import msgspec
 
 from muster.api.values.printable import small_number, word
-from muster.kinds.declaration import Place, PlanError, PodFacts, PodSource, WatchedKind, own_name
+from muster.kinds.declaration import Place, PlanError, PodFacts, PodSource, WatchedKind
 from muster.kinds.kubeflow.watched import (
     INDEX,
     LABEL,
@@ -80,8 +80,6 @@ DECLARED: Final = (
         (PodSource("mpijobs", LABEL, place_of),),
         plan_of,
         state_in(MPIJOB),
-        own_name(MPIJOB),
-        level=1,
         about="all MPIJobs of version v2beta1",
         members="the workers by the number in their names, then the launcher",
         makes=("podgroup/{name}", "job/{name}-launcher"),

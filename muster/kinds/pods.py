@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from muster.api.values.printable import small_number, word
 from muster.api.values.timestamps import seconds_of
-from muster.kinds.declaration import Place, PodFacts, PodSource, WatchedKind, own_name
+from muster.kinds.declaration import Place, PodFacts, PodSource, WatchedKind
 from muster.kinds.planning.watched_plan import MOST, Framework, annotations_of, framework_of, metadata_of, watched_plan
 from muster.kinds.planning.watched_plan import whole as whole_number
 from muster.state.view.own import OwnState, OwnVerdict
@@ -114,7 +114,6 @@ LABELLED_PODS: Final = WatchedKind(
     (SOURCE,),
     plan_of,
     own_state,
-    own_name(PODS),
     level=3,
     about="all pods of a namespace with one value of the label `muster.dev/observe`",
     members="by group of a LeaderWorkerSet or task of a Volcano Job, and by the annotation or label `muster.dev/rank`, "

@@ -19,7 +19,7 @@ import msgspec
 from muster.api.names import PYTORCH_PORT
 from muster.api.values.printable import clean, small_number, word
 from muster.api.values.timestamps import seconds_of
-from muster.kinds.declaration import Place, PlanError, PodFacts, PodSource, WatchedKind, own_name, part_of
+from muster.kinds.declaration import Place, PlanError, PodFacts, PodSource, WatchedKind, part_of
 from muster.kinds.planning.watched_plan import (
     MAX_MESSAGE,
     MAX_PORT,
@@ -167,8 +167,6 @@ DECLARED: Final = (
         (PodSource("vcjobs", LABEL, place_of),),
         plan_of,
         own_state,
-        own_name(VCJOB),
-        level=1,
         about="all Jobs of Volcano (`batch.volcano.sh`)",
         members="by task, in their order, and index; with the plugin `pytorch` the master comes first",
         makes=("podgroup/{name}-{uid}",),

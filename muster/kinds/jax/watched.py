@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from muster.kinds.declaration import SUBMITTED, PlanError, PodSource, WatchedKind, own_name
+from muster.kinds.declaration import SUBMITTED, PlanError, PodSource, WatchedKind
 from muster.kinds.jax.jaxjob import CONTAINER, PORT, PORT_NAME, WORKER
 from muster.kinds.kubeflow.watched import (
     LABEL,
@@ -40,8 +40,6 @@ DECLARED: Final = (
         (PodSource("jaxjobs", LABEL, place_of),),
         plan_of,
         own_state,
-        own_name(JAXJOB),
-        level=1,
         about="all JAXJobs that Muster does not run",
         members="by replica index",
         makes=("podgroup/{name}",),

@@ -10,7 +10,7 @@ from typing import Any, Final
 import msgspec
 
 from muster.api.values.printable import small_number, word
-from muster.kinds.declaration import Place, PlanError, PodFacts, PodSource, WatchedKind, own_name, part_of
+from muster.kinds.declaration import Place, PlanError, PodFacts, PodSource, WatchedKind, part_of
 from muster.kinds.planning.watched_plan import (
     MOST,
     Framework,
@@ -114,7 +114,6 @@ DECLARED: Final = (
         (SOURCE,),
         plan_of,
         own_state,
-        own_name(JOB),
         level=2,
         about="Jobs with the label `muster.dev/observe`, on the Job or its pod template",
         members="by completion index; without one, in the order in which they come",

@@ -15,7 +15,7 @@ import msgspec
 
 from muster.api.names import MANAGED_BY
 from muster.api.values.printable import small_number, word
-from muster.kinds.declaration import SUBMITTED, Place, PlanError, PodFacts, PodSource, WatchedKind, own_name, part_of
+from muster.kinds.declaration import SUBMITTED, Place, PlanError, PodFacts, PodSource, WatchedKind, part_of
 from muster.kinds.job.watched import INDEX, JobShape
 from muster.kinds.planning.watched_plan import (
     Framework,
@@ -186,8 +186,6 @@ DECLARED: Final = (
         (SOURCE,),
         plan_of,
         own_state,
-        own_name(JOBSET),
-        level=1,
         about="all JobSets that Muster does not run",
         members="by replicated job, job index and completion index",
         epochs="its restarts",

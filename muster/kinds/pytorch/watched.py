@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from muster.api.names import PYTORCH_PORT
-from muster.kinds.declaration import SUBMITTED, PlanError, PodSource, WatchedKind, own_name
+from muster.kinds.declaration import SUBMITTED, PlanError, PodSource, WatchedKind
 from muster.kinds.kubeflow.watched import (
     API_VERSION,
     LABEL,
@@ -49,8 +49,6 @@ DECLARED: Final = (
         (PodSource("pytorchjobs", LABEL, place_in(PYTORCHJOB, frozenset((MASTER, WORKER)))),),
         plan_of,
         state_in(PYTORCHJOB),
-        own_name(PYTORCHJOB),
-        level=1,
         about="all PyTorchJobs",
         members="the Master first, then the workers by replica index",
         makes=("podgroup/{name}",),

@@ -21,7 +21,7 @@ import msgspec
 
 from muster.api.names import RAY_AGENT_PORT, RAY_DASHBOARD_PORT, RAY_PORT
 from muster.api.values.printable import clean, small_number, word
-from muster.kinds.declaration import SUBMITTED, Place, PodFacts, PodSource, WatchedKind, list_of, own_name, part_of
+from muster.kinds.declaration import SUBMITTED, Place, PodFacts, PodSource, WatchedKind, list_of, part_of
 from muster.kinds.planning.watched_plan import MAX_MESSAGE, Framework, condition_of, read, started_of, watched_plan
 from muster.kinds.ray.operator import JOINING
 from muster.state.view.own import OwnState, OwnVerdict
@@ -189,8 +189,6 @@ RAYCLUSTERS: Final = WatchedKind(
     (PODS,),
     plan_of,
     own_state,
-    own_name(RAYCLUSTER),
-    level=1,
     about="all RayClusters",
     members="by group and replica index",
     makes=("podgroup/ray-{name}-pg",),

@@ -195,7 +195,7 @@ RAYJOBS: Final = WatchedKind(
     (PODS, SUBMITTERS),
     plan_of,
     own_state,
-    claims,
+    claimed=claims,
     level=0,
     about="all RayJobs",
     members="by group and replica index",

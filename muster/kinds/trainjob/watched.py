@@ -11,19 +11,18 @@ Facts: kubeflow/trainer pkg/constants and pkg/runtime/framework/plugins (jobset,
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final
 
 import msgspec
 
-from muster.api.values.printable import word
-from muster.kinds.declaration import SUBMITTED, Claim, Made, PlanError, WatchedKind
+from muster.kinds.declaration import SUBMITTED, Made, PlanError, WatchedKind, named_as
 from muster.kinds.jobset import watched as jobset
 from muster.kinds.kubeflow.trainer_status import own_report
 from muster.kinds.planning.watched_plan import (
     MOST,
     Framework,
     framework_of,
-    metadata_of,
     read,
     started_of,
     verdict_of,
@@ -34,7 +33,7 @@ from muster.state.vocabulary.group import Group, ProbeKind, Role
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import PodSpec
 from muster.state.vocabulary.rules import GateCondition
-from muster.state.vocabulary.subject import JOBSET, Names, Subject, title
+from muster.state.vocabulary.subject import JOBSET, Names, Subject
 
 TRAINJOB: Final = Subject("trainer.kubeflow.org/v1alpha1", "TrainJob", "trainjobs")
 GROUP: Final = "node"
@@ -111,11 +110,6 @@ def _ranked(groups: Iterable[Group], before: frozenset[str]) -> Iterator[Group]:
         rank += each.size
 
 
-def claims(obj: Mapping[str, Any]) -> tuple[Claim, ...]:
-    """Return the pods of the JobSet that has its name."""
-    return (Claim(title(JOBSET.kind, word(str(metadata_of(obj).get("name") or "")))),)
-
-
 VERDICTS: Final = {"Complete": OwnVerdict.SUCCEEDED, "Failed": OwnVerdict.FAILED, "Suspended": OwnVerdict.SUSPENDED}
 """By the type of a condition that is True."""
 
@@ -133,7 +127,7 @@ DECLARED: Final = (
         (jobset.SOURCE,),
         plan_of,
         own_state,
-        claims,
+        claimed=partial(named_as, JOBSET),  # the pods of the JobSet of its name
         level=0,
         about="TrainJobs; the pods of their JobSet",
         members="by replicated job, job index and completion index, the initializers last",
