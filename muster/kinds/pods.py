@@ -11,7 +11,7 @@ takes another place, and the message reports that.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 from muster.api.values.printable import small_number, word
@@ -86,14 +86,8 @@ def plan_of(obj: Mapping[str, Any]) -> Plan:
     if stated is not None and len(sizes) == 1:
         sizes = dict.fromkeys(sizes, whole_number(SIZE, stated, 1, MOST))
     notice = SHARED if obj["spec"].get("shared") else ""
-    return watched_plan(obj, PODS, _groups(sizes), framework=framework_of(obj, Framework()), notice=notice)
-
-
-def _groups(sizes: Mapping[str, int]) -> Iterator[Group]:
-    rank = 0
-    for name in sorted(sizes, key=_natural):
-        yield Group(name, 1, sizes[name], PodSpec(), rank)
-        rank += sizes[name]
+    groups = (Group(name, 1, sizes[name], PodSpec(), 0) for name in sorted(sizes, key=_natural))
+    return watched_plan(obj, PODS, groups, framework=framework_of(obj, Framework()), notice=notice)
 
 
 def _natural(name: str) -> tuple[str, int, str]:

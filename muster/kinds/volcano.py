@@ -103,15 +103,14 @@ def plan_of(obj: Mapping[str, Any]) -> Plan:
 
 
 def _groups(tasks: list[_Task]) -> Iterator[Group]:
-    rank, names = 0, {each.name for each in tasks}
+    names = {each.name for each in tasks}
     if len(names) < len(tasks):
         raise PlanError("spec.tasks: two have one name")
     for each in tasks:
         size = 0 if each.replicas is None else max(0, each.replicas)
         if size > MOST:
             raise PlanError(f"spec.tasks: more than {MOST} pods of the task {word(each.name)!r}")
-        yield Group(word(each.name), 1, size, PodSpec(), rank, gates=_gates(each, names))
-        rank += size
+        yield Group(word(each.name), 1, size, PodSpec(), 0, gates=_gates(each, names))
 
 
 def _gates(task: _Task, names: set[str]) -> tuple[Gate, ...]:

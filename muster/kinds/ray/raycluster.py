@@ -129,13 +129,11 @@ def own_state(obj: Mapping[str, Any]) -> OwnState:
 def groups_of(spec: RayClusterSpec) -> Iterator[Group]:
     """Yield the groups of a cluster: the head, then the workers in their order."""
     yield Group(HEAD_GROUP, 1, 1, PodSpec(), 0, role=Role.HEAD)
-    first = 1
     for asked in spec.workerGroupSpecs or ():
         replicas, hosts = asked.wanted_replicas, asked.hosts
         if replicas:
             jobs, pods = (replicas, hosts) if hosts > 1 else (1, replicas)
-            yield Group(word(asked.groupName), jobs, pods, PodSpec(), first, sparse=hosts > 1)
-            first += jobs * pods
+            yield Group(word(asked.groupName), jobs, pods, PodSpec(), 0, sparse=hosts > 1)
 
 
 def coordinator_of(spec: RayClusterSpec) -> Coordinator:

@@ -91,8 +91,7 @@ def plan_of(obj: Mapping[str, Any]) -> Plan:
     cluster = spec.rayClusterSpec
     groups = list(groups_of(cluster)) if cluster else []
     if (spec.submissionMode or HAND_OVER) == HAND_OVER:
-        first = sum(group.size for group in groups)
-        groups.append(Group(SUBMITTER, 1, 1, PodSpec(), first, role=Role.SUBMITTER, gates=_gates(groups)))
+        groups.append(Group(SUBMITTER, 1, 1, PodSpec(), 0, role=Role.SUBMITTER, gates=_gates(groups)))
     return watched_plan(
         obj,
         RAYJOB,

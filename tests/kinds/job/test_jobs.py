@@ -128,7 +128,7 @@ def test_the_runtime_of_a_trainjob_says_what_runs(runtime: str, probe: ProbeKind
     head = trainjob.plan_of(obj).coordinator
     assert head is not None
     assert (trainjob.plan_of(obj).size, head.probe, head.port) == (4, probe, 29500)
-    assert trainjob.claims(obj) == (Claim("jobset/train"),)
+    assert trainjob.DECLARED[0].claims(obj) == (Claim("jobset/train"),)
 
 
 def test_the_size_of_a_trainjob_is_stated_or_one() -> None:
