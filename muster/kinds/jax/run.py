@@ -14,7 +14,6 @@ there, a job whose gang is restarted is Restarting until a worker runs again.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Final
 
 from muster.api.gang import GroupSize
@@ -22,7 +21,7 @@ from muster.api.values.timestamps import whole_time
 from muster.kinds.declaration import RunKind
 from muster.kinds.jax.jaxjob import JAXJob, parse_jaxjob
 from muster.kinds.jax.operator import CULPRITS, RESTART_GRACE, SIGABRT_EXIT, SURVIVOR_TEXT
-from muster.kinds.planning.parts import DEFAULT_GRACE, local_queue_of
+from muster.kinds.planning.parts import DEFAULT_GRACE, clocks_of, local_queue_of
 from muster.kinds.planning.run_object import digest
 from muster.state.view.view import View
 from muster.state.vocabulary.group import Coordinator, Group, ProbeKind
@@ -31,11 +30,7 @@ from muster.state.vocabulary.plan_parts import Edits, Failures, Naming, RestartP
 from muster.state.vocabulary.pod import Env, PodSpec, Source
 from muster.state.vocabulary.record import Phase, Record
 from muster.state.vocabulary.rules import (
-    CLOCKS,
     GANG_FAILURE_RULES,
-    ClockAction,
-    ClockName,
-    ClockRule,
     FailureAction,
     FailureRule,
 )
@@ -66,6 +61,7 @@ def plan_of(obj: Mapping[str, Any]) -> Plan:
     """Return the plan of a JAXJob. Raises ``SpecError``."""
     job = parse_jaxjob(obj)
     policy = job.spec.run_policy
+    deadline = policy.active_deadline_seconds
     return Plan(
         uid=job.uid,
         namespace=job.namespace,
@@ -75,7 +71,7 @@ def plan_of(obj: Mapping[str, Any]) -> Plan:
         subject=JAXJOB,
         groups=(_workers(job),),
         coordinator=Coordinator(0, job.port, ProbeKind.JAX if job.replicas > 1 else ProbeKind.NONE),
-        clocks=_clocks(job),
+        clocks=tuple(clocks_of(None if deadline is None else float(deadline))),  # again after each resumption
         naming=Naming(names=Names.KUBEFLOW),
         watching=Watching(
             rivals=f"{PREFIX}/job-name={job.name},{PREFIX}/operator-name={CONTROLLER}",
@@ -144,18 +140,6 @@ def _environment(job: JAXJob) -> tuple[Env, ...]:
         Env("MUSTER_EPOCH", Source.EPOCH),
         Env("MUSTER_RANK", Source.RANK),
     )
-
-
-def _clocks(job: JAXJob) -> tuple[ClockRule, ...]:
-    """Return the total clock, ``activeDeadlineSeconds``: from the start, and again after each resumption."""
-    deadline = job.spec.run_policy.active_deadline_seconds
-    rows = (
-        replace(row, after=float(deadline), action=ClockAction.FAIL)
-        if row.name is ClockName.TOTAL and deadline is not None
-        else row
-        for row in CLOCKS
-    )
-    return tuple(row for row in rows if row.after)
 
 
 ENDED: Final = frozenset(("Succeeded", "Failed"))
