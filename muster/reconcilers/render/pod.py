@@ -162,28 +162,24 @@ class PodTemplate:
         slots = Place(**{field.name: msgspec.Raw(f"\0{field.name}\0".encode()) for field in fields(Place)})
         what = f"the pod of group {group.name!r} of experiment {plan.namespace}/{plan.name}"
         pods = {apart: kept_off(_pod(plan, group, epoch, slots, apart, endpoint), avoid) for apart in _kinds(group)}
-        self._cuts = {apart: _Cut(to_json(pod, what)) for apart, pod in pods.items()}
+        self._cuts = {apart: _cut(to_json(pod, what)) for apart, pod in pods.items()}
 
     def render(self, member: Member, attempt: int = 0) -> bytes:
         """Return the JSON of one member's pod. Raises ValueError for a member of another group."""
         if member.group != self._group.name:
             raise ValueError(f"member {member} is not of group {self._group.name!r}")
         place = _place(self._plan, self._group, member, self._epoch, attempt, self._restarts)
-        cut = self._cuts[_apart(self._plan, self._group, member.rank)]
-        pieces = cut.pieces.copy()
-        for index, slot in cut.fillings:
+        cut, slots = self._cuts[_apart(self._plan, self._group, member.rank)]
+        pieces = cut.copy()
+        for index, slot in slots:
             pieces[index] = msgspec.json.encode(getattr(place, slot))
         return b"".join(pieces)
 
 
-class _Cut:
-    """JSON that is cut at its slots."""
-
-    __slots__ = ("fillings", "pieces")
-
-    def __init__(self, encoded: bytes) -> None:
-        self.pieces = encoded.split(b"\0")
-        self.fillings = [(index, self.pieces[index].decode()) for index in range(1, len(self.pieces), 2)]
+def _cut(encoded: bytes) -> tuple[list[bytes], list[tuple[int, str]]]:
+    """Return JSON that is cut at its slots, and the names of these, each with the index of its piece."""
+    pieces = encoded.split(b"\0")
+    return pieces, [(index, pieces[index].decode()) for index in range(1, len(pieces), 2)]
 
 
 def identity(plan: Plan, member: Member, epoch: int, attempt: int = 0) -> dict[str, str]:
