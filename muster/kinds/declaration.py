@@ -39,6 +39,10 @@ class PlanError(MusterError):
     """The spec is well-formed, but asks for something this release does not do."""
 
 
+SIGABRT_EXIT: Final = 134
+"""128 + SIGABRT, the exit code of an aborted process."""
+RESTART_GRACE: Final = 2
+"""Seconds of grace for survivors that cannot continue without the member that was lost."""
 SAMPLE: Final = Group("worker", 1, 1, 1, Resources(cpus=1, memory=1))
 """A group whose variables have the names that those of any other have."""
 

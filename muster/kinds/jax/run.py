@@ -18,9 +18,9 @@ from typing import Any, Final
 
 from muster.api.gang import GroupSize
 from muster.api.values.timestamps import whole_time
-from muster.kinds.declaration import RunKind
+from muster.kinds.declaration import RESTART_GRACE, SIGABRT_EXIT, RunKind
 from muster.kinds.jax.jaxjob import JAXJob, parse_jaxjob
-from muster.kinds.jax.operator import CULPRITS, RESTART_GRACE, SIGABRT_EXIT, SURVIVOR_TEXT
+from muster.kinds.jax.operator import CULPRITS, SURVIVOR_TEXT
 from muster.kinds.planning.parts import DEFAULT_GRACE, clocks_of, local_queue_of
 from muster.kinds.planning.run_object import digest
 from muster.state.view.view import View

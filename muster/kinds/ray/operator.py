@@ -23,7 +23,7 @@ from muster.api.manifest.groups import HEAD, SUBMITTER
 from muster.api.manifest.groups import Group as Asked
 from muster.api.manifest.resources import Resources
 from muster.api.names import CONTAINER, RAY_HEAD_TYPE, RAY_METRICS_PORT, RAY_NODE_TYPE
-from muster.kinds.declaration import Operator
+from muster.kinds.declaration import RESTART_GRACE, Operator
 from muster.kinds.planning.parts import pod_spec_of
 from muster.kinds.ray import manifest
 from muster.kinds.ray.start import SUBMIT, Ports, in_shell, memory_of, ray_start
@@ -35,7 +35,6 @@ from muster.state.vocabulary.rules import FailureAction, FailureRule, Gate, Gate
 JOINING = 60.0
 """Seconds that a Ray node may take from its pod's creation until it has joined: 5 s idle, 23 s on a busy machine
 (measured), and the image must be there."""
-RESTART_GRACE = 2
 SURVIVOR_TEXT = (
     r"(?i)(?:connect|connection) to (?:the )?(?:GCS|Ray)\b|GCS.{0,120}(?:timed? ?out|unavailable|deadline)"
     r"|(?:timed? ?out|failed).{0,120}\bGCS|current node timed out during startup|No node info found for head node"
