@@ -158,7 +158,7 @@ def _claims(jobset: JobSet) -> Iterator[Found]:
     seen: set[str] = set()
     pods = [job.template.spec.template for job in jobset.spec.replicated_jobs]
     mounted = frozenset[str]().union(*(pod.mounts for pod in pods))
-    volumes = {volume.get("name") for pod in pods for volume in map(part_of, list_of(pod.spec, "volumes"))}
+    volumes = {str(volume.get("name")) for pod in pods for volume in map(part_of, list_of(pod.spec, "volumes"))}
     for number, policy in enumerate(jobset.spec.volume_claim_policies):
         for place, template in enumerate(policy.templates):
             name = template.metadata.name
