@@ -15,9 +15,8 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from muster.api.values.printable import small_number, word
-from muster.api.values.timestamps import seconds_of
 from muster.kinds.declaration import Place, PodFacts, PodSource, WatchedKind
-from muster.kinds.planning.watched_plan import MOST, Framework, annotations_of, framework_of, metadata_of, watched_plan
+from muster.kinds.planning.watched_plan import MOST, Framework, annotations_of, framework_of, started_of, watched_plan
 from muster.kinds.planning.watched_plan import whole as whole_number
 from muster.state.view.own import OwnState, OwnVerdict
 from muster.state.vocabulary.group import Group
@@ -98,8 +97,7 @@ def _natural(name: str) -> tuple[str, int, str]:
 
 def own_state(obj: Mapping[str, Any]) -> OwnState:
     """Return an empty state: pods have none in common, and each is asked."""
-    at = seconds_of(str(metadata_of(obj).get("creationTimestamp") or ""))
-    return OwnState(OwnVerdict.ASK_PODS, started_at=at or None)
+    return OwnState(OwnVerdict.ASK_PODS, started_at=started_of(obj))
 
 
 SOURCE: Final = PodSource("pods", OBSERVE, place_of)

@@ -23,8 +23,8 @@ from muster.api.errors import MusterError
 from muster.api.manifest.yaml.reader import MAX_BYTES
 from muster.api.values.secrets import NO_SECRETS, secrets_within
 from muster.api.values.timestamps import seconds_of
-from muster.kinds.declaration import Made, Object, WatchedKind, every
-from muster.kinds.planning.watched_plan import ON_DEADLINE, metadata_of, state_of
+from muster.kinds.declaration import Made, Object, WatchedKind, every, part_of, texts_of
+from muster.kinds.planning.watched_plan import ON_DEADLINE, state_of
 from muster.state.view.membership import Membership
 from muster.state.vocabulary.group import ProbeKind
 from muster.state.vocabulary.plan import Plan
@@ -49,7 +49,7 @@ class MadeObjects:
     def change(self, name: str, obj: Object, *, too_large: bool = False) -> str:
         """Take in an object of that kind. Return the uid of the object that it was made for; empty without one."""
         kind = self._outer.get(name)
-        uid, outer = str(metadata_of(obj).get("uid") or ""), _controller(obj, kind) if kind is not None else ""
+        uid, outer = str(part_of(obj, "metadata").get("uid") or ""), _controller(obj, kind) if kind is not None else ""
         if kind is None or kind.made is None or not outer or too_large:
             return ""
         try:
@@ -80,7 +80,7 @@ class MadeObjects:
 
 def _controller(obj: Object, kind: WatchedKind) -> str:
     """Return the uid of the controller, if it is of that kind."""
-    references = metadata_of(obj).get("ownerReferences")
+    references = part_of(obj, "metadata").get("ownerReferences")
     for each in references if isinstance(references, list) else ():
         if isinstance(each, Mapping) and each.get("controller") is True and each.get("kind") == kind.subject.kind:
             same = str(each.get("apiVersion")).partition("/")[0] == kind.subject.group
@@ -185,7 +185,8 @@ class WatchedIndex:
             return
         entry = self._index.entries.get(new.uid)
         if entry is None:
-            run = WatchedRun(name, self._kinds[name], seconds_of(str(metadata_of(obj).get("creationTimestamp") or "")))
+            created = seconds_of(texts_of(obj, "metadata").get("creationTimestamp", ""))
+            run = WatchedRun(name, self._kinds[name], created)
             members = Membership(view=run.members.view)
             entry = self._index.entries[new.uid] = Entry(seen=new, members=members, watched=run)
         entry.seen = stripped(new)
@@ -273,7 +274,7 @@ class WatchedIndex:
         kind = self._kinds.get(name)
         if kind is None or self._ours(kind.subject.kind, obj) or not kind.wanted(obj):
             return False
-        references = metadata_of(obj).get("ownerReferences")
+        references = part_of(obj, "metadata").get("ownerReferences")
         for reference in references if isinstance(references, list) else ():
             if (
                 isinstance(reference, Mapping)

@@ -15,12 +15,11 @@ import msgspec
 
 from muster.api.names import MANAGED_BY
 from muster.api.values.printable import small_number, word
-from muster.kinds.declaration import SUBMITTED, Place, PlanError, PodFacts, PodSource, WatchedKind
+from muster.kinds.declaration import SUBMITTED, Place, PlanError, PodFacts, PodSource, WatchedKind, part_of
 from muster.kinds.job.watched import INDEX, JobShape
 from muster.kinds.planning.watched_plan import (
     Framework,
     framework_of,
-    metadata_of,
     number_of,
     ranked,
     read,
@@ -98,13 +97,12 @@ def place_of(pod: PodFacts) -> Place | None:
 
 def plan_of(obj: Mapping[str, Any]) -> Plan:
     """Return the plan of a JobSet. Raises ``PlanError``."""
-    spec, metadata = read(obj, JobSetShape), metadata_of(obj)
+    spec, name = read(obj, JobSetShape), str(part_of(obj, "metadata").get("name") or "")
     groups = tuple(ranked(_groups(spec)))
     framework = framework_of(obj, Framework())
     coordinator = framework.of_members(sum(group.size for group in groups)).coordinator
     if coordinator is not None:
         coordinator = replace(coordinator, rank=_leader(spec, groups))
-    name = str(metadata.get("name") or "")
     return watched_plan(
         obj,
         JOBSET,

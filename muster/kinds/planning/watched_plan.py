@@ -182,11 +182,6 @@ FRAMEWORKS: Final[Mapping[str, Framework]] = {
 """By operator, the probe and port if no annotation states others."""
 
 
-def metadata_of(obj: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the metadata of an object."""
-    return part_of(obj, "metadata")
-
-
 def annotations_of(obj: Mapping[str, Any]) -> Mapping[str, str]:
     """Return the annotations of an object that are texts."""
     return texts_of(obj, "metadata", "annotations")
@@ -278,7 +273,7 @@ def watched_plan(
 
     Raises ``PlanError``.
     """
-    metadata, groups = metadata_of(obj), tuple(ranked(groups))
+    metadata, groups = part_of(obj, "metadata"), tuple(ranked(groups))
     size = sum(group.size for group in groups)
     if size > MOST:
         raise PlanError(f"it asks for {size} pods, and at most {MOST} are watched over")
