@@ -95,8 +95,6 @@ class Conversion:
 def convert(text: str, *, filename: str = "<manifest>") -> Conversion:
     """Convert a manifest. Raises ``ManifestError`` if it cannot become an Experiment."""
     node, problems, others = read_one(text, filename=filename)
-    if node is None:
-        raise ManifestError(bounded(problems))
     found = convert_node(node, problems, filename=filename)
     return replace(found, notes=(*others, *found.notes))
 
