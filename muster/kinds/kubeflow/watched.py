@@ -7,13 +7,14 @@ deadline of Muster holds.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
 import msgspec
 
 from muster.api.values.printable import small_number, word
-from muster.kinds.declaration import Place, PlanError, PodFacts, part_of
+from muster.kinds.declaration import SUBMITTED, Place, PlanError, PodFacts, PodSource, WatchedKind, part_of
 from muster.kinds.planning.watched_plan import MOST, Framework, framework_of, read, state_by_conditions, watched_plan
 from muster.state.view.own import OwnState
 from muster.state.vocabulary.group import Group
@@ -122,3 +123,37 @@ def place_in(subject: Subject, types: frozenset[str]) -> Callable[[PodFacts], Pl
 def state_in(subject: Subject) -> Callable[[Mapping[str, Any]], OwnState]:
     """Return the function that reads the conditions of an object of that kind."""
     return partial(state_by_conditions, "Succeeded", within=("spec", "runPolicy"), suspended=f"{subject.kind}Suspended")
+
+
+def training_kind(
+    subject: Subject, field: str, types: tuple[str, ...], known: Framework, *, about: str, members: str
+) -> WatchedKind:
+    """Return a kind of the training operator: ``field`` of its spec has the replica specs, by these types.
+
+    The pods meet at the first one of the first type: at the port ``<kind>-port`` of its container with the framework's
+    name, else at that of ``known``. Without a pod of that type they meet nowhere.
+    """
+    words = [each.capitalize() for each in types]
+    absent = f"neither {' nor '.join(words)}" if len(words) > 1 else f"no {words[0]}"
+
+    def plan_of(obj: Mapping[str, Any]) -> Plan:
+        replicas = replicas_of(obj, field, types)
+        if not replicas:
+            raise PlanError(f"spec.{field}: {absent}")
+        framework = Framework(known.operator)
+        if first := replicas.get(types[0]):
+            port = first.port(known.operator, f"{subject.kind.lower()}-port", known.port)
+            framework = replace(known, port=port)
+        return job_plan(obj, subject, groups_of(field, replicas), framework)
+
+    return WatchedKind(
+        subject,
+        (PodSource(subject.plural, LABEL, place_in(subject, frozenset(types))),),
+        plan_of,
+        state_in(subject),
+        about=about,
+        members=members,
+        makes=("podgroup/{name}",),
+        suspend=SUSPEND,
+        handed=SUBMITTED,
+    )
