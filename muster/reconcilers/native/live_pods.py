@@ -198,18 +198,6 @@ def unseen(plan: Plan, member: Member, epoch: int, attempt: int, uid: str = "") 
         index=member.pod,
         rank=member.rank,
         epoch=epoch,
-        phase=PodPhase.UNKNOWN,
-        ready=False,
-        terminating=False,
-        delete_by=0.0,
-        scheduled=False,
-        node="",
-        ip="",
-        started=False,
-        waiting_reason="",
-        waiting_message="",
-        exit=None,
-        disruption="",
         attempt=attempt,
     )
 
