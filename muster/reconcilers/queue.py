@@ -13,7 +13,7 @@ import msgspec
 
 from muster.api.errors import AlreadyExists, ApiError, NotFound
 from muster.api.names import LABEL_UID
-from muster.kube.resources import MERGE_PATCH, Metadata, Object, custom, read
+from muster.kube.resources import MERGE_PATCH, Object, custom, read
 from muster.reconcilers.render.objects import to_json
 from muster.reconcilers.render.workload import (
     API_VERSION,
@@ -38,20 +38,9 @@ from muster.state.vocabulary.actions import (
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Toleration
 from muster.state.vocabulary.workload import Placement, PodSetPlacement, Workload
+from muster.watchers.workloads import PodSetAssignment, WorkloadDocument, flatten
 
-
-class _Condition(msgspec.Struct, frozen=True, gc=False):
-    type: str
-    status: str
-
-
-class _Assignment(msgspec.Struct, frozen=True, gc=False):
-    name: str
-    flavors: dict[str, str] | None = None
-
-
-class _Admission(msgspec.Struct, frozen=True, gc=False):
-    assignments: tuple[_Assignment, ...] | None = msgspec.field(name="podSetAssignments", default=None)
+KIND = "Workload"
 
 
 class _Update(msgspec.Struct, frozen=True, gc=False):
@@ -65,25 +54,13 @@ class _Check(msgspec.Struct, frozen=True, gc=False):
 
 
 class _Status(msgspec.Struct, frozen=True, gc=False):
-    conditions: tuple[_Condition, ...] | None = None
-    admission: _Admission | None = None
     checks: tuple[_Check, ...] | None = msgspec.field(name="admissionChecks", default=None)
 
 
-class _Spec(msgspec.Struct, frozen=True, gc=False):
-    active: bool | None = None
+class _Checked(msgspec.Struct, frozen=True, gc=False):
+    """The part of a Workload that no watch reads."""
 
-
-class _Workload(msgspec.Struct, frozen=True, gc=False):
-    metadata: Metadata = Metadata()
-    spec: _Spec = _Spec()
     status: _Status = _Status()
-
-    def admitted(self, uid: str) -> bool:
-        """Return True if this is the Workload of that uid, and its pods may run."""
-        true = {each.type for each in self.status.conditions or () if each.status == "True"}
-        usable = self.spec.active is not False and self.metadata.deletion_timestamp is None
-        return self.metadata.uid == uid and usable and "Admitted" in true and not true & {"Evicted", "Finished"}
 
 
 class _FlavorSpec(msgspec.Struct, frozen=True, gc=False):
@@ -99,21 +76,24 @@ async def read_admission(calls: Calls, action: ReadAdmission, plan: Plan) -> Out
     """Return the placement of the epoch's pods if the Workload is admitted; else the caches will show why not."""
     path = custom(API_VERSION, plan.namespace, "workloads", action.workload.name)
     try:
-        workload = read(await calls.do("GET", path), _Workload, f"GET {path}")
+        answer = await calls.do("GET", path)
     except NotFound:
         return Outcome(ahead=True)
     except ApiError as error:
-        return Outcome(refusal=refusal_or_raise(error, "get", "Workload", action.workload.name, plan))
-    if not workload.admitted(action.workload.uid):
+        return Outcome(refusal=refusal_or_raise(error, "get", KIND, action.workload.name, plan))
+    document = read(answer, WorkloadDocument, f"GET {path}")
+    if document.metadata.uid != action.workload.uid or not flatten(document).admitted:
         return Outcome(ahead=True)
-    assignments = (workload.status.admission.assignments or ()) if workload.status.admission else ()
+    status = document.status
+    assignments = (status.admission.podSetAssignments or ()) if status and status.admission else ()
     flavors: dict[str, _Flavor] = {}
     for name in dict.fromkeys(flavor for each in assignments for flavor in (each.flavors or {}).values()):
         found = await _flavor(calls, plan, name)
         if isinstance(found, Refusal):
             return Outcome(refusal=found)
         flavors[name] = found
-    updates = [update for check in workload.status.checks or () for update in check.updates or ()]
+    checks = read(answer, _Checked, f"GET {path}").status.checks or ()
+    updates = [update for check in checks for update in check.updates or ()]
     groups = tuple(_placement(each, flavors, updates) for each in assignments)
     return Outcome(placement=Placement(action.epoch, action.workload.uid, groups))
 
@@ -133,7 +113,7 @@ async def _flavor(calls: Calls, plan: Plan, name: str) -> _Flavor | Refusal:
         return refusal_or_raise(error, "get", "ResourceFlavor", name, plan)
 
 
-def _placement(assignment: _Assignment, flavors: dict[str, _Flavor], updates: list[_Update]) -> PodSetPlacement:
+def _placement(assignment: PodSetAssignment, flavors: dict[str, _Flavor], updates: list[_Update]) -> PodSetPlacement:
     """Return the placement of one podSet: from its flavors, and from status.admissionChecks[].podSetUpdates."""
     selector: dict[str, str] = {}
     tolerations: dict[Toleration, None] = {}
@@ -145,9 +125,6 @@ def _placement(assignment: _Assignment, flavors: dict[str, _Flavor], updates: li
             selector |= update.node_selector or {}
             tolerations |= dict.fromkeys(update.tolerations or ())
     return PodSetPlacement(assignment.name, tuple(sorted(selector.items())), tuple(tolerations))
-
-
-KIND = "Workload"
 
 
 class _Class(msgspec.Struct, frozen=True, gc=False):
