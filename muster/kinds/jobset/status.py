@@ -226,9 +226,8 @@ def _judge(
         conditions.turn(RESTARTING, False, "JobSetCompleted", COMPLETED[1])
     elif record.phase is Phase.FAILED:
         if record.reason in _OF_RULES and conditions.holds("StartupPolicyCompleted"):
-            conditions.turn(
-                "StartupPolicyInProgress", True, *IN_PROGRESS
-            )  # its pods are not ready before it has failed
+            # Its pods are not ready before it has failed.
+            conditions.turn("StartupPolicyInProgress", True, *IN_PROGRESS)
         conditions.turn("Failed", True, *_failure(plan, record))
         conditions.turn(RESTARTING, False, "JobSetFailed", "jobset failed")
 

@@ -215,10 +215,8 @@ def assist_annotations() -> dict[str, str]:
 
 def assist_volume() -> dict[str, object]:
     """Return the core/v1 Volume that shows the annotations as files."""
-    items = [_item(path, annotation) for path, annotation, _ in _FILES]
+    items = [
+        {"path": path, "fieldRef": {"apiVersion": "v1", "fieldPath": f"metadata.annotations['{annotation}']"}}
+        for path, annotation, _ in _FILES
+    ]
     return {"name": ASSIST_VOLUME, "downwardAPI": {"items": items}}
-
-
-def _item(file: str, annotation: str) -> dict[str, object]:
-    field = {"apiVersion": "v1", "fieldPath": f"metadata.annotations['{annotation}']"}
-    return {"path": file, "fieldRef": field}

@@ -115,11 +115,6 @@ def endpoint_variables(plan: Plan, endpoint: Endpoint) -> dict[str, str]:
     return {prefix + name: value for prefix in PREFIXES for name, value in values.items()}
 
 
-def endpoint_annotations(endpoint: Endpoint) -> dict[str, str]:
-    """Return the authority, as an annotation of the pod."""
-    return {ANNOTATION_PROGRESS_CA: endpoint.authority}
-
-
 def endpoint_volume(plan: Plan) -> dict[str, object]:
     """Return the core/v1 Volume with the token and the authority."""
     token = {

@@ -38,6 +38,7 @@ import msgspec
 
 from muster.api.manifest.template.merge import merge
 from muster.api.names import (
+    ANNOTATION_PROGRESS_CA,
     ASSIST_VOLUME,
     CLAIM_VOLUME,
     CONTAINER,
@@ -70,7 +71,6 @@ from muster.reconcilers.render.environment import (
     Endpoint,
     Place,
     Restarts,
-    endpoint_annotations,
     endpoint_variables,
     endpoint_volume,
     environment,
@@ -268,7 +268,9 @@ def _pod(
         "spec": spec,
     }
     pod = merge(pod, group.template) if group.template else pod
-    ours = {**(assist_annotations() if group.pod.assist else {}), **(endpoint_annotations(reached) if reached else {})}
+    ours = assist_annotations() if group.pod.assist else {}
+    if reached:
+        ours[ANNOTATION_PROGRESS_CA] = reached.authority
     if ours:  # after the merge: a template may have annotations of its own, but not these
         pod["metadata"]["annotations"] = {**(pod["metadata"].get("annotations") or {}), **ours}
     return pod
@@ -282,11 +284,15 @@ def _container(
     if group.pod.ptrace:
         capabilities["add"] = ["SYS_PTRACE"]
     command = arguments_of(group.pod.argv) if group.pod.argv else command_of(group.pod.command)
+    reporting = endpoint_variables(plan, endpoint) if endpoint else {}
     rendered: dict[str, object] = {
         "name": CONTAINER,
         "image": group.pod.image,
         "command": assisted(command) if group.pod.assist else command,
-        "env": [*environment(plan, group, epoch, place), *_variables_of(plan, endpoint)],
+        "env": [
+            *environment(plan, group, epoch, place),
+            *({"name": name, "value": value} for name, value in reporting.items()),
+        ],
         "resources": {"requests": dict(group.pod.requests), "limits": dict(group.pod.limits)},
         # The cause of a restart quotes the program's last lines.
         "terminationMessagePolicy": "FallbackToLogsOnError" if group.pod.quotes_log else "File",
@@ -304,11 +310,6 @@ def _container(
     if group.pod.pre_stop:
         rendered["lifecycle"] = {"preStop": {"exec": {"command": list(group.pod.pre_stop)}}}
     return rendered
-
-
-def _variables_of(plan: Plan, endpoint: Endpoint | None) -> list[dict[str, object]]:
-    found = endpoint_variables(plan, endpoint) if endpoint else {}
-    return [{"name": name, "value": value} for name, value in found.items()]
 
 
 def _mounted(
