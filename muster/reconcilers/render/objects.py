@@ -36,7 +36,7 @@ def to_json(value: Mapping[str, object], what: str) -> bytes:
         raise Unrenderable(
             f"{what} cannot be written as UTF-8: character {error.start} of {near!r} is half of a surrogate pair. "
             "Remove it from the manifest (it often comes from text cut in the middle of an emoji).",
-            str(value["kind"]),
+            str(value.get("kind", "Object")),
         ) from error
 
 

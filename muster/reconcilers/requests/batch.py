@@ -202,13 +202,14 @@ async def create_or_find(
     try:
         answer = await calls.create(plan, resource, body, params)
     except AlreadyExists:
-        return await _find(calls, plan, kind, name, labels)
+        return await recognise(calls, plan, kind, name, labels)
     except ApiError as error:
         return refusal_or_raise(error, "create", kind, name, plan)
     return as_sent(kind, read(answer, Object, f"POST {core(plan.namespace, resource)}").metadata, plan, labels)
 
 
-async def _find(calls: Calls, plan: Plan, kind: str, name: str, labels: Mapping[str, str]) -> int | Refusal:
+async def recognise(calls: Calls, plan: Plan, kind: str, name: str, labels: Mapping[str, str]) -> int | Refusal:
+    """Return the resourceVersion of the object of that name if it is ours, else the refusal."""
     path = core(plan.namespace, f"{kind.lower()}s", name)
     try:
         answer = await calls.do("GET", path)
