@@ -15,16 +15,7 @@ import msgspec
 
 from muster.api.values.printable import small_number, word
 from muster.kinds.declaration import Place, PlanError, PodFacts, PodSource, WatchedKind
-from muster.kinds.kubeflow.watched import (
-    INDEX,
-    LABEL,
-    PREFIX,
-    SUSPEND,
-    groups_of,
-    job_plan,
-    replicas_of,
-    state_in,
-)
+from muster.kinds.kubeflow.watched import INDEX, LABEL, PREFIX, SUSPEND, groups_of, job_plan, replicas_of, state_in
 from muster.kinds.planning.watched_plan import Framework, read
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.rules import Gate, GateCondition

@@ -6,7 +6,7 @@ returns the assigned flavors, whose labels and tolerations the pods need.
 """
 
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import assert_never
 
 import msgspec
@@ -15,13 +15,7 @@ from muster.api.errors import AlreadyExists, ApiError, NotFound
 from muster.api.names import LABEL_UID
 from muster.kube.resources import MERGE_PATCH, Object, custom, read
 from muster.reconcilers.render.objects import to_json
-from muster.reconcilers.render.workload import (
-    API_VERSION,
-    queue_patch,
-    release_patch,
-    render_workload,
-    status_patch,
-)
+from muster.reconcilers.render.workload import API_VERSION, queue_patch, release_patch, render_workload, status_patch
 from muster.reconcilers.requests.batch import Calls, as_sent, delete_options, owned
 from muster.reconcilers.requests.refusals import refusal_or_raise
 from muster.reconcilers.result import Outcome
@@ -38,7 +32,7 @@ from muster.state.vocabulary.actions import (
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Toleration
 from muster.state.vocabulary.workload import Placement, PodSetPlacement, Workload
-from muster.watchers.workloads import PodSetAssignment, WorkloadDocument, flatten
+from muster.watchers.workloads import WorkloadDocument, flatten
 
 KIND = "Workload"
 
@@ -86,15 +80,16 @@ async def read_admission(calls: Calls, action: ReadAdmission, plan: Plan) -> Out
         return Outcome(ahead=True)
     status = document.status
     assignments = (status.admission.podSetAssignments or ()) if status and status.admission else ()
+    assigned = [(each.name, dict.fromkeys((each.flavors or {}).values())) for each in assignments]
     flavors: dict[str, _Flavor] = {}
-    for name in dict.fromkeys(flavor for each in assignments for flavor in (each.flavors or {}).values()):
+    for name in dict.fromkeys(name for _, names in assigned for name in names):
         found = await _flavor(calls, plan, name)
         if isinstance(found, Refusal):
             return Outcome(refusal=found)
         flavors[name] = found
     checks = read(answer, _Checked, f"GET {path}").status.checks or ()
     updates = [update for check in checks for update in check.updates or ()]
-    groups = tuple(_placement(each, flavors, updates) for each in assignments)
+    groups = tuple(_placement(group, [flavors[name] for name in names], updates) for group, names in assigned)
     return Outcome(placement=Placement(action.epoch, action.workload.uid, groups))
 
 
@@ -113,18 +108,18 @@ async def _flavor(calls: Calls, plan: Plan, name: str) -> _Flavor | Refusal:
         return refusal_or_raise(error, "get", "ResourceFlavor", name, plan)
 
 
-def _placement(assignment: PodSetAssignment, flavors: dict[str, _Flavor], updates: list[_Update]) -> PodSetPlacement:
+def _placement(group: str, flavors: Iterable[_Flavor], updates: list[_Update]) -> PodSetPlacement:
     """Return the placement of one podSet: from its flavors, and from status.admissionChecks[].podSetUpdates."""
     selector: dict[str, str] = {}
     tolerations: dict[Toleration, None] = {}
-    for name in dict.fromkeys((assignment.flavors or {}).values()):
-        selector |= flavors[name].spec.node_labels or {}
-        tolerations |= dict.fromkeys(flavors[name].spec.tolerations or ())
+    for flavor in flavors:
+        selector |= flavor.spec.node_labels or {}
+        tolerations |= dict.fromkeys(flavor.spec.tolerations or ())
     for update in updates:
-        if update.name == assignment.name:
+        if update.name == group:
             selector |= update.node_selector or {}
             tolerations |= dict.fromkeys(update.tolerations or ())
-    return PodSetPlacement(assignment.name, tuple(sorted(selector.items())), tuple(tolerations))
+    return PodSetPlacement(group, tuple(sorted(selector.items())), tuple(tolerations))
 
 
 class _Class(msgspec.Struct, frozen=True, gc=False):

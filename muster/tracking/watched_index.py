@@ -23,7 +23,7 @@ from muster.api.errors import MusterError
 from muster.api.manifest.yaml.reader import MAX_BYTES
 from muster.api.values.secrets import NO_SECRETS, secrets_within
 from muster.api.values.timestamps import seconds_of
-from muster.kinds.declaration import Made, Object, WatchedKind, every, part_of, texts_of
+from muster.kinds.declaration import Made, Object, WatchedKind, every, list_of, part_of, texts_of
 from muster.kinds.planning.watched_plan import ON_DEADLINE, state_of
 from muster.state.view.membership import Membership
 from muster.state.vocabulary.group import ProbeKind
@@ -80,8 +80,7 @@ class MadeObjects:
 
 def _controller(obj: Object, kind: WatchedKind) -> str:
     """Return the uid of the controller, if it is of that kind."""
-    references = part_of(obj, "metadata").get("ownerReferences")
-    for each in references if isinstance(references, list) else ():
+    for each in list_of(obj, "metadata", "ownerReferences"):
         if isinstance(each, Mapping) and each.get("controller") is True and each.get("kind") == kind.subject.kind:
             same = str(each.get("apiVersion")).partition("/")[0] == kind.subject.group
             return str(each.get("uid") or "") if same else ""
@@ -274,8 +273,7 @@ class WatchedIndex:
         kind = self._kinds.get(name)
         if kind is None or self._ours(kind.subject.kind, obj) or not kind.wanted(obj):
             return False
-        references = part_of(obj, "metadata").get("ownerReferences")
-        for reference in references if isinstance(references, list) else ():
+        for reference in list_of(obj, "metadata", "ownerReferences"):
             if (
                 isinstance(reference, Mapping)
                 and reference.get("controller") is True

@@ -48,15 +48,13 @@ class _Condition(msgspec.Struct, gc=False):
     observedGeneration: int | None = None  # noqa: N815
 
 
-class PodSetAssignment(msgspec.Struct, gc=False):
-    """The flavor of each resource of one podSet."""
-
+class _Assignment(msgspec.Struct, gc=False):
     name: str
     flavors: dict[str, str] | None = None
 
 
 class _Admission(msgspec.Struct, gc=False):
-    podSetAssignments: list[PodSetAssignment] | None = None  # noqa: N815
+    podSetAssignments: list[_Assignment] | None = None  # noqa: N815
 
 
 class _Status(msgspec.Struct, gc=False):

@@ -92,8 +92,7 @@ class InMembers(ABC):
 @cache
 def operators() -> Mapping[str, ManifestOperator]:
     """Return the operators by their names, in the order of these."""
-    found = sorted(declared("manifest", ManifestOperator), key=lambda each: each.name)
-    return {each.name: each for each in found}
+    return {each.name: each for each in sorted(declared("manifest", ManifestOperator), key=lambda each: each.name)}
 
 
 def only_for(having: Iterable[str]) -> str:
@@ -113,8 +112,7 @@ def joined(words: Sequence[str]) -> str:
 
 def injected_env(operator: str) -> frozenset[str]:
     """Return the variables that the operator, and so no pod template, sets; none for an unknown operator."""
-    found = (each.injected for each in declared("operator", InMembers) if each.name == operator)
-    return next(found, frozenset())
+    return next((each.injected for each in declared("operator", InMembers) if each.name == operator), frozenset())
 
 
 def model_in(module: str, name: str) -> Callable[[], "type[BaseModel]"]:

@@ -29,11 +29,7 @@ from muster.state.vocabulary.plan import MAX_EPOCH, Plan
 from muster.state.vocabulary.plan_parts import Edits, Failures, Naming, RestartPolicy, Watching
 from muster.state.vocabulary.pod import Env, PodSpec, Source
 from muster.state.vocabulary.record import Phase, Record
-from muster.state.vocabulary.rules import (
-    GANG_FAILURE_RULES,
-    FailureAction,
-    FailureRule,
-)
+from muster.state.vocabulary.rules import GANG_FAILURE_RULES, FailureAction, FailureRule
 from muster.state.vocabulary.subject import JAXJOB, Names
 
 OPERATOR: Final = "jaxjob"

@@ -39,17 +39,7 @@ from muster.api.names import (
     ANNOTATION_ASSIST_WORK,
     ASSIST_VOLUME,
 )
-from muster.assist import (
-    CODE,
-    FILE,
-    FOLDER,
-    RECORDER_CODE,
-    RECORDER_FILE,
-    WATCH_CODE,
-    WATCH_FILE,
-    WORK_CODE,
-    WORK_FILE,
-)
+from muster.assist import CODE, FILE, FOLDER, RECORDER_CODE, RECORDER_FILE, WATCH_CODE, WATCH_FILE, WORK_CODE, WORK_FILE
 
 SHELL: Final = "/bin/sh"
 

@@ -58,13 +58,7 @@ from muster.api.names import (
 )
 from muster.api.progress import MOUNT
 from muster.assist import FOLDER
-from muster.reconcilers.render.command import (
-    arguments_of,
-    assist_annotations,
-    assist_volume,
-    assisted,
-    command_of,
-)
+from muster.reconcilers.render.command import arguments_of, assist_annotations, assist_volume, assisted, command_of
 from muster.reconcilers.render.environment import (
     NO_RESTARTS,
     Cell,
