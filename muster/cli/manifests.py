@@ -17,7 +17,7 @@ from muster.api.manifest.changes import Share, lighten, override
 from muster.api.manifest.error_text import position
 from muster.api.manifest.experiment import Experiment
 from muster.api.manifest.load import Loaded
-from muster.api.manifest.problems import ManifestError, Problem, SpecError, bounded
+from muster.api.manifest.problems import ManifestError, Problem, SpecError
 from muster.api.manifest.yaml.reader import MAX_BYTES, Node
 from muster.cli.terminal.colours import say
 from muster.client.names import name_for
@@ -120,8 +120,6 @@ def _loaded(node: Node, problems: list[Problem], others: Sequence[Problem], name
 
 def _tree(text: str, name: str, assignments: Sequence[str]) -> tuple[Node, list[Problem], tuple[Problem, ...]]:
     node, problems, others = read_one(text, filename=name)
-    if node is None:
-        raise ManifestError(bounded(problems))
     for assignment in assignments:
         override(node, assignment)
     return node, problems, others

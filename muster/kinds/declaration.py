@@ -39,6 +39,10 @@ class PlanError(MusterError):
     """The spec is well-formed, but asks for something this release does not do."""
 
 
+SIGABRT_EXIT: Final = 134
+"""128 + SIGABRT, the exit code of an aborted process."""
+RESTART_GRACE: Final = 2
+"""Seconds of grace for survivors that cannot continue without the member that was lost."""
 SAMPLE: Final = Group("worker", 1, 1, 1, Resources(cpus=1, memory=1))
 """A group whose variables have the names that those of any other have."""
 
@@ -69,11 +73,6 @@ class Operator(InMembers):
     """Variables that ``finish`` adds, with any values."""
     restart_grace: int | None = None
     """Seconds of grace for the pods of a broken gang where the manifest states none; None: the pods' usual grace."""
-
-    @property
-    def named(self) -> str:
-        """Return the name that a manifest has for it."""
-        return self.name
 
     @property
     def injected(self) -> frozenset[str]:
@@ -177,13 +176,9 @@ class Made:
     joined: Callable[[Plan, Plan], Plan]
 
 
-def own_name(subject: Subject) -> Callable[[Object], tuple[Claim, ...]]:
-    """Return claims of the pods that carry the object's own kind and name."""
-
-    def claims(obj: Object) -> tuple[Claim, ...]:
-        return (Claim(title(subject.word, str(obj["metadata"]["name"]))),)
-
-    return claims
+def named_as(subject: Subject, obj: Object) -> tuple[Claim, ...]:
+    """Return the claim of the pods that carry that kind, and the name of the object."""
+    return (Claim(title(subject.word, str(obj["metadata"]["name"]))),)
 
 
 def every(_object: Object) -> bool:
@@ -203,11 +198,12 @@ class WatchedKind:
     pods: tuple[PodSource, ...]
     plan_of: Callable[[Object], Plan]
     own_state: Callable[[Object], OwnState]
-    claims: Callable[[Object], tuple[Claim, ...]]
-    level: int
-    """Kinds of a lower level are outer: an object whose controller is one of them is a part of that."""
     members: str
     """For the page: how the members get their ranks."""
+    claimed: Callable[[Object], tuple[Claim, ...]] | None = None
+    """Claims of an object; None: the pods that carry its own kind and name."""
+    level: int = 1
+    """Kinds of a lower level are outer: an object whose controller is one of them is a part of that."""
     about: str = ""
     """For the page: which objects; empty: all of the kind."""
     epochs: str = "one"
@@ -232,6 +228,10 @@ class WatchedKind:
     def virtual(self) -> bool:
         """Return True if only the pods exist, by their label, and no object."""
         return not self.subject.plural
+
+    def claims(self, obj: Object) -> tuple[Claim, ...]:
+        """Return the pods that are the object's."""
+        return self.claimed(obj) if self.claimed else named_as(self.subject, obj)
 
 
 def refused(record: Record, before: Mapping[str, Any]) -> dict[str, Any]:

@@ -30,17 +30,13 @@ from muster.api.names import (
     name_suffix,
 )
 from muster.kinds.declaration import Operator, PlanError
-from muster.kinds.planning.parts import FOREGROUND, ORPHAN, pod_spec_of
+from muster.kinds.planning.parts import FOREGROUND, ORPHAN, clocks_of, pod_spec_of
 from muster.state.vocabulary.group import Coordinator, Group, ProbeKind, Role
 from muster.state.vocabulary.plan import MAX_POD_SETS, Plan, Queue
 from muster.state.vocabulary.plan_parts import LONGEST_GRACE, Edits, Failures, Lifecycle, RestartPolicy
 from muster.state.vocabulary.pod import Claim, Env, Port, Source, Volume
 from muster.state.vocabulary.rules import (
-    CLOCKS,
     Backoff,
-    ClockAction,
-    ClockName,
-    ClockRule,
     FailureAction,
     FailureRule,
     Gate,
@@ -148,7 +144,7 @@ def plan_of(experiment: Experiment) -> Plan:
         groups=tuple(_groups(experiment, operator, coordinator)),
         coordinator=coordinator,
         success=_success(spec, operator),
-        clocks=tuple(_clocks(spec)),
+        clocks=tuple(clocks_of(spec.deadline_seconds, spec.clocks)),
         queue=_queue(experiment),
         failures=Failures(
             rules=(*_failures(spec), *operator.failures),
@@ -276,22 +272,6 @@ def _failures(spec: ExperimentSpec) -> Iterator[FailureRule]:
                 yield replace(stated, disruption=disruption, counted=not disruption)
         if rule.counted is not None:
             yield replace(stated, counted=rule.counted)
-
-
-def _clocks(spec: ExperimentSpec) -> Iterator[ClockRule]:
-    """Yield the clocks that run.
-
-    These are the clocks that the spec sets (``spec.clocks`` names them as ``ClockName`` does), the total where the spec
-    has a timeout, and those whose row has a default.
-    """
-    for row in CLOCKS:
-        stated = getattr(spec.clocks, row.name.value, None)
-        if row.name is ClockName.TOTAL and spec.deadline_seconds is not None:
-            yield replace(row, after=spec.deadline_seconds)
-        elif stated is not None:
-            yield replace(row, after=stated.after_seconds, action=ClockAction(stated.action))
-        elif row.after:
-            yield row
 
 
 def _with_shared_volume(experiment: Experiment, plan: Plan) -> Plan:

@@ -16,7 +16,7 @@ from typing import Any, Final
 import msgspec
 
 from muster.api.values.printable import small_number, word
-from muster.kinds.declaration import Place, PlanError, PodFacts, PodSource, WatchedKind, own_name
+from muster.kinds.declaration import Place, PlanError, PodFacts, PodSource, WatchedKind
 from muster.kinds.planning.watched_plan import MOST, Framework, framework_of, read, started_of, watched_plan
 from muster.kinds.pods import LWS
 from muster.state.view.own import OwnState
@@ -90,8 +90,6 @@ DECLARED: Final = (
         (PodSource("leaderworkersets", LABEL, place_of),),
         plan_of,
         own_state,
-        own_name(LEADERWORKERSET),
-        level=1,
         about="all LeaderWorkerSets",
         members="by group and worker index; the leader of a group comes first",
         makes=("statefulset/{name}", "statefulset/{name}-{job}", "podgroup/{name}-{job}"),

@@ -14,17 +14,8 @@ from typing import Any, Final
 import msgspec
 
 from muster.api.values.printable import small_number, word
-from muster.kinds.declaration import Place, PlanError, PodFacts, PodSource, WatchedKind, own_name
-from muster.kinds.kubeflow.watched import (
-    INDEX,
-    LABEL,
-    PREFIX,
-    SUSPEND,
-    groups_of,
-    job_plan,
-    replicas_of,
-    state_in,
-)
+from muster.kinds.declaration import Place, PlanError, PodFacts, PodSource, WatchedKind
+from muster.kinds.kubeflow.watched import INDEX, LABEL, PREFIX, SUSPEND, groups_of, job_plan, replicas_of, state_in
 from muster.kinds.planning.watched_plan import Framework, read
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.rules import Gate, GateCondition
@@ -80,8 +71,6 @@ DECLARED: Final = (
         (PodSource("mpijobs", LABEL, place_of),),
         plan_of,
         state_in(MPIJOB),
-        own_name(MPIJOB),
-        level=1,
         about="all MPIJobs of version v2beta1",
         members="the workers by the number in their names, then the launcher",
         makes=("podgroup/{name}", "job/{name}-launcher"),

@@ -11,13 +11,12 @@ takes another place, and the message reports that.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 from muster.api.values.printable import small_number, word
-from muster.api.values.timestamps import seconds_of
-from muster.kinds.declaration import Place, PodFacts, PodSource, WatchedKind, own_name
-from muster.kinds.planning.watched_plan import MOST, Framework, annotations_of, framework_of, metadata_of, watched_plan
+from muster.kinds.declaration import Place, PodFacts, PodSource, WatchedKind
+from muster.kinds.planning.watched_plan import MOST, Framework, annotations_of, framework_of, started_of, watched_plan
 from muster.kinds.planning.watched_plan import whole as whole_number
 from muster.state.view.own import OwnState, OwnVerdict
 from muster.state.vocabulary.group import Group
@@ -86,14 +85,8 @@ def plan_of(obj: Mapping[str, Any]) -> Plan:
     if stated is not None and len(sizes) == 1:
         sizes = dict.fromkeys(sizes, whole_number(SIZE, stated, 1, MOST))
     notice = SHARED if obj["spec"].get("shared") else ""
-    return watched_plan(obj, PODS, _groups(sizes), framework=framework_of(obj, Framework()), notice=notice)
-
-
-def _groups(sizes: Mapping[str, int]) -> Iterator[Group]:
-    rank = 0
-    for name in sorted(sizes, key=_natural):
-        yield Group(name, 1, sizes[name], PodSpec(), rank)
-        rank += sizes[name]
+    groups = (Group(name, 1, sizes[name], PodSpec(), 0) for name in sorted(sizes, key=_natural))
+    return watched_plan(obj, PODS, groups, framework=framework_of(obj, Framework()), notice=notice)
 
 
 def _natural(name: str) -> tuple[str, int, str]:
@@ -104,8 +97,7 @@ def _natural(name: str) -> tuple[str, int, str]:
 
 def own_state(obj: Mapping[str, Any]) -> OwnState:
     """Return an empty state: pods have none in common, and each is asked."""
-    at = seconds_of(str(metadata_of(obj).get("creationTimestamp") or ""))
-    return OwnState(OwnVerdict.ASK_PODS, started_at=at or None)
+    return OwnState(OwnVerdict.ASK_PODS, started_at=started_of(obj))
 
 
 SOURCE: Final = PodSource("pods", OBSERVE, place_of)
@@ -114,7 +106,6 @@ LABELLED_PODS: Final = WatchedKind(
     (SOURCE,),
     plan_of,
     own_state,
-    own_name(PODS),
     level=3,
     about="all pods of a namespace with one value of the label `muster.dev/observe`",
     members="by group of a LeaderWorkerSet or task of a Volcano Job, and by the annotation or label `muster.dev/rank`, "

@@ -19,7 +19,7 @@ import msgspec
 from muster.api.names import PYTORCH_PORT
 from muster.api.values.printable import clean, small_number, word
 from muster.api.values.timestamps import seconds_of
-from muster.kinds.declaration import Place, PlanError, PodFacts, PodSource, WatchedKind, own_name, part_of
+from muster.kinds.declaration import Place, PlanError, PodFacts, PodSource, WatchedKind, part_of
 from muster.kinds.planning.watched_plan import (
     MAX_MESSAGE,
     MAX_PORT,
@@ -103,15 +103,14 @@ def plan_of(obj: Mapping[str, Any]) -> Plan:
 
 
 def _groups(tasks: list[_Task]) -> Iterator[Group]:
-    rank, names = 0, {each.name for each in tasks}
+    names = {each.name for each in tasks}
     if len(names) < len(tasks):
         raise PlanError("spec.tasks: two have one name")
     for each in tasks:
         size = 0 if each.replicas is None else max(0, each.replicas)
         if size > MOST:
             raise PlanError(f"spec.tasks: more than {MOST} pods of the task {word(each.name)!r}")
-        yield Group(word(each.name), 1, size, PodSpec(), rank, gates=_gates(each, names))
-        rank += size
+        yield Group(word(each.name), 1, size, PodSpec(), 0, gates=_gates(each, names))
 
 
 def _gates(task: _Task, names: set[str]) -> tuple[Gate, ...]:
@@ -167,8 +166,6 @@ DECLARED: Final = (
         (PodSource("vcjobs", LABEL, place_of),),
         plan_of,
         own_state,
-        own_name(VCJOB),
-        level=1,
         about="all Jobs of Volcano (`batch.volcano.sh`)",
         members="by task, in their order, and index; with the plugin `pytorch` the master comes first",
         makes=("podgroup/{name}-{uid}",),

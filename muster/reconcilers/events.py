@@ -37,10 +37,6 @@ async def emit_events(
             for unsent in lines[number:]:
                 report(unsent, error)
             return
-        except (
-            MusterError,
-            ValueError,
-            OverflowError,
-            OSError,
-        ) as error:  # the last three: a time outside the calendar
+        except (MusterError, ValueError, OverflowError, OSError) as error:
+            # The last three: a time outside the calendar.
             report(line, error)

@@ -6,24 +6,18 @@ returns the assigned flavors, whose labels and tolerations the pods need.
 """
 
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import assert_never
 
 import msgspec
 
 from muster.api.errors import AlreadyExists, ApiError, NotFound
 from muster.api.names import LABEL_UID
-from muster.kube.resources import MERGE_PATCH, Metadata, Object, custom, read
-from muster.reconcilers.render.objects import Unrenderable, to_json
-from muster.reconcilers.render.workload import (
-    API_VERSION,
-    queue_patch,
-    release_patch,
-    render_workload,
-    status_patch,
-)
+from muster.kube.resources import MERGE_PATCH, Object, custom, read
+from muster.reconcilers.render.objects import to_json
+from muster.reconcilers.render.workload import API_VERSION, queue_patch, release_patch, render_workload, status_patch
 from muster.reconcilers.requests.batch import Calls, as_sent, delete_options, owned
-from muster.reconcilers.requests.refusals import refusal_or_raise, rejected
+from muster.reconcilers.requests.refusals import refusal_or_raise
 from muster.reconcilers.result import Outcome
 from muster.state.view.engine_facts import Refusal
 from muster.state.vocabulary.actions import (
@@ -38,20 +32,9 @@ from muster.state.vocabulary.actions import (
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Toleration
 from muster.state.vocabulary.workload import Placement, PodSetPlacement, Workload
+from muster.watchers.workloads import WorkloadDocument, flatten
 
-
-class _Condition(msgspec.Struct, frozen=True, gc=False):
-    type: str
-    status: str
-
-
-class _Assignment(msgspec.Struct, frozen=True, gc=False):
-    name: str
-    flavors: dict[str, str] | None = None
-
-
-class _Admission(msgspec.Struct, frozen=True, gc=False):
-    assignments: tuple[_Assignment, ...] | None = msgspec.field(name="podSetAssignments", default=None)
+KIND = "Workload"
 
 
 class _Update(msgspec.Struct, frozen=True, gc=False):
@@ -64,26 +47,24 @@ class _Check(msgspec.Struct, frozen=True, gc=False):
     updates: tuple[_Update, ...] | None = msgspec.field(name="podSetUpdates", default=None)
 
 
+class _Assignment(msgspec.Struct, frozen=True, gc=False):
+    name: str
+    flavors: dict[str, str] | None = None
+
+
+class _Admission(msgspec.Struct, frozen=True, gc=False):
+    assignments: tuple[_Assignment, ...] | None = msgspec.field(name="podSetAssignments", default=None)
+
+
 class _Status(msgspec.Struct, frozen=True, gc=False):
-    conditions: tuple[_Condition, ...] | None = None
     admission: _Admission | None = None
     checks: tuple[_Check, ...] | None = msgspec.field(name="admissionChecks", default=None)
 
 
-class _Spec(msgspec.Struct, frozen=True, gc=False):
-    active: bool | None = None
+class _Admitted(msgspec.Struct, frozen=True, gc=False):
+    """The part of a Workload that no watch reads."""
 
-
-class _Workload(msgspec.Struct, frozen=True, gc=False):
-    metadata: Metadata = Metadata()
-    spec: _Spec = _Spec()
     status: _Status = _Status()
-
-    def admitted(self, uid: str) -> bool:
-        """Return True if this is the Workload of that uid, and its pods may run."""
-        true = {each.type for each in self.status.conditions or () if each.status == "True"}
-        usable = self.spec.active is not False and self.metadata.deletion_timestamp is None
-        return self.metadata.uid == uid and usable and "Admitted" in true and not true & {"Evicted", "Finished"}
 
 
 class _FlavorSpec(msgspec.Struct, frozen=True, gc=False):
@@ -99,22 +80,25 @@ async def read_admission(calls: Calls, action: ReadAdmission, plan: Plan) -> Out
     """Return the placement of the epoch's pods if the Workload is admitted; else the caches will show why not."""
     path = custom(API_VERSION, plan.namespace, "workloads", action.workload.name)
     try:
-        workload = read(await calls.do("GET", path), _Workload, f"GET {path}")
+        answer = await calls.do("GET", path)
     except NotFound:
         return Outcome(ahead=True)
     except ApiError as error:
-        return Outcome(refusal=refusal_or_raise(error, "get", "Workload", action.workload.name, plan))
-    if not workload.admitted(action.workload.uid):
+        return Outcome(refusal=refusal_or_raise(error, "get", KIND, action.workload.name, plan))
+    document = read(answer, WorkloadDocument, f"GET {path}")
+    if document.metadata.uid != action.workload.uid or not flatten(document).admitted:
         return Outcome(ahead=True)
-    assignments = (workload.status.admission.assignments or ()) if workload.status.admission else ()
+    status = read(answer, _Admitted, f"GET {path}").status
+    assignments = (status.admission.assignments or ()) if status.admission else ()
+    assigned = [(each.name, dict.fromkeys((each.flavors or {}).values())) for each in assignments]
     flavors: dict[str, _Flavor] = {}
-    for name in dict.fromkeys(flavor for each in assignments for flavor in (each.flavors or {}).values()):
+    for name in dict.fromkeys(name for _, names in assigned for name in names):
         found = await _flavor(calls, plan, name)
         if isinstance(found, Refusal):
             return Outcome(refusal=found)
         flavors[name] = found
-    updates = [update for check in workload.status.checks or () for update in check.updates or ()]
-    groups = tuple(_placement(each, flavors, updates) for each in assignments)
+    updates = [update for check in status.checks or () for update in check.updates or ()]
+    groups = tuple(_placement(group, [flavors[name] for name in names], updates) for group, names in assigned)
     return Outcome(placement=Placement(action.epoch, action.workload.uid, groups))
 
 
@@ -133,21 +117,18 @@ async def _flavor(calls: Calls, plan: Plan, name: str) -> _Flavor | Refusal:
         return refusal_or_raise(error, "get", "ResourceFlavor", name, plan)
 
 
-def _placement(assignment: _Assignment, flavors: dict[str, _Flavor], updates: list[_Update]) -> PodSetPlacement:
+def _placement(group: str, flavors: Iterable[_Flavor], updates: list[_Update]) -> PodSetPlacement:
     """Return the placement of one podSet: from its flavors, and from status.admissionChecks[].podSetUpdates."""
     selector: dict[str, str] = {}
     tolerations: dict[Toleration, None] = {}
-    for name in dict.fromkeys((assignment.flavors or {}).values()):
-        selector |= flavors[name].spec.node_labels or {}
-        tolerations |= dict.fromkeys(flavors[name].spec.tolerations or ())
+    for flavor in flavors:
+        selector |= flavor.spec.node_labels or {}
+        tolerations |= dict.fromkeys(flavor.spec.tolerations or ())
     for update in updates:
-        if update.name == assignment.name:
+        if update.name == group:
             selector |= update.node_selector or {}
             tolerations |= dict.fromkeys(update.tolerations or ())
-    return PodSetPlacement(assignment.name, tuple(sorted(selector.items())), tuple(tolerations))
-
-
-KIND = "Workload"
+    return PodSetPlacement(group, tuple(sorted(selector.items())), tuple(tolerations))
 
 
 class _Class(msgspec.Struct, frozen=True, gc=False):
@@ -162,13 +143,13 @@ async def carry_out_for_queue(calls: Calls, action: QueueAction, plan: Plan) -> 
         case ReadAdmission():
             return await read_admission(calls, action, plan)
         case PatchWorkloadStatus(workload):
-            return await _patch(calls, plan, workload, status_patch(action), "/status")
+            return await _change(calls, plan, workload, status_patch(action), "/status")
         case MoveWorkload(workload, queue):
-            return await _patch(calls, plan, workload, queue_patch(workload, queue))
+            return await _change(calls, plan, workload, queue_patch(workload, queue))
         case ReleaseWorkload(workload):
-            return await _patch(calls, plan, workload, release_patch(workload))
+            return await _change(calls, plan, workload, release_patch(workload))
         case DeleteWorkload(workload):
-            return await _delete(calls, plan, workload)
+            return await _change(calls, plan, workload, None)
         case _:
             assert_never(action)
 
@@ -185,9 +166,6 @@ async def _ensure(calls: Calls, plan: Plan) -> Outcome:
     path = custom(API_VERSION, plan.namespace, "workloads")
     try:
         priority = await _priority(calls, plan)
-        body = to_json(render_workload(plan, priority), f"the Workload of experiment {plan.namespace}/{plan.name}")
-    except Unrenderable as error:
-        return Outcome(refusal=rejected(error, KIND))
     except NotFound:
         wanted = plan.queue.priority_class if plan.queue else ""
         return Outcome(
@@ -200,6 +178,7 @@ async def _ensure(calls: Calls, plan: Plan) -> Outcome:
         )
     except ApiError as error:
         return Outcome(refusal=refusal_or_raise(error, "get", "WorkloadPriorityClass", name, plan))
+    body = to_json(render_workload(plan, priority), f"the Workload of experiment {plan.namespace}/{plan.name}")
     try:
         answer = await calls.do("POST", path, body=body)
     except AlreadyExists:
@@ -232,26 +211,19 @@ def _known(found: int | Refusal) -> Outcome:
     return Outcome(refusal=found) if isinstance(found, Refusal) else Outcome(workloads=found)
 
 
-async def _patch(
-    calls: Calls, plan: Plan, workload: Workload, patch: Mapping[str, object], subresource: str = ""
+async def _change(
+    calls: Calls, plan: Plan, workload: Workload, patch: Mapping[str, object] | None, subresource: str = ""
 ) -> Outcome:
-    """Patch the Workload. Raises ``Conflict`` when it has changed since: the caches will show how."""
+    """Patch the Workload; None: delete it. Raises ``Conflict`` when it has changed since: the caches will show how."""
     path = custom(API_VERSION, plan.namespace, "workloads", workload.name) + subresource
+    verb = "DELETE" if patch is None else "PATCH"
     try:
-        answer = await calls.do("PATCH", path, body=msgspec.json.encode(patch), content_type=MERGE_PATCH)
+        if patch is None:
+            answer = await calls.do(verb, path, body=delete_options(workload.uid, None))
+        else:
+            answer = await calls.do(verb, path, body=msgspec.json.encode(patch), content_type=MERGE_PATCH)
     except NotFound:
         return Outcome(ahead=True)
     except ApiError as error:
-        return Outcome(refusal=refusal_or_raise(error, "patch", KIND, workload.name, plan))
-    return Outcome(workloads=read(answer, Object, f"PATCH {path}").metadata.version)
-
-
-async def _delete(calls: Calls, plan: Plan, workload: Workload) -> Outcome:
-    path = custom(API_VERSION, plan.namespace, "workloads", workload.name)
-    try:
-        answer = await calls.do("DELETE", path, body=delete_options(workload.uid, None))
-    except NotFound:
-        return Outcome(ahead=True)
-    except ApiError as error:
-        return Outcome(refusal=refusal_or_raise(error, "delete", KIND, workload.name, plan))
-    return Outcome(workloads=read(answer, Object, f"DELETE {path}").metadata.version)
+        return Outcome(refusal=refusal_or_raise(error, verb.lower(), KIND, workload.name, plan))
+    return Outcome(workloads=read(answer, Object, f"{verb} {path}").metadata.version)

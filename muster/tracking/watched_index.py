@@ -24,8 +24,8 @@ from muster.api.errors import MusterError
 from muster.api.manifest.yaml.reader import MAX_BYTES
 from muster.api.values.secrets import NO_SECRETS, secrets_within
 from muster.api.values.timestamps import seconds_of
-from muster.kinds.declaration import Made, Object, WatchedKind, every
-from muster.kinds.planning.watched_plan import ON_DEADLINE, metadata_of, state_of
+from muster.kinds.declaration import Made, Object, WatchedKind, every, list_of, part_of, texts_of
+from muster.kinds.planning.watched_plan import ON_DEADLINE, state_of
 from muster.state.view.membership import Membership
 from muster.state.vocabulary.group import ProbeKind
 from muster.state.vocabulary.plan import Plan
@@ -50,7 +50,7 @@ class MadeObjects:
     def change(self, name: str, obj: Object, *, too_large: bool = False) -> str:
         """Take in an object of that kind. Return the uid of the object that it was made for; empty without one."""
         kind = self._outer.get(name)
-        uid, outer = str(metadata_of(obj).get("uid") or ""), _controller(obj, kind) if kind is not None else ""
+        uid, outer = str(part_of(obj, "metadata").get("uid") or ""), _controller(obj, kind) if kind is not None else ""
         if kind is None or kind.made is None or not outer or too_large:
             return ""
         try:
@@ -86,8 +86,7 @@ def _controller(obj: Object, kind: WatchedKind) -> str:
 
 def _controllers(obj: Object) -> Iterator[Mapping[str, Any]]:
     """Yield the references to its controller: Kubernetes lets an object have one."""
-    references = metadata_of(obj).get("ownerReferences")
-    for each in references if isinstance(references, list) else ():
+    for each in list_of(obj, "metadata", "ownerReferences"):
         if isinstance(each, Mapping) and each.get("controller") is True:
             yield each
 
@@ -172,7 +171,8 @@ class WatchedIndex:
             return
         entry = self._entries.get(new.uid)
         if entry is None:
-            run = WatchedRun(name, self._kinds[name], seconds_of(str(metadata_of(obj).get("creationTimestamp") or "")))
+            created = seconds_of(texts_of(obj, "metadata").get("creationTimestamp", ""))
+            run = WatchedRun(name, self._kinds[name], created)
             members = Membership(view=run.members.view)
             entry = self._entries[new.uid] = Entry(seen=new, members=members, watched=run)
         entry.seen = stripped(new)

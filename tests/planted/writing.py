@@ -15,6 +15,7 @@ from muster.reconcilers.native import confirm, delete, engine, live_pods
 from muster.reconcilers.refs import ExperimentRef
 from muster.reconcilers.render import pod as pods
 from muster.reconcilers.render.environment import Place, Restarts
+from muster.reconcilers.requests import batch
 from muster.reconcilers.requests.batch import Calls
 from muster.reconcilers.result import Outcome
 from muster.reconcilers.status import write_status
@@ -126,7 +127,7 @@ async def told_before_written(persist: Any, self: Controller, entry: Entry, deci
 
 
 @bug(Hunt("clean", "name-taken"), Hunt("crash", "name-taken"))
-@instead_of(engine, "recognise")
+@instead_of(batch, "recognise")
 async def anybody_is_us(_: Any, calls: Calls, plan: Plan, kind: str, name: str, labels: Mapping[str, str]) -> int:
     """An object of our name is taken for ours, whatever its owner."""
     return 0

@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from importlib import import_module
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final
 
@@ -80,11 +81,7 @@ class InMembers(ABC):
     """The base of the other half of the declaration: what runs in the members."""
 
     __slots__ = ()
-
-    @property
-    @abstractmethod
-    def named(self) -> str:
-        """Return the name of the operator."""
+    name: str
 
     @property
     @abstractmethod
@@ -95,8 +92,7 @@ class InMembers(ABC):
 @cache
 def operators() -> Mapping[str, ManifestOperator]:
     """Return the operators by their names, in the order of these."""
-    found = sorted(declared("manifest", ManifestOperator), key=lambda each: each.name)
-    return {each.name: each for each in found}
+    return {each.name: each for each in sorted(declared("manifest", ManifestOperator), key=lambda each: each.name)}
 
 
 def only_for(having: Iterable[str]) -> str:
@@ -116,8 +112,12 @@ def joined(words: Sequence[str]) -> str:
 
 def injected_env(operator: str) -> frozenset[str]:
     """Return the variables that the operator, and so no pod template, sets; none for an unknown operator."""
-    found = (each.injected for each in declared("operator", InMembers) if each.named == operator)
-    return next(found, frozenset())
+    return next((each.injected for each in declared("operator", InMembers) if each.name == operator), frozenset())
+
+
+def model_in(module: str, name: str) -> Callable[[], "type[BaseModel]"]:
+    """Return the reader of a model in ``muster.api.manifest.types``, which is imported when it is asked for."""
+    return lambda: getattr(import_module(f"muster.api.manifest.types.{module}"), name)
 
 
 def starter_in(package: str) -> Callable[[], str]:

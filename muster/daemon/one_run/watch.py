@@ -27,8 +27,8 @@ from muster.daemon.informers import in_namespace
 from muster.daemon.one_run.ports import Ports
 from muster.daemon.prober_pool import Prober, ProberPool, private, prober_of
 from muster.daemon.remarks import RemarkReader
-from muster.kinds.declaration import Object, Place, PodSource, WatchedKind, every
-from muster.kinds.planning.watched_plan import OPERATOR, PORT, annotations_of, metadata_of
+from muster.kinds.declaration import Object, Place, PodSource, WatchedKind, every, part_of
+from muster.kinds.planning.watched_plan import OPERATOR, PORT, annotations_of
 from muster.kinds.pods import LABELLED_PODS, SIZE, within
 from muster.kube.execution import Sockets
 from muster.kube.instrumented import lacks
@@ -75,7 +75,7 @@ def _chosen(obj: Mapping[str, Any]) -> Plan:
 
 def _stated(plan_of: Callable[[Mapping[str, Any]], Plan], found: Mapping[str, str], obj: Mapping[str, Any]) -> Plan:
     annotations = {**annotations_of(obj), **found}
-    return plan_of({**obj, "metadata": {**metadata_of(obj), "annotations": annotations}})
+    return plan_of({**obj, "metadata": {**part_of(obj, "metadata"), "annotations": annotations}})
 
 
 REREAD: Final = 10.0

@@ -49,6 +49,7 @@ def by_case(variable: str, lines: dict[str, str]) -> str:
 
 
 def _script(text: str) -> str:
+    """Return the text as the program gets it: Kubernetes makes one ``$`` of two."""
     return _PARTS.sub(lambda found: "$" if found[0] == "$$" else found[0], text)
 
 
@@ -66,8 +67,7 @@ def _literal(text: str) -> str:
     """Return quoted text without a reference of Kubernetes: the shell joins ``$`` and ``''(`` again."""
     if not text:
         return ""
-    reaches = _PARTS.sub(lambda found: "$" if found[0] == "$$" else found[0], text)
-    return shlex.quote(reaches).replace("$(", "$''(")
+    return shlex.quote(_script(text)).replace("$(", "$''(")
 
 
 GPU: Final = "nvidia.com/gpu"
@@ -216,9 +216,8 @@ def pod_of(draft: Draft, template: Fields, *names: str, needs_command: bool = Tr
     for key in _SERVER:
         carried.get("metadata", {}).pop(key, None)
     pod["containers"] = [main, *(each for each in pod["containers"] if each is not main)]
-    if (
-        "serviceAccountName" in pod
-    ):  # Kubernetes mounts its token unless the pod forbids it, Muster only if the pod asks for it
+    if "serviceAccountName" in pod:
+        # Kubernetes mounts its token unless the pod forbids it, Muster only if the pod asks for it.
         pod.setdefault("automountServiceAccountToken", True)
     return Pod(
         template,

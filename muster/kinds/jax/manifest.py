@@ -1,19 +1,10 @@
 """Fields of a manifest for the operator ``jax``."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from muster.api.manifest.operators import ONE_PROCESS, TORCHRUN, ManifestOperator, Program, starter_in
+from muster.api.manifest.operators import ONE_PROCESS, TORCHRUN, ManifestOperator, Program, model_in, starter_in
 from muster.api.names import PYTORCH_PORT
-
-if TYPE_CHECKING:
-    from pydantic import BaseModel
-
-
-def _types() -> "type[BaseModel]":
-    from muster.api.manifest.types.collective import JaxTypes
-
-    return JaxTypes
 
 
 def _torchrun(workers: int) -> Mapping[str, str]:
@@ -29,7 +20,7 @@ def _torchrun(workers: int) -> Mapping[str, str]:
 DECLARED: Final = (
     ManifestOperator(
         name="jax",
-        types=_types,
+        types=model_in("collective", "JaxTypes"),
         starter=starter_in(__package__),
         collective=True,
         respelled=("worker",),

@@ -21,14 +21,11 @@ collectives are lost anyway: the grace of a restart is short.
 
 from muster.api.manifest.groups import Group
 from muster.api.names import JAX_PORT
-from muster.kinds.declaration import Operator, size_of
+from muster.kinds.declaration import RESTART_GRACE, SIGABRT_EXIT, Operator, size_of
 from muster.state.vocabulary.group import Coordinator, ProbeKind
 from muster.state.vocabulary.pod import Env, Source
 from muster.state.vocabulary.rules import CulpritRule
 
-COORDINATOR_RANK = 0
-SIGABRT_EXIT = 134
-"""128 + SIGABRT, the exit code of an aborted process."""
 SURVIVOR_TEXT = (
     r"(?i)coordination.?service|distributed service|shutdown barrier|sending heartbeats"
     r"|gloo/transport|gloo \S+ failed|remote process exited"
@@ -45,7 +42,6 @@ CULPRITS = (
         "it stopped sending heartbeats to the coordinator",
     ),
 )
-RESTART_GRACE = 2
 
 
 def _env(_group: Group, groups: tuple[Group, ...]) -> tuple[Env, ...]:
@@ -63,7 +59,7 @@ def _env(_group: Group, groups: tuple[Group, ...]) -> tuple[Env, ...]:
 def _coordinator(groups: tuple[Group, ...]) -> Coordinator | None:
     """Return rank 0. A single process waits for no other, and need not open the port at all."""
     probe = ProbeKind.JAX if size_of(groups) > 1 else ProbeKind.NONE
-    return Coordinator(COORDINATOR_RANK, JAX_PORT, probe, opened_by="rank 0 opens it in jax.distributed.initialize()")
+    return Coordinator(0, JAX_PORT, probe, opened_by="rank 0 opens it in jax.distributed.initialize()")
 
 
 JAX = Operator(

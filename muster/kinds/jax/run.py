@@ -14,15 +14,14 @@ there, a job whose gang is restarted is Restarting until a worker runs again.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Final
 
 from muster.api.gang import GroupSize
 from muster.api.values.timestamps import whole_time
-from muster.kinds.declaration import RunKind
+from muster.kinds.declaration import RESTART_GRACE, SIGABRT_EXIT, RunKind
 from muster.kinds.jax.jaxjob import JAXJob, parse_jaxjob
-from muster.kinds.jax.operator import CULPRITS, RESTART_GRACE, SIGABRT_EXIT, SURVIVOR_TEXT
-from muster.kinds.planning.parts import DEFAULT_GRACE, local_queue_of
+from muster.kinds.jax.operator import CULPRITS, SURVIVOR_TEXT
+from muster.kinds.planning.parts import DEFAULT_GRACE, clocks_of, local_queue_of
 from muster.kinds.planning.run_object import digest
 from muster.state.view.view import View
 from muster.state.vocabulary.group import Coordinator, Group, ProbeKind
@@ -30,15 +29,7 @@ from muster.state.vocabulary.plan import MAX_EPOCH, Plan
 from muster.state.vocabulary.plan_parts import Edits, Failures, Naming, RestartPolicy, Watching
 from muster.state.vocabulary.pod import Env, PodSpec, Source
 from muster.state.vocabulary.record import Phase, Record
-from muster.state.vocabulary.rules import (
-    CLOCKS,
-    GANG_FAILURE_RULES,
-    ClockAction,
-    ClockName,
-    ClockRule,
-    FailureAction,
-    FailureRule,
-)
+from muster.state.vocabulary.rules import GANG_FAILURE_RULES, FailureAction, FailureRule
 from muster.state.vocabulary.subject import JAXJOB, Names
 
 OPERATOR: Final = "jaxjob"
@@ -66,6 +57,7 @@ def plan_of(obj: Mapping[str, Any]) -> Plan:
     """Return the plan of a JAXJob. Raises ``SpecError``."""
     job = parse_jaxjob(obj)
     policy = job.spec.run_policy
+    deadline = policy.active_deadline_seconds
     return Plan(
         uid=job.uid,
         namespace=job.namespace,
@@ -75,7 +67,7 @@ def plan_of(obj: Mapping[str, Any]) -> Plan:
         subject=JAXJOB,
         groups=(_workers(job),),
         coordinator=Coordinator(0, job.port, ProbeKind.JAX if job.replicas > 1 else ProbeKind.NONE),
-        clocks=_clocks(job),
+        clocks=tuple(clocks_of(None if deadline is None else float(deadline))),  # again after each resumption
         naming=Naming(names=Names.KUBEFLOW),
         watching=Watching(
             rivals=f"{PREFIX}/job-name={job.name},{PREFIX}/operator-name={CONTROLLER}",
@@ -144,18 +136,6 @@ def _environment(job: JAXJob) -> tuple[Env, ...]:
         Env("MUSTER_EPOCH", Source.EPOCH),
         Env("MUSTER_RANK", Source.RANK),
     )
-
-
-def _clocks(job: JAXJob) -> tuple[ClockRule, ...]:
-    """Return the total clock, ``activeDeadlineSeconds``: from the start, and again after each resumption."""
-    deadline = job.spec.run_policy.active_deadline_seconds
-    rows = (
-        replace(row, after=float(deadline), action=ClockAction.FAIL)
-        if row.name is ClockName.TOTAL and deadline is not None
-        else row
-        for row in CLOCKS
-    )
-    return tuple(row for row in rows if row.after)
 
 
 ENDED: Final = frozenset(("Succeeded", "Failed"))

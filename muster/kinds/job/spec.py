@@ -12,6 +12,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from muster.api.manifest.template.container import check_json, owned
 from muster.api.values.fields import Annotation, LabelKey, LabelValue, Stored, Word, Wrong, listed
+from muster.kinds.declaration import list_of, part_of
 
 ExitCode = Annotated[int, Field(ge=0, le=2**31 - 1)]
 DISRUPTION = "DisruptionTarget"
@@ -111,12 +112,6 @@ def _variables(env: object) -> None:
 PodSpecObject = Annotated[dict[str, Any], Field(max_length=128), AfterValidator(check_json), AfterValidator(_pod_spec)]
 
 
-def mappings(value: object) -> Iterator[dict[str, Any]]:
-    """Yield the mappings of a list; none of anything else."""
-    if isinstance(value, list):
-        yield from (each for each in value if isinstance(each, dict))
-
-
 class TemplateMetadata(Stored):
     """Labels and annotations of a template. Other metadata has no effect in Kubernetes either, and is let through."""
 
@@ -146,12 +141,13 @@ class PodTemplate(Stored):
     @property
     def containers(self) -> tuple[dict[str, Any], ...]:
         """Return the containers and init containers."""
-        return (*mappings(self.spec["containers"]), *mappings(self.spec.get("initContainers")))
+        return (*self.spec["containers"], *(self.spec.get("initContainers") or ()))
 
     @property
     def mounts(self) -> frozenset[str]:
         """Return the names of the volumes that containers mount."""
-        return frozenset(str(each.get("name")) for one in self.containers for each in mappings(one.get("volumeMounts")))
+        mounts = (each for container in self.containers for each in list_of(container, "volumeMounts"))
+        return frozenset(str(part_of(each).get("name")) for each in mounts)
 
 
 def _indexed(mode: object) -> object:

@@ -5,25 +5,24 @@ new pod takes that of one that has failed. A Job does not count lives: a pod tha
 """
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, Final
 
 import msgspec
 
 from muster.api.values.printable import small_number, word
-from muster.kinds.declaration import Place, PlanError, PodFacts, PodSource, WatchedKind, own_name, part_of
+from muster.kinds.declaration import Place, PlanError, PodFacts, PodSource, WatchedKind, part_of
 from muster.kinds.planning.watched_plan import (
     MOST,
     Framework,
     annotations_of,
     framework_of,
     read,
-    started_of,
-    verdict_of,
+    state_by_conditions,
     watched_plan,
     whole,
 )
 from muster.kinds.pods import OBSERVE, SIZE
-from muster.state.view.own import OwnState, OwnVerdict
 from muster.state.vocabulary.group import Group
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import PodSpec
@@ -97,24 +96,13 @@ def plan_of(obj: Mapping[str, Any]) -> Plan:
     return watched_plan(obj, JOB, (group,), framework=framework_of(obj, Framework()), suspend=bool(spec.suspend))
 
 
-VERDICTS: Final = {"Complete": OwnVerdict.SUCCEEDED, "Failed": OwnVerdict.FAILED, "Suspended": OwnVerdict.SUSPENDED}
-"""By the type of a condition that is True."""
-
-
-def own_state(obj: Mapping[str, Any]) -> OwnState:
-    """Return the state that the conditions of a Job show."""
-    state = OwnState(started_at=started_of(obj))
-    return verdict_of(obj, state, VERDICTS) or state
-
-
 SOURCE: Final = PodSource("jobs", LABEL, place_of)
 DECLARED: Final = (
     WatchedKind(
         JOB,
         (SOURCE,),
         plan_of,
-        own_state,
-        own_name(JOB),
+        partial(state_by_conditions, "Complete"),
         level=2,
         about="Jobs with the label `muster.dev/observe`, on the Job or its pod template",
         members="by completion index; without one, in the order in which they come",

@@ -12,7 +12,8 @@ from typing import Any, Final
 from muster.api.manifest.error_text import Loc
 from muster.api.manifest.yaml.reader import Node
 from muster.api.values.fields import LABEL_1035, LABEL_1123, LABEL_VALUE, MEANING
-from muster.kinds.job.spec import LEAVE, mappings
+from muster.kinds.declaration import list_of, part_of
+from muster.kinds.job.spec import LEAVE
 from muster.kinds.jobset.spec import NODE_SELECTOR, JobSet, ReplicatedJob
 from muster.kinds.planning.run_object import MAX_NAME, Found, too_long
 
@@ -157,7 +158,7 @@ def _claims(jobset: JobSet) -> Iterator[Found]:
     seen: set[str] = set()
     pods = [job.template.spec.template for job in jobset.spec.replicated_jobs]
     mounted = frozenset[str]().union(*(pod.mounts for pod in pods))
-    volumes = {volume.get("name") for pod in pods for volume in mappings(pod.spec.get("volumes"))}
+    volumes = {str(volume.get("name")) for pod in pods for volume in map(part_of, list_of(pod.spec, "volumes"))}
     for number, policy in enumerate(jobset.spec.volume_claim_policies):
         for place, template in enumerate(policy.templates):
             name = template.metadata.name

@@ -9,9 +9,10 @@ from muster.api.values.fields import WORD
 from muster.kinds.convert.draft import Converter, Draft, Fields
 from muster.kinds.convert.pod import Pod, deadline_of, end_of, members_of, pod_of, spec_of, suspend_of
 from muster.kinds.declaration import part_of
+from muster.kinds.jobset.spec import EXCLUSIVE, NODE_SELECTOR
+from muster.kinds.jobset.status import ACTIONS
 
 GROUP: Final = "jobset.sigs.k8s.io"
-EXCLUSIVE: Final = ("alpha.jobset.sigs.k8s.io/exclusive-topology", "alpha.jobset.sigs.k8s.io/node-selector")
 VARIABLES: Final = {
     f"{GROUP}/job-index": "$(JOB_INDEX)",
     f"{GROUP}/job-global-index": "$(JOB_GLOBAL_INDEX)",
@@ -25,14 +26,6 @@ VARIABLES: Final = {
 }
 """Labels and annotations that JobSet and Job give a pod, each with the variable of an Experiment for the same value."""
 
-ACTIONS: Final = {
-    "FailJobSet": "FailExperiment",
-    "RestartJobSet": "RestartGang",
-    "RestartJobSetAndIgnoreMaxRestarts": "RestartGang",
-    "RestartJob": "RestartJob",
-    "RestartJobAndIgnoreMaxRestarts": "RestartJob",
-}
-"""Actions of a failure rule, and those of an Experiment."""
 _KNOWN: Final = ", ".join(ACTIONS)
 _NAME: Final = re.compile(WORD.replace("$", r"\Z"))
 _FIELD: Final = re.compile(r"metadata\.(?:labels|annotations)\['([^']*)'\]")
@@ -73,7 +66,7 @@ def _placement(draft: Draft, source: Fields) -> None:
     """Report the annotations of exclusive placement as lost: they are rules of JobSet's own."""
     annotations = draft.metadata.get("annotations", {})
     hint = "write podAffinity and podAntiAffinity into the template"
-    for key in EXCLUSIVE:
+    for key in (EXCLUSIVE, NODE_SELECTOR):
         if annotations.pop(key, None) is not None:
             source.lost("not carried over: no exclusive placement", hint, "metadata", "annotations", key)
     if not annotations:
@@ -168,8 +161,8 @@ def _rules(policy: Fields) -> Iterator[dict[str, Any]]:
             policy.lost(why, hint, "rules", place, said[0])
             continue
         made: dict[str, Any] = {"name": name} if _NAME.fullmatch(name) else {}
-        made["action"] = ACTIONS[action]
-        if action.endswith("IgnoreMaxRestarts"):
+        made["action"] = ACTIONS[action].action.value
+        if not ACTIONS[action].counted:
             made["counted"] = False
         yield made | ({"targetGroups": targets} if targets else {})
 

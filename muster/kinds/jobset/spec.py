@@ -22,6 +22,7 @@ from muster.api.manifest.template.container import Opaque
 from muster.api.names import MANAGED_BY
 from muster.api.values.fields import LABEL_1035, SUBDOMAIN, Stored, Wrong, limited, listed
 from muster.api.values.patterns import PatternError, compiled
+from muster.kinds.declaration import list_of
 from muster.kinds.job.spec import JobSpec, TemplateMetadata
 from muster.kinds.planning.run_object import RunObject
 from muster.state.vocabulary.pod import Claim, Env, Source
@@ -317,9 +318,9 @@ def template_of(jobset: JobSet, job: ReplicatedJob) -> dict[str, Any]:
     names = [each.metadata.name for policy in jobset.spec.volume_claim_policies for each in policy.templates]
     if mounted := [name for name in names if name in template.mounts]:
         claims = ({"name": name, "persistentVolumeClaim": {"claimName": claim_name(jobset, name)}} for name in mounted)
-        spec["volumes"] = [*(spec.get("volumes") or ()), *claims]
+        spec["volumes"] = [*list_of(spec, "volumes"), *claims]
     if jobset.exclusive(job) and jobset.by_node_selector(job):
-        spec["tolerations"] = [*(spec.get("tolerations") or ()), TOLERATION]
+        spec["tolerations"] = [*list_of(spec, "tolerations"), TOLERATION]
     metadata = template.metadata
     return {"metadata": {"labels": dict(metadata.labels), "annotations": dict(metadata.annotations)}, "spec": spec}
 

@@ -42,38 +42,36 @@ from muster.state.vocabulary.rules import (
     FailureRule,
     Moment,
 )
-from muster.state.vocabulary.rules import FailureAction as Action
-from muster.state.vocabulary.rules import FailureRule as Rule
 
 MEMBER_BACKOFF: Final = Backoff(10.0, 600.0, 2.0)
 """Seconds before a Job replaces a failed pod (kubernetes: pkg/controller/job/backoff_utils.go)."""
 BACKOFF_LIMIT: Final = Escalation("BackoffLimitExceeded", "Job has reached the specified backoff limit")
 DEADLINE: Final = "DeadlineExceeded"
 _FAIL_JOB: Final = "matching FailJob rule at index"
-_ACTIONS: Final = {
-    "FailJobSet": Rule(Action.FAIL_EXPERIMENT),
-    "RestartJobSet": Rule(Action.RESTART_GANG),
-    "RestartJobSetAndIgnoreMaxRestarts": Rule(Action.RESTART_GANG, counted=False),
-    "RestartJob": Rule(Action.RESTART_JOB),
-    "RestartJobAndIgnoreMaxRestarts": Rule(Action.RESTART_JOB, counted=False),
+ACTIONS: Final = {
+    "FailJobSet": FailureRule(FailureAction.FAIL_EXPERIMENT),
+    "RestartJobSet": FailureRule(FailureAction.RESTART_GANG),
+    "RestartJobSetAndIgnoreMaxRestarts": FailureRule(FailureAction.RESTART_GANG, counted=False),
+    "RestartJob": FailureRule(FailureAction.RESTART_JOB),
+    "RestartJobAndIgnoreMaxRestarts": FailureRule(FailureAction.RESTART_JOB, counted=False),
 }
-"""Rule for each action of JobSet, and whether it is counted against ``maxRestarts``."""
+"""FailureRule for each action of JobSet, and whether it is counted against ``maxRestarts``."""
 
 
-def rules_of(jobset: JobSet) -> Iterator[Rule]:
+def rules_of(jobset: JobSet) -> Iterator[FailureRule]:
     """Yield the rules in order. Last: the action if none matches, the end without a policy and a restart with one."""
     for replicated in jobset.spec.replicated_jobs:
         yield from _of_job(replicated)
     policy = jobset.spec.failure_policy
     for number, rule in enumerate(policy.rules if policy else ()):
         yield replace(
-            _ACTIONS[rule.action],
+            ACTIONS[rule.action],
             name=policy.name_of(number) if policy else "",
             groups=rule.target_replicated_jobs,
             reasons=rule.on_job_failure_reasons,
             messages=rule.on_job_failure_message_patterns,
         )
-    yield Rule(Action.RESTART_GANG if policy else Action.FAIL_EXPERIMENT)
+    yield FailureRule(FailureAction.RESTART_GANG if policy else FailureAction.FAIL_EXPERIMENT)
 
 
 def clocks_of(jobset: JobSet) -> Iterator[ClockRule]:
@@ -92,10 +90,10 @@ def clocks_of(jobset: JobSet) -> Iterator[ClockRule]:
         )
 
 
-def _of_job(replicated: ReplicatedJob) -> Iterator[Rule]:
+def _of_job(replicated: ReplicatedJob) -> Iterator[FailureRule]:
     spec = replicated.template.spec
-    replaced = Rule(
-        Action.RESTART_MEMBER,
+    replaced = FailureRule(
+        FailureAction.RESTART_MEMBER,
         groups=(replicated.name,),
         counted=False,
         per_job=_replaced(spec),
@@ -112,7 +110,7 @@ def _replaced(spec: JobSpec) -> int:
     return spec.limit if spec.template.restart_policy == "Never" else max(0, spec.limit - 1)
 
 
-def _of_policy(rule: PodFailureRule, number: int, replaced: Rule) -> Rule:
+def _of_policy(rule: PodFailureRule, number: int, replaced: FailureRule) -> FailureRule:
     codes = rule.on_exit_codes
     message = f"Pod {{namespace}}/{{pod}} has condition DisruptionTarget {_FAIL_JOB} {number}"
     match = replace(replaced, disruption=True)
@@ -228,9 +226,8 @@ def _judge(
         conditions.turn(RESTARTING, False, "JobSetCompleted", COMPLETED[1])
     elif record.phase is Phase.FAILED:
         if record.reason in _OF_RULES and conditions.holds("StartupPolicyCompleted"):
-            conditions.turn(
-                "StartupPolicyInProgress", True, *IN_PROGRESS
-            )  # its pods are not ready before it has failed
+            # Its pods are not ready before it has failed.
+            conditions.turn("StartupPolicyInProgress", True, *IN_PROGRESS)
         conditions.turn("Failed", True, *_failure(plan, record))
         conditions.turn(RESTARTING, False, "JobSetFailed", "jobset failed")
 

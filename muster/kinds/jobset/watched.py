@@ -15,19 +15,18 @@ import msgspec
 
 from muster.api.names import MANAGED_BY
 from muster.api.values.printable import small_number, word
-from muster.kinds.declaration import SUBMITTED, Place, PlanError, PodFacts, PodSource, WatchedKind, own_name, part_of
+from muster.kinds.declaration import SUBMITTED, Place, PlanError, PodFacts, PodSource, WatchedKind, part_of
 from muster.kinds.job.watched import INDEX, JobShape
 from muster.kinds.planning.watched_plan import (
     Framework,
     framework_of,
-    metadata_of,
     number_of,
+    ranked,
     read,
-    started_of,
-    verdict_of,
+    state_by_conditions,
     watched_plan,
 )
-from muster.state.view.own import OwnState, OwnVerdict
+from muster.state.view.own import OwnState
 from muster.state.vocabulary.group import Group
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import PodSpec
@@ -98,13 +97,12 @@ def place_of(pod: PodFacts) -> Place | None:
 
 def plan_of(obj: Mapping[str, Any]) -> Plan:
     """Return the plan of a JobSet. Raises ``PlanError``."""
-    spec, metadata = read(obj, JobSetShape), metadata_of(obj)
-    groups = tuple(_groups(spec))
+    spec, name = read(obj, JobSetShape), str(part_of(obj, "metadata").get("name") or "")
+    groups = tuple(ranked(_groups(spec)))
     framework = framework_of(obj, Framework())
     coordinator = framework.of_members(sum(group.size for group in groups)).coordinator
     if coordinator is not None:
         coordinator = replace(coordinator, rank=_leader(spec, groups))
-    name = str(metadata.get("name") or "")
     return watched_plan(
         obj,
         JOBSET,
@@ -123,7 +121,6 @@ def _in_order(spec: JobSetShape) -> bool:
 
 
 def _groups(spec: JobSetShape) -> Iterator[Group]:
-    rank = 0
     before = ""
     names: set[str] = set()
     for job in spec.replicatedJobs or ():
@@ -140,10 +137,9 @@ def _groups(spec: JobSetShape) -> Iterator[Group]:
             completions=shape.pods,
             parallelism=min(shape.at_a_time, shape.pods),
             pod=PodSpec(),
-            first_rank=rank,
+            first_rank=0,
             gates=_gates(spec, job, before),
         )
-        rank += replicas * shape.pods
         before = word(job.name)
 
 
@@ -165,18 +161,9 @@ def _leader(spec: JobSetShape, groups: tuple[Group, ...]) -> int:
     return group.first_rank + stated.jobIndex * group.completions + stated.podIndex if within else 0
 
 
-VERDICTS: Final = {"Completed": OwnVerdict.SUCCEEDED, "Failed": OwnVerdict.FAILED}
-"""By the type of a condition that is True."""
-
-
 def own_state(obj: Mapping[str, Any]) -> OwnState:
     """Return the state that the status of a JobSet shows."""
-    state = OwnState(epoch=number_of(obj, "restarts"), started_at=started_of(obj))
-    if (ended := verdict_of(obj, state, VERDICTS)) is not None:
-        return ended
-    if part_of(obj, "spec").get("suspend") is True:
-        return msgspec.structs.replace(state, verdict=OwnVerdict.SUSPENDED, reason="SuspendedJobs")
-    return state
+    return state_by_conditions("Completed", obj, epoch=number_of(obj, "restarts"), suspended="SuspendedJobs")
 
 
 SOURCE: Final = PodSource("jobsets", LABEL, place_of)
@@ -186,8 +173,6 @@ DECLARED: Final = (
         (SOURCE,),
         plan_of,
         own_state,
-        own_name(JOBSET),
-        level=1,
         about="all JobSets that Muster does not run",
         members="by replicated job, job index and completion index",
         epochs="its restarts",

@@ -16,14 +16,13 @@ class Framework:
     """Properties of one of the kinds."""
 
     operator: str
+    """Its name in Muster, which is also that of the member's own container."""
     specs: str
     """The field with the replica specs."""
-    container: str
-    """The member's own container."""
-    restart_policy: str
+    restart_policy: str = "Never"
     """Policy of a replica spec that states none."""
-    variables: tuple[tuple[str, str], ...]
-    """Variables that the operator of Kubeflow sets in a member and Muster's does not."""
+    variables: tuple[tuple[str, str], ...] = ()
+    """Variables that the operator of Kubeflow sets in a member and Muster's does not, beside PYTHONUNBUFFERED."""
     master: bool = True
 
 
@@ -44,8 +43,8 @@ def job_of(framework: Framework, draft: Draft, source: Fields) -> None:
     for name in sorted(replicas):  # the master holds the first rank
         counts[name] = replicas[name].number("replicas", 1)
         policies[name] = replicas[name].text("restartPolicy") or framework.restart_policy
-        pods[name] = pod_of(draft, replicas[name].fields("template"), framework.container)
-        pods[name].set_environment(dict(framework.variables))
+        pods[name] = pod_of(draft, replicas[name].fields("template"), framework.operator)
+        pods[name].set_environment({"PYTHONUNBUFFERED": "1", **dict(framework.variables)})
         replicas[name].rest()
     if not pods:
         raise draft.report.refuse(spec.at(framework.specs), "there is no Worker", f"write {framework.specs}.Worker")
@@ -113,10 +112,7 @@ def _restarts(draft: Draft, spec: Fields, replicas: dict[str, Fields], policies:
 JAXJOB: Final = Framework(
     "jax",
     "jaxReplicaSpecs",
-    "jax",
-    "Never",
-    (
-        ("PYTHONUNBUFFERED", "1"),
+    variables=(
         ("COORDINATOR_ADDRESS", "$(JAXOPERATOR_COORDINATOR_HOST)"),
         ("COORDINATOR_PORT", "1234"),
         ("NUM_PROCESSES", "$(JAXOPERATOR_NUM_PROCESSES)"),
@@ -124,8 +120,8 @@ JAXJOB: Final = Framework(
     ),
     master=False,
 )
-PYTORCHJOB: Final = Framework("pytorch", "pytorchReplicaSpecs", "pytorch", "OnFailure", (("PYTHONUNBUFFERED", "1"),))
-XGBOOSTJOB: Final = Framework("xgboost", "xgbReplicaSpecs", "xgboost", "Never", (("PYTHONUNBUFFERED", "1"),))
+PYTORCHJOB: Final = Framework("pytorch", "pytorchReplicaSpecs", "OnFailure")
+XGBOOSTJOB: Final = Framework("xgboost", "xgbReplicaSpecs")
 DECLARED: Final = tuple(
     Converter(kind, "kubeflow.org/v1", partial(job_of, framework))
     for kind, framework in (("JAXJob", JAXJOB), ("PyTorchJob", PYTORCHJOB), ("XGBoostJob", XGBOOSTJOB))

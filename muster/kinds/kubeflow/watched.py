@@ -7,14 +7,16 @@ deadline of Muster holds.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from functools import partial
 from typing import Any, Final
 
 import msgspec
 
 from muster.api.values.printable import small_number, word
-from muster.kinds.declaration import Place, PlanError, PodFacts, part_of
-from muster.kinds.planning.watched_plan import MOST, Framework, framework_of, read, started_of, verdict_of, watched_plan
-from muster.state.view.own import OwnState, OwnVerdict
+from muster.kinds.declaration import SUBMITTED, Place, PlanError, PodFacts, PodSource, WatchedKind, part_of
+from muster.kinds.planning.watched_plan import MOST, Framework, framework_of, read, state_by_conditions, watched_plan
+from muster.state.view.own import OwnState
 from muster.state.vocabulary.group import Group
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import PodSpec
@@ -86,13 +88,11 @@ def replicas_of(obj: Mapping[str, Any], field: str, types: Iterable[str]) -> dic
 
 def groups_of(field: str, replicas: Mapping[str, Replicas], absent: Mapping[str, int] = ONE) -> Iterator[Group]:
     """Yield a group of each type, in rank order; ``absent`` has sizes for those without. Raises ``PlanError``."""
-    rank = 0
     for name, each in replicas.items():
         size = absent.get(name, 1) if each.replicas is None else max(0, each.replicas)
         if size > MOST:
             raise PlanError(f"spec.{field}: more than {MOST} pods of the type {name}")
-        yield Group(name, 1, size, PodSpec(), rank)
-        rank += size
+        yield Group(name, 1, size, PodSpec(), 0)
 
 
 def job_plan(obj: Mapping[str, Any], subject: Subject, groups: Iterable[Group], known: Framework) -> Plan:
@@ -120,19 +120,40 @@ def place_in(subject: Subject, types: frozenset[str]) -> Callable[[PodFacts], Pl
     return place_of
 
 
-VERDICTS: Final = {"Succeeded": OwnVerdict.SUCCEEDED, "Failed": OwnVerdict.FAILED}
-"""By the type of a condition that is True."""
-
-
 def state_in(subject: Subject) -> Callable[[Mapping[str, Any]], OwnState]:
     """Return the function that reads the conditions of an object of that kind."""
+    return partial(state_by_conditions, "Succeeded", within=("spec", "runPolicy"), suspended=f"{subject.kind}Suspended")
 
-    def own_state(obj: Mapping[str, Any]) -> OwnState:
-        state = OwnState(started_at=started_of(obj))
-        if (ended := verdict_of(obj, state, VERDICTS)) is not None:
-            return ended
-        if part_of(obj, "spec", "runPolicy").get("suspend") is True:
-            return msgspec.structs.replace(state, verdict=OwnVerdict.SUSPENDED, reason=f"{subject.kind}Suspended")
-        return state
 
-    return own_state
+def training_kind(
+    subject: Subject, field: str, types: tuple[str, ...], known: Framework, *, about: str, members: str
+) -> WatchedKind:
+    """Return a kind of the training operator: ``field`` of its spec has the replica specs, by these types.
+
+    The pods meet at the first one of the first type: at the port ``<kind>-port`` of its container with the framework's
+    name, else at that of ``known``. Without a pod of that type they meet nowhere.
+    """
+    words = [each.capitalize() for each in types]
+    absent = f"neither {' nor '.join(words)}" if len(words) > 1 else f"no {words[0]}"
+
+    def plan_of(obj: Mapping[str, Any]) -> Plan:
+        replicas = replicas_of(obj, field, types)
+        if not replicas:
+            raise PlanError(f"spec.{field}: {absent}")
+        framework = Framework(known.operator)
+        if first := replicas.get(types[0]):
+            port = first.port(known.operator, f"{subject.kind.lower()}-port", known.port)
+            framework = replace(known, port=port)
+        return job_plan(obj, subject, groups_of(field, replicas), framework)
+
+    return WatchedKind(
+        subject,
+        (PodSource(subject.plural, LABEL, place_in(subject, frozenset(types))),),
+        plan_of,
+        state_in(subject),
+        about=about,
+        members=members,
+        makes=("podgroup/{name}",),
+        suspend=SUSPEND,
+        handed=SUBMITTED,
+    )

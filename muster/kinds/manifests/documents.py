@@ -188,22 +188,24 @@ class Document(NamedTuple):
 
 
 class Read(NamedTuple):
-    """The document that runs, None if reading had to stop; all problems; and a warning for each other document."""
+    """The document that runs; all problems; and a warning for each other document."""
 
-    node: Node | None
+    node: Node
     problems: list[Problem]
     others: tuple[Problem, ...] = ()
 
 
 def read_one(text: str, *, filename: str) -> Read:
-    """Return the one document of a file that is a manifest. Raises ``ManifestError`` where none is, or several are."""
+    """Return the one document of a file that is a manifest. Raises ``ManifestError`` for any other number."""
     _refuse_script(text, filename)
     parts = list(_parts(text)) if len(text) <= MAX_BYTES else []
     if len(parts) > MOST:
         raise ManifestError([Problem(filename, parts[MOST][0], 1, "", f"more than {MOST} documents", "split the file")])
     if len(parts) < 2:
         node, problems = read_yaml(parts[0][1] if parts else text, filename=filename)
-        if node is None or not _is_list(node):
+        if node is None:
+            raise ManifestError(bounded(problems))
+        if not _is_list(node):
             return Read(node, problems)
         found = [*_items(node)]
     else:
@@ -212,9 +214,9 @@ def read_one(text: str, *, filename: str) -> Read:
     if unread := [problem for each in found if each.node is None for problem in each.problems]:
         raise ManifestError(bounded(unread))
     runs = [each for each in found if _runs(each)]
-    if len(runs) == 1:
+    if len(runs) == 1 and (node := runs[0].node) is not None:
         others = tuple(_not_created(each, filename) for each in found if each is not runs[0])
-        return Read(runs[0].node, [*problems, *runs[0].problems], bounded(others))
+        return Read(node, [*problems, *runs[0].problems], bounded(others))
     raise ManifestError(bounded(_several(runs, filename) if runs else _none(found, filename)))
 
 
@@ -255,7 +257,7 @@ def _at(node: Node | None, key: str) -> Node | None:
 
 def _runs(document: Document) -> bool:
     """Return True for a manifest: of a kind that is run or converted, or AIchor's, which needs no kind."""
-    from muster.kinds.manifests.converters import CONVERTERS
+    from muster.kinds.manifests.conversion import CONVERTERS
 
     kind = kind_of(document.node) if document.node is not None else None
     if kind == AICHOR and _at(document.node, "kind") is None:

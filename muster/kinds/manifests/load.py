@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from muster.api.manifest.error_text import position
 from muster.api.manifest.load import KINDS, SERVER_FIELDS, Loaded, experiment_object, kind_of, load_node
-from muster.api.manifest.problems import ManifestError, Problem, SpecError, bounded, path
+from muster.api.manifest.problems import ManifestError, Problem, SpecError, path
 from muster.api.manifest.yaml.reader import Mapping as Tree
 from muster.api.manifest.yaml.reader import Node, plain, tree_of
 from muster.kinds.manifests.documents import read_one
@@ -35,8 +35,6 @@ class LoadedObject:
 def load_any(text: str, *, filename: str = "<manifest>") -> Loaded | LoadedObject:
     """Read a manifest of any kind. Raises ``ManifestError`` with all of its problems."""
     node, problems, others = read_one(text, filename=filename)
-    if node is None:
-        raise ManifestError(bounded(problems))
     loaded = load_any_node(node, problems, filename=filename)
     return replace(loaded, warnings=(*others, *loaded.warnings))
 
@@ -48,12 +46,9 @@ def load_any_node(
     kind = kind_of(node)
     if kind in KINDS:
         return load_node(node, problems, filename=filename)
-    from muster.kinds.manifests.conversion import convert_node
-    from muster.kinds.manifests.converters import CONVERTERS
+    from muster.kinds.manifests.conversion import CONVERTERS, convert_node, refusal
 
     if not isinstance(node, Tree) or kind not in CONVERTERS:
-        from muster.kinds.manifests.conversion import refusal
-
         if (error := refusal(node, filename, "is not run by Muster")) is not None:
             raise error
         return load_node(node, problems, filename=filename)

@@ -286,7 +286,7 @@ class WatchedMembership:
         epoch, group, ranks = wanted
         if group.sparse and pod.index >= 0:
             job = self._replica(epoch, group, pod)
-            return None if job is None else (epoch, ranks.start + job * group.completions + pod.index)
+            return None if job is None else (epoch, group.ranks_of(job)[pod.index])
         own = (epoch, ranks.start + pod.index) if 0 <= pod.index < len(ranks) else None
         if own is not None and not self._shares(own, pod):
             return own
@@ -322,8 +322,7 @@ class WatchedMembership:
         if group.sparse:
             ranks = range(group.first_rank, group.first_rank + group.size)
             return _Places(epoch, group, ranks) if pod.index < group.completions else None
-        first = group.first_rank + pod.job * group.completions
-        return _Places(epoch, group, range(first, first + group.completions)) if pod.job < group.replicas else None
+        return _Places(epoch, group, group.ranks_of(pod.job)) if pod.job < group.replicas else None
 
     def _replica(self, epoch: int, group: Group, pod: Pod) -> int | None:
         """Return the job of the replica that a pod belongs to."""
@@ -334,8 +333,8 @@ class WatchedMembership:
         return replicas.job_of(pod.job, pod.uid)
 
     def _ends(self, epoch: int, group: Group, job: int) -> bool:
-        members, first = self.view.of(epoch).members, group.first_rank + job * group.completions
-        held = (members.get(rank) for rank in range(first, first + group.completions))
+        members = self.view.of(epoch).members
+        held = (members.get(rank) for rank in group.ranks_of(job))
         return all(pod is None or pod.failed or pod.terminating for pod in held)
 
     def _free(self, epoch: int, ranks: range, pod: Pod) -> Seat | None:

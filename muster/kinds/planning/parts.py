@@ -7,15 +7,18 @@ RayCluster, or of its JobSet. Only the parts of one member are named: what keeps
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Final, NamedTuple
 
 from muster.api.manifest.experiment import ExperimentSpec
+from muster.api.manifest.policies import Clocks
 from muster.api.manifest.resources import Resources
 from muster.api.names import QUEUE_LABEL
 from muster.api.values.printable import word
 from muster.kinds.declaration import WatchedKind, texts_of
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import PodSpec, Toleration, Volume
+from muster.state.vocabulary.rules import CLOCKS, ClockAction, ClockName, ClockRule
 
 ORPHAN, FOREGROUND = "orphan", "foregroundDeletion"
 """Finalizers of the API server (metav1: FinalizerOrphanDependents, FinalizerDeleteDependents)."""
@@ -67,6 +70,18 @@ TPU_TYPE = "cloud.google.com/gke-tpu-accelerator"
 TPU_TOPOLOGY = "cloud.google.com/gke-tpu-topology"
 RDMA = "rdma/"
 """Resource prefix of the RDMA shared device plugin; the manifest names the rest."""
+
+
+def clocks_of(deadline: float | None, stated: Clocks | None = None) -> Iterator[ClockRule]:
+    """Yield the clocks that run: those ``stated``, the total with a deadline, and those whose row has a default."""
+    for row in CLOCKS:
+        own = getattr(stated, row.name.value, None)  # the fields have the names of the clocks
+        if row.name is ClockName.TOTAL and deadline is not None:
+            yield replace(row, after=deadline)
+        elif own is not None:
+            yield replace(row, after=own.after_seconds, action=ClockAction(own.action))
+        elif row.after:
+            yield row
 
 
 def pod_spec_of(spec: ExperimentSpec, resources: Resources) -> PodSpec:

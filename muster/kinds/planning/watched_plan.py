@@ -64,17 +64,24 @@ def condition_of(obj: Mapping[str, Any], kind: str) -> Mapping[str, str] | None:
     return next(map(texts_of, true), None)
 
 
-def verdict_of(obj: Mapping[str, Any], state: OwnState, verdicts: Mapping[str, OwnVerdict]) -> OwnState | None:
-    """Return ``state`` with the first of these conditions that is True, by its type; None where none is.
+def state_by_conditions(
+    done: str, obj: Mapping[str, Any], *, epoch: int = 0, within: tuple[str, ...] = ("spec",), suspended: str = ""
+) -> OwnState:
+    """Return the state that the conditions of an object show: ``done`` is the type of the one for success.
 
-    The object has ended when that condition became true.
+    It has ended when that condition, or Failed, became true. The condition Suspended shows a suspension; of a kind with
+    a reason ``suspended`` its own field ``suspend`` does, which is ``within`` that part of it.
     """
-    for kind, verdict in verdicts.items():
+    state = OwnState(epoch=epoch, started_at=started_of(obj))
+    verdicts = {done: OwnVerdict.SUCCEEDED, "Failed": OwnVerdict.FAILED}
+    for kind, verdict in (verdicts if suspended else {**verdicts, "Suspended": OwnVerdict.SUSPENDED}).items():
         if (found := condition_of(obj, kind)) is not None:
             at = (seconds_of(found.get("lastTransitionTime", "")) or None) if verdict.over else None
             reason, message = word(found.get("reason", "")), clean(found.get("message", ""), MAX_MESSAGE)
             return msgspec.structs.replace(state, verdict=verdict, reason=reason, message=message, finished_at=at)
-    return None
+    if suspended and part_of(obj, *within).get("suspend") is True:
+        return msgspec.structs.replace(state, verdict=OwnVerdict.SUSPENDED, reason=suspended)
+    return state
 
 
 def started_of(obj: Mapping[str, Any]) -> float | None:
@@ -99,9 +106,7 @@ LONGEST_NAME: Final = 253
 def state_of(kind: WatchedKind, obj: Mapping[str, Any]) -> OwnState:
     """Return the state of the object as its kind reads it, with its newest complaint."""
     state = kind.own_state(obj)
-    if state.verdict is not OwnVerdict.NOTHING or (found := complaint(obj)) is None:
-        return state
-    return msgspec.structs.replace(state, remark=found)
+    return state if state.verdict is not OwnVerdict.NOTHING else msgspec.structs.replace(state, remark=complaint(obj))
 
 
 def complaint(obj: Mapping[str, Any]) -> Remark | None:
@@ -134,14 +139,6 @@ PORT: Final = f"{PREFIX}coordinator-port"
 PATH: Final = f"{PREFIX}probe-path"
 ON_DEADLINE: Final = f"{PREFIX}on-deadline"
 CLOCKS_ASKED: Final = (ClockName.TOTAL, ClockName.PENDING, ClockName.STARTING, ClockName.ASSEMBLY, ClockName.RUN)
-FRAMEWORKS: Final[Mapping[str, tuple[ProbeKind, int]]] = {
-    "jax": (ProbeKind.JAX, JAX_PORT),
-    "pytorch": (ProbeKind.TORCH, PYTORCH_PORT),
-    "xgboost": (ProbeKind.NONE, 0),
-    "kuberay": (ProbeKind.NONE, 0),
-    "none": (ProbeKind.NONE, 0),
-}
-"""Probe and port of each operator if no annotation states others."""
 PROBES: Final = (ProbeKind.JAX, ProbeKind.TORCH, ProbeKind.TCP, ProbeKind.HTTP, ProbeKind.GRPC, ProbeKind.NONE)
 LONGEST_PATH: Final = 200
 _PATH: Final = re.compile(r"/[A-Za-z0-9._~!$&'()*+,;=:@%/?-]*\Z")
@@ -174,9 +171,15 @@ class Framework:
         return Coordinator(0, self.port, self.probe, path=self.path, may_close=self.probe is ProbeKind.TORCH)
 
 
-def metadata_of(obj: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the metadata of an object."""
-    return part_of(obj, "metadata")
+FRAMEWORKS: Final[Mapping[str, Framework]] = {
+    each.operator: each
+    for each in (
+        Framework("jax", ProbeKind.JAX, JAX_PORT),
+        Framework("pytorch", ProbeKind.TORCH, PYTORCH_PORT),
+        *map(Framework, ("xgboost", "kuberay", "none")),
+    )
+}
+"""By operator, the probe and port if no annotation states others."""
 
 
 def annotations_of(obj: Mapping[str, Any]) -> Mapping[str, str]:
@@ -191,8 +194,7 @@ def framework_of(obj: Mapping[str, Any], default: Framework) -> Framework:
     if (name := asked.get(OPERATOR)) is not None:
         if name not in FRAMEWORKS:
             raise PlanError(f"annotation {OPERATOR}: {word(name)!r} is not one of {', '.join(FRAMEWORKS)}")
-        probe, port = FRAMEWORKS[name]
-        found = default if name == default.operator else Framework(name, probe, port)
+        found = default if name == default.operator else FRAMEWORKS[name]
     if (name := asked.get(PROBE)) is not None:
         if name not in PROBES:
             raise PlanError(f"annotation {PROBE}: {word(name)!r} is not one of {', '.join(PROBES)}")
@@ -243,6 +245,14 @@ def clocks_of(obj: Mapping[str, Any]) -> tuple[ClockRule, ...]:
     return tuple(rows)
 
 
+def ranked(groups: Iterable[Group]) -> Iterator[Group]:
+    """Yield the groups, each with its first rank: the members are numbered in this order."""
+    rank = 0
+    for each in groups:
+        yield replace(each, first_rank=rank)
+        rank += each.size
+
+
 def watched_plan(
     obj: Mapping[str, Any],
     subject: Subject,
@@ -259,9 +269,11 @@ def watched_plan(
 ) -> Plan:
     """Return the plan of a watched object. Without a ``coordinator`` rank 0 is it, if the framework has one.
 
+    The members are numbered in the order of the groups.
+
     Raises ``PlanError``.
     """
-    metadata, groups = metadata_of(obj), tuple(groups)
+    metadata, groups = part_of(obj, "metadata"), tuple(ranked(groups))
     size = sum(group.size for group in groups)
     if size > MOST:
         raise PlanError(f"it asks for {size} pods, and at most {MOST} are watched over")

@@ -1,23 +1,13 @@
 """Fields of a manifest for the operator ``pytorch``."""
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from muster.api.manifest.operators import ONE_PROCESS, TORCHRUN, ManifestOperator, Program, starter_in
-
-if TYPE_CHECKING:
-    from pydantic import BaseModel
-
-
-def _types() -> "type[BaseModel]":
-    from muster.api.manifest.types.collective import MasterTypes
-
-    return MasterTypes
-
+from muster.api.manifest.operators import ONE_PROCESS, TORCHRUN, ManifestOperator, Program, model_in, starter_in
 
 DECLARED: Final = (
     ManifestOperator(
         name="pytorch",
-        types=_types,
+        types=model_in("collective", "MasterTypes"),
         starter=starter_in(__package__),
         collective=True,
         respelled=("worker", "master"),

@@ -15,13 +15,10 @@ survivors of a broken gang get a short grace.
 
 from muster.api.manifest.groups import Group
 from muster.api.names import PYTORCH_PORT
-from muster.kinds.declaration import Operator, size_of
+from muster.kinds.declaration import RESTART_GRACE, SIGABRT_EXIT, Operator, size_of
 from muster.state.vocabulary.group import Coordinator, ProbeKind
 from muster.state.vocabulary.pod import Env, Source
 
-COORDINATOR_RANK = 0
-SIGABRT_EXIT = 134
-"""128 + SIGABRT, the exit code of an aborted process."""
 MISMATCH = r"collective mismatch|op\.preamble\.length"
 """Error of gloo if a peer has sent data of another collective: the process is wrong, or its peer, and not lost
 (gloo/transport/tcp/pair.cc)."""
@@ -35,7 +32,6 @@ LAUNCHER = 5.0
 """Seconds between two looks of torchrun at its processes in PyTorch 1.13 (``--monitor_interval``; later releases look
 every 0.1 s): the pod whose process was killed may end that much later than survivors in other pods."""
 OPENED_BY = "rank 0 opens its store in torch.distributed.init_process_group(), or torchrun does as it starts"
-RESTART_GRACE = 2
 
 
 def _env(group: Group, groups: tuple[Group, ...]) -> tuple[Env, ...]:
@@ -59,7 +55,7 @@ def _coordinator(groups: tuple[Group, ...]) -> Coordinator | None:
     The store's port may close before the program ends: ``destroy_process_group`` closes it.
     """
     probe = ProbeKind.TORCH if size_of(groups) > 1 else ProbeKind.NONE
-    return Coordinator(COORDINATOR_RANK, PYTORCH_PORT, probe, may_close=True, opened_by=OPENED_BY)
+    return Coordinator(0, PYTORCH_PORT, probe, may_close=True, opened_by=OPENED_BY)
 
 
 PYTORCH = Operator(

@@ -1,22 +1,12 @@
 """Fields of a manifest for the operator ``kuberay``."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from muster.api.manifest.operators import ManifestOperator, Program, Resources, starter_in
-
-if TYPE_CHECKING:
-    from pydantic import BaseModel
-
+from muster.api.manifest.operators import ManifestOperator, Program, Resources, model_in, starter_in
 
 SUBMITTER: Final[Resources] = {"cpus": 0.5, "memory": 1.0}
 """As KubeRay's default for the submitter, whose limits are 1 CPU and 1 GiB."""
-
-
-def _types() -> "type[BaseModel]":
-    from muster.api.manifest.types.ray import RayTypes
-
-    return RayTypes
 
 
 def _program(count: int, resources: Resources) -> Mapping[str, Any]:
@@ -28,7 +18,7 @@ def _program(count: int, resources: Resources) -> Mapping[str, Any]:
 DECLARED: Final = (
     ManifestOperator(
         name="kuberay",
-        types=_types,
+        types=model_in("ray", "RayTypes"),
         starter=starter_in(__package__),
         respelled=("Head", "Workers"),
         fields=("rayVersion",),

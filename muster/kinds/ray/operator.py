@@ -23,7 +23,7 @@ from muster.api.manifest.groups import HEAD, SUBMITTER
 from muster.api.manifest.groups import Group as Asked
 from muster.api.manifest.resources import Resources
 from muster.api.names import CONTAINER, RAY_HEAD_TYPE, RAY_METRICS_PORT, RAY_NODE_TYPE
-from muster.kinds.declaration import SAMPLE, Operator
+from muster.kinds.declaration import RESTART_GRACE, Operator
 from muster.kinds.planning.parts import pod_spec_of
 from muster.kinds.ray import manifest
 from muster.kinds.ray.start import SUBMIT, Ports, in_shell, memory_of, ray_start
@@ -35,7 +35,6 @@ from muster.state.vocabulary.rules import FailureAction, FailureRule, Gate, Gate
 JOINING = 60.0
 """Seconds that a Ray node may take from its pod's creation until it has joined: 5 s idle, 23 s on a busy machine
 (measured), and the image must be there."""
-RESTART_GRACE = 2
 SURVIVOR_TEXT = (
     r"(?i)(?:connect|connection) to (?:the )?(?:GCS|Ray)\b|GCS.{0,120}(?:timed? ?out|unavailable|deadline)"
     r"|(?:timed? ?out|failed).{0,120}\bGCS|current node timed out during startup|No node info found for head node"
@@ -76,7 +75,7 @@ SUBMITTER_RESOURCES = Resources.model_construct(cpus=manifest.SUBMITTER["cpus"],
 
 def _finish(experiment: Experiment, plan: Plan) -> Plan:
     asked = experiment.spec.groups
-    ports = Ports.of(asked[0])
+    ports = Ports.of(dict(asked[0].ray_start_params))
     nodes = (_ray_node(experiment, ports, *pair) for pair in zip(asked, plan.groups, strict=True))
     coordinator = _coordinator(asked)
     token = _token(experiment.spec.template_of(asked[0]))
@@ -156,7 +155,7 @@ def _of_submitter(ports: Ports) -> Iterable[Env]:
 
 
 def _finished_env() -> tuple[Env, ...]:
-    ports = Ports.of(SAMPLE)
+    ports = Ports()
     return (*_cluster("", "", "", ports), *_of_node(head=True, argv=(), ports=ports), *_of_submitter(ports))
 
 
@@ -185,17 +184,24 @@ def _ports_of(ports: Ports) -> tuple[Port, ...]:
     )
 
 
-def _coordinator(asked: tuple[Asked, ...]) -> Coordinator:
-    ports = Ports.of(asked[0])
+def coordinator_at(ports: Ports, *, dashboard: bool = True, token: str = "", opened_by: str = "") -> Coordinator:
+    """Return the head. Without a dashboard it cannot be asked: its members have arrived when their pods are ready."""
+    pages = (Port(DASHBOARD, ports.dashboard),) if dashboard else ()
     return Coordinator(
         rank=0,
         port=ports.gcs,
-        probe=ProbeKind.RAY,
+        probe=ProbeKind.RAY if dashboard else ProbeKind.NONE,
         complete=Completeness.ARRIVED,
         arrivals=JOINING,
-        opened_by="`ray start --head` opens it: see the log of the head",
-        ports=(Port(DASHBOARD, ports.dashboard), Port(AGENT, ports.agent)),
+        opened_by=opened_by,
+        ports=(*pages, Port(AGENT, ports.agent)),
+        token=token,
     )
+
+
+def _coordinator(asked: tuple[Asked, ...]) -> Coordinator:
+    opened_by = "`ray start --head` opens it: see the log of the head"
+    return coordinator_at(Ports.of(dict(asked[0].ray_start_params)), opened_by=opened_by)
 
 
 def _token(template: Mapping[str, Any]) -> str:

@@ -19,15 +19,16 @@ from typing import Any, Final
 
 import msgspec
 
-from muster.api.names import RAY_AGENT_PORT, RAY_DASHBOARD_PORT, RAY_PORT
+from muster.api.names import RAY_PORT
 from muster.api.values.printable import clean, small_number, word
-from muster.kinds.declaration import SUBMITTED, Place, PodFacts, PodSource, WatchedKind, list_of, own_name, part_of
+from muster.kinds.declaration import SUBMITTED, Place, PodFacts, PodSource, WatchedKind, list_of, part_of
 from muster.kinds.planning.watched_plan import MAX_MESSAGE, Framework, condition_of, read, started_of, watched_plan
-from muster.kinds.ray.operator import JOINING
+from muster.kinds.ray.operator import coordinator_at
+from muster.kinds.ray.start import Ports
 from muster.state.view.own import OwnState, OwnVerdict
-from muster.state.vocabulary.group import AGENT, DASHBOARD, Completeness, Coordinator, Group, ProbeKind, Role
+from muster.state.vocabulary.group import Coordinator, Group, ProbeKind, Role
 from muster.state.vocabulary.plan import Plan
-from muster.state.vocabulary.pod import PodSpec, Port
+from muster.state.vocabulary.pod import PodSpec
 from muster.state.vocabulary.subject import Subject, title
 
 GROUP_VERSION: Final = "ray.io/v1"
@@ -129,32 +130,19 @@ def own_state(obj: Mapping[str, Any]) -> OwnState:
 def groups_of(spec: RayClusterSpec) -> Iterator[Group]:
     """Yield the groups of a cluster: the head, then the workers in their order."""
     yield Group(HEAD_GROUP, 1, 1, PodSpec(), 0, role=Role.HEAD)
-    first = 1
     for asked in spec.workerGroupSpecs or ():
         replicas, hosts = asked.wanted_replicas, asked.hosts
         if replicas:
             jobs, pods = (replicas, hosts) if hosts > 1 else (1, replicas)
-            yield Group(word(asked.groupName), jobs, pods, PodSpec(), first, sparse=hosts > 1)
-            first += jobs * pods
+            yield Group(word(asked.groupName), jobs, pods, PodSpec(), 0, sparse=hosts > 1)
 
 
 def coordinator_of(spec: RayClusterSpec) -> Coordinator:
-    """Return the head. Without a dashboard it cannot be asked: its members have arrived when their pods are ready."""
+    """Return the head, at the ports that it is started with."""
     head = spec.headGroupSpec
     params = head.rayStartParams or {}
     dumb = params.get("include-dashboard", "").strip("'\"").lower() == "false"
-    return Coordinator(
-        rank=0,
-        port=_port(params, "port", RAY_PORT),
-        probe=ProbeKind.NONE if dumb else ProbeKind.RAY,
-        complete=Completeness.ARRIVED,
-        arrivals=JOINING,
-        ports=(
-            *(() if dumb else (Port(DASHBOARD, _port(params, "dashboard-port", RAY_DASHBOARD_PORT)),)),
-            Port(AGENT, _port(params, "dashboard-agent-listen-port", RAY_AGENT_PORT)),
-        ),
-        token=_token(spec, head),
-    )
+    return coordinator_at(Ports.of(params), dashboard=not dumb, token=_token(spec, head))
 
 
 def autoscaled(spec: RayClusterSpec) -> str:
@@ -166,11 +154,6 @@ def autoscaled(spec: RayClusterSpec) -> str:
         for each in spec.workerGroupSpecs or ()
     )
     return f"the autoscaler wants these replicas now: {', '.join(groups)}"
-
-
-def _port(params: Mapping[str, str], name: str, default: int) -> int:
-    number = small_number(params.get(name, "").strip("'\""))
-    return number if 0 < number < 65_536 else default
 
 
 def _token(spec: RayClusterSpec, head: RayGroup) -> str:
@@ -189,8 +172,6 @@ RAYCLUSTERS: Final = WatchedKind(
     (PODS,),
     plan_of,
     own_state,
-    own_name(RAYCLUSTER),
-    level=1,
     about="all RayClusters",
     members="by group and replica index",
     makes=("podgroup/ray-{name}-pg",),

@@ -31,6 +31,7 @@ from typing import Final
 
 from muster.api.manifest.groups import HEAD, Group
 from muster.api.names import RAY_AGENT_PORT, RAY_DASHBOARD_PORT, RAY_METRICS_PORT, RAY_PORT
+from muster.api.values.printable import small_number
 from muster.api.values.quantities import parse_quantity
 
 LOGICAL: Final = 100_000
@@ -66,14 +67,18 @@ class Ports:
     agent: int = RAY_AGENT_PORT
 
     @classmethod
-    def of(cls, head: Group) -> "Ports":
-        """Return the ports that a head is started with."""
-        params = dict(head.ray_start_params)
+    def of(cls, params: Mapping[str, str]) -> "Ports":
+        """Return the ports that a head is started with: Ray's own for those that are not stated, or are no ports."""
         return cls(
-            int(params.get("port", RAY_PORT)),
-            int(params.get("dashboard-port", RAY_DASHBOARD_PORT)),
-            int(params.get("dashboard-agent-listen-port", RAY_AGENT_PORT)),
+            _port(params, "port", RAY_PORT),
+            _port(params, "dashboard-port", RAY_DASHBOARD_PORT),
+            _port(params, "dashboard-agent-listen-port", RAY_AGENT_PORT),
         )
+
+
+def _port(params: Mapping[str, str], name: str, default: int) -> int:
+    number = small_number(params.get(name, "").strip("'\""))
+    return number if 0 < number < 65_536 else default
 
 
 def ray_start(group: Group, address: str) -> tuple[str, ...]:

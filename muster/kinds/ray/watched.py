@@ -23,7 +23,7 @@ import msgspec
 from muster.api.values.printable import clean, printable, word
 from muster.api.values.timestamps import seconds_of, whole_time
 from muster.kinds.declaration import SUBMITTED, Claim, Place, PlanError, PodFacts, PodSource, WatchedKind, part_of
-from muster.kinds.planning.watched_plan import MAX_MESSAGE, metadata_of, read, watched_plan
+from muster.kinds.planning.watched_plan import MAX_MESSAGE, read, watched_plan
 from muster.kinds.ray.raycluster import (
     CLUSTER_LABEL,
     FRAMEWORK,
@@ -91,8 +91,7 @@ def plan_of(obj: Mapping[str, Any]) -> Plan:
     cluster = spec.rayClusterSpec
     groups = list(groups_of(cluster)) if cluster else []
     if (spec.submissionMode or HAND_OVER) == HAND_OVER:
-        first = sum(group.size for group in groups)
-        groups.append(Group(SUBMITTER, 1, 1, PodSpec(), first, role=Role.SUBMITTER, gates=_gates(groups)))
+        groups.append(Group(SUBMITTER, 1, 1, PodSpec(), 0, role=Role.SUBMITTER, gates=_gates(groups)))
     return watched_plan(
         obj,
         RAYJOB,
@@ -107,7 +106,7 @@ def plan_of(obj: Mapping[str, Any]) -> Plan:
 
 def claims(obj: Mapping[str, Any]) -> tuple[Claim, ...]:
     """Return the pods of the present attempt's cluster, and the submitter."""
-    name = word(str(metadata_of(obj).get("name") or ""))
+    name = word(str(part_of(obj, "metadata").get("name") or ""))
     own, cluster = Claim(title(RAYJOB.kind, name)), _status(obj).rayClusterName
     borrowed = part_of(obj, "spec").get("clusterSelector")
     return (own,) if borrowed or not cluster else (Claim(title(RAYCLUSTER.kind, word(cluster))), own)
@@ -195,7 +194,7 @@ RAYJOBS: Final = WatchedKind(
     (PODS, SUBMITTERS),
     plan_of,
     own_state,
-    claims,
+    claimed=claims,
     level=0,
     about="all RayJobs",
     members="by group and replica index",

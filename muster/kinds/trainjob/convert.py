@@ -4,6 +4,7 @@ Its pod template is in a runtime that the cluster holds and the manifest only na
 states image and command itself, and its runtime is named after a framework that Muster runs.
 """
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 from muster.api.manifest.problems import quoted
@@ -13,19 +14,13 @@ from muster.kinds.convert.pod import deadline_of, line_of, resources_of, spec_of
 
 FRAMEWORKS: Final = {"jax": "jax", "torch": "pytorch", "xgboost": "xgboost"}
 """Words in the name of a runtime, and the operator."""
-VARIABLES: Final = {
+VARIABLES: Final[Mapping[str, Mapping[str, str]]] = {
     "jax": {
         "JAX_NUM_PROCESSES": "$(JAXOPERATOR_NUM_PROCESSES)",
         "JAX_PROCESS_ID": "$(JAXOPERATOR_PROCESS_ID)",
     },
-    "pytorch": {},
-    "xgboost": {
-        "DMLC_TRACKER_URI": "$(MASTER_ADDR)",
-        "DMLC_TRACKER_PORT": "$(MASTER_PORT)",
-        "DMLC_NUM_WORKER": "$(WORLD_SIZE)",
-        "DMLC_TASK_ID": "$(RANK)",
-    },
 }
+"""By operator, the variables of Kubeflow Trainer that Muster does not set itself."""
 
 
 def trainjob(draft: Draft, source: Fields) -> None:
@@ -46,12 +41,14 @@ def trainjob(draft: Draft, source: Fields) -> None:
     draft.spec |= {"operator": operator, "image": image, "command": line_of(words)}
     resources, others = resources_of(trainer, "resourcesPerNode")
     main: dict[str, Any] = draft.placed({"name": CONTAINER}, trainer.loc, carried=True)
-    own = [each for each in _environment(draft, trainer) if str(each.get("name")) not in VARIABLES[operator]]
-    main["env"] = [*({"name": key, "value": value} for key, value in VARIABLES[operator].items()), *own]
+    variables = VARIABLES.get(operator, {})
+    own = [each for each in _environment(draft, trainer) if str(each.get("name")) not in variables]
+    if environment := [*({"name": key, "value": value} for key, value in variables.items()), *own]:
+        main["env"] = environment
     if others:
         main["resources"] = draft.placed(others, trainer.at("resourcesPerNode"), carried=True)
     worker: dict[str, Any] = draft.placed({"count": trainer.number("numNodes", 1), "resources": resources}, trainer.loc)
-    if main["env"] or others:
+    if environment or others:
         worker["template"] = {"spec": {"containers": [main]}}
     trainer.lose("numProcPerNode", "not carried over", "write --nproc-per-node into the command of torchrun")
     trainer.rest()

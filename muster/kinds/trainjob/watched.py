@@ -9,32 +9,31 @@ What runs follows from the name of the runtime.
 Facts: kubeflow/trainer pkg/constants and pkg/runtime/framework/plugins (jobset, mpi).
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final
 
 import msgspec
 
-from muster.api.values.printable import word
-from muster.kinds.declaration import SUBMITTED, Claim, Made, PlanError, WatchedKind
+from muster.kinds.declaration import SUBMITTED, Made, PlanError, WatchedKind, named_as
 from muster.kinds.jobset import watched as jobset
 from muster.kinds.kubeflow.trainer_status import own_report
 from muster.kinds.planning.watched_plan import (
     MOST,
     Framework,
     framework_of,
-    metadata_of,
+    ranked,
     read,
-    started_of,
-    verdict_of,
+    state_by_conditions,
     watched_plan,
 )
-from muster.state.view.own import OwnState, OwnVerdict
+from muster.state.view.own import OwnState
 from muster.state.vocabulary.group import Group, ProbeKind, Role
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import PodSpec
 from muster.state.vocabulary.rules import GateCondition
-from muster.state.vocabulary.subject import JOBSET, Names, Subject, title
+from muster.state.vocabulary.subject import JOBSET, Names, Subject
 
 TRAINJOB: Final = Subject("trainer.kubeflow.org/v1alpha1", "TrainJob", "trainjobs")
 GROUP: Final = "node"
@@ -84,7 +83,8 @@ def joined(alone: Plan, made: Plan) -> Plan:
     """Return the plan of a TrainJob with the groups of its JobSet, the nodes first and the initializers last."""
     before = _initializers(made.groups)
     ordered = sorted(made.groups, key=lambda each: each.name in before)
-    plan = replace(alone, groups=tuple(_ranked(ordered, before)), in_order=made.in_order)
+    groups = (replace(each, role=Role.INITIALIZER if each.name in before else Role.WORKER) for each in ordered)
+    plan = replace(alone, groups=tuple(ranked(groups)), in_order=made.in_order)
     coordinator = plan.coordinator
     if coordinator is None or plan.expected > 1 or coordinator.probe.stated:
         return plan
@@ -104,27 +104,11 @@ def _initializers(groups: tuple[Group, ...]) -> frozenset[str]:
     return frozenset(found)
 
 
-def _ranked(groups: Iterable[Group], before: frozenset[str]) -> Iterator[Group]:
-    rank = 0
-    for each in groups:
-        yield replace(each, first_rank=rank, role=Role.INITIALIZER if each.name in before else Role.WORKER)
-        rank += each.size
-
-
-def claims(obj: Mapping[str, Any]) -> tuple[Claim, ...]:
-    """Return the pods of the JobSet that has its name."""
-    return (Claim(title(JOBSET.kind, word(str(metadata_of(obj).get("name") or "")))),)
-
-
-VERDICTS: Final = {"Complete": OwnVerdict.SUCCEEDED, "Failed": OwnVerdict.FAILED, "Suspended": OwnVerdict.SUSPENDED}
-"""By the type of a condition that is True."""
-
-
 def own_state(obj: Mapping[str, Any]) -> OwnState:
     """Return the state that the conditions of a TrainJob show, with its program's report to Kubeflow's Trainer."""
     report, reported = own_report(obj.get("status"))
-    state = OwnState(epoch=-1, started_at=started_of(obj), report=report, reported=reported)
-    return verdict_of(obj, state, VERDICTS) or state
+    state = state_by_conditions("Complete", obj, epoch=-1)
+    return msgspec.structs.replace(state, report=report, reported=reported)
 
 
 DECLARED: Final = (
@@ -133,7 +117,7 @@ DECLARED: Final = (
         (jobset.SOURCE,),
         plan_of,
         own_state,
-        claims,
+        claimed=partial(named_as, JOBSET),  # the pods of the JobSet of its name
         level=0,
         about="TrainJobs; the pods of their JobSet",
         members="by replicated job, job index and completion index, the initializers last",

@@ -9,19 +9,17 @@ LightGBM, which runs under this operator too, takes any connection for a machine
 is ready.
 
 A worker that has lost another, or waits for too long, raises an XGBoostError that quotes its file of the collectives
-(xgboost: src/collective) or names the tracker.
+(xgboost: src/collective) or names the tracker. Allreduce cannot continue without a member, so the survivors of a broken
+gang get a short grace.
 """
 
 from muster.api.manifest.groups import Group
 from muster.api.names import XGBOOST_PORT
-from muster.kinds.declaration import Operator, size_of
+from muster.kinds.declaration import RESTART_GRACE, Operator, size_of
 from muster.state.vocabulary.group import Coordinator, ProbeKind
 from muster.state.vocabulary.pod import Env, Source
 
-COORDINATOR_RANK = 0
 SURVIVOR_TEXT = r"src/collective/|RabitTracker|\[tracker\b"
-RESTART_GRACE = 2
-"""Seconds of grace. Allreduce cannot continue without a member, so the survivors of a broken gang get few."""
 
 
 def _env(_group: Group, groups: tuple[Group, ...]) -> tuple[Env, ...]:
@@ -39,7 +37,7 @@ def _env(_group: Group, groups: tuple[Group, ...]) -> tuple[Env, ...]:
 
 
 def _coordinator(_groups: tuple[Group, ...]) -> Coordinator | None:
-    return Coordinator(COORDINATOR_RANK, XGBOOST_PORT, ProbeKind.NONE)
+    return Coordinator(0, XGBOOST_PORT, ProbeKind.NONE)
 
 
 XGBOOST = Operator("xgboost", _env, _coordinator, survivor_text=SURVIVOR_TEXT, restart_grace=RESTART_GRACE)

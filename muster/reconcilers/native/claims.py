@@ -20,9 +20,9 @@ from muster.api.names import LABEL_UID
 from muster.api.values.quantities import QuantityError, parse_quantity
 from muster.kinds.jobset.spec import JOBSET_NAME
 from muster.kube.resources import Metadata, Object, core, read
-from muster.reconcilers.render.objects import Unrenderable, render_claim, to_json
+from muster.reconcilers.render.objects import render_claim, to_json
 from muster.reconcilers.requests.batch import SHOWN, Calls, as_sent, name_taken, owned
-from muster.reconcilers.requests.refusals import refusal_or_raise, rejected
+from muster.reconcilers.requests.refusals import refusal_or_raise
 from muster.reconcilers.result import Outcome
 from muster.state.view.engine_facts import Refusal
 from muster.state.vocabulary.plan import Plan
@@ -105,10 +105,7 @@ async def ensure_claims(calls: Calls, plan: Plan, epoch: int, *, made: bool = Fa
 
 
 async def _create(calls: Calls, plan: Plan, claim: Claim) -> int | Refusal:
-    try:
-        body = to_json(render_claim(plan, claim), f"claim {claim.name} of {plan.namespace}/{plan.name}")
-    except Unrenderable as error:
-        return rejected(error, KIND)
+    body = to_json(render_claim(plan, claim), f"claim {claim.name} of {plan.namespace}/{plan.name}")
     try:
         answer = await calls.create(plan, RESOURCE, body)
     except AlreadyExists as error:

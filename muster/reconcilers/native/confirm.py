@@ -16,8 +16,9 @@ Concepts", semantics for get and list), page by page.
 """
 
 from collections.abc import Iterator, Mapping, Set
+from dataclasses import replace
 from itertools import islice
-from typing import Any, TypedDict
+from typing import Any
 
 import msgspec
 from msgspec import structs
@@ -108,7 +109,8 @@ async def confirm_launch(calls: Calls, action: ConfirmLaunch, plan: Plan, record
         vanished = [*action.vanished, *(await search(calls, plan, action.epoch) if action.search else ())]
         looked = await ask_for(calls, plan, vanished)
     older = [each for each in looked.alive if _precedes(each[0], action.epoch, again)]
-    return Outcome(
+    return replace(
+        _found(looked),
         version=version,
         confirmed=not (blocked or older),
         attempts=action.attempts,
@@ -116,7 +118,6 @@ async def confirm_launch(calls: Calls, action: ConfirmLaunch, plan: Plan, record
         launched=len(present) >= plan.together,
         searched=action.search and not blocked,
         refusal=refusal_for(plan, [each for each in looked.altered if each in older]),
-        **_found(looked),
     )
 
 
@@ -175,16 +176,17 @@ async def confirm_loss(calls: Calls, action: ConfirmLoss, plan: Plan, record: Re
     here = {(pod.rank, pod.attempt) for pod in (*(pod for pod, _ in looked.alive), *looked.succeeded)}
     if action.attempts:
         gone = tuple(each for each in action.attempts if each not in lives | here)
-        return Outcome(version=version, lost_attempts=gone, refusal=refusal_for(plan, looked.altered), **_found(looked))
+        refusal = refusal_for(plan, looked.altered)
+        return replace(_found(looked), version=version, lost_attempts=gone, refusal=refusal)
     present |= {rank for rank, _ in here}
     lost = not present.issuperset(action.ranks) if action.ranks else len(present) < plan.together
     ranks = action.ranks or (() if plan.sequential else range(plan.size))
-    return Outcome(
+    return replace(
+        _found(looked),
         version=version,
         lost=lost,
         lost_ranks=tuple(islice((rank for rank in ranks if rank not in present), NAMED)) if lost else (),
         refusal=None if lost else refusal_for(plan, looked.altered),
-        **_found(looked),
     )
 
 
@@ -193,11 +195,11 @@ async def confirm_end(calls: Calls, action: ConfirmEnd, plan: Plan) -> Outcome:
     found = await search(calls, plan, action.epoch) if action.search else []
     known = {pod.uid for pod in action.vanished}
     looked = await ask_for(calls, plan, [*action.vanished, *(pod for pod in found if pod.uid not in known)])
-    return Outcome(
+    return replace(
+        _found(looked),
         searched=action.search,
         refusal=refusal_for(plan, looked.altered, KEEPS_QUOTA),
         ahead=len(looked.alive) > len(looked.altered),
-        **_found(looked),
     )
 
 
@@ -213,17 +215,10 @@ def _missing(
             yield known.get((rank, attempt)) or unseen(plan, member, action.epoch, attempt)
 
 
-class _Found(TypedDict):
-    gone: tuple[Pod, ...]
-    altered: tuple[Pod, ...]
-    ended: tuple[Pod, ...]
-    succeeded: tuple[Pod, ...]
-
-
-def _found(looked: Whereabouts) -> _Found:
+def _found(looked: Whereabouts) -> Outcome:
     altered = tuple(structs.replace(pod, uid=live.metadata.uid) for pod, live in looked.altered)
     ended, succeeded = tuple(looked.ended), tuple(looked.succeeded)
-    return _Found(gone=tuple(looked.gone), altered=altered, ended=ended, succeeded=succeeded)
+    return Outcome(gone=tuple(looked.gone), altered=altered, ended=ended, succeeded=succeeded)
 
 
 def done(plan: Plan, record: Record) -> set[int]:

@@ -16,10 +16,9 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import assert_never
 
-from muster.api.errors import AlreadyExists, ApiError, Conflict, MusterError, NotFound
+from muster.api.errors import ApiError, Conflict, MusterError, NotFound
 from muster.api.names import LABEL_UID
 from muster.kube.fair_share import FairShare
-from muster.kube.resources import Object, core, read
 from muster.kube.transport import Transport
 from muster.reconcilers.native.claims import ensure_claims
 from muster.reconcilers.native.confirm import confirm_end, confirm_launch, confirm_loss
@@ -30,7 +29,7 @@ from muster.reconcilers.refs import ref_of
 from muster.reconcilers.render.environment import NO_RESTARTS, Endpoint, Restarts
 from muster.reconcilers.render.objects import Unrenderable, render_service, to_json
 from muster.reconcilers.render.pod import PodTemplate, identity, placed
-from muster.reconcilers.requests.batch import Batch, Calls, as_sent, delete_options, recognise
+from muster.reconcilers.requests.batch import Batch, Calls, create_or_find, delete_options
 from muster.reconcilers.requests.refusals import refusal_or_raise, rejected
 from muster.reconcilers.result import Outcome
 from muster.state.view.engine_facts import Refusal
@@ -42,15 +41,10 @@ from muster.state.vocabulary.actions import (
     CreatePods,
     DeletePods,
     DeleteSubject,
-    DeleteWorkload,
     EndRun,
     EnsureClaims,
     EnsureService,
-    EnsureWorkload,
-    MoveWorkload,
-    PatchWorkloadStatus,
-    ReadAdmission,
-    ReleaseWorkload,
+    QueueAction,
     StopPods,
 )
 from muster.state.vocabulary.group import Member
@@ -74,31 +68,20 @@ async def create_pods(
 ) -> Outcome:
     """Create the members' pods, until ``batch`` is stopped."""
     wanted = {member.group for member in action.members}
-    try:
-        templates = {
-            group.name: PodTemplate(plan, group, action.epoch, restarts, action.avoid, endpoint)
-            for group in plan.groups
-            if group.name in wanted
-        }
-    except Unrenderable as error:
-        return Outcome(refusal=rejected(error, "Pod"))
-    path = core(plan.namespace, "pods")
+    templates = {
+        group.name: PodTemplate(plan, group, action.epoch, restarts, action.avoid, endpoint)
+        for group in plan.groups
+        if group.name in wanted
+    }
     strict = {g.name: STRICT if g.template else None for g in plan.groups}
-
     attempts = dict(action.attempts)
 
     async def create(member: Member) -> int | Refusal:
         attempt = attempts.get(member.rank, 0)
         name = plan.pod_name(member, action.epoch, attempt)
         labels = identity(plan, member, action.epoch, attempt)
-        try:
-            body = templates[member.group].render(member, attempt)
-            answer = await calls.create(plan, "pods", body, strict[member.group])
-        except AlreadyExists:
-            return await recognise(calls, plan, "Pod", name, labels)
-        except ApiError as error:
-            return refusal_or_raise(error, "create", "Pod", name, plan)
-        return as_sent("Pod", read(answer, Object, f"POST {path}").metadata, plan, labels)
+        body = templates[member.group].render(member, attempt)
+        return await create_or_find(calls, plan, "Pod", name, body, labels, strict[member.group])
 
     await batch.run(f"create pods of {plan.namespace}/{plan.name}", action.members, create, calls.create_slots(plan))
     return batch.outcome()
@@ -139,6 +122,8 @@ class NativeEngine:
         """
         try:
             return await self._carry_out(action, plan, record, written, version)
+        except Unrenderable as error:
+            return Outcome(refusal=rejected(error, error.kind))
         except ApiError as error:  # every other request has its own handler
             return Outcome(refusal=refusal_or_raise(error, "list", "Pod", "", plan))
 
@@ -166,6 +151,9 @@ class NativeEngine:
         await let_go(self._calls, workload)
 
     async def _carry_out(self, action: Action, plan: Plan, record: Record, written: int, version: int) -> Outcome:
+        if isinstance(action, QueueAction):
+            async with self._calls.slots(plan):
+                return await carry_out_for_queue(self._calls, action, plan)
         match action:
             case ConfirmLaunch() | CreatePods() if action.epoch != record.epoch:
                 raise MusterError(
@@ -198,16 +186,6 @@ class NativeEngine:
                 return await stop_pods(self._calls, action, plan)
             case DeleteSubject():
                 return await delete_subject(self._calls, plan, written or version)
-            case (
-                EnsureWorkload()
-                | ReadAdmission()
-                | PatchWorkloadStatus()
-                | MoveWorkload()
-                | DeleteWorkload()
-                | ReleaseWorkload()
-            ):
-                async with self._calls.slots(plan):
-                    return await carry_out_for_queue(self._calls, action, plan)
             case EndRun():
                 raise MusterError(f"{plan.namespace}/{plan.title}: only watched runs are ended by their object")
             case _:
@@ -257,16 +235,6 @@ async def delete_subject(calls: Calls, plan: Plan, version: int) -> Outcome:
 
 async def ensure_service(calls: Calls, plan: Plan) -> Outcome:
     """Create the Service, or find it. Raises ``ApiError`` if a retry may help."""
-    try:
-        body = to_json(render_service(plan), f"the Service of experiment {plan.namespace}/{plan.name}")
-    except Unrenderable as error:
-        return Outcome(refusal=rejected(error, "Service"))
-    try:
-        answer = await calls.create(plan, "services", body)
-    except AlreadyExists:
-        found = await recognise(calls, plan, "Service", plan.domain, {LABEL_UID: plan.uid})
-        return Outcome(refusal=found) if isinstance(found, Refusal) else Outcome(service=True)
-    except ApiError as error:
-        return Outcome(refusal=refusal_or_raise(error, "create", "Service", plan.domain, plan))
-    made = as_sent("Service", read(answer, Object, "POST services").metadata, plan, {LABEL_UID: plan.uid})
-    return Outcome(refusal=made) if isinstance(made, Refusal) else Outcome(service=True)
+    body = to_json(render_service(plan), f"the Service of experiment {plan.namespace}/{plan.name}")
+    found = await create_or_find(calls, plan, "Service", plan.domain, body, {LABEL_UID: plan.uid})
+    return Outcome(refusal=found) if isinstance(found, Refusal) else Outcome(service=True)

@@ -88,26 +88,15 @@ async def pages(calls: Calls, plan: Plan) -> AsyncIterator[list[LivePod]]:
 
     Raises ``ApiError``; ``Expired`` when the API server has compacted the revision of the first page.
     """
-    async for page in _listed(calls, plan, {"labelSelector": selector_of(plan.uid)}):
+    async for page in everything(calls, plan, labelSelector=selector_of(plan.uid)):
         yield [pod for pod in page if pod.member_of(plan)]
 
 
-async def everything(calls: Calls, plan: Plan) -> AsyncIterator[tuple[LivePod, ...]]:
-    """Yield all pods of the namespace, whatever their labels and owners are, page by page. Raises as ``pages`` does."""
-    async for page in _listed(calls, plan, {}):
-        yield page
+async def everything(calls: Calls, plan: Plan, **which: str) -> AsyncIterator[tuple[LivePod, ...]]:
+    """Yield all pods of the namespace, whatever their labels and owners are, page by page. Raises as ``pages`` does.
 
-
-async def named(calls: Calls, namespace: str, name: str) -> LivePod | None:
-    """Return the pod of that name in the namespace, if there is one. Raises ``ApiError``."""
-    path = core(namespace, "pods", name)
-    try:
-        return read(await calls.do("GET", path), LivePod, f"GET {path}")
-    except NotFound:
-        return None
-
-
-async def _listed(calls: Calls, plan: Plan, which: dict[str, str]) -> AsyncIterator[tuple[LivePod, ...]]:
+    ``which`` are parameters of the list.
+    """
     path, token = core(plan.namespace, "pods"), ""
     while True:
         params = {**which, "limit": str(PAGE)}
@@ -118,6 +107,15 @@ async def _listed(calls: Calls, plan: Plan, which: dict[str, str]) -> AsyncItera
         token = page.metadata.token
         if not token:
             return
+
+
+async def named(calls: Calls, namespace: str, name: str) -> LivePod | None:
+    """Return the pod of that name in the namespace, if there is one. Raises ``ApiError``."""
+    path = core(namespace, "pods", name)
+    try:
+        return read(await calls.do("GET", path), LivePod, f"GET {path}")
+    except NotFound:
+        return None
 
 
 BY_NAME = 8
@@ -200,18 +198,6 @@ def unseen(plan: Plan, member: Member, epoch: int, attempt: int, uid: str = "") 
         index=member.pod,
         rank=member.rank,
         epoch=epoch,
-        phase=PodPhase.UNKNOWN,
-        ready=False,
-        terminating=False,
-        delete_by=0.0,
-        scheduled=False,
-        node="",
-        ip="",
-        started=False,
-        waiting_reason="",
-        waiting_message="",
-        exit=None,
-        disruption="",
         attempt=attempt,
     )
 

@@ -39,17 +39,7 @@ from muster.api.names import (
     ANNOTATION_ASSIST_WORK,
     ASSIST_VOLUME,
 )
-from muster.assist import (
-    CODE,
-    FILE,
-    FOLDER,
-    RECORDER_CODE,
-    RECORDER_FILE,
-    WATCH_CODE,
-    WATCH_FILE,
-    WORK_CODE,
-    WORK_FILE,
-)
+from muster.assist import CODE, FILE, FOLDER, RECORDER_CODE, RECORDER_FILE, WATCH_CODE, WATCH_FILE, WORK_CODE, WORK_FILE
 
 SHELL: Final = "/bin/sh"
 
@@ -114,79 +104,23 @@ _COMMAND = re.compile(r"\s*(?:[A-Za-z_]\w*=\S*\s+)*(?:(?P<exec>exec)\s+)?(?P<nam
 _PROGRAM = re.compile(r"(?!-)[\w./+-]+", re.ASCII)
 
 PREPARING: Final = frozenset(
-    [
-        ".",
-        ":",
-        "[",
-        "cd",
-        "echo",
-        "export",
-        "printf",
-        "pwd",
-        "set",
-        "source",
-        "test",
-        "true",
-        "ulimit",
-        "umask",
-        "unset",
-    ]
+    (
+        *(".", ":", "[", "cd", "echo", "export", "printf", "pwd", "set", "source", "test", "true"),
+        *("ulimit", "umask", "unset"),
+    )
 )
 """Builtins that end at once and leave nothing behind that ``exec`` would lose."""
 _SOURCING: Final = frozenset((".", "source"))
 _OTHER_WORDS: Final = frozenset(
-    [
-        "alias",
-        "bg",
-        "break",
-        "builtin",
-        "case",
-        "command",
-        "continue",
-        "declare",
-        "do",
-        "done",
-        "elif",
-        "else",
-        "esac",
-        "eval",
-        "exec",
-        "exit",
-        "false",
-        "fc",
-        "fg",
-        "fi",
-        "for",
-        "function",
-        "getopts",
-        "hash",
-        "if",
-        "in",
-        "jobs",
-        "kill",
-        "let",
-        "local",
-        "popd",
-        "pushd",
-        "read",
-        "readonly",
-        "return",
-        "select",
-        "shift",
-        "shopt",
-        "then",
-        "time",
-        "times",
-        "trap",
-        "type",
-        "typeset",
-        "unalias",
-        "until",
-        "wait",
-        "while",
-    ]
+    (
+        *("case", "do", "done", "elif", "else", "esac", "fi", "for", "function", "if", "in", "select", "then", "time"),
+        *("until", "while"),
+        *("alias", "bg", "break", "builtin", "command", "continue", "declare", "eval", "exec", "exit", "false", "fc"),
+        *("fg", "getopts", "hash", "jobs", "kill", "let", "local", "popd", "pushd", "read", "readonly", "return"),
+        *("shift", "shopt", "times", "trap", "type", "typeset", "unalias", "wait"),
+    )
 )
-"""Other builtins and reserved words: none of these names is a program."""
+"""Reserved words, and other builtins: none of these names is a program."""
 _SHELLS: Final = frozenset(["sh", "ash", "dash", "bash", "ksh", "zsh"])
 
 # The kubelet takes the text between "$(" and the first ")" as a name, so nothing in it may be doubled.
@@ -271,15 +205,8 @@ def assist_annotations() -> dict[str, str]:
 
 def assist_volume() -> dict[str, object]:
     """Return the core/v1 Volume that shows the annotations as files."""
-    items = [_item(path, annotation) for path, annotation, _ in _FILES]
+    items = [
+        {"path": path, "fieldRef": {"apiVersion": "v1", "fieldPath": f"metadata.annotations['{annotation}']"}}
+        for path, annotation, _ in _FILES
+    ]
     return {"name": ASSIST_VOLUME, "downwardAPI": {"items": items}}
-
-
-def assist_mount() -> dict[str, object]:
-    """Return the core/v1 VolumeMount of the folder."""
-    return {"name": ASSIST_VOLUME, "mountPath": FOLDER, "readOnly": True}
-
-
-def _item(file: str, annotation: str) -> dict[str, object]:
-    field = {"apiVersion": "v1", "fieldPath": f"metadata.annotations['{annotation}']"}
-    return {"path": file, "fieldRef": field}

@@ -10,7 +10,7 @@ the same volume shows as a file, so neither a ConfigMap nor a right to make one 
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import assert_never
+from typing import Final
 
 import msgspec
 
@@ -37,26 +37,23 @@ NO_RESTARTS = Restarts()
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Everything in which the pods of one group and epoch differ."""
+    """Everything in which the pods of one group and epoch differ. What is the value of a ``Source`` has its name."""
 
     name: Cell
     hostname: Cell
-    job: Cell
-    pod: Cell
-    rank: Cell
-    attempt: Cell
-    global_job: Cell
-    """The job's index among the jobs of all groups."""
-    label_job: Cell
-    """The job's index among the jobs of the groups that share a label."""
-    job_name: Cell
     node_job: Cell
     """Namespace and job, as a label of nodes."""
+    rank: Cell
+    attempt: Cell
+    job_index: Cell
+    pod_index: Cell
+    job_global_index: Cell
+    """The job's index among the jobs of all groups."""
+    job_group_index: Cell
+    job_name: Cell
     job_key: Cell
     restarts: Cell
-    """Number of restarts of the gang."""
     job_restarts: Cell
-    """Number of restarts of the job alone."""
 
 
 def environment(plan: Plan, group: Group, epoch: int, place: Place) -> list[dict[str, object]]:
@@ -72,50 +69,28 @@ def environment(plan: Plan, group: Group, epoch: int, place: Place) -> list[dict
     return [variable(env, plan, epoch, place) for env in wanted.values()]
 
 
+_OF_POD: Final = {Source.POD_IP: "status.podIP", Source.POD_NAME: "metadata.name"}
+"""Fields of the pod from which the kubelet fills in a variable (core/v1 ObjectFieldSelector)."""
+
+
 def variable(env: Env, plan: Plan, epoch: int, place: Place) -> dict[str, object]:
     """Return one core/v1 EnvVar."""
     value: Cell
     match env.source:
         case Source.LITERAL:
             value = env.value
-        case Source.RANK:
-            value = place.rank
         case Source.EPOCH:
             value = str(epoch)
-        case Source.ATTEMPT:
-            value = place.attempt
-        case Source.JOB_INDEX:
-            value = place.job
-        case Source.POD_INDEX:
-            value = place.pod
-        case Source.JOB_GLOBAL_INDEX:
-            value = place.global_job
-        case Source.JOB_GROUP_INDEX:
-            value = place.label_job
-        case Source.JOB_NAME:
-            value = place.job_name
-        case Source.JOB_KEY:
-            value = place.job_key
-        case Source.RESTARTS:
-            value = place.restarts
-        case Source.JOB_RESTARTS:
-            value = place.job_restarts
         case Source.COORDINATOR_HOST:
             value = plan.coordinator_host(epoch)
         case Source.MEMBER_HOSTS:
             value = ",".join(plan.member_hosts(epoch))
-        case Source.POD_IP:
-            return _field(env.name, "status.podIP")
-        case Source.POD_NAME:
-            return _field(env.name, "metadata.name")
+        case Source.POD_IP | Source.POD_NAME:
+            field = {"apiVersion": "v1", "fieldPath": _OF_POD[env.source]}
+            return {"name": env.name, "valueFrom": {"fieldRef": field}}
         case _:
-            assert_never(env.source)
+            value = getattr(place, env.source.name.lower())
     return {"name": env.name, "value": value}
-
-
-def _field(name: str, path: str) -> dict[str, object]:
-    """Return a variable that the kubelet fills in from a field of the pod (core/v1 ObjectFieldSelector)."""
-    return {"name": name, "valueFrom": {"fieldRef": {"apiVersion": "v1", "fieldPath": path}}}
 
 
 TOKEN_SECONDS = 3600
@@ -140,11 +115,6 @@ def endpoint_variables(plan: Plan, endpoint: Endpoint) -> dict[str, str]:
     return {prefix + name: value for prefix in PREFIXES for name, value in values.items()}
 
 
-def endpoint_annotations(endpoint: Endpoint) -> dict[str, str]:
-    """Return the authority, as an annotation of the pod."""
-    return {ANNOTATION_PROGRESS_CA: endpoint.authority}
-
-
 def endpoint_volume(plan: Plan) -> dict[str, object]:
     """Return the core/v1 Volume with the token and the authority."""
     token = {
@@ -158,8 +128,3 @@ def endpoint_volume(plan: Plan) -> dict[str, object]:
         "name": PROGRESS_VOLUME,
         "projected": {"sources": [{"serviceAccountToken": token}, {"downwardAPI": shown}]},
     }
-
-
-def endpoint_mount() -> dict[str, object]:
-    """Return the core/v1 VolumeMount of that volume."""
-    return {"name": PROGRESS_VOLUME, "mountPath": MOUNT, "readOnly": True}

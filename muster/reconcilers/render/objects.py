@@ -1,5 +1,6 @@
 """Renders the headless Service of an experiment, its claims, and the Events of its story; encodes objects as JSON."""
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from hashlib import sha256
 from typing import Any
@@ -15,10 +16,14 @@ from muster.state.vocabulary.record import StoryLine
 
 
 class Unrenderable(MusterError):
-    """An object holds text that cannot be encoded as JSON, so it can never be sent."""
+    """An object of that kind holds text that cannot be encoded as JSON, so it can never be sent."""
+
+    def __init__(self, message: str, kind: str) -> None:
+        super().__init__(message)
+        self.kind = kind
 
 
-def to_json(value: object, what: str) -> bytes:
+def to_json(value: Mapping[str, object], what: str) -> bytes:
     """Encode an object; ``what`` names it in the error.
 
     The only error of a well-typed object is a lone surrogate, which UTF-8 cannot hold.
@@ -30,7 +35,8 @@ def to_json(value: object, what: str) -> bytes:
         near = error.object[start : error.end + 20]
         raise Unrenderable(
             f"{what} cannot be written as UTF-8: character {error.start} of {near!r} is half of a surrogate pair. "
-            "Remove it from the manifest (it often comes from text cut in the middle of an emoji)."
+            "Remove it from the manifest (it often comes from text cut in the middle of an emoji).",
+            str(value.get("kind", "Object")),
         ) from error
 
 

@@ -29,7 +29,7 @@ differ from it, or be another node's. A requirement on a field takes one value (
 so each node has its own.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from hashlib import sha1
 from typing import Any, Final
@@ -38,6 +38,8 @@ import msgspec
 
 from muster.api.manifest.template.merge import merge
 from muster.api.names import (
+    ANNOTATION_PROGRESS_CA,
+    ASSIST_VOLUME,
     CLAIM_VOLUME,
     CONTAINER,
     LABEL_ATTEMPT,
@@ -49,26 +51,20 @@ from muster.api.names import (
     LABEL_RANK,
     LABEL_ROLE,
     LABEL_UID,
+    PROGRESS_VOLUME,
     SCRATCH_VOLUME,
     SHM_PATH,
     SHM_VOLUME,
 )
-from muster.reconcilers.render.command import (
-    arguments_of,
-    assist_annotations,
-    assist_mount,
-    assist_volume,
-    assisted,
-    command_of,
-)
+from muster.api.progress import MOUNT
+from muster.assist import FOLDER
+from muster.reconcilers.render.command import arguments_of, assist_annotations, assist_volume, assisted, command_of
 from muster.reconcilers.render.environment import (
     NO_RESTARTS,
     Cell,
     Endpoint,
     Place,
     Restarts,
-    endpoint_annotations,
-    endpoint_mount,
     endpoint_variables,
     endpoint_volume,
     environment,
@@ -98,7 +94,7 @@ def _placed(group: Group, where: PodSetPlacement) -> Group:
     if where.node_selector:
         spec["nodeSelector"] = dict(where.node_selector)
     if where.tolerations:
-        spec["tolerations"] = [msgspec.to_builtins(each) for each in where.tolerations]
+        spec["tolerations"] = [*msgspec.to_builtins(where.tolerations)]
     return replace(group, template=merge(group.template, {"spec": spec}))
 
 
@@ -160,28 +156,24 @@ class PodTemplate:
         slots = Place(**{field.name: msgspec.Raw(f"\0{field.name}\0".encode()) for field in fields(Place)})
         what = f"the pod of group {group.name!r} of experiment {plan.namespace}/{plan.name}"
         pods = {apart: kept_off(_pod(plan, group, epoch, slots, apart, endpoint), avoid) for apart in _kinds(group)}
-        self._cuts = {apart: _Cut(to_json(pod, what)) for apart, pod in pods.items()}
+        self._cuts = {apart: _cut(to_json(pod, what)) for apart, pod in pods.items()}
 
     def render(self, member: Member, attempt: int = 0) -> bytes:
         """Return the JSON of one member's pod. Raises ValueError for a member of another group."""
         if member.group != self._group.name:
             raise ValueError(f"member {member} is not of group {self._group.name!r}")
         place = _place(self._plan, self._group, member, self._epoch, attempt, self._restarts)
-        cut = self._cuts[_apart(self._plan, self._group, member.rank)]
-        pieces = cut.pieces.copy()
-        for index, slot in cut.fillings:
+        cut, slots = self._cuts[_apart(self._plan, self._group, member.rank)]
+        pieces = cut.copy()
+        for index, slot in slots:
             pieces[index] = msgspec.json.encode(getattr(place, slot))
         return b"".join(pieces)
 
 
-class _Cut:
-    """JSON that is cut at its slots."""
-
-    __slots__ = ("fillings", "pieces")
-
-    def __init__(self, encoded: bytes) -> None:
-        self.pieces = encoded.split(b"\0")
-        self.fillings = [(index, self.pieces[index].decode()) for index in range(1, len(self.pieces), 2)]
+def _cut(encoded: bytes) -> tuple[list[bytes], list[tuple[int, str]]]:
+    """Return JSON that is cut at its slots, and the names of these, each with the index of its piece."""
+    pieces = encoded.split(b"\0")
+    return pieces, [(index, pieces[index].decode()) for index in range(1, len(pieces), 2)]
 
 
 def identity(plan: Plan, member: Member, epoch: int, attempt: int = 0) -> dict[str, str]:
@@ -204,11 +196,11 @@ def _place(plan: Plan, group: Group, member: Member, epoch: int, attempt: int, r
         name=plan.pod_name(member, epoch, attempt),
         attempt=str(attempt),
         hostname=plan.hostname(member, epoch),
-        job=str(member.job),
-        pod=str(member.pod),
+        job_index=str(member.job),
+        pod_index=str(member.pod),
         rank=str(member.rank),
-        global_job=str(group.first_job + member.job),
-        label_job=str(group.first_of_label + member.job),
+        job_global_index=str(group.first_job + member.job),
+        job_group_index=str(group.first_of_label + member.job),
         job_name=job,
         node_job=f"{plan.namespace}_{job}",
         job_key=sha1(f"{plan.namespace}/{job}".encode(), usedforsecurity=False).hexdigest(),
@@ -231,8 +223,8 @@ def _pod(
 ) -> dict[str, Any]:
     own: dict[str, Cell] = {
         LABEL_GROUP: group.name,
-        LABEL_JOB: place.job,
-        LABEL_POD: place.pod,
+        LABEL_JOB: place.job_index,
+        LABEL_POD: place.pod_index,
         LABEL_RANK: place.rank,
         LABEL_EPOCH: str(epoch),
         LABEL_ATTEMPT: place.attempt,
@@ -241,6 +233,7 @@ def _pod(
     if group.whole:
         return whole_pod(plan, group, epoch, place, own, apart=apart)
     reached = endpoint if group.pod.progress_endpoint else None
+    mounted = [*_mounted(plan, group, reached)]
     spec: dict[str, object] = {
         "hostname": place.hostname,
         "subdomain": plan.domain,
@@ -249,14 +242,14 @@ def _pod(
         "enableServiceLinks": False,  # hundreds of variables about other Services, which some programs obey
         "terminationGracePeriodSeconds": group.pod.grace,
         "securityContext": {"seccompProfile": {"type": "RuntimeDefault"}},
-        "containers": [container(plan, group, epoch, place, reached)],
+        "containers": [_container(plan, group, epoch, place, reached, [mount for mount, _ in mounted])],
     }
-    if mounted := [*volumes(group), *([endpoint_volume(plan)] if reached else [])]:
-        spec["volumes"] = mounted
+    if mounted:
+        spec["volumes"] = [volume for _, volume in mounted]
     if group.pod.node_selector:
         spec["nodeSelector"] = dict(group.pod.node_selector)
     if group.pod.tolerations:
-        spec["tolerations"] = [msgspec.to_builtins(each) for each in group.pod.tolerations]
+        spec["tolerations"] = [*msgspec.to_builtins(group.pod.tolerations)]
     pod: dict[str, Any] = {
         "apiVersion": "v1",
         "kind": "Pod",
@@ -269,25 +262,31 @@ def _pod(
         "spec": spec,
     }
     pod = merge(pod, group.template) if group.template else pod
-    ours = {**(assist_annotations() if group.pod.assist else {}), **(endpoint_annotations(reached) if reached else {})}
+    ours = assist_annotations() if group.pod.assist else {}
+    if reached:
+        ours[ANNOTATION_PROGRESS_CA] = reached.authority
     if ours:  # after the merge: a template may have annotations of its own, but not these
         pod["metadata"]["annotations"] = {**(pod["metadata"].get("annotations") or {}), **ours}
     return pod
 
 
-def container(
-    plan: Plan, group: Group, epoch: int, place: Place, endpoint: Endpoint | None = None
+def _container(
+    plan: Plan, group: Group, epoch: int, place: Place, endpoint: Endpoint | None, mounts: list[dict[str, object]]
 ) -> dict[str, object]:
     """Return the core/v1 Container."""
     capabilities: dict[str, object] = {"drop": ["ALL"]}
     if group.pod.ptrace:
         capabilities["add"] = ["SYS_PTRACE"]
     command = arguments_of(group.pod.argv) if group.pod.argv else command_of(group.pod.command)
+    reporting = endpoint_variables(plan, endpoint) if endpoint else {}
     rendered: dict[str, object] = {
         "name": CONTAINER,
         "image": group.pod.image,
         "command": assisted(command) if group.pod.assist else command,
-        "env": [*environment(plan, group, epoch, place), *_variables_of(plan, endpoint)],
+        "env": [
+            *environment(plan, group, epoch, place),
+            *({"name": name, "value": value} for name, value in reporting.items()),
+        ],
         "resources": {"requests": dict(group.pod.requests), "limits": dict(group.pod.limits)},
         # The cause of a restart quotes the program's last lines.
         "terminationMessagePolicy": "FallbackToLogsOnError" if group.pod.quotes_log else "File",
@@ -298,17 +297,6 @@ def container(
             "seccompProfile": {"type": "RuntimeDefault"},
         },
     }
-    mounts: list[dict[str, object]] = [
-        {"name": _claim_volume(number), "mountPath": volume.path} for number, volume in enumerate(group.pod.volumes)
-    ]
-    if group.pod.shm_bytes > 0:
-        mounts.append({"name": SHM_VOLUME, "mountPath": SHM_PATH})
-    if group.pod.scratch:
-        mounts.append({"name": SCRATCH_VOLUME, "mountPath": group.pod.scratch})
-    if group.pod.assist:
-        mounts.append(assist_mount())
-    if endpoint:
-        mounts.append(endpoint_mount())
     if group.ports:
         rendered["ports"] = [{"name": port.name, "containerPort": port.number} for port in group.ports]
     if mounts:
@@ -318,29 +306,27 @@ def container(
     return rendered
 
 
-def _variables_of(plan: Plan, endpoint: Endpoint | None) -> list[dict[str, object]]:
-    found = endpoint_variables(plan, endpoint) if endpoint else {}
-    return [{"name": name, "value": value} for name, value in found.items()]
+def _mounted(
+    plan: Plan, group: Group, endpoint: Endpoint | None
+) -> Iterator[tuple[dict[str, object], dict[str, object]]]:
+    """Yield a core/v1 VolumeMount and its Volume for each volume of a member.
 
-
-def volumes(group: Group) -> list[dict[str, object]]:
-    """Return core/v1 Volumes: the experiment's claims, shared memory of its own size, and an empty directory.
-
-    The runtime's default for shared memory is 64 MiB.
+    The volumes of claims are numbered: a claim's name may be longer than a volume's, and one claim may be mounted
+    twice. The runtime's default for shared memory is 64 MiB.
     """
-    rendered: list[dict[str, object]] = [
-        {"name": _claim_volume(number), "persistentVolumeClaim": {"claimName": volume.claim}}
-        for number, volume in enumerate(group.pod.volumes)
-    ]
-    if group.pod.shm_bytes > 0:
-        rendered.append({"name": SHM_VOLUME, "emptyDir": {"medium": "Memory", "sizeLimit": str(group.pod.shm_bytes)}})
-    if group.pod.scratch:
-        rendered.append({"name": SCRATCH_VOLUME, "emptyDir": {}})
-    if group.pod.assist:
-        rendered.append(assist_volume())
-    return rendered
+    pod = group.pod
+    for name, volume in ((f"{CLAIM_VOLUME}{number}", volume) for number, volume in enumerate(pod.volumes)):
+        yield _at(name, volume.path), {"name": name, "persistentVolumeClaim": {"claimName": volume.claim}}
+    if pod.shm_bytes > 0:
+        memory = {"medium": "Memory", "sizeLimit": str(pod.shm_bytes)}
+        yield _at(SHM_VOLUME, SHM_PATH), {"name": SHM_VOLUME, "emptyDir": memory}
+    if pod.scratch:
+        yield _at(SCRATCH_VOLUME, pod.scratch), {"name": SCRATCH_VOLUME, "emptyDir": {}}
+    if pod.assist:
+        yield {**_at(ASSIST_VOLUME, FOLDER), "readOnly": True}, assist_volume()
+    if endpoint:
+        yield {**_at(PROGRESS_VOLUME, MOUNT), "readOnly": True}, endpoint_volume(plan)
 
 
-def _claim_volume(number: int) -> str:
-    # Numbered: a claim's name may be longer than a volume's, and one claim may be mounted twice.
-    return f"{CLAIM_VOLUME}{number}"
+def _at(volume: str, path: str) -> dict[str, object]:
+    return {"name": volume, "mountPath": path}

@@ -13,12 +13,13 @@ from typing import Generic, TypeVar
 
 import msgspec
 
-from muster.api.errors import ApiError, Conflict, NotFound
+from muster.api.errors import AlreadyExists, ApiError, Conflict, NotFound
 from muster.api.names import GROUP
 from muster.kube.connection import TIMEOUT_REASON
 from muster.kube.fair_share import FairShare, Slots
 from muster.kube.resources import Metadata, Object, OwnerReference, core, read
 from muster.kube.transport import Answer, Transport
+from muster.reconcilers.requests.refusals import refusal_or_raise
 from muster.reconcilers.result import Outcome
 from muster.state.view.engine_facts import Refusal
 from muster.state.vocabulary.plan import Plan
@@ -183,16 +184,33 @@ SHOWN = 63
 """Most characters of a label's value that are shown; Kubernetes allows no more."""
 
 
-async def recognise(calls: Calls, plan: Plan, kind: str, name: str, labels: Mapping[str, str]) -> int | Refusal:
-    """Return the resourceVersion of the object of that name if it is the plan's Experiment's, else the refusal.
+async def create_or_find(
+    calls: Calls,
+    plan: Plan,
+    kind: str,
+    name: str,
+    body: bytes,
+    labels: Mapping[str, str],
+    params: Mapping[str, str] | None = None,
+) -> int | Refusal:
+    """Create an object, or find it, and return its resourceVersion, or the refusal. It must have these labels.
 
-    The Experiment must control it, and it must have these labels.
-
-    Names are deterministic, so an object of ours was created by an earlier request whose answer was lost.
-    Raises ``Conflict`` when the object was deleted between the create and this GET.
+    Names are deterministic, so an object that exists, and that the plan's Experiment controls, was created by an
+    earlier request whose answer was lost. Raises ``Conflict`` when it was deleted between the create and the GET.
     """
     resource = f"{kind.lower()}s"
-    path = core(plan.namespace, resource, name)
+    try:
+        answer = await calls.create(plan, resource, body, params)
+    except AlreadyExists:
+        return await recognise(calls, plan, kind, name, labels)
+    except ApiError as error:
+        return refusal_or_raise(error, "create", kind, name, plan)
+    return as_sent(kind, read(answer, Object, f"POST {core(plan.namespace, resource)}").metadata, plan, labels)
+
+
+async def recognise(calls: Calls, plan: Plan, kind: str, name: str, labels: Mapping[str, str]) -> int | Refusal:
+    """Return the resourceVersion of the object of that name if it is ours, else the refusal."""
+    path = core(plan.namespace, f"{kind.lower()}s", name)
     try:
         answer = await calls.do("GET", path)
     except NotFound as error:

@@ -142,10 +142,6 @@ def _row_of(error: ApiError, request: str, kind: str) -> _Row | None:
     text = _FORBIDDEN.sub("", error.message, count=1)
     if row := next((row for row in _ROWS if re.match(row.text, text)), None):
         return row
-    return _by_status(error, request, kind)
-
-
-def _by_status(error: ApiError, request: str, kind: str) -> _Row | None:
     match error:
         case Forbidden(status=401):
             return _Row("CredentialsRejected", "", "Renew the credentials of musterd.")

@@ -80,23 +80,23 @@ class Pod(msgspec.Struct, frozen=True, gc=False):
     index: int
     rank: int
     epoch: int
-    phase: PodPhase
-    ready: bool
-    terminating: bool
+    phase: PodPhase = PodPhase.UNKNOWN
+    ready: bool = False
+    terminating: bool = False
     """A deletionTimestamp is set."""
-    delete_by: float
+    delete_by: float = 0.0
     """The end of a terminating pod's grace period."""
-    scheduled: bool
-    node: str
-    ip: str
-    started: bool
+    scheduled: bool = False
+    node: str = ""
+    ip: str = ""
+    started: bool = False
     """The main container runs or ran."""
-    waiting_reason: str
+    waiting_reason: str = ""
     """The reason why it waits: Unschedulable, ImagePullBackOff, ContainerCreating, CreateContainerConfigError ..."""
-    waiting_message: str
+    waiting_message: str = ""
     """The message of that reason; of a pod with scheduling gates, their names."""
-    exit: Exit | None
-    disruption: str
+    exit: Exit | None = None
+    disruption: str = ""
     """Reason of a true DisruptionTarget condition (TerminationTarget is Kueue's), or of a pod failure that the node
     caused (Evicted, NodeLost ...)."""
     attempt: int = 0

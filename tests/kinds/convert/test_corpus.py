@@ -9,8 +9,7 @@ import yaml
 from muster.api.manifest.experiment import Experiment
 from muster.api.manifest.load import Loaded, load_manifest
 from muster.kinds.experiments import plan_of
-from muster.kinds.manifests.conversion import Conversion, convert
-from muster.kinds.manifests.converters import CONVERTERS
+from muster.kinds.manifests.conversion import CONVERTERS, Conversion, convert
 from muster.kinds.manifests.load import load_any
 from muster.kinds.registry import RUN_KINDS
 from muster.state.vocabulary.plan import Plan
@@ -166,3 +165,10 @@ def test_a_trainjob_takes_its_framework_from_the_name_of_its_runtime() -> None:
     assert (spec["operator"], spec["types"]["worker"]["count"], spec["command"]) == ("jax", 2, "python fit.py")
     (main,) = spec["types"]["worker"]["template"]["spec"]["containers"]
     assert {"name": "LR", "value": "0.1"} in main["env"]
+
+
+def test_a_trainjob_of_xgboost_loses_no_variable_that_muster_sets_itself() -> None:
+    trainer = {"image": "i", "command": ["python3", "train.py"]}
+    job = {"metadata": {"name": "t"}, "spec": {"runtimeRef": {"name": "xgboost-distributed"}, "trainer": trainer}}
+    found = convert(yaml.safe_dump({"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "TrainJob"} | job))
+    assert (found.losses, "template" in found.document["spec"]["types"]["worker"]) == ((), False)

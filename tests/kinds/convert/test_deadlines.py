@@ -7,8 +7,7 @@ import pytest
 import yaml
 
 from muster.api.manifest.problems import ManifestError
-from muster.kinds.manifests.conversion import Conversion, convert
-from muster.kinds.manifests.converters import CONVERTERS
+from muster.kinds.manifests.conversion import CONVERTERS, Conversion, convert
 
 CORPUS = Path(__file__).parent / "corpus"
 JOB = "spec replicatedJobs 0 template spec"

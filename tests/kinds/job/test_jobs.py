@@ -5,16 +5,17 @@ from typing import Any
 import pytest
 
 from muster.kinds.declaration import Claim, Place, PlanError, PodFacts
-from muster.kinds.jax import watched as jaxjob
 from muster.kinds.job import watched as job
 from muster.kinds.kubeflow.watched import INDEX, LABEL
 from muster.kinds.planning.watched_plan import MOST_CONDITIONS, condition_of, number_of, started_of
+from muster.kinds.registry import WATCHED_KINDS
 from muster.kinds.trainjob import watched as trainjob
 from muster.state.vocabulary.group import ProbeKind
 
 LABELLED = {"labels": {"muster.dev/observe": "yes"}}
 CREATED = "2026-01-01T00:00:00Z"
 AT = 1767225600.0
+JAXJOBS = WATCHED_KINDS["jaxjobs"]
 
 
 def an_object(kind: str, spec: Any, **metadata: Any) -> dict[str, Any]:
@@ -85,9 +86,9 @@ def a_jaxjob(workers: Any, name: str = "Worker", **spec: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize(("workers", "size"), [({}, 1), ({"replicas": 4}, 4), ({"replicas": -2}, 0)])
 def test_the_members_of_a_jaxjob_are_its_workers(workers: dict[str, Any], size: int) -> None:
-    plan = jaxjob.plan_of(a_jaxjob(workers))
+    plan = JAXJOBS.plan_of(a_jaxjob(workers))
     assert (plan.title, plan.size) == ("jaxjob/train", size)
-    assert jaxjob.plan_of(a_jaxjob(workers, "worker")).size == size, "the type is written in any case"
+    assert JAXJOBS.plan_of(a_jaxjob(workers, "worker")).size == size, "the type is written in any case"
 
 
 @pytest.mark.parametrize(
@@ -102,7 +103,7 @@ def test_the_members_of_a_jaxjob_are_its_workers(workers: dict[str, Any], size: 
     ],
 )
 def test_the_coordinator_of_a_jaxjob_listens_at_its_named_port(template: dict[str, Any], port: int) -> None:
-    head = jaxjob.plan_of(a_jaxjob({"replicas": 2, "template": template})).coordinator
+    head = JAXJOBS.plan_of(a_jaxjob({"replicas": 2, "template": template})).coordinator
     assert head is not None
     assert (head.rank, head.port, head.probe) == (0, port, ProbeKind.JAX)
 
@@ -110,14 +111,14 @@ def test_the_coordinator_of_a_jaxjob_listens_at_its_named_port(template: dict[st
 @pytest.mark.parametrize("obj", [a_jaxjob({}, "Master"), a_jaxjob({"replicas": 10**9}), an_object("JAXJob", {})])
 def test_a_jaxjob_without_a_plan_says_why(obj: dict[str, Any]) -> None:
     with pytest.raises(PlanError, match="jaxReplicaSpecs"):
-        jaxjob.plan_of(obj)
+        JAXJOBS.plan_of(obj)
 
 
 def test_a_worker_of_a_jaxjob_has_the_place_of_its_index() -> None:
     labels = {LABEL: "train", INDEX: "1"}
-    assert jaxjob.place_of(pod(labels, "JAXJob")) == Place("jaxjob/train", "worker", 0, 1, uid="u-1")
-    assert jaxjob.place_of(pod(labels, "PyTorchJob")) is None
-    assert jaxjob.place_of(pod({}, "JAXJob")) is None
+    assert JAXJOBS.pods[0].place_of(pod(labels, "JAXJob")) == Place("jaxjob/train", "worker", 0, 1, uid="u-1")
+    assert JAXJOBS.pods[0].place_of(pod(labels, "PyTorchJob")) is None
+    assert JAXJOBS.pods[0].place_of(pod({}, "JAXJob")) is None
 
 
 @pytest.mark.parametrize(
@@ -128,7 +129,7 @@ def test_the_runtime_of_a_trainjob_says_what_runs(runtime: str, probe: ProbeKind
     head = trainjob.plan_of(obj).coordinator
     assert head is not None
     assert (trainjob.plan_of(obj).size, head.probe, head.port) == (4, probe, 29500)
-    assert trainjob.claims(obj) == (Claim("jobset/train"),)
+    assert trainjob.DECLARED[0].claims(obj) == (Claim("jobset/train"),)
 
 
 def test_the_size_of_a_trainjob_is_stated_or_one() -> None:

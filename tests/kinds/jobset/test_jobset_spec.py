@@ -81,6 +81,7 @@ ACCEPTED: dict[str, Object] = {
     "RestartJob": {"failurePolicy": {"rules": [{"action": "RestartJob"}]}},
     "coordinator": {"jobs": [job(job=TWO)], "coordinator": {"replicatedJob": "w", "podIndex": 1}},
     "coordinator of one pod": {"coordinator": {"replicatedJob": "w"}},
+    "a volume whose name is no text": {"jobs": [job(pod={"volumes": [{"name": ["a"]}]})]},
     "exclusive topology": {"annotations": {"alpha.jobset.sigs.k8s.io/exclusive-topology": "rack"}},
 }
 

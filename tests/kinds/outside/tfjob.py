@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from muster.kinds.declaration import PodSource, WatchedKind, own_name
+from muster.kinds.declaration import PodSource, WatchedKind
 from muster.kinds.kubeflow.watched import (
     API_VERSION,
     LABEL,
@@ -33,8 +33,6 @@ DECLARED: Final = (
         (PodSource("tfjobs", LABEL, place_in(TFJOB, frozenset(TYPES))),),
         _plan_of,
         state_in(TFJOB),
-        own_name(TFJOB),
-        level=1,
         about="all TFJobs",
         members="by type and replica index",
         suspend=SUSPEND,

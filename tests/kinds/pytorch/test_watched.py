@@ -6,7 +6,6 @@ import pytest
 
 from muster.kinds.declaration import Place, PlanError, PodFacts
 from muster.kinds.kubeflow.watched import INDEX, LABEL, TYPE
-from muster.kinds.pytorch import watched
 from muster.kinds.registry import WATCHED_KINDS
 from muster.state.vocabulary.group import ProbeKind
 
@@ -15,7 +14,7 @@ KIND = WATCHED_KINDS["pytorchjobs"]
 
 def a_job(replicas: Any) -> dict[str, Any]:
     metadata = {"name": "train", "namespace": "team", "uid": "u-1"}
-    return {"kind": "PyTorchJob", "metadata": metadata, "spec": {watched.FIELD: replicas}}
+    return {"kind": "PyTorchJob", "metadata": metadata, "spec": {"pytorchReplicaSpecs": replicas}}
 
 
 def pod(owner: str = "PyTorchJob", **labels: str) -> PodFacts:
@@ -31,7 +30,7 @@ def test_the_master_is_rank_zero_and_worker_n_is_rank_n_plus_one() -> None:
 
 
 def test_the_master_is_asked_who_has_arrived_at_its_named_port() -> None:
-    ports = [{"name": watched.PORT_NAME, "containerPort": 7}]
+    ports = [{"name": "pytorchjob-port", "containerPort": 7}]
     template = {"spec": {"containers": [{"name": "pytorch", "ports": ports}]}}
     for given, port in (({}, 23456), ({"template": template}, 7)):
         head = KIND.plan_of(a_job({"Master": given, "Worker": {"replicas": 1}})).coordinator

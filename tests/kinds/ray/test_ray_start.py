@@ -149,9 +149,9 @@ def test_what_would_break_the_cluster_is_refused_with_a_reason(given: dict[str, 
 
 def test_the_head_may_have_other_ports() -> None:
     head, _ = asked({"port": "6380", "dashboard-port": "8266", "dashboard-agent-listen-port": "52366"})
-    assert Ports.of(head) == Ports(6380, 8266, 52366)
+    assert Ports.of(dict(head.ray_start_params)) == Ports(6380, 8266, 52366)
     assert flags(head)["port"] == "6380"
-    assert Ports.of(asked()[0]) == Ports(6379, 8265, 52365)
+    assert Ports.of(dict(asked()[0].ray_start_params)) == Ports(6379, 8265, 52365)
 
 
 @pytest.mark.parametrize(("given", "seen"), [({}, "300"), ({"RAY_DASHBOARD_STARTUP_TIMEOUT_S": "900"}, "900")])

@@ -15,17 +15,7 @@ from muster.api.names import (
     ANNOTATION_ASSIST_WATCH,
     ANNOTATION_ASSIST_WORK,
 )
-from muster.assist import (
-    CODE,
-    FILE,
-    FOLDER,
-    RECORDER_CODE,
-    RECORDER_FILE,
-    WATCH_CODE,
-    WATCH_FILE,
-    WORK_CODE,
-    WORK_FILE,
-)
+from muster.assist import CODE, FILE, FOLDER, RECORDER_CODE, RECORDER_FILE, WATCH_CODE, WATCH_FILE, WORK_CODE, WORK_FILE
 from muster.reconcilers.render.command import PREFIX, arguments_of, assisted, command_of
 from muster.reconcilers.render.pod import PodTemplate, render_pod
 from muster.state.vocabulary.plan import Plan

@@ -7,9 +7,10 @@ from typing import cast
 
 import pytest
 
+from muster.assist import FOLDER
 from muster.kube.execution import Executed, execute
 from muster.local.node import Isolation, choose_isolation
-from muster.reconcilers.render.command import assist_annotations, assist_mount, assist_volume, assisted
+from muster.reconcilers.render.command import assist_annotations, assist_volume, assisted
 from tests.local.node.harness import Cluster, ClusterOf, container, pod, refused
 
 pytestmark = pytest.mark.cluster
@@ -169,7 +170,7 @@ async def test_python_finds_what_assists_it(cluster: Cluster) -> None:
     command = assisted(
         ["python3", "-c", "import threading, sitecustomize as s; print(threading._shutdown.__module__, s.__file__)"]
     )
-    main = container(command=command, volumeMounts=[assist_mount()])
+    main = container(command=command, volumeMounts=[{"name": "muster-assist", "mountPath": FOLDER, "readOnly": True}])
     made = pod("helped", main, volumes=[assist_volume()])
     made["metadata"]["annotations"] = assist_annotations()
     await cluster.create(made)
