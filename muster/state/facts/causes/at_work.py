@@ -197,7 +197,6 @@ class AtWork:
         what=holder_fails,
         evidence=lambda _, pod: with_message("", pod.waiting_message),
         words=uncalled,
-        counted_as="NotArrived",
         runbook="MusterExperimentStuck",
         charge=by_user("RanksMissing"),
     )
@@ -209,7 +208,6 @@ class AtWork:
         when=lambda _, pod: bool(pod.outlived_by),
         what=lambda _, pod: f"ended with exit code 0, but container {pod.outlived_by} runs on",
         evidence=lambda _, pod: f" runs, because its container {pod.outlived_by} does",
-        counted_as="NotArrived",
         stuck_as="ContainerRunsOn",
         runbook="MusterExperimentStuck",
         charge=by_user("RanksEnded"),
@@ -223,7 +221,6 @@ class AtWork:
         what=_ghost,
         evidence=_seen_as_ghost,
         words=uncalled,
-        counted_as="NotArrived",
         runbook="MusterRankMissing",
         charge=by_user("RanksMissing"),
     )

@@ -183,7 +183,7 @@ def of_pod(context: Context, pod: Pod) -> Diagnosis:
         return wrong
     where = f"pod {pod.name}" + (f" on node {pod.node}" if pod.node else "")
     stage = shown(pod, pod.rank in context.tally.done).stage
-    usual = f": {why_idle(pod)}" if stage in WAITS else table.otherwise(stage).evidence
+    usual = f": {why_idle(pod)}" if stage in WAITS else table.OTHERWISE[stage].evidence
     evidence = say(cause.evidence or usual, context, pod)
     node = pod.node if cause.names_node else ""
     return Diagnosis(cause, say(cause.what, context, pod), f"{where}{evidence}", node)
