@@ -73,16 +73,12 @@ def has_pod_or_needs_none(context: Context, rank: int) -> bool:
 
 def vanished(context: Context) -> dict[int, Pod]:
     """Return, by rank, the pods of this epoch that vanished after they had a node, or that were altered."""
-    if not context.view.engine.vanished:
-        return {}
     altered = context.view.engine.altered
     return {pod.rank: pod for pod in _vanished(context) if pod.scheduled or pod.uid in altered}
 
 
 def unplaced(context: Context) -> tuple[Pod, ...]:
     """Return the other vanished pods of this epoch: if one is gone, it has run nothing and can be created again."""
-    if not context.view.engine.vanished:
-        return ()
     altered = context.view.engine.altered
     return tuple(pod for pod in _vanished(context) if not (pod.scheduled or pod.uid in altered))
 
