@@ -100,7 +100,7 @@ class SentIntake:
         except Unreadable as error:
             raise Refused(422, "Invalid", f"That is no status: {error}") from None
         if report is not None:
-            entry.view.send(report, epoch, now)
+            entry.view.sent.add(report, epoch, now)
             sent.came_from(address)
             least, most = COUNTED
             self._requeue(entry.seen.uid, min(most, least * (len(sent.last) // 50)))
