@@ -5,8 +5,6 @@ independent parts: what is behind the coordinator's port (`CoordinatorState`), a
 the state of each rank (`RankState`). Every text in an answer comes from a program of the experiment; the probe has
 made it printable and short, but it stays a claim, not a fact.
 
-Members of an earlier life of the coordinator.
-
 When a coordinator begins a new life in one epoch (a Ray head whose container or pod is replaced), the members that were
 connected to the life before still run, ready, in pods that no controller restarts, and the new one does not know them.
 Until they give up and are started again, or join, they are stale. The coordinator's report of its own life

@@ -1,7 +1,4 @@
-"""Causes of members whose programs run, or have run to their end.
-
-Causes of a coordinator that cannot be asked, and causes that a coordinator reports of members.
-"""
+"""Causes of members whose programs run, or have run to their end."""
 
 from muster.state.facts.causes.cannot_start import holder_fails, is_kept
 from muster.state.facts.causes.cause import (

@@ -12,8 +12,6 @@ one holds that
 
 The tally counts members by stage and reason. So a row that depends on ``when`` has no count of its own: it is counted
 as the row of the third kind is.
-
-A coordinator's report about a member, as far as the member's cause depends on it.
 """
 
 from collections.abc import Callable

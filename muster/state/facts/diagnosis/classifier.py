@@ -1,11 +1,7 @@
 """The one classifier: the cause of a member, with its evidence, from its pod, its coordinator and what was refused.
 
 The table (``causes.table``) has the consequences of a cause. ``why_missing`` is the sentence about one member; findings
-group many (``diagnosis.grouping``).
-
-A finding: members that share one cause, with its evidence and the next step.
-
-The cause of a coordinator that cannot be asked, and reports of a coordinator, or of the record, about members.
+group many (``diagnosis.diagnose``).
 
 Counts of a gang's missing ranks by cause: each rank has one cause of a closed list, and the counts add up.
 

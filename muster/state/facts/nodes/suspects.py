@@ -2,7 +2,7 @@
 
 **The rule.** A node is suspect if, since the beginning of the period before the present one (12 to 24 hours ago),
 
-1. failures that may be the node's (``evidence.counted``) hit at least ``RUNS`` runs;
+1. failures that may be the node's (``counted``) hit at least ``RUNS`` runs;
 2. they are of at least two namespaces, or Kubernetes reports each of them of the node itself;
 3. they began at ``MOMENTS`` moments at least, ``APART`` seconds from each other: what happened once is an incident;
 4. the last one is less than ``RECENT`` seconds old, so that a node that was fixed ceases to be suspect;

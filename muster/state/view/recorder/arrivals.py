@@ -18,8 +18,6 @@ that of another node. Words:
 
 Only all_reduce, all_gather, reduce_scatter and barrier show something: a root of a broadcast leaves at once. A process
 publishes no samples of a group with another operation.
-
-Reports of processes about their collectives, as a look has read them. All of it are claims of programs.
 """
 
 from collections import defaultdict
