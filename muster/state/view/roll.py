@@ -88,7 +88,6 @@ class Work(NamedTuple):
     """The coordinator's own word: PENDING, RUNNING, SUCCEEDED."""
     message: str
     ended: bool
-    succeeded: bool
 
     @property
     def sentence(self) -> str:
@@ -143,8 +142,6 @@ class RollAnswer:
     protocol: str = ""
     """"v2", "v1-watch", "v1-job", "v1-task0" (JAX generations), "tcpstore-v1", "tcpstore-v2" (PyTorch), or "" when
     nothing was understood."""
-    preempted: bool = False
-    """A member received a preemption notice in this life of the coordinator, as far as the probe was asked to look."""
     reports: tuple[StepReport, ...] | None = None
     """The last report of each rank that reports; None if this look did not read it."""
     collectives: tuple[CollectiveReport, ...] | None = None

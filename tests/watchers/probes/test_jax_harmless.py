@@ -72,7 +72,6 @@ async def test_the_probe_never_sends_what_a_coordinator_does_not_survive(
             await disturb(fake, rng)
             await asyncio.sleep(rng.choice([0, 0.001, 0.004]))
             told.append(await probe.snapshot())
-            await probe.preempted()
             if following.done():
                 following.result()
                 following = asyncio.create_task(follow())

@@ -173,20 +173,6 @@ async def test_another_process_count_is_named_in_the_detail(coordinator: FakeCoo
     assert "process 0 was started with 4, the experiment has 6" in answer.detail
 
 
-async def test_the_preemption_notice_is_a_call_of_its_own_and_stays(
-    coordinator: FakeCoordinator, probe: JaxProbe
-) -> None:
-    await probe.snapshot()
-    assert not await probe.preempted()
-    coordinator.store["RECEIVED_PREEMPTION_NOTICE"] = b"2026-01-01T00:00:00Z"
-    assert await probe.preempted()
-    assert await probe.preempted()
-    assert (await probe.snapshot()).preempted
-    assert asked(coordinator).count("TryGetKeyValue") == 2
-    await coordinator.restart()
-    assert not (await probe.snapshot()).preempted
-
-
 @pytest.mark.parametrize(
     ("mangle", "words"),
     [

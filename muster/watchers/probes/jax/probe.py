@@ -28,14 +28,10 @@ from muster.watchers.probes.jax.task_list import (
     RollReader,
     entries_in_turns,
     most_tasks,
-    read_entries,
     read_mismatch,
     summary,
 )
 from muster.watchers.probes.reports import ReportReader
-
-PREEMPTION_KEY = "RECEIVED_PREEMPTION_NOTICE"
-"""Key that jax's preemption service sets, with the time as value, when a process gets SIGTERM."""
 
 _CALM = 1.0
 """Seconds: a call that was parked for longer than this ended with an isolated change."""
@@ -126,19 +122,6 @@ class JaxProbe:
             yield answer
             await asyncio.sleep(_PAUSE_CALM if loop_time() - started > _CALM else _PAUSE_BUSY)
 
-    async def preempted(self) -> bool:
-        """Ask whether a member has got a preemption notice; if so, every later answer of this coordinator has it.
-
-        This is a call of its own, so that a snapshot stays one call; ask once every few snapshots.
-        """
-        if not self._reader.preempted:
-            try:
-                body = await self._stored(PREEMPTION_KEY, directory=False)
-                self._reader.preempted = PREEMPTION_KEY in read_entries(body, 1)
-            except (NoAnswer, Malformed):
-                return False
-        return self._reader.preempted
-
     async def close(self) -> None:
         """Close the connection and the parked call together, which costs process 0 the least."""
         await self._channel.close()
@@ -227,7 +210,6 @@ class JaxProbe:
             errors=reading.errors,
             incarnation=reader.incarnation,
             protocol=generation.value,
-            preempted=reader.preempted,
         )
         if answer.left:
             self._finished = reader.incarnation

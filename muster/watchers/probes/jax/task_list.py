@@ -229,7 +229,6 @@ class RollReader:
     """The incarnation; None for generations without one."""
     seen: Seen | None = None
     """The newest reported version, to ask for later changes; None for generations that cannot report changes."""
-    preempted: bool = False
     most: int = MAX_TASKS
     """Most entries of a list."""
     _connected: dict[int, int] = field(default_factory=dict)
