@@ -171,14 +171,14 @@ SUBJECTS: Final = (
     Subject(
         DEVICE,
         (Causes.UNSCHEDULABLE,),
-        lambda seen: sentence.device if (sentence := unfit(seen.text)) else "",
+        lambda seen: sentence.decides(readings.DEVICE) if (sentence := unfit(seen.text)) else "",
         "add nodes that have it, or see whether its device plugin runs on those that should: kubectl describe nodes",
         patience=LASTING,
     ),
     Subject(
         "taint",
         (Causes.UNSCHEDULABLE,),
-        lambda seen: sentence.taint if (sentence := unfit(seen.text)) else "",
+        lambda seen: sentence.decides(readings.TAINT) if (sentence := unfit(seen.text)) else "",
         "take the taint from the nodes, or tolerate it in the manifests: kubectl describe nodes",
         patience=LASTING,
     ),
