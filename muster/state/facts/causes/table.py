@@ -53,11 +53,7 @@ _WHEN: Final[Mapping[Stage, tuple[MissingCause, ...]]] = {
 
 def of_pod(context: Context, pod: Pod) -> MissingCause:
     """Return the cause that a pod shows, by the first row that holds (``causes.cause``)."""
-    return of_what_shows(context, pod, shown(pod, pod.rank in context.tally.done))
-
-
-def of_what_shows(context: Context, pod: Pod, shows: Shown) -> MissingCause:
-    """Return the cause of a pod that ``shows`` this."""
+    shows = shown(pod, pod.rank in context.tally.done)
     if (found := _BY_REASON.get(shows)) is not None:
         return found
     finer = (cause for cause in _WHEN[shows.stage] if cause.when is not None and cause.when(context, pod))

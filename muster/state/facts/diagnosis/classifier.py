@@ -36,7 +36,7 @@ from muster.state.facts.sentences import (
 )
 from muster.state.view.probe_result import ProbeResult
 from muster.state.view.roll import RankState
-from muster.state.view.stage import RUNS, WAITS, Stage, shown
+from muster.state.view.stage import RUNS, WAITS, Stage, stage_of
 from muster.state.view.view import View
 from muster.state.vocabulary.group import Coordinator
 from muster.state.vocabulary.plan import Plan
@@ -173,23 +173,17 @@ def of_member(context: Context, rank: int) -> Diagnosis:
 
 def of_pod(context: Context, pod: Pod) -> Diagnosis:
     """Return why a member with a pod has not arrived."""
-    cause = table.of_pod(context, pod)
-    if (wrong := _as_coordinator(context, pod, cause)) is not None:
-        return wrong
+    cause, coordinator = table.of_pod(context, pod), context.plan.asked
+    if coordinator is not None and coordinator.rank == pod.rank and cause in (Causes.GHOST, Causes.NOT_ARRIVED):
+        wrong = of_coordinator(context, coordinator)  # its pod shows no fault
+        if wrong is not None:
+            return wrong
     where = f"pod {pod.name}" + (f" on node {pod.node}" if pod.node else "")
-    stage = shown(pod, pod.rank in context.tally.done).stage
+    stage = stage_of(pod, pod.rank in context.tally.done)
     usual = f": {why_idle(pod)}" if stage in WAITS else table.OTHERWISE[stage].evidence
     evidence = say(cause.evidence or usual, context, pod)
     node = pod.node if cause.names_node else ""
     return Diagnosis(cause, say(cause.what, context, pod), f"{where}{evidence}", node)
-
-
-def _as_coordinator(context: Context, pod: Pod, cause: MissingCause) -> Diagnosis | None:
-    """Return the coordinator's fault, if the member is the coordinator and its pod shows no fault."""
-    coordinator = context.plan.asked
-    if cause not in (Causes.GHOST, Causes.NOT_ARRIVED) or coordinator is None or coordinator.rank != pod.rank:
-        return None
-    return of_coordinator(context, coordinator)
 
 
 def of_absent(context: Context) -> MissingCause | None:
@@ -240,10 +234,7 @@ def why_missing(context: Context, rank: int) -> str:
     if pod is None:
         name = expected_name(context, context.plan.member(rank))
         return f"rank {rank} ({placed(context, rank, name)}, {without_pod(context, rank).cause.without_pod})"
-    now_shown = shown(pod, rank in context.tally.done)
-    cause, stage = table.of_what_shows(context, pod, now_shown), now_shown.stage
-    if (wrong := _as_coordinator(context, pod, cause)) is not None:
-        cause = wrong.cause
+    cause, stage = table.of_pod(context, pod), stage_of(pod, rank in context.tally.done)
     waits = stage in WAITS or (stage in RUNS and pod.waiting_reason)  # to be started again: its program does not run
     shows = waits and cause not in _SAID
     why = why_idle(pod) if shows else say(cause.words or cause.what, context, pod)
