@@ -91,7 +91,7 @@ def observe(history: History, plan: Plan, old: Record | None, new: Record, view:
             again.add(node)
     if old is not None and not old.finished and (new.finished or new.epoch != old.epoch):
         tally = view.of(old.epoch)
-        shares = shares_of(_nodes((*tally.members.values(), *tally.gone.values())))
+        shares = shares_of(pod.node for pod in (*tally.members.values(), *tally.gone.values()))
         history.served(plan.namespace, {node: share for node, share in shares.items() if node not in again}, now)
 
 
@@ -100,7 +100,7 @@ def went_on(history: History, plan: Plan, record: Record, view: View, now: float
     if record.phase is not Phase.RUNNING or record.known is not None or record.blocked is not None:
         return 0
     members = view.of(record.epoch).members
-    history.served(plan.namespace, shares_of(_nodes(members.values())), now)
+    history.served(plan.namespace, shares_of(pod.node for pod in members.values()), now)
     return len(members)
 
 
@@ -153,7 +153,7 @@ def _of_stuck(
     if cause is None or cause in _OF_PROGRAM:
         return
     ranks = islice(from_ranges(known.ranks, min(plan.size, MAX_MEMBERS)), LOOKED_AT)
-    nodes = list(dict.fromkeys(_nodes(members[rank] for rank in ranks if rank in members)))
+    nodes = list(dict.fromkeys(pod.node for rank in ranks if (pod := members.get(rank)) is not None and pod.node))
     if cause.names_node or len(nodes) == 1:
         at = int(known.since if 0 < known.since <= now else now)
         for node in nodes[:MOST_NODES]:
@@ -163,10 +163,6 @@ def _of_stuck(
 
 def _what(known: Stuck | None) -> tuple[str, str]:
     return ("", "") if known is None else (known.cause, known.ranks)
-
-
-def _nodes(pods: Iterable[Pod]) -> Iterator[str]:
-    return (pod.node for pod in pods if pod.node)
 
 
 RUNS: Final = 3
