@@ -58,7 +58,7 @@ def said() -> dict[str, Any]:
     from muster.state.facts.causes.table import COUNTED
     from muster.state.facts.context import Context
     from tests.diagnosis.gang import Gang
-    from tests.diagnosis.row_rules import check
+    from tests.state.facts.causes.test_rows import check
     from tools.reasons.__main__ import page
 
     check()

@@ -19,7 +19,6 @@ from muster.state.vocabulary.pod import PodSpec
 from muster.state.vocabulary.record import Phase, Record, RollCall
 from muster.state.vocabulary.rules import Gate, GateCondition
 from tests.builders import NOW, answer, plan, pod, record, view
-from tests.diagnosis.row_rules import check
 from tests.state.view.test_stage import CASES, CRASHED, NODELESS, WAITING
 
 ARRIVED, MISSING = RankState.ARRIVED, RankState.MISSING
@@ -86,10 +85,6 @@ def test_the_causes_always_add_up(probe: ProbeKind) -> None:
         roll = RollCall(6, random.randrange(7)) if random.random() < 0.3 else None
         now = record(phase=random.choice((Phase.PENDING, Phase.ASSEMBLING, Phase.RUNNING)), roll=roll)
         causes(wanted, now, seen)  # which asserts that they add up
-
-
-def test_the_rows_keep_the_rules_of_the_table() -> None:
-    check()
 
 
 def test_names_of_causes_differ_and_each_is_counted_as_one_of_the_metric() -> None:

@@ -26,3 +26,7 @@ def check() -> None:
             raise ValueError(f"{cause} has reasons and a condition")
         if cause.counted_as and counted(cause) not in COUNTED:
             raise ValueError(f"{cause} is counted as {cause.counted_as}, which is not counted")
+
+
+def test_the_rows_keep_the_rules_of_the_table() -> None:
+    check()
