@@ -93,11 +93,7 @@ def test_the_page_of_the_docs_has_its_heading_and_its_step(shown: dict[str, Any]
     ("old", "new", "problem"),
     [
         ('reasons=("DiskFull",),', "", "one cause of the stage CANNOT_START has neither reasons nor a condition"),
-        (
-            'stages=(Stage.CANNOT_START,),\n        reasons=("DiskFull",),',
-            "stages=(Stage.CANNOT_START, Stage.STARTING), when=is_kept,",
-            "DiskFull is read from a condition: it is counted as Starting",
-        ),
+        ("(Stage.CANNOT_START,)", "(Stage.CANNOT_START, Stage.STARTING), when=is_kept", "it is counted as Starting"),
         ('reasons=("DiskFull",),', 'reasons=("x",), when=is_kept,', "DiskFull has reasons and a condition"),
         ('reasons=("DiskFull",),', 'reasons=("x",), counted_as="Hung",', "is counted as Hung, which is not counted"),
         ('reasons=("DiskFull",),', 'reasons=("ErrImagePull",),', "ErrImagePull of the stage CANNOT_START"),
@@ -107,5 +103,4 @@ def test_the_page_of_the_docs_has_its_heading_and_its_step(shown: dict[str, Any]
 def test_a_row_that_breaks_a_rule_of_the_table_is_found(old: str, new: str, problem: str) -> None:
     done = planted(BY_REASON.replace(old, new, 1))
     assert done.returncode != 0
-    assert "ValueError: " in done.stderr
     assert problem in done.stderr
