@@ -7,7 +7,7 @@ import msgspec
 
 from muster.api.values.printable import clean
 from muster.kube.listwatch.decoder import Projection
-from muster.state.facts.incidents.grouping import Place, places_of
+from muster.state.facts.incidents.grouping import Key, places_of
 from muster.watchers.metadata import Metadata, identity
 
 PATH = "/api/v1/nodes"
@@ -24,7 +24,7 @@ class NodeRecord(msgspec.Struct, frozen=True, gc=False):
     name: str
     namespace: str
     resource_version: int
-    places: tuple[Place, ...]
+    places: tuple[Key, ...]
     control_plane: bool = False
 
 
@@ -41,7 +41,7 @@ class NodeDocument(msgspec.Struct, gc=False):
 def flatten(document: NodeDocument) -> NodeRecord:
     """Return the record of a Node. Raises ValueError for one without uid, name or resourceVersion."""
     labels = document.metadata.labels or {}
-    places = tuple(Place(kind, clean(value, LONGEST)) for kind, value in places_of(labels))
+    places = tuple(Key(kind, clean(value, LONGEST)) for kind, value in places_of(labels))
     leads = not CONTROL_PLANE.isdisjoint(labels)
     return NodeRecord(places=places, control_plane=leads, **identity(document.metadata, "a Node"))
 

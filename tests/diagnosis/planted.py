@@ -58,8 +58,10 @@ def said() -> dict[str, Any]:
     from muster.state.facts.causes.table import COUNTED
     from muster.state.facts.context import Context
     from tests.diagnosis.gang import Gang
+    from tests.state.facts.causes.test_rows import check
     from tools.reasons.__main__ import page
 
+    check()
     gang = Gang("jax")
     gang.start(0, 3)
     for rank in (1, 2):

@@ -6,7 +6,7 @@ from pathlib import Path
 from muster.metrics.runbooks import PLACES, of_reason
 from muster.state.facts.audience import of_reason as audience
 from muster.state.facts.causes.cause import MissingCause
-from muster.state.facts.causes.table import CAUSES
+from muster.state.facts.causes.table import CAUSES, counted
 from tools.reasons.rows import CAUSE, ENDED, STUCK, WAITING, Row
 
 PAGE = Path(__file__).parents[2] / "docs/reasons.md"
@@ -95,11 +95,11 @@ def _names(row: Row) -> str:
 
 def _of_cause(cause: MissingCause) -> str:
     """Return a cause below a heading of its own, to which a runbook leads."""
-    counted = f"(`{cause.counted_as}`) " if cause.counted_as else ""
+    wider = f"(`{counted(cause)}`) " if counted(cause) is not cause else ""
     other = f" **Watched run:** {_step(cause.watched)}." if cause.watched else ""
     charge = cause.charge
     paid = f" **Charged:** {'platform' if charge.platform else 'user'}, `{charge.reason}`" if charge else ""
-    return f"\n### `{cause}`\n\n{counted}{cause.meaning} **Do:** {_step(cause.next_step)}.{other}{paid}\n"
+    return f"\n### `{cause}`\n\n{wider}{cause.meaning} **Do:** {_step(cause.next_step)}.{other}{paid}\n"
 
 
 def _step(text: str) -> str:

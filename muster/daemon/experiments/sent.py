@@ -91,7 +91,7 @@ class SentIntake:
             raise Refused(429, "TooManyRequests", f"A rank may report once in {PACE:g} s.")
         report = read_status(body, rank)
         if report is not None:
-            entry.view.send(report, epoch, now)
+            entry.view.sent.add(report, epoch, now)
             sent.came_from(address)
             least, most = COUNTED
             self.requeue(entry.seen.uid, min(most, least * (len(sent.last) // 50)))

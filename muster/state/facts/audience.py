@@ -24,16 +24,8 @@ class Audience(StrEnum):
 
 
 _RESEARCHERS: Final = (
-    *(
-        "CreateContainerConfigError",
-        "CreateContainerError",
-        "RanksEnded",
-        "RankFailed",
-        "FailureReported",
-        "MemberFailed",
-        "RequestUnmet",
-        "SameFailureAgain",
-    ),
+    *("CreateContainerConfigError", "CreateContainerError", "RanksEnded", "RankFailed"),
+    *("FailureReported", "MemberFailed", "RequestUnmet", "SameFailureAgain"),
     *("PendingDeadlineExceeded", "StartingDeadlineExceeded", "AssemblyDeadlineExceeded"),
     *("RunDeadlineExceeded", "ProgressDeadlineExceeded", "DeadlineExceeded"),
     *("ExceedsMaxQuota", "Deactivated"),

@@ -60,8 +60,6 @@ class Context(msgspec.Struct, frozen=True):
         """Return this context with another record."""
         if record is self.record:
             return self
-        if record.epoch == self.record.epoch:
-            return replace(self, record=record)
         tally, probe = self.view.of(record.epoch), self.view.probe_result_of(record.epoch)
         return replace(self, record=record, tally=tally, probe=probe)
 

@@ -1,7 +1,5 @@
 """The cause of a failure, from a pod of the present epoch, or from one that is gone.
 
-The failure rule for a failure: the first that matches it.
-
 A rule that is used up for the members of a job is skipped. If it has a new reason for the failure (``becomes``), the
 failure is one of the job, and rules about a member are skipped. The record keeps the member's own failure.
 """

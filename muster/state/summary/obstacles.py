@@ -167,7 +167,7 @@ def _idle(context: Context, pods: Mapping[str, Pod]) -> str:
     """Return members that do not start, by cause; only the first of many until they are Stuck: they change before."""
     blocked = context.record.blocked
     if len(pods) <= EXACT or (blocked is not None and called_stuck(context.record, blocked)):
-        return diagnose.named(context, (each.rank for each in pods.values()), len(pods))
+        return diagnose.listed(context, (each.rank for each in pods.values()), len(pods)).sentence
     return f"{waits(context, next(iter(pods.values())))} and more"
 
 
@@ -190,12 +190,13 @@ def _gated(context: Context, obstacle: Obstacle) -> str:
 
 def _cut_off(context: Context, _: Obstacle) -> str:
     pods = context.tally.cut_off
-    return diagnose.as_findings(context, (pod.rank for pod in pods.values()), len(pods))
+    return diagnose.as_findings(context, (pod.rank for pod in pods.values()), len(pods)).sentence
 
 
 def _slow(context: Context, _: Obstacle) -> str:
     idle = context.tally.idle
-    return f"{_started(context)}; {diagnose.as_findings(context, (pod.rank for pod in idle.values()), len(idle))}"
+    waiting = diagnose.as_findings(context, (pod.rank for pod in idle.values()), len(idle))
+    return f"{_started(context)}; {waiting.sentence}"
 
 
 def _outlived(context: Context, _: Obstacle) -> str:

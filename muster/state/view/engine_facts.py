@@ -158,8 +158,3 @@ class EngineFacts:
         """Return True if the API server has accepted that pod's deletion within that grace (None: its own) already."""
         accepted = self.deleting.get(pod.uid)
         return accepted is not None and accepted <= (inf if grace is None else grace)
-
-    def accept_delete(self, pods: Iterable[Pod], grace: int | None) -> None:
-        """Note that the API server has accepted the deletion of these pods."""
-        for pod in pods:
-            self.deleting[pod.uid] = inf if grace is None else grace

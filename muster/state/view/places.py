@@ -1,8 +1,4 @@
-"""Places of the programs of an epoch's ranks: the report of each, when a gang is still, and the sentence about it.
-
-The report of one rank about its place (``muster.api.places``), and ranks at one place.
-
-Places: where in their programs an epoch's ranks are, by the reports of their processes (``muster.api.places``).
+"""Places: where in their programs an epoch's ranks are, by the reports of their processes (``muster.api.places``).
 
 A rank is *standing* while its program is in one and the same call. It gives *no answer* once its value has been the
 same for ``SILENT`` seconds, or three times the pace at which it writes: its process is stopped, or C code keeps the
@@ -158,17 +154,16 @@ def places_in_turns(
     progress: Progress | None = None,
 ) -> Turns[Places | None]:
     """Return the places after a look that read these reports, given those before it; ``size`` is that of the gang."""
-    earlier = before if before is not None and before.epoch == epoch else None
-    began = earlier.began_at if earlier else now
-    known = earlier.ranks if earlier else {}
+    earlier = before if before is not None and before.epoch == epoch else Places(epoch, began_at=now)
+    began = earlier.began_at
     ranks: dict[int, Heard] = {}
     for number, report in enumerate(reports, 1):
         if number % A_TURN == 0:
             yield
-        last = known.get(report.rank)
+        last = earlier.ranks.get(report.rank)
         ranks[report.rank] = last if last is not None and last.report == report else Heard(report, now - began)
     if not ranks:
-        return earlier
+        return earlier if earlier is before else None
     yield
     silent_after = max(SILENT, 3 * place_interval(size))
     silent = {rank for rank, heard in ranks.items() if now - began - heard.after >= silent_after}
@@ -180,8 +175,8 @@ def places_in_turns(
     since: float | None = None
     waited_for: Awaited | None = None
     if len(ranks) >= size and len(groups) > 1 and makes_no_step(progress):
-        since, waited_for = _still_since(ranks, answering, now, earlier.awaited if earlier else None)
-    if since is not None and earlier is not None and earlier.still_since is not None:
+        since, waited_for = _still_since(ranks, answering, now, earlier.awaited)
+    if since is not None and earlier.still_since is not None:
         since = earlier.still_since
     yield
     return Places(

@@ -32,13 +32,13 @@ class ProbeResult(msgspec.Struct, frozen=True):
     answer: RollAnswer
     since: WallTime
     """The time of the last change of the coordinator's state or the set of ranks."""
-    served: bool
+    served: bool = False
     """True if it has served at least once in this epoch."""
-    arrived: int
-    missing: tuple[int, ...]
+    arrived: int = 0
+    missing: tuple[int, ...] = ()
     """The first ``SHOWN_RANKS`` missing ranks."""
-    passed: bool
-    leaving: bool
+    passed: bool = False
+    leaving: bool = False
     """True if some rank left in good order: the run is ending, and a closed port is no alarm."""
     silent_at: WallTime | None = None
     """The time since which the coordinator that served has not answered; None while it does."""
@@ -85,46 +85,37 @@ class ProbeResult(msgspec.Struct, frozen=True):
 
 def probe_result(answer: RollAnswer, epoch: int, before: ProbeResult | None) -> ProbeResult:
     """Return the result after an answer by rank, given the one before it (of any epoch)."""
-    earlier = before if before and before.epoch == epoch else None
+    earlier = before if before and before.epoch == epoch else ProbeResult(epoch, answer, answer.at)
     serving = answer.coordinator.serving
     whole = serving and not answer.lacks
-    if not serving and earlier is not None:  # the ranks that arrived before the silence stay arrived
+    if not serving:  # the ranks that arrived before the silence stay arrived
         answer = _with_silence(earlier.answer, answer)
-    same = earlier is not None and _roll_of(earlier.answer) == _roll_of(answer)
-    again = earlier is not None and earlier.answer.incarnation == answer.incarnation
+    again = earlier.answer.incarnation == answer.incarnation
+    continues = earlier.served and (again or not serving)
     silent_at, losses, back_at = _steadiness(answer, earlier)
     arrived = max(len(answer.arrived), answer.joined or 0)
-    grown = earlier is not None and arrived > earlier.arrived
+    gap = answer.at - earlier.since if arrived > earlier.arrived > 0 else 0.0
     return ProbeResult(
         epoch=epoch,
         answer=answer,
-        since=earlier.since if earlier and same else answer.at,
-        served=serving or (earlier is not None and earlier.served),
+        since=earlier.since if _roll_of(earlier.answer) == _roll_of(answer) else answer.at,
+        served=serving or earlier.served,
         arrived=arrived,
         missing=answer.missing[:SHOWN_RANKS],
-        passed=answer.passed or (earlier is not None and earlier.passed and again),
-        leaving=bool(answer.left) or (earlier is not None and earlier.leaving and again),
+        passed=answer.passed or (earlier.passed and again),
+        leaving=bool(answer.left) or (earlier.leaving and again),
         silent_at=silent_at,
         losses=losses,
         back_at=back_at,
-        gap=max(earlier.gap, min(answer.at - earlier.since, LONGEST_GAP) if grown and earlier.arrived else 0.0)
-        if earlier
-        else 0.0,
-        served_at=_served_at(answer, earlier if again or not serving else None),
-        last_served_at=answer.at if whole else (earlier.last_served_at if earlier else 0.0),
+        gap=max(earlier.gap, min(gap, LONGEST_GAP)),
+        served_at=earlier.served_at if continues else answer.at if serving else 0.0,
+        last_served_at=answer.at if whole else earlier.last_served_at,
     )
 
 
-def _served_at(answer: RollAnswer, earlier: ProbeResult | None) -> float:
-    """Return when this life of the coordinator was first heard to serve."""
-    if earlier is not None and earlier.served:
-        return earlier.served_at
-    return answer.at if answer.coordinator.serving else 0.0
-
-
-def _steadiness(answer: RollAnswer, earlier: ProbeResult | None) -> tuple[float | None, int, float]:
+def _steadiness(answer: RollAnswer, earlier: ProbeResult) -> tuple[float | None, int, float]:
     """Return ``silent_at``, ``losses`` and ``back_at`` after an answer."""
-    if earlier is None or not earlier.served:
+    if not earlier.served:
         return None, 0, 0.0
     if not answer.coordinator.serving:
         began = answer.at - answer.latency  # it was silent from the moment it was asked

@@ -169,14 +169,14 @@ def progress_in_turns(
 
     With ``sent`` they were sent, and are the last of each rank. ``members`` are the pods by rank.
     """
-    earlier = before if before is not None and (before.epoch, before.sent) == (epoch, sent) else None
-    known = earlier.ranks if earlier else {}
+    known = before is not None and (before.epoch, before.sent) == (epoch, sent)
+    earlier = before if before is not None and known else Progress(epoch, read_at=now, moved_at=now, sent=sent)
     ranks: dict[int, _Rank] = {}
     moved = repeated = restarted = False
     for number, report in enumerate(reports, 1):
         if number % A_TURN == 0:
             yield
-        last = known.get(report.rank)
+        last = earlier.ranks.get(report.rank)
         if last is not None and _same(last.report, report):
             ranks[report.rank] = last
             continue
@@ -185,10 +185,10 @@ def progress_in_turns(
         restarted = restarted or (last is not None and _restarted(report, last))
         ranks[report.rank] = _moved(report, last)
     if not ranks:
-        return earlier
-    moved_at = now if moved or earlier is None else earlier.moved_at
+        return earlier if known else None
+    moved_at = now if moved else earlier.moved_at
     longest = min(max(rank.report.longest for rank in ranks.values()), LONGEST_INTERVAL)
-    if sent and earlier is not None:
+    if sent:
         longest = max(longest, earlier.longest)  # of the daemon before
     in_order = sorted(rank.report.step for rank in ranks.values())
     step, waited = in_order[len(in_order) // 2], now - moved_at
@@ -199,10 +199,9 @@ def progress_in_turns(
     slowest = _slowest(ranks, step, rate or 0.0, waited)
     lowest = min(ranks)
     said = ranks[lowest].report
-    before_it = earlier.lead if earlier else None
+    before_it, former = earlier.lead, earlier.former
     pod = (members or {}).get(lowest)
     lead = followed(lowest, said.step, said.at, said.longest, said.pause, said.spent, now, before_it, pod)
-    former = earlier.former if earlier else None
     if before_it is not None and before_it.rank == lowest and before_it.points[0] != lead.points[0]:
         turned = lead.after > before_it.begun_at or another(before_it.spent, lead.spent)
         former = before_it if turned else former
@@ -219,8 +218,8 @@ def progress_in_turns(
         reporting=len(ranks),
         longest=longest,
         pause=min(max(rank.report.pause for rank in ranks.values()), LONGEST_INTERVAL),
-        repeated=repeated or (earlier is not None and earlier.repeated and not restarted),
-        moved=(moved and earlier is not None) or (earlier is not None and earlier.moved),
+        repeated=repeated or (earlier.repeated and not restarted),
+        moved=(moved and known) or earlier.moved,
         unwatched=_unwatched(longest, earlier, moved),
         scalars=said.scalars,
         lead=lead,
@@ -249,10 +248,8 @@ def resumed(epoch: int, now: float, *, step: int, reporting: int, patience: floa
     )
 
 
-def _unwatched(longest: float, before: Progress | None, moved: bool) -> float:
+def _unwatched(longest: float, before: Progress, moved: bool) -> float:
     """Return the seconds of the silence before the first movement, if this daemon has not seen its beginning."""
-    if before is None:
-        return 0.0
     watched = before.moved or before.hung or before.sent or not before.repeated
     return before.unwatched if watched or not moved or longest < before.lasting_patience else longest
 

@@ -5,8 +5,6 @@ independent parts: what is behind the coordinator's port (`CoordinatorState`), a
 the state of each rank (`RankState`). Every text in an answer comes from a program of the experiment; the probe has
 made it printable and short, but it stays a claim, not a fact.
 
-Members of an earlier life of the coordinator.
-
 When a coordinator begins a new life in one epoch (a Ray head whose container or pod is replaced), the members that were
 connected to the life before still run, ready, in pods that no controller restarts, and the new one does not know them.
 Until they give up and are started again, or join, they are stale. The coordinator's report of its own life
@@ -90,7 +88,6 @@ class Work(NamedTuple):
     """The coordinator's own word: PENDING, RUNNING, SUCCEEDED."""
     message: str
     ended: bool
-    succeeded: bool
 
     @property
     def sentence(self) -> str:
@@ -187,27 +184,16 @@ def of_rank(rank: int) -> str:
 
 
 def joined(answer: RollAnswer, rank_of: Mapping[str, int]) -> RollAnswer:
-    """Return an answer by address as an answer by rank. ``rank_of`` gives the rank behind each pod IP."""
-    errors = tuple(
-        error._replace(rank=rank)
-        for error in answer.errors
-        if (rank := _rank(answer.identities[error.rank], rank_of)) is not None
-    )
-    return replace(answer, states=by_rank(answer, rank_of), identities=(), errors=errors)
-
-
-def by_rank(answer: RollAnswer, rank_of: Mapping[str, int]) -> tuple[RankState, ...]:
-    """Return the states of an answer by address, joined to ranks. ``rank_of`` gives the rank behind each pod IP.
+    """Return an answer by address as an answer by rank. ``rank_of`` gives the rank behind each pod IP.
 
     A rank without an entry is missing; an address without a rank (a pod that is not a member) is left out.
     """
-    states = {
-        rank: state
-        for identity, state in zip(answer.identities, answer.states, strict=True)
-        if (rank := _rank(identity, rank_of)) is not None
-    }
+    ranks = [_rank(identity, rank_of) for identity in answer.identities]
+    errors = tuple(each._replace(rank=rank) for each in answer.errors if (rank := ranks[each.rank]) is not None)
+    known = {rank: state for rank, state in zip(ranks, answer.states, strict=True) if rank is not None}
     size = max(min(answer.expected or 0, MAX_MEMBERS), max(rank_of.values(), default=-1) + 1)
-    return tuple(states.get(rank, RankState.MISSING) for rank in range(size))
+    states = tuple(known.get(rank, RankState.MISSING) for rank in range(size))
+    return replace(answer, states=states, identities=(), errors=errors)
 
 
 def _rank(identity: str, rank_of: Mapping[str, int]) -> int | None:

@@ -3,7 +3,7 @@
 Each change of a pod costs O(1), so that a decision reads counts and a few notable pods, and never loops over the gang.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -145,8 +145,6 @@ class Tally(Counts):
         self._count(pod, 1, done)
         if pod.started_at > self.last_start:
             self.last_start = pod.started_at
-        if not self._arrived(rank):
-            self._miss(shown(pod, done), 1)
         for held in self._notable(pod, done):
             held[pod.uid] = pod
 
@@ -160,8 +158,6 @@ class Tally(Counts):
         del self.members[pod.rank]
         done = pod.rank in self.done
         self._count(pod, -1, done)
-        if not self._arrived(pod.rank):
-            self._miss(shown(pod, done), -1)
         for held in self._notable(pod, done):
             held.pop(pod.uid, None)
 
@@ -182,9 +178,9 @@ class Tally(Counts):
             if old is new:
                 continue
             if (pod := self.members.get(rank)) is not None:
-                self._miss(shown(pod, rank in self.done), 1 if old else -1)
+                _shift(self.missing, shown(pod, rank in self.done), 1 if old else -1)
             elif rank in self.collected:
-                self._miss(self._collected_as(rank), 1 if old else -1)
+                _shift(self.missing, self._collected_as(rank), 1 if old else -1)
         self.roll = roll
 
     def _arrived(self, rank: int) -> bool:
@@ -244,11 +240,11 @@ class Tally(Counts):
             rank: None for rank in self.unsaved if (member := self.members.get(rank)) is None or member.terminating
         }
 
-    def succeeded_unseen(self, pods: Iterable[Pod]) -> None:
-        """Take in that by the live API these pods, which are no longer seen, have ended with success."""
-        news = {pod.rank: (pod.group, pod.job) for pod in pods if pod.attempt == self.attempts.get(pod.rank, 0)}
-        self.unsaved |= dict.fromkeys(news.keys() - self.done.keys())
-        self.finish({rank: place for rank, place in news.items() if rank not in self.done})
+    def succeeded_unseen(self, pod: Pod) -> None:
+        """Take in that by the live API this pod, which is no longer seen, has ended with success."""
+        if pod.attempt == self.attempts.get(pod.rank, 0) and pod.rank not in self.done:
+            self.unsaved[pod.rank] = None
+            self.finish({pod.rank: (pod.group, pod.job)})
 
     def finish(self, ranks: Mapping[int, tuple[str, int]]) -> None:
         """Count these ranks as done; each with its group and job."""
@@ -289,14 +285,10 @@ class Tally(Counts):
         group, job = self.collected[rank] if step > 0 else self.collected.pop(rank)
         self._shift(group, job, step, (False, True, True, False, rank in self.done, False))
         if not self._arrived(rank):
-            self._miss(self._collected_as(rank), step)
+            _shift(self.missing, self._collected_as(rank), step)
 
     def _collected_as(self, rank: int) -> Shown:
         return Shown(Stage.ENDED if rank in self.done else Stage.CRASHED)
-
-    def _miss(self, shows: Shown, step: int) -> None:
-        """Count a member that has not arrived."""
-        _shift(self.missing, shows, step)
 
     def _count(self, pod: Pod, step: int, done: bool) -> None:
         working = pod.live and not done and pod.rank not in self.ignored
@@ -306,6 +298,8 @@ class Tally(Counts):
         if placed and pod.devices:
             _shift(self.devices, pod.devices, step)
         self._shift(pod.group, pod.job, step, flags)
+        if not self._arrived(pod.rank):
+            _shift(self.missing, shown(pod, done), step)
 
     def _shift(self, name: str, index: int, step: int, flags: tuple[bool, bool, bool, bool, bool, bool]) -> None:
         self.shift(step, *flags)

@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import chain
+from math import inf
 
 from msgspec import structs
 
@@ -17,7 +18,7 @@ from muster.state.view.engine_facts import EngineFacts
 from muster.state.view.own import OwnState, Remark
 from muster.state.view.places import Places, places_in_turns
 from muster.state.view.probe_result import ProbeResult, probe_result
-from muster.state.view.progress import Progress, StepReport, progress_in_turns, resumed, steps_progress
+from muster.state.view.progress import Progress, progress_in_turns, resumed, steps_progress
 from muster.state.view.recorder.arrivals import Arrivals, CollectiveReport, arrivals_in_turns
 from muster.state.view.recorder.collectives import Collectives, collectives_in_turns
 from muster.state.view.recorder.judgement import judged_in_turns
@@ -45,6 +46,7 @@ class View:
     probe: ProbeResult | None = None
     progress: Progress | None = None
     sent: SentReports = field(default_factory=SentReports)
+    """The reports that the next ``hear`` counts."""
     collectives: Collectives | None = None
     ras: RasSeen | None = None
     arrivals: Arrivals | None = None
@@ -166,7 +168,8 @@ class View:
 
     def mark_deleting(self, pods: Iterable[Pod], grace: int | None) -> None:
         """Note that the API server has accepted the deletion of these pods, with that grace in seconds (None: own)."""
-        self.engine.accept_delete((pod for pod in pods if self._holds(pod)), grace)
+        seconds = inf if grace is None else grace
+        self.engine.deleting.update((pod.uid, seconds) for pod in pods if self._holds(pod))
 
     def mark_not_found(self, pod: Pod, now: float) -> bool:
         """Note that a live read did not find that pod; True if the watch is given time to bring its last state first.
@@ -184,12 +187,9 @@ class View:
     def look_for_vanished(self, gone: Iterable[Pod], altered: Iterable[Pod], succeeded: Iterable[Pod]) -> None:
         """Take in the live API's answer on pods that are no longer seen; ``succeeded`` are some of ``gone``."""
         self.engine.found(gone, altered)
-        by_epoch: dict[int, list[Pod]] = {}
         for pod in succeeded:
-            by_epoch.setdefault(pod.epoch, []).append(pod)
-        for epoch, pods in by_epoch.items():
-            if epoch >= self.oldest:
-                self._tally(epoch).succeeded_unseen(pods)
+            if pod.epoch >= self.oldest:
+                self._tally(pod.epoch).succeeded_unseen(pod)
 
     def pods(self) -> Iterator[Pod]:
         """Yield the pods of all epochs and attempts."""
@@ -255,10 +255,6 @@ class View:
             return False
         first = after.moved and before is not None and not before.moved
         return first or (before is not None and before.hung) is not after.hung
-
-    def send(self, report: StepReport, epoch: int, now: float) -> None:
-        """Take in a report that was sent; the next ``hear`` counts it. ``now`` is in wall seconds."""
-        self.sent.add(report, epoch, now)
 
     def hear(self, record: Record, now: float, since: float) -> None:
         """Count the reports that were sent since the last call, and the silence since then.

@@ -27,7 +27,7 @@ def answer(**fields: Any) -> RollAnswer:
         lambda said: {"lacks": said},
         lambda said: {"unmet": said},
         lambda said: {"errors": (RankError(1, 14, said),)},
-        lambda said: {"work": Work("job", "FAILED", said, ended=True, succeeded=False)},
+        lambda said: {"work": Work("job", "FAILED", said, ended=True)},
     ],
     ids=["detail", "lacks", "unmet", "errors", "work"],
 )

@@ -38,7 +38,7 @@ class Caches:
         entry.freshness.object_version = 1250
         entry.view.engine.live_read = LiveRead(NOW, 1300)
         entry.view.engine.confirmed = 1
-        entry.view.engine.accept_delete([pod(0, owner=UID, epoch=1)], 0)
+        entry.view.engine.deleting[pod(0, owner=UID, epoch=1).uid] = 0
         entry.unanswered = [Unanswered(1200, OLD, NEW, ())]
         self.wanted.clear()
 

@@ -7,7 +7,7 @@ import pytest
 from muster.api.errors import error_of
 from muster.daemon.incidents.node_history import STALE
 from muster.daemon.settings import Settings
-from muster.state.facts.incidents.grouping import Place
+from muster.state.facts.incidents.grouping import Key
 from tests.daemon.virtual_daemon import Daemons, of_daemons, scraped
 
 RACK = "topology.kubernetes.io/rack"
@@ -26,11 +26,11 @@ async def test_a_changed_label_a_new_node_and_a_deleted_one_are_seen(world: Daem
         put(world, node, "r1")
     daemon = await world.start(SETTINGS)
     assert daemon.node_places is not None
-    assert dict(daemon.node_places.now().sizes) == {Place("rack", "r1"): 2}
+    assert dict(daemon.node_places.now().sizes) == {Key("rack", "r1"): 2}
     put(world, "n2", "r2")
     put(world, "n3", "r2")
     await asyncio.sleep(1)
-    assert dict(daemon.node_places.now().sizes) == {Place("rack", "r1"): 1, Place("rack", "r2"): 2}
+    assert dict(daemon.node_places.now().sizes) == {Key("rack", "r1"): 1, Key("rack", "r2"): 2}
     world.api.remove("/api/v1/nodes/n2")
     await asyncio.sleep(1)
     assert daemon.node_places.now().of("n2") == ()

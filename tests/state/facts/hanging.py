@@ -18,9 +18,7 @@ class AskedStory(Story):
     def hear(self, **fields: Any) -> bool:
         """The coordinator answers as before but for these fields; return True if a decision followed."""
         assert self.view.probe is not None
-        answer = replace(self.view.probe.answer, at=self.now, **fields)
-        asked = self.view.observe_probe(answer, self.kept.epoch)
-        if asked:
+        if asked := self.view.observe_probe(replace(self.view.probe.answer, at=self.now, **fields), self.kept.epoch):
             self.look()
         return asked
 

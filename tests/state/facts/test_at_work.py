@@ -166,7 +166,7 @@ def test_a_silence_of_sent_steps_is_no_hang_while_what_is_sent_shows_work() -> N
     for passed in range(0, 180, 15):
         for each in last:
             works = 45.0 if each.rank == 2 and passed < 120 else 0.0
-            story.view.send(each._replace(works=works), 0, story.now)
+            story.view.sent.add(each._replace(works=works), 0, story.now)
         story.view.hear(story.kept, story.now, 0.0)
         story.look()
         stuck.append(story.condition(ConditionType.STUCK)[0])

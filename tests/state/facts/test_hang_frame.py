@@ -6,10 +6,12 @@ from muster.state.facts import hang
 from muster.state.facts.context import Context
 from muster.state.facts.diagnosis.hangs import of_collectives
 from muster.state.view.progress import HANG_SECONDS, Progress
+from muster.state.view.recorder.arrivals import GroupCount
 from muster.state.view.recorder.collectives import Behind, Collectives, Late
 from muster.state.vocabulary.record import Phase
 from tests.builders import NOW, plan, pod, record, view, view_of
 
+AT = GroupCount("0", "default_pg", "nccl", 4, "0-3", 6, "all_reduce", waits=True)
 LATE = Late(2, 2, 5, silent=False, waits="")
 
 
@@ -20,7 +22,7 @@ def gang(*, phase: Phase = Phase.RUNNING, steps: bool = True, collectives: bool 
     if steps:
         seen.progress = Progress(0, NOW + HANG_SECONDS, NOW, step=9, repeated=True)
     if collectives:
-        behind = Behind("0", "default_pg", "all_reduce", 6, 3, 4, (LATE,))
+        behind = Behind(AT, 3, (LATE,))
         seen.collectives = Collectives(0, NOW, NOW - 1, 3, 0.0, moved=True, behind=(behind,))
     return context
 
@@ -45,6 +47,6 @@ def test_a_late_rank_whose_pod_has_a_cause_of_its_own_is_no_hang_of_a_collective
 
 
 def test_a_silent_rank_of_which_no_count_is_known_has_stopped_reporting() -> None:
-    behind = Behind("0", "default_pg", "all_reduce", 6, 3, 4, (Late(1, 1, -1, silent=True, waits=""),))
+    behind = Behind(AT, 3, (Late(1, 1, -1, silent=True, waits=""),))
     seen = Collectives(0, NOW, NOW - 1, 3, 0.0, moved=True, behind=(behind,))
     assert of_collectives(seen).endswith(" ranks wait in all_reduce #6 (default_pg); rank 1 has stopped reporting")

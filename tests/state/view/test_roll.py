@@ -2,7 +2,7 @@
 
 import pytest
 
-from muster.state.view.roll import CoordinatorState, RankState, RollAnswer, by_rank
+from muster.state.view.roll import CoordinatorState, RankState, RollAnswer, joined
 from tests.builders import NOW, answer
 
 MISSING, ARRIVED, CONNECTED = RankState.MISSING, RankState.ARRIVED, RankState.CONNECTED
@@ -35,12 +35,12 @@ def test_one_rank_beyond_the_rendezvous_proves_it_for_all_unless_the_answer_is_p
 def test_states_by_address_are_joined_to_ranks() -> None:
     roll = answer(ARRIVED, ARRIVED, CONNECTED, identities=("10.0.0.3", "10.9.9.9", "10.0.0.1"), expected=3)
     ranks = {"10.0.0.1": 0, "10.0.0.2": 1, "10.0.0.3": 2}
-    assert by_rank(roll, ranks) == (CONNECTED, RankState.MISSING, ARRIVED), "a stranger's address has no rank"
+    assert joined(roll, ranks).states == (CONNECTED, RankState.MISSING, ARRIVED), "a stranger's address has no rank"
 
 
 def test_a_claimed_number_of_members_is_bounded() -> None:
     roll = answer(ARRIVED, identities=("10.0.0.1",), expected=10**12)
-    assert len(by_rank(roll, {"10.0.0.1": 0})) == 100_000
+    assert len(joined(roll, {"10.0.0.1": 0}).states) == 100_000
 
 
 def test_a_refused_connection_is_an_empty_roll() -> None:

@@ -22,7 +22,7 @@ def record(**fields: object) -> Record:
 
 
 def sent(view: View, step: int, now: float, rank: int = 0, since: float = 0.0, epoch: int = 0) -> Progress:
-    view.send(StepReport(rank, step, 0), epoch, now)
+    view.sent.add(StepReport(rank, step, 0), epoch, now)
     return heard(view, now, since)
 
 
@@ -60,7 +60,7 @@ def test_one_report_is_no_hang() -> None:
 def test_a_report_of_another_epoch_is_not_of_this_one() -> None:
     view = View()
     sent(view, 5, NOW)
-    view.send(StepReport(0, 7, 0), 1, NOW + 5)
+    view.sent.add(StepReport(0, 7, 0), 1, NOW + 5)
     view.hear(RECORD, NOW + 6, 0.0)
     assert view.progress_of(1) is None
     view.hear(record(epoch=1), NOW + 7, 0.0)
@@ -70,7 +70,7 @@ def test_a_report_of_another_epoch_is_not_of_this_one() -> None:
 def test_a_program_that_has_ended_its_training_is_waited_for_and_keeps_its_step() -> None:
     view = View()
     sent(view, 7, NOW)
-    view.send(StepReport(0, SAME_STEP, 0, pause=LONGEST_INTERVAL), 0, NOW + 60)
+    view.sent.add(StepReport(0, SAME_STEP, 0, pause=LONGEST_INTERVAL), 0, NOW + 60)
     assert heard(view, NOW + 61).step == 7
     assert not heard(view, NOW + 7200).hung
 
@@ -168,10 +168,10 @@ def test_a_report_that_only_shows_work_is_no_step_and_holds_for_as_long_as_it_sa
     sent(view, 0, NOW)
     sent(view, 1, NOW + 5)
     last = StepReport(0, 1, 2, at=NOW + 5, longest=5.0)
-    view.send(last._replace(works=20.0), 0, NOW + 40)
-    view.send(last._replace(rank=1), 0, NOW + 40)
+    view.sent.add(last._replace(works=20.0), 0, NOW + 40)
+    view.sent.add(last._replace(rank=1), 0, NOW + 40)
     heard(view, NOW + 41)
-    view.send(last._replace(works=20.0), 0, NOW + 50)
+    view.sent.add(last._replace(works=20.0), 0, NOW + 50)
     seen = heard(view, NOW + 69)
     assert seen.workers == {0}
     assert seen.moved_at == NOW + 41
@@ -180,9 +180,9 @@ def test_a_report_that_only_shows_work_is_no_step_and_holds_for_as_long_as_it_sa
 
 def test_what_shows_work_in_an_epoch_that_is_over_shows_nothing_of_the_next() -> None:
     view = View()
-    view.send(StepReport(0, 1, 2, works=60.0), 0, NOW)
+    view.sent.add(StepReport(0, 1, 2, works=60.0), 0, NOW)
     assert heard(view, NOW).workers == {0}
-    view.send(StepReport(0, 1, 2), 1, NOW + 5)
+    view.sent.add(StepReport(0, 1, 2), 1, NOW + 5)
     view.hear(record(epoch=1), NOW + 5, 0.0)
     assert view.progress is not None
     assert not view.progress.workers
@@ -192,6 +192,6 @@ def test_one_report_after_a_takeover_and_then_none_is_a_hang() -> None:
     view = View()
     taken_over = record(steps=Steps(epoch=0, step=400, reporting=1, hung_after=60))
     view.hear(taken_over, NOW, 0.0)
-    view.send(StepReport(0, 408, 0), 0, NOW + 2)
+    view.sent.add(StepReport(0, 408, 0), 0, NOW + 2)
     assert not heard(view, NOW + 3, of=taken_over).hung
     assert heard(view, NOW + 2 + HANG_SECONDS + 1, of=taken_over).hung

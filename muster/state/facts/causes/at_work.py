@@ -1,7 +1,4 @@
-"""Causes of members whose programs run, or have run to their end.
-
-Causes of a coordinator that cannot be asked, and causes that a coordinator reports of members.
-"""
+"""Causes of members whose programs run, or have run to their end."""
 
 from muster.state.facts.causes.cannot_start import holder_fails, is_kept
 from muster.state.facts.causes.cause import (
@@ -29,7 +26,6 @@ class OfCoordinator:
         "ProcessCount",
         "The coordinator waits for another number of processes than the gang has.",
         "start the program with the number of members of the gang, or change the count of the experiment",
-        words=uncalled,
         in_roll=True,
         stuck_as="ProcessCountMismatch",
         runbook="MusterRankMissing",
@@ -42,7 +38,6 @@ class OfCoordinator:
         "check that the coordinator listens at this port, and nothing else does; turn its TLS off",
         ports=(CoordinatorState.TLS, CoordinatorState.OTHER_PROTOCOL),
         what="something else than a coordinator answers at its port",
-        words=uncalled,
         counted_as="NotArrived",
         runbook="MusterCoordinatorNotServing",
         charge=by_user("CoordinatorNotServing"),
@@ -55,7 +50,6 @@ class OfCoordinator:
         "see what its process does: muster stacks NAME -n NAMESPACE; it is stopped, swapping, or in a long pause",
         ports=(CoordinatorState.SILENT,),
         what="the coordinator's process is frozen",
-        words=uncalled,
         looks_well=True,
         counted_as="NotArrived",
         runbook="MusterCoordinatorStuck",
@@ -68,7 +62,6 @@ class OfCoordinator:
         "not start in time on a busy node (delete the pod), it is off (include-dashboard), or the image lacks "
         "ray[default]",
         what="the GCS serves, but its dashboard does not",
-        words=uncalled,
         counted_as="NotArrived",
         stuck_as="DashboardNotServing",
         runbook="MusterCoordinatorNotServing",
@@ -81,7 +74,6 @@ class OfCoordinator:
         "then the node of POD",
         ports=(CoordinatorState.TIMEOUT,),
         what="the coordinator cannot be reached",
-        words=uncalled,
         looks_well=True,
         counted_as="NotArrived",
         stuck_as="CoordinatorUnreachable",
@@ -97,7 +89,6 @@ class OfCoordinator:
         "it is still importing, waits for data, or listens at another port than it is asked at",
         ports=(CoordinatorState.REFUSED, CoordinatorState.UNHEALTHY),
         what="the coordinator runs, but its port is closed",
-        words=uncalled,
         counted_as="NotArrived",
         stuck_as="CoordinatorNotServing",
         runbook="MusterCoordinatorNotServing",
@@ -197,7 +188,6 @@ class AtWork:
         what=holder_fails,
         evidence=lambda _, pod: with_message("", pod.waiting_message),
         words=uncalled,
-        counted_as="NotArrived",
         runbook="MusterExperimentStuck",
         charge=by_user("RanksMissing"),
     )
@@ -209,7 +199,6 @@ class AtWork:
         when=lambda _, pod: bool(pod.outlived_by),
         what=lambda _, pod: f"ended with exit code 0, but container {pod.outlived_by} runs on",
         evidence=lambda _, pod: f" runs, because its container {pod.outlived_by} does",
-        counted_as="NotArrived",
         stuck_as="ContainerRunsOn",
         runbook="MusterExperimentStuck",
         charge=by_user("RanksEnded"),
@@ -223,7 +212,6 @@ class AtWork:
         what=_ghost,
         evidence=_seen_as_ghost,
         words=uncalled,
-        counted_as="NotArrived",
         runbook="MusterRankMissing",
         charge=by_user("RanksMissing"),
     )

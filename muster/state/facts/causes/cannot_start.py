@@ -136,7 +136,6 @@ class CannotStart:
         when=lambda _, pod: bool(driver_fault(pod.waiting_message)),
         what=lambda _, pod: f"the driver of node {pod.node} fails: {driver_fault(pod.waiting_message)}",
         names_node=True,
-        counted_as="ContainerCannotStart",
         runbook="MusterExperimentStuck",
         charge=by_platform("DriverFails"),
     )
@@ -148,7 +147,6 @@ class CannotStart:
         when=lambda _, pod: disk_is_full(pod.waiting_message),
         what=lambda _, pod: f"the disk of node {pod.node} is full",
         names_node=True,
-        counted_as="ContainerCannotStart",
         runbook="MusterExperimentStuck",
         charge=by_platform("NodeDiskFull"),
     )
@@ -159,7 +157,6 @@ class CannotStart:
         stages=(Stage.CANNOT_START,),
         when=is_kept,
         what=holder_fails,
-        counted_as="ContainerCannotStart",
         runbook="MusterExperimentStuck",
         charge=by_user("ContainerCannotStart"),
     )

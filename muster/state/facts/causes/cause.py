@@ -12,8 +12,6 @@ one holds that
 
 The tally counts members by stage and reason. So a row that depends on ``when`` has no count of its own: it is counted
 as the row of the third kind is.
-
-A coordinator's report about a member, as far as the member's cause depends on it.
 """
 
 from collections.abc import Callable
@@ -67,7 +65,7 @@ class MissingCause:
 
     what: Say = ""
     """A few words for findings, after the ranks. Members with equal ``what`` are one finding, so it has only what the
-    pod shows (``diagnosis.grouping``), and its node if ``names_node``."""
+    pod shows (``diagnosis.diagnose``), and its node if ``names_node``."""
     evidence: Say = ""
     """The words after the pod and its node in the evidence, if they differ from those usual for its stage."""
     words: Say = ""
@@ -79,7 +77,8 @@ class MissingCause:
     """True if the pods of these members are ready in spite of it."""
 
     counted_as: str = ""
-    """The wider cause as which the metric counts it: each counted cause is a series of every experiment."""
+    """The wider cause as which the metric counts it: each counted cause is a series of every experiment. A row with
+    ``when`` is counted as that of its stage."""
     in_roll: bool = False
     """True if these members have arrived: they are not missing from the roll, and so in no metric of missing ranks."""
     stuck_as: str = ""

@@ -124,7 +124,6 @@ class HasEnded:
         evidence=_disruption,
         words=_ended,
         names_node=True,
-        counted_as="Terminating",
     )
     EVICTED = MissingCause(
         "Evicted",
@@ -136,7 +135,6 @@ class HasEnded:
         what=lambda _, pod: f"evicted ({pod.disruption})",
         evidence=_disruption,
         words=_ended,
-        counted_as="Terminating",
     )
     LOST = MissingCause(
         "Lost",
@@ -155,7 +153,6 @@ class HasEnded:
         what=_again,
         evidence=_restarts,
         words=uncalled,
-        counted_as="NotArrived",
         stuck_as=RESTARTED,
         patience=RESTART_PATIENCE,
         runbook="MusterRankMissing",

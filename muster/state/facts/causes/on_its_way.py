@@ -124,7 +124,6 @@ class OnItsWay:
         stages=(Stage.STARTING,),
         when=is_kept,
         what=lambda _, pod: f"{pod.holder} has not ended",
-        counted_as="Starting",
         stuck_as="InitContainerRuns",
         patience=inf,
         charge=by_user("RanksMissing"),
@@ -138,7 +137,6 @@ class OnItsWay:
         when=_no_network,
         what=lambda _, pod: f"node {pod.node} gives it no network",
         evidence=_as_quoted,
-        counted_as="Starting",
         runbook="MusterExperimentStuck",
         charge=by_platform("NetworkFails"),
     )
@@ -151,7 +149,6 @@ class OnItsWay:
         when=_no_volume,
         what=lambda _, pod: f"a volume cannot be mounted on node {pod.node}",
         evidence=_as_quoted,
-        counted_as="Starting",
         runbook="MusterExperimentStuck",
         charge=by_platform("VolumeFails"),
     )
@@ -164,7 +161,6 @@ class OnItsWay:
         when=lambda _, pod: not pod.sandboxed,
         what="no volumes or no network yet",
         evidence=_as_quoted,
-        counted_as="Starting",
         stuck_as="SandboxNotReady",
         patience=SANDBOX_PATIENCE,
         runbook="MusterExperimentStuck",
@@ -203,5 +199,4 @@ class OnItsWay:
         what="waiting for the coordinator",
         evidence=_awaited,
         words=uncalled,
-        counted_as="NotArrived",
     )

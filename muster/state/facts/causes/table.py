@@ -4,7 +4,6 @@ The order is that of a sentence: the most definite cause, which needs a person f
 consequence of another cause, or a normal step of a start, comes last.
 """
 
-from collections import Counter
 from collections.abc import Mapping
 from typing import Final
 
@@ -41,14 +40,12 @@ REFUSED_BY: Final[Mapping[str, MissingCause]] = {reason: cause for cause in CAUS
 BY_PORT: Final[Mapping[CoordinatorState, MissingCause]] = {state: cause for cause in CAUSES for state in cause.ports}
 """Causes by the state of a coordinator's port."""
 
-COUNTED: Final = tuple(cause for cause in CAUSES if not cause.counted_as and not cause.in_roll)
-"""The causes of the metric of missing ranks."""
-
 LOOKS_WELL: Final = frozenset(cause.value for cause in CAUSES if cause.looks_well)
 """The names of causes of members whose pods are ready in spite of them."""
 
 _BY_REASON: Final = {Shown(at, reason): cause for cause in CAUSES for at in cause.stages for reason in cause.reasons}
-_OTHERWISE: Final = {at: cause for cause in CAUSES for at in cause.stages if not cause.reasons and not cause.when}
+OTHERWISE: Final = {at: cause for cause in CAUSES for at in cause.stages if not cause.reasons and not cause.when}
+"""The row for pods in each stage to which no other row applies."""
 _WHEN: Final[Mapping[Stage, tuple[MissingCause, ...]]] = {
     at: tuple(cause for cause in CAUSES if at in cause.stages and cause.when and not cause.reasons) for at in Stage
 }
@@ -56,30 +53,16 @@ _WHEN: Final[Mapping[Stage, tuple[MissingCause, ...]]] = {
 
 def of_pod(context: Context, pod: Pod) -> MissingCause:
     """Return the cause that a pod shows, by the first row that holds (``causes.cause``)."""
-    return of_what_shows(context, pod, shown(pod, pod.rank in context.tally.done))
-
-
-def of_what_shows(context: Context, pod: Pod, shows: Shown) -> MissingCause:
-    """Return the cause of a pod that ``shows`` this."""
+    shows = shown(pod, pod.rank in context.tally.done)
     if (found := _BY_REASON.get(shows)) is not None:
         return found
     finer = (cause for cause in _WHEN[shows.stage] if cause.when is not None and cause.when(context, pod))
-    return next(finer, _OTHERWISE[shows.stage])
+    return next(finer, OTHERWISE[shows.stage])
 
 
 def of_shown(shows: Shown) -> MissingCause:
     """Return the cause of pods that are only counted: rows with a ``when`` are not found."""
-    return _BY_REASON.get(shows) or _OTHERWISE[shows.stage]
-
-
-def names(shows: Shown) -> bool:
-    """Return True if a row names that reason for a pod in that stage."""
-    return shows in _BY_REASON
-
-
-def otherwise(stage: Stage) -> MissingCause:
-    """Return the row for pods in that stage to which no other row applies."""
-    return _OTHERWISE[stage]
+    return _BY_REASON.get(shows) or OTHERWISE[shows.stage]
 
 
 def of_refusal(reason: str) -> MissingCause:
@@ -89,35 +72,16 @@ def of_refusal(reason: str) -> MissingCause:
 
 def counted(cause: MissingCause) -> MissingCause:
     """Return the cause as which the metric counts it."""
+    if cause.when is not None:
+        return OTHERWISE[cause.stages[0]]
     return BY_NAME[cause.counted_as] if cause.counted_as else cause
+
+
+COUNTED: Final = tuple(cause for cause in CAUSES if counted(cause) is cause and not cause.in_roll)
+"""The causes of the metric of missing ranks."""
 
 
 def patience(shows: Shown) -> float:
     """Return the seconds after which a pod that shows this is called Stuck."""
-    own, stage = of_shown(shows).patience, otherwise(shows.stage).patience
+    own, stage = of_shown(shows).patience, OTHERWISE[shows.stage].patience
     return own if own is not None else stage or 0.0
-
-
-def _check() -> None:
-    """Check the rules among the rows; a row that breaks one ends the import with ``ValueError``."""
-    for stage in Stage:
-        rows = [cause for cause in CAUSES if stage in cause.stages]
-        if sum(not cause.reasons and not cause.when for cause in rows) != 1:
-            raise ValueError(f"one cause of the stage {stage.name} has neither reasons nor a condition: {rows}")
-        for cause in _WHEN[stage]:
-            if counted(cause) is not counted(_OTHERWISE[stage]):
-                raise ValueError(f"{cause} is read from a condition: it is counted as {_OTHERWISE[stage]}")
-    names = Counter(cause.value for cause in CAUSES)
-    if names.total() > len(names):
-        raise ValueError(f"two causes are named {names.most_common(1)[0][0]}")
-    shown = Counter(Shown(at, reason) for cause in CAUSES for at in cause.stages for reason in cause.reasons)
-    for shows in (shows for shows, count in shown.items() if count > 1):
-        raise ValueError(f"two causes name {shows.reason} of the stage {shows.stage.name}")
-    for cause in CAUSES:
-        if cause.when and cause.reasons:
-            raise ValueError(f"{cause} has reasons and a condition")
-        if cause.counted_as and counted(cause) not in COUNTED:
-            raise ValueError(f"{cause} is counted as {cause.counted_as}, which is not counted")
-
-
-_check()

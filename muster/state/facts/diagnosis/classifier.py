@@ -1,11 +1,7 @@
 """The one classifier: the cause of a member, with its evidence, from its pod, its coordinator and what was refused.
 
 The table (``causes.table``) has the consequences of a cause. ``why_missing`` is the sentence about one member; findings
-group many (``diagnosis.grouping``).
-
-A finding: members that share one cause, with its evidence and the next step.
-
-The cause of a coordinator that cannot be asked, and reports of a coordinator, or of the record, about members.
+group many (``diagnosis.diagnose``).
 
 Counts of a gang's missing ranks by cause: each rank has one cause of a closed list, and the counts add up.
 
@@ -28,7 +24,6 @@ from muster.state.facts.causes import table
 from muster.state.facts.causes.cause import MissingCause, needs_no_port, say, serves
 from muster.state.facts.causes.table import BY_NAME, BY_PORT, ORDER, Causes
 from muster.state.facts.context import Context
-from muster.state.facts.presence import Presence
 from muster.state.facts.sentences import (
     NAMED_RANGES,
     WORDS,
@@ -41,7 +36,7 @@ from muster.state.facts.sentences import (
 )
 from muster.state.view.probe_result import ProbeResult
 from muster.state.view.roll import RankState
-from muster.state.view.stage import RUNS, WAITS, Stage, shown
+from muster.state.view.stage import RUNS, WAITS, Stage, stage_of
 from muster.state.view.view import View
 from muster.state.vocabulary.group import Coordinator
 from muster.state.vocabulary.plan import Plan
@@ -178,23 +173,17 @@ def of_member(context: Context, rank: int) -> Diagnosis:
 
 def of_pod(context: Context, pod: Pod) -> Diagnosis:
     """Return why a member with a pod has not arrived."""
-    cause = table.of_pod(context, pod)
-    if (wrong := _as_coordinator(context, pod, cause)) is not None:
-        return wrong
+    cause, coordinator = table.of_pod(context, pod), context.plan.asked
+    if coordinator is not None and coordinator.rank == pod.rank and cause in (Causes.GHOST, Causes.NOT_ARRIVED):
+        wrong = of_coordinator(context, coordinator)  # its pod shows no fault
+        if wrong is not None:
+            return wrong
     where = f"pod {pod.name}" + (f" on node {pod.node}" if pod.node else "")
-    stage = shown(pod, pod.rank in context.tally.done).stage
-    usual = f": {why_idle(pod)}" if stage in WAITS else table.otherwise(stage).evidence
+    stage = stage_of(pod, pod.rank in context.tally.done)
+    usual = f": {why_idle(pod)}" if stage in WAITS else table.OTHERWISE[stage].evidence
     evidence = say(cause.evidence or usual, context, pod)
     node = pod.node if cause.names_node else ""
     return Diagnosis(cause, say(cause.what, context, pod), f"{where}{evidence}", node)
-
-
-def _as_coordinator(context: Context, pod: Pod, cause: MissingCause) -> Diagnosis | None:
-    """Return the coordinator's fault, if the member is the coordinator and its pod shows no fault."""
-    coordinator = context.plan.asked
-    if cause not in (Causes.GHOST, Causes.NOT_ARRIVED) or coordinator is None or coordinator.rank != pod.rank:
-        return None
-    return of_coordinator(context, coordinator)
 
 
 def of_absent(context: Context) -> MissingCause | None:
@@ -225,7 +214,7 @@ def without_pod(context: Context, rank: int) -> Diagnosis:
         return Diagnosis(Causes.QUEUED, f"waiting in a queue{why}", evidence)
     if shared is Causes.HELD_BACK:
         return _held_back(context)
-    if presence.of(context, rank) is Presence.GONE:
+    if presence.lost_its_pod(context, rank):
         return Diagnosis(Causes.LOST, "the pod is gone", "its pod of this epoch no longer exists")
     group = plan.group_of(rank)
     if group is not None and group.gates and gates.closed(context, group):
@@ -245,10 +234,7 @@ def why_missing(context: Context, rank: int) -> str:
     if pod is None:
         name = expected_name(context, context.plan.member(rank))
         return f"rank {rank} ({placed(context, rank, name)}, {without_pod(context, rank).cause.without_pod})"
-    now_shown = shown(pod, rank in context.tally.done)
-    cause, stage = table.of_what_shows(context, pod, now_shown), now_shown.stage
-    if (wrong := _as_coordinator(context, pod, cause)) is not None:
-        cause = wrong.cause
+    cause, stage = table.of_pod(context, pod), stage_of(pod, rank in context.tally.done)
     waits = stage in WAITS or (stage in RUNS and pod.waiting_reason)  # to be started again: its program does not run
     shows = waits and cause not in _SAID
     why = why_idle(pod) if shows else say(cause.words or cause.what, context, pod)

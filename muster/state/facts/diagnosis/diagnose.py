@@ -2,11 +2,7 @@
 
 It reads the notable members (missing from the roll, not started, failed, on a node that is not ready …) and never
 the others. The page, ``muster explain`` and the tests ask for all of them; the decision about a gang
-that is stuck reads a few (``failures.known``). The sentence of the status is bounded (``diagnosis.grouping``).
-
-The next step of a person for a cause: the words of its row, with the names of the member's objects.
-
-Groups of members with the same diagnosis: one finding for each, and its sentence in the status.
+that is stuck reads a few (``failures.known``).
 
 The status has one sentence per experiment. If it names one member, it is that member with its pod. If it names
 several, they are grouped as on the page and in ``muster explain``: ``ranks 8-15: node n7 is not ready (first: POD)``.
@@ -88,25 +84,16 @@ class Listed(NamedTuple):
     """The ranks that it names with their pods."""
 
 
-def named(context: Context, ranks: Iterable[int], total: int) -> str:
-    """Name ranks, ``total`` in all: ``rank 2 (POD, why)``, or ``ranks 8-15: node n7 is not ready (first: POD)``."""
-    return listed(context, ranks, total).sentence
-
-
 def listed(context: Context, ranks: Iterable[int], total: int) -> Listed:
-    """Return the sentence of ``named``, and the ranks that it names."""
+    """Name ranks, ``total`` in all: ``rank 2 (POD, why)``, or ``ranks 8-15: node n7 is not ready (first: POD)``."""
     looked_at = list(islice(ranks, MOST))
     if total == 1 and len(looked_at) == 1:
         return Listed(why_missing(context, looked_at[0]), frozenset(looked_at))
-    return _listed(context, looked_at, total)
+    return as_findings(context, looked_at, total)
 
 
-def as_findings(context: Context, ranks: Iterable[int], total: int) -> str:
-    """Return the sentence by cause, also for one member: ``rank 3: node n7 is not ready (POD)``."""
-    return _listed(context, ranks, total).sentence
-
-
-def _listed(context: Context, ranks: Iterable[int], total: int) -> Listed:
+def as_findings(context: Context, ranks: Iterable[int], total: int) -> Listed:
+    """Name ranks by cause, also if there is one: ``rank 3: node n7 is not ready (POD)``."""
     findings = list(grouped(context, diagnoses(context, islice(ranks, MOST))))
     shown = [f"{each.sentence} ({_first(context, each)})" for each in findings[:SHOWN]]
     rest = total - sum(each.count for each in findings[:SHOWN])

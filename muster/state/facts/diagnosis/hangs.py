@@ -207,7 +207,7 @@ def _late(context: Context, seen: Collectives) -> dict[int, Diagnosis]:
 
 def _since(seen: Collectives) -> str:
     """Return ``no collective has started or finished since 21:30:13Z``; NCCL counts only some, and no ends."""
-    asked = any(each.asked for each in seen.behind)
+    asked = any(each.at.asked for each in seen.behind)
     nothing = "NCCL has counted no collective" if asked else "no collective has started or finished"
     return f"{nothing} since {clock_time(seen.moved_at)}"
 
@@ -217,21 +217,21 @@ def _of_one(each: Behind, seen: Collectives) -> str:
     ways: dict[tuple[int, bool, str, str], list[Late]] = {}
     for late in each.late:
         ways.setdefault((late.entered, late.silent, late.waits, late.called), []).append(late)
-    parts = [f"{_who(lates, each.asked)} {_way(each, lates, seen)}" for lates in list(ways.values())[:SHOWN]]
+    parts = [f"{_who(lates, each.at.asked)} {_way(each, lates, seen)}" for lates in list(ways.values())[:SHOWN]]
     if (rest := len(ways) - SHOWN) > 0:
         parts.append(f"and {rest} more kinds of them")
     if each.callers:
-        called = f"{_ranks(each.callers, _IN_COLLECTIVES)} called {each.operation} #{each.entered}"
+        called = f"{_ranks(each.callers, _IN_COLLECTIVES)} called {each.at.operation} #{each.at.entered}"
         return f"{', '.join(parts)}, {called}"
     return f"{_waiting(each)}; {', '.join(parts)}"
 
 
 def _waiting(each: Behind) -> str:
     """Return ``3 of 4 ranks wait in all_reduce #6 (default_pg)``, or, from NCCL, how many GPUs have entered it."""
-    if each.asked:
-        return f"{each.waiting} of {each.size} GPUs have entered {each.words}"
+    if each.at.asked:
+        return f"{each.waiting} of {each.at.size} GPUs have entered {each.at.words}"
     parts = "ranks" if all(late.member == late.rank for late in each.late) else "processes"
-    return f"{each.waiting} of {each.size} {parts} wait in {each.words}"
+    return f"{each.waiting} of {each.at.size} {parts} wait in {each.at.words}"
 
 
 def _way(each: Behind, lates: list[Late], seen: Collectives) -> str:
@@ -241,7 +241,7 @@ def _way(each: Behind, lates: list[Late], seen: Collectives) -> str:
     place = places.pop() if len(places) == 1 else ""
     has = "have" if many else "has"
     if late.called:
-        return f"called {late.called} #{late.entered} ({each.group}){f' {place}' if place else ''}"
+        return f"called {late.called} #{late.entered} ({each.at.group}){f' {place}' if place else ''}"
     if late.silent:
         known = f" after {late.entered}" if late.entered >= 0 else ""
         return f"{has} stopped reporting{known}{f' (last seen {place})' if place else ''}"
@@ -254,15 +254,15 @@ def _way(each: Behind, lates: list[Late], seen: Collectives) -> str:
 def _not_in(each: Behind, late: Late) -> str:
     """Return ``entered only 5, not all_reduce #6 (default_pg)``, ``called all_gather #12 (default_pg)``."""
     if late.called:
-        return f"called {late.called} #{late.entered} ({each.group})"
+        return f"called {late.called} #{late.entered} ({each.at.group})"
     if late.silent:
-        return f"stopped reporting, and was not seen in {each.words}"
+        return f"stopped reporting, and was not seen in {each.at.words}"
     waits = f"; it waits in {_elsewhere(each, late)}" if late.waits else ""
-    return f"entered only {late.entered}, not {each.words}{waits}"
+    return f"entered only {late.entered}, not {each.at.words}{waits}"
 
 
 def _elsewhere(each: Behind, late: Late) -> str:
-    return late.waits if each.asked else f"{late.waits} of another group"
+    return late.waits if each.at.asked else f"{late.waits} of another group"
 
 
 def _place_of(late: Late, seen: Collectives) -> str:
@@ -275,7 +275,7 @@ def _place_of(late: Late, seen: Collectives) -> str:
 
 def _part(each: Behind, late: Late) -> str:
     """Return ``process 3`` or ``GPU 3``: the part of its pod that is late; empty if the pod has one part."""
-    if each.asked:
+    if each.at.asked:
         return f"GPU {late.device}" if late.device >= 0 else ""
     return "" if late.member == late.rank else f"process {late.rank}"
 

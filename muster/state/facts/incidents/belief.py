@@ -30,15 +30,7 @@ from muster.state.facts.incidents.subjects import FILE_SERVER, LABELS, NODE, NOD
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.record import Record
 
-OF_NODE: Final = frozenset(
-    each.value
-    for each in (
-        Causes.NODE_NOT_READY,
-        Causes.NODE_LOST,
-        Causes.UNKNOWN,
-        Causes.NODE_PRESSURE,
-    )
-)
+OF_NODE: Final = frozenset(map(str, (Causes.NODE_NOT_READY, Causes.NODE_LOST, Causes.UNKNOWN, Causes.NODE_PRESSURE)))
 """Causes that the node's own condition, its kubelet, or the control plane reports."""
 OF_NODES: Final = frozenset({NODE, NODES, *LABELS})
 """Kinds that are one node or several."""

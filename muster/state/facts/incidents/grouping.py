@@ -13,8 +13,6 @@ than one reading:
 
 Whether the runs of a group are enough to name its subject is a rule of its own (``belief``).
 
-The places of nodes: the rack, the pool and the zone that their labels name, and the number of nodes in each.
-
 The Event of a run about the incident that explains it, in words and for programs.
 
 The words hold nothing that differs between two daemons which see the same incident, or that changes while it lasts,
@@ -28,25 +26,27 @@ from copy import copy
 from heapq import heapify, heappop, heappush
 from typing import Final, NamedTuple
 
-from muster.state.facts.causes.table import Causes
 from muster.state.facts.incidents.belief import believed as enough
 from muster.state.facts.incidents.signs import Run, Sign, bursts
-from muster.state.facts.incidents.subjects import KINDS, LABELS, NODES
+from muster.state.facts.incidents.subjects import FAULTS, KINDS, LABELS, NODES
 from muster.state.vocabulary.record import StoryLine
 
 
-class Place(NamedTuple):
-    """A place that nodes share: ``kind`` is a key of ``LABELS``."""
+class Key(NamedTuple):
+    """A subject that runs share: also a place of nodes, of a kind in ``LABELS``.
+
+    That of ``NODES`` is the moment, matched by runs (``incidents.tracking``).
+    """
 
     kind: str
-    name: str
+    subject: str
 
 
-def places_of(labels: Mapping[str, str]) -> Iterator[Place]:
+def places_of(labels: Mapping[str, str]) -> Iterator[Key]:
     """Yield the places that the labels of a node name."""
     for kind, names in LABELS.items():
         if value := next((labels[name] for name in names if labels.get(name)), ""):
-            yield Place(kind, value)
+            yield Key(kind, value)
 
 
 class Places:
@@ -54,10 +54,10 @@ class Places:
 
     def __init__(self, labels: Mapping[str, Mapping[str, str]] | None = None) -> None:
         """Start with the ``labels`` of each node, by its name."""
-        self.sizes: Counter[Place] = Counter()
+        self.sizes: Counter[Key] = Counter()
         """The number of nodes in each place."""
-        self._of: dict[str, tuple[Place, ...]] = {}
-        self.held: Mapping[str, tuple[Place, ...]] = {}
+        self._of: dict[str, tuple[Key, ...]] = {}
+        self.held: Mapping[str, tuple[Key, ...]] = {}
         for node, each in (labels or {}).items():
             self.put(node, places_of(each))
 
@@ -65,17 +65,17 @@ class Places:
         """Return the number of known nodes."""
         return len(self._of)
 
-    def of(self, node: str) -> tuple[Place, ...]:
+    def of(self, node: str) -> tuple[Key, ...]:
         """Return the places of a node; none for an unknown one."""
         return self.held.get(node) or self._of.get(node, ())
 
-    def holding(self, held: Mapping[str, tuple[Place, ...]]) -> "Places":
+    def holding(self, held: Mapping[str, tuple[Key, ...]]) -> "Places":
         """Return the same places, in which each node of ``held`` has those of ``held``."""
         found = copy(self)  # it shares the places of the other nodes
         found.held = held
         return found
 
-    def put(self, node: str, places: Iterable[Place]) -> None:
+    def put(self, node: str, places: Iterable[Key]) -> None:
         """Set the places of a node."""
         self.drop(node)
         self._of[node] = tuple(places)
@@ -114,44 +114,25 @@ WIDTHS: Final[Mapping[str, float]] = {
 STEADY: Final = 1.6
 """The factor by which a group counts more while it is an incident: its name does not change with each run."""
 
-
-FAULTS: Final = frozenset(
-    each.value
-    for each in (
-        *(Causes.DRIVER_FAILS, Causes.DRIVER_FAILED, Causes.NETWORK_FAILS),
-        *(Causes.NODE_PRESSURE, Causes.NODE_DISK_FULL, Causes.IMAGE_PULL),
-    )
-)
-"""Causes of nodes that are ready and have a fault."""
-
-
-class Key(NamedTuple):
-    """A subject that runs share. That of ``NODES`` is the moment, matched by runs (``incidents.tracking``)."""
-
-    kind: str
-    subject: str
-
-
 Groups = dict[Key, dict[Run, list[Sign]]]
 
 
 def groups(signs: Iterable[Sign], places: Places, believed: Collection[Key] = ()) -> Groups:
     """Return every reading of the signs, whatever its size. ``believed`` are subjects that need no second namespace."""
-    found: dict[tuple[str, str], dict[Run, list[Sign]]] = defaultdict(lambda: defaultdict(list))
+    found: Groups = defaultdict(lambda: defaultdict(list))
     on_nodes: list[Sign] = []
     for sign in signs:
-        found[(sign.kind, sign.subject)][sign.run].append(sign)
+        found[Key(sign.kind, sign.subject)][sign.run].append(sign)
         if sign.node:
             on_nodes.append(sign)
     for place, some in _places(on_nodes, places):
         runs = found[place]
         for sign in some:
             runs[sign.run].append(sign)
-    named = ((Key(*key), runs) for key, runs in found.items())
-    return {key: runs for key, runs in named if key in believed or enough(key, runs)}
+    return {key: runs for key, runs in found.items() if key in believed or enough(key, runs)}
 
 
-def _places(signs: list[Sign], places: Places) -> Iterator[tuple[Place, list[Sign]]]:
+def _places(signs: list[Sign], places: Places) -> Iterator[tuple[Key, list[Sign]]]:
     """Yield each place with the signs on its nodes: half of its nodes are in trouble, or its nodes failed together."""
     by_place = _by_place(signs, places)
     dense = {place for place, some in by_place.items() if _half(place, some, places)}
@@ -160,25 +141,25 @@ def _places(signs: list[Sign], places: Places) -> Iterator[tuple[Place, list[Sig
         covering = _covering(moment, places, dense)
         named |= covering
         if not covering and away:
-            yield Place(NODES, f"{min(each.subject for each in moment)} and others"), moment
+            yield Key(NODES, f"{min(each.subject for each in moment)} and others"), moment
     for place in sorted(named):
         yield place, by_place[place]
 
 
-def _by_place(signs: Iterable[Sign], places: Places) -> dict[Place, list[Sign]]:
-    found: dict[Place, list[Sign]] = defaultdict(list)
+def _by_place(signs: Iterable[Sign], places: Places) -> dict[Key, list[Sign]]:
+    found: dict[Key, list[Sign]] = defaultdict(list)
     for sign in signs:
         for place in places.of(sign.subject):
             found[place].append(sign)
     return found
 
 
-def _half(place: Place, signs: list[Sign], places: Places) -> bool:
+def _half(place: Key, signs: list[Sign], places: Places) -> bool:
     bad, size = len({sign.subject for sign in signs}), places.sizes[place]
     return bad >= LEAST_NODES and 2 * bad >= size and size < len(places)
 
 
-def _covering(moment: list[Sign], places: Places, dense: Collection[Place]) -> set[Place]:
+def _covering(moment: list[Sign], places: Places, dense: Collection[Key]) -> set[Key]:
     """Return the narrowest places, at most ``MOST_PLACES``, that have nearly all nodes of the moment.
 
     Places that have most nodes of the fleet, such as two of three zones, prove nothing about them.

@@ -30,8 +30,8 @@ LONGEST: Final = 4096
 _NODES: Final = re.compile(r"\b0/(\d{1,6}) nodes are available: ")
 _ENDS: Final = re.compile(r"\. (?:preemption|no new claims)|\.?$", re.DOTALL)
 _REASON: Final = re.compile(r"(?:^|, )(\d{1,6}) ")
-_TAINT: Final = re.compile(r"node\(s\) had (?:untolerated )?taint \{([^{}\s:]{1,200})")
-_DEVICE: Final = re.compile(r"Insufficient ([a-z0-9.-]{1,100}/[A-Za-z0-9._-]{0,62}[A-Za-z0-9])")
+TAINT: Final = re.compile(r"node\(s\) had (?:untolerated )?taint \{([^{}\s:]{1,200})")
+DEVICE: Final = re.compile(r"Insufficient ([a-z0-9.-]{1,100}/[A-Za-z0-9._-]{0,62}[A-Za-z0-9])")
 _NOT_SELECTED: Final = re.compile(r"node\(s\) didn't match (?:Pod's node affinity|node selector)")
 CONTROL_PLANE: Final = frozenset({"node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"})
 
@@ -49,17 +49,8 @@ class Unfit(NamedTuple):
     nodes: int
     reasons: tuple[Reason, ...]
 
-    @property
-    def taint(self) -> str:
-        """Return the taint that excludes most nodes that are meant for the pod; empty if another reason does."""
-        return self._decides(_TAINT)
-
-    @property
-    def device(self) -> str:
-        """Return the extended resource that most nodes meant for the pod lack; empty if another reason decides."""
-        return self._decides(_DEVICE)
-
-    def _decides(self, pattern: re.Pattern[str]) -> str:
+    def decides(self, pattern: re.Pattern[str]) -> str:
+        """Return what the pattern finds in the reason that excludes most nodes that are meant for the pod, or empty."""
         others = [each for each in self.reasons if not _not_meant(each)]
         most = max((each.nodes for each in others), default=0)
         if 2 * most <= self.nodes - sum(each.nodes for each in self.reasons if _not_meant(each)):
@@ -71,7 +62,7 @@ class Unfit(NamedTuple):
 def _not_meant(reason: Reason) -> bool:
     if _NOT_SELECTED.match(reason.words):
         return True
-    taint = _TAINT.match(reason.words)
+    taint = TAINT.match(reason.words)
     return taint is not None and (taint[1] in CONTROL_PLANE or USUAL.has(taint[1]))
 
 

@@ -35,7 +35,7 @@ AGAIN: Final = 2
 """The number of failures on one node from which they are shown while the gang runs."""
 _RUNS: Final = frozenset({Phase.RUNNING, Phase.SUCCEEDED, Phase.SUSPENDED})
 _OWN: Final = frozenset({Causes.OOM_KILLED.value, "Evicted", "PodDeleted", "PodAltered"})
-"""Reasons of ends that are no node's (``nodes.evidence``)."""
+"""Reasons of ends that are no node's (``nodes.suspects``)."""
 
 
 class Run(NamedTuple):

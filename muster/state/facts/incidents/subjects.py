@@ -27,7 +27,6 @@ class Subject:
     """A kind of subject. ``name`` returns the subject of a finding; empty if it has none of this kind."""
 
     kind: str
-    meaning: str
     causes: tuple[MissingCause, ...]
     name: Callable[[readings.Evidence], str]
     remedy: str
@@ -56,23 +55,14 @@ _SYMPTOMS = (
 )
 """Causes that a sick node shows in programs, and that programs show by themselves."""
 _HANGS = (Causes.HUNG, Causes.COLLECTIVE_BEHIND)
+FAULTS: Final = frozenset(map(str, (*_BY_NODE, *_SHORT, Causes.IMAGE_PULL)))
+"""Causes of nodes that are ready and have a fault."""
 
 FOLLOWS: Final = frozenset(
     {
         "PodsMissing",
-        *(
-            each.value
-            for each in (
-                Causes.UNSCHEDULABLE,
-                Causes.SCHEDULING,
-                Causes.NOT_CREATED,
-                Causes.TERMINATING,
-                Causes.EVICTED,
-                Causes.LOST,
-                Causes.QUEUED,
-                Causes.AWAITS_COORDINATOR,
-            )
-        ),
+        *map(str, (Causes.UNSCHEDULABLE, Causes.SCHEDULING, Causes.NOT_CREATED, Causes.TERMINATING)),
+        *map(str, (Causes.EVICTED, Causes.LOST, Causes.QUEUED, Causes.AWAITS_COORDINATOR)),
     }
 )
 """Causes, and reasons of Stuck, that a run has after it has lost a node."""
@@ -93,101 +83,57 @@ _STORAGE_IS_THERE: Final = (
     "see whether it exists, and whether its provisioner and storage work: kubectl get storageclass; kubectl get pvc -A"
 )
 
-_ALL: Final = "the node of all members that have the cause"
-_REFUSES: Final = "its host, where it refuses credentials"
-
 SUBJECTS: Final = (
-    Subject("node", _ALL, _NODE_AWAY, readings.node, _NODE, placed=True),
-    Subject("node", _ALL, _SHORT, readings.node, _NODE, placed=True),
-    Subject(
-        "node",
-        "the node whose disk is full",
-        (Causes.IMAGE_PULL,),
-        readings.node_whose_disk_is_full,
-        _NODE,
-        placed=True,
-    ),
+    Subject("node", (*_NODE_AWAY, *_SHORT), readings.node, _NODE, placed=True),
+    Subject("node", (Causes.IMAGE_PULL,), readings.node_whose_disk_is_full, _NODE, placed=True),
     Subject(
         "device driver",
-        "the accelerator driver that fails, with its message",
         (Causes.DRIVER_FAILS, Causes.DRIVER_FAILED),
         readings.device_driver,
         "restart the nodes whose driver was updated, or halt the update: kubectl get pods -A -o wide | grep -i driver",
     ),
     Subject(
         "network plugin",
-        "the plugin that gives pods no network",
         (Causes.NETWORK_FAILS,),
         lambda seen: readings.first(readings.PLUGIN, seen),
         "see whether the pods of the network plugin run on all nodes: kubectl -n kube-system get pods -o wide",
     ),
-    Subject("node", _ALL, _BY_NODE, readings.node, _NODE, placed=True, beside=True),
+    Subject("node", _BY_NODE, readings.node, _NODE, placed=True, beside=True),
     Subject(
         "volume driver",
-        "the CSI driver that does not attach volumes, or is missing",
         (Causes.VOLUME_FAILS,),
         readings.csi_driver,
         "see whether the pods of the CSI driver run, and read their logs: kubectl get csidrivers,volumeattachments",
     ),
-    Subject(
-        FILE_SERVER,
-        "the server of a file system that cannot be mounted",
-        (Causes.VOLUME_FAILS,),
-        lambda seen: readings.first(readings.SERVER, seen),
-        _SERVER,
-    ),
-    Subject(
-        STORAGE_CLASS,
-        "the StorageClass of its claims",
-        (Causes.VOLUME_FAILS,),
-        readings.class_of_claims,
-        _STORAGE_IS_THERE,
-    ),
-    Subject("node", _ALL, (Causes.VOLUME_FAILS,), readings.node, _NODE, beside=True),
-    Subject("dns", "the name server that a lookup failed at", (Causes.IMAGE_PULL, *_REFUSED), readings.dns, _DNS_DOWN),
-    Subject(
-        "registry",
-        "its host, where it does not answer",
-        (Causes.IMAGE_PULL,),
-        readings.registry,
-        _REGISTRY,
-    ),
+    Subject(FILE_SERVER, (Causes.VOLUME_FAILS,), lambda seen: readings.first(readings.SERVER, seen), _SERVER),
+    Subject(STORAGE_CLASS, (Causes.VOLUME_FAILS,), readings.class_of_claims, _STORAGE_IS_THERE),
+    Subject("node", (Causes.VOLUME_FAILS,), readings.node, _NODE, beside=True),
+    Subject("dns", (Causes.IMAGE_PULL, *_REFUSED), readings.dns, _DNS_DOWN),
+    Subject("registry", (Causes.IMAGE_PULL,), readings.registry, _REGISTRY),
     Subject(
         "image",
-        "the image",
         (Causes.IMAGE_PULL,),
         readings.pulled,
         "push the image, or correct its name or its pull secret in the manifests",
         owned=True,
         patience=LASTING,
     ),
-    Subject("registry", _REFUSES, (Causes.IMAGE_PULL,), readings.denying, _REGISTRY, beside=True),
-    Subject(
-        "registry",
-        _REFUSES,
-        (Causes.IMAGE_PULL,),
-        readings.denying_perhaps,
-        _REGISTRY,
-        beside=True,
-        weak=True,
-    ),
+    Subject("registry", (Causes.IMAGE_PULL,), readings.denying, _REGISTRY, beside=True),
+    Subject("registry", (Causes.IMAGE_PULL,), readings.denying_perhaps, _REGISTRY, beside=True, weak=True),
     Subject(
         "webhook",
-        "the admission webhook",
         _REFUSED,
         readings.searched(r'webhook "([^"\s]{1,253})"'),
         "fix the webhook, or change what it forbids: kubectl get validatingwebhookconfigurations",
     ),
     Subject(
         "policy",
-        "the ValidatingAdmissionPolicy",
         _REFUSED,
         readings.searched(r"ValidatingAdmissionPolicy '([^'\s]{1,253})'"),
         "change the policy, or the manifests that it refuses: kubectl get validatingadmissionpolicy {} -o yaml",
     ),
     Subject(
         "quota",
-        "the ResourceQuota, in its namespace",
         _REFUSED,
         lambda seen: readings.within(seen, readings.first(readings.QUOTA, seen)),
         "raise the ResourceQuota, or end what uses it up: kubectl describe resourcequota in that namespace",
@@ -196,14 +142,12 @@ SUBJECTS: Final = (
     ),
     Subject(
         "right",
-        "what musterd may not do",
         (Causes.RIGHTS_MISSING,),
         readings.searched(r'cannot ([a-z]{1,20} resource "[a-z./]{1,100}")'),
         "grant it to the ServiceAccount of musterd: install the rights of this version of Muster again",
     ),
     Subject(
         "priority class",
-        "the PriorityClass that is missing",
         _REFUSED,
         readings.searched(r"no PriorityClass with name ([a-z0-9][-a-z0-9.]{0,252})"),
         "create the PriorityClass, or name an existing one: kubectl get priorityclasses",
@@ -212,71 +156,44 @@ SUBJECTS: Final = (
     ),
     Subject(
         "api server",
-        "how the API server answers",
         _REFUSED,
         readings.api_server,
         "check the health of the API server: kubectl get --raw '/readyz?verbose'",
     ),
     Subject(
         "queue",
-        "the ClusterQueue, or the LocalQueue in its namespace",
         (Causes.QUEUED,),
         readings.queue,
         "see what holds its quota: kubectl get clusterqueues,localqueues -A",
         patience=LASTING,
     ),
-    Subject(
-        STORAGE_CLASS,
-        "the StorageClass of its claims",
-        (Causes.UNSCHEDULABLE, Causes.SANDBOX),
-        readings.storage,
-        _STORAGE_IS_THERE,
-    ),
+    Subject(STORAGE_CLASS, (Causes.UNSCHEDULABLE, Causes.SANDBOX), readings.storage, _STORAGE_IS_THERE),
     Subject(
         DEVICE,
-        "the extended resource that most nodes lack",
         (Causes.UNSCHEDULABLE,),
-        lambda seen: sentence.device if (sentence := unfit(seen.text)) else "",
+        lambda seen: sentence.decides(readings.DEVICE) if (sentence := unfit(seen.text)) else "",
         "add nodes that have it, or see whether its device plugin runs on those that should: kubectl describe nodes",
         patience=LASTING,
     ),
     Subject(
         "taint",
-        "the taint that keeps pods off most nodes",
         (Causes.UNSCHEDULABLE,),
-        lambda seen: sentence.taint if (sentence := unfit(seen.text)) else "",
+        lambda seen: sentence.decides(readings.TAINT) if (sentence := unfit(seen.text)) else "",
         "take the taint from the nodes, or tolerate it in the manifests: kubectl describe nodes",
         patience=LASTING,
     ),
     Subject(
         "config",
-        "the Secret or ConfigMap that is missing, in its namespace",
         (Causes.CONTAINER_CANNOT_START, Causes.SANDBOX),
         lambda seen: readings.within(seen, readings.first(readings.CONFIG, seen)),
         "create the Secret or ConfigMap, or correct its name in the manifests",
         owned=True,
         patience=LASTING,
     ),
-    Subject("node", _ALL, _ON_NODE, readings.node, _NODE),
-    Subject("node", "the node of several tenants' troubles", _SYMPTOMS, readings.node_unless_config, _NODE, weak=True),
-    Subject(
-        STORAGE_CLASS,
-        "the StorageClass of its claims",
-        _HANGS,
-        readings.class_of_claims,
-        _STORAGE_IS_THERE,
-        beside=True,
-        weak=True,
-    ),
-    Subject(
-        FILE_SERVER,
-        "the server of its NFS volumes",
-        _HANGS,
-        readings.server_of_volumes,
-        _SERVER,
-        beside=True,
-        weak=True,
-    ),
+    Subject("node", _ON_NODE, readings.node, _NODE),
+    Subject("node", _SYMPTOMS, readings.node_unless_config, _NODE, weak=True),
+    Subject(STORAGE_CLASS, _HANGS, readings.class_of_claims, _STORAGE_IS_THERE, beside=True, weak=True),
+    Subject(FILE_SERVER, _HANGS, readings.server_of_volumes, _SERVER, beside=True, weak=True),
 )
 """Subjects that are read from a finding alone."""
 

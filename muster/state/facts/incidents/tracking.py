@@ -23,7 +23,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from muster.state.facts.incidents.belief import OF_NODE, OF_NODES
-from muster.state.facts.incidents.grouping import RUNS, Groups, Key, Place, Places, assigned, beside, groups
+from muster.state.facts.incidents.grouping import RUNS, Groups, Key, Places, assigned, beside, groups
 from muster.state.facts.incidents.incident import FLAPS, WINDOW, Incident
 from muster.state.facts.incidents.signs import Run, Sign
 from muster.state.facts.incidents.subjects import DEVICE, FOLLOWS, NODES
@@ -74,7 +74,7 @@ class Tracking:
     looked: bool = False
     """True after a look; before the first one, an empty ``shown`` proves nothing."""
     known: Mapping[Key, _Known] = field(default_factory=dict)
-    held: Mapping[str, tuple[Place, ...]] = field(default_factory=dict)
+    held: Mapping[str, tuple[Key, ...]] = field(default_factory=dict)
     """The places of each node in trouble, as they were when that began."""
 
     def explaining(self, run: Run) -> Incident | None:

@@ -11,7 +11,7 @@ out over the nodes of its members. It is kept by namespace, for each node and fo
 ``PERIOD`` seconds and the one before.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Final
 
@@ -257,8 +257,5 @@ def _rounded(lives: Mapping[str, tuple[float, float]]) -> dict[str, tuple[float,
 
 def shares_of(nodes: Iterable[str]) -> dict[str, float]:
     """Return the share of a gang on each node, from the node of each member."""
-    counts: defaultdict[str, int] = defaultdict(int)
-    for node in nodes:
-        counts[node] += bool(node)
-    whole = sum(counts.values())
-    return {node: number / whole for node, number in counts.items() if number}
+    counts = Counter(filter(None, nodes))
+    return {node: number / counts.total() for node, number in counts.items()}

@@ -2,7 +2,7 @@
 
 **The rule.** A node is suspect if, since the beginning of the period before the present one (12 to 24 hours ago),
 
-1. failures that may be the node's (``evidence.counted``) hit at least ``RUNS`` runs;
+1. failures that may be the node's (``counted``) hit at least ``RUNS`` runs;
 2. they are of at least two namespaces, or Kubernetes reports each of them of the node itself;
 3. they began at ``MOMENTS`` moments at least, ``APART`` seconds from each other: what happened once is an incident;
 4. the last one is less than ``RECENT`` seconds old, so that a node that was fixed ceases to be suspect;
@@ -92,7 +92,7 @@ def observe(history: History, plan: Plan, old: Record | None, new: Record, view:
             again.add(node)
     if old is not None and not old.finished and (new.finished or new.epoch != old.epoch):
         tally = view.of(old.epoch)
-        shares = shares_of(_nodes((*tally.members.values(), *tally.gone.values())))
+        shares = shares_of(pod.node for pod in (*tally.members.values(), *tally.gone.values()))
         history.served(plan.namespace, {node: share for node, share in shares.items() if node not in again}, now)
 
 
@@ -101,7 +101,7 @@ def went_on(history: History, plan: Plan, record: Record, view: View, now: float
     if record.phase is not Phase.RUNNING or record.known is not None or record.blocked is not None:
         return 0
     members = view.of(record.epoch).members
-    history.served(plan.namespace, shares_of(_nodes(members.values())), now)
+    history.served(plan.namespace, shares_of(pod.node for pod in members.values()), now)
     return len(members)
 
 
@@ -154,7 +154,7 @@ def _of_stuck(
     if cause is None or cause in _OF_PROGRAM:
         return
     ranks = islice(from_ranges(known.ranks, min(plan.size, MAX_MEMBERS)), LOOKED_AT)
-    nodes = list(dict.fromkeys(_nodes(members[rank] for rank in ranks if rank in members)))
+    nodes = list(dict.fromkeys(pod.node for rank in ranks if (pod := members.get(rank)) is not None and pod.node))
     if cause.names_node or len(nodes) == 1:
         at = int(known.since if 0 < known.since <= now else now)
         for node in nodes[:MOST_NODES]:
@@ -164,10 +164,6 @@ def _of_stuck(
 
 def _what(known: Stuck | None) -> tuple[str, str]:
     return ("", "") if known is None else (known.cause, known.ranks)
-
-
-def _nodes(pods: Iterable[Pod]) -> Iterator[str]:
-    return (pod.node for pod in pods if pod.node)
 
 
 RUNS: Final = 3

@@ -149,6 +149,4 @@ def _out_of_the_queue(record: Record, now: float) -> Record:
 
 def _kind(reason: str) -> str:
     """Return the subject of the obstacle; a reason that is neither ours nor the scheduler's is a container's."""
-    if reason in _SCHEDULERS or table.names(Shown(Stage.UNSCHEDULABLE, reason)):
-        return "scheduler"
-    return _KINDS.get(reason, "container")
+    return "scheduler" if reason in _SCHEDULERS else _KINDS.get(reason, "container")

@@ -18,8 +18,6 @@ that of another node. Words:
 
 Only all_reduce, all_gather, reduce_scatter and barrier show something: a root of a broadcast leaves at once. A process
 publishes no samples of a group with another operation.
-
-Reports of processes about their collectives, as a look has read them. All of it are claims of programs.
 """
 
 from collections import defaultdict
@@ -60,7 +58,12 @@ class GroupCount(msgspec.Struct, frozen=True, cache_hash=True, gc=False):
     @property
     def words(self) -> str:
         """``all_reduce #6 (default_pg)``."""
-        return f"{self.operation} #{self.entered} ({group_words(self.name, self.described)})"
+        return f"{self.operation} #{self.entered} ({self.group})"
+
+    @property
+    def group(self) -> str:
+        """The group, by its description if it has one."""
+        return group_words(self.name, self.described)
 
 
 class Share(NamedTuple):
@@ -142,15 +145,6 @@ class Last(NamedTuple):
     """Seconds by which it comes later than they do, for each collective."""
 
 
-class _Span(NamedTuple):
-    """The counts that one process has added to its share since the window began."""
-
-    entered: int
-    samples: int
-    inside: int
-    elsewhere: int
-
-
 class _Window(NamedTuple):
     """The shares of each process of a group when the window began, and in how many windows it came late."""
 
@@ -227,7 +221,7 @@ def _seen(here: Mapping[int, tuple[int, Share]], now: float, window: _Window | N
     fresh = _Window(now, {rank: share for rank, (_, share) in here.items()})
     if window is None or seconds < 0:
         return fresh
-    spans: dict[int, _Span] = {}
+    spans: dict[int, Share] = {}
     for number, (rank, (_, share)) in enumerate(here.items(), 1):
         if (before := window.shares.get(rank)) is not None:
             spans[rank] = _since(share, before)
@@ -246,7 +240,7 @@ def _seen(here: Mapping[int, tuple[int, Share]], now: float, window: _Window | N
 
 
 def _judged(
-    here: Mapping[int, tuple[int, Share]], spans: Mapping[int, _Span], window: _Window, fresh: _Window, seconds: float
+    here: Mapping[int, tuple[int, Share]], spans: Mapping[int, Share], window: _Window, fresh: _Window, seconds: float
 ) -> _Window:
     waits = {rank: each.inside / each.samples for rank, each in spans.items()}
     others, least = median_high(waits.values()), min(waits.values())
@@ -277,14 +271,15 @@ def _judged(
     return fresh._replace(late=late, last=last[:SHOWN])
 
 
-def _since(share: Share, before: Share) -> _Span:
-    return _Span(
-        share.entered - before.entered,
-        share.samples - before.samples,
-        share.inside - before.inside,
-        share.elsewhere - before.elsewhere,
+def _since(share: Share, before: Share) -> Share:
+    """Return the counts that the process has added to its share."""
+    return share._replace(
+        entered=share.entered - before.entered,
+        samples=share.samples - before.samples,
+        inside=share.inside - before.inside,
+        elsewhere=share.elsewhere - before.elsewhere,
     )
 
 
-def _sound(span: _Span) -> bool:
+def _sound(span: Share) -> bool:
     return span.samples >= SAMPLES and 0 <= span.inside <= span.samples and span.elsewhere >= 0

@@ -31,7 +31,7 @@ import msgspec
 
 from muster.api.collectives import beat_interval
 from muster.api.values.rank_ranges import spans
-from muster.state.view.recorder.arrivals import CollectiveReport, GroupCount, group_words
+from muster.state.view.recorder.arrivals import CollectiveReport, GroupCount
 from muster.state.view.stage import Awaited
 from muster.state.view.turns import A_TURN, Turns, batches
 from muster.state.vocabulary.wall_time import WallTime
@@ -83,28 +83,13 @@ class Late(NamedTuple):
 class Behind(NamedTuple):
     """A collective in which processes wait for others."""
 
-    name: str
-    described: str
-    operation: str
-    entered: int
+    at: GroupCount
+    """The state of those that wait. If NCCL reports it, whether it is over for them is not known."""
     waiting: int
     """The number of processes that wait in it."""
-    size: int
     late: tuple[Late, ...]
-    asked: bool = False
-    """True if NCCL reports it: ``waiting`` have entered it, and whether it is over for them is not known."""
     callers: tuple[int, ...] = ()
     """The ranks that have called it, if ``late`` have called others at its number (``recorder.judgement``)."""
-
-    @property
-    def words(self) -> str:
-        """``all_reduce #6 (default_pg)``."""
-        return f"{self.operation} #{self.entered} ({self.group})"
-
-    @property
-    def group(self) -> str:
-        """The group, by its description if it has one."""
-        return group_words(self.name, self.described)
 
 
 class Collectives(msgspec.Struct, frozen=True):
@@ -174,7 +159,7 @@ def collectives_in_turns(
     if looks >= LOOKS and now - moved_at >= patience:
         first = now - moved_at >= max(FIRST_SECONDS, patience)
         yield
-        behind = tuple(each for each in (yield from _who_is_behind(processes)) if first or each.entered >= WARM)
+        behind = tuple(each for each in (yield from _who_is_behind(processes)) if first or each.at.entered >= WARM)
     return Collectives(
         epoch=epoch,
         read_at=now,
@@ -308,9 +293,7 @@ def _named(found: Iterable[_Wait], silent: _Silent, *, alone: bool) -> Iterator[
         if not late:
             continue
         late.sort(key=lambda each: each.rank)
-        yield Behind(
-            one.name, one.described, one.operation, one.entered, wait.waiting, one.size, tuple(late), one.asked
-        )
+        yield Behind(one, wait.waiting, tuple(late))
         left -= len(late)
         if left <= 0:
             return

@@ -117,6 +117,4 @@ def _mismatch(by_name: Iterable[list[tuple[CollectiveReport, GroupCount]]]) -> B
         for report, state in found
     ][:MOST_LATE]
     callers = tuple(sorted({report.member for report, _ in most}))
-    return Behind(
-        one.name, one.described, one.operation, one.entered, len(most), one.size, tuple(late), callers=callers
-    )
+    return Behind(one, len(most), tuple(late), callers)

@@ -141,7 +141,7 @@ def read_job(body: bytes | bytearray, name: str) -> Work:
     if ended and job.error_type:
         code = "" if job.driver_exit_code is None else f", exit code {job.driver_exit_code}"
         first = f"{first} ({bare(job.error_type, 63)}{code})"
-    return Work(name, bare(job.status, 63), first, ended, job.status == "SUCCEEDED")
+    return Work(name, bare(job.status, 63), first, ended)
 
 
 def _address(text: str) -> str:

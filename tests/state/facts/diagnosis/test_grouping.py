@@ -8,7 +8,7 @@ from muster.api.wire.kinds import MAX_MESSAGE
 from muster.state.facts.causes.table import Causes
 from muster.state.facts.diagnosis import diagnose as seen
 from muster.state.facts.diagnosis.classifier import Finding
-from muster.state.facts.diagnosis.diagnose import MOST, named
+from muster.state.facts.diagnosis.diagnose import MOST, listed
 from muster.state.view.roll import RankState
 from muster.state.view.turns import BURST, REFILL
 from muster.state.vocabulary.record import ConditionType
@@ -57,9 +57,9 @@ def story_of(size: int) -> Story:
 
 def test_one_member_is_named_with_its_pod_and_several_by_their_cause() -> None:
     here = context(pod(0), pod(1, **NODELESS), pod(2, **PULL), pod(3, **PULL), wanted=plan())
-    assert named(here, (1,), 1) == f"rank 1 ({pod(1).name}, Pending: not scheduled yet)"
+    assert listed(here, (1,), 1).sentence == f"rank 1 ({pod(1).name}, Pending: not scheduled yet)"
     waits = 'Pending: ImagePullBackOff, Back-off pulling image "registry/x:1"'
-    assert named(here, (1, 2, 3), 3) == (
+    assert listed(here, (1, 2, 3), 3).sentence == (
         f"ranks 2-3: the image registry/x:1 cannot be pulled (first: {pod(2).name}, {waits}); "
         f"rank 1: no node yet ({pod(1).name}, Pending: not scheduled yet)"
     )
@@ -67,7 +67,7 @@ def test_one_member_is_named_with_its_pod_and_several_by_their_cause() -> None:
 
 def test_a_member_on_a_node_that_is_not_ready_is_not_blamed_for_its_silence() -> None:
     here = context(pod(0), pod(1, node="n7", **NOT_READY), wanted=plan())
-    assert named(here, (1,), 1) == f"rank 1 ({pod(1).name}, running, but its node n7 is not ready)"
+    assert listed(here, (1,), 1).sentence == f"rank 1 ({pod(1).name}, running, but its node n7 is not ready)"
 
 
 def test_a_stale_member_is_not_said_to_be_as_one_that_was_started_again() -> None:
@@ -75,7 +75,7 @@ def test_a_stale_member_is_not_said_to_be_as_one_that_was_started_again() -> Non
     states = (RankState.CONNECTED, RankState.MISSING, RankState.STALE, RankState.STALE)
     here = context(*ready, heard=answer(*states), wanted=plan())
     stale = f"ranks 2-3: known only to the coordinator that ran before this one (first: {pod(2).name})"
-    said = named(here, (1, 2, 3), 3)
+    said = listed(here, (1, 2, 3), 3).sentence
     assert stale in said.split("; ")
     assert "rank 1: running, but not registered with the coordinator" in said
 
@@ -83,11 +83,11 @@ def test_a_stale_member_is_not_said_to_be_as_one_that_was_started_again() -> Non
 def test_at_most_three_causes_and_64_members_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
     kinds: list[dict[str, Any]] = [PULL, NODELESS, CRASHED, NOT_READY | {"node": "n7"}]
     here = context(*(pod(rank, **kinds[rank % 4]) for rank in range(8)), wanted=plan(size=8))
-    assert named(here, range(8), 8).endswith("; and 2 more")
+    assert listed(here, range(8), 8).sentence.endswith("; and 2 more")
     looked: list[int] = []
     monkeypatch.setattr(seen, "_looks", lambda _, rank, __: looked.append(rank))
     many = context(wanted=plan(size=10_000))
-    said = named(many, iter(range(10_000)), 10_000)
+    said = listed(many, iter(range(10_000)), 10_000).sentence
     assert (len(looked), said.endswith(f"; and {10_000 - MOST} more")) == (MOST, True)
 
 

@@ -5,7 +5,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muster.state.facts.incidents.grouping import Place, Places, places_of
+from muster.state.facts.incidents.grouping import Key, Places, places_of
 
 RACK, POOL, ZONE = "topology.kubernetes.io/rack", "karpenter.sh/nodepool", "topology.kubernetes.io/zone"
 LABELS = st.dictionaries(st.sampled_from([RACK, POOL, ZONE, "other"]), st.sampled_from(["", "a", "b"]))
@@ -32,4 +32,4 @@ def test_what_is_changed_node_by_node_is_counted_as_all_at_once(
 
 def test_an_empty_label_names_no_place() -> None:
     labels = {ZONE: "z1", RACK: "", "cloud.google.com/gce-topology-block": "b7"}
-    assert list(places_of(labels)) == [Place("rack", "b7"), Place("zone", "z1")]
+    assert list(places_of(labels)) == [Key("rack", "b7"), Key("zone", "z1")]

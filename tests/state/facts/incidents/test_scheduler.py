@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muster.state.facts.incidents.readings import LONGEST, unfit
+from muster.state.facts.incidents.readings import DEVICE, LONGEST, TAINT, unfit
 
 MASTER = "1 node(s) had untolerated taint {node-role.kubernetes.io/control-plane: }"
 UNSELECTED = "node(s) didn't match Pod's node affinity/selector"
@@ -15,7 +15,7 @@ PREEMPTION = " preemption: 0/9 nodes are available: 9 Preemption is not helpful 
 def names(reasons: str, nodes: int = 9) -> tuple[str, str]:
     found = unfit(f"no node fits pod x; 0/{nodes} nodes are available: {reasons}.{PREEMPTION}")
     assert found is not None
-    return found.taint, found.device
+    return found.decides(TAINT), found.decides(DEVICE)
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from tests.builders import NOW, answer, plan, pod, record, view
 
 ON = RankState.CONNECTED
 ROLL = answer(ON, ON, ON, ON)
-DONE = Work("rj-x", "SUCCEEDED", "", ended=True, succeeded=True)
+DONE = Work("rj-x", "SUCCEEDED", "", ended=True)
 
 
 NOTHING = ("", "", 0.0)
@@ -125,7 +125,7 @@ def test_many_are_counted() -> None:
 
 # --- nothing is unsaid -------------------------------------------------------------------------------------------
 
-RUNS = Work("rj-x", "RUNNING", "", ended=False, succeeded=False)
+RUNS = Work("rj-x", "RUNNING", "", ended=False)
 ALL_SUCCEEDED = [succeeded(rank) for rank in range(4)]
 
 

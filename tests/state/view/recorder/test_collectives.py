@@ -107,7 +107,7 @@ def test_the_rank_whose_count_is_below_is_behind_once_nothing_has_moved_for_a_wh
     assert gang.named == []
     gang.run(2 * LOOK)
     (found,) = gang.behind
-    assert (found.words, found.waiting, found.size) == ("all_reduce #101 (default_pg)", 3, 4)
+    assert (found.at.words, found.waiting, found.at.size) == ("all_reduce #101 (default_pg)", 3, 4)
     assert [(late.rank, late.entered, late.silent) for late in found.late] == [(2, 100, False)]
     gang.run(LOOK, moving=(2,))
     assert gang.behind == ()
@@ -152,7 +152,7 @@ def test_a_rank_that_is_in_no_subgroup_is_not_behind_in_it() -> None:
     gang.groups[1].append(pair(6, waits=False))
     gang.run(60)
     (found,) = gang.behind
-    assert (found.words, [late.rank for late in found.late]) == ("broadcast #7 (pair)", [1])
+    assert (found.at.words, [late.rank for late in found.late]) == ("broadcast #7 (pair)", [1])
 
 
 def test_a_rank_that_waits_in_a_collective_of_another_group_waits_for_others() -> None:
@@ -161,7 +161,7 @@ def test_a_rank_that_waits_in_a_collective_of_another_group_waits_for_others() -
     gang.groups[3].append(pair(7, waits=False, ranks="2-3"))
     gang.run(60)
     assert set(gang.named) == {3}
-    assert [each.words for each in gang.behind] == ["all_reduce #101 (default_pg)", "broadcast #8 (pair)"]
+    assert [each.at.words for each in gang.behind] == ["all_reduce #101 (default_pg)", "broadcast #8 (pair)"]
 
 
 def test_where_all_wait_for_each_other_all_are_said_to_wait() -> None:
@@ -171,7 +171,7 @@ def test_where_all_wait_for_each_other_all_are_said_to_wait() -> None:
     for rank, entered in enumerate((5, 6)):
         gang.groups[rank].append(GroupCount("2", "b", "gloo", 2, "0-1", entered, "all_reduce", waits=rank == 1))
     gang.run(90)
-    assert [(each.words, [(late.rank, late.waits) for late in each.late]) for each in gang.behind] == [
+    assert [(each.at.words, [(late.rank, late.waits) for late in each.late]) for each in gang.behind] == [
         ("broadcast #8 (a)", [(1, "all_reduce #6")]),
         ("all_reduce #6 (b)", [(0, "broadcast #8")]),
     ]

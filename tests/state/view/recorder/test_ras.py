@@ -78,8 +78,8 @@ def test_the_rank_that_has_started_fewer_is_behind_once_nothing_moves() -> None:
     assert story.rest(LATE, STILL_SECONDS - LOOK) == ()
     (found,) = story.rest(LATE, 4 * LOOK)
     assert named([found]) == [(2, 100, False)]
-    assert (found.words, found.waiting, found.size) == ("AllReduce #101 (communicator 0xae94423cfbb2ef00)", 3, 4)
-    assert found.asked
+    assert (found.at.words, found.waiting, found.at.size) == ("AllReduce #101 (communicator 0xae94423cfbb2ef00)", 3, 4)
+    assert found.at.asked
 
 
 @pytest.mark.parametrize("counts", [(101, 101, 101, 101), (101, 100, 100, 101), (100, 100, 100, 101)])
@@ -131,7 +131,7 @@ def test_what_a_daemon_has_not_seen_to_move_names_none() -> None:
 def test_ranks_that_have_started_more_ahead_than_others_wait_as_they_do() -> None:
     (found,) = stepping().rest(gang([105, 103, 100, 101]))
     assert named([found]) == [(2, 100, False)]
-    assert (found.words, found.waiting) == ("AllReduce #101 (communicator 0xae94423cfbb2ef00)", 3)
+    assert (found.at.words, found.waiting) == ("AllReduce #101 (communicator 0xae94423cfbb2ef00)", 3)
 
 
 def test_a_rank_does_not_keep_up_where_those_above_it_do_not_answer() -> None:

@@ -91,7 +91,7 @@ async def test_a_job_that_ended_shows_that_the_submitter_arrived_and_left(
     assert said in answer.detail
     assert "\n" not in answer.detail
     assert answer.work is not None
-    assert (answer.work.ended, answer.work.succeeded) == (True, recorded.startswith("f-"))
+    assert answer.work.ended
 
 
 # --- the job -----------------------------------------------------------------------------------------------------
