@@ -24,7 +24,7 @@ class Budget(NamedTuple):
 
 
 BUDGETS: Final = (
-    Budget("state", 17_234, 108, 12_800),
+    Budget("state", 17_254, 108, 12_800),
     Budget("local", 8_814, 62, 8_600),
     Budget("daemon", 8_564, 47, 6_200),
     Budget("kinds", 7_499, 63, 6_000),

@@ -15,6 +15,7 @@ two functions below it answer for these.
 """
 
 from collections.abc import Iterator
+from enum import Enum
 
 from muster.state.facts.context import Context
 from muster.state.vocabulary.pod import Pod
@@ -38,13 +39,31 @@ def older_unknown(context: Context) -> bool:
     return facts.launched < 0 and not facts.searched
 
 
-def lost_its_pod(context: Context, rank: int) -> bool:
-    """Return True if the member's pod was removed, or all members had one and this has none.
+class Presence(Enum):
+    """The presence of a member's pod in its current attempt."""
 
-    The live API decides (``ConfirmLoss``).
-    """
-    everyone = context.launched and not context.plan.sequential
-    return not has_pod_or_needs_none(context, rank) and (everyone or rank in context.tally.gone)
+    SEEN = "seen"
+    """The watch shows its pod."""
+    DONE = "done"
+    """The member needs no pod: it has succeeded, or is given up."""
+    GONE = "gone"
+    """The pod was removed, or all members had one and this has none. The live API decides (``ConfirmLoss``)."""
+    VANISHED = "vanished"
+    """The watch no longer shows the pod, gave no last state, and the pod may run."""
+    UNMADE = "unmade"
+    """No pod of the member is known to have run a program: one is created."""
+
+
+def of(context: Context, rank: int) -> Presence:
+    """Return the presence of that member."""
+    tally = context.tally
+    if rank in tally.members:
+        return Presence.SEEN
+    if rank in tally.collected:
+        return Presence.DONE
+    if rank in tally.gone or (context.launched and not context.plan.sequential):
+        return Presence.GONE
+    return Presence.VANISHED if rank in vanished(context) else Presence.UNMADE
 
 
 def has_pod_or_needs_none(context: Context, rank: int) -> bool:

@@ -2,6 +2,7 @@
 
 from muster.state.facts import presence
 from muster.state.facts.context import Context
+from muster.state.facts.presence import Presence
 from muster.state.vocabulary.pod import Exit, PodPhase
 from tests.builders import NOW, plan, pod, record, view
 
@@ -21,17 +22,14 @@ def gang(*ranks: int, scheduled_at: float | None = None) -> Context:
     return Context.at(plan(), record(scheduled_at=scheduled_at), seen, NOW)
 
 
-def lost(context: Context) -> list[int]:
-    return [rank for rank in range(4) if presence.lost_its_pod(context, rank)]
+def presences(context: Context) -> list[Presence]:
+    return [presence.of(context, rank) for rank in range(4)]
 
 
 def test_a_member_has_a_pod_needs_none_lost_it_or_it_vanished() -> None:
-    context = gang(0, 1, 2)
-    assert [presence.has_pod_or_needs_none(context, rank) for rank in range(4)] == [True, True, False, False]
-    assert lost(context) == [2]
-    assert list(presence.vanished(context)) == [3]
+    assert presences(gang(0, 1, 2)) == [Presence.SEEN, Presence.DONE, Presence.GONE, Presence.VANISHED]
 
 
-def test_a_member_without_a_pod_has_lost_none_until_all_had_one() -> None:
-    assert lost(gang(1)) == []
-    assert lost(gang(1, scheduled_at=NOW)) == [0, 2, 3]
+def test_a_member_without_a_pod_is_unmade_until_all_had_one() -> None:
+    assert presences(gang(1))[::2] == [Presence.UNMADE, Presence.UNMADE]
+    assert presences(gang(1, scheduled_at=NOW))[::2] == [Presence.GONE, Presence.GONE]

@@ -24,6 +24,7 @@ from muster.state.facts.causes import table
 from muster.state.facts.causes.cause import MissingCause, needs_no_port, say, serves
 from muster.state.facts.causes.table import BY_NAME, BY_PORT, ORDER, Causes
 from muster.state.facts.context import Context
+from muster.state.facts.presence import Presence
 from muster.state.facts.sentences import (
     NAMED_RANGES,
     WORDS,
@@ -214,7 +215,7 @@ def without_pod(context: Context, rank: int) -> Diagnosis:
         return Diagnosis(Causes.QUEUED, f"waiting in a queue{why}", evidence)
     if shared is Causes.HELD_BACK:
         return _held_back(context)
-    if presence.lost_its_pod(context, rank):
+    if presence.of(context, rank) is Presence.GONE:
         return Diagnosis(Causes.LOST, "the pod is gone", "its pod of this epoch no longer exists")
     group = plan.group_of(rank)
     if group is not None and group.gates and gates.closed(context, group):
