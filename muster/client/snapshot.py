@@ -29,7 +29,11 @@ from muster.kube.unstructured import Json, mapping, moment, text, whole
 from muster.state.vocabulary.subject import EXPERIMENT, PODS, Subject, title
 
 if TYPE_CHECKING:
-    from muster.client.watched import WatchedSnapshot
+    from muster.client.member import Member
+    from muster.kinds.planning.parts import Part
+    from muster.state.view.view import View
+    from muster.state.vocabulary.plan import Plan
+    from muster.state.vocabulary.record import Record
 
 
 Outcome = Literal["Succeeded", "Failed", "Deadline"]
@@ -38,6 +42,28 @@ DEADLINE = "DeadlineExceeded"
 """The end of every reason of a deadline (``muster.state.policies.deadline``)."""
 DELETING = "Deleting"
 """Reason that replaces the one of the status, which is of the time before the deletion."""
+
+
+@dataclass(frozen=True, slots=True)
+class WatchedSnapshot:
+    """A watched run. Without ``plan`` its object is not understood; ``members`` are those of the latest epoch."""
+
+    plan: Plan | None
+    record: Record | None
+    view: View
+    members: tuple[Member, ...] = ()
+    all_members: tuple[Member, ...] = ()
+    """Members of every epoch."""
+    pods: tuple[Json, ...] = ()
+    unreadable: tuple[str, ...] = ()
+    roll: bool = False
+    """musterd asks a coordinator who has arrived."""
+    wanted: bool = True
+    """musterd would watch over it, where its kind is one of ``--watch-kinds``."""
+    absent: tuple[Part, ...] = ()
+    """Objects whose Events may have the reason why its controller has not made all pods, while it waits for them."""
+    news_at: float = 0.0
+    """The last change in its pods, in wall seconds, as far as pods show it."""
 
 
 @dataclass(frozen=True, slots=True)

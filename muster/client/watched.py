@@ -14,17 +14,15 @@ from msgspec import structs
 
 from muster.api.status import ExperimentStatus
 from muster.client.member import Member, member_of
-from muster.client.snapshot import Snapshot, snapshot_of
+from muster.client.snapshot import Snapshot, WatchedSnapshot, snapshot_of
 from muster.kinds import registry as kinds
 from muster.kinds.declaration import WatchedKind
-from muster.kinds.planning.parts import Part
 from muster.kinds.registry import WATCHED_KINDS
 from muster.kube.unstructured import Json, items, mapping, moment, text
 from muster.state.policies.watched import following
 from muster.state.policies.watched.obstacles import PODS_MISSING
 from muster.state.view.own import OwnVerdict, Remark
 from muster.state.view.view import View
-from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Pod
 from muster.state.vocabulary.record import Condition, ConditionType, Record
 from muster.state.vocabulary.workload import Workload
@@ -45,28 +43,6 @@ class ReadPod:
 
     raw: Json
     record: Pod
-
-
-@dataclass(frozen=True, slots=True)
-class WatchedSnapshot:
-    """A watched run. Without ``plan`` its object is not understood; ``members`` are those of the latest epoch."""
-
-    plan: Plan | None
-    record: Record | None
-    view: View
-    members: tuple[Member, ...] = ()
-    all_members: tuple[Member, ...] = ()
-    """Members of every epoch."""
-    pods: tuple[Json, ...] = ()
-    unreadable: tuple[str, ...] = ()
-    roll: bool = False
-    """musterd asks a coordinator who has arrived."""
-    wanted: bool = True
-    """musterd would watch over it, where its kind is one of ``--watch-kinds``."""
-    absent: tuple[Part, ...] = ()
-    """Objects whose Events may have the reason why its controller has not made all pods, while it waits for them."""
-    news_at: float = 0.0
-    """The last change in its pods, in wall seconds, as far as pods show it."""
 
 
 def kind_of(obj: Json, kind: str) -> WatchedKind | None:

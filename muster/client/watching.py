@@ -16,9 +16,18 @@ from muster.api.names import JOB_UID_LABEL, MANAGER
 from muster.api.status import ExperimentStatus
 from muster.api.values.secrets import secrets_within
 from muster.client.errors import NoSuchExperiment, NotInstalled, RunByMuster
-from muster.client.snapshot import EventSummary, Snapshot, event_summary, events_of, known_kind, snapshot_of, uids_of
+from muster.client.snapshot import (
+    EventSummary,
+    Snapshot,
+    WatchedSnapshot,
+    event_summary,
+    events_of,
+    known_kind,
+    snapshot_of,
+    uids_of,
+)
 from muster.client.subjects import collection_path, object_path
-from muster.client.watched import ReadPod, WatchedSnapshot, kind_of, look, read, selectors, sets_of
+from muster.client.watched import ReadPod, kind_of, look, read, selectors, sets_of
 from muster.kinds.declaration import WatchedKind
 from muster.kinds.planning.parts import local_queue_of
 from muster.kinds.pods import LABELLED_PODS, OBSERVE
