@@ -9,7 +9,7 @@ import yaml
 from muster.client.errors import CannotCancel
 from muster.client.subjects import refuse_to_ask
 from muster.kinds.declaration import Claim, PlanError, PodFacts, every
-from muster.kinds.manifests.conversion import CONVERTERS
+from muster.kinds.manifests.converters import CONVERTERS
 from muster.kinds.planning.watched_plan import MOST, Framework, state_of, watched_plan
 from muster.kinds.registry import WATCHED_KINDS
 from muster.state.view.own import OwnVerdict

@@ -13,21 +13,19 @@ from difflib import get_close_matches
 from pathlib import PurePath
 from typing import Any, Final
 
-from muster.api.declared import declared
 from muster.api.manifest.load import KINDS, Loaded, experiment_object, kind_of, load_node
 from muster.api.manifest.naming import slug
 from muster.api.manifest.problems import ManifestError, Problem, bounded, nearest, quoted
 from muster.api.manifest.yaml.reader import Mapping, Node, Scalar
 from muster.api.names import GROUP
-from muster.kinds.convert.draft import Converter, Draft, Fields, Report
+from muster.kinds.convert.draft import Draft, Fields, Report
 from muster.kinds.declaration import every
+from muster.kinds.manifests.converters import CONVERTERS
 from muster.kinds.manifests.documents import read_one
 from muster.kinds.pods import OBSERVE
 from muster.kinds.registry import WATCHED_KINDS
 from muster.state.vocabulary.subject import title
 
-CONVERTERS: Final[dict[str, Converter]] = {each.kind: each for each in declared("convert", Converter)}
-"""By kind, as they are declared: the kinds of other controllers that are converted."""
 ALIKE: Final = 0.85
 """From which ratio of difflib a kind is taken for a misspelled one: ``RayJobs``, and not ``RayCronJob``."""
 LONGEST: Final = 60

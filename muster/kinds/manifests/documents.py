@@ -257,7 +257,7 @@ def _at(node: Node | None, key: str) -> Node | None:
 
 def _runs(document: Document) -> bool:
     """Return True for a manifest: of a kind that is run or converted, or AIchor's, which needs no kind."""
-    from muster.kinds.manifests.conversion import CONVERTERS
+    from muster.kinds.manifests.converters import CONVERTERS
 
     kind = kind_of(document.node) if document.node is not None else None
     if kind == AICHOR and _at(document.node, "kind") is None:

@@ -9,7 +9,8 @@ import yaml
 from muster.api.manifest.experiment import Experiment
 from muster.api.manifest.load import Loaded, load_manifest
 from muster.kinds.experiments import plan_of
-from muster.kinds.manifests.conversion import CONVERTERS, Conversion, convert
+from muster.kinds.manifests.conversion import Conversion, convert
+from muster.kinds.manifests.converters import CONVERTERS
 from muster.kinds.manifests.load import load_any
 from muster.kinds.registry import RUN_KINDS
 from muster.state.vocabulary.plan import Plan

@@ -7,7 +7,8 @@ import pytest
 import yaml
 
 from muster.api.manifest.problems import ManifestError
-from muster.kinds.manifests.conversion import CONVERTERS, Conversion, convert
+from muster.kinds.manifests.conversion import Conversion, convert
+from muster.kinds.manifests.converters import CONVERTERS
 
 CORPUS = Path(__file__).parent / "corpus"
 JOB = "spec replicatedJobs 0 template spec"

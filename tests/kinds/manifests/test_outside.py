@@ -3,7 +3,8 @@
 import pytest
 
 from muster.api.manifest.problems import ManifestError
-from muster.kinds.manifests.conversion import CONVERTERS, convert
+from muster.kinds.manifests.conversion import convert
+from muster.kinds.manifests.converters import CONVERTERS
 from muster.kinds.manifests.load import load_any
 from muster.kinds.registry import WATCHED_KINDS
 
