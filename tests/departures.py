@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from muster.local.node.network.pod_network import BRIDGED
+from muster.local.node.network.address_pool import BRIDGED
 
 _left: list[str] = []
 """Where the running test went."""

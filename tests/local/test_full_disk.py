@@ -18,6 +18,7 @@ async def test_a_cluster_whose_disk_is_full_ends_and_names_the_disk(tmp_path: Pa
     cluster._api = api
     running = asyncio.create_task(cluster.run_until(asyncio.Event()))
     try:
+        assert api._database._connection is not None
         api._database._connection.execute("PRAGMA max_page_count=1")
         maps = api.store.resource("v1", "configmaps")
         with pytest.raises(Exception, match="database or disk is full"):

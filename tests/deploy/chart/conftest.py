@@ -1,8 +1,9 @@
 """Helm, and what it renders. Where helm cannot be built, its tests are skipped, and the reason is printed."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from copy import deepcopy
 from functools import cache
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 import yaml
 
 from deploy.helm.manifests import render
+from deploy.helm.rights import CLUSTER, where_of
 from tests.tools.go_tool import HELM, CannotBuild
 
 Object = dict[str, Any]
@@ -36,6 +38,21 @@ def rendered(helm: Path) -> Rendered:
         return [each for each in found if each]
 
     return lambda *options, **more: deepcopy(documents(*options, **more))
+
+
+def grants(objects: list[Object], account: str) -> Iterator[tuple[str, tuple[str, str, str], str]]:
+    """(namespace, (API group, resource or path, verb), the one name that it is for, if any) of each right that is bound
+    to the account."""
+    roles = {(each["kind"], where_of(each), each["metadata"]["name"]): each for each in objects if "rules" in each}
+    for binding in (each for each in objects if "roleRef" in each):
+        if not any(subject["name"] == account for subject in binding["subjects"]):
+            continue
+        ref, where = binding["roleRef"], where_of(binding)
+        role = roles[ref["kind"], CLUSTER if ref["kind"] == "ClusterRole" else where, ref["name"]]
+        for rule in role["rules"]:
+            names = rule.get("resourceNames", [""])
+            for group, resource, verb, name in product(rule["apiGroups"], rule["resources"], rule["verbs"], names):
+                yield where, (group, resource, verb), name
 
 
 def one(objects: list[Object], kind: str, name: str = "") -> Object:

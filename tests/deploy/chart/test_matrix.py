@@ -5,10 +5,9 @@ from typing import Any
 import pytest
 
 from deploy.helm.rights import CLUSTER
-from tests.deploy.chart.conftest import Object, Rendered, one
+from tests.deploy.chart.conftest import Object, Rendered, grants, one
 from tests.deploy.chart.matrix import DEFAULT, MATRIX, Case
 from tests.deploy.chart.shapes import problems
-from tests.deploy.chart.test_rights import grants
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
 

@@ -1,17 +1,15 @@
 """What the default installation lets musterd do: these rights and no others. `make real` shows that each is used."""
 
 import re
-from collections.abc import Iterator
-from itertools import product
 from pathlib import Path
 
 import pytest
 import yaml
 
 from deploy.helm.manifests import MUSTERD, READERS, render
-from deploy.helm.rights import CLUSTER, GRANTING, NoReason, rows, table, where_of
+from deploy.helm.rights import CLUSTER, GRANTING, NoReason, rows, table
 from muster.kinds.registry import WATCHED_KINDS
-from tests.deploy.chart.conftest import Object, Rendered
+from tests.deploy.chart.conftest import Rendered, grants
 
 pytestmark = pytest.mark.slow
 
@@ -32,21 +30,6 @@ RIGHTS = {
 """In the whole cluster."""
 LEASE = ("coordination.k8s.io", "leases")
 OBJECTS = [each for each in yaml.safe_load_all(MUSTERD.read_text(encoding="utf-8")) if each]
-
-
-def grants(objects: list[Object], account: str) -> Iterator[tuple[str, tuple[str, str, str], str]]:
-    """(namespace, (API group, resource or path, verb), the one name that it is for, if any) of each right that is bound
-    to the account."""
-    roles = {(each["kind"], where_of(each), each["metadata"]["name"]): each for each in objects if "rules" in each}
-    for binding in (each for each in objects if "roleRef" in each):
-        if not any(subject["name"] == account for subject in binding["subjects"]):
-            continue
-        ref, where = binding["roleRef"], where_of(binding)
-        role = roles[ref["kind"], CLUSTER if ref["kind"] == "ClusterRole" else where, ref["name"]]
-        for rule in role["rules"]:
-            names = rule.get("resourceNames", [""])
-            for group, resource, verb, name in product(rule["apiGroups"], rule["resources"], rule["verbs"], names):
-                yield where, (group, resource, verb), name
 
 
 def test_musterd_has_these_rights_in_the_cluster_and_no_others() -> None:

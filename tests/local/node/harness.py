@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import structlog
 
 from muster.api.errors import Conflict, NotFound
 from muster.kube.authentication.credentials import FixedAccess
 from muster.kube.connection import Connection
-from muster.kube.listwatch.informer import changes
+from muster.kube.listwatch.informer import Informer, changes
 from muster.kube.resources import ResourceClient
 from muster.kube.transport import Answer
 from muster.local.apiserver import ApiServer
@@ -79,11 +80,25 @@ class Cluster:
 
     async def gone(self, name: str) -> None:
         """Wait until the pod object does not exist."""
-        async with asyncio.timeout(TIMEOUT_SECONDS):
-            with contextlib.suppress(NotFound):
-                while True:
-                    await self.get(name)
-                    await asyncio.sleep(0.05)
+        changed = asyncio.Event()
+        chosen = {"fieldSelector": f"metadata.name={name}"}
+        informer = Informer(
+            self.api.transport,
+            PODS,
+            chosen,
+            changed=lambda _kind, _pod: changed.set(),
+            report=structlog.get_logger().info,
+        )
+        following = asyncio.create_task(informer.run(), name=f"until {name} is gone")
+        try:
+            async with asyncio.timeout(TIMEOUT_SECONDS):
+                await informer.synced.wait()
+                while informer.objects:
+                    changed.clear()
+                    await changed.wait()
+        finally:
+            following.cancel()
+            await asyncio.gather(following, return_exceptions=True)
 
     async def log(self, name: str, container: str = "main", **options: Any) -> str:
         lines = self.agent.logs.read("default", name, container, **options)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import trustme
 
-from muster.local.node.network.pod_network import BRIDGE_BLOCKS
+from muster.local.node.network.address_pool import BRIDGE_BLOCKS
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from pyroute2 import AsyncIPRoute
 from pyroute2.netlink.exceptions import NetlinkError
 
 from muster.local.node.isolation.sandbox import SandboxError
-from muster.local.node.network.pod_network import BRIDGE_BLOCKS, AddressesExhaustedError, claim
+from muster.local.node.network.address_pool import BRIDGE_BLOCKS, AddressesExhaustedError, claim
 
 _LINK = re.compile(r"muster(\d+)|mv(\d+)-[0-9a-f]+")
 

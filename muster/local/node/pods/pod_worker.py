@@ -15,8 +15,8 @@ from muster.local.node.containers.states import ContainerRecord
 from muster.local.node.context import LOG, NodeContext, PodContext
 from muster.local.node.isolation.levels import Isolation
 from muster.local.node.isolation.sandbox import SandboxError
+from muster.local.node.network.address_pool import AddressesExhaustedError
 from muster.local.node.network.hosts_files import names_of
-from muster.local.node.network.pod_network import AddressesExhaustedError
 from muster.local.node.objects import SECOND, Object, whole_time
 from muster.local.node.pods.status_writer import PodState, StatusWriter
 from muster.local.node.sources.environment import ConfigError, PodPlacement

@@ -58,5 +58,8 @@ def matching(kind: str, key: str, operator: str, *values: str) -> dict[str, Any]
 def test_node_selector_and_affinity_match_labels_and_name_of_the_node(fields: dict[str, Any], fits: bool) -> None:
     labels = {"disk": "ssd", "kubernetes.io/hostname": "local"}
     assert selected(pod("p", container(), **fields), labels) is fits
+
+
+def test_the_message_of_a_node_that_the_pod_does_not_select_names_that_alone() -> None:
     message = refusal("It needs", [], pod("p"), selected=False)
     assert message == "0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector."

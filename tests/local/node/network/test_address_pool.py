@@ -8,15 +8,15 @@ from unittest.mock import AsyncMock
 import pytest
 
 from muster.local.node.isolation.levels import Isolation
-from muster.local.node.network.bridge import Bridge
-from muster.local.node.network.pod_network import (
+from muster.local.node.network.address_pool import (
     BRIDGE_BLOCKS,
     LOOPBACK_BLOCKS,
     AddressesExhaustedError,
     AddressPool,
-    PodNetwork,
     claim,
 )
+from muster.local.node.network.bridge import Bridge
+from muster.local.node.network.pod_network import PodNetwork
 
 
 def test_an_address_is_used_once_and_freed_ones_are_reused_last() -> None:
