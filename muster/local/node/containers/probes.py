@@ -7,17 +7,34 @@ readiness probe only sets its readiness.
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import aiohttp
 
 from muster.local.node.objects import Object
 
-if TYPE_CHECKING:
-    from muster.local.node.containers.runner import ContainerRunner
+
+class Runner(Protocol):
+    """The runner of a container, as its probes use it."""
+
+    async def execute(self, command: list[str], timeout: float) -> int:
+        """Run a command in the container and return its exit code. Raises TimeoutError."""
+        ...
+
+    def on_ready(self, ready: bool) -> None:
+        """Take a new result of the readiness probe."""
+        ...
+
+    def on_started(self) -> None:
+        """Take the success of the startup probe."""
+        ...
+
+    def on_failed(self, kind: str) -> None:
+        """End the container, whose startup or liveness probe has reached its failure threshold."""
+        ...
 
 
-async def watch_container(container: Object, address: str, runner: "ContainerRunner") -> None:
+async def watch_container(container: Object, address: str, runner: Runner) -> None:
     """Run the probes until cancelled, or until one has ended the container."""
 
     def results(kind: str) -> AsyncIterator[bool]:
@@ -64,7 +81,7 @@ async def _results(probe: Object, run_probe: Callable[[], Awaitable[bool]]) -> A
         await asyncio.sleep(float(probe.get("periodSeconds") or 10))
 
 
-async def _succeeds(probe: Object, container: Object, address: str, runner: "ContainerRunner") -> bool:
+async def _succeeds(probe: Object, container: Object, address: str, runner: Runner) -> bool:
     timeout = float(probe.get("timeoutSeconds") or 1)
     try:
         async with asyncio.timeout(timeout):

@@ -12,12 +12,14 @@ from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+import structlog
+
 from muster.api.values.quantities import QuantityError, parse_quantity
 from muster.local.node import objects
-from muster.local.node.context import LOG
 from muster.local.node.objects import Object
 from muster.local.node.sources.environment import ConfigError, ConfigSources, PodPlacement, read_config_map, read_secret
 
+LOG = structlog.get_logger("muster.local.node")
 API_ACCESS = "kube-api-access-"
 """The name of the volume that the admission plugin ServiceAccount adds begins with it."""
 TOKEN_SECONDS = 3600
