@@ -16,9 +16,8 @@ from typing import Annotated, Any, Final
 
 import msgspec
 
-from muster.api.causes import Blocked, Cause, ContainerRestarts, Stuck
+from muster.api.causes import MAX_EPOCHS, Blocked, Cause, ContainerRestarts, EpochEvidence, Stuck
 from muster.api.conditions import Condition
-from muster.api.evidence import MAX_EPOCHS, EpochEvidence
 from muster.api.gang import (
     MAX_ATTEMPTS,
     MAX_GROUPS,

@@ -14,7 +14,7 @@ import structlog
 from muster.kube.fair_share import FairShare
 from muster.kube.transport import Transport
 from muster.reconcilers.events import emit_events
-from muster.reconcilers.refs import ExperimentRef
+from muster.reconcilers.result import ExperimentRef
 from muster.state.vocabulary.record import StoryLine
 
 log = structlog.get_logger()

@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from muster.api.errors import AlreadyExists, MusterError, Throttled, Unreachable
 from muster.kube.resources import core
 from muster.kube.transport import Transport
-from muster.reconcilers.refs import ExperimentRef
 from muster.reconcilers.render.objects import render_event, to_json
+from muster.reconcilers.result import ExperimentRef
 from muster.state.vocabulary.record import StoryLine
 
 Report = Callable[[StoryLine, Exception], None]

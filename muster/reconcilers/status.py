@@ -14,10 +14,10 @@ import msgspec
 from muster.api.errors import ApiError, Conflict, NotFound
 from muster.kube.resources import MERGE_PATCH, Object, core, read
 from muster.kube.transport import Transport
-from muster.reconcilers.refs import ExperimentRef, ref_of
 from muster.reconcilers.render.objects import to_json
 from muster.reconcilers.requests.batch import delete_options
 from muster.reconcilers.requests.refusals import refusal_of
+from muster.reconcilers.result import ExperimentRef, ref_of
 from muster.state.view.engine_facts import Refusal
 from muster.state.vocabulary.actions import EndRun
 from muster.state.vocabulary.plan import Plan

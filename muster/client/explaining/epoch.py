@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from muster.api.evidence import EpochEvidence, StackThen
+from muster.api.causes import EpochEvidence, StackThen
 from muster.api.gang import MAX_MEMBERS, RollCall
 from muster.api.status import ExperimentStatus
 from muster.api.values.printable import printable

@@ -28,7 +28,7 @@ from muster.kinds.registry import RUN_KINDS
 from muster.kube.fair_share import FairShare
 from muster.kube.transport import Transport
 from muster.metrics.instruments import Instruments
-from muster.reconcilers.refs import ExperimentRef
+from muster.reconcilers.result import ExperimentRef
 from muster.reconcilers.status import read_version, write_status
 from muster.state.decide.machine import Decision
 from muster.state.summary.status import WORDS_AFTER

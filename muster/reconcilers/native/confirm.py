@@ -39,9 +39,8 @@ from muster.reconcilers.native.live_pods import (
     search,
     unseen,
 )
-from muster.reconcilers.refs import ref_of
 from muster.reconcilers.requests.batch import Calls
-from muster.reconcilers.result import Outcome
+from muster.reconcilers.result import Outcome, ref_of
 from muster.state.view.engine_facts import Refusal
 from muster.state.vocabulary.actions import ConfirmEnd, ConfirmLaunch, ConfirmLoss
 from muster.state.vocabulary.plan import Plan

@@ -10,7 +10,7 @@ from itertools import chain
 
 from msgspec.structs import replace
 
-from muster.api.evidence import MAX_EPOCHS, MAX_FINDINGS, MAX_STACKS, RANGES, EpochEvidence, FindingThen, StackThen
+from muster.api.causes import MAX_EPOCHS, MAX_FINDINGS, MAX_STACKS, RANGES, EpochEvidence, FindingThen, StackThen
 from muster.api.places import NOTICE
 from muster.api.values.rank_ranges import to_ranges
 from muster.state.facts import hang

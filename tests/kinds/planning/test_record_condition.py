@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from muster.api.evidence import EpochEvidence, FindingThen
+from muster.api.causes import EpochEvidence, FindingThen
 from muster.api.gang import Attempts
 from muster.api.values.rank_ranges import to_ranges
 from muster.kinds.planning import record_condition

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from muster.api.evidence import MAX_EPOCHS, MAX_FINDINGS, MAX_STACKS, RANGES, EpochEvidence, FindingThen, StackThen
+from muster.api.causes import MAX_EPOCHS, MAX_FINDINGS, MAX_STACKS, RANGES, EpochEvidence, FindingThen, StackThen
 from muster.api.gang import RollCall
 from muster.api.places import MAX_STACK, PLACES, STACKS
 from muster.api.status import ExperimentStatus

@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import fields, replace
 
-from muster.api.causes import Blocked, ContainerRestarts, Stuck
-from muster.api.evidence import EpochEvidence, FindingThen, StackThen
+from muster.api.causes import Blocked, ContainerRestarts, EpochEvidence, FindingThen, StackThen, Stuck
 from muster.api.gang import (
     Attempts,
     GroupSize,
