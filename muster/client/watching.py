@@ -155,7 +155,7 @@ async def list_stuck(resources: ResourceClient, namespace: str | None) -> list[S
         said[text(_about(each), "uid")].append(event_summary(each))
     found = []
     for kind in watched:
-        with suppress(ApiError, NotInstalled):
+        with suppress(Forbidden, NotInstalled):
             found += await list_all(resources, kind.subject, namespace)
     judged = (_judged(seen, [event for uid in uids_of(seen) for event in said[uid]]) for seen in found)
     return [seen for seen in judged if seen is not None]

@@ -2,11 +2,13 @@
 
 import json
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
+from muster.api.errors import ApiError, Forbidden, Throttled
 from muster.api.names import ANNOTATION_ABOUT
+from muster.client import watching
 from muster.local.apiserver.objects import object_store
 from muster.state.vocabulary.subject import JOBSET
 from tests.cli.conftest import Call
@@ -232,6 +234,21 @@ def test_a_stuck_run_of_another_controller_is_in_the_table_of_the_experiments(
     table = call("top").stdout.splitlines()
     assert table[0] == "2 experiments, 1 with a problem"
     assert table[2].split()[:2] == ["job/train", "stuck"]
+
+
+@pytest.mark.parametrize(
+    ("error", "status"), [(Forbidden("jobs is forbidden"), 0), (Throttled("etcdserver: request timed out"), 1)]
+)
+def test_stuck_runs_that_the_server_fails_to_list_are_an_error_and_forbidden_ones_are_left_out(
+    error: ApiError, status: int, call: Call, server: LocalServer, job: str, mine: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    event(server, uid_of(call, job), "Job", "2099-01-01T00:00:00Z")
+
+    async def fails(*_: object) -> NoReturn:
+        raise error
+
+    monkeypatch.setattr(watching, "list_all", fails)
+    assert call("list").exit_code == status
 
 
 @pytest.mark.parametrize("output", ["name", "json", "yaml"])
