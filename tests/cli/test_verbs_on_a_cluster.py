@@ -74,7 +74,7 @@ def test_get_name_prints_a_tree(call: Call, server: LocalServer, mine: str) -> N
     server.pod("mine-worker-0-0-x", labels(mine, 0), **running())
     server.pod("mine-worker-1-0-x", labels(mine, 1), phase="Pending")
     head, why, group, *members = call("get", mine).stdout.splitlines()
-    assert head.startswith("default/mine  Assembling  jax, epoch 0, 1/2 ready")
+    assert head.startswith("default/mine  Assembling  jax, epoch 0, 1/2 arrived")
     assert why == "│ 1/2 ranks arrived; missing rank 1"
     assert group == "└── worker  1/2 ready"
     assert members == [

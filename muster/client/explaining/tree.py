@@ -31,7 +31,7 @@ def tree(explanation: Explanation, now: float, roll: "Detail | None" = None, sty
         printable(seen.operator),
         f"epoch {status.epoch_begun}",
         restarts(status.restarts_begun),
-        f"{_readiness(explanation)} ready" if status.size and not seen.finished else "",
+        _readiness(explanation) if status.size and not seen.finished else "",
         style.stuck(seen.stuck.reason) if seen.stuck else "",
         remaining and f"{remaining} until its deadline",
         going and f"deleted in {going} by {deleted_by(status.retention)}",
@@ -129,12 +129,12 @@ def _watched(explanation: Explanation) -> list[str]:
 
 
 def _readiness(explanation: Explanation) -> str:
-    """Return ``3/4``. Where no coordinator is asked, it counts the pods that are shown below it: they are newer."""
+    """Return ``3/4 arrived``; without a roll ``3/4 ready``, by the pods that are shown below it: they are newer."""
     status = explanation.experiment.status
-    if status.roll is not None or not explanation.members:
-        return status.readiness
-    here = sum(map(_here, explanation.members))
-    return f"{here}/{status.size}"
+    if status.roll is not None:
+        return f"{status.readiness} arrived"
+    here = f"{sum(map(_here, explanation.members))}/{status.size}" if explanation.members else status.readiness
+    return f"{here} ready"
 
 
 def _here(member: Member) -> bool:
