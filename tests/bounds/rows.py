@@ -7,6 +7,7 @@
 
 import json
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 
@@ -14,7 +15,7 @@ from muster.api.collectives import MAX_GROUPS, MAX_SHARES
 from muster.api.values.secrets import MOST as MOST_VALUES
 from muster.api.values.secrets import MOST_NAMES, MOST_PREFIXES, secrets_of, without_credentials, without_secrets
 from muster.api.values.termination_message import words
-from muster.daemon.experiments.sent import read_status
+from muster.daemon.experiments.sent import Refused, read_status
 from muster.state.facts.diagnosis.hangs import of_places
 from muster.state.facts.incidents.grouping import Places, assigned, groups
 from muster.state.facts.incidents.signs import Run, Sign
@@ -297,7 +298,12 @@ def _stack(n: int) -> Look:
 def _status(n: int) -> Look:
     metrics = [{"name": f"m{k}", "value": "1.5"} for k in range(n)]
     body = json.dumps({"trainerStatus": {"progressPercentage": 1, "metrics": metrics}}).encode()
-    return lambda: read_status(body, 0)
+
+    def look() -> None:
+        with suppress(Refused):
+            read_status(body, 0)
+
+    return look
 
 
 def _credentials(n: int, words: str = "password=") -> Look:

@@ -118,7 +118,7 @@ class ReviewRequests:
 
     transport: Transport
     clock: Callable[[], float]
-    """It is monotonic."""
+    """A monotonic clock."""
     message: str
     """Logged with each failure."""
     hint: str

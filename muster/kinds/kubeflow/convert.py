@@ -16,7 +16,7 @@ class Framework:
     """Properties of one of the kinds."""
 
     operator: str
-    """Its name in Muster, which is also that of the member's own container."""
+    """The operator of Muster; the container of a member has the same name."""
     specs: str
     """The field with the replica specs."""
     restart_policy: str = "Never"

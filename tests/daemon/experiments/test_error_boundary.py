@@ -197,19 +197,23 @@ async def test_a_new_leader_rebuilds_what_was_damaged_while_it_stood_by(
     assert two.daemon.boundary.damaged == {}
 
 
-@pytest.mark.parametrize("decoder", [experiment_watcher, pod_decoder.DECODER], ids=["experiment", "pod"])
+@pytest.mark.parametrize(
+    ("decoder", "name"),
+    [(experiment_watcher, "flatten"), (pod_decoder.DECODER, "_flatten")],
+    ids=["experiment", "pod"],
+)
 @virtually
 async def test_an_exception_in_a_decoder_ends_neither_the_watch_nor_a_list(
-    api: FakeApi, decoder: Any, monkeypatch: pytest.MonkeyPatch
+    api: FakeApi, decoder: Any, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fault = Fault(KeyError("x"))
-    original = decoder._flatten  # noqa: SLF001
+    original = getattr(decoder, name)
 
     def flatten(document: Any) -> Any:
         fault.meets(document.metadata)
         return original(document)
 
-    monkeypatch.setattr(decoder, "_flatten", flatten)
+    monkeypatch.setattr(decoder, name, flatten)
     api.put(BAD, experiment())
     one = Musterd(api, "one", leader_elect=False)
     await asyncio.sleep(5)

@@ -1,4 +1,4 @@
-"""What a pod asks for, and whether it may run on this node.
+"""The requests of a pod, and whether it may run on this node.
 
 The rules are those of the kube-scheduler plugins NodeResourcesFit and NodeAffinity. The node has no taints. Pod
 (anti-)affinity and topology spread are ignored, because the cluster has one node only.
