@@ -175,7 +175,7 @@ class Daemon:
         )
         self.health = DaemonHealth(self.informers, self.denials, self.elector, self.loop_lag, monotonic)
         self.runs = ExperimentCollector(
-            lambda: self.index if self.leading else (),
+            lambda: self.index if self.leading and self.informers.synced else (),
             clock,
             accelerators=self.accelerators,
             labels=self.owners.names,

@@ -112,6 +112,7 @@ async def _serve(settings: Settings, connection: Connection) -> int:
             accelerators=daemon.accelerators,
             tracking=lambda: daemon.incidents.tracking,
             known_nodes=daemon.nodes.listing,
+            complete=lambda: daemon.informers.synced,
             shard=settings.shard,
         ),
         settings.http_host,

@@ -47,9 +47,18 @@ class Pages:
     known_nodes: Callable[[], NodeListing] = NodeListing
     shard: str = ""
     """The name of this daemon among several."""
+    complete: Callable[[], bool] = lambda: True
+    """True once it has read all experiments and pods. Before that, pods that it has not read would count as lost."""
+
+    def _subjects(self) -> Iterable[Subject]:
+        """Return the experiments. Raises ``Refused`` before all are known."""
+        if not self.complete():
+            raise Refused(503, "This daemon has just started, and still reads the cluster; try again.")
+        return self.index.subjects()
 
     def find(self, namespace: str, name: str) -> Subject:
         """Return the experiment of that name. Raises ``Refused``."""
+        self._subjects()
         if (subject := self.index.find(namespace, name)) is not None:
             return subject
         role = self.role()
@@ -59,9 +68,9 @@ class Pages:
     async def readable(self, reader: Reader) -> tuple[Iterable[Subject], str]:
         """Return the experiments that the reader may list, and a sentence about the scope if those are not all."""
         if await reader.sees_all():
-            return self.index.subjects(), ""
-        namespaces: Collection[str] = await reader.namespaces(one.plan.namespace for one in self.index.subjects())
-        few = (one for one in self.index.subjects() if one.plan.namespace in namespaces)
+            return self._subjects(), ""
+        namespaces: Collection[str] = await reader.namespaces(one.plan.namespace for one in self._subjects())
+        few = (one for one in self._subjects() if one.plan.namespace in namespaces)
         return few, f"Those in namespaces where {reader.name} may list experiments."
 
     async def listing(self, reader: Reader, parameters: Iterable[tuple[str, str]]) -> Listing:

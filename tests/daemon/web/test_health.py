@@ -9,8 +9,10 @@ import pytest
 
 from muster.api.errors import ApiError, Unreachable, error_of
 from muster.daemon.web.health import BLIND
+from muster.daemon.web.pages import Pages
+from muster.daemon.web.readers import Anyone, Refused
 from tests.daemon.test_leader_daemon import LEASE, Musterd, pair, until, with_lease
-from tests.daemon.virtual_daemon import RUN, as_test, experiment
+from tests.daemon.virtual_daemon import RUN, as_test, experiment, scraped
 from tests.fakes import watching
 from tests.fakes.api import FakeApi
 from tests.fakes.watching import Courier
@@ -26,12 +28,14 @@ class Api(FakeApi):
     """A server that ends watches when ``ended`` is set to that second, and refuses to open them with ``closed``."""
 
     closed: ApiError | None = None
+    closes = ""
+    """Part of the paths of those watches."""
 
     @asynccontextmanager
     async def lines(
         self, path: str, *, params: Mapping[str, str], silence: float, courier: Courier | None = None
     ) -> AsyncIterator[AsyncIterator[bytes]]:
-        if self.closed is not None:
+        if self.closed is not None and self.closes in path:
             raise self.closed
         async with super().lines(path, params=params, silence=silence, courier=courier) as lines:
             yield self._until_closed(lines)
@@ -100,6 +104,27 @@ async def test_a_watch_that_cannot_be_opened_makes_the_daemon_unready_after_a_wh
     took = await until(lambda: "watch pods" in unready(one))
     assert took == pytest.approx(BLIND, abs=1)
     assert unready(one)["watch pods"].endswith("connection refused")
+
+
+@virtually
+async def test_a_daemon_that_has_not_read_the_pods_shows_no_experiment_and_counts_none_as_lost(api: Api) -> None:
+    one = Musterd(api, "one", leader_elect=False)
+    api.put(RUN, experiment())
+    await until(lambda: len(api.named("pods")) == 4)
+    await one.stop()
+    api.closed, api.closes = Unreachable("connection refused"), "/pods"
+    two = Musterd(api, "two", leader_elect=False)
+    await until(lambda: two.daemon.informers.reflectors["experiments"].feed.synced)
+    pages = Pages(two.daemon, str, lambda: 0.0, complete=lambda: two.daemon.informers.synced)
+    with pytest.raises(Refused, match="still reads the cluster"):
+        await pages.readable(Anyone())
+    with pytest.raises(Refused, match="still reads the cluster"):
+        pages.find("team", "run")
+    assert "muster_experiments{" not in scraped(two.daemon)
+    api.closed = None
+    await until(lambda: two.daemon.informers.synced)
+    assert pages.find("team", "run").plan.name == "run"
+    assert "muster_experiments{" in scraped(two.daemon)
 
 
 @virtually
