@@ -29,7 +29,7 @@ BUDGETS: Final = (
     Budget("daemon", 8_574, 47, 6_200),
     Budget("kinds", 7_551, 64, 6_000),
     Budget("api", 7_990, 61, 6_300),
-    Budget("cli", 7_859, 72, 5_700),
+    Budget("cli", 7_867, 73, 5_700),
     Budget("watchers", 5_445, 35, 5_200),
     Budget("client", 4_277, 30, 3_300),
     Budget("kube", 3_645, 23, 3_400),
@@ -43,7 +43,7 @@ BUDGETS: Final = (
     Budget("benchmarks", 2_829, 27, 2_300),
     Budget(REST, 920, 12, 500),
 )
-PRODUCT_FILES: Final = 565
+PRODUCT_FILES: Final = 566
 MEDIAN: Final = 127
 """Lines of the file in the middle: it says how many files a reader opens for one idea."""
 

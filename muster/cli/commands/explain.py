@@ -9,7 +9,8 @@ from muster.api.causes import EpochEvidence
 from muster.api.values.rank_ranges import from_ranges
 from muster.api.wire import structs as wire
 from muster.cli.options import ClusterChoice, cluster_options, experiment_names, output_option, show
-from muster.cli.terminal.colours import TERMINAL, data
+from muster.cli.terminal.colours import data
+from muster.cli.terminal.style import TERMINAL
 from muster.client import Explanation
 from muster.client.errors import UnknownEpoch
 from muster.client.explaining.epoch import kept, which

@@ -12,8 +12,9 @@ from muster.api.values.printable import printable
 from muster.cli.commands.several.listing import listing_options, run_list, watch_experiments
 from muster.cli.doctor.attention import unattended
 from muster.cli.options import ClusterChoice, cluster_options, experiment_names, output_option, show
-from muster.cli.terminal.colours import TERMINAL, data, say
+from muster.cli.terminal.colours import data, say
 from muster.cli.terminal.patience import patient
+from muster.cli.terminal.style import TERMINAL
 from muster.client import Client
 from muster.client.errors import LogsGone, NoSuchRank
 from muster.client.explaining.style import BAD

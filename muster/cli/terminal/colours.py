@@ -16,7 +16,6 @@ from typing import IO, Any
 import click
 
 from muster.api.values.printable import printable
-from muster.client.explaining.style import Style
 
 
 def prepare_streams() -> None:
@@ -65,7 +64,3 @@ def plain(text: str) -> str:
 
 def _harmless(text: str) -> str:
     return _OBEYED.sub(lambda found: found[1] or "\N{REPLACEMENT CHARACTER}", text)
-
-
-TERMINAL = Style(lambda text, colour: click.style(text, fg=colour), None)
-"""In colours, with times of day in the zone of this machine."""

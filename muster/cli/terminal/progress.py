@@ -6,7 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from muster.api.values.printable import printable
-from muster.cli.terminal.colours import TERMINAL, say
+from muster.cli.terminal.colours import say
+from muster.cli.terminal.style import TERMINAL
 from muster.client import Client, Snapshot, Vanished
 from muster.client.explaining.style import of_day, restarts
 

@@ -12,8 +12,9 @@ from muster.cli.commands.explain import findings_of
 from muster.cli.commands.stacks import document
 from muster.cli.commands.stacks import lines as stack_lines
 from muster.cli.options import show
-from muster.cli.terminal.colours import TERMINAL, data
+from muster.cli.terminal.colours import data
 from muster.cli.terminal.patience import patient
+from muster.cli.terminal.style import TERMINAL
 from muster.client.explaining.lines import of_finding
 from muster.client.explaining.style import DIM, Style, arrivals, restarts
 from muster.client.snapshot import EventSummary

@@ -13,7 +13,8 @@ from muster.api.values.accelerators import USUAL, words
 from muster.api.values.printable import printable
 from muster.cli.commands.contexts import Wanted, ask_all, conclude, contexts_option
 from muster.cli.options import ClusterChoice, all_of, cluster_options, json_text, output_option, show
-from muster.cli.terminal.colours import TERMINAL, data, say
+from muster.cli.terminal.colours import data, say
+from muster.cli.terminal.style import TERMINAL
 from muster.cli.terminal.table import Table
 from muster.client import Client, Snapshot
 from muster.client.explaining.style import clock_left, since
