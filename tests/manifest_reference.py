@@ -12,9 +12,9 @@ from pydantic import BaseModel
 
 from muster.api.gang import MAX_MEMBERS
 from muster.api.manifest.aichor import NEAREST, AIchorManifest
-from muster.api.manifest.depends_on import DependsOn
 from muster.api.manifest.edits import EDITS
 from muster.api.manifest.experiment import ExperimentSpec
+from muster.api.manifest.groups import DependsOn
 from muster.api.manifest.load import ManifestMetadata
 from muster.api.manifest.naming import MAX_POD_NAME
 from muster.api.manifest.operators import joined, operators

@@ -196,7 +196,7 @@ def snapshot_of(obj: Json) -> Snapshot:
 
 def _status_of_object(raw: Json) -> ExperimentStatus | None:
     """Return the status of the record in an object of another kind; None without one, or where it cannot be read."""
-    from muster.kinds.planning.record_condition import from_object
+    from muster.kinds.planning.run_object import from_object
     from muster.state.vocabulary.record import StatusError
 
     with suppress(WireError, StatusError):

@@ -13,8 +13,8 @@ import structlog
 
 from muster.kube.fair_share import FairShare
 from muster.kube.transport import Transport
-from muster.reconcilers.events import emit_events
-from muster.reconcilers.result import ExperimentRef
+from muster.reconcilers.refs import ExperimentRef
+from muster.reconcilers.status import emit_events
 from muster.state.vocabulary.record import StoryLine
 
 log = structlog.get_logger()

@@ -14,9 +14,9 @@ from functools import lru_cache
 from typing import Any
 
 from muster.api.declared import declared
-from muster.api.manifest.depends_on import DependsOn
 from muster.api.manifest.edits import shape_of
 from muster.api.manifest.experiment import Experiment, ExperimentSpec
+from muster.api.manifest.groups import DependsOn
 from muster.api.manifest.policies import AvoidNodes
 from muster.api.names import (
     ANNOTATION_CANCELLED,

@@ -1,13 +1,10 @@
-"""The object that an action is for, with its path on the API server, and the action's result for the view."""
+"""The result of one action, which the daemon enters into the view."""
 
 from dataclasses import dataclass
 
 from muster.api.errors import ApiError
-from muster.kube.resources import custom
 from muster.state.view.engine_facts import Refusal
-from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Pod
-from muster.state.vocabulary.subject import EXPERIMENT, Subject
 from muster.state.vocabulary.workload import Placement
 
 
@@ -68,28 +65,3 @@ class Outcome:
     """The refusal of the API server, in words for the user."""
     unwanted: bool = False
     """True if the action was stopped before its end, as no longer wanted. The other fields hold nevertheless."""
-
-
-@dataclass(frozen=True, slots=True)
-class ExperimentRef:
-    """One object: an Experiment, or one of another kind (``subject``).
-
-    After it is deleted and created again under the same name, its ``uid`` is another.
-    """
-
-    namespace: str
-    name: str
-    uid: str
-    subject: Subject = EXPERIMENT
-    watched: bool = False
-    """True if another controller runs it. A daemon that restarts does not repeat its Events."""
-
-    @property
-    def path(self) -> str:
-        """The path of the object; its status is at ``<path>/status``."""
-        return custom(self.subject.api_version, self.namespace, self.subject.plural, self.name)
-
-
-def ref_of(plan: Plan) -> ExperimentRef:
-    """Return the identity of the plan's object."""
-    return ExperimentRef(plan.namespace, plan.name, plan.uid, plan.subject)

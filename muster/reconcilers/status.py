@@ -1,26 +1,31 @@
-"""The status write, which persists a decision before any of its actions is carried out.
+"""Writes about the object of a plan: its status, its Events, and the end of a watched run.
 
-EndRun: suspends or deletes the object of a watched run, exactly the one of the decision.
+The status persists a decision before any of its actions is carried out.
 
-The request has uid and resourceVersion, so that an object that has changed meanwhile, above all one that has ended, is
-left alone and decided again. Labelled pods have no object: each is deleted, under its uid.
+An Event repeats a line of the story, after the status that holds the line is written. It informs readers of ``kubectl
+describe``; the truth is in the status. So a failure fails no step, and the remaining lines are not sent to an API
+server that is busy or unreachable.
+
+A watched run is ended by a request with uid and resourceVersion, so that an object that has changed meanwhile, above
+all one that has ended, is left alone and decided again. Labelled pods have no object: each is deleted, under its uid.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
-from muster.api.errors import ApiError, Conflict, NotFound
+from muster.api.errors import AlreadyExists, ApiError, Conflict, MusterError, NotFound, Throttled, Unreachable
 from muster.kube.resources import MERGE_PATCH, Object, core, read
 from muster.kube.transport import Transport
-from muster.reconcilers.render.objects import to_json
+from muster.reconcilers.refs import ExperimentRef, ref_of
+from muster.reconcilers.render.objects import render_event, to_json
 from muster.reconcilers.requests.batch import delete_options
 from muster.reconcilers.requests.refusals import refusal_of
-from muster.reconcilers.result import ExperimentRef, ref_of
 from muster.state.view.engine_facts import Refusal
 from muster.state.vocabulary.actions import EndRun
 from muster.state.vocabulary.plan import Plan
+from muster.state.vocabulary.record import StoryLine
 
 
 async def write_status(transport: Transport, ref: ExperimentRef, status: Mapping[str, object], version: int) -> int:
@@ -71,3 +76,32 @@ async def end_run(
 
 async def _delete(transport: Transport, path: str, uid: str, version: str) -> None:
     await transport.request("DELETE", path, body=delete_options(uid, None, version))
+
+
+Report = Callable[[StoryLine, Exception], None]
+"""A callback for every line that did not become an Event, with the error."""
+
+
+async def emit_events(
+    transport: Transport, ref: ExperimentRef, lines: Sequence[StoryLine], *, instance: str, report: Report
+) -> None:
+    """Create an Event for each line, in order. ``instance`` is the name of the daemon's pod.
+
+    A repeated line makes no second Event. Raises nothing but cancellation; failures go to ``report``.
+    """
+    path = core(ref.namespace, "events")
+    for number, line in enumerate(lines):
+        try:
+            body = to_json(
+                render_event(ref, line, instance), f"the Event {line.reason!r} of {ref.namespace}/{ref.name}"
+            )
+            await transport.request("POST", path, body=body)
+        except AlreadyExists:
+            continue
+        except (Throttled, Unreachable) as error:
+            for unsent in lines[number:]:
+                report(unsent, error)
+            return
+        except (MusterError, ValueError, OverflowError, OSError) as error:
+            # The last three: a time outside the calendar.
+            report(line, error)

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from muster.api.values.owners import NONE, OwnerLabels
 from muster.kinds.declaration import RunKind
-from muster.kinds.planning.record_condition import TYPE
+from muster.kinds.planning.run_object import TYPE
 from muster.kube.listwatch.decoder import Projection
 from muster.watchers import experiments
 from muster.watchers.experiments import Document, ExperimentRecord

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muster.api.manifest.template.merge import POD, Rules, merge
+from muster.api.manifest.template.field import POD, Rules, merge
 
 MAIN = {"name": "main", "image": "train:1", "env": [{"name": "RANK", "value": "0"}]}
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from muster.kinds.planning.record_condition import with_record
+from muster.kinds.planning.run_object import with_record
 from muster.state.vocabulary.record import Phase, Record
 from muster.state.vocabulary.subject import JAXJOB, JOBSET
 from tests.cli.conftest import Call, stderr_of

@@ -11,7 +11,7 @@ from muster.daemon import event_recorder
 from muster.daemon.event_recorder import EventRecorder
 from muster.kube.fair_share import FairShare
 from muster.kube.transport import Answer
-from muster.reconcilers.result import ExperimentRef
+from muster.reconcilers.refs import ExperimentRef
 from muster.state.vocabulary.record import StoryLine
 from tests.builders import NOW
 from tests.daemon.virtual_daemon import as_test, in_virtual_time

@@ -108,7 +108,7 @@ def _stories(run: Run) -> Iterator[str]:
         if counts[reason] != 1:
             yield f"the story has {counts[reason]} lines {reason}"
         # A daemon that is killed before it wrote its Events does not write them later (the status has them), and one
-        # failed Event may prevent the rest of its story: muster.reconcilers.events.
+        # failed Event may prevent the rest of its story: muster.reconcilers.status.
         excused = run.plan.has(*CRASHES) or any(fault.resource == "events" for fault in _of_requests(run.plan))
         if events[reason] > 1 or (events[reason] < 1 and not excused):
             yield f"there are {events[reason]} Events {reason}"

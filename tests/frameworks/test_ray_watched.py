@@ -79,7 +79,7 @@ class Page:
             while True:
                 with contextlib.suppress(aiohttp.ClientConnectorError):  # the daemon starts
                     async with session.get(self._url) as answer:
-                        rows = (await answer.json())["experiments"] if answer.ok else []  # 503: it reads the cluster
+                        rows = (await answer.json())["experiments"] if answer.ok else []  # 503: not all is read
                     for row in rows:
                         if row["name"] == TITLE and (said := self._seen(row)) and holds(said):
                             return said

@@ -16,9 +16,9 @@ from muster.kube.listwatch.decoder import Event, EventType, Page
 from muster.kube.listwatch.store import Store
 from muster.metrics.collector import ExperimentCollector, Subject
 from muster.metrics.exposition import look, write
+from muster.reconcilers.refs import ExperimentRef
 from muster.reconcilers.render.objects import render_event, render_service, to_json
 from muster.reconcilers.render.pod import PodTemplate
-from muster.reconcilers.result import ExperimentRef
 from muster.rollcall.make import detail
 from muster.state.decide.machine import Decision, decide
 from muster.state.summary.history import refuse

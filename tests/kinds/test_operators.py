@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from muster.api.manifest.depends_on import DependsOn
 from muster.api.manifest.experiment import parse_experiment
+from muster.api.manifest.groups import DependsOn
 from muster.api.manifest.operators import injected_env
 from muster.api.names import ENV_PREFIX
 from muster.kinds import experiments

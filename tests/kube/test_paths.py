@@ -4,7 +4,7 @@ import pytest
 
 from muster.api.errors import MusterError
 from muster.kube.resources import core, custom
-from muster.reconcilers.result import ExperimentRef
+from muster.reconcilers.refs import ExperimentRef
 
 
 def test_collections_and_objects_have_the_paths_of_the_kubernetes_api() -> None:

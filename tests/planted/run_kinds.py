@@ -10,7 +10,7 @@ from muster.daemon.experiments import reading
 from muster.daemon.steps import status_writer
 from muster.daemon.steps.controller import Controller
 from muster.kinds.jobset import status as jobset_status
-from muster.kinds.planning.record_condition import with_record, without_record
+from muster.kinds.planning.run_object import with_record, without_record
 from muster.kinds.registry import RUN_KINDS
 from muster.metrics.instruments import Instruments
 from muster.state.policies import restart

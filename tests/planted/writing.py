@@ -12,11 +12,12 @@ from muster.daemon.steps.controller import Controller
 from muster.daemon.steps.status_writer import StatusWriter
 from muster.kube.transport import Answer, Transport
 from muster.reconcilers.native import confirm, delete, engine, live_pods
+from muster.reconcilers.refs import ExperimentRef
 from muster.reconcilers.render import pod as pods
 from muster.reconcilers.render.environment import Place, Restarts
 from muster.reconcilers.requests import batch
 from muster.reconcilers.requests.batch import Calls
-from muster.reconcilers.result import ExperimentRef, Outcome
+from muster.reconcilers.result import Outcome
 from muster.reconcilers.status import write_status
 from muster.state.decide.machine import Decision
 from muster.state.vocabulary.actions import DeletePods

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from muster.api.errors import ApiError, Forbidden, Throttled, Unreachable
-from muster.reconcilers.events import emit_events
-from muster.reconcilers.result import ExperimentRef
+from muster.reconcilers.refs import ExperimentRef
+from muster.reconcilers.status import emit_events
 from muster.state.vocabulary.record import StoryLine
 from tests.fakes.api import FakeApi
 from tests.fakes.plans import UID

@@ -3,7 +3,7 @@
 import pytest
 
 from muster.api.errors import Conflict, NotFound, Unreachable
-from muster.reconcilers.result import ExperimentRef
+from muster.reconcilers.refs import ExperimentRef
 from muster.reconcilers.status import write_status
 from tests.fakes.api import FakeApi
 from tests.fakes.plans import UID, experiment_path, gang, submitted

@@ -26,14 +26,14 @@ class Budget(NamedTuple):
 BUDGETS: Final = (
     Budget("state", 17_209, 107, 12_800),
     Budget("local", 8_836, 63, 8_600),
-    Budget("daemon", 8_574, 47, 6_200),
-    Budget("kinds", 7_551, 64, 6_000),
-    Budget("api", 7_990, 61, 6_300),
+    Budget("daemon", 8_579, 47, 6_200),
+    Budget("kinds", 7_550, 64, 6_000),
+    Budget("api", 7_979, 59, 6_300),
     Budget("cli", 7_867, 73, 5_700),
     Budget("watchers", 5_445, 35, 5_200),
     Budget("client", 4_277, 30, 3_300),
     Budget("kube", 3_645, 23, 3_400),
-    Budget("reconcilers", 2_917, 21, 2_800),
+    Budget("reconcilers", 2_916, 21, 2_800),
     Budget("metrics", 2_407, 16, 2_000),
     Budget("assist", 1_342, 6, 1_300),
     Budget("rollcall", 846, 4, 800),
@@ -43,8 +43,8 @@ BUDGETS: Final = (
     Budget("benchmarks", 2_829, 27, 2_300),
     Budget(REST, 920, 12, 500),
 )
-PRODUCT_FILES: Final = 566
-MEDIAN: Final = 127
+PRODUCT_FILES: Final = 564
+MEDIAN: Final = 130
 """Lines of the file in the middle: it says how many files a reader opens for one idea."""
 
 

@@ -28,8 +28,7 @@ from muster.api.manifest.policies import (
 )
 from muster.api.manifest.problems import Problem, Refused, SpecError, bounded, quoted
 from muster.api.manifest.template.container import Written, missing
-from muster.api.manifest.template.field import Template
-from muster.api.manifest.template.merge import merge
+from muster.api.manifest.template.field import Template, merge
 from muster.api.names import MANAGED_BY
 from muster.api.values.durations import parse_duration
 from muster.api.values.fields import Shape, Wait, Wrong, null_is_empty

@@ -1,11 +1,14 @@
-"""The groups of an experiment: what the types of every operator become (``muster.api.manifest.types``)."""
+"""The groups that the types of every operator become (``muster.api.manifest.types``), and the gates of a group."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Protocol
+
+from pydantic import Field
+
+from muster.api.values.fields import GroupName, Shape, listed
 
 if TYPE_CHECKING:
-    from muster.api.manifest.depends_on import DependsOn
     from muster.api.manifest.resources import Resources
 
 MAX_GROUPS: Final = 32
@@ -65,3 +68,23 @@ def one_job(
     resources = given.resources
     jobs, size = (count, resources.tpu.hosts) if resources.tpu else (1, count)
     return Group(name, jobs, size, size, resources, tuple(sorted((params or {}).items())), given.template, depends_on)
+
+
+MAX_GATES: Final = 32
+
+
+class DependsOn(Shape):
+    """Another type that must have come so far before pods of this one are created."""
+
+    group: GroupName = Field(description="The awaited type.")
+    status: Literal["Created", "Ready", "Complete", "Serving"] = Field(
+        description="Created: all its pods exist. Ready: all are ready, or have succeeded. Complete (jobset only): all "
+        "have succeeded. Serving: its rank 0 answers as the coordinator."
+    )
+
+
+Gates = Annotated[
+    tuple[DependsOn, ...],
+    listed(MAX_GATES),
+    Field(description="What other types must have come to before pods of this one are created."),
+]

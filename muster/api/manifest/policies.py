@@ -23,7 +23,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from muster.api.gang import MAX_NODES
 from muster.api.manifest.aichor import BackoffLimit
-from muster.api.manifest.depends_on import MAX_GATES
+from muster.api.manifest.groups import MAX_GATES
 from muster.api.manifest.operators import operators
 from muster.api.manifest.problems import Refused, nearest
 from muster.api.values.durations import parse_duration

@@ -17,9 +17,11 @@ from __future__ import annotations
 import sys
 import threading
 import time
+from itertools import islice
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # `typing` would be an import of every process
+    from collections.abc import Iterator
     from typing import Any
 
 if __package__:
@@ -68,7 +70,7 @@ THREADING = ("/threading.py", "/queue.py")
 """Files in whose calls a thread waits for another one of its process."""
 LIBRARIES = (
     *("/site-packages/", "/dist-packages/", "/lib/python3", "/lib64/python3", "<frozen ", "<__array_function__"),
-    *("/muster-assist/", "/muster/jax/__init__.py", "/muster/torch/__init__.py", "/muster/xgboost/__init__.py"),
+    *("/muster-assist/", "/muster/jax/__init__.py"),
 )
 """Parts of the file names of Python, of installed packages, and of Muster where it is mounted or runs from a clone."""
 
@@ -250,23 +252,22 @@ def seen_before(frame: Any) -> bool:
     return frame.f_trace is mark
 
 
+def outwards(frame: Any) -> Iterator[Any]:
+    """Yield the calls of a thread, the innermost first."""
+    while frame is not None:
+        yield frame
+        frame = frame.f_back
+
+
 def calls_of(frame: Any) -> tuple[object, ...]:
     """Return the calls of a thread with their instructions: equal if nothing has moved, or all has come again."""
-    found: list[object] = []
-    while frame is not None and len(found) < 2 * MAX_FRAMES:
-        found += (frame.f_code, frame.f_lasti)
-        frame = frame.f_back
-    return tuple(found)
+    return tuple((call.f_code, call.f_lasti) for call in islice(outwards(frame), MAX_FRAMES))
 
 
 def stack_of(frame: Any) -> list[tuple[str, str, int]]:
     """Return function, file and line of each call, the innermost first."""
-    found: list[tuple[str, str, int]] = []
-    while frame is not None and len(found) < MAX_FRAMES:
-        code = frame.f_code
-        found.append((code.co_name[:MAX_NAME], code.co_filename[-MAX_FILE:], frame.f_lineno or 0))
-        frame = frame.f_back
-    return found
+    calls = ((call.f_code, call.f_lineno) for call in islice(outwards(frame), MAX_FRAMES))
+    return [(code.co_name[:MAX_NAME], code.co_filename[-MAX_FILE:], line or 0) for code, line in calls]
 
 
 def activity(frames: list[tuple[str, str, int]]) -> tuple[str, str, int]:
@@ -346,13 +347,8 @@ def client_of(distributed: Any) -> Any:
 
 def joins_or_leaves(distributed: Any) -> bool:
     """Return True if a thread is inside of that module, so that its client may be new, or at its end."""
-    for frame in sys._current_frames().values():
-        each: Any = frame
-        while each is not None:
-            if each.f_code.co_filename == distributed.__file__:
-                return True
-            each = each.f_back
-    return False
+    calls = (call for frame in sys._current_frames().values() for call in outwards(frame))
+    return any(call.f_code.co_filename == distributed.__file__ for call in calls)
 
 
 def _run(watched: PlaceWatch, client: Any) -> None:

@@ -15,7 +15,7 @@ from muster.api.manifest.yaml.reader import MAX_BYTES
 from muster.api.names import ANNOTATION_CANCELLED, ANNOTATION_RESTART, PRIORITY_LABEL, QUEUE_LABEL
 from muster.kinds.declaration import plan_as_begun
 from muster.kinds.experiments import plan_of
-from muster.kinds.planning.record_condition import from_object, without_record
+from muster.kinds.planning.run_object import from_object, without_record
 from muster.kinds.registry import RUN_KINDS
 from muster.reconcilers.render.workload import workload_name
 from muster.state.vocabulary.plan import Plan

@@ -23,12 +23,12 @@ from msgspec.structs import replace
 
 from muster.api.errors import ApiError, Conflict, NotFound
 from muster.daemon.event_recorder import EventRecorder
-from muster.kinds.planning.record_condition import with_record
+from muster.kinds.planning.run_object import with_record
 from muster.kinds.registry import RUN_KINDS
 from muster.kube.fair_share import FairShare
 from muster.kube.transport import Transport
 from muster.metrics.instruments import Instruments
-from muster.reconcilers.result import ExperimentRef
+from muster.reconcilers.refs import ExperimentRef
 from muster.reconcilers.status import read_version, write_status
 from muster.state.decide.machine import Decision
 from muster.state.summary.status import WORDS_AFTER

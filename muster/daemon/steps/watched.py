@@ -19,7 +19,7 @@ from muster.daemon.steps.outcomes import Outcomes
 from muster.kube.fair_share import FairShare
 from muster.kube.transport import Transport
 from muster.metrics.instruments import Instruments
-from muster.reconcilers.result import ExperimentRef
+from muster.reconcilers.refs import ExperimentRef
 from muster.reconcilers.status import end_run
 from muster.state.decide.machine import Decision
 from muster.state.vocabulary.actions import EndRun

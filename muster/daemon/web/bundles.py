@@ -22,7 +22,7 @@ import structlog
 
 from muster.daemon.web.bundle_process import REFUSED, Failure, Order
 from muster.daemon.web.readers import Refused
-from muster.daemon.web.reviews import Places
+from muster.daemon.web.reviews import InUse
 from muster.kube.authentication.credentials import FixedAccess
 
 log = structlog.get_logger()
@@ -47,7 +47,7 @@ class Bundles:
     access: Callable[[str], FixedAccess]
     program: Sequence[str] = PROGRAM
     within: float = WITHIN
-    _made_for: Places = field(default_factory=Places)
+    _made_for: InUse = field(default_factory=InUse)
     _turns: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(AT_ONCE))
     _places: WeakValueDictionary[str, asyncio.Lock] = field(default_factory=WeakValueDictionary)
     """Places by namespace, as long as a bundle waits or is made."""

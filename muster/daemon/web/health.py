@@ -43,7 +43,10 @@ class Health(Protocol):
 
 @dataclass(eq=False)
 class DaemonHealth:
-    """The daemon's health, from the informers, the denied requests, the election and the loop lag."""
+    """The daemon's health, from the informers, the denied requests, the election and the loop lag.
+
+    A daemon is not ready before each of its caches has had its first list: pages and scrapes show no experiment before that.
+    """
 
     caches: Informers
     denials: Denials

@@ -21,7 +21,7 @@ import msgspec
 from muster.daemon.web.page.document import version
 from muster.daemon.web.page.html import Outline, Part, changes
 from muster.daemon.web.readers import Refused
-from muster.daemon.web.reviews import Places
+from muster.daemon.web.reviews import InUse
 
 EVERYTHING = ""
 """The subject of a page that shows all experiments."""
@@ -121,7 +121,7 @@ class Streams:
     pause: float = PAUSE
     heartbeat: float = HEARTBEAT
     take: float = TAKE
-    _open: Places = field(default_factory=Places)
+    _open: InUse = field(default_factory=InUse)
 
     @property
     def open(self) -> int:

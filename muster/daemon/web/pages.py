@@ -50,16 +50,15 @@ class Pages:
     complete: Callable[[], bool] = lambda: True
     """True once it has read all experiments and pods. Before that, pods that it has not read would count as lost."""
 
-    def _subjects(self) -> Iterable[Subject]:
-        """Return the experiments. Raises ``Refused`` before all are known."""
+    def _read(self) -> _Index:
+        """Return the index. Raises ``Refused`` before all experiments and pods are in it."""
         if not self.complete():
-            raise Refused(503, "This daemon has just started, and still reads the cluster; try again.")
-        return self.index.subjects()
+            raise Refused(503, "This daemon has not read all experiments and pods yet; /readyz has what it waits for.")
+        return self.index
 
     def find(self, namespace: str, name: str) -> Subject:
         """Return the experiment of that name. Raises ``Refused``."""
-        self._subjects()
-        if (subject := self.index.find(namespace, name)) is not None:
+        if (subject := self._read().find(namespace, name)) is not None:
             return subject
         role = self.role()
         known = f"This daemon{f' ({role})' if role else ''} knows no experiment of that namespace and name."
@@ -67,10 +66,11 @@ class Pages:
 
     async def readable(self, reader: Reader) -> tuple[Iterable[Subject], str]:
         """Return the experiments that the reader may list, and a sentence about the scope if those are not all."""
+        index = self._read()
         if await reader.sees_all():
-            return self._subjects(), ""
-        namespaces: Collection[str] = await reader.namespaces(one.plan.namespace for one in self._subjects())
-        few = (one for one in self._subjects() if one.plan.namespace in namespaces)
+            return index.subjects(), ""
+        namespaces: Collection[str] = await reader.namespaces(one.plan.namespace for one in index.subjects())
+        few = (one for one in index.subjects() if one.plan.namespace in namespaces)
         return few, f"Those in namespaces where {reader.name} may list experiments."
 
     async def listing(self, reader: Reader, parameters: Iterable[tuple[str, str]]) -> Listing:

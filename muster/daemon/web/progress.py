@@ -37,7 +37,7 @@ from muster.api.progress import MAX_BODY, audience
 from muster.daemon.experiments.sent import PodIdentity, Refused
 from muster.daemon.web.connections import Limits, Listener
 from muster.daemon.web.readers import token_of
-from muster.daemon.web.reviews import DENIED, REFUSALS, Places, PodTokens, Remembered, ReviewFailed
+from muster.daemon.web.reviews import DENIED, REFUSALS, InUse, PodTokens, Remembered, ReviewFailed
 
 OF_ADDRESS: Final = 8
 """Most posts of one address whose tokens are reviewed, or which are forwarded, at the same time."""
@@ -73,7 +73,7 @@ class Senders:
     def __init__(self, clock: Callable[[], float], lost: Callable[[str], None]) -> None:
         self._lost = lost
         self._refusals = Remembered[str, int](clock)
-        self._asking, self._posting = Places(), Places()
+        self._asking, self._posting = InUse(), InUse()
 
     def refused(self, address: str) -> None:
         """Count a refused token from that address."""

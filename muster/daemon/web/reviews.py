@@ -220,8 +220,8 @@ class Remembered(Generic[K, V]):
             del self._values[next(iter(self._values))]
 
 
-class Places(Counter[Any]):
-    """Numbers of places that are taken, by key."""
+class InUse(Counter[Any]):
+    """Numbers of places in use, by key."""
 
     @contextmanager
     def taking(self, most: Mapping[Any, int], full: Exception) -> Iterator[None]:
@@ -233,7 +233,9 @@ class Places(Counter[Any]):
             yield
         finally:
             self.subtract(most.keys())
-            self += Counter()  # drops the keys without a place
+            for key in most:
+                if not self[key]:
+                    del self[key]
 
 
 KNOWN = 300.0
@@ -253,7 +255,7 @@ class PodTokens:
         self._requests = ReviewRequests(transport, clock, complaint, hint)
         self._pods = Remembered[bytes, PodIdentity](clock, most=4 * REMEMBERED)
         self._strangers = Remembered[bytes, bool](clock)
-        self._waiting = Places()
+        self._waiting = InUse()
 
     async def pod(self, token: str, audience: str) -> PodIdentity | None:
         """Return the pod of that token for that audience; None if it is refused. Raises ``ReviewFailed``."""

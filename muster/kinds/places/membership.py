@@ -31,6 +31,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from muster.kinds.declaration import Claim
+from muster.kinds.places.waiting import Waiting
 from muster.state.view.view import View
 from muster.state.vocabulary.group import Group
 from muster.state.vocabulary.plan import Plan
@@ -122,49 +123,6 @@ class Replicas:
 
 Seat = tuple[int, int]
 """Epoch and rank."""
-
-
-Where = tuple[int, int]
-
-
-class Waiting:
-    """The pods at work that wait for a place, in the order in which they came: more exist than places.
-
-    They are kept by where they may take one: the epoch and the first rank of those places.
-    """
-
-    def __init__(self) -> None:
-        self._rows: dict[Where, dict[str, Pod]] = {}
-        self._where: dict[str, Where] = {}
-
-    def __bool__(self) -> bool:
-        """Return True if some pod waits."""
-        return bool(self._rows)
-
-    def add(self, where: Where, pod: Pod) -> None:
-        """Add a pod that waits there."""
-        self._rows.setdefault(where, {})[pod.uid] = pod
-        self._where[pod.uid] = where
-
-    def leave(self, uid: str) -> None:
-        """Remove the pod of that uid."""
-        if (where := self._where.pop(uid, None)) is not None:
-            del self._rows[where][uid]
-            if not self._rows[where]:
-                del self._rows[where]
-
-    def first(self, where: Where) -> Pod | None:
-        """Return the pod that has waited there longest."""
-        return next(iter(self._rows.get(where, {}).values()), None)
-
-    def replica(self, where: Where, index: int) -> list[Pod]:
-        """Return the pods of one replica that wait there."""
-        return [pod for pod in self._rows.get(where, {}).values() if pod.job == index]
-
-    def clear(self) -> None:
-        """Remove all pods."""
-        self._rows.clear()
-        self._where.clear()
 
 
 @dataclass(slots=True)

@@ -73,7 +73,10 @@ RDMA = "rdma/"
 
 
 def clocks_of(deadline: float | None, stated: Clocks | None = None) -> Iterator[ClockRule]:
-    """Yield the clocks that run: those ``stated``, the total with a deadline, and those whose row has a default."""
+    """Yield the clocks that run: those ``stated``, the total with a deadline, and those whose row has a default.
+
+    ``deadline`` is in seconds from the start, and again from each resumption.
+    """
     for row in CLOCKS:
         own = getattr(stated, row.name.value, None)  # the fields have the names of the clocks
         if row.name is ClockName.TOTAL and deadline is not None:

@@ -26,7 +26,7 @@ from msgspec import structs
 from muster.api.errors import NotFound
 from muster.api.names import LABEL_UID
 from muster.api.values.rank_ranges import from_ranges
-from muster.kinds.planning.record_condition import from_object
+from muster.kinds.planning.run_object import from_object
 from muster.kube.resources import Metadata, core, read
 from muster.reconcilers.native.live_pods import (
     KEEPS_QUOTA,
@@ -39,8 +39,9 @@ from muster.reconcilers.native.live_pods import (
     search,
     unseen,
 )
+from muster.reconcilers.refs import ref_of
 from muster.reconcilers.requests.batch import Calls
-from muster.reconcilers.result import Outcome, ref_of
+from muster.reconcilers.result import Outcome
 from muster.state.view.engine_facts import Refusal
 from muster.state.vocabulary.actions import ConfirmEnd, ConfirmLaunch, ConfirmLoss
 from muster.state.vocabulary.plan import Plan

@@ -9,9 +9,10 @@ from muster.api.errors import ApiError, Conflict, Invalid, NotFound
 from muster.api.names import LABEL_UID
 from muster.kube.resources import MERGE_PATCH, Object, core, read
 from muster.reconcilers.native.live_pods import LivePod, named, pages
+from muster.reconcilers.refs import ref_of
 from muster.reconcilers.requests.batch import Batch, Calls, delete_options
 from muster.reconcilers.requests.refusals import refusal_or_raise
-from muster.reconcilers.result import Outcome, ref_of
+from muster.reconcilers.result import Outcome
 from muster.state.view.engine_facts import Refusal
 from muster.state.vocabulary.actions import DeletePods, StopPods
 from muster.state.vocabulary.plan import Plan

@@ -25,12 +25,13 @@ from muster.reconcilers.native.confirm import confirm_end, confirm_launch, confi
 from muster.reconcilers.native.delete import collect_pods, delete_pods, stop_pods
 from muster.reconcilers.native.live_pods import may_run
 from muster.reconcilers.queue import carry_out_for_queue, let_go
+from muster.reconcilers.refs import ref_of
 from muster.reconcilers.render.environment import NO_RESTARTS, Endpoint, Restarts
 from muster.reconcilers.render.objects import Unrenderable, render_service, to_json
 from muster.reconcilers.render.pod import PodTemplate, identity, placed
 from muster.reconcilers.requests.batch import Batch, Calls, create_or_find, delete_options
 from muster.reconcilers.requests.refusals import refusal_or_raise, rejected
-from muster.reconcilers.result import Outcome, ref_of
+from muster.reconcilers.result import Outcome
 from muster.state.view.engine_facts import Refusal
 from muster.state.vocabulary.actions import (
     Action,

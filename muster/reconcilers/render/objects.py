@@ -9,7 +9,7 @@ import msgspec
 
 from muster.api.errors import MusterError
 from muster.api.names import ANNOTATION_ABOUT, LABEL_EXPERIMENT, LABEL_MANAGED_BY, LABEL_UID, MANAGER
-from muster.reconcilers.result import ExperimentRef
+from muster.reconcilers.refs import ExperimentRef
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Claim, Port
 from muster.state.vocabulary.record import StoryLine

@@ -36,7 +36,7 @@ from typing import Any, Final
 
 import msgspec
 
-from muster.api.manifest.template.merge import merge
+from muster.api.manifest.template.field import merge
 from muster.api.names import (
     ANNOTATION_PROGRESS_CA,
     ASSIST_VOLUME,

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from muster.daemon.settings import Settings
-from muster.kinds.planning.record_condition import TYPE, from_object
+from muster.kinds.planning.run_object import TYPE, from_object
 from tests.daemon.run_kinds.world import JOB, World, job, virtually
 from tests.daemon.virtual_daemon import scraped
 from tests.fakes.api import FakeApi

@@ -8,7 +8,7 @@ import pytest
 
 from muster.api.names import LABEL_UID
 from muster.kinds.jobset.spec import PREFIX
-from muster.kinds.planning.record_condition import TYPE
+from muster.kinds.planning.run_object import TYPE
 from muster.state.vocabulary.subject import JOBSET
 from tests.daemon.run_kinds.world import World, virtually
 from tests.daemon.virtual_daemon import edit

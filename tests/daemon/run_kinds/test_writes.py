@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from muster.api.errors import Conflict, Forbidden, NotFound, Unreachable
-from muster.kinds.planning.record_condition import TYPE, from_object
+from muster.kinds.planning.run_object import TYPE, from_object
 from tests.daemon.run_kinds.test_jaxjobs import running
 from tests.daemon.run_kinds.world import DISCOVERY, JOB, World, job, virtually
 

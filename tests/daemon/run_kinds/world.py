@@ -6,7 +6,7 @@ from typing import Any
 from muster.api.errors import ApiError
 from muster.daemon.app import Daemon
 from muster.daemon.settings import Settings
-from muster.kinds.planning.record_condition import TYPE
+from muster.kinds.planning.run_object import TYPE
 from muster.state.vocabulary.subject import JAXJOB, Subject
 from tests.daemon.virtual_daemon import Daemons, as_test, played
 from tests.fakes.history import Object

@@ -116,9 +116,9 @@ async def test_a_daemon_that_has_not_read_the_pods_shows_no_experiment_and_count
     two = Musterd(api, "two", leader_elect=False)
     await until(lambda: two.daemon.informers.reflectors["experiments"].feed.synced)
     pages = Pages(two.daemon, str, lambda: 0.0, complete=lambda: two.daemon.informers.synced)
-    with pytest.raises(Refused, match="still reads the cluster"):
+    with pytest.raises(Refused, match="has not read all experiments and pods"):
         await pages.readable(Anyone())
-    with pytest.raises(Refused, match="still reads the cluster"):
+    with pytest.raises(Refused, match="has not read all experiments and pods"):
         pages.find("team", "run")
     assert "muster_experiments{" not in scraped(two.daemon)
     api.closed = None

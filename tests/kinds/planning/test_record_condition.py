@@ -11,8 +11,8 @@ from msgspec.structs import replace
 from muster.api.causes import EpochEvidence, FindingThen
 from muster.api.gang import Attempts
 from muster.api.values.rank_ranges import to_ranges
-from muster.kinds.planning import record_condition
-from muster.kinds.planning.record_condition import MOST, TYPE, from_object, to_condition, with_record, without_record
+from muster.kinds.planning import run_object
+from muster.kinds.planning.run_object import MOST, TYPE, from_object, to_condition, with_record, without_record
 from muster.state.policies.failures.repair import fits
 from muster.state.vocabulary.record import Record, StatusError
 from tests.state.vocabulary.test_stored_record import FULL, RECORDS
@@ -59,7 +59,7 @@ def test_a_record_that_does_not_fit_loses_sentences_and_then_ranks(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """What decides an epoch stays."""
-    monkeypatch.setattr(record_condition, "MOST", 4_000)
+    monkeypatch.setattr(run_object, "MOST", 4_000)
     completed = ",".join(map(str, range(0, 4_000, 3)))
     message = to_condition(replace(FULL, completed=completed))["message"]
     assert len(message) <= 4_000

@@ -3,7 +3,8 @@
 import pytest
 
 from muster.api.errors import Conflict, Forbidden, NotFound, Unreachable
-from muster.reconcilers.result import Outcome, ref_of
+from muster.reconcilers.refs import ref_of
+from muster.reconcilers.result import Outcome
 from muster.state.vocabulary.actions import DeleteSubject
 from tests.fakes.engines import Bench, finished
 from tests.fakes.plans import gang, record

@@ -4,9 +4,9 @@ import json
 from dataclasses import replace
 from typing import Any
 
+from muster.reconcilers.refs import ref_of
 from muster.reconcilers.render.objects import render_event, render_service
 from muster.reconcilers.render.pod import PodTemplate, render_pod
-from muster.reconcilers.result import ref_of
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Env, Source
 from muster.state.vocabulary.record import StoryLine

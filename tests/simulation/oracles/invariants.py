@@ -6,7 +6,7 @@ import msgspec
 
 from muster.api.names import LABEL_ATTEMPT, LABEL_EPOCH, LABEL_GROUP, LABEL_RANK, LABEL_UID
 from muster.api.values.rank_ranges import from_ranges
-from muster.kinds.planning.record_condition import without_record
+from muster.kinds.planning.run_object import without_record
 from muster.kube.resources import core
 from tests.fakes.history import Change, Object
 from tests.simulation.oracles.repairs import SIZE, attempts_of, begun

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import Any
 
-from muster.kinds.planning.record_condition import TYPE
+from muster.kinds.planning.run_object import TYPE
 from muster.state.vocabulary.subject import JOBSET
 from tests.fakes.history import Change, Object
 from tests.simulation.oracles.departures import GRACE, departures

@@ -4,7 +4,7 @@ What must hold of an Experiment must hold of every object that Muster runs. So e
 the oracles as that of an Experiment whose status is the record. Its own status is judged apart (``oracles.run_kinds``).
 """
 
-from muster.kinds.planning.record_condition import from_object
+from muster.kinds.planning.run_object import from_object
 from muster.state.vocabulary.record import to_status
 from muster.state.vocabulary.subject import EXPERIMENT, Subject
 from tests.fakes.history import Change, Object

@@ -4,8 +4,7 @@ from collections.abc import Iterator
 
 from pydantic import Field
 
-from muster.api.manifest.depends_on import Gates
-from muster.api.manifest.groups import Group, one_job
+from muster.api.manifest.groups import Gates, Group, one_job
 from muster.api.manifest.resources import Resources
 from muster.api.manifest.template.field import Template
 from muster.api.values.fields import Count, Shape

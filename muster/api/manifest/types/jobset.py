@@ -5,8 +5,7 @@ from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field, RootModel
 
-from muster.api.manifest.depends_on import Gates
-from muster.api.manifest.groups import MAX_GROUPS, Group
+from muster.api.manifest.groups import MAX_GROUPS, Gates, Group
 from muster.api.manifest.resources import Resources
 from muster.api.manifest.template.field import Template
 from muster.api.values.fields import Count, GroupName, Shape

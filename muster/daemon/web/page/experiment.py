@@ -179,7 +179,7 @@ def _progress(one: ProgressReport, now: float) -> Part:
     if one.moved_at:
         pairs.append(("since the last step", ago(one.moved_at, now)))
     if one.hung:
-        pairs.append(("without a report it hangs after", age(one.hangs_after)))
+        pairs.append(("counts as hung after", age(one.hangs_after)))
     if one.reporting:
         pairs.append(("ranks report", str(one.reporting)))
     if one.stragglers:
