@@ -248,7 +248,9 @@ def test_stuck_runs_that_the_server_fails_to_list_are_an_error_and_forbidden_one
         raise error
 
     monkeypatch.setattr(watching, "list_all", fails)
-    assert call("list").exit_code == status
+    listed = call("list")
+    assert listed.exit_code == status
+    assert (str(error) in listed.stderr) == bool(status)
 
 
 @pytest.mark.parametrize("output", ["name", "json", "yaml"])

@@ -47,6 +47,10 @@ HOSTILE = [
 ]
 
 
+def test_a_source_that_is_added_is_rendered_here_too() -> None:
+    assert {each.source for each in EVERY_SOURCE} == set(Source)
+
+
 def full(**changes: Any) -> Plan:
     """Return a plan that uses every field, with two groups."""
     every_field = PodSpec(
