@@ -45,7 +45,7 @@ class Health(Protocol):
 class DaemonHealth:
     """The daemon's health, from the informers, the denied requests, the election and the loop lag.
 
-    A daemon is not ready before each of its caches has had its first list: pages and scrapes show no experiment before that.
+    A daemon is not ready, and shows no experiment, before each of its caches has had its first list.
     """
 
     caches: Informers
