@@ -89,6 +89,9 @@ class Cause(msgspec.Struct, frozen=True, gc=False):
         Wire("Device of the pod that was reported as Unhealthy (status.containerStatuses.allocatedResourcesStatus)."),
     ] = ""
     final: Annotated[Mark, Wire("Whether the run ended because of it: then the message of the end has it.")] = False
+    ranks: Annotated[
+        RankRanges, Wire("Where several members blocked the gang: their ranks. Rank and pod are those of the lowest.")
+    ] = ""
 
 
 class ContainerRestarts(msgspec.Struct, frozen=True, gc=False):

@@ -15,7 +15,7 @@ from muster.api.gang import MAX_MEMBERS
 from muster.api.names import CONTAINER
 from muster.api.status import ExperimentStatus
 from muster.api.values.durations import age, often
-from muster.api.values.rank_ranges import from_ranges, to_ranges
+from muster.api.values.rank_ranges import from_ranges, of_ranks, to_ranges
 from muster.api.values.termination_message import SIGNALLED
 from muster.state.facts.context import Context
 from muster.state.facts.failure_cause import RANK_FAILED
@@ -108,9 +108,13 @@ def blocking(cause: Cause) -> str:
 
 
 def _who(cause: Cause) -> str:
+    """Return ``rank 1 (gpu-1, POD)``, ``ranks 0-3 (first: gpu-0, POD)``, ``the gang``."""
+    if cause.rank < 0:
+        return "the gang"
+    ranks = tuple(from_ranges(cause.ranks, MAX_MEMBERS))
+    first = "first: " if ranks else ""
     where = f"{cause.place}, " if cause.place else ""
-    of_rank = f"rank {cause.rank} ({where}{cause.pod})" if cause.pod else f"rank {cause.rank}"
-    return of_rank if cause.rank >= 0 else "the gang"
+    return of_ranks(ranks or (cause.rank,), NAMED_RANGES) + (f" ({first}{where}{cause.pod})" if cause.pod else "")
 
 
 def of_exit(code: int, number: int = 0) -> str:

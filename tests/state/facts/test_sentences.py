@@ -150,6 +150,8 @@ def test_a_cause_has_the_place_of_its_member_where_there_are_several_groups() ->
          "the gang was blocked for 29m (Hung: no step); then rank 0 (p-0) ended with exit code 1"),
         (Cause(0, "Hung", "no step", NOW, pod="p-2", rank=2, evidence="rank 0 (p-0) ended with exit code 1"),
          "rank 2 (p-2) blocked the gang (Hung: no step); then rank 0 (p-0) ended with exit code 1"),
+        (Cause(0, "ImagePull", "no such image", NOW, pod="p-2", rank=2, ranks="2-4,7", evidence="cancelled"),
+         "ranks 2-4, 7 (first: p-2) blocked the gang (ImagePull: no such image); then cancelled"),
         (Cause(0, "Error", "boom", NOW, pod="p-2", rank=2, exit_code=1), "rank 2 (p-2) ended with exit code 1: boom"),
         (Cause(0, "Error", "", NOW, pod="p-2", rank=2, exit_code=1, place="gpu-1"),
          "rank 2 (gpu-1, p-2) ended with exit code 1"),

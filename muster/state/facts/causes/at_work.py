@@ -158,9 +158,10 @@ class AtWork:
     COLLECTIVE_BEHIND = MissingCause(
         "CollectiveBehind",
         "Others wait in a collective that it has not entered.",
-        "look where it is: muster stacks NAME -n NAMESPACE; "
-        "then restart the gang (muster restart NAME -n NAMESPACE) or cancel it",
-        "look where it is: muster stacks NAME -n NAMESPACE; then restart or end it by its own controller",
+        "look where it is: muster stacks NAME -n NAMESPACE; if ranks call different ones, correct the program; "
+        "else restart the gang (muster restart NAME -n NAMESPACE)",
+        "look where it is: muster stacks NAME -n NAMESPACE; if ranks call different ones, correct the program; "
+        "else restart or end it by its own controller",
         looks_well=True,
         in_roll=True,
         stuck_as="CollectiveStuck",

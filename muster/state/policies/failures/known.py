@@ -144,7 +144,8 @@ def _blocked(context: Context) -> Cause | None:
 
 def _of(context: Context, known: Stuck, charge: Charge) -> Cause:
     """Return the known cause, without what ended the gang."""
-    rank = min(from_ranges(known.ranks, context.plan.size), default=-1)
+    ranks = tuple(from_ranges(known.ranks, context.plan.size))
+    rank = min(ranks, default=-1)
     pod = context.tally.members.get(rank)
     group = context.plan.group_of(rank) if rank >= 0 else None
     return Cause(
@@ -160,6 +161,7 @@ def _of(context: Context, known: Stuck, charge: Charge) -> Cause:
         disruption=charge.platform,
         place=context.plan.place(rank) if rank >= 0 else "",
         known_for=max(0, int((known.until or context.now) - known.since)),
+        ranks=known.ranks if len(ranks) > 1 else "",
     )
 
 

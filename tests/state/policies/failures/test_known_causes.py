@@ -429,6 +429,14 @@ def test_an_end_that_no_member_caused_says_what_was_known(row: Row, reason: str)
     assert f"rank {row.rank} " in story.kept.message or row.rank < 0
 
 
+def test_several_ranks_that_blocked_the_gang_are_all_named() -> None:
+    waiting = {"waiting_reason": "Unschedulable", "waiting_message": "0/3 nodes are available: 3 Insufficient cpu."}
+    story = kept_by_pod(life(), 1, 2, **waiting)
+    cause = finish(story, (0, 134, REGISTER))
+    assert (cause.rank, cause.ranks) == (1, "1-2")
+    assert sentence(cause).startswith("ranks 1-2 (first: run-worker-0-1-")
+
+
 def test_an_end_that_names_the_rank_itself_does_not_name_it_again() -> None:
     story = never_calls(life())
     story.plan = edited(story.plan, clocks=clock_rules({ClockName.ASSEMBLY: Clock(1, ClockAction.FAIL)}))
