@@ -92,9 +92,9 @@ def invalid(kind: str, group: str, name: str, causes: Sequence[Cause]) -> ApiErr
     return ApiError(422, "Invalid", f'{qualified} "{name}" is invalid: {listed}', _details(qualified, name, causes))
 
 
-def expired(asked: int, oldest: int) -> ApiError:
-    """Return 410 for a resourceVersion that is older than the kept history."""
-    return ApiError(410, "Expired", f"too old resource version: {asked} ({oldest})")
+def expired(message: str) -> ApiError:
+    """Return 410 for a watch that cannot go on: its client lists again."""
+    return ApiError(410, "Expired", message)
 
 
 def method_not_allowed(method: str) -> ApiError:

@@ -138,6 +138,7 @@ def test_no_shell_reads_the_value_of_a_parameter(value: str, tmp_path: Any) -> N
         ({"port": "http"}, "port: 'http' is not a port"),
         ({"dashboard-port": "0"}, "dashboard-port: '0' is not a port"),
         ({"dashboard-agent-listen-port": "99999999999"}, "is not a port"),
+        ({"port": "0637900000"}, "port: '0637900000' is not a port"),
     ],
 )
 def test_what_would_break_the_cluster_is_refused_with_a_reason(given: dict[str, str], message: str) -> None:

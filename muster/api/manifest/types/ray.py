@@ -33,7 +33,7 @@ def _checked(params: Mapping[str, str]) -> Mapping[str, str]:
             raise Wrong(f"rayStartParams cannot set {name}: {OWN[name]}", "remove it")
         if name in NEEDED and value.lower() != "true":
             raise Wrong(f'{name} must be "true": {NEEDED[name]}', "remove it")
-        if name in PORTS and not (value.isascii() and value.isdigit() and 0 < int(value[:6]) < 65_536):
+        if name in PORTS and not (value.isascii() and value.isdigit() and 0 < int(value) < 65_536):
             raise Wrong(f"{name}: {quoted(value)} is not a port", "write a number from 1 to 65535")
     return params
 

@@ -65,8 +65,8 @@ class Watch:
                 snapshot = self.versions.scan(self.resource.group_resource, self.selector.namespace)
                 position = self.history.end
             elif self.version > self.versions.version:
-                # The version is from another run of the server, or invented: the client has to list again.
-                raise expired(self.version, self.versions.version)
+                newest = self.versions.version
+                raise expired(f"resource version {self.version} is not of this server, whose newest is {newest}")
             else:
                 position = self.history.position(self.version)
             lines = [self._line("ADDED", stored.data) for stored in snapshot if self.selector.selects(stored)]

@@ -147,7 +147,7 @@ class WatchHistory:
     def position(self, version: int) -> int:
         """Return the position of the first change after a version; ApiError 410 if it has been dropped."""
         if version < self.compacted:
-            raise expired(version, self.compacted)
+            raise expired(f"too old resource version: {version} ({self.compacted})")
         index = len(self._changes)
         while index and self._changes[index - 1].current.version > version:
             index -= 1
@@ -156,7 +156,7 @@ class WatchHistory:
     def read(self, position: int, limit: int = 256) -> list[Change]:
         """Return changes from a position on; ApiError 410 if it has been dropped."""
         if position < self._first:
-            raise expired(position, self._first)
+            raise expired(f"the watch was too slow: changes up to resource version {self.compacted} are dropped")
         start = position - self._first
         return list(islice(self._changes, start, start + limit))
 

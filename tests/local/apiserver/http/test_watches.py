@@ -32,6 +32,14 @@ async def test_a_watch_from_a_compacted_version_ends_with_410(api: Api) -> None:
     assert event[1]["message"].startswith(f"too old resource version: {version} (")
 
 
+async def test_a_watch_from_a_version_of_another_server_ends_with_410(api: Api) -> None:
+    newest = int((await api.create(CONFIGS, config("a")))["metadata"]["resourceVersion"])
+    stream = await api.watch(f"{CONFIGS}?resourceVersion={newest + 5}")
+    (event,) = await stream.rest()
+    assert (event[0], event[1]["code"]) == ("ERROR", 410)
+    assert event[1]["message"] == f"resource version {newest + 5} is not of this server, whose newest is {newest}"
+
+
 async def test_an_idle_watch_gets_bookmarks(api: Api) -> None:
     made = await api.create(CONFIGS, config("a"))
     version = made["metadata"]["resourceVersion"]
@@ -70,6 +78,7 @@ async def test_a_client_that_does_not_read_delays_no_other_and_gets_410(server: 
     assert len(events) < 100
     assert events[-1]["type"] == "ERROR"
     assert events[-1]["object"]["code"] == 410
+    assert events[-1]["object"]["message"].startswith("the watch was too slow: changes up to resource version ")
     fast.close()
 
 
