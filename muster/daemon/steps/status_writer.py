@@ -149,17 +149,22 @@ class StatusWriter:
         entry.step -= written.moved
         before = None if written.before is None else moved(written.before, written.moved)
         self.instruments.transition(entry.plan, before, written.after, entry.seen.namespace)
-        for line in written.story:
-            (log.warning if line.warning else log.info)(
-                line.message,
-                experiment=entry.title,
-                namespace=entry.seen.namespace,
-                uid=entry.seen.uid,
-                phase=written.after.phase.value,
-                epoch=line.epoch,
-                reason=line.reason,
-            )
+        log_story(entry, written.after, written.story)
         self.recorder.record(ref_of(entry), written.story)
+
+
+def log_story(entry: Entry, record: Record | None, story: tuple[StoryLine, ...]) -> None:
+    """Log the news of a run; ``record`` is its new record, None if it has none yet."""
+    for line in story:
+        (log.warning if line.warning else log.info)(
+            line.message,
+            experiment=entry.title,
+            namespace=entry.seen.namespace,
+            uid=entry.seen.uid,
+            phase=record.phase.value if record is not None else "",
+            epoch=line.epoch,
+            reason=line.reason,
+        )
 
 
 def ref_of(entry: Entry) -> ExperimentRef:

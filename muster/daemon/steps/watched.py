@@ -11,11 +11,10 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, replace
 from typing import Any
 
-import structlog
-
 from muster.daemon.event_recorder import EventRecorder
 from muster.daemon.remarks import RemarkReader
 from muster.daemon.steps.outcomes import Outcomes
+from muster.daemon.steps.status_writer import log_story
 from muster.kube.fair_share import FairShare
 from muster.kube.transport import Transport
 from muster.metrics.instruments import Instruments
@@ -28,8 +27,6 @@ from muster.state.vocabulary.record import StoryLine
 from muster.state.vocabulary.subject import Subject
 from muster.state.vocabulary.wall_time import moved
 from muster.tracking.entry import Entry, WatchedRun, keep
-
-log = structlog.get_logger()
 
 NEWS = 60.0
 """Seconds after an object's creation in which its first record still becomes Events."""
@@ -99,35 +96,30 @@ class WatchedSteps:
         if known:
             return
         self.instruments.transition(entry.plan, before, decision.record)
-        for line in decision.story:
-            log.info(
-                line.message,
-                experiment=entry.title,
-                namespace=entry.seen.namespace,
-                phase=decision.record.phase.value,
-                epoch=line.epoch,
-                reason=line.reason,
-            )
+        log_story(entry, decision.record, decision.story)
         if (ref := ref_of(entry)) is not None:
             self.recorder.record(ref, decision.story)
 
     def _refuse(self, entry: Entry, run: WatchedRun) -> None:
-        """Record once, in an Event, why the object cannot be watched over."""
+        """Say once, in the log and an Event, why the object cannot be watched over."""
         if not entry.problem or entry.problem == run.refused:
             return
         run.refused = entry.problem
+        line = StoryLine(self.clock(), 0, NOT_WATCHED, f"it is not watched over: {entry.problem}", warning=True)
+        log_story(entry, entry.record, (line,))
         if (ref := ref_of(entry)) is not None:
-            line = StoryLine(self.clock(), 0, NOT_WATCHED, f"it is not watched over: {entry.problem}", warning=True)
             self.recorder.record(ref, (line,))
 
     async def _end(self, entry: Entry, run: WatchedRun, plan: Plan, action: EndRun) -> None:
-        """Announce the end once in an Event, then end the run. A refused request is retried after its pause."""
+        """Announce the end once, in the log and an Event, then end the run. A refused request is retried later."""
         began = self.clock()
         version = entry.seen.resource_version
         epoch = entry.record.epoch if entry.record else 0
-        if not run.announced and (ref := ref_of(entry)) is not None:
+        if not run.announced:
             line = StoryLine(began, epoch, action.reason, action.message, warning=True)
-            await self.recorder.write(ref, (line,))
+            log_story(entry, entry.record, (line,))
+            if (ref := ref_of(entry)) is not None:
+                await self.recorder.write(ref, (line,))
             run.announced = True
         async with self.share.of(plan.namespace, plan.uid):
             refusal = await end_run(self.transport, action, plan, version, run.kind.suspend)

@@ -3,6 +3,8 @@
 import asyncio
 from typing import Any
 
+from structlog.testing import capture_logs
+
 from muster.api.errors import ApiError, Forbidden
 from muster.state.vocabulary.record import Phase
 from tests.daemon.watched.test_jobs import JAXJOB, JOB, OBSERVE, over, pod
@@ -21,7 +23,9 @@ async def test_a_job_is_suspended_once_and_an_event_says_so_before(world: World)
     await world.watches("jobs")
     job(world, total_deadline="1m", on_deadline="suspend")
     pod(world, "train-0-a", 0)
-    await asyncio.sleep(80)  # it is asked again 30 s after the first time
+    with capture_logs() as logged:
+        await asyncio.sleep(80)  # it is asked again 30 s after the first time
+    assert {each["log_level"] for each in logged if each.get("reason") == "DeadlineExceeded"} == {"warning"}
     assert world.api.objects[JOB]["spec"]["suspend"] is True
     assert world.written() == [f"PATCH {JOB}"]
     writes = [each for each in world.api.requests if each.method != "GET"]

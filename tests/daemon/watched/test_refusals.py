@@ -4,6 +4,7 @@ import asyncio
 from dataclasses import replace
 
 import pytest
+from structlog.testing import capture_logs
 
 from muster.state.vocabulary.record import Phase
 from tests.daemon.watched.test_jobs import job
@@ -47,10 +48,12 @@ async def test_a_wrong_annotation_of_labelled_pods_is_a_warning_that_names_it(
 @virtually
 async def test_a_wrong_annotation_of_an_object_is_said_once_and_again_when_it_is_another(world: World) -> None:
     await world.watches("jobs")
-    for probe in ("exec", "exec", "ping"):
-        job(world, annotations={"muster.dev/probe": probe})
-        job_pod(world, "train-0-a", 0)
-        await asyncio.sleep(3)
+    with capture_logs() as logged:
+        for probe in ("exec", "exec", "ping"):
+            job(world, annotations={"muster.dev/probe": probe})
+            job_pod(world, "train-0-a", 0)
+            await asyncio.sleep(3)
+    assert [each["log_level"] for each in logged if each.get("reason") == "NotWatchedOver"] == ["warning"] * 2
     found = [each for each in world.cluster.events() if each["reason"] == "NotWatchedOver"]
     assert [each["involvedObject"]["kind"] for each in found] == ["Job", "Job"]
     assert ["'exec'" in found[0]["message"], "'ping'" in found[1]["message"]] == [True, True]
