@@ -101,7 +101,7 @@ class WatchedSteps:
             self.recorder.record(ref, decision.story)
 
     def _refuse(self, entry: Entry, run: WatchedRun) -> None:
-        """Say once, in the log and an Event, why the object cannot be watched over."""
+        """Report once, in the log and an Event, why the object cannot be watched over."""
         if not entry.problem or entry.problem == run.refused:
             return
         run.refused = entry.problem

@@ -93,7 +93,7 @@ def invalid(kind: str, group: str, name: str, causes: Sequence[Cause]) -> ApiErr
 
 
 def expired(message: str) -> ApiError:
-    """Return 410 for a watch that cannot go on: its client lists again."""
+    """Return 410 for a watch that ends here: its client lists again."""
     return ApiError(410, "Expired", message)
 
 
