@@ -4,6 +4,8 @@ A group is created when every gate of it is open. A gate names another group, an
 the coordinator. The coordinator's own pod never waits for a gate on the coordinator.
 """
 
+from collections.abc import Iterator
+
 from muster.state.facts.context import Context
 from muster.state.facts.sentences import share
 from muster.state.vocabulary.group import Group
@@ -43,6 +45,20 @@ def awaited(context: Context) -> str:
                 much = share(reached, size)
                 return f"group {group.name} waits until {gate.group} is {gate.condition.lower()} ({much} are)"
     return ""
+
+
+def prepared(context: Context) -> list[range]:
+    """Return the ranks of each complete group for whose end others wait before they begin: it has ended in time."""
+    groups, of_group = context.plan.groups, context.tally.of_group
+    awaited = {gate.group for group in groups for gate in group.gates if gate.condition is GateCondition.COMPLETE}
+    done = (each for each in groups if each.name in awaited and of_group(each.name).succeeded >= each.size)
+    return [range(each.first_rank, each.first_rank + each.size) for each in done]
+
+
+def ended_early(context: Context) -> Iterator[int]:
+    """Yield the ranks that have ended with 0 although others may need them."""
+    submitter, in_time = context.plan.submitter, prepared(context)
+    return (rank for rank in context.tally.done if rank != submitter and not any(rank in each for each in in_time))
 
 
 def _progress(context: Context, gate: Gate) -> tuple[int, int]:

@@ -12,13 +12,15 @@ detector            evidence                                                 rea
 
 A hang is an alert and no verdict, as every Stuck: the clock ``progress`` ends a gang that hangs, if the spec sets
 it. Programs that report nothing do not hang, nor does a gang once a member has ended or a rank has left in good order:
-it makes no further steps. Nor is it a hang if the pod of a rank that is late, or is elsewhere, shows more than that:
-the pod has a cause of its own. A rank at work that others wait for is no hang (``bridges``).
+it makes no further steps. (Initializers end before it begins.) Nor is it a hang if the pod of a rank that is late, or
+is elsewhere, shows more than that: the pod has a cause of its own. A rank at work that others wait for is no hang
+(``bridges``).
 """
 
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
+from muster.state.facts import gates
 from muster.state.facts.context import Context
 from muster.state.view.places import Places, makes_no_step
 from muster.state.view.progress import HANG_INTERVALS, Progress
@@ -155,7 +157,8 @@ def places(context: Context) -> Places | None:
 
 
 def _works(context: Context) -> bool:
-    return context.record.phase is Phase.RUNNING and not context.tally.succeeded
+    done = context.tally.succeeded
+    return context.record.phase is Phase.RUNNING and (not done or done == sum(map(len, gates.prepared(context))))
 
 
 def _may_hang(context: Context) -> bool:

@@ -147,7 +147,7 @@ def _roll(context: Context, within: str) -> str:
     probe = context.probe
     if probe is None or not probe.served:
         return f"the coordinator did not serve {within}"
-    size = context.plan.size
+    size = context.plan.expected
     missing = diagnose.listed(context, probe.missing, size - probe.arrived).sentence if probe.missing else ""
     return f"only {probe.arrived}/{size} ranks arrived {within}{missing and f'; missing {missing}'}"
 

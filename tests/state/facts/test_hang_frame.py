@@ -1,6 +1,7 @@
 """One frame for every hang: the first detector that finds one fills it, and none does while a rank is at work."""
 
 import pytest
+from msgspec.structs import replace
 
 from muster.state.facts import hang
 from muster.state.facts.context import Context
@@ -8,7 +9,10 @@ from muster.state.facts.diagnosis.hangs import of_collectives
 from muster.state.view.progress import HANG_SECONDS, Progress
 from muster.state.view.recorder.arrivals import GroupCount
 from muster.state.view.recorder.collectives import Behind, Collectives, Late
+from muster.state.vocabulary.group import Group, Role
+from muster.state.vocabulary.pod import PodPhase, PodSpec
 from muster.state.vocabulary.record import Phase
+from muster.state.vocabulary.rules import Gate, GateCondition
 from tests.builders import NOW, plan, pod, record, view, view_of
 
 AT = GroupCount("0", "default_pg", "nccl", 4, "0-3", 6, "all_reduce", waits=True)
@@ -44,6 +48,18 @@ def test_a_late_rank_whose_pod_has_a_cause_of_its_own_is_no_hang_of_a_collective
     found = hang.of(context)
     assert found is not None
     assert found.reason == hang.HUNG
+
+
+def test_a_gang_whose_initializers_have_ended_hangs_as_any_other_and_none_does_whose_members_have() -> None:
+    nodes = Group("node", 1, 4, PodSpec(), 0, gates=(Gate(GateCondition.COMPLETE, "data"),))
+    made = plan(groups=(nodes, Group("data", 1, 1, PodSpec(), 4, role=Role.INITIALIZER)))
+    context = replace(gang(collectives=False), plan=made)
+    view_of(context).change(None, pod(4, group="data", phase=PodPhase.SUCCEEDED))
+    found = hang.of(context)
+    assert found is not None
+    assert found.reason == hang.HUNG
+    view_of(context).change(pod(3), pod(3, phase=PodPhase.SUCCEEDED))
+    assert hang.of(context) is None
 
 
 def test_a_silent_rank_of_which_no_count_is_known_has_stopped_reporting() -> None:

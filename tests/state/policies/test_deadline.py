@@ -11,8 +11,9 @@ from muster.state.policies.verdicts import Fail, ReadFirst, Restart, Verdict
 from muster.state.view.engine_facts import LiveRead
 from muster.state.view.roll import RankState
 from muster.state.vocabulary.actions import EndRun
+from muster.state.vocabulary.group import Group, Role
 from muster.state.vocabulary.plan import Engine
-from muster.state.vocabulary.pod import Pod, PodPhase
+from muster.state.vocabulary.pod import Pod, PodPhase, PodSpec
 from muster.state.vocabulary.record import Cause, Phase
 from muster.state.vocabulary.rules import ClockAction, ClockName, ClockRule
 from muster.state.vocabulary.subject import PODS
@@ -159,6 +160,16 @@ def test_the_assembly_clock_names_the_missing_ranks() -> None:
         f"only 2/4 ranks arrived within 20 s; missing rank 1: running, but not registered with the coordinator "
         f"({pod(1).name}); rank 3: no pod yet ({plan().pod_name(absent, 0)})"
     )
+
+
+def test_the_assembly_clock_counts_no_initializers_as_missing() -> None:
+    nodes, data = Group("node", 1, 2, PodSpec(), 0), Group("data", 1, 2, PodSpec(), 2, role=Role.INITIALIZER)
+    seen = view(pod(0), pod(1), heard=answer(RankState.ARRIVED, RankState.MISSING))
+    here = Context.at(
+        plan(clocks={ASSEMBLY: Clock(20, ALERT)}, groups=(nodes, data)), record(**STARTED), seen, NOW + 22
+    )
+    ((_, sentence),) = alerted(here)
+    assert sentence.startswith("only 1/2 ranks arrived within 20 s; missing rank 1 (")
 
 
 @pytest.mark.parametrize("action", [FAIL, RESTART])

@@ -16,6 +16,7 @@ from itertools import chain, filterfalse, islice
 from typing import Final, NamedTuple
 
 from muster.api.values.rank_ranges import to_ranges
+from muster.state.facts import gates
 from muster.state.facts.causes import table
 from muster.state.facts.causes.cause import MissingCause, serves
 from muster.state.facts.causes.table import ORDER, Causes
@@ -218,7 +219,7 @@ def _away(context: Context) -> Iterator[int]:
                 yield rank
     yield from (pod.rank for pod in tally.restarted.values() if not pod.ready)
     if record.blocked is not None and record.blocked.reason == RANKS_ENDED:
-        yield from sorted(rank for rank in tally.done if rank != context.plan.submitter)
+        yield from sorted(gates.ended_early(context))
 
 
 def _from_roll(context: Context) -> Iterator[int]:

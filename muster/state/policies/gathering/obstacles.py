@@ -25,7 +25,8 @@ the scheduler's own  no node fits a member (``Unschedulable``)                  
                      show it
 ===================  ===================================================================  ========
 
-A submitter ends when its program has: that is wanted, and no ``RanksEnded``, though head and workers still run.
+A submitter ends when its program has, and a group that others await completes before they begin: that is wanted, and
+no ``RanksEnded``, though head and workers still run.
 A further end restarts the 300 s of ``RanksEnded``, for ``ENDS_FOR`` seconds after the first, and never once Stuck is
 true: it is no evidence that the others work.
 """
@@ -34,6 +35,7 @@ from collections.abc import Mapping
 from itertools import islice
 
 from muster.api.causes import Blocked
+from muster.state.facts import gates
 from muster.state.facts.causes import table
 from muster.state.facts.causes.table import Causes
 from muster.state.facts.context import Context
@@ -104,7 +106,8 @@ def ends_count_at(context: Context) -> float:
 
 def ended_early(context: Context) -> int:
     """Return the number of members that have ended with 0 although others may need them."""
-    return context.tally.succeeded - (context.plan.submitter in context.tally.done)
+    done = context.tally.succeeded and context.tally.succeeded - sum(map(len, gates.prepared(context)))
+    return done - (context.plan.submitter in context.tally.done)
 
 
 def _slow_start(context: Context) -> Obstacle | None:
@@ -183,7 +186,7 @@ def running_beside(context: Context) -> int:
 
 def ended(context: Context) -> list[int]:
     """Return some of the ranks that have ended with 0 although others may need them."""
-    return list(islice((rank for rank in context.tally.done if rank != context.plan.submitter), LOOKED_AT))
+    return list(islice(gates.ended_early(context), LOOKED_AT))
 
 
 def _ended(context: Context) -> Obstacle:

@@ -11,6 +11,7 @@ from muster.state.policies.gathering import blocked, obstacles
 from muster.state.vocabulary.group import Group, ProbeKind, Role
 from muster.state.vocabulary.pod import PodSpec
 from muster.state.vocabulary.record import ConditionType, Phase
+from muster.state.vocabulary.rules import Gate, GateCondition
 from tests.builders import plan
 from tests.state.story import Story
 
@@ -122,6 +123,36 @@ def test_a_worker_that_has_ended_beside_the_submitter_is_named_alone() -> None:
     assert story.kept.message == (
         "1 member ended with exit code 0 (rank 1) while 2 run on; 4/4 members are ready, or have ended with exit code 0"
     )
+    assert [found.ranks for found in diagnose(Context.at(story.plan, story.kept, story.view, story.now))] == [(1,)]
+
+
+def initialized(probe: ProbeKind) -> Story:
+    """Two nodes that run after two initializers, as in a TrainJob: these have the last ranks."""
+    nodes = Group("node", 1, 2, PodSpec(), 0, gates=(Gate(GateCondition.COMPLETE, "data"),))
+    story = Story(plan(groups=(nodes, Group("data", 1, 2, PodSpec(), 2, role=Role.INITIALIZER)), probe=probe))
+    story.launch()
+    story.start(2, 3)
+    story.end(2)
+    story.end(3)
+    story.launch()
+    story.start(0, 1)
+    story.look(1)
+    return story
+
+
+@pytest.mark.parametrize("probe", [ProbeKind.JAX, ProbeKind.NONE])
+def test_initializers_that_have_ended_are_wanted_though_the_nodes_run_on(probe: ProbeKind) -> None:
+    story = initialized(probe)
+    if probe is ProbeKind.JAX:
+        story.observe_probe(0, 1, passed=True, expected=2)
+    for _ in range(3):
+        story.look(obstacles.ENDED_PATIENCE)
+        assert (story.kept.reason, story.condition(STUCK)) == ("RollComplete", (False, "NotStuck"))
+    story.end(1)
+    story.look(obstacles.ENDS_TOGETHER)
+    story.look(obstacles.ENDED_PATIENCE)
+    assert story.condition(STUCK) == (True, "RanksEnded")
+    assert story.kept.message.startswith("1 member ended with exit code 0 (rank 1) while 1 run on; ")
     assert [found.ranks for found in diagnose(Context.at(story.plan, story.kept, story.view, story.now))] == [(1,)]
 
 
