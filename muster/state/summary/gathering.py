@@ -7,6 +7,7 @@ obstacle of the member that the roll names, or a roll that is the reason of Stuc
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final, NamedTuple
 
+from muster.api.values.rank_ranges import of_ranks
 from muster.state.facts import admission, hang
 from muster.state.facts.causes.cause import needs_no_port
 from muster.state.facts.causes.table import Causes
@@ -14,7 +15,7 @@ from muster.state.facts.context import Context
 from muster.state.facts.diagnosis import diagnose, hangs
 from muster.state.facts.failure_cause import RANK_FAILED
 from muster.state.facts.obstacle import Kind, Obstacle
-from muster.state.facts.sentences import EXACT, all_succeeded, sentence, share, why_idle
+from muster.state.facts.sentences import EXACT, NAMED_RANGES, all_succeeded, sentence, share, why_idle
 from muster.state.policies import deadline, rendezvous
 from muster.state.policies.failures import culprit, recurrence
 from muster.state.policies.gathering import lateness, obstacles
@@ -220,9 +221,11 @@ def _processes(context: Context) -> str:
 
 def _given_up(context: Context) -> str:
     errors = rendezvous.given_up(context, context.probe) if context.probe is not None else ()
-    named = culprit.named(context)
-    found = [f"the coordinator gave up rank {named.rank if named else each.rank}: {each.text}" for each in errors[:1]]
-    return "".join(found)
+    if not errors:
+        return ""
+    text, named = errors[0].text, culprit.named(context)
+    ranks = [named.rank] if named else sorted(each.rank for each in errors if each.text == text)
+    return f"the coordinator gave up {of_ranks(ranks, NAMED_RANGES)}: {text}"
 
 
 def _silent(context: Context) -> str:

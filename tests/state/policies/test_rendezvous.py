@@ -356,6 +356,12 @@ def test_a_rank_in_error_is_reported_with_the_coordinators_text() -> None:
     assert assess(seen, after=2).stuck is None
 
 
+def test_all_ranks_that_are_given_up_for_one_reason_are_named() -> None:
+    lost = tuple(RankError(rank, 0, why) for rank, why in ((3, "no heartbeats"), (1, "no heartbeats"), (2, "barrier")))
+    seen = view(*gang(), heard=answer(CONNECTED, *[RankState.FAILED] * 3, errors=lost))
+    assert assess(seen).stuck == ("RankFailed", "the coordinator gave up ranks 1, 3: no heartbeats")
+
+
 def test_more_ranks_than_members_are_reported_unchanged() -> None:
     here = assess(view(*gang(), heard=answer(*[ARRIVED] * 6, expected=4)), after=60)
     assert (here.arrived, here.message, here.stuck) == (6, "6/4 ranks arrived", None)
