@@ -63,6 +63,8 @@ def in_place_turns(before: Record | None, after: Record) -> Iterator[tuple[str, 
 
 
 STUCK: Final = "Stuck"
+DELETING: Final = "Deleting"
+"""The reason of a run whose object is being deleted."""
 KEPT_FIRST = 8
 """Lines of the beginning that are never dropped: the start of a run explains its end."""
 
@@ -139,7 +141,7 @@ def turns_of_watched(before: Record | None, after: Record) -> Iterator[Turn]:
         number = f", restart {after.restarts}" if after.restarts > 1 else ""
         yield "RestartedByController", f"its controller ended epoch {before.epoch}{number}{why}", True
     elif before.phase is not after.phase and after.phase is Phase.SUSPENDED:
-        yield "Suspended", "its controller suspended it", False
+        yield "Suspended", "it was suspended", False
     elif before.phase is not after.phase and not after.finished:
         yield from _phase(before, after)
     cause, known = after.cause, before.cause if before is not None else None
@@ -240,13 +242,17 @@ def _flips(before: Record | None, after: Record) -> Iterator[Turn]:
             if new.status:
                 yield STUCK, f"{new.reason}: {new.message}", True
             elif old and old.status:
-                yield "NotStuck", new.message or _over(old.reason), False
+                yield "NotStuck", new.message or _over(old.reason, before, after), False
         elif new.status and not (old and old.status) and new.reason != NO_COORDINATOR:
             yield kind.value, new.message, False
 
 
-def _over(reason: str) -> str:
-    """Return ``progress resumed (was: Hung)``; if it was no hang ``resolved: ImagePullBackOff``."""
+def _over(reason: str, before: Record | None, after: Record) -> str:
+    """Return ``progress resumed (was: Hung)``, ``resolved: ImagePullBackOff``, or that the gang itself is at its end."""
+    if after.reason == DELETING:
+        return f"it is being deleted (was: {reason})"
+    if before is not None and before.gathering and not (after.gathering and before.epoch == after.epoch):
+        return f"epoch {before.epoch} has ended (was: {reason})"
     return f"progress resumed (was: {reason})" if reason in HANGS else f"resolved: {reason}"
 
 

@@ -133,7 +133,7 @@ def _waiting_for(
     record, tally, size = context.record, context.tally, context.plan.size
     words = WORDS[context.plan.engine]
     if context.plan.lifecycle.deleting:
-        return "Deleting", following.deletion(context)
+        return history.DELETING, following.deletion(context)
     if assembly.stuck:
         return assembly.stuck, gathered.whole
     if record.phase is Phase.SUSPENDED:

@@ -1,5 +1,7 @@
 """The story: one line per turn, from the difference of two records, and never more than sixty-four."""
 
+from typing import Any
+
 import pytest
 from msgspec.structs import replace
 
@@ -117,6 +119,22 @@ def test_stuck_and_its_end_have_story_lines_with_the_reason() -> None:
     assert lines(stuck, stuck) == []
     assert lines(record(), free) == []
     assert lines(free, record(conditions=(condition(ConditionType.STUCK, False, "Fine"),))) == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({}, "progress resumed (was: Hung)"),
+        ({"phase": Phase.RESTARTING, "epoch": 1}, "epoch 0 has ended (was: Hung)"),
+        ({"phase": Phase.SUSPENDED}, "epoch 0 has ended (was: Hung)"),
+        ({"reason": "Deleting"}, "it is being deleted (was: Hung)"),
+    ],
+    ids=["progress", "restart", "suspension", "deletion"],
+)
+def test_only_progress_is_called_progress(changes: dict[str, Any], sentence: str) -> None:
+    stuck, free = (condition(ConditionType.STUCK, on, "Hung" if on else "NotStuck", "") for on in (True, False))
+    hung, after = replace(RAN, conditions=(stuck,)), replace(RAN, conditions=(free,), **changes)
+    assert new_lines(WATCHED, hung, after, NOW)[-1].message == sentence
 
 
 def test_one_step_may_turn_several_things_in_a_fixed_order() -> None:
