@@ -248,7 +248,7 @@ def _flips(before: Record | None, after: Record) -> Iterator[Turn]:
 
 
 def _over(reason: str, before: Record | None, after: Record) -> str:
-    """Return ``progress resumed (was: Hung)``, ``resolved: ImagePullBackOff``, or that the gang itself is at its end."""
+    """Return ``progress resumed (was: Hung)``, ``resolved: ImagePullBackOff``, or that the gang itself has ended."""
     if after.reason == DELETING:
         return f"it is being deleted (was: {reason})"
     if before is not None and before.gathering and not (after.gathering and before.epoch == after.epoch):

@@ -51,6 +51,7 @@ SETTLED_WITHIN = 10.0
 HELD_AFTER = 60.0
 """Seconds after which a deletion counts as blocked: the usual grace of pods is 30."""
 DELETED = "Deleted"
+BY_CONTROLLER = "RestartedByController"
 NAMED = 3
 """Finalizers that a sentence names."""
 
@@ -189,12 +190,12 @@ def _restarted(context: Context, epoch: int) -> Record:
     record, now = context.record, context.now
     if record.phase is Phase.SUSPENDED:  # it is resumed as its next attempt: nothing has failed
         return replace(record, epoch=epoch)
-    known = record.cause if record.cause is not None and record.cause.epoch == record.epoch else None
-    cause = known
+    cause = record.cause if record.cause is not None and record.cause.epoch == record.epoch else None
     if cause is None:
         failed = _first_failure(context)[0]
         record = recurrence.met(context, failed) if failed is not None else record
-        cause = failed or Cause(record.epoch, "RestartedByController", "", now)
+        blocked = known.remembered(context, Fail(BY_CONTROLLER, "its controller restarted it")).cause
+        cause = failed or blocked or Cause(record.epoch, BY_CONTROLLER, "", now)
     if record.phase is Phase.RESTARTING:
         after = replace(record, epoch=epoch)
     else:
@@ -245,7 +246,11 @@ def _ended(context: Context, end: End) -> Followed:
         changes["ready"] = min(context.tally.ready + context.tally.succeeded, context.plan.size)
     else:  # what blocked it until now is not forgotten
         own = record.cause if record.cause is not None and record.cause.epoch == record.epoch else None
-        changes["cause"] = final(known.remembered(context, Fail(end.reason, end.message, own)).cause) or record.cause
+        found = known.remembered(context, Fail(end.reason, end.message, own))
+        if own is not None and record.stuck is not None and record.stuck.since < own.at:
+            beside = found.message.removeprefix(end.message).removeprefix("; ")
+            own = replace(own, message="; ".join(filter(None, (own.message, beside))))
+        changes["cause"] = final(own or found.cause) or record.cause
     after = enter(record, end.phase, end.at, finished_at=end.at, reason=end.reason, message=end.message, **changes)
     return _after_the_end(context.with_record(after), context.view.own or NOTHING)
 

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from muster.api.causes import Stuck
 from muster.state.decide.machine import decide
 from muster.state.facts.context import Context
+from muster.state.facts.sentences import sentence
 from muster.state.policies.watched.following import NOTHING, REPLACED_WITHIN, Followed, begins, epoch_at, first, follow
 from muster.state.policies.watched.obstacles import SAID_WITHIN
 from muster.state.view.own import OwnState, OwnVerdict
@@ -362,6 +363,20 @@ def test_the_end_that_a_controller_gives_a_run_says_what_blocked_the_gang() -> N
         f"{own.message}; rank 2 ({pod(2).name}) blocked the gang for 104s (ImagePull: {KNOWN.evidence})"
     )
     assert follow(context(*map(pod, range(4)), own=own).with_record(after)).record.message == after.message
+
+
+def test_what_blocked_the_gang_is_kept_beside_the_failure_that_ends_it_and_as_the_cause_of_a_restart() -> None:
+    blocked = f"rank 2 ({pod(2).name}) blocked the gang for 104s (ImagePull: {KNOWN.evidence})"
+    after = followed(pod(0), crashed(1), pod(2), own=OwnState(OwnVerdict.FAILED), stuck=KNOWN)
+    assert after.cause is not None
+    assert (after.cause.rank, after.cause.reason, after.cause.final) == (1, "Error", True)
+    assert sentence(after.cause).endswith(f"ended with exit code 1 on node node-1: before that, {blocked}")
+    later = followed(pod(0), crashed(1, EARLIER), own=OwnState(OwnVerdict.FAILED), stuck=replace(KNOWN, since=NOW - 9))
+    assert later.cause is not None
+    assert sentence(later.cause).endswith("ended with exit code 1 on node node-1")
+    again = followed(*map(pod, range(4)), own=OwnState(epoch=1), stuck=KNOWN)
+    assert again.cause is not None
+    assert sentence(again.cause) == f"{blocked}; then its controller restarted it"
 
 
 def test_a_run_that_its_controller_calls_succeeded_has_no_cause() -> None:
