@@ -223,9 +223,9 @@ def _given_up(context: Context) -> str:
     errors = rendezvous.given_up(context, context.probe) if context.probe is not None else ()
     if not errors:
         return ""
-    text, named = errors[0].text, culprit.named(context)
-    ranks = [named.rank] if named else sorted(each.rank for each in errors if each.text == text)
-    return f"the coordinator gave up {of_ranks(ranks, NAMED_RANGES)}: {text}"
+    first, named = errors[0], culprit.named(context)
+    ranks = [named.rank] if named else sorted(each.rank for each in errors if each.code == first.code)
+    return f"the coordinator gave up {of_ranks(ranks, NAMED_RANGES)}: {first.text}"
 
 
 def _silent(context: Context) -> str:

@@ -357,7 +357,7 @@ def test_a_rank_in_error_is_reported_with_the_coordinators_text() -> None:
 
 
 def test_all_ranks_that_are_given_up_for_one_reason_are_named() -> None:
-    lost = tuple(RankError(rank, 0, why) for rank, why in ((3, "no heartbeats"), (1, "no heartbeats"), (2, "barrier")))
+    lost = (RankError(3, 14, "no heartbeats"), RankError(1, 14, "no heartbeats"), RankError(2, 13, "barrier"))
     seen = view(*gang(), heard=answer(CONNECTED, *[RankState.FAILED] * 3, errors=lost))
     assert assess(seen).stuck == ("RankFailed", "the coordinator gave up ranks 1, 3: no heartbeats")
 

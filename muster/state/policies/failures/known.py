@@ -116,7 +116,7 @@ def remembered(context: Context, end: Fail) -> Fail:
     """Return that end of the experiment with what blocked the gang until now, unless its cause names it already."""
     if end.cause is not None and end.cause.evidence:
         return end
-    blocked = _blocked(context)
+    blocked = blocking_now(context)
     if blocked is None or blocked.reason == end.reason:
         return end
     cause = end.cause or replace(blocked, evidence=end.message)
@@ -126,7 +126,7 @@ def remembered(context: Context, end: Fail) -> Fail:
     return Fail(end.reason, f"{end.message}{joint}{blocking(blocked)}", cause)
 
 
-def _blocked(context: Context) -> Cause | None:
+def blocking_now(context: Context) -> Cause | None:
     """Return the cause that blocks the gang at this moment: the known one, else that of the condition Stuck."""
     if not context.record.gathering:
         return None
