@@ -25,7 +25,7 @@ PLACES = "where ranks are, as programs report it"
 BELOW: Final[dict[str, tuple[int, str]]] = {
     "facts/admission.py": (17, "Kueue's words, and what the queue waits for"),
     "facts/causes/at_work.py": (62, CAUSES),
-    "facts/causes/cannot_start.py": (37, CAUSES),
+    "facts/causes/cannot_start.py": (36, CAUSES),
     "facts/causes/cause.py": (4, CAUSES),
     "facts/causes/has_ended.py": (38, CAUSES),
     "facts/causes/on_its_way.py": (42, CAUSES),
@@ -50,7 +50,7 @@ BELOW: Final[dict[str, tuple[int, str]]] = {
     "policies/failures/recurrence.py": (4, ENDS),
     "policies/queueing.py": (11, ENDS),
     "policies/restart.py": (1, ENDS),
-    "policies/watched/following.py": (12, ENDS),
+    "policies/watched/following.py": (15, ENDS),
     "view/recorder/collectives.py": (1, PLACES),
     "view/recorder/ras.py": (2, ERROR),
     "view/recorder/arrivals.py": (2, ERROR),

@@ -182,8 +182,9 @@ class AtWork:
     )
     SIDECAR_FAILS = MissingCause(
         "SidecarFails",
-        "Its program runs beside a container of its pod that fails or cannot start, so that the pod is not ready.",
-        "read the container's log: kubectl logs -n NAMESPACE POD -c CONTAINER --previous",
+        "Its program runs beside a container of its pod that fails or cannot start, so the pod is not ready.",
+        "read the container's log: kubectl logs -n NAMESPACE POD -c CONTAINER --previous; if it never ran, create "
+        "what the message names",
         stages=RUNS,
         when=is_kept,
         what=holder_fails,

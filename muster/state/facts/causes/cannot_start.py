@@ -100,7 +100,6 @@ class CannotStart:
     IMAGE_PULL = MissingCause(
         "ImagePull",
         "Its image cannot be pulled.",
-        "check the name and tag of the image, the registry, and spec.template.spec.imagePullSecrets",
         "check the name and tag of the image, the registry, and the imagePullSecrets of POD",
         stages=(Stage.CANNOT_START,),
         reasons=(  # kubernetes: pkg/kubelet/images/types.go
@@ -152,8 +151,9 @@ class CannotStart:
     )
     INIT_CONTAINER_FAILS = MissingCause(
         "InitContainerFails",
-        "An init container or a sidecar of its pod fails, or cannot start, so that the program does not start.",
-        "read the container's log: kubectl logs -n NAMESPACE POD -c CONTAINER --previous",
+        "An init container or a sidecar of its pod fails, or cannot start, so the program does not.",
+        "read the container's log: kubectl logs -n NAMESPACE POD -c CONTAINER --previous; if it never ran, create "
+        "what the message names",
         stages=(Stage.CANNOT_START,),
         when=is_kept,
         what=holder_fails,

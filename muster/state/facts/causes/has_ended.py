@@ -28,7 +28,7 @@ def _end(context: Context, pod: Pod) -> str:
 
 def _exited(_: Context, pod: Pod) -> str:
     if pod.exit is None or ended_by_kubelet(pod):
-        return f"the pod failed: {pod.waiting_reason}"
+        return with_message("the pod failed", pod.waiting_reason)
     return f"ended with {of_exit(pod.exit.code, pod.exit.signal)}"
 
 
@@ -146,7 +146,7 @@ class HasEnded:
     RESTARTED_IN_PLACE = MissingCause(
         "RestartedInPlace",
         "Its container was started again in its pod: its earlier registration is void.",
-        "read the log of its previous container: kubectl logs -n NAMESPACE POD --previous; "
+        "read its previous log: kubectl logs -n NAMESPACE POD -c CONTAINER --previous; "
         "set restartPolicy to Never for a gang",
         stages=RUNS,
         when=lambda _, pod: bool(pod.restarts) and not pod.ready and not pod.holder,

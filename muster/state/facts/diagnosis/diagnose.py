@@ -48,7 +48,7 @@ def next_step(context: Context, cause: MissingCause, rank: int, node: str) -> st
         "NAME": plan.title,
         "NAMESPACE": plan.namespace,
         "POD": pod.name if pod else expected_name(context, plan.member(rank)),
-        "CONTAINER": pod.holder.rpartition(" ")[2] if pod else "",
+        "CONTAINER": _container(pod) if pod else "",
         "RANK": str(rank),
         "NODE": node or (pod.node if pod else ""),
     }
@@ -62,6 +62,11 @@ def next_step(context: Context, cause: MissingCause, rank: int, node: str) -> st
     if "/" in plan.title:
         text = text.replace(RESTART, "")
     return _WORDS.sub(lambda word: names[word[0]] or word[0], text)
+
+
+def _container(pod: Pod) -> str:
+    """Return the container that keeps the pod, or was started again last."""
+    return pod.holder.rpartition(" ")[2] or (pod.last_exit.container if pod.last_exit else "")
 
 
 def _answers_for_stacks(context: Context) -> bool:

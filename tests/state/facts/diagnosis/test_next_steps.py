@@ -10,8 +10,9 @@ from muster.state.facts.causes.table import CAUSES, Causes
 from muster.state.facts.context import Context
 from muster.state.facts.diagnosis.diagnose import next_step
 from muster.state.vocabulary.plan import Engine
+from muster.state.vocabulary.pod import Exit
 from muster.state.vocabulary.subject import EXPERIMENT, JOBSET, Subject
-from tests.builders import NOW, plan, record, view
+from tests.builders import NOW, plan, pod, record, view
 
 MUSTERS_OWN = ("Muster creates", "Muster tries", "is not charged", "spec.template", "the experiment's", "cancel")
 
@@ -66,3 +67,15 @@ def test_a_gang_with_assist_or_with_reported_steps_is(cause: MissingCause) -> No
 def test_the_restart_of_another_kind_has_no_command() -> None:
     assert "restart the gang or cancel it" in said(Causes.HUNG, JOBSET, Engine.NATIVE)
     assert "restart or end it by its own controller" in said(Causes.HUNG, JOBSET, Engine.WATCH)
+
+
+def test_the_log_that_is_read_is_that_of_the_container_that_ended_and_no_step_names_a_field_of_another_kind() -> None:
+    again = pod(1, restarts=1, ready=False, last_exit=Exit("proxy", 1, 0, "Error", "", NOW))
+    step = next_step(Context.at(plan(), record(), view(again), NOW), Causes.RESTARTED_IN_PLACE, 1, "")
+    assert f"kubectl logs -n team {again.name} -c proxy --previous;" in step
+    assert not [each for each in CAUSES if "spec." in said(each, JOBSET, Engine.NATIVE).replace("spec.assist", "")]
+
+
+def test_a_container_beside_the_program_that_never_ran_has_a_step_that_needs_no_log() -> None:
+    for cause in (Causes.INIT_CONTAINER_FAILS, Causes.SIDECAR_FAILS):
+        assert said(cause, JOBSET, Engine.WATCH).endswith("; if it never ran, create what the message names")
