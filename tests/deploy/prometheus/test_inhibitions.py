@@ -60,6 +60,22 @@ INCIDENTS: dict[str, tuple[list[Fired], set[str]]] = {
         ],
         {"MusterDaemonDown", "MusterHung other"},
     ),
+    "no watch of the leader hears the API server": (
+        [("MusterWatchStale", {**DAEMON, "resource": "pods"}), ("MusterHung", RUN)],
+        {"MusterWatchStale"},
+    ),
+    "the watch of one kind is old, as without its right, while the pods of runs are known": (
+        [("MusterWatchStale", {**DAEMON, "resource": "watched rayjobs"}), ("MusterHung", RUN)],
+        {"MusterWatchStale", "MusterHung llama"},
+    ),
+    "musterd may not list nodes, and a plugin of the API server forbids the pods of a run": (
+        [
+            ("MusterRightsMissing", {**DAEMON, "verb": "list", "resource": "nodes"}),
+            ("MusterCreateRefused", {**RUN, "reason": "RightsMissing"}),
+            ("MusterCreateRefused", {**OTHER, "reason": "PodsForbidden"}),
+        ],
+        {"MusterRightsMissing", "MusterCreateRefused other"},
+    ),
     "a standby's watch is old, which concerns no run": (
         [("MusterStandbyStale", DAEMON), ("MusterHung", RUN)],
         {"MusterStandbyStale", "MusterHung llama"},
