@@ -184,7 +184,7 @@ and
     ),
     Alert(
         "MusterDeadlineNear",
-        """max by (namespace, experiment) (muster_experiment_clock_remaining_seconds{clock="total"}) < @seconds
+        """max by (namespace, experiment) (muster_experiment_clock_remaining_seconds{clock="total"} > 0) < @seconds
 and
   max by (namespace, experiment) (muster_experiment_clock_remaining_seconds{clock="total"})
 /
@@ -192,8 +192,8 @@ and
 < @share""",
         Severity.INFO,
         f"{ONE}: {{{{ $value | humanizeDuration }}}} are left until its deadline.",
-        "When the clock total runs out, the experiment does what its spec states: it fails, unless another action is"
-        " set.",
+        "When the clock total runs out, an experiment fails. A watched run is ended only if its annotation"
+        " muster.dev/on-deadline asks for that.",
         hold="1m",
         thresholds=(
             Threshold("seconds", 3600, "Seconds left that are few."),

@@ -89,12 +89,15 @@ and on ({_ITS})
     Alert(
         "MusterDeadlinePassed",
         """max by (namespace, experiment, clock) (-muster_experiment_clock_remaining_seconds) > @seconds
+unless on (namespace, experiment, clock)
+  max by (namespace, experiment, clock) (muster_experiment_clock_action{action="Alert"}) == 1
 unless on (namespace, experiment)
-  max by (namespace, experiment) (muster_experiment_stuck) == 1""",
+  max by (namespace, experiment) (muster_experiment_stuck_reason{reason!~".*DeadlineExceeded"}) == 1""",
         Severity.WARNING,
         f"{ONE}: its clock {{{{ $labels.clock }}}} ran out {{{{ $value | humanizeDuration }}}} ago, and it still runs.",
         "What was to follow has been asked for and has not happened: its own controller does not suspend it, a"
         " finalizer holds it, or musterd cannot write.",
-        thresholds=(Threshold("seconds", 120, "Seconds in which what follows must have happened."),),
+        hold="1m",  # a leader that has just begun finds clocks that ran out long ago, and acts
+        thresholds=(Threshold("seconds", 60, "Seconds in which what follows must have happened."),),
     ),
 )

@@ -532,7 +532,7 @@ groups:
       {{- if $owners }}
       (
       {{- end }}
-      max by ({{ $cluster }}, shard, namespace, experiment) (muster_experiment_clock_remaining_seconds{{ $and }}clock="total"}) < {{ .seconds }}
+      max by ({{ $cluster }}, shard, namespace, experiment) (muster_experiment_clock_remaining_seconds{{ $and }}clock="total"} > 0) < {{ .seconds }}
       and
         max by ({{ $cluster }}, shard, namespace, experiment) (muster_experiment_clock_remaining_seconds{{ $and }}clock="total"})
       /
@@ -552,7 +552,7 @@ groups:
       audience: '{{ .audience }}'
     annotations:
       summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ with $labels.shard }}`}}shard {{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: {{`{{ $value | humanizeDuration }}`}} are left until its deadline.'
-      description: 'When the clock total runs out, the experiment does what its spec states: it fails, unless another action is set.'
+      description: When the clock total runs out, an experiment fails. A watched run is ended only if its annotation muster.dev/on-deadline asks for that.
       runbook_url: '{{ $runbooks }}/deadlines.md#musterdeadlinenear'
 {{- end }}
 {{- end }}
@@ -712,8 +712,10 @@ groups:
       (
       {{- end }}
       max by ({{ $cluster }}, shard, namespace, experiment, clock) (-muster_experiment_clock_remaining_seconds{{ $only }}) > {{ .seconds }}
+      unless on ({{ $cluster }}, shard, namespace, experiment, clock)
+        max by ({{ $cluster }}, shard, namespace, experiment, clock) (muster_experiment_clock_action{{ $and }}action="Alert"}) == 1
       unless on ({{ $cluster }}, shard, namespace, experiment)
-        max by ({{ $cluster }}, shard, namespace, experiment) (muster_experiment_stuck{{ $only }}) == 1
+        max by ({{ $cluster }}, shard, namespace, experiment) (muster_experiment_stuck_reason{{ $and }}reason!~".*DeadlineExceeded"}) == 1
       {{- if $owners }}
       ) * on ({{ $cluster }}, shard, namespace, experiment) group_left ({{ $owners }})
         experiment:muster_owners:info{{ $only }}
