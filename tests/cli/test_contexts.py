@@ -78,3 +78,11 @@ def test_a_cluster_that_does_not_answer_is_named_and_hides_no_other(
     assert [line.split()[:2] for line in result.stdout.splitlines() if " mine " in line] == [["eu", "mine"]]
     assert f"muster: context {context}: " in result.stderr
     assert why in result.stderr
+
+
+@pytest.mark.parametrize("verb", ["list", "top"])
+def test_a_cluster_that_does_not_answer_is_not_one_without_experiments(verb: str, both: Both, call: Call) -> None:
+    result = call(verb, "--contexts", "eu,gone")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "no experiments" not in result.stderr
+    assert "no experiments" in call(verb, "--contexts", "eu").output

@@ -75,3 +75,14 @@ def test_elsewhere_than_on_a_terminal_it_is_printed_once(call: Call, server: Loc
 
 def test_without_experiments_it_says_so(call: Call, server: LocalServer) -> None:
     assert call("top").stdout == "no experiments in this namespace; -A looks in all\n"
+
+
+def test_those_that_are_over_are_counted_where_nothing_else_is_left(call: Call, server: LocalServer, mine: str) -> None:
+    server.status(mine, phase="Succeeded")
+    assert call("top").stdout == "no experiment is under way; 1 over, which --all shows\n"
+    assert call("top", "--all").stdout.startswith("1 experiment, none with a problem\n")
+
+
+def test_objects_of_another_kind_are_not_called_experiments(call: Call, server: LocalServer) -> None:
+    assert call("top", "--kind", "pods").stdout == "no pods objects in this namespace; -A looks in all\n"
+    assert lines([seen("pods/train")], NOW, kind="pods")[0] == "1 pods object, none with a problem"

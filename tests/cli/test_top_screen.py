@@ -1,5 +1,6 @@
 """``muster top`` on a terminal: it draws, follows what happens, keeps to the lines there are, and ends when asked."""
 
+import asyncio
 import io
 import os
 import re
@@ -16,11 +17,16 @@ import pytest
 import yaml
 from rich.console import Console
 
+from muster.api.errors import Throttled
+from muster.cli.commands.contexts import Wanted
+from muster.cli.commands.several import top
 from muster.cli.commands.several.listing import places
 from muster.cli.commands.several.top import HEADINGS, Screen
 from muster.cli.exits import INTERRUPTED
+from muster.cli.options import ClusterChoice
 from muster.cli.terminal.table import LEGIBLE
-from muster.client.snapshot import snapshot_of
+from muster.client import Client
+from muster.client.snapshot import Snapshot, snapshot_of
 from tests.client.localserver import LocalServer, running
 
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
@@ -112,7 +118,7 @@ def test_q_ends_it_and_no_colour_is_sent_where_none_is_wanted(terminal: Open) ->
 
 def test_runs_that_muster_only_watches_over_are_followed_on_a_terminal(terminal: Open, server: LocalServer) -> None:
     screen = terminal("--kind", "pods")
-    screen.until("no experiments")
+    screen.until("no pods objects")
     server.pod("alone-0", {"muster.dev/observe": "alone"}, **running())
     screen.until("pods/alone")
     screen.type("q")
@@ -129,6 +135,47 @@ def test_clusters_are_followed_each_in_its_own_time(terminal: Open, server: Loca
     screen.until("all of them run")
     screen.type("q")
     assert screen.ended() == 0
+
+
+def test_a_screen_without_experiments_is_read_and_a_failure_to_read_it_ends_nothing(
+    server: LocalServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    screen, failing = Screen(Console(file=io.StringIO(), width=100, height=24), (), over=False), True
+
+    async def list_stuck(*_: object, **__: object) -> list[Snapshot]:
+        if failing:
+            raise Throttled("etcdserver: request timed out")
+        return [snapshot_of({"kind": "JobSet", "metadata": {"name": "held", "uid": "1"}})]
+
+    async def until(words: str) -> None:
+        while words not in drawn(screen):
+            await asyncio.sleep(0.01)
+
+    async def play() -> None:
+        nonlocal failing
+        chosen, wanted = ClusterChoice(server.kubeconfig, None, None), Wanted(everywhere=False, stuck=True)
+        watching = asyncio.create_task(top._watch(chosen, wanted, screen))  # noqa: SLF001
+        assert drawn(screen) == "no answer yet\n"
+        await until("API server: etcdserver: request timed out\nno answer yet")
+        failing = False
+        await until("jobset/held")
+        assert "timed out" not in drawn(screen)
+        failing = True
+        await until("timed out; its last answer is shown")
+        assert "jobset/held" in drawn(screen)
+        watching.cancel()
+        await asyncio.gather(watching, return_exceptions=True)
+
+    monkeypatch.setattr(top, "READ_ANEW", 0.02)
+    monkeypatch.setattr(Client, "list_stuck", list_stuck)
+    asyncio.run(play())
+
+
+def drawn(screen: Screen) -> str:
+    console = Console(file=io.StringIO(), width=100, height=24)
+    with console.capture() as captured:
+        console.print(screen)
+    return captured.get()
 
 
 def drawn_of(width: int, statuses: Mapping[str, object], scopes: tuple[str, ...] = ()) -> list[str]:

@@ -132,7 +132,9 @@ async def ask_all(chosen: ClusterChoice, contexts: str, wanted: Wanted) -> Seque
 
 def problems(answers: Iterable[Answer[T]], what: str = "context") -> list[str]:
     """Return a line for each cluster (or page) that did not answer."""
-    return [f"{what} {each.place}: {each.problem}" for each in answers if each.problem]
+    return [
+        f"{f'{what} {each.place}' if each.place else 'API server'}: {each.problem}" for each in answers if each.problem
+    ]
 
 
 def conclude(answers: Iterable[Answer[T]], what: str = "context") -> None:

@@ -102,7 +102,8 @@ def run_list(
             return
         answers = await ask_all(chosen, contexts, Wanted(everywhere, kind, output in TABLES))
         found = [seen for each in answers if each.found for seen in each.found.experiments if in_phase(seen, phases)]
-        _print(found, places(everywhere, contexts), phases, output, kind)
+        if found or output not in TABLES or all(each.found for each in answers):
+            _print(found, places(everywhere, contexts), phases, output, kind)
         conclude(answers)
 
     asyncio.run(run())
@@ -171,7 +172,7 @@ def _print(
     if output not in TABLES:
         show_objects(found, output)
     elif not found:
-        what = f"{kind} objects" if kind else "experiments"
+        what = f"{kind} objects that Muster runs or can watch over" if kind else "experiments"
         which = f" in phase {', '.join(phases)}" if phases else ""
         say(f"no {what}{which}{'' if NAMESPACE in where else ' in this namespace; -A looks in all'}")
     else:

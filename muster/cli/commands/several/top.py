@@ -16,9 +16,11 @@ from rich.text import Text
 
 from muster.api.values.printable import printable
 from muster.cli.commands.contexts import (
+    PATIENCE,
     Answer,
     Listed,
     Wanted,
+    answer,
     ask,
     ask_all,
     choices,
@@ -93,11 +95,14 @@ def top(chosen: ClusterChoice, everywhere: bool, over: bool, kind: str, contexts
             return
         answers = await ask_all(chosen, contexts, wanted)
         now, answered = time.time(), [each.found for each in answers if each.found]
-        found = worst_first((seen for each in answered for seen in each.experiments), now, over=over)
+        known = [seen for each in answered for seen in each.experiments]
+        found = worst_first(known, now, over=over)
         if output is not None:
             show_objects(found, output)
         else:
-            data(*(line for each in answered for line in each.incidents), *lines(found, now, where))
+            data(*(line for each in answered for line in each.incidents))
+            if found or len(answered) == len(answers):
+                data(*lines(found, now, where, kind=kind, ended=len(known) - len(found)))
         conclude(answers)
 
     asyncio.run(run())
@@ -131,18 +136,23 @@ def lines(
     now: float,
     where: Sequence[str] = (),
     *,
+    kind: str = "",
+    ended: int = 0,
     columns: int | None = None,
     room: int | None = None,
 ) -> list[str]:
-    """Return a line with the number of experiments, and their table, the worst first.
+    """Return a line with the number of experiments, or of objects of a ``kind``, and their table, the worst first.
 
     It begins with the columns of ``where``, and has all its columns, or those that a screen of ``columns`` has room
-    for, and all rows or the first ``room``.
+    for, and all rows or the first ``room``. ``ended`` is the number of those that are left out because they are over.
     """
     troubled = bisect_left(found, NOTHING, key=lambda seen: _place(seen, now))
-    count = f"{len(found)} experiment{'' if len(found) == 1 else 's'}, {troubled or 'none'} with a problem"
+    what = f"{kind} object" if kind else "experiment"
+    count = f"{len(found)} {what}{'' if len(found) == 1 else 's'}, {troubled or 'none'} with a problem"
+    if not found and ended:
+        return [f"no {what} is under way; {ended} over, which --all shows"]
     if not found:
-        return [f"no experiments{'' if NAMESPACE in where else ' in this namespace; -A looks in all'}"]
+        return [f"no {what}s{'' if NAMESPACE in where else ' in this namespace; -A looks in all'}"]
     headings: Sequence[str] = (*where, *HEADINGS)
     rows: Sequence[Sequence[str]] = [row(seen, now, headings, TOP) for seen in found[:room]]
     if columns is not None:
@@ -166,14 +176,21 @@ TOP: Final = {**CELLS, "PROBLEM": _problem, "WAITS FOR": _waits_for}
 class Screen:
     """The table on a terminal: as many rows as it has lines, and the columns that leave the message legible."""
 
-    def __init__(self, console: Console, where: Sequence[str], *, over: bool) -> None:
+    def __init__(self, console: Console, where: Sequence[str], *, over: bool, kind: str = "") -> None:
         self._console = console
         self._where = where
         self._over = over
+        self._kind = kind
         self.seen: dict[str, Snapshot] = {}
         """Experiments of a watch, by uid."""
         self.answers: dict[str, Answer[Listed]] = {}
         """Answers of several clusters, by context; beside a watch that of its cluster, with runs that are Stuck."""
+
+    def take(self, name: str, came: Answer[Listed]) -> None:
+        """Keep an answer. The last one of a cluster stays while it is silent."""
+        if came.problem and (before := self.answers.get(name)) and before.found:
+            came = replace(before, problem=f"{came.problem}; its last answer is shown")
+        self.answers[name] = came
 
     def __rich__(self) -> Group:
         """Return the table as it is now; rich asks for it at every frame."""
@@ -182,10 +199,14 @@ class Screen:
         known = [*self.seen.values(), *(seen for each in answered for seen in each.experiments)]
         found = worst_first(known, now, over=self._over)
         room = max(3, size.height - 1)
+        table = ["no answer yet"]
+        if found or (answered and len(answered) == len(self.answers)):
+            ended = len(known) - len(found)
+            table = lines(found, now, self._where, kind=self._kind, ended=ended, columns=size.width, room=room)
         shown = [
             *(click.style(line, fg=BAD) for line in problems(self.answers.values())),
             *(line for each in answered for line in each.incidents),
-            *lines(found, now, self._where, columns=size.width, room=room),
+            *table,
         ]
         hidden = max(0, len(found) - room)  # of the table, which has no more rows than there is room for
         if (most := len(shown) + hidden) > room:
@@ -196,7 +217,7 @@ class Screen:
 async def _follow(chosen: ClusterChoice, contexts: str, wanted: Wanted, where: Sequence[str], *, over: bool) -> None:
     """Draw the table until q is typed, or until interrupted."""
     console = Console(highlight=False, markup=False, no_color=not colourful(sys.stdout))
-    screen = Screen(console, where, over=over)
+    screen = Screen(console, where, over=over, kind=wanted.kind)
     if contexts:
         keeping = _read_all(choices(chosen, contexts), wanted, screen)
     else:
@@ -211,12 +232,16 @@ async def _follow(chosen: ClusterChoice, contexts: str, wanted: Wanted, where: S
 async def _watch(chosen: ClusterChoice, wanted: Wanted, screen: Screen) -> None:
     """Keep the experiments of the screen up to date. Every 5 s read the watched runs and the incidents from Events."""
 
+    async def read() -> Listed:
+        stuck = await client.list_stuck(everywhere=everywhere)
+        namespace = None if everywhere else client.namespace
+        return Listed(stuck, await lines_above(client, [*screen.seen.values(), *stuck], namespace))
+
     async def read_incidents() -> None:
-        await begun.wait()
+        with contextlib.suppress(TimeoutError):  # without an experiment there is no first change
+            await asyncio.wait_for(begun.wait(), READ_ANEW)
         while True:
-            stuck = await client.list_stuck(everywhere=everywhere)
-            above = await lines_above(client, [*screen.seen.values(), *stuck], None if everywhere else client.namespace)
-            screen.answers[""] = Answer("", Listed(stuck, above))
+            screen.take("", await answer("", read(), PATIENCE))
             await asyncio.sleep(READ_ANEW)
 
     everywhere, begun = wanted.everywhere, asyncio.Event()
@@ -243,14 +268,11 @@ async def _read_anew(chosen: ClusterChoice, wanted: Wanted, screen: Screen) -> N
 
 
 async def _read_all(clusters: dict[str, ClusterChoice], wanted: Wanted, screen: Screen) -> None:
-    """Keep the answer of each cluster up to date, each in its own time. Its last answer stays while it is silent."""
+    """Keep the answer of each cluster up to date, each in its own time."""
 
     async def read(name: str, choice: ClusterChoice) -> None:
         while True:
-            answer = await ask(name, choice, wanted)
-            if answer.problem and (before := screen.answers.get(name)):
-                answer = replace(before, problem=f"{answer.problem}; its last answer is shown")
-            screen.answers[name] = answer
+            screen.take(name, await ask(name, choice, wanted))
             await asyncio.sleep(READ_ANEW)
 
     async with asyncio.TaskGroup() as group:
