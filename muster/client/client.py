@@ -41,6 +41,7 @@ if TYPE_CHECKING:  # the manifest's models take longer to import than a request 
 
 ATTEMPTS = 8
 """Number of times that a write is tried again after a conflict."""
+SHOWN_ONCE = "`muster get` shows it once, and musterd's page follows it"
 
 
 class Client:
@@ -173,11 +174,11 @@ class Client:
 
         The watch never ends by itself; a watch that breaks is opened again.
         """
-        refuse_watched(name or "", "`muster get` shows it once, and musterd's page follows it")
+        refuse_watched(name or "", SHOWN_ONCE)
         subject, own = parse(name or "")
         path = collection_path(None if everywhere else namespace or self.namespace, subject)
         params = {"fieldSelector": f"metadata.name={own}"} if own else {}
-        with known_kind():
+        with known_kind((name or "").removesuffix(own)):
             stream = changes(self.resources.transport, path, params, retrying=self._retrying)
             async with contextlib.aclosing(stream):
                 async for change in stream:
@@ -326,5 +327,5 @@ class Client:
 
     async def _members(self, experiment: Snapshot) -> Sequence[Member]:
         if experiment.watched is not None:
-            return list(experiment.watched.members)
+            return list(experiment.watched.read().members)
         return list(newest(await read_members(self.resources, experiment.namespace, experiment.uid)).values())

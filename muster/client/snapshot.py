@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Literal
 from msgspec import structs
 
 from muster.api.conditions import Condition
-from muster.api.errors import NotFound
+from muster.api.errors import Forbidden, NotFound
 from muster.api.gang import MAX_MEMBERS
 from muster.api.names import ANNOTATION_ABOUT, KIND, MANAGED_BY
 from muster.api.status import ExperimentStatus
@@ -64,6 +64,12 @@ class WatchedSnapshot:
     """Objects whose Events may have the reason why its controller has not made all pods, while it waits for them."""
     news_at: float = 0.0
     """The last change in its pods, in wall seconds, as far as pods show it."""
+
+    def read(self) -> WatchedSnapshot:
+        """Return it. Raises ``Forbidden`` where its pods may not be read: it seems to have none then."""
+        if self.unreadable:
+            raise Forbidden("; ".join(self.unreadable), status=403, reason="Forbidden")
+        return self
 
 
 @dataclass(frozen=True, slots=True)

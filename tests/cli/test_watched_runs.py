@@ -11,7 +11,7 @@ from muster.api.names import ANNOTATION_ABOUT
 from muster.client import watching
 from muster.local.apiserver.objects import object_store
 from muster.state.vocabulary.subject import JOBSET
-from tests.cli.conftest import Call
+from tests.cli.conftest import Call, stderr_of
 from tests.client.localserver import LocalServer, ended, running
 
 RUNS: dict[str, Any] = {
@@ -292,3 +292,27 @@ def test_stuck_labelled_pods_are_found_by_the_events_of_their_pods_and_are_part_
     assert found_incident["runs"] == ["default/pods/loose"]
     assert call("top").stdout.startswith("incident: node n7 blocks 1 run of namespace default, since ")
     assert "(musterd's last Event)" in call("get", "pods/loose").stdout, "the incident takes nothing back"
+
+
+@pytest.mark.parametrize("verb", ["logs", "stacks", "port-forward"])
+def test_pods_that_may_not_be_read_are_not_called_absent(
+    verb: str, call: Call, job: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def refuses(*_: object) -> NoReturn:
+        raise Forbidden('pods is forbidden: User "ann" cannot list resource "pods"', status=403)
+
+    monkeypatch.setattr(watching, "_read", refuses)
+    error = stderr_of(call, 1, verb, job, *(["8080"] if verb == "port-forward" else []))
+    assert 'User "ann" cannot list resource "pods"; `muster doctor` lists your rights' in error
+    assert "has no pod" not in error
+
+
+def test_a_jobset_of_another_controller_is_not_followed_as_if_muster_ran_it(
+    call: Call, server: LocalServer, pods: Callable[..., None]
+) -> None:
+    assert "`muster get` shows it once" in stderr_of(call, 1, "get", ring(server, pods), "--watch")
+
+
+def test_a_watch_of_a_kind_that_the_cluster_lacks_names_that_kind(call: Call, server: LocalServer) -> None:
+    server.remove_kind("jobsets.jobset.x-k8s.io")
+    assert "does not know JobSet objects" in stderr_of(call, 1, "list", "--watch", "--kind", "jobset")

@@ -130,13 +130,18 @@ async def test_an_epoch_is_read_while_its_pods_exist(client: Client, server: Loc
     assert await read(client.logs("mine", epoch=0)) == [(0, "epoch 0"), (1, "the culprit")]
     assert await read(client.logs("mine", previous=True)) == [(0, "epoch 1"), (1, "the culprit")]
     server.pod("pod-new", labels("mine", 2, epoch=2), **running())
-    with pytest.raises(LogsGone, match=r"no log of an earlier epoch or attempt is kept.*muster explain mine"):
+    with pytest.raises(
+        LogsGone, match=r"no log of an earlier epoch or attempt is kept.*muster explain mine -n default"
+    ):
         await anext(client.logs("mine", [2], previous=True))
     notes: list[LogNote] = []
     assert len(await read(client.logs("mine", previous=True, noted=notes.append))) == 2
     assert [str(note) for note in notes] == ["rank 2: no pod of an earlier epoch or attempt is kept"]
+    server.status("mine", phase="Running", epoch=8)
     with pytest.raises(LogsGone, match="no log of epoch 7 is kept"):
         await anext(client.logs("mine", epoch=7))
+    with pytest.raises(LogsGone, match="epoch 9 has not begun: epoch 8 is the latest"):
+        await anext(client.logs("mine", epoch=9))
     with pytest.raises(ValueError, match="cannot be followed"):
         await anext(client.logs("mine", epoch=0, follow=True))
 

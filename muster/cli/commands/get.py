@@ -16,7 +16,8 @@ from muster.cli.terminal.colours import data, say
 from muster.cli.terminal.patience import patient
 from muster.cli.terminal.style import TERMINAL
 from muster.client import Client
-from muster.client.errors import LogsGone, NoSuchRank
+from muster.client.client import SHOWN_ONCE
+from muster.client.errors import LogsGone, NoSuchRank, OnlyWatched
 from muster.client.explaining.style import BAD
 from muster.client.explaining.tree import tree
 from muster.client.logs.silence import of_gang
@@ -72,7 +73,8 @@ def get(
 
     async def run(client: Client) -> None:
         if watch:
-            await patient(client.get(name), f"reading {name}")
+            if (await patient(client.get(name), f"reading {name}")).watched is not None:
+                raise OnlyWatched(f"{name} is run by another controller: {SHOWN_ONCE}")
             await watch_experiments(client, name, False, (), output)
         else:
             await patient(_one(client, name, output), f"reading {name}")

@@ -114,7 +114,7 @@ class GangLog:
     async def members(self) -> list[Member]:
         """Return the members that have a pod, of every epoch."""
         if self.seen.watched is not None:
-            return list(self.seen.watched.all_members)
+            return list(self.seen.watched.read().all_members)
         return await read_members(self.resources, self.seen.namespace, self.seen.uid)
 
     def of_epoch(self, members: Collection[Member]) -> dict[int, Member]:
@@ -123,6 +123,9 @@ class GangLog:
         if epoch is None:
             epoch = max((member.epoch for member in members), default=0)
         elif all(member.epoch != epoch for member in members):
+            latest = self.seen.status.epoch_begun
+            if epoch > latest and self.seen.phase and self.seen.watched is None:
+                raise LogsGone(f"{self._who}: epoch {epoch} has not begun: epoch {latest} is the latest")
             raise self._gone(f"of epoch {epoch}")
         return newest(m for m in members if m.epoch == epoch and self.choice.chosen(m.rank))
 
@@ -165,8 +168,7 @@ class GangLog:
             self.noted(LogNote(tuple(absent), why))
 
     def _no_log(self, found: dict[int, Member]) -> NoSuchRank:
-        name = self.seen.name
-        who = f"experiment {self.seen.namespace}/{name}"
+        name, who = f"{self.seen.name} -n {self.seen.namespace}", self._who
         if found:
             first = next(iter(found.values()))
             why = f": {first.why}" if first.why else ""
@@ -177,10 +179,14 @@ class GangLog:
         what = f"rank {ranks} has no pod" if self.choice.ranks else "it has no pods"
         return NoSuchRank(f"{who}: {what} now; `muster get {name}` shows its members, `muster explain {name}` why")
 
+    @property
+    def _who(self) -> str:
+        return f"experiment {self.seen.namespace}/{self.seen.name}"
+
     def _gone(self, what: str) -> LogsGone:
         return LogsGone(
-            f"experiment {self.seen.namespace}/{self.seen.name}: no log {what} is kept: its pods are gone, and "
-            f"Kubernetes drops a log with its pod; `muster explain {self.seen.name}` shows how that epoch ended"
+            f"{self._who}: no log {what} is kept: its pods are gone, and Kubernetes drops a log with its pod; "
+            f"`muster explain {self.seen.name} -n {self.seen.namespace}` shows how that epoch ended"
         )
 
 

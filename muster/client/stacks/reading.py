@@ -230,6 +230,8 @@ async def stacks_of(
     assist = mapping(seen.raw.get("spec")).get("assist") is True if seen.subject == EXPERIMENT else None
     reader = StacksReader(client.transport, seen.namespace, assist=assist, patience=patience)
     size = 0 if ranks else seen.status.size
+    if not members and not size:
+        raise NoSuchRank(f"experiment {seen.namespace}/{seen.name}: it has no pods now")
     return await reader.read(members, size, at_once=at_once, done=lambda count: done(count, len(members)))
 
 
