@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce, wraps
@@ -53,6 +54,12 @@ class ClusterChoice:
     """Interruptions of a watch, and waits that the server asks for, are not printed."""
     user: str = ""
     """As whom every request is sent; empty: as the user of the context."""
+
+    @property
+    def words(self) -> str:
+        """Return its options as they were given, with a space before each: another command needs them, too."""
+        given = {"--kubeconfig": self.kubeconfig, "--context": self.context, "-n": self.namespace, "--as": self.user}
+        return "".join(f" {option} {shlex.quote(str(value))}" for option, value in given.items() if value)
 
     def client(self) -> Client:
         """Return a client for it, not yet open. Its namespace is the chosen one, else that of the context."""

@@ -36,6 +36,10 @@ def test_submit_prints_the_name_and_the_next_command(call: Call, server: LocalSe
     result = call("submit", manifest)
     assert result.stdout.startswith("train-")
     assert f"next: muster get {result.stdout.strip()} -w" in result.stderr
+    named = call("submit", manifest, "--kubeconfig", server.kubeconfig, "-n", "default")
+    assert f" --kubeconfig {server.kubeconfig} -w" in named.stderr
+    assert "namespace" not in call("submit", manifest, "--dry-run").stdout, "that of the context, as of a submission"
+    assert "namespace: a\n" in call("submit", manifest, "--dry-run", "-n", "a").stdout
     assert call("submit", manifest, "--name", "x", "-o", "json").stdout.startswith("{")
     assert "choose another with --name" in stderr_of(call, 1, "submit", manifest, "--name", "x")
 
@@ -212,6 +216,12 @@ def test_restart_asks_for_a_restart_of_the_gang(call: Call, server: LocalServer,
     result = call("restart", mine)
     assert (result.exit_code, result.stdout) == (0, "mine\n")
     assert "epoch 1 begins when its pods have ended" in result.stderr
+    for phase, words in (
+        ("Restarting", "mine restarts already: epoch 3 begins when its pods have ended"),
+        ("Queued", "mine is queued: there is nothing to restart"),
+    ):
+        server.status(mine, phase=phase, epoch=3)
+        assert words in call("restart", mine).stderr
     metadata = json.loads(call("get", mine, "-o", "json").stdout)["metadata"]
     assert f"{getpass.getuser()}@{socket.gethostname()} at " in metadata["annotations"]["muster.dev/restart"]
 
@@ -220,6 +230,9 @@ def test_what_has_ended_is_submitted_again_under_a_new_name(call: Call, server: 
     call("cancel", mine)
     server.status(mine, phase="Failed", reason="Cancelled")
     assert "muster restart mine --rerun submits it again" in stderr_of(call, 1, "restart", mine)
+    named = ("-n", "default", "--kubeconfig", server.kubeconfig)
+    again_there = f"muster restart mine --kubeconfig {server.kubeconfig} -n default --rerun"
+    assert again_there in stderr_of(call, 1, "restart", mine, *named)
     new = call("restart", mine, "--rerun").stdout.strip()
     assert new.startswith("mine-")
     old, again = (json.loads(call("get", name, "-o", "json").stdout) for name in (mine, new))

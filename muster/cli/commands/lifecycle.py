@@ -81,10 +81,13 @@ def restart(chosen: ClusterChoice, name: str, output: str | None, rerun: bool) -
     if rerun:
         say(printable(f"submitted {seen.namespace}/{seen.name} with the spec of {name}"))
     elif seen.finished:
-        say(printable(f"{seen.name} has ended ({seen.phase}): muster restart {seen.name} --rerun submits it again"))
+        rerun_it = f"muster restart {seen.name}{chosen.words} --rerun"
+        say(printable(f"{seen.name} has ended ({seen.phase}): {rerun_it} submits it again"))
         raise click.exceptions.Exit(FAILED)
-    elif seen.phase == "Suspended":
-        say(printable(f"{seen.name} is suspended: there is nothing to restart"))
+    elif seen.phase in ("", "Suspended", "Queued"):
+        say(printable(f"{seen.name} is {seen.phase.lower() or 'not processed yet'}: there is nothing to restart"))
+    elif seen.phase == "Restarting":
+        say(printable(f"{seen.name} restarts already: epoch {seen.status.epoch} begins when its pods have ended"))
     else:
         say(printable(f"restarting {seen.name}: epoch {seen.status.epoch + 1} begins when its pods have ended"))
 
@@ -102,4 +105,4 @@ def cancel(chosen: ClusterChoice, name: str, output: str | None) -> None:
         say(f"{seen.name} has finished already: {printable(seen.phase)}")
     else:
         data(seen.name)
-        say(f"cancelling {seen.name}; muster wait {seen.name} waits for its end")
+        say(printable(f"cancelling {seen.name}; muster wait {seen.name}{chosen.words} waits for its end"))

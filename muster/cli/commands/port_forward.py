@@ -69,7 +69,9 @@ async def _member(client: Client, name: str, rank: int) -> Member:
     for member in await client.members(name):
         if member.rank == rank:
             return member
-    raise NoSuchRank(f"rank {rank} of {name} has no pod now; `muster get {name}` shows its members")
+    raise NoSuchRank(
+        f"rank {rank} of {name} has no pod now; `muster get {name} -n {client.namespace}` shows its members"
+    )
 
 
 async def _serve(client: Client, member: Member, here: int, there: int) -> None:

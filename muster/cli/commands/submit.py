@@ -54,6 +54,8 @@ def submit(
         loaded = manifest.assisted(assist, default=False).loaded
         space, chosen_name = chosen.namespace or loaded.namespace or "default", name or name_for(loaded, filename)
         document = object_of(loaded, name=chosen_name, namespace=space)
+        if not (chosen.namespace or loaded.namespace):  # it is that of the context, which no cluster was asked for
+            del document["metadata"]["namespace"]
         if output == "name":
             data(chosen_name)
         else:
@@ -70,7 +72,8 @@ def submit(
             data(seen.name)
         if wait:
             return await watch_to_end(client, seen.name, seen.namespace, ChangePrinter().print)
-        where = "" if seen.namespace == client.namespace else f" -n {seen.namespace}"
+        space = None if seen.namespace == client.namespace else seen.namespace
+        where = replace(chosen, namespace=space).words
         say(f"submitted {seen.namespace}/{seen.name}; next: muster get {seen.name}{where} -w")
         return seen
 

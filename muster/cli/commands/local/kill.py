@@ -80,7 +80,8 @@ def kill(name: str, rank: int, number: signal.Signals, namespace: str | None) ->
         async with client_of(kubeconfig, namespace=namespace or "") as client:
             found = {member.rank: member for member in await client.members(name)}
         if rank not in found:
-            raise NoSuchRank(f"{name} has no pod of rank {rank} now; `muster get {name}` shows those it has")
+            shows = f"muster get {name} --kubeconfig {kubeconfig} -n {client.namespace}"
+            raise NoSuchRank(f"{name} has no pod of rank {rank} now; `{shows}` shows those it has")
         return found[rank]
 
     member = asyncio.run(find())
