@@ -56,7 +56,9 @@ class Program(LazyGroup):
             say(plain("\n".join(filter(None, (str(error), error.advice)))))
             ctx.exit(INVALID)
         except Forbidden as error:
-            say(plain(f"muster: {error}; `muster doctor` lists your rights"))
+            from muster.kube.instrumented import denied  # a quota and a webhook refuse with 403, too
+
+            say(plain(f"muster: {error}{'; `muster doctor` lists your rights' if denied(error) else ''}"))
             ctx.exit(FAILED)
         except MusterError as error:
             say(plain(f"muster: {error}"))

@@ -93,6 +93,7 @@ def test_an_error_of_the_api_server_is_printed_on_one_line(
     assert (ended.value.code, printed.out) == (1, "")
     assert harmless(printed.err)
     assert len(printed.err.splitlines()) == 1
+    assert "muster doctor" not in printed.err, "it is about rights, and a webhook or a quota is none"
     assert muster.name == "muster"
 
 

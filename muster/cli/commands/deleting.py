@@ -22,6 +22,7 @@ from muster.cli.terminal.patience import patient
 from muster.cli.terminal.table import Table
 from muster.client import Client, NoSuchExperiment, Snapshot
 from muster.client.explaining.style import since
+from muster.kube.instrumented import denied
 
 AT_ONCE = 16
 """Requests under way at the same time."""
@@ -123,7 +124,7 @@ async def _delete(client: Client, seen: Snapshot, dry_run: bool) -> Deletion:
     except Conflict:
         why = "another experiment of that name has been created since"
     except Forbidden as error:
-        why = f"{error.message}; `muster doctor` lists your rights"
+        why = f"{error.message}{'; `muster doctor` lists your rights' if denied(error) else ''}"
     except MusterError as error:
         why = str(error)
     return Deletion(seen.namespace, seen.name, seen.uid, not why, why)
