@@ -49,7 +49,7 @@ def rows(found: Sequence[LastLine], now: float, ended: float | None = None) -> l
     widths = [max((len(row[column]) for row in cells), default=0) for column in (0, 1)]
     shown = [f"{ranks:<{widths[0]}}  {when:<{widths[1]}}  {what}" for ranks, when, what in cells]
     rest = sum(map(len, groups[ROWS:]))
-    return [*shown, f"and {rest} more ranks, which logged later"] if rest else shown
+    return [*shown, f"and {rest} more rank{'s' if rest > 1 else ''}, which logged later"] if rest else shown
 
 
 def _apart(same: Sequence[LastLine]) -> list[list[LastLine]]:

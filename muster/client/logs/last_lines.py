@@ -60,7 +60,8 @@ async def read_last_lines(
     After the end of the experiment it is the last one until then, where that is among the last ``PARTING`` lines.
     """
     namespace, before = experiment.namespace, experiment.status.finished_at
-    chosen = sorted((m for m in members if m.started and m.rank >= 0), key=lambda m: (m.ready, m.rank))[:MOST_READ]
+    started = sorted((m for m in members if m.started and m.rank >= 0), key=lambda m: (m.ready, m.rank))
+    chosen, others = started[:MOST_READ], started[MOST_READ:]
     found: dict[int, LastLine] = {}
     waiting = iter(chosen)
 
@@ -76,7 +77,9 @@ async def read_last_lines(
                 for _ in range(AT_ONCE):
                     readers.create_task(read())
     late = f"not read within {PATIENCE_FOR_ALL:g} s"
-    return tuple(found.get(m.rank) or _unread(m, late) for m in sorted(chosen, key=lambda m: m.rank))
+    lines = [found.get(m.rank) or _unread(m, late) for m in chosen]
+    lines += [_unread(m, f"at most {MOST_READ:,} are read") for m in others]
+    return tuple(sorted(lines, key=lambda line: line.rank))
 
 
 async def _last_line(
