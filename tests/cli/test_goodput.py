@@ -205,3 +205,8 @@ def test_a_prometheus_that_is_not_there_is_an_error_without_its_password(call: C
     assert result.exit_code == 1
     assert "Prometheus does not answer" in result.stderr
     assert "secret" not in result.stderr
+
+
+def test_a_prometheus_that_has_only_a_part_is_quoted(call: Call, prometheus: FakePrometheus) -> None:
+    prometheus.reply = lambda _: vector(warnings=("a store is away",))
+    assert "muster: a store is away\n" in call("goodput", "-A", "--prometheus", prometheus.url).stderr

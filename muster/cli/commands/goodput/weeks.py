@@ -14,6 +14,7 @@ from typing import Final
 from muster.api.goodput import BADPUT, Bucket
 from muster.cli.commands.goodput.account import Account
 from muster.cli.commands.goodput.prometheus import Prometheus, Source, quoted
+from muster.cli.terminal.colours import say
 
 WEEK: Final = timedelta(days=7)
 
@@ -36,7 +37,9 @@ async def by_week(source: Source, labels: Mapping[str, str], now: float, count: 
     """Return the sums of each week. Raises ``MusterError`` where Prometheus does not answer with them."""
     async with Prometheus(source) as prometheus:
         asked = [_week(prometheus, selector(labels), begin, end) for begin, end in weeks(now, count)]
-        return list(await asyncio.gather(*asked))
+        found = list(await asyncio.gather(*asked))
+        say(*(f"muster: {warning}" for warning in prometheus.warnings))
+        return found
 
 
 async def _week(prometheus: Prometheus, chosen: str, begin: datetime, end: float) -> Account:
