@@ -9,9 +9,11 @@ from typing import Any, ClassVar
 
 import pytest
 
+from muster.api.errors import error_of
 from muster.api.names import ANNOTATION_ABOUT, API_VERSION, KIND
 from muster.cli.exits import INCIDENT
 from muster.cli.musterd_page import LARGEST
+from muster.kube.resources import ResourceClient
 from tests.cli.conftest import Call, stderr_of
 from tests.client.localserver import MANIFEST, LocalServer
 
@@ -85,6 +87,21 @@ def test_a_run_that_goes_on_is_in_none(call: Call, server: LocalServer) -> None:
     server.status("a", phase="Running", conditions=[{**STUCK, "status": "False"}])
     assert call("incidents").stdout == ""
     assert call("top").stdout.startswith("1 experiment")
+
+
+def test_without_rights_on_events_no_incident_is_not_the_answer(
+    call: Call, mine: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    list_all = ResourceClient.list
+
+    async def refuses(self: ResourceClient, path: str, *rest: Any) -> Any:
+        if path.endswith("/events"):
+            raise error_of(403, "Forbidden", 'User "ann" cannot list resource "events"')
+        return await list_all(self, path, *rest)
+
+    monkeypatch.setattr(ResourceClient, "list", refuses)
+    assert 'cannot list resource "events"' in stderr_of(call, 1, "incidents")
+    assert call("top").exit_code == 0
 
 
 class Musterd(BaseHTTPRequestHandler):

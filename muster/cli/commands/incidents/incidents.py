@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 from msgspec import to_builtins
+from msgspec.structs import replace
 
 from muster.cli.commands.contexts import Wanted, listed
 from muster.cli.commands.incidents.several import asked, incidents_of, source_options, table
@@ -95,4 +96,4 @@ def _within(found: IncidentListing, namespace: str | None) -> IncidentListing:
     if namespace is None:
         return found
     kept = [each for each in found.incidents if any(run.startswith(f"{namespace}/") for run in each.runs)]
-    return IncidentListing(incidents=kept, hidden=found.hidden, looked=found.looked)
+    return replace(found, incidents=kept)

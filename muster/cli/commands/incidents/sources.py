@@ -92,8 +92,6 @@ async def from_events(client: Client, found: Iterable[Snapshot], namespace: str 
     """
     stuck = {seen.uid: seen for seen in found if not seen.finished and seen.holds("Stuck")}
     subjects = {uid: seen for seen in stuck.values() for uid in uids_of(seen)}
-    if not stuck:
-        return []
     raw = await client.resources.list(core(namespace, "events"), {"fieldSelector": f"reason={REASON}"})
     last: dict[str, EventSummary] = {}
     for event, each in sorted(((event_summary(each), each) for each in raw), key=lambda one: one[0].at or 0):
@@ -110,7 +108,10 @@ async def from_events(client: Client, found: Iterable[Snapshot], namespace: str 
 
 
 async def lines_above(client: Client, found: Iterable[Snapshot], namespace: str | None) -> list[str]:
-    """Return the lines above a list of experiments; if Events cannot be read, the reason."""
+    """Return the lines above a list of experiments; if one of them is Stuck and Events cannot be read, the reason."""
+    found = list(found)
+    if not any(seen.holds("Stuck") for seen in found):
+        return []
     try:
         return above(await from_events(client, found, namespace), time.time())
     except ApiError as error:
