@@ -22,7 +22,8 @@ from muster.api.values.timestamps import micro_time, whole_time
 from muster.cli.doctor import machine
 from muster.cli.doctor.server import Finding
 from muster.cli.options import ClusterChoice
-from muster.client import Client
+from muster.client import Client, Explanation
+from muster.client.snapshot import snapshot_of
 from muster.kube.transport import Answer
 from muster.local.node.isolation.levels import Choice, Isolation
 from tests.cli.conftest import Call
@@ -239,6 +240,13 @@ def test_what_is_wrong_with_the_cluster_is_named(
     cluster.answers[path] = answer
     findings = check()[name]
     assert any(words in f["found"] and f["state"] == state for f in findings), findings
+
+
+def test_an_experiment_that_another_manager_runs_is_not_called_unprocessed(cluster: Cluster, check: Check) -> None:
+    theirs = experiment("new", age=9 * HOUR) | {"spec": {"managedBy": "kueue.x-k8s.io/multikueue"}}
+    cluster.answers[EXPERIMENTS] = [theirs]
+    assert [f["state"] for f in check()["daemon"]] == ["ok"]
+    assert Explanation(snapshot_of(theirs), (), ()).waits_for == ""
 
 
 @pytest.fixture

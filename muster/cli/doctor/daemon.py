@@ -139,7 +139,8 @@ async def _lease_in(asker: Asker, namespace: str, name: str) -> Lease:
 
 def unprocessed(every: Sequence[Snapshot], now: float) -> Finding | None:
     """Check that a daemon has processed every experiment; None where one has. ``now`` is the API server's clock."""
-    unseen = [s for s in every if not s.phase and s.created is not None and now - s.created > UNSEEN]
+    ours = (s for s in every if not s.phase and not s.managed_by)
+    unseen = [s for s in ours if s.created is not None and now - s.created > UNSEEN]
     if not unseen:
         return None
     first = max(unseen, key=lambda seen: now - (seen.created or now))
