@@ -148,7 +148,7 @@ def test_a_screen_without_experiments_is_read_and_a_failure_to_read_it_ends_noth
         return [snapshot_of({"kind": "JobSet", "metadata": {"name": "held", "uid": "1"}})]
 
     async def until(words: str) -> None:
-        while words not in drawn(screen):
+        while words not in drawn(screen):  # noqa: ASYNC110 - what is drawn sets no event
             await asyncio.sleep(0.01)
 
     async def play() -> None:
