@@ -21,7 +21,7 @@ from pydantic import ValidationError
 
 import muster
 from muster import extras
-from muster.api.errors import ApiError
+from muster.api.errors import ApiError, MusterError
 from muster.daemon.app import Daemon
 from muster.daemon.settings import Settings, from_command_line
 from muster.daemon.web.bundles import Bundles
@@ -53,6 +53,9 @@ def main() -> None:
         for problem in error.errors():
             where = ".".join(str(part) for part in problem["loc"]) or "settings"
             sys.stderr.write(f"musterd: {where}: {problem['msg']}; `musterd --help` lists every setting\n")
+        sys.exit(UNUSABLE)
+    except MusterError as error:
+        sys.stderr.write(f"musterd: {error}\n")
         sys.exit(UNUSABLE)
     configure_logs(settings.log_format, settings.log_level)
     sys.exit(_runner(settings)(serve(settings)))

@@ -14,7 +14,9 @@ from pydantic_settings import (
     SettingsConfigDict,
     YamlConfigSettingsSource,
 )
+from yaml import YAMLError
 
+from muster.api.errors import MusterError
 from muster.api.values.accelerators import DEFAULT, PATTERN
 from muster.api.values.owners import PATTERN as OWNERS
 from muster.api.values.owners import OwnerLabels
@@ -274,10 +276,16 @@ class Settings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - passed by name
         file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - passed by name
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Return the sources in their order: flags, environment, file."""
+        """Return the sources in their order: flags, environment, file. Raises ``MusterError`` for an unusable file."""
         file = os.environ.get("MUSTER_CONFIG")
         sources = (init_settings, env_settings)
-        return (*sources, YamlConfigSettingsSource(settings_cls, yaml_file=file)) if file else sources
+        if not file:
+            return sources
+        try:
+            Path(file).expanduser().stat()  # pydantic takes a file that does not exist for an empty one
+            return (*sources, YamlConfigSettingsSource(settings_cls, yaml_file=file))
+        except (OSError, ValueError, YAMLError) as error:
+            raise MusterError(f"MUSTER_CONFIG={file}: {error}") from error
 
 
 def from_command_line(arguments: list[str] | None = None) -> Settings:

@@ -1,11 +1,11 @@
-"""The settings that an election accepts."""
+"""The settings that an election accepts, and the file of settings."""
 
 from pathlib import Path
 
 import pytest
 from pydantic import ValidationError
 
-from muster.daemon.main import own_namespace, uninterrupted
+from muster.daemon.main import main, own_namespace, uninterrupted
 from muster.daemon.settings import Settings
 
 
@@ -40,3 +40,23 @@ def test_the_namespace_is_the_pods_own(tmp_path: Path) -> None:
 def test_the_clock_of_the_election_never_goes_back() -> None:
     readings = [uninterrupted() for _ in range(100)]
     assert readings == sorted(readings)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [(None, "No such file"), ("namespace: [a\n", "line 1, column 12"), ("- a\n", "dictionary update")],
+)
+def test_a_file_of_settings_that_cannot_be_read_ends_the_daemon_at_its_start(
+    text: str | None, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without it musterd would run with its defaults: in all namespaces, and without an election."""
+    file = tmp_path / "musterd.yaml"
+    if text is not None:
+        file.write_text(text)
+    monkeypatch.setenv("MUSTER_CONFIG", str(file))
+    monkeypatch.setattr("sys.argv", ["musterd"])
+    with pytest.raises(SystemExit, match="2"):
+        main()
+    logged = capsys.readouterr().err
+    assert logged.startswith(f"musterd: MUSTER_CONFIG={file}: ")
+    assert said in logged
