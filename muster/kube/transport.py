@@ -7,7 +7,7 @@ The error of a refused request, from its Status object (metav1.Status). Nothing 
 """
 
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -131,10 +131,11 @@ _STATUS = msgspec.json.Decoder(Status)
 
 def read_status(body: bytes) -> Status:
     """Return the Status in ``body``; without one, the text of the body becomes its message."""
-    try:
-        return _STATUS.decode(body)
-    except (ValueError, RecursionError):
-        return Status(message=body[:LONGEST_MESSAGE].decode(errors="replace"))
+    with suppress(ValueError, RecursionError):
+        found = _STATUS.decode(body)
+        if found.message or found.reason:
+            return found
+    return Status(message=body[:LONGEST_MESSAGE].decode(errors="replace"))
 
 
 def error_from_status(

@@ -398,6 +398,14 @@ def test_the_http_status_comes_before_the_code_in_the_body() -> None:
     assert type(error) is NotFound
 
 
+@pytest.mark.parametrize(
+    "body", [b'{"error":"sign in first"}', b'{"error":{"code":401,"status":"sign in first"}}', b"sign in first"]
+)
+def test_an_answer_that_is_no_status_keeps_its_text(body: bytes) -> None:
+    """Proxies and gateways in front of an API server answer so."""
+    assert error_from_answer(401, {}, body, "GET /x").message == body.decode()
+
+
 async def test_every_request_of_an_impersonating_connection_names_the_user(tmp_path: Path) -> None:
     async with api_server(answer(200, {})) as server:
         plain = await connect(server, tmp_path)
