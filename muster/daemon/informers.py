@@ -365,10 +365,10 @@ def report(message: str, **fields: Any) -> None:
 
 
 def _report(message: str, **fields: Any) -> None:
-    """Log a reflector's message, with the next step if the CRD of Experiment is missing."""
-    if fields.get("kind") == KIND and "404" in str(fields.get("problem", "")):
+    """Log a reflector's message: a problem is a warning, with the next step if the CRD of Experiment is missing."""
+    if fields.get("kind") == KIND and fields.get("reason") == NotFound.__name__.lower():
         fields["hint"] = "the CRD is not installed: kubectl apply -f deploy/crds/experiments.muster.dev.yaml"
-    log.warning(message, **fields)
+    (log.warning if "problem" in fields else log.info)(message, **fields)
 
 
 def in_namespace(namespace: str, path: str) -> str:

@@ -103,7 +103,7 @@ class Reflector(Generic[T]):
         failed: Callable[[ApiError, float], None] = lambda _error, _seconds: None,
         settings: ReflectorSettings | None = None,
     ) -> None:
-        """``clock`` is monotonic; ``report`` logs failed watches and, once, unreadable objects.
+        """``clock`` is monotonic; ``report`` logs a failure once, and its end, and the first unreadable object.
 
         ``failed`` is called with each failure and the seconds until the next attempt; it may raise to end ``run``.
         """
@@ -171,6 +171,8 @@ class Reflector(Generic[T]):
         try:
             async with self._transport.lines(self._path, params=params, silence=self.settings.silence) as lines:
                 self._note_answer()
+                if self.failing is not None:
+                    self._report("the watch is open again", kind=self.kind)
                 self.failing = None
                 async for line in lines:
                     self._heard_at, heard = self._clock(), True
@@ -253,10 +255,10 @@ class Reflector(Generic[T]):
         reason = error.reason.lower() if error.reason in _OWN_REASONS else type(error).__name__.lower()
         asked = error.retry_after if isinstance(error, Throttled) else None
         wait = max(backoff.delay(self._clock()), min(asked or 0.0, LONGEST_WAIT))
-        self.failing = Failing(self.failing.since if self.failing else self._clock(), str(error), denied(error))
+        before, problem = self.failing, str(error)
+        self.failing = Failing(before.since if before else self._clock(), problem, denied(error))
         self.reconnects[reason] += 1
         self._failed(error, wait)
-        self._report(
-            "a watch has to be opened again", kind=self.kind, reason=reason, problem=str(error), wait=round(wait, 3)
-        )
+        if before is None or before.problem != problem:
+            self._report("a watch has to be opened again", kind=self.kind, reason=reason, problem=problem)
         await self._sleep(wait)

@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from functools import partial
 
 import pytest
+from structlog.testing import capture_logs
 
 from muster.api.errors import ApiError, Unreachable, error_of
 from muster.daemon.web.health import BLIND
@@ -104,6 +105,27 @@ async def test_a_watch_that_cannot_be_opened_makes_the_daemon_unready_after_a_wh
     took = await until(lambda: "watch pods" in unready(one))
     assert took == pytest.approx(BLIND, abs=1)
     assert unready(one)["watch pods"].endswith("connection refused")
+
+
+@virtually
+async def test_a_watch_that_stays_closed_is_logged_once_with_its_cause_and_its_end(api: Api) -> None:
+    one = Musterd(api, "one", leader_elect=False)
+    await until(lambda: one.daemon.informers.synced)
+    with capture_logs() as logged:
+        api.closes = "/experiments"
+        for status, reason, message in (
+            (410, "Expired", "too old resource version: 14041 (15000)"),
+            (404, "NotFound", "the server could not find the requested resource"),
+        ):
+            api.closed = error_of(status, reason, message)
+            await asyncio.sleep(1000)
+        api.closed = None
+        await asyncio.sleep(60)
+    expired, missing, over = (each for each in logged if each.get("kind") == "Experiment")
+    assert (expired["log_level"], expired["reason"]) == ("warning", "expired")
+    assert "hint" not in expired
+    assert missing["hint"].startswith("the CRD is not installed")
+    assert (over["event"], over["log_level"]) == ("the watch is open again", "info")
 
 
 @virtually
