@@ -78,7 +78,9 @@ class DaemonHealth:
         if self.elector.leading:
             return f"leading as {self.elector.identity}"
         holder = self.elector.holder
-        if holder == self.elector.identity:
+        if self.elector.waits:
+            who = f"it has created the Lease, and leads {self.elector.terms.duration:g} s after that"
+        elif holder == self.elector.identity:
             who = "the Lease still names this daemon, which could not renew it in time"
         elif self.elector.problem and holder:
             who = f"{holder} led when the Lease was last read"

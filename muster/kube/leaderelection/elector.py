@@ -147,6 +147,11 @@ class Elector:
         return self._state.ousted and self._monotonic() < self._state.free_at
 
     @property
+    def waits(self) -> bool:
+        """True while an earlier leader may not know yet that this daemon has created the Lease."""
+        return self._monotonic() < self._state.leads_from
+
+    @property
     def renewal_age(self) -> float | None:
         """Seconds since the last successful renewal was sent; None while another leads."""
         return self._monotonic() - self._state.renewed_at if self.leading else None
@@ -192,7 +197,7 @@ class Elector:
                 return
             if self.holder != holder and not self.problem:
                 holder = self.holder
-                log.info("standing by", leader=holder or None, identity=self.identity)
+                log.info("standing by", leader=holder if self._state.ousted else None, identity=self.identity)
             await asyncio.sleep(self._pause(self._state.turn_at))
 
     async def _hold(self, lead: Lead) -> None:
@@ -217,7 +222,8 @@ class Elector:
         if not work.cancelled():
             work.result()
         self.transitions[lost] += 1
-        log.warning("leadership lost", why=lost, leader=self.holder or None, identity=self.identity)
+        leader = self.holder if self._state.ousted else None
+        log.warning("leadership lost", why=lost, leader=leader, identity=self.identity)
 
     async def _renew(self) -> str:
         """Try to renew once. Return the reason why the leadership is lost, empty if it is not."""

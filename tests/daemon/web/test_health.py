@@ -178,6 +178,18 @@ async def test_a_daemon_that_lost_its_lease_does_not_say_that_it_leads(api: Api)
 
 
 @virtually
+async def test_a_daemon_that_has_created_the_lease_waits_and_has_missed_no_renewal(api: Api) -> None:
+    del api.objects[LEASE]
+    with capture_logs() as logged:
+        one = Musterd(api, "one")
+        await until(lambda: LEASE in api.objects)
+        await asyncio.sleep(5)
+    assert [each["leader"] for each in logged if each["event"] == "standing by"] == [None]
+    assert one.daemon.health.role().startswith("standing by; it has created the Lease, and leads 15 s after that; ")
+    await until(lambda: one.leads, 11)
+
+
+@virtually
 async def test_bookmarks_that_come_25_seconds_late_cost_no_new_watch(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     """API servers send one each 60 s. With a limit of 70 s a loaded server's late one had its watch closed."""
     monkeypatch.setattr(watching, "BOOKMARK", 85.0)
