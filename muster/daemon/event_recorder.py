@@ -8,6 +8,7 @@ import asyncio
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import structlog
 
@@ -20,7 +21,7 @@ from muster.state.vocabulary.record import StoryLine
 log = structlog.get_logger()
 
 WAITING = 1_000
-"""Most queued stories of a namespace. While the API server is away for long, the oldest are dropped (the status keeps
+"""Most queued stories of a namespace. While its Events are not taken for long, the oldest are dropped (the log has
 them)."""
 
 FLOW = "events"
@@ -56,7 +57,9 @@ class EventRecorder:
             stories = self._stories[ref.namespace] = deque()
             self._begun.put_nowait(ref.namespace)
         if len(stories) >= WAITING:
-            stories.popleft()
+            dropped, unsent = stories.popleft()
+            for line in unsent:
+                _report(dropped, line, f"{WAITING} newer ones of its namespace wait")
             self._forget_one()
         stories.append((ref, tuple(lines)))
         self._left += 1
@@ -75,7 +78,7 @@ class EventRecorder:
     async def write(self, ref: ExperimentRef, lines: Sequence[StoryLine]) -> None:
         """Write these lines at once, because a later change is to be read after them. Failures are logged."""
         async with self.share.of(ref.namespace, FLOW):
-            await emit_events(self.transport, ref, lines, instance=self.instance, report=_report)
+            await emit_events(self.transport, ref, lines, instance=self.instance, report=partial(_report, ref))
 
     async def flushed(self) -> None:
         """Wait until every queued story is written."""
@@ -88,7 +91,7 @@ class EventRecorder:
             try:
                 await self.write(ref, lines)
             except Exception:  # the story of one experiment must not end the Events of all
-                log.exception("events not written", namespace=ref.namespace, experiment=ref.name)
+                log.exception("events not written", namespace=ref.namespace, kind=ref.subject.kind, name=ref.name)
                 self.count("event")
             finally:
                 self._forget_one()
@@ -100,5 +103,6 @@ class EventRecorder:
             self._done.set()
 
 
-def _report(line: StoryLine, error: Exception) -> None:
-    log.warning("event not written", reason=line.reason, error=str(error))
+def _report(ref: ExperimentRef, line: StoryLine, error: Exception | str) -> None:
+    which = {"namespace": ref.namespace, "kind": ref.subject.kind, "name": ref.name, "uid": ref.uid}
+    log.warning("event not written", **which, reason=line.reason, error=str(error))

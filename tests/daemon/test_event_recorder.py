@@ -6,7 +6,9 @@ from functools import partial
 from typing import Any
 
 import msgspec
+from structlog.testing import capture_logs
 
+from muster.api.errors import ApiError, error_of
 from muster.daemon import event_recorder
 from muster.daemon.event_recorder import EventRecorder
 from muster.kube.fair_share import FairShare
@@ -22,9 +24,12 @@ class Server:
 
     def __init__(self) -> None:
         self.hanging: set[str] = set()
+        self.refusal: ApiError | None = None
         self.written: list[tuple[str, str]] = []
 
     async def request(self, method: str, path: str, *, body: bytes, **_: Any) -> Answer:
+        if self.refusal is not None:
+            raise self.refusal
         namespace = path.split("/")[4]
         if namespace in self.hanging:
             await asyncio.Event().wait()
@@ -101,10 +106,34 @@ async def test_what_is_queued_when_the_leadership_ends_is_written_in_the_next_on
 
 
 @virtually
+async def test_an_event_that_is_refused_is_logged_with_its_object(server: Server, recorder: EventRecorder) -> None:
+    server.refusal = error_of(403, "Forbidden", "events is forbidden: exceeded quota: small")
+    with capture_logs() as logged:
+        recorder.record(ref("team", "train"), lines("a"))
+        await run_for(recorder, 2)
+    assert logged == [
+        {
+            "event": "event not written",
+            "log_level": "warning",
+            "namespace": "team",
+            "kind": "Experiment",
+            "name": "train",
+            "uid": "uid-train",
+            "reason": "Started",
+            "error": str(server.refusal),
+        }
+    ]
+
+
+@virtually
 async def test_a_namespace_with_too_many_stories_loses_its_own_oldest(server: Server, recorder: EventRecorder) -> None:
     recorder.record(ref("team"), lines("kept"))
-    for number in range(event_recorder.WAITING + 5):
-        recorder.record(ref("loud"), lines(str(number)))
+    with capture_logs() as logged:
+        for number in range(event_recorder.WAITING + 5):
+            recorder.record(ref("loud", f"run-{number}"), lines(str(number)))
+    assert [(each["namespace"], each["name"], each["reason"]) for each in logged] == [
+        ("loud", f"run-{number}", "Started") for number in range(5)
+    ]
     await run_for(recorder, event_recorder.WAITING + 10)
     assert len(server.written) == 1 + event_recorder.WAITING
     assert ("team", "kept") in server.written
