@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from pydantic import ValidationError
+from structlog.testing import capture_logs
 
 from muster.daemon.settings import Settings
 from tests.daemon.test_leader_daemon import Musterd, until, virtually
@@ -35,10 +36,14 @@ async def test_finished_experiments_are_deleted_as_their_namespace_or_their_spec
     assert [status(api, path).get("retentionSeconds") for path in paths.values()] == [600, 120, None, None]
     assert "deleteTime" in status(api, paths["own"])
     assert "deleteTime" not in status(api, paths["archive"])
-    for seconds, left in ((110, 4), (20, 3), (460, 3), (20, 2), (280, 2), (20, 1), (300, 1)):
-        await asyncio.sleep(seconds)
-        assert len([path for path in paths.values() if path in api.objects]) == left
+    with capture_logs() as logged:
+        for seconds, left in ((110, 4), (20, 3), (460, 3), (20, 2), (280, 2), (20, 1), (300, 1)):
+            await asyncio.sleep(seconds)
+            assert len([path for path in paths.values() if path in api.objects]) == left
     assert paths["archive"] in api.objects
+    deleted = [each for each in logged if each["event"].startswith("deleted")]
+    rules = [(each["namespace"], each["experiment"], each["rule"]) for each in deleted]
+    assert rules == [(name, "run", "setting retention") for name in ("ci", "team")] + [("own", "run", "its own ttl")]
 
 
 def test_a_retention_that_cannot_be_read_ends_the_daemon_at_its_start() -> None:

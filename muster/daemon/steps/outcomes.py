@@ -47,8 +47,7 @@ class Outcomes:
         engine.refuse(refusal, action, began, now)
         self.instruments.refused(refusal.reason)
         if before is None or engine.refusal is None or before.reason != engine.refusal.reason:
-            which = {"namespace": entry.seen.namespace, "experiment": entry.title, "uid": entry.seen.uid}
-            log.warning("request refused", **which, reason=refusal.reason, problem=refusal.message)
+            log.warning("request refused", **_which(entry), reason=refusal.reason, problem=refusal.message)
         if engine.refusal != before:
             self.queue.add(entry.seen.uid)
         if engine.refused is not None:
@@ -95,6 +94,8 @@ class Outcomes:
             self.queue.add(uid)
         if outcome.removed:
             view.engine.removed = True
+            rule = "its own ttl" if entry.record is None or entry.record.retention is None else "setting retention"
+            log.info("deleted, because the time after its end is over", **_which(entry), rule=rule)
         if outcome.lost_attempts:
             view.engine.lost_attempts.update(((epoch, *each), None) for each in outcome.lost_attempts)
             self.queue.add(uid)
@@ -111,6 +112,10 @@ class Outcomes:
             self.queue.add(uid)
         if outcome.ahead:
             self.queue.add_in(uid, 1.0)
+
+
+def _which(entry: Entry) -> dict[str, str]:
+    return {"namespace": entry.seen.namespace, "experiment": entry.title, "uid": entry.seen.uid}
 
 
 COLLECT_FOR = 300.0
