@@ -11,6 +11,7 @@ all one that has ended, is left alone and decided again. Labelled pods have no o
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -54,10 +55,13 @@ async def end_run(
     transport: Transport, action: EndRun, plan: Plan, version: int, suspend: Mapping[str, Any] | None
 ) -> Refusal | None:
     """End the run. ``suspend`` is the merge patch of its kind. Raises ``ApiError`` if a retry may help."""
+    kind, name = plan.subject.kind, plan.name
     try:
         if not plan.subject.plural:
             for pod in action.pods:
-                await _delete(transport, f"{core(plan.namespace, 'pods')}/{pod.name}", pod.uid, "")
+                kind, name = "Pod", pod.name
+                with suppress(NotFound, Conflict):  # it has ended, or another one has its name
+                    await _delete(transport, f"{core(plan.namespace, 'pods')}/{pod.name}", pod.uid, "")
         elif action.how == "suspend" and suspend is not None:
             known = {"uid": plan.uid, "resourceVersion": str(version)}
             body = msgspec.json.encode({**suspend, "metadata": known})
@@ -67,8 +71,7 @@ async def end_run(
     except (NotFound, Conflict):
         return None  # it has changed, and the watch delivers it
     except ApiError as error:
-        kind = plan.subject.kind if plan.subject.plural else "Pod"
-        if refusal := refusal_of(error, action.how, kind, plan.name, plan):
+        if refusal := refusal_of(error, action.how, kind, name, plan):
             return refusal
         raise
     return None

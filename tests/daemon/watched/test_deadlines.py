@@ -5,7 +5,7 @@ from typing import Any
 
 from structlog.testing import capture_logs
 
-from muster.api.errors import ApiError, Forbidden
+from muster.api.errors import ApiError, Forbidden, NotFound
 from muster.state.vocabulary.record import Phase
 from tests.daemon.watched.test_jobs import JAXJOB, JOB, OBSERVE, over, pod
 from tests.daemon.watched.world import PODS, World, virtually, virtually_with_writes
@@ -73,6 +73,20 @@ async def test_labelled_pods_are_deleted_by_uid(world: World) -> None:
     world.pod("other-0", labels={"muster.dev/observe": "other"})
     await asyncio.sleep(90)
     assert world.written() == [f"DELETE {PODS}/run-0", f"DELETE {PODS}/run-1"]
+
+
+@virtually_with_writes
+async def test_a_labelled_pod_that_is_gone_does_not_delay_the_end_of_the_others(world: World) -> None:
+    await world.daemon("pods")
+    annotations = {"muster.dev/total-deadline": "1m", "muster.dev/on-deadline": "delete", "muster.dev/size": "2"}
+    for rank in range(2):
+        world.pod(f"run-{rank}", labels={"muster.dev/observe": "run"}, annotations=annotations)
+    world.api.fail(f"DELETE {PODS}/run-0", NotFound("gone", status=404))
+    world.api.fail(f"DELETE {PODS}/run-1", Forbidden("not on Sundays", status=403))
+    with capture_logs() as logged:
+        await asyncio.sleep(80)
+    (refused,) = (each for each in logged if each["event"] == "request refused")
+    assert "delete Pod team/run-1: not on Sundays" in refused["problem"]
 
 
 @virtually_with_writes
