@@ -104,6 +104,9 @@ _ROWS = (
 )
 
 
+_SEE_LOG = "See the log of the API server."
+
+
 def refusal_of(error: ApiError, request: str, kind: str, name: str, plan: Plan) -> Refusal | None:
     """Return the refusal for the error of a request, or None if only the next attempt can show it.
 
@@ -153,10 +156,11 @@ def _row_of(error: ApiError, request: str, kind: str) -> _Row | None:
         case Throttled():
             return _Row("ApiServerBusy", "", "The API server is overloaded.", passing=True)
         case Unreachable(reason="Timeout"):
-            advice = "An admission webhook that hangs is the usual cause."
+            reads = request in ("get", "list")  # no webhook admits those
+            advice = _SEE_LOG if reads else "An admission webhook that hangs is the usual cause."
             return _Row("ApiServerSilent", "", advice, passing=True)
         case _ if error.status >= 500:
-            return _Row("ApiServerErrors", "", "See the log of the API server.", passing=True)
+            return _Row("ApiServerErrors", "", _SEE_LOG, passing=True)
         case _ if 400 <= error.status < 500 and error.status not in (404, 409, 410):
             return _Row(of_kind(kind, REFUSED), "", "Its message has the reason.")
     return None
