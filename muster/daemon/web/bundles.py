@@ -97,15 +97,16 @@ class Bundles:
                 await process.wait()
         if status == 0:
             return bytes(output)
-        raise _refused(bytes(output) if status == REFUSED else b"", status)
+        raise _refused(bytes(output) if status == REFUSED else b"", status, order)
 
 
-def _refused(output: bytes, status: int) -> Refused:
+def _refused(output: bytes, status: int, order: Order) -> Refused:
     """Return the refusal that the process wrote, or a sentence for a process that was ended or could not write."""
     try:
         failure = msgspec.json.decode(output, type=Failure)
     except msgspec.MsgspecError:
         failure = Failure(500, "The bundle could not be made; see the log of musterd.", f"exit status {status}")
     if failure.problem:
-        log.warning("a bundle could not be made", problem=failure.problem)
+        which = {"namespace": order.namespace, "name": order.name}
+        log.warning("a bundle could not be made", **which, problem=failure.problem)
     return Refused(failure.status, failure.text)

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 import pytest
 from aiohttp import ClientSession
+from structlog.testing import capture_logs
 
 from muster.api.errors import Forbidden, NotFound, Unreachable
 from muster.api.names import LABEL_UID
@@ -184,9 +185,10 @@ async def test_what_a_process_may_take_is_bounded(
     code: str, within: float, status: int, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(bundles, "LARGEST", 1000)
-    with pytest.raises(Refused, match=said) as refused:
+    with capture_logs() as logged, pytest.raises(Refused, match=said) as refused:
         await Bundles(access, program(code), within=within).make("ann", "t", "default", "mine")
     assert refused.value.status == status
+    assert [(each["namespace"], each["name"]) for each in logged] == [("default", "mine")] * (status == 500)
 
 
 async def test_the_token_is_in_no_argument_and_no_environment() -> None:
