@@ -30,6 +30,7 @@ from typing import Final, Protocol
 
 import aiohttp
 import msgspec
+import structlog
 from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError
 
@@ -38,6 +39,8 @@ from muster.daemon.experiments.sent import PodIdentity, Refused
 from muster.daemon.web.connections import Limits, Listener
 from muster.daemon.web.readers import token_of
 from muster.daemon.web.reviews import DENIED, REFUSALS, InUse, PodTokens, Remembered, ReviewFailed
+
+log = structlog.get_logger()
 
 OF_ADDRESS: Final = 8
 """Most posts of one address whose tokens are reviewed, or which are forwarded, at the same time."""
@@ -154,6 +157,8 @@ class StatusServer(Listener):
         self._named = named
         self._observe = observe
         self._client: aiohttp.ClientSession | None = None
+        self._silent = ""
+        """The address of the last leader that did not answer."""
 
     async def stop(self) -> None:
         """Stop listening, and close the client that forwards posts."""
@@ -258,12 +263,16 @@ class StatusServer(Listener):
                     allow_redirects=False,
                 ) as answer,
             ):
+                self._silent = ""
                 if answer.status == 403:
                     self._senders.refused(origin)
                 return web.Response(
                     status=answer.status, body=await answer.content.read(4096), content_type="application/json"
                 )
-        except (aiohttp.ClientError, OSError, TimeoutError):
+        except (aiohttp.ClientError, OSError, TimeoutError) as error:
+            if self._silent != address:
+                log.warning("the leader takes no report", address=address, error=str(error) or "no answer in time")
+            self._silent = address
             raise Refused(503, "ServiceUnavailable", "The musterd that leads does not answer.") from None
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import aiohttp
 import pytest
 import trustme
+from structlog.testing import capture_logs
 
 from muster.api.errors import Unreachable
 from muster.api.progress import MAX_BODY, audience, status_path
@@ -282,7 +283,12 @@ async def test_a_standby_without_a_leader_or_with_one_that_is_gone_says_so_at_on
     address = await world.serve(standby)
     assert (await world.post(address))[0] == 503
     standby.leader_address = "127.0.0.1:1"
-    assert (await world.post(address))[0] == 503
+    with capture_logs() as logged:
+        for _ in range(2):
+            assert (await world.post(address))[0] == 503
+    (once,) = logged
+    assert (once["address"], once["log_level"]) == ("127.0.0.1:1", "warning")
+    assert "127.0.0.1" in once["error"]
 
 
 async def test_many_that_post_at_once_wait_for_their_turn_and_the_api_server_has_eight_reviews(world: World) -> None:
