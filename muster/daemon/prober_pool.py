@@ -99,7 +99,7 @@ class BesideIt:
         if self._ras.why != self._why:
             self._why = self._ras.why
             if self._why:
-                log.info("no answer of NCCL's RAS", experiment=self._uid, why=self._why)
+                log.info("no answer of NCCL's RAS", uid=self._uid, why=self._why)
         return answer if found is None or self._published else replace(answer, ras=found)
 
     async def close(self) -> None:

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from muster.daemon.prober_pool import ProberPool
 from muster.state.view.recorder.arrivals import CollectiveReport
@@ -13,7 +14,7 @@ from muster.state.view.roll import CoordinatorState, RankState, RollAnswer
 from muster.state.vocabulary.actions import ProbeTarget
 from muster.state.vocabulary.group import ProbeKind
 from muster.watchers.probes.bounded.connection import Address, Guard
-from muster.watchers.probes.nccl import RasProbe
+from muster.watchers.probes.nccl import NoRas, RasProbe
 from tests.daemon.test_prober_pool import Asked
 from tests.daemon.virtual_daemon import in_virtual_time
 
@@ -37,13 +38,17 @@ class Coordinator(Asked):
         return self._answers.pop(0) if len(self._answers) > 1 else self._answers[0]
 
 
-def play(*answers: RollAnswer, ras: tuple[str, ...] = ADDRESSES) -> tuple[list[str], list[RollAnswer]]:
+def play(
+    *answers: RollAnswer, ras: tuple[str, ...] = ADDRESSES, refused: NoRas | None = None
+) -> tuple[list[str], list[RollAnswer]]:
     """Play a minute with such a coordinator. Return the addresses that were asked, and the answers."""
     asked: list[str] = []
     heard: list[RollAnswer] = []
 
     async def ask(address: Address, guard: Guard) -> RasAnswer:
         asked.append(str(address))
+        if refused is not None:
+            raise refused
         return SAID
 
     async def hear(uid: str, epoch: int, answer: RollAnswer) -> None:
@@ -63,6 +68,12 @@ def play(*answers: RollAnswer, ras: tuple[str, ...] = ADDRESSES) -> tuple[list[s
 
     in_virtual_time(story())
     return asked, heard
+
+
+def test_a_question_without_an_answer_is_logged_once_with_its_run() -> None:
+    with capture_logs() as logged:
+        play(COMPLETE, refused=NoRas("it refuses"))
+    assert logged == [{"event": "no answer of NCCL's RAS", "log_level": "info", "uid": "uid", "why": "it refuses"}]
 
 
 def test_it_is_asked_once_the_roll_is_complete_and_what_it_says_comes_with_a_look() -> None:

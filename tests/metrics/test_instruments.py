@@ -102,6 +102,7 @@ def test_members_that_run_again_are_counted_by_their_cause_and_are_no_gang_resta
     }
     assert counted == {"OOMKilled": 2, "NodeLost": 1, "Error": 0}, "a job that runs again counts each of its members"
     assert read(instruments, "muster_gang_restarts_total", operator="jax", reason="OOMKilled") == 0
+    assert read(instruments, "muster_disruptions_total", operator="jax", reason="OOMKilled") == 1
 
 
 def test_pods_that_a_job_replaces_at_once_are_counted_by_the_reason_of_the_first(instruments: Instruments) -> None:

@@ -20,9 +20,9 @@ WATCH_DECODE_ERRORS = Metric(
 TRACKED_PODS = Metric("muster_tracked_pods", "Pods in the cache.")
 FOREIGN_PODS = Metric(
     "muster_foreign_pods",
-    "Pods that name an Experiment as their controller and are not its members (identity), which are "
-    "ignored; and members whose label or ownerReference was changed (altered), beside which no other pod "
-    "of the rank is created.",
+    "Ignored pods that name an Experiment as their controller: no member of it (identity), or in another "
+    "namespace (namespace). Members whose label or ownerReference was changed (altered): no other pod of the rank is "
+    "created.",
     ("reason",),
 )
 

@@ -37,12 +37,12 @@ RESTART_DOWNTIME = Metric(
 )
 GANG_RESTARTS = Metric(
     "muster_gang_restarts_total",
-    "Gang restarts by reason, those of muster_disruptions_total included.",
+    "Gang restarts by reason, those after disruptions included.",
     ("operator", "reason"),
 )
 DISRUPTIONS = Metric(
     "muster_disruptions_total",
-    "Gang restarts after a disruption (preemption, eviction, node loss).",
+    "Disruptions (preemption, eviction, node loss), of a member alone too.",
     ("operator", "reason"),
 )
 MEMBER_RESTARTS = Metric(
