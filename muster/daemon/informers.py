@@ -28,6 +28,7 @@ from muster.kube.listwatch.reflector import Reflector, ReflectorSettings
 from muster.kube.listwatch.sink_feed import list_all
 from muster.kube.listwatch.store import Store
 from muster.kube.transport import Transport
+from muster.kube.unstructured import items, mapping
 from muster.kube.workqueue import Backoff
 from muster.state.view.view import View
 from muster.state.vocabulary.plan import Plan
@@ -92,21 +93,26 @@ class KindWatch(Generic[K]):
                     self.reflector.feed.replace({}, self.reflector.feed.version)
 
     async def _until_served(self) -> None:
-        backoff = Backoff(FIRST_WAIT, LONGEST_WAIT, self.informers.random)
-        while not await self._served():
+        backoff, before = Backoff(FIRST_WAIT, LONGEST_WAIT, self.informers.random), ""
+        while problem := await self._problem():
+            if problem != before:
+                log.info("kind is not watched yet", kind=self.kind.subject.kind, problem=problem)
+            before = problem
             await self.informers.sleep(backoff.delay())
 
-    async def _served(self) -> bool:
-        """Return True if discovery lists the kind; False also if the API server cannot be asked."""
+    async def _problem(self) -> str:
+        """Return why the kind cannot be watched; empty if discovery lists it."""
+        subject = self.kind.subject
+        missing = f"the API server serves no {subject.plural} of {subject.api_version}"
         try:
-            answer = await self.informers.transport.request("GET", f"/apis/{self.kind.subject.api_version}")
+            answer = await self.informers.transport.request("GET", f"/apis/{subject.api_version}")
             document = json.loads(answer.body)
-            resources = document.get("resources") if isinstance(document, dict) else None
-        except (ApiError, ValueError, RecursionError):
-            return False
-        if not isinstance(resources, list):
-            return False
-        return any(isinstance(each, dict) and each.get("name") == self.kind.subject.plural for each in resources)
+        except NotFound:
+            return missing
+        except (ApiError, ValueError, RecursionError) as error:
+            return str(error)
+        resources = items(mapping(document).get("resources"))
+        return "" if any(each.get("name") == subject.plural for each in resources) else missing
 
 
 Failed = Callable[[ApiError, float], None]

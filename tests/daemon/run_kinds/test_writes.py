@@ -3,6 +3,7 @@
 import asyncio
 
 import pytest
+from structlog.testing import capture_logs
 
 from muster.api.errors import Conflict, Forbidden, NotFound, Unreachable
 from muster.kinds.planning.run_object import TYPE, from_object
@@ -86,7 +87,13 @@ async def test_a_kind_that_is_removed_and_installed_again_is_found_again(world: 
     world.refuse_watches(NotFound("the server could not find the requested resource", status=404))
     world.api.remove(JOB)
     world.api.remove("/api/v1/namespaces/team/services/train")  # as the garbage collector does
-    await asyncio.sleep(700)
+    with capture_logs() as logged:
+        await asyncio.sleep(700)
+        world.api.fail(f"GET {DISCOVERY}", Unreachable("connection refused"), times=2)
+        await asyncio.sleep(700)
+    waits = [each["problem"] for each in logged if each["event"] == "kind is not watched yet"]
+    missing = "the API server serves no jaxjobs of kubeflow.org/v1"
+    assert waits == [missing, "connection refused", missing], "each cause is logged once"
     assert "jaxjobs" not in daemon.informers.reflectors
     assert daemon.health.unready() == {}
     world.refuse_watches(None)
