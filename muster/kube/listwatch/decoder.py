@@ -13,6 +13,7 @@ Whole objects are plain dictionaries with their uid and resourceVersion (``unstr
 
 import json
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from enum import StrEnum
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -113,6 +114,12 @@ class _Annotations(msgspec.Struct, gc=False):
 class _Meta(msgspec.Struct, gc=False):
     resourceVersion: str | None = None  # noqa: N815 - the wire's names
     annotations: _Annotations | None = None
+    namespace: str = ""
+    name: str = ""
+
+    def named(self, problem: str) -> str:
+        """Return the problem of the object, with its name if that can be read."""
+        return f"{clean(f'{self.namespace}/{self.name}', LONGEST_NAME)}: {problem}" if self.name else problem
 
 
 class _Identity(msgspec.Struct, gc=False):
@@ -132,6 +139,9 @@ class _Listing(msgspec.Struct, Generic[D], gc=False):
 _BARE = msgspec.json.Decoder(_Bare)
 _BOOKMARK = msgspec.json.Decoder(Frame[_Identity])
 _ERROR = msgspec.json.Decoder(Frame[Status])
+_IDENTITY = msgspec.json.Decoder(_Identity)
+LONGEST_NAME = 317
+"""Most characters of a namespace, a slash and a name (RFC 1123)."""
 _RAW_LISTING = msgspec.json.Decoder(_Listing[msgspec.Raw])
 
 
@@ -202,7 +212,10 @@ class Projection(Generic[D, T]):
                 try:
                     document = self._item(raw)
                 except UNREADABLE as error:
-                    problems.append(clean(str(error), MESSAGE))
+                    problem = clean(str(error), MESSAGE)
+                    with suppress(*UNREADABLE):
+                        problem = _IDENTITY.decode(raw).metadata.named(problem)
+                    problems.append(problem)
                 else:
                     self._add(objects, problems, document)
         try:
@@ -230,11 +243,11 @@ class Projection(Generic[D, T]):
 
     def _unreadable(self, line: bytes, kind: EventType, error: Exception) -> Event[T]:
         """Return the event of an unreadable object, with its resourceVersion if at least that can be read."""
-        try:
-            version = version_of(_BOOKMARK.decode(line).object.metadata.resourceVersion)
-        except UNREADABLE:
-            version = 0
-        problem = _problem(error)
+        version, problem = 0, _problem(error)
+        with suppress(*UNREADABLE):
+            metadata = _BOOKMARK.decode(line).object.metadata
+            problem = metadata.named(problem)
+            version = version_of(metadata.resourceVersion)
         if kind is EventType.ERROR:
             return Event(
                 kind, error=ApiError("the watch failed for an unreadable reason", reason="Malformed"), problem=problem

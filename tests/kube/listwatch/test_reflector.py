@@ -385,6 +385,7 @@ async def test_unreadable_objects_are_skipped_and_reported_once(tmp_path: Path) 
         assert run.reflector.decode_errors == 8
         messages = [message for message, _ in run.reports]
         assert messages.count("an object cannot be read and is skipped") == 1
+        assert all(each["problem"].startswith("team/mnist-worker-0-bad: ") for _, each in run.reports)
         assert run.versions == [5, 8, 9]  # the known part of the unreadable one is used: the position of the stream
         assert run.reflector.reconnects == {"ended": 1}
 
