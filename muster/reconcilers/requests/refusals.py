@@ -117,10 +117,11 @@ def refusal_of(error: ApiError, request: str, kind: str, name: str, plan: Plan) 
     row = _row_of(error, request, kind)
     if row is None:
         return None
+    who = "Muster could not" if row.passing else "The API server refuses to"  # without an answer it may have done it
     again = "Correct that and start the experiment again." if row.final else "Muster tries again."
     return Refusal(
         row.reason,
-        f"The API server refuses to {what}: {error.message[:SAID]}. {row.advice} {again}",
+        f"{who} {what}: {error.message[:SAID]}. {row.advice} {again}",
         final=row.final,
         passing=row.passing,
         retry_after=error.retry_after or 0.0,

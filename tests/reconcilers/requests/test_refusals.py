@@ -96,6 +96,7 @@ def test_what_often_passes_within_a_second_is_a_passing_refusal(status: int) -> 
 def test_a_request_that_is_not_answered_in_time_is_a_passing_refusal() -> None:
     found = refusal(Unreachable("no answer within 30 s", reason="Timeout"))
     assert (found.reason, found.passing) == ("ApiServerSilent", True)
+    assert found.message.startswith("Muster could not create Pod lab/"), "it may have created it"
     assert "An admission webhook that hangs is the usual cause." in found.message
     listed = refusal(Unreachable("no answer within 30 s", reason="Timeout"), "list", "")
     assert "webhook" not in listed.message, "no webhook admits a read"
