@@ -87,9 +87,9 @@ ROWS: Rows = (
         "server."),
     Graph(23, 6, "Pods in the cache",
         {"tracked": "max(muster_tracked_pods{@chosen})",
-         "ignored: {{reason}}": "max by (reason) (muster_foreign_pods{@chosen})"},
-        about="Pods that musterd tracks, and pods that name an Experiment as their controller without being members "
-        "of it, which are ignored."),
+         "{{reason}}": "max by (reason) (muster_foreign_pods{@chosen})"},
+        about="Pods that musterd tracks; ignored pods that name an Experiment as their controller (identity, "
+        "namespace); members whose label or ownerReference was changed (altered)."),
     Stack(24, 6, "Experiments without series, by reason",
         {"{{reason}}": "sum by (reason) (muster_experiments_unreported{@chosen})"}, links="MusterScrapeCapReached",
         about="cap: the scrape is full, finished experiments are left out first. duplicate: two names are the same "

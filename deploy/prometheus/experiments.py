@@ -145,7 +145,7 @@ and
         Severity.WARNING,
         "the platform ends one epoch after another",
         "At least three disruptions in a row (preemption, eviction, node loss) came before the gang had run for 5"
-        " minutes. They use no restart budget, so nothing ends this.",
+        " minutes. They use no restart budget: only spec.restartPolicy.maxDisruptions ends this.",
     ),
     Alert(
         "MusterRestartStorm",

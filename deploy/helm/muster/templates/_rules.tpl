@@ -449,7 +449,7 @@ groups:
       severity: '{{ .severity }}'
     annotations:
       summary: '{{`{{ with $labels.`}}{{ $cluster }}{{` }}`}}{{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ with $labels.shard }}`}}shard {{`{{ . }}`}}: {{`{{ end }}`}}{{`{{ $labels.namespace }}`}}/{{`{{ $labels.experiment }}`}}: the platform ends one epoch after another ({{`{{ $labels.reason }}`}}).'
-      description: At least three disruptions in a row (preemption, eviction, node loss) came before the gang had run for 5 minutes. They use no restart budget, so nothing ends this.
+      description: 'At least three disruptions in a row (preemption, eviction, node loss) came before the gang had run for 5 minutes. They use no restart budget: only spec.restartPolicy.maxDisruptions ends this.'
       runbook_url: '{{ $runbooks }}/restarts.md#musterdisruptionloop'
 {{- end }}
 {{- end }}
