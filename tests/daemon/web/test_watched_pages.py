@@ -89,7 +89,7 @@ async def test_the_page_of_every_watched_kind_has_its_story_causes_and_links(wor
         "the experiment",
         "muster cancel",
         "NAMESPACE",
-        "is not charged",
+        "restart policy",
     ):
         assert words not in causes
     told = text(page, "story")

@@ -82,7 +82,7 @@ class HasEnded:
     NODE_LOST = MissingCause(
         "NodeLost",
         "Its node was lost, and its pod with it.",
-        "nothing for the gang: it starts again elsewhere and is not charged; the node: kubectl describe node NODE",
+        "nothing for the gang, where its restart policy allows a disruption; the node: kubectl describe node NODE",
         "its own controller decides whether it starts elsewhere; the node: kubectl describe node NODE",
         stages=(Stage.TERMINATING,),
         reasons=(  # nothing more is heard of the node (kubernetes: core/v1 PodReason…)
@@ -100,8 +100,8 @@ class HasEnded:
     DRIVER_FAILED = MissingCause(
         "DriverFailed",
         "Its program never began, because the driver of its node's accelerators does not work.",
-        "nothing for the gang: it starts again and is not charged; drain the node and restart it, or roll its driver "
-        "back: kubectl drain NODE --ignore-daemonsets",
+        "nothing for the gang, where its restart policy allows a disruption; drain the node and restart it, or roll "
+        "its driver back: kubectl drain NODE --ignore-daemonsets",
         "its own controller decides whether it starts again; drain the node and restart it, or roll its driver back: "
         "kubectl drain NODE --ignore-daemonsets",
         stages=(Stage.TERMINATING,),
@@ -116,7 +116,7 @@ class HasEnded:
     NODE_PRESSURE = MissingCause(
         "NodePressure",
         "The kubelet evicts its pod because the node runs out of disk or of processes.",
-        "nothing for the gang: it starts again elsewhere and is not charged; the node: kubectl describe node NODE",
+        "nothing for the gang, where its restart policy allows a disruption; the node: kubectl describe node NODE",
         "its own controller decides whether it starts again; the node: kubectl describe node NODE",
         stages=(Stage.TERMINATING,),
         when=lambda _, pod: bool(pressure(pod.waiting_message)),
@@ -128,7 +128,7 @@ class HasEnded:
     EVICTED = MissingCause(
         "Evicted",
         "The platform takes its pod away: preemption, eviction, a node that shuts down.",
-        "nothing, if this was intended: a disruption is not charged; else look at the node or the queue",
+        "nothing, if this was intended and its restart policy allows it; else look at the node or the queue",
         "its own controller decides whether it starts again; kubectl get events -n NAMESPACE shows why it was evicted",
         stages=(Stage.TERMINATING,),
         when=lambda _, pod: bool(pod.disruption),

@@ -14,7 +14,7 @@ from muster.state.vocabulary.pod import Exit
 from muster.state.vocabulary.subject import EXPERIMENT, JOBSET, Subject
 from tests.builders import NOW, plan, pod, record, view
 
-MUSTERS_OWN = ("Muster creates", "Muster tries", "is not charged", "spec.template", "the experiment's", "cancel")
+MUSTERS_OWN = ("Muster creates", "Muster tries", "restart policy", "spec.template", "the experiment's", "cancel")
 
 
 def said(cause: MissingCause, subject: Subject, engine: Engine) -> str:
