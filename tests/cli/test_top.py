@@ -84,5 +84,5 @@ def test_those_that_are_over_are_counted_where_nothing_else_is_left(call: Call, 
 
 
 def test_objects_of_another_kind_are_not_called_experiments(call: Call, server: LocalServer) -> None:
-    assert call("top", "--kind", "pods").stdout == "no pods objects in this namespace; -A looks in all\n"
-    assert lines([seen("pods/train")], NOW, kind="pods")[0] == "1 pods object, none with a problem"
+    assert call("top", "--kind", "pods").stdout == "no runs of kind pods in this namespace; -A looks in all\n"
+    assert lines([seen("pods/train")], NOW, kind="pods")[0] == "1 run of kind pods, none with a problem"

@@ -118,7 +118,7 @@ def test_q_ends_it_and_no_colour_is_sent_where_none_is_wanted(terminal: Open) ->
 
 def test_runs_that_muster_only_watches_over_are_followed_on_a_terminal(terminal: Open, server: LocalServer) -> None:
     screen = terminal("--kind", "pods")
-    screen.until("no pods objects")
+    screen.until("no runs of kind pods")
     server.pod("alone-0", {"muster.dev/observe": "alone"}, **running())
     screen.until("pods/alone")
     screen.type("q")

@@ -106,7 +106,7 @@ def test_top_shows_what_hurts_a_run_of_every_kind(call: Call, run: str, read_onl
     kind = run.partition("/")[0]
     shown = call("top", "--kind", kind)
     assert shown.exit_code == 0, shown.stderr
-    assert shown.stdout.startswith("1 experiment, ")
+    assert shown.stdout.startswith(f"1 run of kind {kind}, ")
     (row,) = [line.split() for line in shown.stdout.splitlines() if run in line]
     assert row[0] == run
     assert call("top", "--kind", kind, "-o", "name").stdout == f"{run}\n"

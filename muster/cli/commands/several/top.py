@@ -141,18 +141,18 @@ def lines(
     columns: int | None = None,
     room: int | None = None,
 ) -> list[str]:
-    """Return a line with the number of experiments, or of objects of a ``kind``, and their table, the worst first.
+    """Return a line with the number of experiments, or of runs of a ``kind``, and their table, the worst first.
 
     It begins with the columns of ``where``, and has all its columns, or those that a screen of ``columns`` has room
     for, and all rows or the first ``room``. ``ended`` is the number of those that are left out because they are over.
     """
     troubled = bisect_left(found, NOTHING, key=lambda seen: _place(seen, now))
-    what = f"{kind} object" if kind else "experiment"
-    count = f"{len(found)} {what}{'' if len(found) == 1 else 's'}, {troubled or 'none'} with a problem"
+    what, of_kind = ("run", f" of kind {kind}") if kind else ("experiment", "")
+    count = f"{len(found)} {what}{'' if len(found) == 1 else 's'}{of_kind}, {troubled or 'none'} with a problem"
     if not found and ended:
-        return [f"no {what} is under way; {ended} over, which --all shows"]
+        return [f"no {what}{of_kind} is under way; {ended} over, which --all shows"]
     if not found:
-        return [f"no {what}s{'' if NAMESPACE in where else ' in this namespace; -A looks in all'}"]
+        return [f"no {what}s{of_kind}{'' if NAMESPACE in where else ' in this namespace; -A looks in all'}"]
     headings: Sequence[str] = (*where, *HEADINGS)
     rows: Sequence[Sequence[str]] = [row(seen, now, headings, TOP) for seen in found[:room]]
     if columns is not None:
