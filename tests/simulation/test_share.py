@@ -12,7 +12,7 @@ from tests.simulation.plans.families import FAMILIES, gangs, plans
 from tests.simulation.plans.plan import KINDS, Plan, parse
 from tests.simulation.plans.share import Share
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.cpu(400)]  # the first to ask makes the whole share: a minute of CPU
 
 SINGLE = [family for family in FAMILIES if family != "two-crashes"]
 """The places of second crashes are found by playing the first ones, which takes a minute."""
