@@ -116,17 +116,17 @@ def remembered(context: Context, end: Fail) -> Fail:
     """Return that end of the experiment with what blocked the gang until now, unless its cause names it already."""
     if end.cause is not None and end.cause.evidence:
         return end
-    blocked = blocking_now(context)
+    blocked = _blocked(context)
     if blocked is None or blocked.reason == end.reason:
         return end
     cause = end.cause or replace(blocked, evidence=end.message)
     if blocked.rank in end.named:
         return Fail(end.reason, end.message, cause)
-    joint = "; " if end.cause is None else "; before that, "
-    return Fail(end.reason, f"{end.message}{joint}{blocking(blocked)}", cause)
+    before = "" if end.cause is None else "before that, "
+    return Fail(end.reason, "; ".join(filter(None, (end.message, f"{before}{blocking(blocked)}"))), cause)
 
 
-def blocking_now(context: Context) -> Cause | None:
+def _blocked(context: Context) -> Cause | None:
     """Return the cause that blocks the gang at this moment: the known one, else that of the condition Stuck."""
     if not context.record.gathering:
         return None

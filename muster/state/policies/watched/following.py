@@ -246,12 +246,10 @@ def _ended(context: Context, end: End) -> Followed:
         changes["ready"] = min(context.tally.ready + context.tally.succeeded, context.plan.size)
     else:  # what blocked it until now is not forgotten
         own = record.cause if record.cause is not None and record.cause.epoch == record.epoch else None
-        cause = known.remembered(context, Fail(end.reason, end.message, own)).cause or record.cause
-        since = record.stuck.since if record.stuck is not None else end.at
-        if own and since < own.at and not own.evidence and (blocked := known.blocking_now(context)) is not None:
-            message = "; ".join(filter(None, (own.message, f"before that, {blocking(blocked)}")))
-            cause = replace(own, message=message)
-        changes["cause"] = final(cause)
+        if own is not None and record.stuck is not None and record.stuck.since < own.at:
+            own = replace(own, message=known.remembered(context, Fail(end.reason, own.message, own)).message)
+        found = own or known.remembered(context, Fail(end.reason, end.message)).cause or record.cause
+        changes["cause"] = final(found)
     after = enter(record, end.phase, end.at, finished_at=end.at, reason=end.reason, message=end.message, **changes)
     return _after_the_end(context.with_record(after), context.view.own or NOTHING)
 
