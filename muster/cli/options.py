@@ -56,7 +56,7 @@ class ClusterChoice:
     """As whom every request is sent; empty: as the user of the context."""
 
     @property
-    def words(self) -> str:
+    def flags(self) -> str:
         """Return its options as they were given, with a space before each: another command needs them, too."""
         given = {"--kubeconfig": self.kubeconfig, "--context": self.context, "-n": self.namespace, "--as": self.user}
         return "".join(f" {option} {shlex.quote(str(value))}" for option, value in given.items() if value)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import click
 
-from muster.api.errors import Conflict, Forbidden, MusterError
+from muster.api.errors import Conflict, MusterError
 from muster.api.values.printable import printable
 from muster.cli.commands.several.listing import everywhere_option, phase_option, places, row
 from muster.cli.exits import FAILED
@@ -22,7 +22,6 @@ from muster.cli.terminal.patience import patient
 from muster.cli.terminal.table import Table
 from muster.client import Client, NoSuchExperiment, Snapshot
 from muster.client.explaining.style import since
-from muster.kube.instrumented import denied
 
 AT_ONCE = 16
 """Requests under way at the same time."""
@@ -123,8 +122,6 @@ async def _delete(client: Client, seen: Snapshot, dry_run: bool) -> Deletion:
         pass  # deleted meanwhile
     except Conflict:
         why = "another experiment of that name has been created since"
-    except Forbidden as error:
-        why = f"{error.message}{'; `muster doctor` lists your rights' if denied(error) else ''}"
     except MusterError as error:
         why = str(error)
     return Deletion(seen.namespace, seen.name, seen.uid, not why, why)

@@ -81,7 +81,7 @@ def restart(chosen: ClusterChoice, name: str, output: str | None, rerun: bool) -
     if rerun:
         say(printable(f"submitted {seen.namespace}/{seen.name} with the spec of {name}"))
     elif seen.finished:
-        rerun_it = f"muster restart {seen.name}{chosen.words} --rerun"
+        rerun_it = f"muster restart {seen.name}{chosen.flags} --rerun"
         say(printable(f"{seen.name} has ended ({seen.phase}): {rerun_it} submits it again"))
         raise click.exceptions.Exit(FAILED)
     elif seen.phase in ("", "Suspended", "Queued"):
@@ -105,4 +105,4 @@ def cancel(chosen: ClusterChoice, name: str, output: str | None) -> None:
         say(f"{seen.name} has finished already: {printable(seen.phase)}")
     else:
         data(seen.name)
-        say(printable(f"cancelling {seen.name}; muster wait {seen.name}{chosen.words} waits for its end"))
+        say(printable(f"cancelling {seen.name}; muster wait {seen.name}{chosen.flags} waits for its end"))

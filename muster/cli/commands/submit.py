@@ -73,7 +73,7 @@ def submit(
         if wait:
             return await watch_to_end(client, seen.name, seen.namespace, ChangePrinter().print)
         space = None if seen.namespace == client.namespace else seen.namespace
-        where = replace(chosen, namespace=space).words
+        where = replace(chosen, namespace=space).flags
         say(f"submitted {seen.namespace}/{seen.name}; next: muster get {seen.name}{where} -w")
         return seen
 

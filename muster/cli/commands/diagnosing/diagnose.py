@@ -175,7 +175,7 @@ def diagnose(
         if operator or coordinator or ranks:
             raise click.UsageError(f"Muster runs {name}: leave out --operator, --coordinator and --ranks")
         if watch or span:
-            other = f"`muster get {name}{chosen.words} --watch`" if watch else f"`muster explain {name}{chosen.words}`"
+            other = f"`muster get {name}{chosen.flags} --watch`" if watch else f"`muster explain {name}{chosen.flags}`"
             raise click.UsageError(f"Muster runs {name}, and watches it for hangs: {other} shows what it finds")
         return await of_record(client, name, unknown, output, stacks=stacks)
 

@@ -12,7 +12,7 @@ import click
 
 from muster.api.errors import MusterError
 from muster.api.values.printable import printable
-from muster.cli.options import Parsed, client_of
+from muster.cli.options import ClusterChoice, Parsed, client_of
 from muster.cli.terminal.colours import data
 from muster.client import Member, NoCluster, NoSuchRank
 from muster.local.home import Home, default_home
@@ -80,8 +80,8 @@ def kill(name: str, rank: int, number: signal.Signals, namespace: str | None) ->
         async with client_of(kubeconfig, namespace=namespace or "") as client:
             found = {member.rank: member for member in await client.members(name)}
         if rank not in found:
-            shows = f"muster get {name} --kubeconfig {kubeconfig} -n {client.namespace}"
-            raise NoSuchRank(f"{name} has no pod of rank {rank} now; `{shows}` shows those it has")
+            there = ClusterChoice(kubeconfig, None, client.namespace).flags
+            raise NoSuchRank(f"{name} has no pod of rank {rank} now; `muster get {name}{there}` shows those it has")
         return found[rank]
 
     member = asyncio.run(find())

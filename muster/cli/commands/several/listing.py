@@ -172,7 +172,7 @@ def _print(
     if output not in TABLES:
         show_objects(found, output)
     elif not found:
-        what = f"{kind} objects that Muster runs or can watch over" if kind else "experiments"
+        what = f"runs of kind {kind}, which Muster runs or can watch over," if kind else "experiments"
         which = f" in phase {', '.join(phases)}" if phases else ""
         say(f"no {what}{which}{'' if NAMESPACE in where else ' in this namespace; -A looks in all'}")
     else:
