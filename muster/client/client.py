@@ -327,5 +327,5 @@ class Client:
 
     async def _members(self, experiment: Snapshot) -> Sequence[Member]:
         if experiment.watched is not None:
-            return list(experiment.watched.read().members)
+            return list(experiment.watched.with_pods().members)
         return list(newest(await read_members(self.resources, experiment.namespace, experiment.uid)).values())

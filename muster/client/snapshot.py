@@ -65,7 +65,7 @@ class WatchedSnapshot:
     news_at: float = 0.0
     """The last change in its pods, in wall seconds, as far as pods show it."""
 
-    def read(self) -> WatchedSnapshot:
+    def with_pods(self) -> WatchedSnapshot:
         """Return it. Raises ``Forbidden`` where its pods may not be read: it seems to have none then."""
         if self.unreadable:
             raise Forbidden("; ".join(self.unreadable), status=403, reason="Forbidden")

@@ -114,7 +114,7 @@ class GangLog:
     async def members(self) -> list[Member]:
         """Return the members that have a pod, of every epoch."""
         if self.seen.watched is not None:
-            return list(self.seen.watched.read().all_members)
+            return list(self.seen.watched.with_pods().all_members)
         return await read_members(self.resources, self.seen.namespace, self.seen.uid)
 
     def of_epoch(self, members: Collection[Member]) -> dict[int, Member]:

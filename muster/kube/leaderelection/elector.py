@@ -147,6 +147,11 @@ class Elector:
         return self._state.ousted and self._monotonic() < self._state.free_at
 
     @property
+    def _leader(self) -> str | None:
+        """The other daemon that leads, as last read; None if none does."""
+        return self.holder if self._state.ousted else None
+
+    @property
     def waits(self) -> bool:
         """True while an earlier leader may not know yet that this daemon has created the Lease."""
         return self._monotonic() < self._state.leads_from
@@ -197,7 +202,7 @@ class Elector:
                 return
             if self.holder != holder and not self.problem:
                 holder = self.holder
-                log.info("standing by", leader=holder if self._state.ousted else None, identity=self.identity)
+                log.info("standing by", leader=self._leader, identity=self.identity)
             await asyncio.sleep(self._pause(self._state.turn_at))
 
     async def _hold(self, lead: Lead) -> None:
@@ -222,8 +227,7 @@ class Elector:
         if not work.cancelled():
             work.result()
         self.transitions[lost] += 1
-        leader = self.holder if self._state.ousted else None
-        log.warning("leadership lost", why=lost, leader=leader, identity=self.identity)
+        log.warning("leadership lost", why=lost, leader=self._leader, identity=self.identity)
 
     async def _renew(self) -> str:
         """Try to renew once. Return the reason why the leadership is lost, empty if it is not."""
