@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from fcntl import ioctl
 from struct import pack
 from termios import TIOCSWINSZ, tcgetattr
+from typing import Any
 
 import pytest
 import yaml
@@ -141,6 +142,11 @@ def test_a_screen_without_experiments_is_read_and_a_failure_to_read_it_ends_noth
     server: LocalServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     screen, failing = Screen(Console(file=io.StringIO(), width=100, height=24), (), over=False), True
+    taken, take = asyncio.Event(), screen.take
+
+    def announced(*came: Any) -> None:
+        take(*came)
+        taken.set()
 
     async def list_stuck(*_: object, **__: object) -> list[Snapshot]:
         if failing:
@@ -148,8 +154,9 @@ def test_a_screen_without_experiments_is_read_and_a_failure_to_read_it_ends_noth
         return [snapshot_of({"kind": "JobSet", "metadata": {"name": "held", "uid": "1"}})]
 
     async def until(words: str) -> None:
-        while words not in drawn(screen):  # noqa: ASYNC110 - what is drawn sets no event
-            await asyncio.sleep(0.01)
+        while words not in drawn(screen):
+            await taken.wait()
+            taken.clear()
 
     async def play() -> None:
         nonlocal failing
@@ -166,6 +173,7 @@ def test_a_screen_without_experiments_is_read_and_a_failure_to_read_it_ends_noth
         watching.cancel()
         await asyncio.gather(watching, return_exceptions=True)
 
+    monkeypatch.setattr(screen, "take", announced)
     monkeypatch.setattr(top, "READ_ANEW", 0.02)
     monkeypatch.setattr(Client, "list_stuck", list_stuck)
     asyncio.run(play())

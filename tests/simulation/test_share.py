@@ -12,7 +12,11 @@ from tests.simulation.plans.families import FAMILIES, gangs, plans
 from tests.simulation.plans.plan import KINDS, Plan, parse
 from tests.simulation.plans.share import Share
 
-pytestmark = [pytest.mark.slow, pytest.mark.cpu(400)]  # the first to ask makes the whole share: a minute of CPU
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.xdist_group("share"),  # one process makes the share for all of them
+    pytest.mark.cpu(180),  # the first to ask makes it, in 50 s of CPU on an idle machine
+]
 
 SINGLE = [family for family in FAMILIES if family != "two-crashes"]
 """The places of second crashes are found by playing the first ones, which takes a minute."""

@@ -64,12 +64,16 @@ async def test_a_jaxjob_whose_own_deadline_does_not_hold_is_ended_by_muster_s(wo
     assert world.titles() == []
 
 
-@virtually_with_writes
-async def test_labelled_pods_are_deleted_by_uid(world: World) -> None:
+async def labelled_pods_with_a_deadline(world: World) -> None:
     await world.daemon("pods")
     annotations = {"muster.dev/total-deadline": "1m", "muster.dev/on-deadline": "delete", "muster.dev/size": "2"}
     for rank in range(2):
         world.pod(f"run-{rank}", labels={"muster.dev/observe": "run"}, annotations=annotations)
+
+
+@virtually_with_writes
+async def test_labelled_pods_are_deleted_by_uid(world: World) -> None:
+    await labelled_pods_with_a_deadline(world)
     world.pod("other-0", labels={"muster.dev/observe": "other"})
     await asyncio.sleep(90)
     assert world.written() == [f"DELETE {PODS}/run-0", f"DELETE {PODS}/run-1"]
@@ -77,10 +81,7 @@ async def test_labelled_pods_are_deleted_by_uid(world: World) -> None:
 
 @virtually_with_writes
 async def test_a_labelled_pod_that_is_gone_does_not_delay_the_end_of_the_others(world: World) -> None:
-    await world.daemon("pods")
-    annotations = {"muster.dev/total-deadline": "1m", "muster.dev/on-deadline": "delete", "muster.dev/size": "2"}
-    for rank in range(2):
-        world.pod(f"run-{rank}", labels={"muster.dev/observe": "run"}, annotations=annotations)
+    await labelled_pods_with_a_deadline(world)
     world.api.fail(f"DELETE {PODS}/run-0", NotFound("gone", status=404))
     world.api.fail(f"DELETE {PODS}/run-1", Forbidden("not on Sundays", status=403))
     with capture_logs() as logged:
