@@ -24,15 +24,15 @@ class Budget(NamedTuple):
 
 
 BUDGETS: Final = (
-    Budget("state", 17_260, 107, 12_800),
+    Budget("state", 17_258, 107, 12_800),
     Budget("local", 8_836, 63, 8_600),
     Budget("daemon", 8_614, 47, 6_200),
     Budget("kinds", 7_550, 64, 6_000),
     Budget("api", 7_982, 59, 6_300),
-    Budget("cli", 7_919, 73, 5_700),
+    Budget("cli", 7_916, 73, 5_700),
     Budget("watchers", 5_445, 35, 5_200),
     Budget("client", 4_295, 30, 3_300),
-    Budget("kube", 3_667, 23, 3_400),
+    Budget("kube", 3_671, 23, 3_400),
     Budget("reconcilers", 2_924, 21, 2_800),
     Budget("metrics", 2_407, 16, 2_000),
     Budget("assist", 1_338, 6, 1_300),
