@@ -66,8 +66,8 @@ def subjects(running: int, finished: int, troubled: int) -> list[Subject]:
     at_work, waiting = seen(pods, roll(SIZE, NOW)), seen(pods, roll(SIZE, NOW, absent=frozenset({5})))
     reporting = seen(pods, None)
     for step in (1, 2):
-        said = replace(roll(SIZE, NOW - 9 + step), reports=(StepReport(0, step, step, float(step)),))
-        reporting.observe_probe(said, 0)
+        answer = replace(roll(SIZE, NOW - 9 + step), reports=(StepReport(0, step, step, float(step)),))
+        reporting.observe_probe(answer, 0)
     found = []
     for n in range(running + finished):
         plan = plans[n % 2]

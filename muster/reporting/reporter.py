@@ -314,14 +314,14 @@ def value_of(latest: Latest, **more: int) -> str:
         "longest": round(latest.longest, 3),
         **more,
     }
-    said = latest.spent
+    times = latest.spent
     spent = {
-        "pause": said.pause,
-        "kind": said.kind[:MAX_SCALAR_NAME],
-        "saved": round(said.saved, 3),
-        "restored": round(said.restored, 3),
-        "loaded": round(said.loaded, 3),
-        "paused": round(said.paused, 3),
+        "pause": times.pause,
+        "kind": times.kind[:MAX_SCALAR_NAME],
+        "saved": round(times.saved, 3),
+        "restored": round(times.restored, 3),
+        "loaded": round(times.loaded, 3),
+        "paused": round(times.paused, 3),
     }
     value |= {name: each for name, each in spent.items() if each}
     if latest.works:
@@ -330,9 +330,9 @@ def value_of(latest: Latest, **more: int) -> str:
         if restarts := int(os.environ.get(RESTART_COUNT, "0")):
             value["restarts"] = min(max(0, restarts), MAX_RESTARTS)
     with contextlib.suppress(Exception):
-        value["first"] = _whole(said.first)
-    if said.begun is not None:
-        value["begun"] = round(said.begun, 3)
+        value["first"] = _whole(times.first)
+    if times.begun is not None:
+        value["begun"] = round(times.begun, 3)
     scalars = finite(latest.scalars)
     text = json.dumps({**value, "scalars": scalars} if scalars else value, separators=(",", ":"))
     return text if len(text) <= MAX_VALUE else json.dumps(value, separators=(",", ":"))

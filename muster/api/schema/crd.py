@@ -116,8 +116,8 @@ def _closed_types() -> Checks:
         need = [operator for operator, found in needed.items() if name in found]
         if need:
             rule = f"has(self.types.{name})" if len(need) == len(had) else f"!({_is(need)}) || has(self.types.{name})"
-            says = f"operators {joined(need)} need" if len(need) > 1 else f"operator {need[0]} needs"
-            pairs.append((rule, f"{says} types.{name}, in lower case"))
+            subject = f"operators {joined(need)} need" if len(need) > 1 else f"operator {need[0]} needs"
+            pairs.append((rule, f"{subject} types.{name}, in lower case"))
     for operator, found in had.items():
         if others := [name for name in names if name not in found]:
             absent = " && ".join(f"!has(self.types.{name})" for name in others)

@@ -124,8 +124,8 @@ def _type_words(name: str) -> str:
     for operator, types in named_types().items():
         if name in types:
             by_words.setdefault(types[name].description or "", []).append(operator)
-    said = "".join(f"{joined(named)}: {words} " for words, named in by_words.items())
-    return f"{said}{joined(free_operators())}: a type like any other."
+    needs = "".join(f"{joined(named)}: {words} " for words, named in by_words.items())
+    return f"{needs}{joined(free_operators())}: a type like any other."
 
 
 def status_schema() -> Schema:

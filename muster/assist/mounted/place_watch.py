@@ -133,12 +133,12 @@ class PlaceWatch:
             self._cpu_since += cpu - self._cpu
             self._unsure += seconds
             waits = True
-        stands = same and (waits or loops)
-        if not (asked and stands):  # at a standstill now, it was so meanwhile
+        still = same and (waits or loops)
+        if not (asked and still):  # at a standstill now, it was so meanwhile
             self._unsure = 0.0
         self._cpu_since = cpu if loops else self._cpu_since
         self.at, self._ran, self._cpu, self._calls = now, ran, cpu, calls
-        if stands:
+        if still:
             if any(file.endswith(COMPILES) for _, file, _ in self.frames):
                 self.since = now - self._unsure
             return
@@ -384,8 +384,8 @@ class Writer:
 
     def due(self, now: float) -> bool:
         """Return True if it is time to write."""
-        stands = self._watched.stood >= FASTEST
-        return bool(self._watched.frames) and now >= (self._due_standing if stands else self._due)
+        still = self._watched.stood >= FASTEST
+        return bool(self._watched.frames) and now >= (self._due_standing if still else self._due)
 
     def write(self, client: Any, now: float) -> None:
         """Write the value. Raises what jax raises."""

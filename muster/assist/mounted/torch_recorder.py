@@ -103,7 +103,7 @@ class Recorder:
         """Return the value to write now."""
         self.look(now)
         self.beat += 1
-        said = {
+        report = {
             "rank": self.rank,
             "life": self.life,
             "beat": self.beat,
@@ -113,16 +113,16 @@ class Recorder:
             "processes": self.processes,
         }
         with suppress(Exception):
-            said.update(self.doing(now))
+            report.update(self.doing(now))
         self.check(now)
-        said["shares"] = list(self.shares.values())
-        if len(json.dumps(said)) > MAX_VALUE // 2:
-            del said["shares"]
+        report["shares"] = list(self.shares.values())
+        if len(json.dumps(report)) > MAX_VALUE // 2:
+            del report["shares"]
         if self.groups is None:
-            return json.dumps(said).encode()
+            return json.dumps(report).encode()
         groups = self.groups[:MAX_GROUPS]
         while True:
-            value = json.dumps({**said, "groups": groups}).encode()
+            value = json.dumps({**report, "groups": groups}).encode()
             if len(value) <= MAX_VALUE:
                 return value
             groups = groups[:-1]
@@ -131,13 +131,13 @@ class Recorder:
         """Return where the program is, whether it works, and its announced pause."""
         self.watch.look(now)
         announced = self.places.announced()
-        said: dict[str, Any] = {"pause": announced} if announced else {}
+        report: dict[str, Any] = {"pause": announced} if announced else {}
         if now - self.moved_at >= STILL:
-            said["in"], said["file"], said["line"] = self.places.activity(self.watch.frames)
-            said["worked"], said["how"] = round(now - self.watch.worked, 1), self.watch.how
-            said["alone"] = int(self.watch.alone)
-            said["meets"] = int(meets(self.watch.frames, self.places.LIBRARIES))
-        return said
+            report["in"], report["file"], report["line"] = self.places.activity(self.watch.frames)
+            report["worked"], report["how"] = round(now - self.watch.worked, 1), self.watch.how
+            report["alone"] = int(self.watch.alone)
+            report["meets"] = int(meets(self.watch.frames, self.places.LIBRARIES))
+        return report
 
     def look(self, now: float) -> None:
         """Look whether anything has moved; after a while without, read the place of each group."""

@@ -192,9 +192,9 @@ class Draft:
 
     def _take_out(self, error: ValidationError) -> None:
         """Take what is refused out of the carried parts. Raises ``ManifestError`` for a refusal elsewhere."""
-        said = explain(error, ExperimentSpec, operator=self.spec.get("operator"))
+        problems = explain(error, ExperimentSpec, operator=self.spec.get("operator"))
         refused, out = [], []
-        for detail, problem in zip(error.errors(include_url=False), said, strict=True):
+        for detail, problem in zip(error.errors(include_url=False), problems, strict=True):
             loc: Loc = tuple(part for part in detail["loc"] if part != "[key]")
             missing = detail["type"] == "missing"
             place, carried = self._origin(loc[:-1] if missing else loc)

@@ -36,7 +36,7 @@ _EXPECTED: Final = {
 def pod_fields(node: Node, *, file: str) -> tuple[Problem, ...]:
     """Return the problems of the pod templates of the object in that tree, each with its place."""
     spec = part_of(plain(node), "spec")
-    return tuple(Problem(file, *position(node, loc, key=True), path(loc), *said) for loc, *said in _found(spec))
+    return tuple(Problem(file, *position(node, loc, key=True), path(loc), *problem) for loc, *problem in _found(spec))
 
 
 def _found(spec: Mapping[str, Any]) -> Iterator[tuple[Loc, str, str]]:

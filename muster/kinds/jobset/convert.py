@@ -151,14 +151,14 @@ def _rules(policy: Fields) -> Iterator[dict[str, Any]]:
     for place, rule in enumerate(policy.items("rules")):
         action = rule.text("action")
         name, targets = rule.text("name"), rule.words("targetReplicatedJobs")
-        said = [key for key in ("onJobFailureReasons", "onJobFailureMessagePatterns") if rule.words(key)]
+        named = [key for key in ("onJobFailureReasons", "onJobFailureMessagePatterns") if rule.words(key)]
         if action not in ACTIONS:
             raise rule.report.refuse(rule.at("action"), f"there is no action {quoted(action)}", f"it is {_KNOWN}")
         rule.rest()
-        if said:
+        if named:
             why = "not carried over: an Experiment has no Jobs that fail for a reason of their own"
             hint = "match pods by onExitCodes, onReasons or onMessagePatterns in spec.failurePolicy"
-            policy.lost(why, hint, "rules", place, said[0])
+            policy.lost(why, hint, "rules", place, named[0])
             continue
         made: dict[str, Any] = {"name": name} if _NAME.fullmatch(name) else {}
         made["action"] = ACTIONS[action].action.value

@@ -142,7 +142,7 @@ _AUTOMATIC: Final = re.compile(r"jax\.distributed\.initialize\(\s*\)")
 def traps_of(node: Node, file: str) -> tuple[Problem, ...]:
     """Return the traps of a JobSet, each with its place."""
     spec = part_of(plain(node), "spec")
-    return tuple(Problem(file, *position(node, loc), path(loc), *said) for loc, *said in _found(spec))
+    return tuple(Problem(file, *position(node, loc), path(loc), *problem) for loc, *problem in _found(spec))
 
 
 def _found(spec: Mapping[str, Any]) -> Iterator[tuple[Loc, str, str]]:

@@ -41,10 +41,10 @@ def own_report(status: object) -> tuple[StepReport | None, str]:
     """Return the report in the status of a TrainJob and its time in the program's words; None if none can be read."""
     found = status.get("trainerStatus") if isinstance(status, dict) else None
     try:
-        said = msgspec.convert(found, TrainerStatus) if found is not None else None
+        written = msgspec.convert(found, TrainerStatus) if found is not None else None
     except msgspec.ValidationError:
-        said = None
-    return (report_in(said, 0), said.lastUpdatedTime[:MAX_TEXT]) if said is not None else (None, "")
+        written = None
+    return (report_in(written, 0), written.lastUpdatedTime[:MAX_TEXT]) if written is not None else (None, "")
 
 
 _NUMBER = re.compile(r"[+-]?(?:[0-9]{1,64}(?:\.[0-9]{0,64})?|\.[0-9]{1,64})(?:[eE][+-]?[0-9]{1,3})?\Z")

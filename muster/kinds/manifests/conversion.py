@@ -77,9 +77,9 @@ def aichor(loaded: Loaded, file: str) -> tuple[dict[str, Any], tuple[Problem, ..
     if not loaded.namespace:
         del document["metadata"]["namespace"]
     document["spec"].pop("engineName", None)
-    said = loaded.warnings
-    losses = tuple(each for each in said if each.field in DROPPED or each.message.startswith("unknown field"))
-    return document, losses, tuple(each for each in said if each not in losses)
+    warnings = loaded.warnings
+    losses = tuple(each for each in warnings if each.field in DROPPED or each.message.startswith("unknown field"))
+    return document, losses, tuple(each for each in warnings if each not in losses)
 
 
 @dataclass(frozen=True, slots=True)

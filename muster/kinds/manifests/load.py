@@ -67,9 +67,9 @@ def load_any_node(
     hint = f"{lost} of its fields {'is' if lost == 1 else 'are'} lost" if lost else "muster convert shows it"
     if run:
         hint += f"; with {'.'.join(run.manager)}: {MANAGED_BY} it is run as it is"
-    said = _problem(node, filename, f"this {kind} is run as an Experiment", hint)
+    note = _problem(node, filename, f"this {kind} is run as an Experiment", hint)
     return replace(
-        loaded, warnings=(*found.losses, *(run.traps(node, filename) if run else ())), notes=(said, *found.notes)
+        loaded, warnings=(*found.losses, *(run.traps(node, filename) if run else ())), notes=(note, *found.notes)
     )
 
 

@@ -69,8 +69,8 @@ class LogWriter:
     def _write(self, lines: list[bytes]) -> None:
         """Append lines. A disk that is full must not end the program: lines that cannot be written are counted."""
         stamp = nano_time(self._clock()).encode() + b" "
-        told = [b"(%d lines are missing: the disk of the log was full)" % self._lost] if self._lost else []
-        data = b"".join(stamp + line + b"\n" for line in (*told, *lines))
+        notice = [b"(%d lines are missing: the disk of the log was full)" % self._lost] if self._lost else []
+        data = b"".join(stamp + line + b"\n" for line in (*notice, *lines))
         try:
             if self._size > MAX_FILE:
                 self._rotate()

@@ -338,19 +338,19 @@ def _ends_of(container: ContainerStatus, phase: PodPhase) -> Iterator[Terminated
 
 
 def _exit(spec: Spec | None, container: ContainerStatus, ended: Terminated) -> Exit:
-    said = words(ended.message, ended.reason, secrets_of(spec) if ended.message else NO_SECRETS)
+    last = words(ended.message, ended.reason, secrets_of(spec) if ended.message else NO_SECRETS)
     return Exit(
         container=word(container.name),
         code=_code(ended),
         signal=_bounded(ended.signal),
         reason=word(ended.reason),
-        message=said.text,
+        message=last.text,
         finished_at=seconds_of(ended.finishedAt),
         started_at=seconds_of(ended.startedAt),
-        explains=said.explains,
-        last_line=said.last_line,
-        raised_at=said.raised_at,
-        child=said.child,
+        explains=last.explains,
+        last_line=last.last_line,
+        raised_at=last.raised_at,
+        child=last.child,
     )
 
 

@@ -107,22 +107,24 @@ def decoded_in_turns(data: bytes | bytearray) -> Turns[RasAnswer]:
     if parts_of(data) > MOST_PARTS:
         raise Unreadable(f"its answer has more than {MOST_PARTS:,} parts")
     try:
-        said = _decoder.decode(data)
+        response = _decoder.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise Unreadable(f"its answer cannot be read: {printable(str(error), 200)}") from None
-    if said.communicators_count != len(said.communicators):
-        raise Unreadable(f"it counts {said.communicators_count} communicators and has {len(said.communicators)}")
-    if len({(each.hash, each.secondary_hash) for each in said.communicators}) != len(said.communicators):
+    if response.communicators_count != len(response.communicators):
+        raise Unreadable(
+            f"it counts {response.communicators_count} communicators and has {len(response.communicators)}"
+        )
+    if len({(each.hash, each.secondary_hash) for each in response.communicators}) != len(response.communicators):
         raise Unreadable("it has a communicator twice")
     hosts: dict[str, str] = {}
-    ranks = [(each, rank) for each in said.communicators for rank in each.ranks]
-    read: dict[int, list[RasRank]] = {id(each): [] for each in said.communicators}
+    ranks = [(each, rank) for each in response.communicators for rank in each.ranks]
+    read: dict[int, list[RasRank]] = {id(each): [] for each in response.communicators}
     for batch in batches(ranks):
         yield
         for each, rank in batch:
             read[id(each)].append(_rank(rank, hosts))
     yield
-    return RasAnswer(tuple(_communicator(each, read[id(each)]) for each in said.communicators))
+    return RasAnswer(tuple(_communicator(each, read[id(each)]) for each in response.communicators))
 
 
 def _communicator(each: Comm, ranks: list[RasRank]) -> Communicator:
@@ -193,12 +195,12 @@ async def ask(address: Address, guard: Guard, deadline: float = DEADLINE) -> Ras
 
 
 async def _answer(connection: Connection) -> RasAnswer:
-    if (said := await _said(connection, HELLO)) != PROTOCOL:
-        raise NoRas(f"it answers {printable(said, 80)!r}, not {PROTOCOL.decode()!r}")
-    if (said := await _said(connection, LIMIT)) != b"OK":
-        raise NoRas(f"it takes no time limit: {printable(said, 80)!r}")
-    if (said := await _said(connection, FORMAT)) != b"OK":
-        raise NoRas(f"it does not answer in JSON, as no NCCL before 2.28.7 does: {printable(said, 80)!r}")
+    if (response := await _response(connection, HELLO)) != PROTOCOL:
+        raise NoRas(f"it answers {printable(response, 80)!r}, not {PROTOCOL.decode()!r}")
+    if (response := await _response(connection, LIMIT)) != b"OK":
+        raise NoRas(f"it takes no time limit: {printable(response, 80)!r}")
+    if (response := await _response(connection, FORMAT)) != b"OK":
+        raise NoRas(f"it does not answer in JSON, as no NCCL before 2.28.7 does: {printable(response, 80)!r}")
     connection.grant(MOST, MOST // PART, "parts of an answer")
     connection.write(STATUS)
     data = bytearray()
@@ -207,7 +209,7 @@ async def _answer(connection: Connection) -> RasAnswer:
     return await in_turns(decoded_in_turns(data))
 
 
-async def _said(connection: Connection, command: bytes) -> bytes:
+async def _response(connection: Connection, command: bytes) -> bytes:
     """Return the line that answers a command."""
     connection.grant(_LINE, 1, "lines")
     connection.write(command)

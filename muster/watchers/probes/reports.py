@@ -142,27 +142,46 @@ def decoded(value: bytes) -> Value | None:
     if len(value) > MAX_VALUE:
         return None
     try:
-        said = _decoder.decode(value)
+        report = _decoder.decode(value)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
-    times = said.at, said.longest, said.pause, said.begun, said.saved, said.restored, said.loaded, said.paused
-    return said if all(map(isfinite, times)) else None
+    times = (
+        report.at,
+        report.longest,
+        report.pause,
+        report.begun,
+        report.saved,
+        report.restored,
+        report.loaded,
+        report.paused,
+    )
+    return report if all(map(isfinite, times)) else None
 
 
-def report_of(rank: int, said: Value) -> StepReport:
+def report_of(rank: int, report: Value) -> StepReport:
     """Return the report of that rank."""
-    scalars = [(printable(name, MAX_SCALAR_NAME), each) for name, each in said.scalars.items() if isfinite(each)]
-    kind = printable(said.kind, MAX_SCALAR_NAME)
-    spent = Spent(said.first, said.begun, said.saved, said.restored, said.loaded, said.paused, kind, said.restarts)
+    scalars = [(printable(name, MAX_SCALAR_NAME), each) for name, each in report.scalars.items() if isfinite(each)]
+    kind = printable(report.kind, MAX_SCALAR_NAME)
+    spent = Spent(
+        report.first, report.begun, report.saved, report.restored, report.loaded, report.paused, kind, report.restarts
+    )
     return StepReport(
-        rank, said.step, said.calls, said.at, said.longest, tuple(scalars[:MAX_SCALARS]), said.pause, spent, said.works
+        rank,
+        report.step,
+        report.calls,
+        report.at,
+        report.longest,
+        tuple(scalars[:MAX_SCALARS]),
+        report.pause,
+        spent,
+        report.works,
     )
 
 
-def value_in(said: object) -> Value | None:
+def value_in(report: object) -> Value | None:
     """Return the value of a process from JSON that is decoded already; None if it does not have the right form."""
     try:
-        value = msgspec.convert(said, Value)
+        value = msgspec.convert(report, Value)
     except msgspec.ValidationError:
         return None
     return value if isfinite(value.at) and isfinite(value.longest) and isfinite(value.pause) else None
@@ -170,10 +189,10 @@ def value_in(said: object) -> Value | None:
 
 def _report(key: str, value: bytes) -> tuple[StepReport | None, int]:
     rank, dot, process = key.removeprefix("/").removeprefix(f"{KEYS}/").partition(".")
-    said = decoded(value)
-    if said is None or not _number(rank) or (dot and not _number(process)):
+    report = decoded(value)
+    if report is None or not _number(rank) or (dot and not _number(process)):
         return None, 1
-    return report_of(int(rank), said), said.processes
+    return report_of(int(rank), report), report.processes
 
 
 def _number(text: str) -> bool:

@@ -86,8 +86,8 @@ class StatedProbe:
                 return PortState(CoordinatorState.OTHER_PROTOCOL, error.text)
             if error.code in NO_CONNECTION:
                 port = await check_port(self._address, self._deadline)
-                said = f"speaks HTTP/2, but {CHECK} got no answer: {error.code.name}: {error.text}"
-                return PortState(CoordinatorState.TIMEOUT, said) if port.state.serving else port
+                detail = f"speaks HTTP/2, but {CHECK} got no answer: {error.code.name}: {error.text}"
+                return PortState(CoordinatorState.TIMEOUT, detail) if port.state.serving else port
             return PortState(CoordinatorState.UNHEALTHY, f"{CHECK}: {error.code.name}: {error.text}")
         try:
             status = next((value for number, value in fields(answer) if number == 1), 0)

@@ -196,10 +196,10 @@ class Link:
                     if answer := self._answers.pop(event.stream_id, None):
                         answer.end(_reset_by_server(event.error_code))
 
-    def _go_away(self, said: bytes) -> None:
+    def _go_away(self, payload: bytes) -> None:
         """Take in the server's GOAWAY: no further call, and answers up to the named one, which h2 would drop, too."""
         self.open = False
-        last = int.from_bytes(said[:4], "big") & 0x7FFFFFFF
+        last = int.from_bytes(payload[:4], "big") & 0x7FFFFFFF
         for stream in [stream for stream in self._answers if stream > last]:
             self._answers.pop(stream).end(NoAnswer(Status.UNAVAILABLE, "the server goes away"))
 

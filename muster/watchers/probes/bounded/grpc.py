@@ -84,12 +84,12 @@ def framed(message: bytes) -> bytes:
 
 def message_of(headers: Mapping[bytes, bytes], body: bytes | bytearray) -> bytes:
     """Return the message of a whole answer, by its headers, trailers and body. Raises `NoAnswer` if it has none."""
-    said = headers.get(b"grpc-status", b"")
-    if not said:
+    header = headers.get(b"grpc-status", b"")
+    if not header:
         http = headers.get(b":status", b"")
         status = _OF_HTTP.get(int(http) if len(http) == 3 and http.isdigit() else 0, Status.UNKNOWN)
         raise NoAnswer(status, f"an answer without a status of gRPC: HTTP {http.decode(errors='replace')}")
-    status = _OF_HEADER.get(said, Status.UNKNOWN)
+    status = _OF_HEADER.get(header, Status.UNKNOWN)
     if status is not Status.OK:
         text = unquote_to_bytes(headers.get(b"grpc-message", b"")).decode(errors="replace")
         raise NoAnswer(status, text, _binary(headers.get(b"grpc-status-details-bin", b"")))

@@ -137,18 +137,18 @@ def _report(key: str, value: bytes) -> PlaceReport | None:
     if len(value) > MAX_VALUE or not (number.isascii() and number.isdigit() and len(number) <= 7):
         return None
     try:
-        said = _decoder.decode(value)
+        written = _decoder.decode(value)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
-    if not all(map(isfinite, (said.at, said.since, said.longest, said.worked, said.pause))):
+    if not all(map(isfinite, (written.at, written.since, written.longest, written.worked, written.pause))):
         return None
-    function, file = bare(said.function, MAX_NAME), bare(said.file, MAX_NAME)
-    digest = printable(said.stack, 16)
-    quiet = max(0.0, said.at - said.worked) if said.worked >= 0 else inf
-    at = function or "?", file or "?", said.line
-    how, alone = said.how if said.how in WORK else "", bool(said.alone)
-    stood = int(number), said.at, said.since, said.longest, said.returns
-    return PlaceReport(*stood, *at, digest, quiet, how, alone, said.pause, said.processes)
+    function, file = bare(written.function, MAX_NAME), bare(written.file, MAX_NAME)
+    digest = printable(written.stack, 16)
+    quiet = max(0.0, written.at - written.worked) if written.worked >= 0 else inf
+    at = function or "?", file or "?", written.line
+    how, alone = written.how if written.how in WORK else "", bool(written.alone)
+    stood = int(number), written.at, written.since, written.longest, written.returns
+    return PlaceReport(*stood, *at, digest, quiet, how, alone, written.pause, written.processes)
 
 
 def stack_of(value: bytes) -> tuple[str, ...]:

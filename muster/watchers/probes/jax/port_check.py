@@ -72,8 +72,8 @@ async def _exchange(address: Address, hello: bytes, deadline: float) -> tuple[Po
             return None, await _first_bytes(connection) if hello else b""
     except TimeoutError:
         if connection is not None:
-            said = f"its port accepts connections but sends no answer within {deadline:g} s"
-            return PortState(CoordinatorState.SILENT, said), b""
+            detail = f"its port accepts connections but sends no answer within {deadline:g} s"
+            return PortState(CoordinatorState.SILENT, detail), b""
         return PortState(CoordinatorState.TIMEOUT, f"no connection within {deadline:g} s"), b""
     except Unreached as error:
         return error.port, b""

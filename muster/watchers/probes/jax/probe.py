@@ -230,13 +230,13 @@ class JaxProbe:
 
     async def _explain(self, error: NoAnswer) -> PortState:
         """Return the state of the port after a call without an answer, from the error and a check of the port."""
-        said = printable(error.text, 300)
+        detail = printable(error.text, 300)
         if error.excess:
-            return PortState(CoordinatorState.OTHER_PROTOCOL, said)
+            return PortState(CoordinatorState.OTHER_PROTOCOL, detail)
         if error.code is Status.UNIMPLEMENTED:
             return PortState(CoordinatorState.OTHER_PROTOCOL, "a gRPC server that is no JAX coordinator")
         if error.code not in _UNREACHED:
-            return PortState(CoordinatorState.OTHER_PROTOCOL, f"the call was refused: {error.code.name}: {said}")
+            return PortState(CoordinatorState.OTHER_PROTOCOL, f"the call was refused: {error.code.name}: {detail}")
         port = await check_port(self._address, self._deadline)
         if port.state is not CoordinatorState.SERVING:
             return port
@@ -247,7 +247,7 @@ class JaxProbe:
                 self._misses = 0
                 await self._channel.renew()
         return PortState(
-            CoordinatorState.TIMEOUT, f"speaks HTTP/2, but the call got no answer: {error.code.name}: {said}"
+            CoordinatorState.TIMEOUT, f"speaks HTTP/2, but the call got no answer: {error.code.name}: {detail}"
         )
 
     def _unanswered(self, started: float, port: PortState) -> RollAnswer:

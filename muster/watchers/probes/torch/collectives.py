@@ -154,26 +154,30 @@ class StoredCollectives(Paced[tuple[CollectiveReport | None, int]]):
 def decoded(key: str, value: bytes) -> tuple[CollectiveReport | None, int]:
     """Return the report of a process, or None if it has not the right form, and the number of processes in its pod."""
     try:
-        said = _decoder.decode(value)
+        written = _decoder.decode(value)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None, 1
-    if not all(map(isfinite, (said.longest, said.still, said.worked, said.pause))):
+    if not all(map(isfinite, (written.longest, written.still, written.worked, written.pause))):
         return None, 1
-    if not all(_SUM.match(each.ranks) or check_ranges(each.ranks) for each in (*(said.groups or ()), *said.shares)):
+    if not all(
+        _SUM.match(each.ranks) or check_ranges(each.ranks) for each in (*(written.groups or ()), *written.shares)
+    ):
         return None, 1
-    groups = None if said.groups is None else tuple(map(_group, said.groups))
-    shares = tuple(map(_share, said.shares))
+    groups = None if written.groups is None else tuple(map(_group, written.groups))
+    shares = tuple(map(_share, written.shares))
     member = int(key.rpartition("/")[2].partition(".")[0])
-    longest, still = min(said.longest, LONGEST), min(said.still, LONGEST)
-    counts = said.rank, said.life, said.beat, said.moves, longest, still, groups, shares
-    return CollectiveReport(member, *counts, doing=_doing(said), pause=min(said.pause, LONGEST)), said.processes
+    longest, still = min(written.longest, LONGEST), min(written.still, LONGEST)
+    counts = written.rank, written.life, written.beat, written.moves, longest, still, groups, shares
+    return CollectiveReport(
+        member, *counts, doing=_doing(written), pause=min(written.pause, LONGEST)
+    ), written.processes
 
 
-def _doing(said: Value) -> Doing:
-    place = located(bare(said.function, MAX_NAME), bare(said.file, MAX_NAME), said.line)
-    quiet = said.worked if said.worked >= 0 else inf
-    how = said.how if said.how in WORK else ""
-    return Doing(place if said.function else "", quiet, how, bool(said.alone), bool(said.meets))
+def _doing(written: Value) -> Doing:
+    place = located(bare(written.function, MAX_NAME), bare(written.file, MAX_NAME), written.line)
+    quiet = written.worked if written.worked >= 0 else inf
+    how = written.how if written.how in WORK else ""
+    return Doing(place if written.function else "", quiet, how, bool(written.alone), bool(written.meets))
 
 
 def _group(each: Group) -> GroupCount:

@@ -154,13 +154,13 @@ class TorchProbe:
                 joined = None
             else:
                 partial = "the store at MASTER_ADDR counts its processes and does not name them"
-        said = f"{min(count or 1, size)}/{size} processes have joined"
+        detail = f"{min(count or 1, size)}/{size} processes have joined"
         joint = RankState.CONNECTED in states
         reports = await self._stored(store, self._reports, self._reports.read) if joint else None
         kept = joint and self._store is not None
         collectives = await self._stored(store, self._collectives, self._collectives.read) if kept else None
         return replace(
-            self._answer(CoordinatorState.SERVING, said),
+            self._answer(CoordinatorState.SERVING, detail),
             states=states,
             partial=partial,
             joined=joined,

@@ -151,8 +151,8 @@ def translated() -> Iterator[None]:
     try:
         yield
     except asyncio.IncompleteReadError as error:
-        said = f"something else answers: {printable(error.partial, 80)!r}" if error.partial else "closes connections"
-        raise Unreached(_other(said)) from None
+        detail = f"something else answers: {printable(error.partial, 80)!r}" if error.partial else "closes connections"
+        raise Unreached(_other(detail)) from None
     except OSError:
         raise Unreached(_other("closes connections")) from None
 
@@ -174,5 +174,5 @@ async def _greets(connection: Connection) -> bool:
     return True
 
 
-def _other(said: str) -> PortState:
-    return PortState(CoordinatorState.OTHER_PROTOCOL, said)
+def _other(detail: str) -> PortState:
+    return PortState(CoordinatorState.OTHER_PROTOCOL, detail)
