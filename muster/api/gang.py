@@ -1,6 +1,7 @@
-"""Facts of the gang in a status: the last roll call, its steps, the sizes of its groups, and its restarts.
+"""Facts of the gang in a status: the last roll call, its steps, the devices that it holds, its sizes, and its restarts.
 
-Of restarts: reasons, attempts, uses of rules, nodes with failures, failures that recur.
+Restarts are counted by reason and by job. Beside them are the attempts of ranks, the uses of rules, the nodes with
+failures, and the failure that recurs.
 """
 
 from typing import Annotated, Final

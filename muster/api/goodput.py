@@ -49,7 +49,7 @@ BADPUT: Final = tuple(each for each in Bucket if each is not Bucket.PRODUCTIVE)
 badput_of: Final[Callable[["Goodput"], tuple[int, ...]]] = attrgetter(*BADPUT)
 """The sums of those buckets, in that order."""
 WASTED: Final = frozenset((Bucket.STUCK, Bucket.RECOVERY, Bucket.LOST))
-"""Those of a run in trouble. The others are on the way to work, or a pause that a program wants."""
+"""Buckets of a run in trouble. The others are on the way to work, or a pause that a program wants."""
 
 
 class Basis(StrEnum):

@@ -1,24 +1,8 @@
-"""Last output of a program: its exception, how a launcher's processes ended, lines without meaning.
+"""The reason of a program's end in the last lines of its log: its exception, and how the process of a launcher ended.
 
-Lines of a log that do not explain an end, though they may be the last: rules, banners, warnings of libraries.
-
-Finds the tracebacks among the lines of a log, with any printer and any text in front of each line.
-
-Launchers and frameworks put the process in front of a line: ``[rank1]: ``, ``[default0]:``, ``[1,0]<stderr>:``,
-``(train pid=7) ``, ``1: ``, and Python itself ``  | `` in the traceback of an exception group. So no such form is
-known here. The frame of a Python traceback is indented by two more characters than its exception is, and what is in
-front of both is the same. Lines of other processes in between do not count.
-
-Two libraries print tracebacks in forms of their own: rich in a box, IPython with the exception's name in its head.
-
-Launchers: programs that start the program, and report its end as seen from outside.
-
-A launcher ends with a code of its own, most often 1, and its last words are its own: its traceback, a block of rules.
-The exit code or signal of the process that failed first is among them, in a form that each launcher has; a row of
-``REPORTS`` reads one form. What they print beside it is in ``_OWN_LINES``, and where their own tracebacks come from in
-``_OWN_FILES``.
-
-From this follows which of the tracebacks at the end of a log is the program's (``end_of``).
+A launcher is a program that starts the program, and reports its end as seen from outside. It ends with a code of its
+own, most often 1, and its last words are its own: its traceback, a block of rules. The exit code or signal of the
+process that failed first is among them. So the last traceback need not be the program's (``end_of``).
 """
 
 import re
@@ -45,7 +29,7 @@ _NOISE = re.compile(
 
 
 def is_noise(line: str) -> bool:
-    """Return True if the line does not explain the program's end."""
+    """Return True if a line explains no end, though it may be the last: a rule, a banner, a warning of a library."""
     start = line[:LONGEST]
     return not start.strip() or _RULE.issuperset(start) or _NOISE.search(start) is not None
 
@@ -101,7 +85,14 @@ class Traceback(NamedTuple):
 
 
 def tracebacks(lines: Sequence[str]) -> list[Traceback]:
-    """Return every traceback with its last frame and its exception among these lines, in the order of their ends."""
+    """Return every traceback with its last frame and its exception among these lines, in the order of their ends.
+
+    Launchers and frameworks put the process in front of a line: ``[rank1]: ``, ``[default0]:``, ``[1,0]<stderr>:``,
+    ``(train pid=7) ``, ``1: ``, and Python itself ``  | `` in the traceback of an exception group. So no such form is
+    known here. The frame of a Python traceback is indented by two more characters than its exception is, and what is in
+    front of both is the same. Lines of other processes in between do not count. Two libraries print tracebacks in forms
+    of their own: rich in a box, IPython with the exception's name in its head.
+    """
     found: dict[str, tuple[int, re.Match[str]]] = {}  # by front: where it began, and its last frame so far
     boxes: dict[str, tuple[int, re.Match[str]]] = {}
     ended: list[Traceback] = []
@@ -203,6 +194,7 @@ _OWN_FILES: Final = re.compile(
     r"|deepspeed/launcher/|horovod/runner/|ray/(dashboard/modules/job|scripts)/|lightning\w{0,20}/.{0,80}/launchers/"
     r"|composer/cli/"
 )
+"""Files that launchers' own tracebacks come from."""
 _OWN_LINES: Final = re.compile(
     r"^\S{1,253} FAILED$|^Failures:$|^Root Cause \(first observed failure\):$|^\[\d{1,6}\]:$|^ {2}<NO_OTHER_FAILURES>$"
     r"|^ {2}(time|host|rank|exitcode|error_file|traceback) {0,8}: "  # torchrun's block
@@ -214,6 +206,7 @@ _OWN_LINES: Final = re.compile(
     r"|^Job entrypoint command failed|^YOUR APPLICATION TERMINATED WITH"
     r"|^wandb: ?|^Set the environment variable HYDRA_FULL_ERROR="
 )
+"""Lines that launchers print beside their reports."""
 _STARTS_A_PROCESS: Final = re.compile(r"(?:\w+\.)*CalledProcessError(?::|$)")
 
 

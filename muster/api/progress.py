@@ -1,8 +1,8 @@
 """The protocol between a program and the daemon about progress: names, bounds and pace of the reports of ranks.
 
 A rank writes its report as one small value under ``KEYS/<rank>`` into the store that its framework meets at, over the
-one before, and the probe reads them: the key-value store of jax's coordination service, or PyTorch's TCPStore. Without
-a store the value goes to musterd's own endpoint (see below). Each value is a JSON object::
+one before, and the probe reads them: the key-value store of jax's coordination service, or PyTorch's TCPStore. Each
+value is a JSON object::
 
     {"step": 1840, "calls": 1841, "at": 512.25, "longest": 2.5, "pause": 900, "scalars": {"loss": 2.31}}
 
@@ -16,24 +16,20 @@ the pod has several, in the value of the first: the n-th of the others writes ``
 purpose of the pause. ``saved``, ``restored`` and ``loaded`` are the seconds of such pauses that are over, ``paused``
 those of all. ``first`` is the first step that was reported, and ``begun`` the time of ``at``, without all pauses, at
 which its steps began. ``restarts`` is torchrun's count of the restarts of the process, present from 1 on. ``works`` is
-in what is sent to the endpoint while the process computes, reads or writes: for so many seconds more it is taken to do
-so.
+sent to the endpoint alone, while the process computes, reads or writes: it counts as at work for so many seconds more.
 
-Only the standard library is used here, because training programs import it.
-
-The protocol between a program and musterd on Kubeflow's progress endpoint (KEP-2779), which has two alphas.
-
-A program POSTs its status to the URL of one environment variable, with the token in the file that the second names, and
-trusts the authority in the file of the third. The names changed between the alphas; members get all of both. The body::
+Without a store the value goes to Kubeflow's progress endpoint (KEP-2779), of musterd or of Kubeflow's Trainer. The
+program POSTs its status to the URL of one environment variable, with the token in the file that the second names, and
+trusts the authority in the file of the third. Two alphas name these differently; members get all of both. The body::
 
     {"trainerStatus": {"progressPercentage": 12, "estimatedRemainingSeconds": 512, "lastUpdatedTime": "2026-...",
                        "metrics": [{"name": "current_step", "value": "1840"}, {"name": "loss", "value": "2.31"}]}}
 
-``muster.report`` adds ``muster``, a value as ``muster.api.progress`` describes it: Kubeflow's own endpoint passes over
-fields that it does not know.
+``muster.report`` adds ``muster``, a value as above: Kubeflow's own endpoint passes over fields that it does not know.
 
 Sources: kubeflow/trainer docs/proposals/2779-trainjob-progress, pkg/statusserver, pkg/runtime/framework/plugins;
-transformers 5.24, integrations/integration_utils.py (KubeflowCallback). Only the standard library is used here.
+transformers 5.24, integrations/integration_utils.py (KubeflowCallback). Only the standard library is used here, because
+training programs import this module.
 """
 
 from muster.assist.mounted.place_watch import longest_interval

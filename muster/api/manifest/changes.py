@@ -1,18 +1,4 @@
-"""Changes of the command line to a manifest before it is read: values (``--set``), sizes and missing objects.
-
-``--ignore-resources``: a manifest of a large cluster, made to fit on one machine.
-
-What only the nodes of that cluster have is dropped: accelerators, node selectors, affinity, tolerations, priorities,
-network devices. CPUs and memory are cut to a share of this machine. A queue and claims that exist already are left out;
-a volume of a claim is an empty folder. Secrets and ConfigMaps may be missing: those that were made on this machine are
-used. Each change is one sentence with its field.
-
-``--set PATH=VALUE``: change a field of a manifest before it is checked.
-
-A path is made of names, ``[0]`` for an element of a list and ``["a.b/c"]`` for a name that holds dots; an element can
-also be chosen by its own name. It begins at the root of the manifest or in ``spec``. The value is YAML; without one the
-field is removed. What is set has no line, so a problem of it names the field alone.
-"""
+"""Changes of the command line to a manifest before it is checked: ``--ignore-resources`` and ``--set``."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -58,7 +44,13 @@ class Share:
 
 
 def lighten(root: Node, share: Share) -> list[str]:
-    """Change the tree; what was dropped or cut, a sentence each."""
+    """Make the manifest of a large cluster fit on one machine; return each change, a sentence with its field.
+
+    What only the nodes of that cluster have is dropped: accelerators, node selectors, affinity, tolerations,
+    priorities, network devices. CPUs and memory are cut to a share of this machine. A queue and claims that exist
+    already are left out; a volume of a claim is an empty folder. Secrets and ConfigMaps may be missing: those that were
+    made on this machine are used.
+    """
     return list(_walk(root, (), share))
 
 
@@ -183,7 +175,12 @@ _ROOT: Final = ("kind", "apiVersion", "name", "metadata", "spec", "builder", "cl
 
 
 def override(root: Node, assignment: str) -> None:
-    """Change the tree. Raises ``ManifestError`` for a path that leads nowhere."""
+    """Change one field of the tree by ``PATH=VALUE``. Raises ``ManifestError`` for a path that leads nowhere.
+
+    A path is made of names, ``[0]`` for an element of a list and ``["a.b/c"]`` for a name that holds dots; an element
+    can also be chosen by its own name. It begins at the root of the manifest or in ``spec``. The value is YAML; without
+    one the field is removed. What is set has no line, so a problem of it names the field alone.
+    """
     written, separator, value = assignment.partition("=")
     while separator and written.count("[") > written.count("]"):  # a name in brackets may hold "="
         more, separator, value = value.partition("=")

@@ -1,7 +1,8 @@
 """Checks the name of an experiment.
 
-It names the headless Service and begins every pod's name, ``<experiment>-<group>-<job>-<pod>-<suffix>``. Kubernetes
-allows 63 characters for each, so the longest possible name depends on the longest group name and the largest indices.
+The headless Service has this name, and every pod's name begins with it: ``<experiment>-<group>-<job>-<pod>-<suffix>``.
+Kubernetes allows 63 characters for each, so the longest possible name depends on the longest group name and the
+largest indices.
 """
 
 import re

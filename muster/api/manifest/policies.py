@@ -1,19 +1,9 @@
-"""The policies that a spec states: restarts, failure rules, gates, clocks, and which fields may be edited.
+"""The policies that a spec states: clocks, gates and success, rules for failures, restarts; and what is refused.
 
-``spec.clocks``: deadlines of the stages of an epoch.
-
-Which gates (``types.<t>.dependsOn``) can open, and when the experiment has succeeded (``spec.successPolicy``).
-
-Names and semantics are JobSet's v1alpha2, with one more status, ``Serving``. A gate that could never open is refused:
-an experiment that waits forever looks like one that is slow.
-
-Rules for failures (``spec.failurePolicy``): the first that matches applies.
-
-Names and semantics are JobSet's v1alpha2 where it has them (``failurePolicy.rules``); exit codes, groups of single
-members, limits per rule and Ignore are Muster's. Failures that no rule matches are left to the rules of the operator:
+Names and semantics are JobSet's v1alpha2 where it has them: for gates (``types.<t>.dependsOn``), which have one more
+status, ``Serving``, for ``spec.successPolicy``, and for ``failurePolicy.rules``. Exit codes, groups of single members,
+limits per rule and Ignore are Muster's. Failures that no rule matches are left to the rules of the operator, most often
 a gang restart.
-
-``spec.restartPolicy``: how often, how fast and where a gang runs again.
 """
 
 from collections.abc import Iterator, Mapping
@@ -97,7 +87,10 @@ class SuccessPolicy(Shape):
 
 
 def refused_gates(operator: str, groups: tuple["Group", ...], *, coordinator_first: bool) -> Iterator[Refused]:
-    """Yield gates that name no other group, or that could never open."""
+    """Yield gates that name no other group, or that could never open.
+
+    An experiment that waits forever looks like one that is slow.
+    """
     staged = operators()[operator].staged
     names = [group.name for group in groups]
     first = next((group.name for group in groups if group.members), "")

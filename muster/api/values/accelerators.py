@@ -1,17 +1,4 @@
-"""Which devices are accelerators: a list of names and patterns, a setting of the installation.
-
-A pattern has one ``*`` at its beginning or its end: ``*/gpu`` is every vendor's GPU, ``nvidia.com/mig-*`` every slice.
-
-Devices that a pod asks for: extended resources and requests of resource claims, as small tuples.
-
-Extended resources are those with a domain of their own, such as ``nvidia.com/gpu`` (kubernetes:
-pkg/apis/core/v1/helper, IsExtendedResourceName). Which of them are accelerators is decided where they are read
-(``muster.api.values.accelerators``).
-
-Each request of a claim that is made for the pod (``resourceClaimTemplateName``) counts as one device: a pod does not
-show how many devices its template asks for. A claim that is named (``resourceClaimName``) may be shared by many pods
-and is not counted.
-"""
+"""Devices that a pod asks for, as small tuples, and which of them are accelerators: a setting of the installation."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -34,7 +21,11 @@ _NATIVE: Final = "kubernetes.io"
 
 
 def is_extended(name: object) -> bool:
-    """Return True if the name is that of an extended resource, and short."""
+    """Return True if the name is that of an extended resource, and short.
+
+    Extended resources have a domain of their own, such as ``nvidia.com/gpu`` (kubernetes: pkg/apis/core/v1/helper,
+    IsExtendedResourceName).
+    """
     if not isinstance(name, str) or "/" not in name or len(name) > LONGEST_NAME or not name.isascii():
         return False
     domain = name.partition("/")[0]
@@ -70,7 +61,12 @@ def total(parts: Iterable[tuple[Devices, int]]) -> Devices:
 
 
 def of_containers(containers: Iterable[Any], claims: object = ()) -> Devices:
-    """Return the devices of the regular containers of a core/v1 PodSpec, and of its ``resourceClaims``."""
+    """Return the devices of the regular containers of a core/v1 PodSpec, and of its ``resourceClaims``.
+
+    Each request of a claim that is made for the pod (``resourceClaimTemplateName``) counts as one device: a pod does
+    not show how many devices its template asks for. A claim that is named (``resourceClaimName``) may be shared by many
+    pods and is not counted.
+    """
     own = set(_own_claims(claims))
     requested: set[tuple[str, str]] = set()
     found: list[tuple[Devices, int]] = []
@@ -110,7 +106,10 @@ PATTERN: Final = r"^(\*?[A-Za-z0-9][A-Za-z0-9./_-]*\*?|\*[A-Za-z0-9./_-]+\*?)(,\
 
 @dataclass(frozen=True, slots=True)
 class Accelerators:
-    """The list. ``of`` picks the accelerators out of devices."""
+    """The list of names and patterns. ``of`` picks the accelerators out of devices.
+
+    A pattern begins or ends with ``*``: ``*/gpu`` is every vendor's GPU, ``nvidia.com/mig-*`` every slice.
+    """
 
     names: tuple[str, ...]
 
@@ -139,7 +138,7 @@ def _matches(pattern: str, name: str) -> bool:
 
 
 USUAL: Final = Accelerators.of_list(DEFAULT)
-"""Those of a reader that does not know the setting of the installation."""
+"""The list of a reader that does not know the setting of the installation."""
 
 
 def words(found: Mapping[str, int]) -> str:

@@ -1,10 +1,8 @@
-"""Durations as AIchor writes them: ``1w 2d 5h 6m 20s``.
+"""Spans of time as text: durations as AIchor writes them, and ages as ``kubectl get`` prints them.
 
-Weeks, days, hours, minutes and seconds, each at most once, from the longest to the shortest, with or without spaces
-between the terms (docs.aichor.ai, spec.timeout). Everything is whole seconds. The text is read once from left to
-right, without a regular expression, so that the cost is linear for any text.
-
-Ages as ``kubectl get`` prints them, with at most two units; and how often something happened.
+A duration such as ``1w 2d 5h 6m 20s`` has weeks, days, hours, minutes and seconds, each at most once, from the longest
+to the shortest, with or without spaces between the terms (docs.aichor.ai, spec.timeout). Everything is whole seconds.
+The text is read once from left to right, without a regular expression, so that the cost is linear for any text.
 """
 
 from typing import Final
@@ -87,7 +85,7 @@ def format_duration(seconds: int) -> str:
 def age(seconds: float) -> str:
     """Return ``95s``, ``5m30s``, ``2h15m``, ``3d4h``, ``2y35d`` (apimachinery pkg/util/duration, HumanDuration).
 
-    A negative age has a leading minus.
+    It has at most two units, and a negative age a leading minus.
     """
     if seconds < 0:
         return f"-{age(-seconds)}"

@@ -2,12 +2,6 @@
 
 Every text has a longest length and every list a largest size: the API server needs them to bound the cost of its
 rules, and Muster to bound its memory. ``MEANING`` describes each pattern in words, for error messages.
-
-The zero values that Go code stores for fields that the manifest leaves out.
-
-A mutating webhook decodes an object into Go structs and stores it again: JobSet's own, and Kueue's for each kind that
-it queues. A field without ``omitempty`` then holds Go's zero value, as ``status: ""`` of a podFailurePolicy's
-``onPodConditions`` does. Controllers that read it back do not distinguish it from an absent one: it is absent here too.
 """
 
 from collections.abc import Mapping
@@ -172,7 +166,10 @@ def listed(longest: int, shortest: int = 0) -> Any:
 class Stored(Shape):
     """Base of the models of objects of other kinds: null is absent, and so is ``""`` where the default is a value.
 
-    A text whose default is None is a pointer in Go. There ``""`` is a value, which Kubernetes refuses as well.
+    A mutating webhook decodes an object into Go structs and stores it again: JobSet's own, and Kueue's for each kind
+    that it queues. A field without ``omitempty`` that the manifest leaves out then holds Go's zero value, as ``status:
+    ""`` of a podFailurePolicy's ``onPodConditions`` does. Controllers that read it back do not distinguish it from an
+    absent one. A text whose default is None is a pointer in Go. There ``""`` is a value, which Kubernetes refuses.
     """
 
     @model_validator(mode="before")

@@ -1,30 +1,7 @@
 """Finds secrets in the output of programs and the messages of controllers, and takes them out.
 
-Removes what looks like a credential from the words of programs, before they are in a sentence, Event, page or log.
-
-An exception prints what it was called with: an environment value, a URL with a password, a header. Three kinds of
-detectors, as in the scanners that search repositories for secrets (detect-secrets, gitleaks): names of secret values,
-forms that hold a secret (headers, URLs, PEM), and prefixes that the issuers of keys give them. They run in RE2, whose
-time is linear in the text; and in the size of a pattern, so no repeat has a large bound.
-
-It is a second guard, and no proof: a secret without a name, a form or a prefix passes.
-
-Removes the values of a pod's own secrets from the words of its program, before any sentence or Event has them.
-
-A value is a secret if the name of its variable marks it, or if it is a URL with a password, and it is long enough and
-not a usual word, path or number: those are in many texts. A value is found although line breaks cut it, as in a key of
-many lines or a text that was wrapped, in the forms in which programs print it (``repr``, JSON, quoted in a URL, base64,
-also of a longer text such as ``user:value``), and at the ends of a text although a part of it was cut off. The time is
-linear in the text, for each form of a value.
-
-What is taken from a Secret by reference has no value here, but a name: values of named variables are removed, too, as
-in ``NAME=value``, ``NAME: value``, ``'NAME': 'value'``. ``env``, ``os.environ``, its items and JSON print them so, and
-settings of pydantic, with the name in lower case. After ``NAME=`` at the beginning of a line, as ``env`` prints it, the
-rest of the line is the value. A value that was removed is not looked at again, so the time is linear in the text.
-
-The secrets in the environment of a pod: values, and names of variables whose values only the kubelet knows.
-
-A variable with ``valueFrom.secretKeyRef`` has a name and no value; of ``envFrom.secretRef`` only the prefix is known.
+``without_secrets`` removes the values of a pod's own secrets, the values of variables that a Secret fills, and what
+looks like a credential, before any of it is in a sentence, Event, page or log.
 """
 
 import json
@@ -116,7 +93,14 @@ def is_secret_name(name: str) -> bool:
 
 
 def without_credentials(text: str) -> str:
-    """Return the text with ``[removed]`` for what looks like a credential."""
+    """Return the text with ``[removed]`` for what looks like a credential.
+
+    An exception prints what it was called with: an environment value, a URL with a password, a header. Three kinds of
+    detectors, as in the scanners that search repositories for secrets (detect-secrets, gitleaks): names of secret
+    values, forms that hold a secret (headers, URLs, PEM), and prefixes that the issuers of keys give them. They run in
+    RE2, whose time is linear in the text; and in the size of a pattern, so no repeat has a large bound. It is a second
+    guard, and no proof: a secret without a name, a form or a prefix passes.
+    """
     return str(_detectors().sub(_removed, text)) if text else text
 
 
@@ -166,7 +150,13 @@ _REST_OF_LINE: Final = re.compile(_OR_QUOTED + r"[^\r\n]+", re.DOTALL)
 
 
 def without_named(text: str, names: Collection[str], prefixes: tuple[str, ...] = ()) -> str:
-    """Return the text with ``[removed]`` for values of variables with these names or prefixes (lower case)."""
+    """Return the text with ``[removed]`` for values of variables with these names or prefixes (lower case).
+
+    ``env``, ``os.environ``, its items and JSON print them as ``NAME=value``, ``NAME: value`` or ``'NAME': 'value'``,
+    and settings of pydantic with the name in lower case. After ``NAME=`` at the beginning of a line, as ``env`` prints
+    it, the rest of the line is the value. A value that was removed is not looked at again, so the time is linear in the
+    text.
+    """
     if not names and not prefixes:
         return text
     kept, at, last = list[str](), 0, 0
@@ -206,7 +196,12 @@ _URL_SAFE: Final = str.maketrans("+/", "-_")
 
 
 def secrets_in(environment: Iterable[tuple[str, str]]) -> tuple[str, ...]:
-    """Return the values of secrets in these variables, each in the forms in which a program prints it."""
+    """Return the values of secrets in these variables, each in the forms in which a program prints it.
+
+    A value is a secret if the name of its variable marks it, or if it is the password in a URL, and it is long enough
+    and not a usual word, path or number: those are in many texts. The forms are ``repr``, JSON, quoted in a URL, and
+    base64, also of a longer text such as ``user:value``.
+    """
     found: dict[str, None] = {}
     encoded: dict[str, None] = {}
     for name, value in environment:
@@ -220,7 +215,11 @@ def secrets_in(environment: Iterable[tuple[str, str]]) -> tuple[str, ...]:
 
 
 def without_values(text: str, values: Collection[str]) -> str:
-    """Return the text with ``[removed]`` for values of ``secrets_in``, and for parts of one at its beginning or end."""
+    """Return the text with ``[removed]`` for values of ``secrets_in``, and for parts of one at its beginning or end.
+
+    A value is found although line breaks cut it, as in a key of many lines or a text that was wrapped. The time is
+    linear in the text, for each form of a value.
+    """
     readings = (_PLAIN, _IN_URL) if "%" in text else (_PLAIN,)
     spans = sorted(span for character in readings for span in _found(text, values, character))
     kept, end = list[str](), 0
@@ -298,7 +297,11 @@ MOST_PREFIXES: Final = 64
 
 
 class Secrets(NamedTuple):
-    """Secrets that are removed from the words of a pod's programs."""
+    """Secrets that are removed from the words of a pod's programs.
+
+    A variable with ``valueFrom.secretKeyRef`` has a name and no value: that only the kubelet knows. Of
+    ``envFrom.secretRef`` only the prefix is known.
+    """
 
     values: tuple[str, ...] = ()
     """In the forms in which programs print them."""

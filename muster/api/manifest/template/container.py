@@ -1,14 +1,8 @@
 """The containers of a template: ``main`` is the member's own, every other one is an extra container.
 
 Of ``main`` the manifest states image, command and resources, so a template cannot; it adds environment, mounts, ports,
-probes and security context. An extra container is taken as written.
-
-The kinds of values that a pod template holds: fields owned by Muster, and values that the API server checks.
-
-Finds missing parts of a pod template once the templates of the experiment and of its types are merged.
-
-An extra container may be written in one of them and changed in the other, so only the result shows if it has an image,
-and if a mount has a volume. Each problem names the place where the container or the mount is written.
+probes and security context. An extra container is taken as written. The kinds of values, up to ``unique``,
+serve the whole pod template.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -120,7 +114,12 @@ class Written:
 
 
 def missing(written: Iterable[Written]) -> list[Refused]:
-    """Return everything that is missing, in the order of the templates."""
+    """Return the images and volumes that the merged templates lack, in the order of the templates.
+
+    An extra container may be written in the template of the experiment and changed in that of a type, so only the
+    result of the merge shows if it has an image, and if a mount has a volume. Each problem names the place where the
+    container or the mount is written.
+    """
     return [found for each in written for kind in _LISTS for found in _of_list(each, kind)]
 
 
