@@ -1,15 +1,6 @@
-"""Runs a command in a container: the subresource ``exec`` of a pod, over a WebSocket.
+"""A command in a container, and a TCP connection to a port of a pod: the subresources ``exec`` and ``portforward``.
 
-The frames begin with a byte that names their channel (kubernetes: apimachinery/pkg/util/remotecommand): 1 is standard
-output, 2 standard error, 3 a metav1.Status with the outcome. Protocol v5 adds the closing of a channel, which is not
-used here; API servers before 1.30 use v4.
-
-Carries a TCP connection to a port of a pod: the subresource ``portforward``, over a WebSocket.
-
-Channel 0 is the data, 1 an error as text; the first frame of each has the port, in two bytes (kubernetes:
-cri-streaming/pkg/streaming/portforward/websocket.go, v4.channel.k8s.io). API servers that know newer protocols forward
-this one to the kubelet. It has no sign for the end of one direction: the pod's remaining data for a program that closes
-its side is lost.
+Both are WebSockets, whose frames begin with a byte that names their channel.
 """
 
 import asyncio
@@ -27,8 +18,9 @@ from muster.kube.resources import core
 from muster.kube.transport import Details, Status, error_from_status
 
 PROTOCOLS: Final = ("v5.channel.k8s.io", "v4.channel.k8s.io")
+"""Version 5 adds the closing of a channel, which is not used here; API servers before 1.30 use version 4."""
 OUTPUT, ERRORS, OUTCOME = 1, 2, 3
-"""The channels."""
+"""Standard output, standard error, a metav1.Status (kubernetes: apimachinery/pkg/util/remotecommand)."""
 LARGEST: Final = 32 * 2**20
 """Most bytes of output that are read."""
 _EXIT = "ExitCode"
@@ -94,8 +86,11 @@ def _code(outcome: bytes, path: str) -> int:
 
 
 PROTOCOL: Final = "v4.channel.k8s.io"
+"""API servers that know newer protocols forward this one to the kubelet (kubernetes:
+cri-streaming/pkg/streaming/portforward/websocket.go). It has no sign for the end of one direction: the pod's remaining
+data for a program that closes its side is lost."""
 DATA, ERROR_CHANNEL = 0, 1
-"""The channels."""
+"""The data, and an error as text. The first frame of each has the port, in two bytes."""
 AT_ONCE: Final = 2**16
 """Most bytes of one frame."""
 

@@ -1,11 +1,7 @@
-"""Measures every request to the API server by verb, resource and outcome. Watches are not measured.
+"""Measures every request to the API server by verb, resource and outcome, and counts denials. Watches are not measured.
 
 Labels come from the form of the path (Kubernetes documentation: "Kubernetes API Concepts", Resource URIs), so their
 number is that of the resources in use; names and namespaces never become labels.
-
-Lasting denials of a kind of requests, for lack of rights or of a valid token, have the same labels. A denial is a 401,
-or a 403 of the authorizer. A 403 of a quota, a webhook or an admission policy is about one object and is no denial; the
-authorizer's names a user and a verb (kubernetes: apiserver, handlers/responsewriters/errors.go, ``forbiddenMessage``).
 """
 
 import re
@@ -74,7 +70,12 @@ _AUTHORIZER = re.compile(r'User ".*" cannot ([a-z]+) ')
 
 
 def denied(error: ApiError | None) -> bool:
-    """Return True if that outcome of a request is a denial."""
+    """Return True if that outcome of a request is a denial, for lack of rights or of a valid token.
+
+    That is a 401, or a 403 of the authorizer, which names a user and a verb (kubernetes: apiserver,
+    handlers/responsewriters/errors.go, ``forbiddenMessage``). A 403 of a quota, a webhook or an admission policy is
+    about one object and is no denial.
+    """
     if error is None:
         return False
     return error.status == 401 or (error.status == 403 and _AUTHORIZER.search(error.message) is not None)
@@ -105,7 +106,7 @@ class Denials:
             self._last.pop(kind, None)
 
     def lasting(self) -> Iterator[tuple[tuple[str, str], str]]:
-        """Yield the kinds of requests that are denied, by verb and resource, with the server's message."""
+        """Yield the kinds of requests with lasting denials, by verb and resource, with the server's message."""
         for kind, (count, at, message) in self._last.items():
             if count >= IN_A_ROW and self._monotonic() - at < KEPT:
                 yield kind, message

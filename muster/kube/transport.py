@@ -1,9 +1,7 @@
-"""The protocol through which every part of Muster reaches an API server.
+"""The protocol through which every part of Muster reaches an API server, and the errors of refused requests.
 
 ``muster.kube.connection`` implements it over HTTP, the simulation in memory. It has two calls: a bounded request with
 one answer, and a stream of lines. Both raise only ``muster.api.errors.ApiError``.
-
-The error of a refused request, from its Status object (metav1.Status). Nothing in the object is trusted.
 """
 
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -117,7 +115,7 @@ class Details(msgspec.Struct, gc=False):
 
 
 class Status(msgspec.Struct, gc=False):
-    """The fields of metav1.Status that are used."""
+    """The fields of metav1.Status that are used. Nothing in it is trusted."""
 
     status: str | None = None
     message: str | None = None

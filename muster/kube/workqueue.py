@@ -1,14 +1,9 @@
-"""A queue of keys, in which each key waits at most once.
+"""A queue of keys, in which each key waits at most once, and the back-off of what failed.
 
 A key that is added while it waits is not added again; a key that is added while it is processed is processed once more
 afterwards, never twice at the same time (client-go has the same rule: util/workqueue/queue.go). A key may also be added
 with a delay; the earliest due time wins. A key whose work failed is retried after a back-off of its own, so that one
 object that always fails does not delay the others.
-
-The wait before the next attempt: twice as long after each failure, up to a limit.
-
-The one back-off of the project, for watches, log streams and work queues; each states its own times. With ``random``
-a delay is spread over its upper half, so that the clients of a restarted API server do not all come back at once.
 """
 
 import asyncio
@@ -23,9 +18,11 @@ from typing import Any
 
 @dataclass(slots=True)
 class Backoff:
-    """Delays in seconds, from ``first`` to ``longest``.
+    """Delays in seconds, from ``first`` to ``longest``, twice as long after each failure.
 
-    ``reset_after`` seconds without a failure start it again from ``first``, as ``reset`` does at once.
+    The one back-off of the project, for watches, log streams and work queues; each states its own times. With
+    ``random`` a delay is spread over its upper half, so that the clients of a restarted API server do not all come back
+    at once. ``reset_after`` seconds without a failure start it again from ``first``, as ``reset`` does at once.
     """
 
     first: float

@@ -1,12 +1,6 @@
-"""Credentials that stay valid while the process runs.
+"""Access to an API server, with credentials that stay valid while the process runs.
 
-Tokens expire, certificates rotate, and a kubeconfig is edited. So the files are checked every few seconds (one
-``stat`` each, nothing is read), an exec plugin is run again shortly before its token expires, and a 401 causes a new
-reading at once. Requests that fail together share one reading, and no connection is closed for it.
-
-The access to an API server, and the protocol of its providers.
-
-``kubeconfig`` has the providers that read files; ``FixedAccess`` is for a known address.
+A ``Source`` provides the access: those that read files are in ``kubeconfig``.
 """
 
 import asyncio
@@ -130,7 +124,12 @@ class Identity:
 
 
 class Credentials:
-    """The current ``Identity`` of a source."""
+    """The current ``Identity`` of a source.
+
+    Tokens expire, certificates rotate, and a kubeconfig is edited. So the files are checked every few seconds (one
+    ``stat`` each, nothing is read), an exec plugin is run again shortly before its token expires, and a 401 causes a
+    new reading at once. Requests that fail together share one reading, and no connection is closed for it.
+    """
 
     def __init__(self, source: Source, *, clock: Callable[[], float], wall: Callable[[], float]) -> None:
         self.readings = 0

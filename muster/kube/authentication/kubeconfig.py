@@ -3,13 +3,6 @@
 kubernetes_asyncio reads both. It does not notice when they change, so a source can be read again at any time and names
 the files to check. The configuration is always an explicit object: kubernetes_asyncio's global default is shared by
 every client in the process.
-
-Importing any part of kubernetes_asyncio imports all of it: the ``__init__`` files of its packages load every generated
-API class and every model, 950 modules and 37 MB of the daemon's budget of 80. Only its configuration and authentication
-are needed, which use two classes of the generated client. It imports urllib3 too, which it does not use for a request.
-So three of its packages and urllib3 are put into ``sys.modules`` before the first import, with their ``__init__``
-deferred. A submodule is imported as usual, the two classes come from the files that define them, and the first use of
-any other name runs the deferred ``__init__``. Other code that imports kubernetes_asyncio finds the complete package.
 """
 
 import os
@@ -62,7 +55,16 @@ class _Deferred(ModuleType):
 
 
 def defer_kubernetes_asyncio() -> None:
-    """Make ``import kubernetes_asyncio...`` cheap from now on. Does nothing if it has been imported already."""
+    """Make ``import kubernetes_asyncio...`` cheap from now on. Does nothing if it has been imported already.
+
+    An import of any part of kubernetes_asyncio imports all of it: the ``__init__`` files of its packages load every
+    generated API class and every model, 950 modules and 37 MB of the daemon's budget of 80. Only its configuration and
+    authentication are needed, which use two classes of the generated client. It imports urllib3 too, which it does not
+    use for a request. So three of its packages and urllib3 are put into ``sys.modules`` before the first import, with
+    their ``__init__`` deferred. A submodule is imported as usual, the two classes come from the files that define them,
+    and the first use of any other name runs the deferred ``__init__``. Other code that imports kubernetes_asyncio finds
+    the complete package.
+    """
     if "kubernetes_asyncio" in sys.modules:
         return
     for name in _PACKAGES:

@@ -9,15 +9,6 @@
 An attempt is a read if one is needed, and a write, with a time limit for both together. A leader writes without a read,
 under the resourceVersion of its last write, and reads again only when the result of that write is unknown. A daemon
 that loses the leadership keeps running with warm caches, and tries to acquire the Lease again.
-
-The fence: a writer's request is sent only while this process leads.
-
-The instant at which it closes is fixed when the Lease is renewed, and every request is checked against the clock when
-it is sent. So a process that was suspended (SIGSTOP, a frozen virtual machine) and resumes in the middle of its work
-sends nothing, although none of its tasks knows yet how late it is. Requests under way when the fence closes are
-cancelled, including those that the transport would send again.
-
-Watches do not go through the fence: a standby keeps its caches warm.
 """
 
 import asyncio
@@ -42,7 +33,14 @@ class Fenced(ApiError):
 
 
 class Fence:
-    """A fence that is open until an instant of ``monotonic``; closed at first. ``passing`` is for ``Around``."""
+    """A fence that is open until an instant of ``monotonic``; closed at first. ``passing`` is for ``Around``.
+
+    A writer's request is sent only while this process leads. The instant at which the fence closes is fixed when the
+    Lease is renewed, and every request is checked against the clock when it is sent. So a process that was suspended
+    (SIGSTOP, a frozen virtual machine) and resumes in the middle of its work sends nothing, although none of its tasks
+    knows yet how late it is. Requests under way when the fence closes are cancelled, including those that the transport
+    would send again. Watches do not go through the fence: a standby keeps its caches warm.
+    """
 
     def __init__(self, monotonic: Callable[[], float]) -> None:
         self._monotonic = monotonic

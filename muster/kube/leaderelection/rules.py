@@ -1,12 +1,11 @@
 """The rules of the election, without I/O. ``now`` is an argument, in seconds of a monotonic clock.
 
-Why there is never a second leader ================================== The leader's time runs from the moment it *sent*
-its last successful write of the Lease; ``deadline`` seconds later it must no longer write. A standby's wait runs from
-the moment it first *saw* that write, which is later, and lasts ``duration`` seconds, which is more. A standby then
-takes the Lease under the resourceVersion it has seen; if the leader has renewed since, the resourceVersion has changed
-and the write is refused. No two clocks are compared: both sides measure a time span, each on its own clock, and these
-clocks may differ in speed by ``duration / deadline`` (1.5 with the default settings) before the spans overlap. The
-times written in the Lease are not read.
+There is never a second leader. The leader's time runs from the moment it *sent* its last successful write of the Lease;
+``deadline`` seconds later it must no longer write. A standby's wait runs from the moment it first *saw* that write,
+which is later, and lasts ``duration`` seconds, which is more. A standby then takes the Lease under the resourceVersion
+it has seen; if the leader has renewed since, the resourceVersion has changed and the write is refused. No two clocks
+are compared: both sides measure a time span, each on its own clock, and these clocks may differ in speed by
+``duration / deadline`` (1.5 with the default settings) before the spans overlap. The Lease's own times are not read.
 
 Any change of the resourceVersion counts as a change of the Lease. So a foreign edit delays a take-over; to compare
 holders and times instead would miss a renewal if a wall clock stopped.

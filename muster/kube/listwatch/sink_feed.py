@@ -3,11 +3,6 @@
 One stream is read at a time, so an older watch cannot follow a newer list. States that are older than the last list, or
 than their object's deletion, are dropped. A change that arrives after its object's deletion would put the object into
 the cache again forever, and a barrier that waits for its end would never open.
-
-``Tombstones`` remembers deleted objects, and their number is bounded: one that is dropped raises ``floor``, up to which
-every event counts as late (a watch delivers in order of resourceVersion, so hardly any is).
-
-Reads a whole list page by page: consistent, bounded, and started again when a continue token expires.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -51,7 +46,7 @@ async def list_all(
     timeout: float | None = None,
     on_page: Callable[[], None] = lambda: None,
 ) -> ObjectList[T]:
-    """Return everything at ``path``.
+    """Return everything at ``path``, read page by page.
 
     Each page may take ``timeout`` seconds (None: the transport's default); ``on_page`` is called after each.
 
@@ -178,7 +173,11 @@ def collect(event: Event[T], initial: dict[str, T]) -> bool:
 
 @dataclass(slots=True)
 class Tombstones:
-    """The uids of deleted objects with the resourceVersion of their deletion, at most ``most`` of them."""
+    """The uids of deleted objects with the resourceVersion of their deletion, at most ``most`` of them.
+
+    One that is dropped raises ``floor``, up to which every event counts as late (a watch delivers in order of
+    resourceVersion, so hardly any is).
+    """
 
     most: int = 4096
     floor: int = 0
