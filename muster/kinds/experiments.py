@@ -1,11 +1,4 @@
-"""From an Experiment to its plan, by the declaration of its operator; and its debug modes.
-
-A debug mode runs a Jupyter server (kuberay) or a VS Code tunnel (the others) in place of the command. The server runs
-for 12 hours at most and is not restarted. It makes its token, or the code to sign in with, itself and prints it, so
-that reading it needs the right on logs, and no object has it (ADR 52): the kubelet does not copy the last lines of
-these pods into their status. The image must hold the program: otherwise the log and the termination message of the
-member report it.
-"""
+"""From an Experiment to its plan, by the declaration of its operator."""
 
 import shlex
 from collections.abc import Iterator
@@ -56,7 +49,13 @@ _UID_SHOWN = 8
 
 
 def debugged(experiment: Experiment) -> Experiment:
-    """Return the experiment with the server as its command, if its spec asks for one."""
+    """Return the experiment with a server as its command, if its spec asks for one: the debug modes.
+
+    It is a Jupyter server (kuberay) or a VS Code tunnel (the others), which runs for 12 hours at most and is not
+    restarted. It makes its token, or the code to sign in with, itself and prints it, so that reading it needs the right
+    on logs, and no object has it (ADR 52): the kubelet does not copy the last lines of these pods into their status.
+    The image must hold the program: otherwise the log and the termination message of the member report it.
+    """
     command = _command(experiment.spec)
     if not command:
         return experiment
@@ -73,7 +72,7 @@ def debugged(experiment: Experiment) -> Experiment:
 
 
 def with_notice(experiment: Experiment, plan: Plan) -> Plan:
-    """Return the plan with what people must know of the server. No member meets at a coordinator while one runs."""
+    """Return the plan with what people must know of the server. Tunnels meet at no coordinator, so none is asked."""
     if not _command(experiment.spec):
         return plan
     silent = tuple(replace(group, pod=replace(group.pod, quotes_log=False)) for group in plan.groups)

@@ -2,8 +2,8 @@
 
 Workers are pods of the MPIJob, named ``<job>-worker-<index>``. They serve the launcher, most often by ``sshd``, and end
 when the operator removes them. The launcher is the pod of a Job, ``<job>-launcher``, which may be tried again; the
-MPIJob ends with it. Members are counted in the order of the host file, and the launcher comes last. Nothing can be
-asked who has arrived: ``mpirun`` starts the ranks of MPI, one for each slot of a worker.
+MPIJob ends with it. Members are counted in the order of the host file, and the launcher comes last. No process can
+be asked who has arrived: ``mpirun`` starts the ranks of MPI, one for each slot of a worker.
 """
 
 import re

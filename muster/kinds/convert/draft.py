@@ -1,13 +1,4 @@
-"""The draft of an Experiment: parts of the manifest are carried into it, each with its place in the manifest.
-
-What the model of an Experiment refuses in a carried part (a field that Muster sets itself, a variable that it injects)
-is taken out again and is a loss with the model's reason. Anything else that it refuses ends the conversion.
-
-The manifest that is converted: fields are read at their place, and every field that is not read is a loss.
-
-A converter takes what it understands out of a mapping (``value``, ``fields``, ``items``) and calls ``rest`` at the end,
-so that no field of a manifest can be dropped without being named.
-"""
+"""The manifest that is converted and the draft of its Experiment: what is carried over, and what is lost."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -45,7 +36,11 @@ class Report:
 
 
 class Fields:
-    """One mapping of the manifest, and which of its fields have been read."""
+    """One mapping of the manifest, and which of its fields have been read.
+
+    A converter takes what it understands out of it (``value``, ``fields``, ``items``) and calls ``rest`` at the end, so
+    that no field of a manifest can be dropped without being named.
+    """
 
     def __init__(self, report: Report, node: Mapping, loc: Loc = ()) -> None:
         self.report = report
@@ -148,7 +143,12 @@ ROUNDS: Final = 64
 
 
 class Draft:
-    """``metadata`` and ``spec`` of the Experiment, in the order in which people read them."""
+    """``metadata`` and ``spec`` of the Experiment, in the order in which people read them.
+
+    Parts of the manifest are carried into it, each with its place. What the model of an Experiment refuses in such a
+    part (a field that Muster sets itself, a variable that it injects) is taken out again and is a loss with the model's
+    reason. Anything else that it refuses ends the conversion.
+    """
 
     def __init__(self, report: Report) -> None:
         self.report = report

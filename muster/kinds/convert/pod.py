@@ -1,17 +1,6 @@
-"""A pod template as a type of an Experiment: its image, its line, its resources, and the template of the rest.
+"""Parts of a manifest that every kind has, as an Experiment states them: pod templates, metadata, deadlines.
 
-The command of a container as the shell line of an Experiment.
-
-Kubernetes starts ``command`` and ``args`` as they are, after replacing ``$(NAME)`` by a variable of the container and
-``$$`` by ``$``. An Experiment has one line for the shell, in which Muster keeps ``$(NAME)`` for Kubernetes and every
-other ``$`` for the shell. A word is quoted so that both get what they got before.
-
-Convert the requests of a container into the resources of a type.
-
-An Experiment states CPUs, memory (request and limit are the same) and GPUs of a member itself; whatever else a
-container asks for goes into the pod template.
-
-Parts that every kind has: metadata, and the one image, line and grace period of an Experiment.
+A pod template becomes a type of the Experiment: its image, its line, its resources, and the template of the rest.
 """
 
 import re
@@ -36,7 +25,12 @@ _PARTS: Final = re.compile(r"\$\$|\$\([^)]*\)")
 
 
 def line_of(words: Sequence[str]) -> str:
-    """Return the line that starts a program with exactly these words."""
+    """Return the line that starts a program with exactly these words.
+
+    Kubernetes starts ``command`` and ``args`` as they are, after replacing ``$(NAME)`` by a variable of the container
+    and ``$$`` by ``$``. An Experiment has one line for the shell, in which Muster keeps ``$(NAME)`` for Kubernetes and
+    every other ``$`` for the shell. A word is quoted so that both get what they got before.
+    """
     if len(words) == 3 and words[0] in _SHELLS and words[1] == "-c":
         return _script(words[2])
     return " ".join(map(_word, words))
@@ -81,7 +75,8 @@ def resources_of(
 ) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
     """Return the resources of a type, and what its template must ask for beside them; ``key`` has them in a container.
 
-    ``memory`` is written, in GB, where the container states none.
+    An Experiment states CPUs, memory (request and limit are the same) and GPUs of a member itself; whatever else a
+    container asks for goes into the pod template. ``memory`` is written, in GB, where the container states none.
     """
     given = container.fields(key)
     asked = {kind: _quantities(given, kind) for kind in ("requests", "limits")}
@@ -329,7 +324,7 @@ def end_of(draft: Draft, holder: Fields) -> None:
 
 
 def deadline_of(draft: Draft, holder: Fields, part: str = "") -> None:
-    """Carry ``activeDeadlineSeconds`` over; of several the shortest holds. ``part``: what of the run it is of there."""
+    """Carry ``activeDeadlineSeconds`` over; of several the shortest holds. ``part`` is what it limits there."""
     key = "activeDeadlineSeconds"
     if (seconds := holder.value(key, int)) is None:
         return

@@ -4,8 +4,6 @@ A replicated job is a group, a Job of it a job of the plan, a pod of that a memb
 would do with its pods is in the plan's own rules (``kinds.jobset.status``).
 
 JobSet restarts at once, without a back-off, and its ``maxRestarts`` of 3 means 4 runs.
-
-A JobSet in a file may be valid and not do what its author expects: that is a warning.
 """
 
 import re
@@ -129,7 +127,7 @@ def _groups(jobset: JobSet) -> Iterator[Group]:
 
 
 def _gates(jobset: JobSet, job: ReplicatedJob, before: str) -> tuple[Gate, ...]:
-    """Return the gate of ``InOrder``: wait until the replicated job above is ready."""
+    """Return the gate of ``InOrder``, that the replicated job above is ready; else those of ``dependsOn``."""
     if jobset.spec.in_order:
         return (Gate(GateCondition.READY, before),) if before else ()
     return tuple(Gate(GateCondition(wait.status), wait.name) for wait in job.depends_on)
@@ -140,7 +138,7 @@ _AUTOMATIC: Final = re.compile(r"jax\.distributed\.initialize\(\s*\)")
 
 
 def traps_of(node: Node, file: str) -> tuple[Problem, ...]:
-    """Return the traps of a JobSet, each with its place."""
+    """Return warnings about a JobSet that is valid and does not do what its author expects, each with its place."""
     spec = part_of(plain(node), "spec")
     return tuple(Problem(file, *position(node, loc), path(loc), *problem) for loc, *problem in _found(spec))
 

@@ -1,14 +1,8 @@
-"""The spec of a JobSet (jobset.x-k8s.io/v1alpha2), with JobSet's defaults: its policies, and the whole at the end.
+"""A JobSet (jobset.x-k8s.io/v1alpha2): its spec with JobSet's defaults, and the metadata and templates of its pods.
 
-Source: jobset api/jobset/v1alpha2/jobset_types.go and pkg/webhooks/jobset_webhook.go, v0.13.0-devel. The webhook runs
-for every JobSet where JobSet is installed, ours included, and nowhere else: its defaults are applied here again.
-
-The pods of a replicated job: its template with what JobSet adds, and their labels, annotations and variables.
-
-Source: jobset pkg/controllers, jobset_controller.go. Each key is a label and an annotation, as JobSet writes it, but
-for ``jobset-name``: that label alone selects a pod for JobSet's pod webhooks, which fail every create while its
-controller is down. It is an annotation only, and the Service selects by Muster's own label. The labels of the Job
-controller by which people select pods are set too; those that name a Job object are not.
+Sources: jobset v0.13.0-devel, api/jobset/v1alpha2/jobset_types.go, pkg/webhooks/jobset_webhook.go, and for the pods
+pkg/controllers, jobset_controller.go. The webhook runs for every JobSet where JobSet is installed, ours included, and
+nowhere else: its defaults are applied here again.
 """
 
 import re
@@ -255,6 +249,8 @@ class JobSet(RunObject[JobSetSpec]):
 
 PREFIX: Final = "jobset.sigs.k8s.io/"
 JOBSET_NAME: Final = f"{PREFIX}jobset-name"
+"""An annotation of pods, and no label: that alone selects a pod for JobSet's pod webhooks, which fail every create
+while its controller is down. The Service selects by Muster's own label."""
 BATCH: Final = "batch.kubernetes.io/"
 COMPLETION_INDEX: Final = Env(f"{BATCH}job-completion-index", Source.POD_INDEX)
 ENVIRONMENT: Final = (Env("JOB_COMPLETION_INDEX", Source.POD_INDEX),)
@@ -262,7 +258,10 @@ ENVIRONMENT: Final = (Env("JOB_COMPLETION_INDEX", Source.POD_INDEX),)
 
 
 def labels_of(jobset: JobSet, job: ReplicatedJob) -> tuple[Env, ...]:
-    """Return the labels of a replicated job's pods."""
+    """Return the labels of a replicated job's pods.
+
+    The Job controller's labels by which people select pods are among them; those with the uid of a Job are not.
+    """
     names = Env(f"{BATCH}job-name", Source.JOB_NAME), Env("job-name", Source.JOB_NAME)
     return (*_keys(jobset, job), *names, COMPLETION_INDEX)
 
@@ -279,6 +278,7 @@ def annotations_of(jobset: JobSet, job: ReplicatedJob) -> tuple[Env, ...]:
 
 
 def _keys(jobset: JobSet, job: ReplicatedJob) -> tuple[Env, ...]:
+    """Return the keys that are both labels and annotations, as JobSet writes them."""
     jobs = jobset.spec.replicated_jobs
     of_group = sum(each.replicas for each in jobs if each.group_name == job.group_name)
     literal = {

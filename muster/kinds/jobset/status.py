@@ -1,21 +1,4 @@
-"""The status of a JobSet, as its own controller writes it (jobset: pkg/controllers, jobset_controller.go).
-
-Conditions, reasons, messages and counters are JobSet's, and so are their rules: a condition is never added as False,
-and keeps its place in the list. They are computed from the record, the view and the status before, and nothing else.
-
-The controller counts Jobs as the Job controller reports them, up to three seconds after the pods. Here a job is ready,
-succeeded or failed when its pods are. So the conditions of InOrder do not flap between the last pod's end and that of
-its Job.
-
-Rules for the failure of a pod of a JobSet: those of its Job, and then those of the JobSet.
-
-A Job replaces a failed pod up to ``backoffLimit`` times, each time after twice as long (kubernetes:
-pkg/controller/job). Here that is a rule about a member with a limit for each job. Beyond it the failure counts as the
-Job's, with the reason and the message that the Job controller gives it, because rules of JobSets match these.
-
-A pod whose policy is OnFailure has a container that the kubelet starts again, and each restart counts: a limit of N is
-N runs. Here the pod is replaced instead, so its first N - 1 failures are.
-"""
+"""What follows a failure in a JobSet, and its status, as by JobSet's controller (jobset: pkg/controllers)."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -59,7 +42,10 @@ ACTIONS: Final = {
 
 
 def rules_of(jobset: JobSet) -> Iterator[FailureRule]:
-    """Yield the rules in order. Last: the action if none matches, the end without a policy and a restart with one."""
+    """Yield the rules for the failure of a pod: those of its Job, then those of the JobSet.
+
+    The last one applies if no other matches: the end without a policy, a restart with one.
+    """
     for replicated in jobset.spec.replicated_jobs:
         yield from _of_job(replicated)
     policy = jobset.spec.failure_policy
@@ -91,6 +77,12 @@ def clocks_of(jobset: JobSet) -> Iterator[ClockRule]:
 
 
 def _of_job(replicated: ReplicatedJob) -> Iterator[FailureRule]:
+    """Yield the rules of a Job, which replaces a failed pod up to ``backoffLimit`` times.
+
+    Each replacement waits twice as long as the one before (kubernetes: pkg/controller/job). Here that is a rule about a
+    member with a limit for each job. Beyond it the failure counts as the Job's, with the reason and the message that
+    the Job controller gives it, because rules of JobSets match these.
+    """
     spec = replicated.template.spec
     replaced = FailureRule(
         FailureAction.RESTART_MEMBER,
@@ -106,7 +98,11 @@ def _of_job(replicated: ReplicatedJob) -> Iterator[FailureRule]:
 
 
 def _replaced(spec: JobSpec) -> int:
-    """Return the number of failed pods of a Job that are replaced."""
+    """Return the number of failed pods of a Job that are replaced.
+
+    A pod whose policy is OnFailure has a container that the kubelet starts again, and each restart counts: a limit of N
+    is N runs. Here the pod is replaced instead, so its first N - 1 failures are.
+    """
     return spec.limit if spec.template.restart_policy == "Never" else max(0, spec.limit - 1)
 
 
@@ -148,7 +144,11 @@ _COUNTS: Final = ("active", "failed", "ready", "succeeded", "suspended")
 
 
 def status_of(plan: Plan, record: Record, view: View, before: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the JobSet's own status. What its controller leaves out while it is empty is left out."""
+    """Return the JobSet's own status. What its controller leaves out while it is empty is left out.
+
+    Conditions, reasons, messages and counters are JobSet's, and so are their rules. They are computed from the record,
+    the view and the status before, and nothing else.
+    """
     context = Context.at(plan, record, view, record.updated_at)
     counts = {group.name: _counts(context, group) for group in plan.groups}
     if before.get("terminalState") and record.finished:
@@ -173,7 +173,7 @@ def refused(record: Record, before: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class _Conditions:
-    """The list of conditions, changed as JobSet's controller changes it."""
+    """The list of conditions, changed as JobSet's controller changes it: each keeps its place in the list."""
 
     def __init__(self, before: Mapping[str, Any], now: str) -> None:
         self.rows = [dict(each) for each in before.get("conditions") or ()]
@@ -233,7 +233,12 @@ def _judge(
 
 
 def _counts(context: Context, group: Group) -> dict[str, int]:
-    """Return the number of jobs of the group in each state, from one count per job."""
+    """Return the number of jobs of the group in each state, from one count per job.
+
+    JobSet's controller counts Jobs as the Job controller reports them, up to three seconds after the pods. Here a job
+    is ready, succeeded or failed when its pods are. So the conditions of InOrder do not flap between the last pod's end
+    and that of its Job.
+    """
     found = dict.fromkeys(_COUNTS, 0)
     record, tally = context.record, context.tally
     failed = _failed_jobs(context, group) if record.phase is Phase.FAILED else frozenset()

@@ -2,8 +2,6 @@
 
 ``losses`` name what the manifest states and the Experiment cannot; ``notes`` are differences worth knowing. A manifest
 that cannot become an Experiment at all is a ``ManifestError`` with the reason.
-
-Messages about an object that Muster neither runs nor converts: whether it can be watched over, and how.
 """
 
 import re
@@ -34,7 +32,10 @@ WRITE: Final = "for Muster to run it, write an Experiment: muster init begins on
 
 
 def refusal(node: Node, filename: str, what: str) -> ManifestError | None:
-    """Return the error for an object of another controller; ``what`` is not done with it. None for other objects."""
+    """Return the error for an object of another controller, with the way to watch over it; None for other objects.
+
+    ``what`` is what Muster does not do with it, as the predicate of a sentence.
+    """
     kind, version = kind_of(node), _version(node)
     if not isinstance(kind, str) or not kind.isidentifier() or len(kind) > LONGEST:
         return None

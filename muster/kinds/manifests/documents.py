@@ -1,11 +1,8 @@
 """A file as people keep it: with several documents, or a List, one of them to be run; or a script.
 
 Exactly one document of a kind that Muster runs, or converts, is read. Each other one is named with its line, as nothing
-creates it. Where several would run, or none, the file is refused.
-
-A batch script of Slurm as the beginning of a manifest: what its ``#SBATCH`` lines ask for, and what they leave open.
-
-Options: sbatch(1). Slurm reads them before the first command. A task of Slurm, which ``srun`` starts, is a member.
+creates it. Where several would run, or none, the file is refused. So is a script; for one of Slurm the error has the
+beginning of a manifest.
 """
 
 import json
@@ -41,7 +38,7 @@ GB: Final = {"K": 1e-6, "M": 1e-3, "": 1e-3, "G": 1.0, "T": 1e3}
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """The options by their long names, the line of the first, and the command that starts the tasks."""
+    """A batch script of Slurm: its options by their long names (sbatch(1)), the line of the first, the command."""
 
     options: dict[str, str]
     line: int
@@ -54,7 +51,7 @@ class Job:
 
     @property
     def members(self) -> int:
-        """Return the number of tasks."""
+        """Return the number of tasks, which ``srun`` starts: each is a member."""
         return max(1, self.number("ntasks") or self.number("nodes", 1) * self.number("ntasks-per-node", 1))
 
     @property
@@ -85,7 +82,7 @@ class Job:
 
 
 def job_of(text: str) -> Job | None:
-    """Return the job of a script with ``#SBATCH`` lines; None where it has none."""
+    """Return the job of a script with ``#SBATCH`` lines, which are read before the first command; None without any."""
     options: dict[str, str] = {}
     first, command = 0, ""
     for number, line in enumerate(text.split("\n", MOST_LINES)[:MOST_LINES], start=1):

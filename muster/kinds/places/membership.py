@@ -9,17 +9,6 @@ pod beyond the last place that is being deleted takes none, because it is what t
 
 Who may create pods in the namespace may write any labels. So a forged pod can take a place of runs of its own
 namespace, and of no other.
-
-The places of one job that a pod without an index may take: the lowest without a pod, else the lowest that is lost.
-
-A place is lost when its pod has ended without success or is terminating. Every place is looked at once when the job is
-first asked for one, and after that only those whose pod has changed: n pods that come one by one cost n log n.
-
-Which job of a group each replica is, where replicas keep their numbers when others go (Ray with several hosts).
-
-KubeRay names each replica by an index, and a scale-down removes any of them: of two that are left the indices may be 0
-and 7. The pods of one replica are one job of the plan. A replica has the job of its own index as long as that is free,
-else the lowest one that is, else one whose pods all end. It keeps the job until its last pod is gone.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -42,7 +31,12 @@ Is = Callable[[int], bool]
 
 
 class FreePlaces:
-    """The free and lost places of one job. ``free`` and ``lost`` check the present state of a rank."""
+    """The free and lost places of one job. ``free`` and ``lost`` check the present state of a rank.
+
+    A free place has no pod; the pod of a lost one has ended without success or is terminating. Every place is looked at
+    once when the job is first asked for one, and after that only those whose pod has changed: n pods that come one by
+    one cost n log n.
+    """
 
     def __init__(self, ranks: range, free: Is, lost: Is) -> None:
         self.ranks = ranks
@@ -64,7 +58,7 @@ class FreePlaces:
             self._frees, self._losts = sorted(set(self._frees)), sorted(set(self._losts))
 
     def lowest(self) -> int | None:
-        """Return the place to take; None where every pod is at work."""
+        """Return the lowest free place, else the lowest lost one; None where every pod is at work."""
         for heap, holds in ((self._frees, self._free), (self._losts, self._lost)):
             while heap and not holds(heap[0]):
                 heappop(heap)
@@ -82,7 +76,13 @@ class _Replica:
 
 @dataclass(slots=True)
 class Replicas:
-    """The replicas of one group in one epoch. ``ends`` is True for a job without a pod at work."""
+    """The replicas of one group in one epoch, where they keep their numbers when others go (Ray with several hosts).
+
+    KubeRay names each replica by an index, and a scale-down removes any of them: of two that are left the indices may
+    be 0 and 7. The pods of one replica are one job of the plan. A replica has the job of its own index as long as that
+    is free, else the lowest one that is, else one whose pods all end (``ends``). It keeps the job until its last pod is
+    gone.
+    """
 
     jobs: int
     ends: Callable[[int], bool]
@@ -139,11 +139,11 @@ class WatchedMembership:
     _waiting: Waiting = field(default_factory=Waiting)
     """Those of ``others`` that are at work, and take the next place that becomes free."""
     _rivals: dict[Seat, dict[str, Pod]] = field(default_factory=dict)
-    """By uid: all pods of the places that have more than one."""
+    """By place, then uid: all pods of the places that have more than one."""
     _given: dict[str, Seat] = field(default_factory=dict)
-    """By uid: the places of pods without an index."""
+    """By uid: the places that were given to pods, as none is their own by an index."""
     _taken: dict[Seat, str] = field(default_factory=dict)
-    """The other way round."""
+    """By place, the uid of such a pod."""
     _places: dict[Seat, FreePlaces] = field(default_factory=dict)
     """By epoch and first rank: where pods without an index, or beyond the last place, have their places."""
     _replicas: dict[tuple[int, str], Replicas] = field(default_factory=dict)

@@ -1,9 +1,4 @@
-"""The content of any object that becomes a plan: its metadata, the programs and requests of its pods, and its parts.
-
-Its parts are the objects that are asked why a watched run has no pods: itself, and what its controllers make before the
-pods. What they make is named by the kind (``WatchedKind.makes``), and by the pods that the object claims: those of its
-RayCluster, or of its JobSet. Only the parts of one member are named: what keeps one of its kind keeps the others.
-"""
+"""What plans of several kinds are made of: finalizers and queue, parts of the object, clocks, pods of members."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -25,7 +20,7 @@ ORPHAN, FOREGROUND = "orphan", "foregroundDeletion"
 
 
 def local_queue_of(labels: object) -> str:
-    """Return the queue that the label of an object names, other than an Experiment; empty without one."""
+    """Return the queue that a label of an object other than an Experiment names; empty without one."""
     return word(texts_of(labels).get(QUEUE_LABEL, ""))
 
 
@@ -44,7 +39,12 @@ class Part(NamedTuple):
 
 
 def parts_of(kind: WatchedKind, plan: Plan, claims: Iterable[str], rank: int) -> tuple[Part, ...]:
-    """Return the object, then its parts on the way to the member of that rank. Labelled pods have none."""
+    """Return the objects that are asked why the member of that rank has no pod: first the watched object itself.
+
+    The others are what its controllers make before the pods. They are named by the kind (``WatchedKind.makes``), and by
+    the pods that the object claims: those of its RayCluster, or of its JobSet. Only the parts of one member are named:
+    what keeps one of its kind keeps the others. Labelled pods have none.
+    """
     if kind.virtual:
         return ()
     member = plan.member(rank)

@@ -1,4 +1,4 @@
-"""The parts of a plan that every watched object has: its identity, and what its annotations ask for.
+"""What is read of any watched object, whatever its kind: its conditions, its annotations, and the identity of its plan.
 
 Annotations of a watched object (of labelled pods: of any pod of the set):
 
@@ -11,10 +11,6 @@ Annotations of a watched object (of labelled pods: of any pod of the set):
 ``muster.dev/on-deadline``         suspend or delete: what is done with the object then; without it, an alert
 
 Of labelled pods there are ``muster.dev/size`` (how many they are) and, on each, ``muster.dev/rank`` besides.
-
-Parts of a spec, and conditions, are read of any object, whatever else they hold. A condition complains where it is True
-and its type names a trouble (``ReplicaFailure``), or False and its reason does (``Created`` is False:
-``JobsBuildFailed``). It is a remark and no verdict: the kind's own reader gives those.
 """
 
 import re
@@ -46,7 +42,7 @@ S = TypeVar("S", bound=msgspec.Struct)
 
 
 def read(obj: Mapping[str, Any], shape: type[S]) -> S:
-    """Return that part of the spec. Raises ``PlanError``; unknown fields are left out."""
+    """Return the part of the spec that ``shape`` has. Raises ``PlanError``; unknown fields are left out."""
     try:
         return msgspec.convert(obj.get("spec") or {}, shape)
     except msgspec.ValidationError as error:
@@ -110,7 +106,11 @@ def state_of(kind: WatchedKind, obj: Mapping[str, Any]) -> OwnState:
 
 
 def complaint(obj: Mapping[str, Any]) -> Remark | None:
-    """Return the newest condition that complains."""
+    """Return the newest condition that complains: a remark and no verdict, which the kind's own reader gives.
+
+    A condition complains where it is True and its type names a trouble (``ReplicaFailure``), or False and its reason
+    does (``Created`` is False: ``JobsBuildFailed``).
+    """
     found = filter(None, map(_complaint, conditions_of(obj)))
     return max(found, key=lambda each: each.at, default=None)
 

@@ -1,26 +1,4 @@
-"""The arguments of ``ray start`` for the head and the workers of a Ray cluster.
-
-The defaults are AIchor's (its KubeRay page): ``--block``, ``--metrics-export-port=8080``, the member's CPUs, GPUs and
-memory, a logical resource with the group's name (100,000 of it, so that actors can be placed by it), and on the head
-the dashboard. ``rayStartParams`` adds to them and overrides them. A value is printed as KubeRay prints it (kuberay
-ray-operator/controllers/ray/common/pod.go, convertParamMap): keys sorted, "true" as a bare flag, "false" as no flag at
-all, except for the flags whose values are these words.
-
-KubeRay has a shell read the arguments, so manifests for it quote a value once more: ``'{"a": 1}'``. A value that is
-one quoted word is unquoted as the shell would. No shell reads what is built here.
-
-The submitter's program: it hands the command to Ray as a job, prints the job's log, and ends as the job does.
-
-It runs in the experiment's image, which has Ray and not Muster, so its text is handed to ``python3 -c``. The command is
-its argument and is never part of the text. What it relies on is public in Ray since 2.0 (ray.job_submission):
-
-- The job's name is the experiment's and the epoch's. A submitter that takes the place of a lost one finds the job and
-  continues with its log, from the beginning.
-- A broken connection for the log proves nothing: the status decides. Ray must answer within ``PATIENCE`` seconds.
-- ``RAY_JOB_RUNTIME_ENV`` is the runtime environment of the job, as JSON.
-- The exit code is the program's own (128 + the signal where one ended it), and 1 where Ray knows none.
-- SIGTERM ends the submitter and not the job: to end the experiment is to end the head as well.
-"""
+"""The programs of a Ray cluster's members: ``ray start`` for head and workers, and the submitter's (``SUBMIT``)."""
 
 import json
 import shlex
@@ -82,7 +60,12 @@ def _port(params: Mapping[str, str], name: str, default: int) -> int:
 
 
 def ray_start(group: Group, address: str) -> tuple[str, ...]:
-    """Return the program and arguments that start a member of the group; ``address`` is the head's for the workers."""
+    """Return the program and arguments that start a member of the group; ``address`` is the head's for the workers.
+
+    The defaults are AIchor's (its KubeRay page): ``--block``, ``--metrics-export-port=8080``, the member's CPUs, GPUs
+    and memory, a logical resource with the group's name (so that actors can be placed by it), and on the head the
+    dashboard. ``rayStartParams`` adds to them and overrides them. The keys are sorted, as by KubeRay.
+    """
     given = {name: _unquoted(value) for name, value in group.ray_start_params}
     flags = {**_defaults(group, address), **given}
     return ("ray", "start", *(flag for name in sorted(flags) if (flag := _flag(name, flags[name]))))
@@ -125,12 +108,21 @@ def _defaults(group: Group, address: str) -> Mapping[str, str]:
 
 
 def _flag(name: str, value: str) -> str:
+    """Return a flag as KubeRay prints it (kuberay: ray-operator/controllers/ray/common/pod.go, convertParamMap).
+
+    "true" is a bare flag, "false" no flag at all, except for the flags whose values are these words.
+    """
     if name not in WORDED and value.lower() in ("true", "false"):
         return f"--{name}" if value.lower() == "true" else ""
     return f"--{name}={value}"
 
 
 def _unquoted(value: str) -> str:
+    """Return a value that is one quoted word without its quotes, as the shell would.
+
+    KubeRay has a shell read the arguments, so manifests for it quote a value once more: ``'{"a": 1}'``. No shell reads
+    what is built here.
+    """
     if value[:1] not in ("'", '"'):
         return value
     try:
@@ -203,4 +195,16 @@ if info.status == "SUCCEEDED":
 code = getattr(info, "driver_exit_code", None) or 1
 first = (info.message or "").partition("\n")[0].partition(", last available logs")[0]
 end(128 - code if code < 0 else code, f"the Ray job {job} ended {info.status.value}: {first}")
+"""
+"""The submitter's program: it hands the command to Ray as a job, prints the job's log, and ends as the job does.
+
+It runs in the experiment's image, which has Ray and not Muster, so its text is handed to ``python3 -c``. The command is
+its argument and is never part of the text. What it relies on is public in Ray since 2.0 (ray.job_submission):
+
+- The job's name is the experiment's and the epoch's. A submitter that takes the place of a lost one finds the job and
+  continues with its log, from the beginning.
+- A broken connection for the log proves nothing: the status decides. Ray must answer within 60 seconds.
+- ``RAY_JOB_RUNTIME_ENV`` is the runtime environment of the job, as JSON.
+- The exit code is the program's own (128 + the signal where one ended it), and 1 where Ray knows none.
+- SIGTERM ends the submitter and not the job: to end the experiment is to end the head as well.
 """

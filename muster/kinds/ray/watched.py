@@ -1,6 +1,4 @@
-"""RayJobs and RayClusters, as Muster watches over them.
-
-The plan of a RayJob, and the state that KubeRay's controller reports:
+"""RayJobs, as Muster watches over them: their plan, and the state that KubeRay's controller reports.
 
 - The members are those of the RayCluster that the present attempt has (``status.rayClusterName``, another one after
   each retry and each resumption) and, in K8sJobMode, the submitter's pod. In HTTPMode KubeRay itself hands the program
@@ -10,7 +8,7 @@ The plan of a RayJob, and the state that KubeRay's controller reports:
 - ``jobStatus`` is the last one that KubeRay read. After a deadline it stays RUNNING.
 - An attempt's failure is in the status for 0.1 s and is gone when the next attempt begins.
 
-Traps: tests/watched_runs/kuberay.
+RayClusters are declared here too (``raycluster``). Traps: tests/watched_runs/kuberay.
 """
 # ruff: noqa: N815 - field names are those of the wire
 
