@@ -1,18 +1,17 @@
 """The catalogue: every metric Muster exports is one row here, and nothing exports what has no row.
 
 Instruments and collectors are built from these rows, docs/metrics.md is printed from them, and tests scrape all and
-compare. Names follow the Prometheus conventions (prometheus.io, "Metric and label naming"): base units, ``_total``
-on counters, ``_info`` on constants.
+compare. Names follow the Prometheus conventions (prometheus.io, "Metric and label naming"): base units, ``_total`` on
+counters, ``_info`` on constants.
 
-Cardinality is decided here too. Labels that name an experiment appear only on the rows of ``rows.experiment``: those
-are read from the state at every scrape, so a deleted experiment leaves no series behind. Other counters and histograms
-live as long as the process, and carry labels from small closed sets only; the one that names namespaces has as many as
-``NAMESPACES``.
+Cardinality is decided here too. Labels that name an experiment appear only on rows that are read from the state at
+every scrape (``rows.experiment``, and one of ``rows.incident``), so a deleted experiment leaves no series behind. Other
+counters and histograms live as long as the process. Their labels are from small closed sets, or are bounded
+(``LABEL_SETS``, ``NAMESPACES``).
 
-The label sets that counters begin with, at 0: without that, the first restart or refusal is no increase to a query.
-
-What happens is known beforehand for the operators, phases, ways to end and refusals that Muster itself names. Reasons
-that containers and schedulers name are an open set: the frequent ones are here, the others begin when they are met.
+Counters begin at 0 with the label sets that are known beforehand: without that, the first restart or refusal is no
+increase to a query. These are of the operators, phases, ways to end and refusals that Muster itself names. Reasons that
+containers and schedulers name are an open set: the frequent ones are here, the others begin when they are met.
 """
 
 from collections.abc import Mapping

@@ -1,10 +1,4 @@
-"""Metrics that the daemon reads of itself at scrape: its watches, its part in the election, and its missing rights.
-
-The watches show whether its picture of the cluster is complete and fresh, the election who leads, how often that
-changed, and how fresh the leader's claim is.
-
-The incidents, and the suspect nodes, are read at scrape as well.
-"""
+"""Metrics that the daemon reads of its own state at scrape: incidents, watches, missing rights and the election."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
@@ -80,7 +74,7 @@ class IncidentCollector(Collector):
 
 @dataclass(eq=False)
 class WatchCollector(Collector):
-    """The watches, and the pods that are ignored."""
+    """The watches, which show how fresh the daemon's picture of the cluster is, and the pods that are ignored."""
 
     reflectors: Callable[[], Iterable[tuple[str, Reflector[Any]]]]
     """Yields each watch with its resource."""
@@ -144,7 +138,7 @@ class RightsCollector(Collector):
 
 @dataclass(eq=False)
 class LeadershipCollector(Collector):
-    """Registered only where there is an election."""
+    """Who leads, how often that changed, and how fresh that claim is. Registered only with an election."""
 
     elector: Elector
 

@@ -1,22 +1,13 @@
 """The series of the experiments in one scrape, written as text.
 
-There are about 80 for each experiment in trouble, 25 or 9 for one that is well, and 2 for
-one that has ended, so this is most of a scrape. A state set is written from a template, in which only the labels that
-name the experiment are filled in. The labels of a line are in alphabetical order, as prometheus_client has them; those
-of owners follow them.
+There are about 80 for each experiment in trouble, 25 or 9 for one that is well, and 2 for one that has ended, so this
+is most of a scrape. A state set is written from a template, in which only the labels that name the experiment are
+filled in. The labels of a line are in alphabetical order, as prometheus_client has them, but those of owners follow
+``namespace``.
 
 At most ``cap`` lines are written, and an experiment has all of its lines or none. Label values are made printable, and
 an experiment whose labels then equal another's is left out, because Prometheus rejects duplicates. An experiment that
 cannot be read is left out alone. Those that are left out are counted by reason, but not those that have ended.
-
-The series of a run that are exported: all, or the few that boards, or alerts and rules, need of it.
-
-A run that is not well has all of its series, zeros too, so that no query meets a gap while people look at it: one that
-is Stuck, has ranks missing, starts, restarts or waits, and any for ``SETTLED`` after that. One that is well has no more
-than it shows: of what is one of several (phase, state, cause, reason) only what holds. Where many run, it has only what
-the rows of the catalogue mark as ``lean``: no alert and no rule reads anything else.
-
-So a fleet costs what its troubles cost, and no run is without its alerts.
 """
 
 from collections import Counter
@@ -51,7 +42,13 @@ from muster.state.vocabulary.rules import ClockAction, ClockName
 
 
 class Profile(IntEnum):
-    """Extent of the series of one run."""
+    """Extent of the series of one run, so that a fleet costs what its troubles cost.
+
+    Up to ``WHOLE_RUNS`` runs that are not well have all of their series, zeros too, so that no query meets a gap while
+    people look at them. One that is well has no more than it shows: of what is one of several (phase, state, cause,
+    reason) only what holds. Where more than ``LEAN_RUNS`` run, it has only the rows that are ``lean``: no alert and no
+    rule reads anything else.
+    """
 
     WHOLE = 0
     """Every row, with zeros."""
@@ -62,7 +59,7 @@ class Profile(IntEnum):
 
 
 def is_well(plan: Plan, record: Record, view: View, now: float) -> bool:
-    """Return whether the run has settled at work with all of its ranks."""
+    """Return whether the run has all of its ranks, and has been at work and not Stuck for ``SETTLED`` seconds."""
     if record.phase is not Phase.RUNNING or now - record.phase_at < SETTLED:
         return False
     stuck = record.condition(ConditionType.STUCK)

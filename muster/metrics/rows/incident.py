@@ -1,4 +1,4 @@
-"""Rows of incidents: what one subject keeps, of many runs. At most as many as are shown."""
+"""Rows of incidents: the runs that one subject blocks. There are at most as many incidents as are shown."""
 
 from muster.metrics.rows.experiment import ONE
 from muster.metrics.rows.row import Metric
