@@ -1,9 +1,4 @@
-"""Carries out the actions on a Workload: create, patch, delete. Each may be carried out twice.
-
-ReadAdmission reads an admission from the API server before the first pod of an epoch is created. The cache may be late,
-and a gang that is launched on a withdrawn admission runs beside the one that has the quota now. The same request
-returns the assigned flavors, whose labels and tolerations the pods need.
-"""
+"""Carries out the actions on a Workload: create, read its admission, patch, delete. Each may be carried out twice."""
 
 import contextlib
 from collections.abc import Iterable, Mapping
@@ -77,7 +72,12 @@ class _Flavor(msgspec.Struct, frozen=True, gc=False):
 
 
 async def read_admission(calls: Calls, action: ReadAdmission, plan: Plan) -> Outcome:
-    """Return the placement of the epoch's pods if the Workload is admitted; else the caches will show why not."""
+    """Return the placement of the epoch's pods if the Workload is admitted; else the caches will show why not.
+
+    The Workload is read before the first pod of an epoch is created. The cache may be late, and a gang that is launched
+    on a withdrawn admission runs beside the one that has the quota now. The same answer names the assigned flavors,
+    whose labels and tolerations the pods need.
+    """
     path = custom(API_VERSION, plan.namespace, "workloads", action.workload.name)
     try:
         answer = await calls.do("GET", path)

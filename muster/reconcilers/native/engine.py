@@ -2,13 +2,6 @@
 
 The engine decides nothing. It carries out the actions of a decision after the record of that decision is persisted, and
 returns what it learnt. Every action may be carried out twice.
-
-``DeleteSubject`` deletes the object of a finished experiment. The request carries the uid and the resourceVersion of
-the decision, so an object that was edited meanwhile, or created again under the same name, is left alone. The garbage
-collector and ``collect_pods`` delete what it owned. ``EnsureService`` creates the headless Service unless the
-Experiment owns one already.
-
-``CreatePods`` creates the members of one epoch; a repeated action creates no second pod.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator
@@ -66,7 +59,7 @@ async def create_pods(
     restarts: Restarts = NO_RESTARTS,
     endpoint: Endpoint | None = None,
 ) -> Outcome:
-    """Create the members' pods, until ``batch`` is stopped."""
+    """Create the members' pods of one epoch, until ``batch`` is stopped. A repeated action creates no second pod."""
     wanted = {member.group for member in action.members}
     templates = {
         group.name: PodTemplate(plan, group, action.epoch, restarts, action.avoid, endpoint)
@@ -218,7 +211,12 @@ def _restarts_of(record: Record) -> Restarts:
 
 
 async def delete_subject(calls: Calls, plan: Plan, version: int) -> Outcome:
-    """Delete the object. Raises ``ApiError`` if a retry may help: ``Conflict`` if it has changed since."""
+    """Delete the object of a finished experiment; the garbage collector and ``collect_pods`` delete what it owned.
+
+    The request carries the uid and the resourceVersion of the decision, so an object that was edited meanwhile, or
+    created again under the same name, is left alone. Raises ``ApiError`` if a retry may help: ``Conflict`` if it has
+    changed since.
+    """
     async with calls.slots(plan):
         try:
             await calls.do("DELETE", ref_of(plan).path, body=delete_options(plan.uid, None, str(version)))
@@ -234,7 +232,7 @@ async def delete_subject(calls: Calls, plan: Plan, version: int) -> Outcome:
 
 
 async def ensure_service(calls: Calls, plan: Plan) -> Outcome:
-    """Create the Service, or find it. Raises ``ApiError`` if a retry may help."""
+    """Create the headless Service unless the Experiment owns one already. Raises ``ApiError`` if a retry may help."""
     body = to_json(render_service(plan), f"the Service of experiment {plan.namespace}/{plan.name}")
     found = await create_or_find(calls, plan, "Service", plan.domain, body, {LABEL_UID: plan.uid})
     return Outcome(refusal=found) if isinstance(found, Refusal) else Outcome(service=True)

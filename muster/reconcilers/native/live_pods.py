@@ -1,15 +1,10 @@
-"""The pods of an experiment as the API server has them now, page by page, and one by its name.
-
-Unseen pods: the API server is asked for them by name before they count as gone.
+"""The pods of an experiment as the API server has them now: page by page, and by name before they count as gone.
 
 A watch selects a member's pod by a label and by its controller. A user who may edit pods can remove either, and the
 watch then reports the pod like a deleted one, while its program still runs. Names cannot be edited, and follow from the
 uid of the Experiment, the epoch and the attempt. So before a loss counts, or another pod of a rank is created, each pod
 that vanished without a last state that shows its end is read by its name: with one GET each, or with one LIST of the
 namespace if there are many.
-
-A daemon that has seen no gang of the experiment complete does not know what vanished before its time. It searches the
-namespace once for the names of the epochs before.
 """
 
 from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Sequence
@@ -169,7 +164,8 @@ async def may_run(calls: Calls, pod: Pod) -> bool:
 async def search(calls: Calls, plan: Plan, epoch: int) -> list[Pod]:
     """Return the pods of the namespace that have a member's name of the last epochs, up to ``epoch``, and may run.
 
-    Raises ``ApiError``.
+    A daemon that has seen no gang of the experiment complete does not know what vanished before its time. It searches
+    once. Raises ``ApiError``.
     """
     lives = {
         name_suffix(plan.uid, each, attempt): (each, attempt)

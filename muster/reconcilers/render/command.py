@@ -1,12 +1,12 @@
-"""The command of a member: AIchor's shell line, in a form that lets the program hear a signal.
+"""The command of a member: its shell line, so that the program hears a signal and finds the code of ``muster.assist``.
 
 AIchor's ``spec.command`` is one shell line (its manifests use ``&&``, pipes and ``$VARIABLES``), so a shell runs it:
 ``/bin/sh``, which exists in every image with a shell. The kubelet's SIGTERM goes to the first process of the container
 alone. A shell does not forward it, and as process 1 it does not even end, so the program would never learn of its grace
 period. Therefore:
 
-- if the line is one simple command, or follows others that only prepare it (``cd /app && python3 train.py``), the
-  shell is made to become the program: ``exec`` is put before it;
+- if the line is one simple command, also after others that only prepare it (``cd /app && python3 train.py``), the shell
+  is made to become the program: ``exec`` is put before the command;
 - any other line gets a small shell in front of it that forwards signals (``FORWARDER``);
 - a line that consists of the shell's own builtins is left as it is.
 
@@ -18,14 +18,6 @@ Before a container starts, the kubelet rewrites its command (kubernetes: third_p
 becomes ``$``; and a ``$`` before a character beyond ASCII breaks that character. The first is documented and useful
 (``--coordinator $(JAXOPERATOR_COORDINATOR_ADDRESS)`` works as it does on AIchor) and is kept. The other two would
 silently turn ``echo $$ > pid`` into ``echo $ > pid``; doubling the ``$`` prevents that.
-
-The code of ``muster.assist`` in a member, and the path by which Python finds it (ADR 54).
-
-Each file is an annotation of the pod, which a downwardAPI volume shows: no right, no image and no object
-beside the pod is needed, and every level of Pod Security admits it.
-
-The folder comes first in PYTHONPATH. An environment variable of the pod would replace the one of the image, which is
-not known here; a shell sees the value of image and manifest, and puts the folder before it.
 """
 
 import re
@@ -192,14 +184,21 @@ PREFIX: Final = f'PYTHONPATH="${{{_VARIABLE}:-{FOLDER}}}${{PYTHONPATH:+:$PYTHONP
 
 
 def assisted(command: Sequence[str]) -> list[str]:
-    """Return the container command with the folder in PYTHONPATH; a command of one process stays one process."""
+    """Return the container command with the folder in PYTHONPATH; a command of one process stays one process.
+
+    The folder comes first. An environment variable of the pod would replace the one of the image, which is not known
+    here; a shell sees the value of image and manifest, and puts the folder before it.
+    """
     if command[0] == SHELL and command[1] == "-c":
         return [*command[:2], PREFIX + command[2], *command[3:]]
     return [SHELL, "-c", f'{PREFIX}exec "$@"', SHELL, *command]
 
 
 def assist_annotations() -> dict[str, str]:
-    """Return the code, as annotations of the pod."""
+    """Return the code of ``muster.assist``, as annotations of the pod, which a downwardAPI volume shows (ADR 54).
+
+    No right, no image and no object beside the pod is needed, and every level of Pod Security admits it.
+    """
     return {annotation: code for _, annotation, code in _FILES}
 
 

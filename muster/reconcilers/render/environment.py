@@ -1,12 +1,4 @@
-"""The injected environment variables of a member.
-
-Variables keep their order: ``$(NAME)`` refers to a variable listed earlier.
-
-With ``spec.progressEndpoint`` they have the address of that endpoint, and the proof of the member's pod. Their names
-are Kubeflow Trainer's, of both alphas (``muster.api.progress``). The token is a projected one of the pod's
-service account, for this run and nothing else: no API server accepts it. The authority is an annotation of the pod that
-the same volume shows as a file, so neither a ConfigMap nor a right to make one is needed (as ADR 54).
-"""
+"""The injected environment variables of a member, and the volume with its proof for the progress endpoint."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -57,7 +49,7 @@ class Place:
 
 
 def environment(plan: Plan, group: Group, epoch: int, place: Place) -> list[dict[str, object]]:
-    """Return core/v1 EnvVars, each name once.
+    """Return core/v1 EnvVars, each name once, in their order: ``$(NAME)`` refers to a variable listed earlier.
 
     If a name is repeated, the last variable stays, at its own place: it would win in Kubernetes too, and server-side
     apply rejects a repeated name.
@@ -106,7 +98,10 @@ class Endpoint:
 
 
 def endpoint_variables(plan: Plan, endpoint: Endpoint) -> dict[str, str]:
-    """Return the environment variables, by name."""
+    """Return the address of the endpoint and the paths of the pod's proof, by name.
+
+    The names are Kubeflow Trainer's, of both alphas (``muster.api.progress``).
+    """
     values = {
         URL: f"{endpoint.url}{status_path(plan.namespace, plan.name)}",
         TOKEN: f"{MOUNT}/{TOKEN_FILE}",
@@ -116,7 +111,12 @@ def endpoint_variables(plan: Plan, endpoint: Endpoint) -> dict[str, str]:
 
 
 def endpoint_volume(plan: Plan) -> dict[str, object]:
-    """Return the core/v1 Volume with the token and the authority."""
+    """Return the core/v1 Volume with the token and the authority.
+
+    The token is a projected one of the pod's service account, for this run and nothing else: no API server accepts it.
+    The authority is an annotation of the pod that the volume shows as a file, so neither a ConfigMap nor a right to
+    make one is needed (as ADR 54).
+    """
     token = {
         "audience": audience(plan.namespace, plan.name),
         "expirationSeconds": TOKEN_SECONDS,

@@ -5,28 +5,6 @@ Muster renders the pod that the manifest describes and merges the group's pod te
 image and the command of ``main``) are refused when the template is read, so a merge cannot reach them. Everything else
 of a pod can be asked for, as in a Pod that the author creates in the same namespace; whether the pod is admitted is
 decided by the namespace's Pod Security level.
-
-`PodTemplate` is the same pod for a whole group: JSON that is encoded once and cut where the members differ. The cuts
-are made at NUL bytes, which JSON text can never contain (RFC 8259 §7: control characters are escaped), so no text of
-a user, whatever is in it, can be taken for a cut.
-
-The security context without a template: Pod Security's ``restricted`` profile demands ``runAsNonRoot``, and most public
-ML images (those of CUDA, PyTorch, JAX, Ray) run as root and keep their program under /root or in a directory of root's;
-forcing another user breaks them in ways that look like bugs of the training program. So the user is the image's own,
-and everything else of ``restricted`` is kept: no capability, no way to gain one (no_new_privs), the runtime's seccomp
-filter. Root without capabilities cannot change owners, mount, load modules or read what file modes deny. Such a pod
-needs the ``baseline`` profile; with ``runAsNonRoot`` in its template, ``restricted``. ``ptrace`` (py-spy, gdb) adds
-SYS_PTRACE, which baseline does not admit either: the namespace must be ``privileged`` or exempt, which its
-administrator decides, not the author of the experiment.
-
-The placement of pods: node selectors and tolerations of a queue's flavors, and the nodes that a pod must avoid.
-
-The former are merged over the manifest's own. Kueue assigns no flavor that contradicts the node selector of the podSet,
-so a label of both differs only if the flavor was changed since.
-
-Node anti-affinity keeps a pod off nodes by name. The name is a field of the node. Its label kubernetes.io/hostname may
-differ from it, or be another node's. A requirement on a field takes one value (kubernetes: pkg/apis/core/validation),
-so each node has its own.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -77,7 +55,11 @@ from muster.state.vocabulary.workload import PodSetPlacement
 
 
 def placed(plan: Plan, placement: Sequence[PodSetPlacement]) -> Plan:
-    """Return the plan with the flavors' requirements on its pods; the same plan if there are none."""
+    """Return the plan with the flavors' requirements on its pods; the same plan if there are none.
+
+    Their node selectors and tolerations are merged over the manifest's own. Kueue assigns no flavor that contradicts
+    the node selector of the podSet, so a label of both differs only if the flavor was changed since.
+    """
     by_group = {each.group: each for each in placement if each.node_selector or each.tolerations}
     if not by_group:
         return plan
@@ -105,7 +87,9 @@ REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
 def kept_off(pod: dict[str, Any], nodes: Sequence[str]) -> dict[str, Any]:
     """Return the pod without these nodes, whatever else its template requires of nodes.
 
-    The terms of a node selector are alternatives (core/v1 NodeSelector), so the condition is added to each of them.
+    The terms of a node selector are alternatives (core/v1 NodeSelector), so the condition is added to each of them. It
+    names the field with the node's name: the label kubernetes.io/hostname may differ from that, or be another node's. A
+    requirement on a field takes one value (kubernetes: pkg/apis/core/validation), so each node has its own.
     """
     if not nodes:
         return pod
@@ -138,7 +122,9 @@ def render_pod(
 class PodTemplate:
     """The pods of one group and epoch as JSON, byte for byte the encoding of `render_pod`.
 
-    Raises ``Unrenderable`` when the plan holds text that JSON cannot carry.
+    The JSON is encoded once and cut where the members differ. The cuts are made at NUL bytes, which JSON text can never
+    contain (RFC 8259 §7: control characters are escaped), so no text of a user, whatever is in it, can be taken for a
+    cut. Raises ``Unrenderable`` when the plan holds text that JSON cannot carry.
     """
 
     __slots__ = ("_cuts", "_epoch", "_group", "_plan", "_restarts")
@@ -273,7 +259,17 @@ def _pod(
 def _container(
     plan: Plan, group: Group, epoch: int, place: Place, endpoint: Endpoint | None, mounts: list[dict[str, object]]
 ) -> dict[str, object]:
-    """Return the core/v1 Container."""
+    """Return the core/v1 Container.
+
+    Its security context: Pod Security's ``restricted`` profile demands ``runAsNonRoot``, and most public ML images
+    (those of CUDA, PyTorch, JAX, Ray) run as root and keep their program under /root or in a directory of root's;
+    forcing another user breaks them in ways that look like bugs of the training program. So the user is the image's
+    own, and everything else of ``restricted`` is kept: no capability, no way to gain one (no_new_privs), the runtime's
+    seccomp filter. Root without capabilities cannot change owners, mount, load modules or read what file modes deny.
+    Such a pod needs the ``baseline`` profile; with ``runAsNonRoot`` in its template, ``restricted``. ``ptrace``
+    (py-spy, gdb) adds SYS_PTRACE, which baseline does not admit either: the namespace must be ``privileged`` or exempt,
+    which its administrator decides, not the author of the experiment.
+    """
     capabilities: dict[str, object] = {"drop": ["ALL"]}
     if group.pod.ptrace:
         capabilities["add"] = ["SYS_PTRACE"]

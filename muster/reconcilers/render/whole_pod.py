@@ -3,14 +3,6 @@
 The pod follows the template, with the identity, owner and host name that Muster gives each member. Injected variables
 go to every container, before those of the template: these may refer to them as ``$(NAME)``. A variable of the same name
 in the template is replaced, as by the kind's own controller, which appends its variables.
-
-Exclusive placement: each job of the group has one domain of a topology (a node pool, a rack) for itself.
-
-JobSet lets its webhook place the first pod of a Job and makes the others follow it, which needs its controller and its
-webhooks for every pod. Here every pod asks the scheduler for the same: together with the pods of its own job, and apart
-from those of any other (jobset: pkg/webhooks, pod_mutating_webhook). Pods of every priority keep apart, and the
-scheduler preempts for them as for each affinity. If the nodes already have the name of the job, a node selector is
-enough.
 """
 
 from typing import Any, Final
@@ -68,7 +60,14 @@ NODE_LABEL: Final = "alpha.jobset.sigs.k8s.io/namespaced-job"
 
 
 def exclusive(spec: dict[str, Any], group: Group, place: Place) -> dict[str, Any]:
-    """Return the fields of the pod's spec that change."""
+    """Return the fields of the pod's spec that give each job a domain of a topology (a node pool, a rack) for itself.
+
+    JobSet lets its webhook place the first pod of a Job and makes the others follow it, which needs its controller and
+    its webhooks for every pod. Here every pod asks the scheduler for the same: together with the pods of its own job,
+    and apart from those of any other (jobset: pkg/webhooks, pod_mutating_webhook). Pods of every priority keep apart,
+    and the scheduler preempts for them as for each affinity. If the nodes already have the name of the job, a node
+    selector is enough.
+    """
     if group.labelled_nodes:
         return {"nodeSelector": {**(spec.get("nodeSelector") or {}), NODE_LABEL: place.node_job}}
     own: dict[str, Any] = {"key": JOB_KEY, "operator": "In", "values": [place.job_key]}

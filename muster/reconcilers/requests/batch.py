@@ -1,11 +1,4 @@
-"""Runs requests of one kind concurrently; stops sending after the first error or refusal, or when it is stopped.
-
-A gang is useful only as a whole. Requests in progress are awaited; the next decision repeats those that were not sent,
-and repeating one is harmless. Namespaces and experiments share the number of concurrent requests
-(``muster.kube.fair_share``).
-
-Decides whether an existing object is our own, and whether a created one is unchanged.
-"""
+"""Requests of the native engine: many of one kind at once, and the create of an object that may exist already."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -37,7 +30,13 @@ MOST_SLOW = 1000
 
 
 class Batch(Generic[T]):
-    """The results of a batch so far. ``done`` holds the items whose request succeeded."""
+    """The results of a batch so far. ``done`` holds the items whose request succeeded.
+
+    Requests of one kind run concurrently; no more are sent after the first error or refusal, or when the batch is
+    stopped: a gang is useful only as a whole. Requests in progress are awaited; the next decision repeats those that
+    were not sent, and repeating one is harmless. Namespaces and experiments share the number of concurrent requests
+    (``muster.kube.fair_share``).
+    """
 
     def __init__(self) -> None:
         self.done: list[T] = []
