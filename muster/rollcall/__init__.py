@@ -1,6 +1,6 @@
 """The roll call of an experiment as one document, which page, SDK and command line read.
 
-Facts of it in words and tones, which those that show it share: they differ in style alone.
+The words and tones here are those of facts in it. Page and command line share them, and differ in style alone.
 """
 
 from collections.abc import Callable

@@ -1,8 +1,4 @@
-"""Makes the roll call of an experiment from its plan, record and view at one moment.
-
-The problems of an experiment are for the filters of the page and the order of its rows. Beside the status
-(``muster.state.summary.hurt``) the daemon sees the roll and every running clock.
-"""
+"""Makes the roll call of an experiment from its plan, record and view at one moment, and documents of its fleet."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
@@ -54,7 +50,10 @@ from muster.state.vocabulary.record import ConditionType, Phase, Record
 
 
 def hurts(plan: Plan, record: Record, view: View, now: float) -> tuple[Hurt, ...]:
-    """Return the problems of that experiment, in the order of `Hurt`."""
+    """Return the problems of that experiment, in the order of `Hurt`: for the filters and rows of the page.
+
+    Beside the status (``muster.state.summary.hurt``) the daemon sees the roll and every running clock.
+    """
     roll = None if record.finished else arrivals(plan, record, view, now)
     deadline_near = any(end - now < near(clock.after) for clock, end in running(plan, record))
     return with_facts(record, missing=roll is not None and bool(roll.missing), deadline_near=deadline_near)

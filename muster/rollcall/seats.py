@@ -1,8 +1,7 @@
-"""The state of each rank of an experiment, for the grid of the page and the document of one experiment.
+"""The state of each rank of an experiment, for page and document, and the number of ranks that have arrived.
 
-The coordinator's answer comes first if it can be asked; the rest comes from the pods.
-
-The number of ranks that have arrived is counted from the best source at this moment.
+The pod shows the state of a rank. If its program runs, and the coordinator can be asked, the coordinator's answer
+decides, or else the roll of the record.
 """
 
 from collections.abc import Iterable, Iterator
