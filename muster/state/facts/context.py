@@ -1,9 +1,6 @@
-"""The input of a policy: one experiment at one instant. It reads counts and a few members, and changes nothing.
+"""The input of a policy: one experiment at one instant, and the devices that it holds.
 
-The devices that a run holds now: those of its pods that are on a node and have not ended.
-
-A pod without a node holds nothing, whatever it asks for. For a run of Muster's the plan has the devices of each pod of
-a group; for a run of another controller each pod has its own.
+A policy reads counts and a few members, and changes nothing.
 """
 
 from collections.abc import Iterator
@@ -22,7 +19,11 @@ from muster.state.vocabulary.record import Record, attempts_of
 
 
 def held(plan: Plan, view: View) -> Devices:
-    """Return the devices that its pods hold, those of older epochs too."""
+    """Return the devices of its pods that are on a node and have not ended, those of older epochs too.
+
+    A pod without a node holds nothing, whatever it asks for. For a run of Muster's the plan has the devices of each pod
+    of a group; for a run of another controller each pod has its own.
+    """
     return total(_parts(plan, view)) if plan.devices or plan.engine is Engine.WATCH else ()
 
 

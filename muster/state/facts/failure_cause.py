@@ -1,8 +1,4 @@
-"""The cause of a failure, from a pod of the present epoch, or from one that is gone.
-
-A rule that is used up for the members of a job is skipped. If it has a new reason for the failure (``becomes``), the
-failure is one of the job, and rules about a member are skipped. The record keeps the member's own failure.
-"""
+"""The cause of a failure, from a pod of the present epoch or from one that is gone, and the rule that matches it."""
 
 from typing import Final
 
@@ -20,6 +16,9 @@ from muster.state.vocabulary.rules import Escalation, FailureAction, FailureRule
 
 def first_rule(plan: Plan, cause: Cause, failures: float, *, of_job: bool = False) -> FailureRule:
     """Return the first matching rule; without one, a counted restart of the gang.
+
+    A rule that is used up for the members of a job is skipped. If it has a new reason for the failure (``becomes``),
+    the failure is one of the job, and rules about a member are skipped. The record keeps the member's own failure.
 
     ``failures`` of the job were counted before; infinity: every rule with such a limit is used up. ``of_job``: it is
     the failure of a job and of no member.

@@ -1,8 +1,6 @@
 """Sentences for people about waiting pods, and about the end of an epoch.
 
 They name the rank, the pod and the reason, in that order, because the reader types these next.
-
-Words that differ by the creator of a run's pods.
 """
 
 import signal
@@ -27,7 +25,7 @@ from muster.state.vocabulary.record import Cause, attempts_of
 
 
 class Words(NamedTuple):
-    """Sentences; ``{kind}`` is the kind of the object, ``{epoch}`` the number of the epoch."""
+    """Words that differ by the creator of the pods; ``{kind}`` is the kind of the object, ``{epoch}`` a number."""
 
     suspended: str
     restarting: tuple[str, str]

@@ -1,23 +1,15 @@
-"""Completion: a rank that has succeeded stays done, whatever becomes of its pod.
+"""Completion and progress: a record of the ranks that are done, and of the last sign that a gang progresses.
 
-A finished pod is collected by others: its node is scaled down, the pod garbage collector removes it (kube-controller-
-manager ``--terminated-pod-gc-threshold``, 12,500 finished pods), or ``kubectl delete`` does. So the record lists the
-done ranks of its epoch (``Record.completed``), and the view still counts a done rank without a pod.
+A rank that has succeeded stays done, whatever becomes of its pod. A finished pod is collected by others: its node is
+scaled down, the pod garbage collector removes it (kube-controller-manager ``--terminated-pod-gc-threshold``, 12,500
+finished pods), or ``kubectl delete`` does. So the record lists the done ranks of its epoch (``Record.completed``), and
+the view still counts a done rank without a pod.
 
 The record is not written for each rank that ends. Every write of the status takes the ranks along. If nothing else is
 written, they are written ``SAVE_PAUSE`` after the first of them ended, and those that end later ``LATER_PAUSE`` after
 the first of these: a gang of 512 that ends over ten minutes costs one write. They are written at once when the pod that
 shows it is gone or being deleted, because after a restart of the daemon only the record would know. That write comes
 before every action of the step. No finalizer holds the pods meanwhile (ADR 34).
-
-Progress: the last sign that a gang makes progress, for the clock ``progress``.
-
-Signs that Muster sees without help of the program: the gang was assembled, and a member ended with exit code 0. A
-program that works for hours between two ends shows none of them, so the clock runs only if the spec asks for it
-(ADR 0047). If the program reports steps (``muster.report``), each report is a sign, too.
-The time is kept in the record if that clock runs, and is written along with other news: a gang whose members end or
-step one after another costs no write of its own. It is the instant at which Muster saw the sign: clocks of nodes may be
-set otherwise.
 """
 
 from msgspec.structs import replace
@@ -61,7 +53,16 @@ def completed(context: Context) -> str:
 
 
 def note(context: Context) -> Record:
-    """Return the record with the last sign of progress of an assembled gang."""
+    """Return the record with the last sign of progress of an assembled gang, for the clock ``progress``.
+
+    Muster sees two signs without help of the program: the gang was assembled, and a member ended with exit code 0. A
+    program that works for hours between two ends shows none of them, so the clock runs only if the spec asks for it
+    (ADR 47). If the program reports steps (``muster.report``), each report is a sign, too.
+
+    The time is kept in the record if that clock runs, and is written along with other news: a gang whose members end or
+    step one after another costs no write of its own. It is the instant at which Muster saw the sign: clocks of nodes
+    may be set otherwise.
+    """
     record = context.record
     if record.phase is not Phase.RUNNING or context.plan.clock(ClockName.PROGRESS) is None:
         return record

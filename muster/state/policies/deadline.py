@@ -6,11 +6,6 @@ experiment in the phase Queued has the total clock, too.
 
 A clock ends something because something has *not* happened, and a late cache looks just like that: it may hide the last
 node, or the success. So a clock that has run out acts only on what the live API has reported since.
-
-Opt-in deadlines: a clock of a watched run that has run out ends it, if its own annotation asks for that.
-
-This is the only thing that Muster ever does to a watched run. It uses the object's own way: its field ``suspend``, or
-its deletion. The run has ended when its object reports that, and not when it was asked to.
 """
 
 from collections.abc import Iterable, Sequence
@@ -156,7 +151,11 @@ ASKS: Final = "muster.dev/on-deadline"
 
 
 def end(context: Context) -> tuple[EndRun, ...]:
-    """Return the end of a run whose first passed clock asks for it."""
+    """Return the end of a watched run whose first passed clock ends it, if its own annotation asks for that.
+
+    This is the only thing that Muster ever does to a watched run. It uses the object's own way: its field ``suspend``,
+    or its deletion. The run has ended when its object reports that, and not when it was asked to.
+    """
     plan, record = context.plan, context.record
     if record.finished or record.phase is Phase.SUSPENDED or not plan.watching.on_deadline or plan.lifecycle.deleting:
         return ()

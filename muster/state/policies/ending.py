@@ -1,38 +1,4 @@
-"""The end, the suspension or the deletion of an experiment, and what becomes of its pods and its object.
-
-Deletion: the pods of an Experiment that is being deleted are deleted at once.
-
-The gang ends also if a finalizer of others holds the object: nothing would restart it, and no clock runs. The garbage
-collector deletes the same pods, but a default one needs 50 s for 1,000 of them.
-
-Ended pods stay while the object does, for their logs. If the object waits for its pods to go (foreground deletion) they
-are deleted too. If its pods are to stay (orphan), none is deleted.
-
-Retention: an experiment that has finished is deleted after ``spec.ttlAfterFinished``, or as its installation asks.
-
-The time is persisted with the end itself (``Record.delete_at``), so every daemon acts at the same instant, and a step
-of the wall clock moves it with the clocks (``state.vocabulary.wall_time``). An edit of the ttl computes it again from
-the end.
-
-If the spec has no ttl, the setting ``retention`` of musterd holds. The seconds that it had are persisted, too
-(``Record.retention``): they show by which of both the object is deleted, and a setting that was changed is seen. An
-experiment that had ended before the setting reached it is given notice (``NOTICE``), so that nothing is deleted right
-behind a typing error.
-
-The object is deleted only when the status that holds its end is persisted, and when its pods have ended: until then a
-collector of logs may read them. Pods that do not end in time hold it back no longer than they hold back their own
-deletion (``barrier.give_up_at``).
-
-Success: the jobs that the plan's success rule names have ended with exit code 0.
-
-A member that succeeds early is done in its epoch, whatever becomes of its pod (``state.policies.completion``). If
-another one fails, the whole gang runs again, because a collective program's result belongs to all of its ranks. A gang
-without members has nothing left to do.
-
-Suspension: ``spec.suspend`` deletes the gang and keeps the experiment; ``spec.cancel`` ends it.
-
-A resumed experiment starts again: a new epoch, a new total clock, no restart counted.
-"""
+"""The end, the suspension or the deletion of an experiment, and what becomes of its pods and its object."""
 
 from msgspec.structs import replace
 
@@ -47,7 +13,14 @@ from muster.state.vocabulary.rules import Quantifier
 
 
 def clear_away(context: Context) -> tuple[DeletePods, ...]:
-    """Delete the pods of an Experiment that is being deleted, with their own grace."""
+    """Delete the pods of an Experiment that is being deleted, at once and with their own grace.
+
+    The gang ends also if a finalizer of others holds the object: nothing would restart it, and no clock runs. The
+    garbage collector deletes the same pods, but a default one needs 50 s for 1,000 of them.
+
+    Ended pods stay while the object does, for their logs. If the object waits for its pods to go (foreground deletion)
+    they are deleted too. If its pods are to stay (orphan), none is deleted.
+    """
     plan, engine = context.plan, context.view.engine
     if plan.lifecycle.orphans:
         return ()
@@ -62,7 +35,17 @@ NOTICE = 3600.0
 
 
 def schedule(context: Context) -> Record:
-    """Return the record with the time of the deletion, and the retention of the installation if that sets it."""
+    """Return the record with the time of the deletion: after ``spec.ttlAfterFinished``, or as the installation asks.
+
+    The time is persisted with the end itself (``Record.delete_at``), so every daemon acts at the same instant, and a
+    step of the wall clock moves it with the clocks (``state.vocabulary.wall_time``). An edit of the ttl computes it
+    again from the end.
+
+    If the spec has no ttl, the setting ``retention`` of musterd holds. The seconds that it had are persisted, too
+    (``Record.retention``): they show by which of both the object is deleted, and a setting that was changed is seen. An
+    experiment that had ended before the setting reached it is given notice (``NOTICE``), so that nothing is deleted
+    right behind a typing error.
+    """
     at, kept = _scheduled(context)
     record = context.record
     return (
@@ -86,13 +69,17 @@ def _scheduled(context: Context) -> tuple[float | None, int | None]:
 
 
 def expire(context: Context) -> tuple[DeleteSubject, ...]:
-    """Delete the object of an experiment whose time is over."""
+    """Delete the object of an experiment whose time is over; the status that holds its end is persisted by then."""
     at = wake_at(context)
     return (DeleteSubject(),) if at is not None and context.now >= at else ()
 
 
 def wake_at(context: Context) -> float | None:
-    """Return when the object is deleted, if nothing changes before."""
+    """Return when the object is deleted, if nothing changes before.
+
+    Its pods have ended then: until they have, a collector of logs may read them. Pods that do not end in time hold it
+    back no longer than they hold back their own deletion (``barrier.give_up_at``).
+    """
     at = context.record.delete_at
     if at is None or not context.record.finished or context.view.engine.removed:
         return None
@@ -107,7 +94,12 @@ BY_POLICY = "SuccessPolicyMet"
 
 
 def judge_success(context: Context) -> Succeed | None:
-    """Succeed once the success rule holds in this epoch."""
+    """Succeed once the jobs that the success rule names have ended with exit code 0 in this epoch.
+
+    A member that succeeds early is done in its epoch, whatever becomes of its pod (``state.policies.completion``). If
+    another one fails, the whole gang runs again, because a collective program's result belongs to all of its ranks. A
+    gang without members has nothing left to do.
+    """
     plan, rule = context.plan, context.plan.success
     targets, size = plan.groups, plan.size
     if rule.groups:
@@ -140,7 +132,10 @@ def _completed_job(context: Context, group: Group) -> str | None:
 
 
 def judge_suspension(context: Context) -> Suspend | Resume | Fail | None:
-    """Follow ``spec.suspend`` and ``spec.cancel``."""
+    """Follow ``spec.suspend``, which deletes the gang and keeps the experiment, and ``spec.cancel``, which ends it.
+
+    A resumed experiment starts again: a new epoch, a new total clock, no restart counted.
+    """
     if context.plan.lifecycle.cancel:
         return Fail(
             "Cancelled",

@@ -1,25 +1,4 @@
-"""Queues: the admission of a Kueue Workload, and what is asked of the queue.
-
-Quota: what Muster does to the Workload, so that Kueue gives quota to the gang and gets it back.
-
-==================  ====================================================================================
-while               the Workload
-==================  ====================================================================================
-queued              is made; one for other podSets is deleted first; it follows the label to another queue
-evicted             gives its quota back once no pod of the experiment runs (``_released``)
-at work             shows by PodsReady whether all members are ready: without it Kueue evicts the gang
-finished            gets Finished once no pod runs, then loses Muster's finalizer
-suspended, deleted  is deleted once no pod runs, then loses Muster's finalizer
-==================  ====================================================================================
-
-Kueue acts for its own integrations by the same conditions (kueue: pkg/workload, pkg/controller/jobframework); for a
-Workload of another controller it waits, forever if need be, until that controller has released the quota.
-
-A pod that still runs uses the quota. So nothing gives it back before the last pod has ended, and the finalizer holds it
-if the Workload is deleted by others. A pod that vanished from the watch without a last state may run: it is asked for
-by name first (``ConfirmEnd``).
-
-Queue: pods only while Kueue has admitted the experiment's Workload.
+"""Queues: pods only while Kueue has admitted the experiment's Workload, and what Muster does to that Workload.
 
 An Experiment with the label ``kueue.x-k8s.io/queue-name`` has one Workload for all its epochs. Kueue shows by the
 Workload's conditions whether its pods may run (``state.vocabulary.workload``):
@@ -33,9 +12,27 @@ Workload's conditions whether its pods may run (``state.vocabulary.workload``):
 A problem that a person must fix is Stuck: a request that no quota of the queue can ever hold, a queue that does not
 exist, a Workload that was deactivated, a Workload that Kueue does not take up, an API of Kueue that does not exist.
 
-The label is followed while the experiment has no Workload. One that has a Workload stays queued until that is gone:
-removing the label must not be a way around the quota. So an experiment leaves its queue through a suspension, which
-deletes the Workload.
+Muster does this to the Workload, so that Kueue gives quota to the gang and gets it back:
+
+==================  ====================================================================================
+while               the Workload
+==================  ====================================================================================
+queued              is made; one for other podSets is deleted first; it follows the label to another queue
+evicted             gives its quota back once no pod of the experiment runs (``_released``)
+at work             shows by PodsReady whether all members are ready: without it Kueue evicts the gang
+finished            gets Finished once no pod runs, then loses Muster's finalizer
+suspended, deleted  is deleted once no pod runs, then loses Muster's finalizer
+==================  ====================================================================================
+
+Without the label an experiment that has a Workload stays queued until that is gone: removing the label must not be a
+way around the quota. So an experiment leaves its queue through a suspension, which deletes the Workload.
+
+Kueue acts for its own integrations by the same conditions (kueue: pkg/workload, pkg/controller/jobframework); for a
+Workload of another controller it waits, forever if need be, until that controller has released the quota.
+
+A pod that still runs uses the quota. So nothing gives it back before the last pod has ended, and the finalizer holds it
+if the Workload is deleted by others. A pod that vanished from the watch without a last state may run: it is asked for
+by name first (``ConfirmEnd``).
 """
 
 from collections.abc import Iterator

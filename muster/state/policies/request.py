@@ -1,20 +1,9 @@
-"""Requests: people ask for a restart of the gang (``muster restart``), with an annotation of the Experiment.
+"""What people ask of a run: a restart of the gang (``muster restart``), and edits that its pods do not follow.
 
-A request is a text: who asks, and when. The record holds the last one that was followed, and another text is another
-request, so that each is followed once, whichever daemon leads. Such a restart is charged to no budget and waits for no
-back-off. While no gang is at work there is nothing to restart: a request ends the back-off, and that is all. One that
-existed when the experiment was created is none.
-
-Edits that the pods of a gang do not follow, and that the API server let through.
-
-The CRD refuses them (``manifest.policies.edits``). The kind of an older release does not know every rule. Pods that
-run are never restarted for an edit: those that are created from then on follow it, at the latest those of the next
-epoch, and until then the status and an Event name the fields. The record holds digests of the fields with which its
-epoch was begun; while the epoch has no pod they follow the spec. So an edit that comes in one patch with the
-resumption, as Kueue's node selectors do, is simply the spec.
-
-An edit that cannot be run, as one whose failure rule names no type, is not followed at all: the run continues as before
-it, and the status and an Event name the problem.
+The request for a restart is a text in an annotation of the Experiment: who asks, and when. The record holds the last
+one that was followed, and another text is another request, so that each is followed once, whichever daemon leads. Such
+a restart is charged to no budget and waits for no back-off. While no gang is at work there is nothing to restart: a
+request ends the back-off, and that is all. One that existed when the experiment was created is none.
 """
 
 from msgspec.structs import replace
@@ -55,7 +44,17 @@ _WITHOUT_PODS = (Phase.SUSPENDED, Phase.QUEUED, Phase.RESTARTING)
 
 
 def track_edits(context: Context) -> Record:
-    """Return the record with the shape of its epoch, and the fields that were edited since."""
+    """Return the record with the shape of its epoch, and the edits since then that its pods do not follow.
+
+    The CRD refuses such edits (``muster.api.manifest.edits``), but the kind of an older release does not know every
+    rule. Pods that run are never restarted for an edit: those that are created from then on follow it, at the latest
+    those of the next epoch, and until then the status and an Event name the fields. The record holds digests of the
+    fields with which its epoch was begun; while the epoch has no pod they follow the spec. So an edit that comes in one
+    patch with the resumption, as Kueue's node selectors do, is simply the spec.
+
+    An edit that cannot be run, as one whose failure rule names no type, is not followed at all: the run continues as
+    before it, and the status and an Event name the problem.
+    """
     plan, record, shape = context.plan, context.record, context.plan.edits.shape
     if record.finished or not shape:
         return record

@@ -18,15 +18,6 @@
    has left. A restart that is not counted needs the row of disruptions to be shorter than the plan allows. What is used
    up ends the experiment, and the message names it (``summary.ends``).
 5. **The next epoch** (``restarted``), or the next attempt of a member or a job (``failures.repair``).
-
-Lost coordinator: a coordinator that has served in this epoch and has no pod was lost, not pending.
-
-The other members met at it, so its loss is theirs, however few of them there were: a Ray head keeps its jobs and actors
-in memory, and the JAX coordinator its registrations. Its pod is not created again in the epoch, also if not all members
-had a node yet. The record shows that it served (``CoordinatorReady``, or a roll with an arrival), so a daemon that was
-away while the pod was taken decides as one that saw it go. The live API is asked before (``ConfirmLoss``).
-
-A coordinator that may run again alone, because a failure rule allows it, is created in its current attempt.
 """
 
 from collections.abc import Iterator, Mapping
@@ -344,7 +335,16 @@ def requeued(context: Context, verdict: Requeue) -> Record:
 
 
 def lost(context: Context) -> int | None:
-    """Return the rank of the coordinator that has served and has no pod; None if there is none."""
+    """Return the rank of the coordinator that has served in this epoch and has no pod; None if there is none.
+
+    It was lost and is not pending. The other members met at it, so its loss is theirs, however few of them there were:
+    a Ray head keeps its jobs and actors in memory, and the JAX coordinator its registrations. Its pod is not created
+    again in the epoch, also if not all members had a node yet. The record shows that it served (``CoordinatorReady``,
+    or a roll with an arrival), so a daemon that was away while the pod was taken decides as one that saw it go. The
+    live API is asked before (``ConfirmLoss``).
+
+    A coordinator that may run again alone, because a failure rule allows it, is created in its current attempt.
+    """
     coordinator = context.plan.asked
     if coordinator is None:
         return None

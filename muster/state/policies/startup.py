@@ -1,8 +1,8 @@
 """Startup: which members are created now.
 
-A member is created when every gate of its group is open (``state.facts.gates``). The coordinator's own pod never
-waits for a gate on the coordinator. ``CoordinatorFirst`` is such a gate: no rank then uses up its registration timeout
-on a closed port.
+A member is created when every gate of its group is open (``state.facts.gates``). The coordinator's own pod never waits
+for a gate on the coordinator. ``CoordinatorFirst`` is such a gate: no rank then uses up its registration timeout on a
+closed port.
 
 If members run again one by one (``failures.repair``), a member that is missing after the launch is created in its
 current attempt: when no older pod of its rank may run, its back-off is over, and the live API has confirmed that.
@@ -10,13 +10,6 @@ current attempt: when no older pod of its rank may run, its back-off is over, an
 Before the first create of an epoch the live API is asked once (``ConfirmLaunch``). Pods are created in waves, so that
 Muster acts on a failure in the middle of a very large gang before the rest of it exists. (A cancellation, a suspension
 and a deletion stop a wave.)
-
-Shared volume: its data are the experiment's, so Muster reports their loss.
-
-The claim is made before the first pod and found again by each epoch. A deleted one goes, with its data, when the last
-pod is gone (finalizer kubernetes.io/pvc-protection), and the next epoch would begin on an empty volume as if nothing
-had happened. So the record keeps that the claim existed. If it is gone, that is persisted first, with an Event and in
-the message for as long as the experiment runs. Then the claim is made again: nothing brings the data back.
 """
 
 from collections import Counter
@@ -35,7 +28,14 @@ from muster.state.vocabulary.record import Record
 
 
 def track_claims(context: Context) -> Record:
-    """Return the record with what is known of the claim."""
+    """Return the record with what is known of a claim: its data are the experiment's, so Muster reports their loss.
+
+    The claim is made before the first pod and found again by each epoch. A deleted one goes, with its data, when the
+    last pod is gone (finalizer kubernetes.io/pvc-protection), and the next epoch would begin on an empty volume as if
+    nothing had happened. So the record keeps that the claim existed. If it is gone, that is persisted first, with an
+    Event and in the message for as long as the experiment runs. Then the claim is made again: nothing brings the data
+    back.
+    """
     record, facts = context.record, context.view.engine
     claims = context.plan.claims
     if not claims or not any(claim.exclusive for claim in claims):

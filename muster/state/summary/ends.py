@@ -1,13 +1,4 @@
-"""The sentences of ends that failures bring about, by their reason (``policies.restart``).
-
-Resumption: the cost of a restart, once the first step of the new epoch is known.
-
-``resumed at step 40: 16 steps (8 s) lost, 22 s to recover``, or ``at least 16 steps`` if the last step was read some
-time before the end. The lost time is that of the account (``state.summary.goodput``); the way back lasts from the end
-of the last epoch that took steps to the first step of this one. The same holds of processes that were restarted
-inside the pods: ``torchrun restarted its processes; resumed at step 40: at least 16 steps (8 s) lost ...``. Of those
-that the kubelet has restarted, ``RestartedInPlace`` names the container.
-"""
+"""Sentences of ends that failures bring about, by their reason (``policies.restart``), and of the cost of a restart."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -98,7 +89,14 @@ LEAST: Final = 1_000
 
 
 def turns(before: Record | None, after: Record) -> Iterator[tuple[str, str, bool]]:
-    """Yield the line of the story that reports it, in the write that has the first step."""
+    """Yield the line of the story with the cost of a restart, in the write that has the first step of the new epoch.
+
+    ``resumed at step 40: 16 steps (8 s) lost, 22 s to recover``, or ``at least 16 steps`` if the last step was read
+    some time before the end. The lost time is that of the account (``state.summary.goodput``); the way back lasts from
+    the end of the last epoch that took steps to the first step of this one. The same holds of processes that were
+    restarted inside the pods: ``torchrun restarted its processes; resumed at step 40: at least 16 steps (8 s) lost
+    ...``. If the kubelet has restarted them, the line ``RestartedInPlace`` names the container.
+    """
     if before is None or before.goodput is None or after.goodput is None:
         return
     steps, marks = after.goodput.steps, before.goodput.marks

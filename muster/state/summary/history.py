@@ -1,18 +1,7 @@
-"""The story: what happened to an experiment, one line per turn.
+"""The story: what happened to an experiment, one line per turn; and the records of experiments that cannot be planned.
 
-Lines are derived from the difference of two records, so a turn that was not persisted has no line, and a line
-cannot occur twice for one turn. Each line becomes a Kubernetes Event after the record that holds it is written.
-
-Sentences on containers that the kubelet has started again in their pods.
-
-``rank 1 (run-1) ended with exit code 137 (SIGKILL), OOMKilled in container train on node n1; started again in its pod
-8 times (last end at 2026-11-28T10:00:00Z)``.
-
-The records of experiments that cannot be planned.
-
-One whose spec cannot be planned is Failed at once, with the reason InvalidSpec. One that has begun, and whose spec was
-edited while no daemon ran, is Stuck with that reason: its pods still run. One whose status cannot be read is left as it
-is, so it has no record; people are shown that it is stuck.
+Lines are derived from the difference of two records, so a turn that was not persisted has no line, and a line cannot
+occur twice for one turn. Each line becomes a Kubernetes Event after the record that holds it is written.
 """
 
 from collections.abc import Iterator
@@ -42,7 +31,11 @@ NAMED_BY = (REASON, STALE_MEMBERS)
 
 
 def container_restarts(restarts: ContainerRestarts | None, epoch: int) -> str:
-    """Return the sentence on the last restarts in that epoch; empty without any."""
+    """Return the sentence on containers that the kubelet has started again in that epoch; empty without any.
+
+    ``rank 1 (run-1) ended with exit code 137 (SIGKILL), OOMKilled in container train on node n1; started again in its
+    pod 8 times (last end at 2026-11-28T10:00:00Z)``.
+    """
     if restarts is None or restarts.cause is None or restarts.cause.epoch != epoch:
         return ""
     cause = restarts.cause
@@ -53,7 +46,7 @@ def container_restarts(restarts: ContainerRestarts | None, epoch: int) -> str:
 
 
 def in_place_turns(before: Record | None, after: Record) -> Iterator[tuple[str, str, bool]]:
-    """Yield the line of the story that reports it."""
+    """Yield the line of the story about containers that were started again in their pods since ``before``."""
     if before is None or after.in_place is None:
         return
     if after.in_place.count > (before.in_place.count if before.in_place is not None else 0):
@@ -282,7 +275,7 @@ UNREADABLE = "StatusUnreadable"
 
 
 def refuse(generation: int, problem: str, now: float) -> Record:
-    """Return the first and last record of an experiment that cannot be planned."""
+    """Return the first and last record of an experiment that cannot be planned: it is Failed at once."""
     line = StoryLine(now, 0, INVALID, problem, warning=True)
     over = (ConditionType.FAILED, ConditionType.FINISHED)
     return Record(
@@ -299,7 +292,10 @@ def refuse(generation: int, problem: str, now: float) -> Record:
 
 
 def halt(record: Record, generation: int, problem: str, now: float) -> Record | None:
-    """Return the record of a run that can no longer be planned; None if it has that already, or has ended."""
+    """Return the record of a run that can no longer be planned; None if it has that already, or has ended.
+
+    Its spec was edited while no daemon ran. It is Stuck and not Failed: its pods still run.
+    """
     known = record.condition(ConditionType.STUCK)
     if record.finished or (known and known.status and (known.reason, known.generation) == (INVALID, generation)):
         return None
@@ -318,7 +314,10 @@ def halt(record: Record, generation: int, problem: str, now: float) -> Record | 
 
 
 def unreadable(problem: str) -> Record:
-    """Return what is shown if a status cannot be read; it is never written. Since when is not known."""
+    """Return what is shown if a status cannot be read; it is never written. Since when is not known.
+
+    Such an experiment is left as it is, so it has no record; people are shown that it is stuck.
+    """
     message = f"{problem}; Muster does nothing with it until its status can be read"
     stuck = Condition(ConditionType.STUCK, True, UNREADABLE, message, 0, -inf)
     return Record(phase=Phase.PENDING, phase_at=-inf, reason=UNREADABLE, message=message, conditions=(stuck,))

@@ -1,8 +1,7 @@
-"""Problems of experiments: the order in which people look at many of them.
+"""The trouble of a fleet: incidents, suspect nodes, and problems of experiments in the order in which people look.
 
-``muster top`` has nothing but the status. The page of the daemon sees pods and clocks, too (``rollcall.make``).
-
-Sentences of a fleet: what an incident blocks, and what to do about a suspect node.
+``muster top`` has nothing but the status (``seen_in``). The page of the daemon sees pods and clocks, too
+(``rollcall.make``).
 """
 
 import shlex

@@ -1,6 +1,6 @@
-"""Sentences on an obstacle, which keeps a member from starting or working (``gathering.obstacles``).
+"""Sentences on obstacles, which keep a member from starting or working (``gathering.obstacles``).
 
-Sentences on a watched run with a problem that its own controller does not fix.
+Those of a watched run are problems that its own controller does not fix (``watched.obstacles``).
 """
 
 from collections.abc import Callable, Mapping

@@ -1,29 +1,23 @@
 """The summary of the status for people, computed from the record at every step, and when it is written.
 
-The rule. A status holds five kinds of things, and each has its own time:
+A status holds five kinds of things, and each has its own time:
 
 - *facts* (phase, epoch, restarts, cause, times): at once. They move with the life of the gang, which back-off bounds.
 - *turns* (status or reason of a condition that no fact carries: CoordinatorReady, Stuck): at once, from the budget.
 - *words* (the sentences and the reason): 4 s after the last write at the latest, from the budget.
-- *steps* that programs report: with the next write, and 60 s after the last one, from the budget (``.steps``). The
+- *steps* that programs report: with the next write, and 60 s after the last one, from the budget (``write_at``). The
   first ones after a restart, which show what it cost: as words.
 - *counts* (ready, roll) that no sentence shows: with the next write.
 
-The budget (``state.view.turns``) is six writes in a row and one more every 12 s. So a sentence that is no longer
-true is shown for 4 s at most while there is budget, and for 12 s at most if it has changed faster than five times a
-minute for a while; an experiment makes at most 11 such writes in its worst minute and five in each one after that, and
-each writes the Events of its turns only. Two rules keep the budget for what is new: what flaps is damped where it is
-judged (a coordinator is lost after 4 s of silence, and comes back for good only after a time that doubles), and the
-sentence of a gang of more than ``EXACT`` members names the half that its count is in, which stays true while the count
-moves: the start of 512 members costs 6 status writes and not 512.
+The budget (``state.view.turns``) is six writes in a row and one more every 12 s. So a sentence that is no longer true
+is shown for 4 s at most while there is budget, and for 12 s at most if it has changed faster than five times a minute
+for a while; an experiment makes at most 11 such writes in its worst minute and five in each one after that, and each
+writes the Events of its turns only. Two rules keep the budget for what is new: what flaps is damped where it is judged
+(a coordinator is lost after 4 s of silence, and comes back for good only after a time that doubles), and the sentence
+of a gang of more than ``EXACT`` members names the half that its count is in, which stays true while the count moves:
+the start of 512 members costs 6 status writes and not 512.
 
 The daemon's page and metrics have every count as it changes, at no cost to the API server.
-
-The steps in the status: how far the programs have come that report them, for people who read the API server only.
-
-They move all the time, and a write for each would be a write a second. So they are written with whatever else is, and
-by themselves once a minute at most, from the budget of words; ``Steps.at`` shows how old they are. A gang that reports
-nothing, or makes no progress, costs no write.
 """
 
 from itertools import starmap
@@ -233,7 +227,10 @@ STEPS_AFTER = 60.0
 
 
 def read(context: Context) -> Steps | None:
-    """Return the steps as they were read last. Those of the epoch before stay until the next one reports."""
+    """Return the steps as they were read last, for people who read the API server only; ``Steps.at`` has their age.
+
+    Those of the epoch before stay until the next one reports.
+    """
     kept, epoch = context.record.steps, context.record.epoch
     seen = context.view.progress_of(epoch) or (context.view.progress_of(epoch - 1) if epoch else None)
     if seen is None or (kept is not None and kept.epoch > seen.epoch) or not seen.ranks:
@@ -245,7 +242,11 @@ def read(context: Context) -> Steps | None:
 
 
 def write_at(before: Record, after: Record, now: float) -> float | None:
-    """Return when ``after`` is written for its steps alone; None if the programs have come no further."""
+    """Return when ``after`` is written for its steps alone; None if the programs have come no further.
+
+    Steps move all the time, and a write for each would be a write a second. A gang that reports nothing, or makes no
+    progress, costs no write.
+    """
     if after.finished or after.steps is None:
         return None
     resumes = before.steps is not None and _life(before.steps) < _life(after.steps)

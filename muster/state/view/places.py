@@ -6,8 +6,8 @@ lock of the interpreter. Ranks at one line of the program, in one function that 
 
 The gang is *still* when every rank is standing, for ``STANDS`` seconds or five times the longest time that any of them
 was standing before, or gives no answer, and they are not all at one place: a program of one long call is standing, too,
-and so is one that is compiled. It is never still before each rank has been seen to come back to places: a start is no
-loop, nor while no rank waits for others: a notebook that idles.
+and so is one that is compiled. It is never still before each rank has been seen to come back to places, because a start
+is no loop, nor while no rank waits for others, as in a notebook that idles.
 
 Ranks *at work* (``state.view.stage``) are not standing, whatever they are in. While all others are, the gang is
 *awaited*: it is still once that has lasted for longer than such a pause may.

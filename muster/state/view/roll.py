@@ -1,14 +1,9 @@
 """The roll: what one look at a coordinator showed.
 
 A probe produces one `RollAnswer` per look; policies read it and nothing else of the probe. The answer has two
-independent parts: what is behind the coordinator's port (`CoordinatorState`), and, when a coordinator serves there,
-the state of each rank (`RankState`). Every text in an answer comes from a program of the experiment; the probe has
-made it printable and short, but it stays a claim, not a fact.
-
-When a coordinator begins a new life in one epoch (a Ray head whose container or pod is replaced), the members that were
-connected to the life before still run, ready, in pods that no controller restarts, and the new one does not know them.
-Until they give up and are started again, or join, they are stale. The coordinator's report of its own life
-(``incarnation``) and the pods show that; a probe may learn it from a member itself, too.
+independent parts: what is behind the coordinator's port (`CoordinatorState`), and, when a coordinator serves there, the
+state of each rank (`RankState`). Every text in an answer comes from a program of the experiment; the probe has made it
+printable and short, but it stays a claim, not a fact.
 """
 
 from collections.abc import Mapping
@@ -208,7 +203,13 @@ Life = tuple[str, int]
 
 @dataclass(slots=True)
 class StaleMembers:
-    """The members that were connected to the life of the coordinator before the present one."""
+    """The members that were connected to the life of the coordinator before the present one.
+
+    When a coordinator begins a new life in one epoch (a Ray head whose container or pod is replaced), they still run,
+    ready, in pods that no controller restarts, and the new one does not know them. Until they give up and are started
+    again, or join, they are stale. The coordinator's report of its own life (``incarnation``) and the pods show that; a
+    probe may learn it from a member itself, too.
+    """
 
     _epoch: int = -1
     _incarnation: int | None = None

@@ -1,14 +1,8 @@
-"""The stage of a member: how far its pod has come, as the pod alone shows it.
+"""The stage of a member: how far its pod has come, and whether its process is at work while others wait for it.
 
-The tally counts the members that the coordinator does not know by stage and by what their pods show
-(``view.tally``), so that it is known at no cost what keeps the missing ranks. ``state.facts.causes`` has the cause of
-each.
-
-Processes at work while others wait for them: they compute, read or write, as far as they show it themselves.
-
-A pause of one rank (an evaluation, a checkpoint) looks like a hang to all the others: it is none as long as the rank is
-seen at work, and no longer than ``OWN_SECONDS``, or five times the longest such pause before. One that waits for a
-person to type may wait for any time.
+The pod alone shows the stage. The tally counts the members that the coordinator does not know by stage and by what
+their pods show (``view.tally``), so that it is known at no cost what keeps the missing ranks. ``state.facts.causes``
+has the cause of each.
 """
 
 from collections.abc import Iterable
@@ -102,7 +96,7 @@ OWN_SECONDS = 600.0
 
 
 class Doing(NamedTuple):
-    """The work of one process. It is a claim of the program."""
+    """The work of one process, as far as it shows that itself: it computes, reads or writes. It is a claim."""
 
     place: str = ""
     """``in evaluate (train.py:40)``."""
@@ -122,7 +116,12 @@ class Doing(NamedTuple):
 
 
 class Awaited(NamedTuple):
-    """Ranks at work, each with its work, and the number of others that wait for them."""
+    """Ranks at work, each with its work, and the number of others that wait for them.
+
+    A pause of one rank (an evaluation, a checkpoint) looks like a hang to all the others: it is none as long as the
+    rank is seen at work, and no longer than ``OWN_SECONDS``, or five times the longest such pause before. One that
+    waits for a person to type may wait for any time.
+    """
 
     workers: tuple[tuple[int, Doing], ...]
     waiting: int

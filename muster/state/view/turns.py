@@ -1,11 +1,8 @@
-"""Work on what tenants wrote, in turns: between two of them the event loop does what else is due.
+"""The bounds of what a tenant costs the daemon: work on what it wrote is done in turns, and writes have a budget.
 
-A function that does such work is a generator. It yields about every ``A_TURN`` items, which take a few milliseconds,
-and returns its result. A caller without an event loop to share uses ``at_once``.
-
-The budget of writes for words of one experiment: a token bucket, in the memory of the daemon.
-
-``state.summary.status`` has the rule that it serves. A daemon that takes over starts with a full bucket.
+Between two turns the event loop does what else is due. A function that does such work is a generator. It yields about
+every ``A_TURN`` items, which take a few milliseconds, and returns its result. A caller without an event loop to share
+uses ``at_once``.
 """
 
 from collections.abc import Callable, Generator, Iterable, Iterator
@@ -58,9 +55,11 @@ REFILL = 12.0
 
 @dataclass(slots=True)
 class WriteBudget:
-    """A bucket. ``spent`` is the wall second at which it would be full after the last write: one number is enough.
+    """The budget of writes for words of one experiment: a token bucket, for the rule in ``state.summary.status``.
 
-    Each write moves it ``REFILL`` seconds on; the bucket is empty while it is ``BURST`` refills ahead of now.
+    ``spent`` is the wall second at which it would be full after the last write: one number is enough. Each write moves
+    it ``REFILL`` seconds on; the bucket is empty while it is ``BURST`` refills ahead of now. A daemon that takes over
+    starts with a full one.
     """
 
     spent: WallTime = 0.0

@@ -1,7 +1,4 @@
-"""Groups and members: one type of the manifest, and one pod's place in the gang.
-
-The coordinator of a plan: the member at which the others meet, and the probe for who has arrived.
-"""
+"""Groups, members and the coordinator of a plan: a type of the manifest, a pod's place, and where all members meet."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -1,12 +1,4 @@
-"""One pod as the decision sees it: flat, small, immutable.
-
-Watchers build it from a watch event and nothing else of the pod is kept (budget: 1.5 KB each). ``gc=False`` keeps
-hundreds of thousands of them out of the garbage collector's sight; nothing here can form a cycle.
-
-The program of one group's pods and their requests to the node: data that the renderer turns into a core/v1 Pod.
-
-Nothing here belongs to one framework. Quantities are canonical Kubernetes strings, sizes are bytes, spans are seconds.
-"""
+"""A pod as the decision sees it, and the program and requests of one group's pods as the plan has them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -67,7 +59,12 @@ class Exit(msgspec.Struct, frozen=True, gc=False):
 
 
 class Pod(msgspec.Struct, frozen=True, gc=False):
-    """A pod of some experiment. Times are wall seconds since 1970; empty strings and 0 mean "not reported"."""
+    """A pod of some experiment. Times are wall seconds since 1970; empty strings and 0 mean "not reported".
+
+    It is flat, small and immutable. Watchers build it from a watch event and nothing else of the pod is kept (budget:
+    1.5 KB each). ``gc=False`` keeps hundreds of thousands of them out of the garbage collector's sight; nothing here
+    can form a cycle.
+    """
 
     uid: str
     name: str
@@ -240,11 +237,12 @@ class Toleration(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
 
 @dataclass(frozen=True, slots=True)
 class PodSpec:
-    """One member's pod, apart from its names, labels and environment.
+    """One member's pod, apart from its names, labels and environment: data that the renderer turns into a core/v1 Pod.
 
-    ``requests`` and ``limits`` are those of the container, ``shm_bytes`` sizes ``/dev/shm`` (0: the runtime's default),
-    ``grace`` is the time between SIGTERM and SIGKILL, ``pre_stop`` the command of the preStop hook and ``ptrace``
-    whether the container gets the capability SYS_PTRACE.
+    Nothing of it belongs to one framework. Quantities are canonical Kubernetes strings, sizes are bytes, spans are
+    seconds. ``requests`` and ``limits`` are those of the container, ``shm_bytes`` sizes ``/dev/shm`` (0: the runtime's
+    default), ``grace`` is the time between SIGTERM and SIGKILL, ``pre_stop`` the command of the preStop hook and
+    ``ptrace`` whether the container gets the capability SYS_PTRACE.
     """
 
     image: str = ""

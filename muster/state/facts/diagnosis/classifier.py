@@ -1,15 +1,7 @@
 """The one classifier: the cause of a member, with its evidence, from its pod, its coordinator and what was refused.
 
-The table (``causes.table``) has the consequences of a cause. ``why_missing`` is the sentence about one member; findings
-group many (``diagnosis.diagnose``).
-
-Counts of a gang's missing ranks by cause: each rank has one cause of a closed list, and the counts add up.
-
-The causes are those of counts that the view keeps (``view.tally``), so they cost the same for 8 members as for 10,000.
-A rank without a pod has the cause for which its pod is missing.
-
-Without an answer of the coordinator in this epoch (a daemon that has just started), the number of arrived ranks is
-known, but not which they are. Then those that have come furthest count as arrived.
+The table (``causes.table``) has the consequences of a cause. ``why_missing`` is the sentence about one member,
+``by_cause`` counts a gang's missing ranks, and findings group members (``diagnosis.diagnose``).
 """
 
 from collections import Counter
@@ -252,7 +244,14 @@ def _held_back(context: Context) -> Diagnosis:
 
 
 def by_cause(plan: Plan, record: Record, view: View, missing: int) -> Mapping[MissingCause, int]:
-    """Return the number of ``missing`` ranks for each cause that some have; they add up to ``missing``."""
+    """Return the number of ``missing`` ranks for each cause that some have; they add up to ``missing``.
+
+    The causes are those of counts that the view keeps (``view.tally``), so they cost the same for 8 members as for
+    10,000. A rank without a pod has the cause for which its pod is missing.
+
+    Without an answer of the coordinator in this epoch (a daemon that has just started), the number of arrived ranks is
+    known, but not which they are. Then those that have come furthest count as arrived.
+    """
     counts = view.of(record.epoch).missing
     here = (Stage.READY, Stage.ENDED) if plan.asked is None else ()
     found: Counter[MissingCause] = Counter()

@@ -1,13 +1,8 @@
 """Diagnose an experiment: every member that is missing, or not at work, with one cause, grouped.
 
-It reads the notable members (missing from the roll, not started, failed, on a node that is not ready …) and never
-the others. The page, ``muster explain`` and the tests ask for all of them; the decision about a gang
-that is stuck reads a few (``failures.known``).
-
-The status has one sentence per experiment. If it names one member, it is that member with its pod. If it names
-several, they are grouped as on the page and in ``muster explain``: ``ranks 8-15: node n7 is not ready (first: POD)``.
-The order depends on causes and ranks alone, so the same state has the same sentence in every daemon. At most ``MOST``
-members are read, so a step costs the same for any number of missing members.
+The notable members are read (missing from the roll, not started, failed, on a node that is not ready …), and never the
+others. The page, ``muster explain`` and the tests ask for all of them; the decision about a gang that is stuck reads a
+few (``failures.known``).
 """
 
 import re
@@ -91,7 +86,12 @@ class Listed(NamedTuple):
 
 
 def listed(context: Context, ranks: Iterable[int], total: int) -> Listed:
-    """Name ranks, ``total`` in all: ``rank 2 (POD, why)``, or ``ranks 8-15: node n7 is not ready (first: POD)``."""
+    """Name ranks, ``total`` in all: ``rank 2 (POD, why)``, or ``ranks 8-15: node n7 is not ready (first: POD)``.
+
+    This is for the status, which has one sentence per experiment. Several members are grouped as on the page and in
+    ``muster explain``. The order depends on causes and ranks alone, so the same state has the same sentence in every
+    daemon. At most ``MOST`` members are read, so a step costs the same for any number of missing members.
+    """
     looked_at = list(islice(ranks, MOST))
     if total == 1 and len(looked_at) == 1:
         return Listed(why_missing(context, looked_at[0]), frozenset(looked_at))

@@ -3,19 +3,15 @@
 Most subjects are named from reports of the API server, the scheduler or the registry. Three kinds of evidence need
 more:
 
-- **A tenant can cause it, or write it.** A tenant decides what its own pods answer, and often where they run. So
-  a node is a subject only if runs of two namespaces show it, or if Kubernetes reports it of the node (``OF_NODE``).
+- **A tenant can cause it, or write it.** A tenant decides what its own pods answer, and often where they run. So a node
+  is a subject only if runs of two namespaces show it, or if Kubernetes reports it of the node (``OF_NODE``).
 - **Three nodes may have the same trouble by chance.** A driver, a network plugin or a storage that fails shows on many
   nodes within minutes, and in two namespaces.
 - **The program may be the reason as well** (``Sign.weak``): a crash, a hang. Such signs are one subject's if several
   namespaces have them together: four runs on one node, five gangs that hang over one storage, five images that a
   registry refuses. They prove nothing of a node on which as many runs are well (``faulty_nodes``): on the only node of
-  a cluster every failure is on that node.
-
-The proof that gangs which hang together hang over a storage that they share.
-
-That they share one proves little: most runs of a fleet may use it. So other runs are compared. A storage is the subject
-only if few runs that use it are well, a run without it is well, and most gangs that hang use such a storage.
+  a cluster every failure is on that node. Gangs that hang over one storage are compared with the other runs, too
+  (``proven``).
 """
 
 from collections import Counter
@@ -144,7 +140,10 @@ def suspected(hung: Iterable[Collection[Use]]) -> Counter[Use]:
 def proven(hung: Collection[Collection[Use]], well: Counter[Use], *, others: bool) -> set[Use]:
     """Return the storages over which gangs hang.
 
-    ``well`` has how many runs that are well use each. ``others``: a run that is well uses none that is suspected.
+    That the gangs share one proves little: most runs of a fleet may use it. So other runs are compared. A storage is
+    the subject only if few runs that use it are well, most gangs that hang use such a storage, and a run is well
+    without one: that is ``others``, a run that is well and uses none that is suspected. ``well`` has how many runs that
+    are well use each.
     """
     counts = suspected(hung)
     blamed = {use for use, gangs in counts.items() if others and well[use] <= gangs // FEW}

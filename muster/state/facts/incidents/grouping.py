@@ -6,18 +6,12 @@ nodes of runs: three gangs that have each lost twenty nodes have lost a rack, an
 than one reading:
 
 - a *node*, if it holds all members of a run that have the cause;
-- a *rack*, *pool* or *zone*, by the labels of nodes if they are known: at least half of the nodes with that label,
-  and three, are in trouble; or nearly all nodes that failed together are of at most ``MOST_PLACES`` of them, which
-  chance does not cause. A few nodes of many are no rack;
+- a *rack*, *pool* or *zone*, by the labels of nodes if they are known: at least half of the nodes with that label, and
+  three, are in trouble; or nearly all nodes that failed together are of at most ``MOST_PLACES`` of them, which chance
+  does not cause. A few nodes of many are no rack;
 - *nodes*: at least three that failed within ``TOGETHER`` seconds of each other, if no label covers them.
 
 Whether the runs of a group are enough to name its subject is a rule of its own (``belief``).
-
-The Event of a run about the incident that explains it, in words and for programs.
-
-The words hold nothing that differs between two daemons which see the same incident, or that changes while it lasts,
-such as its cause and how many runs there are: an Event that another leader has written is not written again
-(``render.event`` makes its name from its words). The subject of the incident is a field of the Event.
 """
 
 from collections import Counter, defaultdict
@@ -252,12 +246,20 @@ _BETWEEN: Final = "="
 
 
 def announcement(key: Key) -> str:
-    """Return ``part of an incident: node n7``: facts of the run itself, and none of other namespaces."""
+    """Return ``part of an incident: node n7``: facts of the run itself, and none of other namespaces.
+
+    The words hold nothing that differs between two daemons which see the same incident, or that changes while it lasts,
+    such as its cause and how many runs there are: an Event that another leader has written is not written again
+    (``render_event`` makes its name from its words).
+    """
     return f"part of an incident: {key.kind} {_subject(key)}"
 
 
 def line(key: Key, at: float, epoch: int) -> StoryLine:
-    """Return the line of the story of a run that became a part of the incident at that time."""
+    """Return the line of the story of a run that became a part of the incident at that time.
+
+    The subject of the incident is a field of the Event, for programs (``announced``).
+    """
     return StoryLine(at, epoch, REASON, announcement(key), warning=True, about=f"{key.kind}{_BETWEEN}{_subject(key)}")
 
 

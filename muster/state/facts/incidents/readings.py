@@ -1,15 +1,6 @@
 """Functions that read a subject from the texts about a finding, or about an end.
 
 The texts may be a stranger's: they are searched with bounded expressions, and a name is cut (``subjects.NAME``).
-
-The scheduler's sentence about why no node fits a pod, read as a whole.
-
-``0/9 nodes are available: 1 node(s) had untolerated taint {node-role.kubernetes.io/control-plane: }, 8 Insufficient
-nvidia.com/gpu. preemption: ...``: each reason has the number of nodes that it excludes. A reason is the subject only
-if it excludes most of the nodes that are meant for the pod, and no other reason excludes more.
-
-Three kinds of nodes are not meant for a pod: those of the control plane, those that it does not select itself, and, for
-a pod that asks for no accelerator, those whose taint keeps accelerators free.
 """
 
 import re
@@ -44,13 +35,20 @@ class Reason(NamedTuple):
 
 
 class Unfit(NamedTuple):
-    """A whole sentence: the number of nodes, and the reasons."""
+    """The scheduler's sentence about why no node fits a pod, read as a whole: the number of nodes, and the reasons.
+
+    ``0/9 nodes are available: 1 node(s) had untolerated taint {node-role.kubernetes.io/control-plane: }, 8 Insufficient
+    nvidia.com/gpu. preemption: ...``: each reason has the number of nodes that it excludes.
+    """
 
     nodes: int
     reasons: tuple[Reason, ...]
 
     def decides(self, pattern: re.Pattern[str]) -> str:
-        """Return what the pattern finds in the reason that excludes most nodes that are meant for the pod, or empty."""
+        """Return what the pattern finds in the reason that excludes most nodes that are meant for the pod, or empty.
+
+        A reason that excludes no more than half of them decides nothing.
+        """
         others = [each for each in self.reasons if not _not_meant(each)]
         most = max((each.nodes for each in others), default=0)
         if 2 * most <= self.nodes - sum(each.nodes for each in self.reasons if _not_meant(each)):
@@ -60,6 +58,7 @@ class Unfit(NamedTuple):
 
 
 def _not_meant(reason: Reason) -> bool:
+    """Return True for nodes of the control plane, not selected by the pod, or kept free for pods with accelerators."""
     if _NOT_SELECTED.match(reason.words):
         return True
     taint = TAINT.match(reason.words)

@@ -1,8 +1,8 @@
 """Incidents over time: their beginning and end, their past, and the runs that they explain.
 
-One begins when ``RUNS`` runs have shared a subject for ``BEGINS`` seconds, and ends when fewer than ``STAYS`` have for
-``ENDS`` seconds, so that a run, or a node, that comes and goes does not make two of it. One that returns ``FLAPS``
-times within ``WINDOW`` flaps, and ends after ``WINDOW`` seconds of calm.
+An incident begins when ``RUNS`` runs have shared a subject for ``BEGINS`` seconds, and ends when fewer than ``STAYS``
+have for ``ENDS`` seconds, so that a run, or a node, that comes and goes does not make two of it. One that returns
+``FLAPS`` times within ``WINDOW`` flaps, and ends after ``WINDOW`` seconds of calm.
 
 **What follows.** A run whose node is lost has no pods after that, or pods that no node fits: with one of ``FOLLOWS`` it
 stays in the incident of nodes that it was in, for at most ``REJOINS`` seconds after a node of it was last seen away. An

@@ -1,8 +1,19 @@
 """Suspect nodes: a proposal to a person, with proof. Nothing is ever done because of it.
 
+**The evidence** is read from the cause of an end, from a container that was started again, and from the cause of a
+Stuck run. Two kinds of failures may be the node's:
+
+- **sure**: Kubernetes reports it of the node itself. These are the rows of the table of causes that name the node, and
+  devices that are reported as Unhealthy.
+- any other failure of a member, such as an exception, a hang or a container that cannot be made. The program, or its
+  owner, may be the reason as well, so it counts only beside such a failure of a run of another namespace (``counted``).
+
+Never the node's: a preemption, an eviction by the API, a deletion, a planned shutdown, memory beyond the pod's own
+limit, and causes of the program alone, such as another protocol or an end with exit code 0.
+
 **The rule.** A node is suspect if, since the beginning of the period before the present one (12 to 24 hours ago),
 
-1. failures that may be the node's (``counted``) hit at least ``RUNS`` runs;
+1. failures that may be the node's hit at least ``RUNS`` runs;
 2. they are of at least two namespaces, or Kubernetes reports each of them of the node itself;
 3. they began at ``MOMENTS`` moments at least, ``APART`` seconds from each other: what happened once is an incident;
 4. the last one is less than ``RECENT`` seconds old, so that a node that was fixed ceases to be suspect;
@@ -10,22 +21,10 @@
    below ``CHANCE``.
 
 For 5 each namespace is compared with itself. The lives that its runs spent on the node, times the share of its lives
-that failed elsewhere, are the failures to be expected here. A namespace with little work elsewhere is taken to
-be like all others, with the weight of ``LIKE_OTHERS`` lives. So a node that bears more work, or work of namespaces
-whose programs fail everywhere, has more failures to be expected, and is not suspect because of them. The rule cannot
+that failed elsewhere, are the failures to be expected here. A namespace with little work elsewhere is taken to be like
+all others, with the weight of ``LIKE_OTHERS`` lives. So a node that bears more work, or work of namespaces whose
+programs fail everywhere, has more failures to be expected, and is not suspect because of them. The rule cannot
 distinguish a sick node from one on which several namespaces try out programs, while those that work run elsewhere.
-
-Evidence about nodes from a change of a run's record: the life that failed on a node, and the work of nodes.
-
-A failure is read from the cause of an end, from a container that was started again, and from the cause of a Stuck
-run. Two kinds may be the node's:
-
-- **sure**: Kubernetes reports it of the node itself. These are the rows of the table of causes that name the node.
-- any other failure of a member, such as an exception, a hang or a container that cannot be made. The program, or its
-  owner, may be the reason as well, so it counts only beside such a failure of a run of another namespace (``counted``).
-
-Never the node's: a preemption, an eviction by the API, a deletion, a planned shutdown, memory beyond the pod's own
-limit, and causes of the program alone, such as another protocol or an end with exit code 0.
 """
 
 from collections import Counter

@@ -7,23 +7,13 @@ one of the program's own.
 
 Survivors may also know whom they lost. The coordinator's error, which a parked probe sees, and the survivors' last
 words name the rank (``culprits``): the one that was alone at JAX's shutdown barrier, because its program ended before
-those of the others, or the one whose heartbeats stopped. Else they quote its address (``_lost``). What the gang
-was known to wait for goes before that (``known``).
+those of the others, or the one whose heartbeats stopped. Else they quote its address (``_lost``). What the gang was
+known to wait for goes before that (``known``).
 
 If neither is known yet, a step waits for it: the report of the culprit's own end, which another kubelet sends, or the
 coordinator's error. It waits ``WAIT`` seconds from when the daemon first saw a member fail, so clocks of nodes do not
 matter; if nothing is known, longer by what the launcher in the culprit's pod needs to see its end
 (``Failures.launcher``).
-
-Lost peers: the member at whose address the connections of survivors ended.
-
-gloo and NCCL quote the address of the peer that closed a connection. The pod's IP makes a member of it. That member may
-be a survivor itself, which ended because of another one, so the quotes are followed to a member that did not end so:
-one that runs, or has ended with exit code 0.
-
-A wrong rank is worse than none. So no member is named unless all survivors with a quote lead to the same one. An
-address that several members share names none (the network of a node), nor does one of loopback. A refused connection
-shows only that nobody listens, and a broken link of InfiniBand may have either end: neither is read.
 """
 
 import re
@@ -60,7 +50,16 @@ class Named(NamedTuple):
 
 
 def _lost(context: Context) -> Named | None:
-    """Return the rank that survivors lost, by the addresses that they quote; None if they name no single one."""
+    """Return the rank that survivors lost, by the addresses that they quote; None if they name no single one.
+
+    gloo and NCCL quote the address of the peer that closed a connection. The pod's IP makes a member of it. That member
+    may be a survivor itself, which ended because of another one, so the quotes are followed to a member that did not
+    end so: one that runs, or has ended with exit code 0.
+
+    A wrong rank is worse than none. So no member is named unless all survivors with a quote lead to the same one. An
+    address that several members share names none (the network of a node), nor does one of loopback. A refused
+    connection shows only that nobody listens, and a broken link of InfiniBand may have either end: neither is read.
+    """
     quoting = [pod for pod in _survivors(context) if _quoted(pod)]
     if not quoting or context.plan.piecewise:  # a member that runs again alone may get the address of another
         return None

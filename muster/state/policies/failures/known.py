@@ -8,7 +8,7 @@ process ends because of it, and the daemon.
 The known cause is kept, whatever ends the gang:
 
 - Members that gave up, timed out or were killed from outside (``gave_up``): what was known is the cause (``cause``);
-  their ends are its evidence. ``charged`` has who pays for it.
+  their ends are its evidence. The row of the cause has who pays for it (``_charge``).
 - A deadline, a cancellation, a refusal, which no member caused: what was known is the cause of the end, and the end is
   its evidence (``remembered``).
 - Another failure of a member (an exception of the program, out of memory): it keeps its own cause, and the message of

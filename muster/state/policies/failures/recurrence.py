@@ -1,35 +1,34 @@
-"""Recurrence: one more restart does not help a gang that fails in the same way and gets no further.
+"""Recurrence: one more restart does not help a gang that fails in the same way, or is disrupted, and gets no further.
 
-A failure is known again by its *fingerprint*: exit code and signal (of the process that a launcher had started, if the
-launcher reports them), reason, the last line of the exception, or a last line that is a reason (``_FAULT``), without
-numbers and addresses, the file, line and function that raised it, the container, and the group. Not by rank, pod or
-node: one failure may strike any of them. Some failures cannot be known again, and end the row: an exit code 1, a
-SIGKILL or a SIGTERM without last words, and members that were only lost to the others. What the platform does, and
-restarts that people ask for, neither count nor end the row.
-
-The gang *advanced* between two failures if its best step rose by more than it makes while a rank writes two values (20
-s of work): a step is read some seconds late, and checkpoints are further apart. If no steps are known, or if they were
-read more than ``STALE`` seconds before the end, 5 minutes of work are an advance (``PROGRESS``). The first steps
-that are read are one, too: the epochs before may have come as far or not. What may be an advance counts as one: a false
-verdict is worse than none.
-
-From ``sameFailureLimit`` of them on, the gang is ``Stuck`` with ``SameFailureAgain``, until it advances. That is
-reported and changes nothing, unless the spec lets it end the experiment. The record holds the row, so daemons that take
-over continue it.
-
-The opposite is for gangs that move: if the spec has ``renewOnProgress``, restarts count no more against the budget once
-the gang has worked for 5 minutes and, if it reports steps, has reached a new highest one.
-
-Disruptions in a row: what the platform does to a gang costs no restart, but it is not repeated without end.
-
-A single preemption is normal, and the gang starts again at once. But a platform that disrupts every epoch before the
-gang gets anywhere (a node that kills its pods, a controller that deletes them) would restart it several times a second.
-So the gang waits from the second disruption in a row, as long as for counted restarts, is called stuck from the third,
-and fails after ``maxDisruptions`` of them if the spec asks for that.
+**Disruptions.** What the platform does to a gang costs no restart, but it is not repeated without end. A single
+preemption is normal, and the gang starts again at once. But a platform that disrupts every epoch before the gang gets
+anywhere (a node that kills its pods, a controller that deletes them) would restart it several times a second. So the
+gang waits from the second disruption in a row, as long as for counted restarts, is called stuck from the third, and
+fails after ``maxDisruptions`` of them if the spec asks for that.
 
 Progress ends the row: the gang was assembled and then ran for ``PROGRESS`` seconds. If the coordinator was never heard
 in this epoch (it cannot be reached, or the program has none), it is unknown whether the gang is assembled. Then it is
 progress that all programs run ``UNSEEN_PROGRESS`` seconds after the first one began.
+
+**Failures.** A failure is known again by its *fingerprint*: exit code and signal (of the process that a launcher had
+started, if the launcher reports them), reason, the last line of the exception, or a last line that is a reason
+(``_FAULT``), without numbers and addresses, the file, line and function that raised it, the container, and the group.
+Not by rank, pod or node: one failure may strike any of them. Some failures cannot be known again, and end the row: an
+exit code 1, a SIGKILL or a SIGTERM without last words, and members that were only lost to the others. What the platform
+does, and restarts that people ask for, neither count nor end the row.
+
+The gang *advanced* between two failures if its best step rose by more than it makes while a rank writes two values (20
+s of work): a step is read some seconds late, and checkpoints are further apart. If no steps are known, or if they were
+read more than ``STALE`` seconds before the end, 5 minutes of work are an advance (``PROGRESS``). The first steps that
+are read are one, too: the epochs before may have come as far or not. What may be an advance counts as one: a false
+verdict is worse than none.
+
+From ``sameFailureLimit`` equal failures on, the gang is ``Stuck`` with ``SameFailureAgain``, until it advances. That is
+reported and changes nothing, unless the spec lets it end the experiment. The record holds the row, so daemons that take
+over continue it.
+
+A gang that advances may get its budget back: if the spec has ``renewOnProgress``, restarts count no more against it
+once the gang has worked for 5 minutes and, if it reports steps, has reached a new highest one.
 """
 
 import re

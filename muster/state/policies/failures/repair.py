@@ -1,4 +1,4 @@
-"""Repair: a member, or a job, runs again while the epoch continues, or is given up.
+"""Repair: a member, or a job, runs again while the epoch continues, or is given up; and the back-off of all restarts.
 
 If a failure rule asks for RestartMember, the member's rank begins its next attempt; RestartJob does so for every rank
 of its job, those that have succeeded too; Ignore gives the rank up for the rest of the epoch. The record holds the
@@ -10,12 +10,6 @@ A failure that takes the whole gang down goes before all that concern a part of 
 as the gang would for its next epoch: longer each time, unless it had worked for ``PROGRESS`` seconds.
 
 A repair that the record cannot hold (its lists are bounded) is a restart of the gang.
-
-Back-off: how long a restart waits.
-
-Counted restarts wait ``initial * factor**(k - 1)``, at most ``max``. Disruptions in a row wait from the second on.
-``jitter`` shortens each wait by a share of itself that is drawn from uid, epoch and attempt, so that the gangs of a
-broken node do not come back together, and a decision that is taken again gives the same time.
 """
 
 from collections import defaultdict
@@ -39,7 +33,12 @@ from muster.state.vocabulary.rules import FailureAction, FailureRule
 
 
 def counted(plan: Plan, number: int, epoch: int, attempt: int = 0) -> float:
-    """Return the seconds before restart ``number`` (from 1), which begins that epoch or attempt."""
+    """Return the seconds before restart ``number`` (from 1), which begins that epoch or attempt.
+
+    They are ``initial * factor**(number - 1)``, at most ``max``. ``jitter`` shortens each wait by a share of itself
+    that is drawn from uid, epoch and attempt, so that the gangs of a broken node do not come back together, and a
+    decision that is taken again gives the same time.
+    """
     return _shortened(plan, plan.restarts.backoff.delay(number), epoch, attempt)
 
 

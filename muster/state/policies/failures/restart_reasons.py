@@ -1,21 +1,13 @@
-"""Restarts by reason: how often the gang, a job or a member alone was restarted, by the reason of each cause.
+"""Restarts by reason: how often the gang, a job or a member alone was restarted, and on which nodes.
 
-The reasons are a closed set, so that the status and the series of an experiment stay bounded: whatever else a container
-or the platform names is counted as ``Other``.
+The reasons of the causes are a closed set, so that the status and the series of an experiment stay bounded: whatever
+else a container or the platform names is counted as ``Other``.
 
 A gang whose members gave up waiting is charged by the row of the cause that kept it. A restart for a cause of the
 *user* (a program that never calls the coordinator, an image that does not exist) uses one unit of
 ``restartPolicy.backoffLimit``. One for a cause of the *platform* (no node, a queue, a node that is cut off, a process
-that is frozen) is a disruption: it costs nothing of the budget (``failures.recurrence``). Causes without a charge end
-a member by themselves (a crash, an eviction), or follow from another one.
-
-Nodes that the experiment has failed on, and those of them that its next pods leave out.
-
-Counted are the restarts, of the gang or of a part of it, and the end, whose first failure was on the node: failures of
-the program, which a broken accelerator looks like, and what nodes do to pods. Preemption, eviction through the API and
-deletion are no fault of a node. The record names the nodes. If the spec asks for it, pods that are created later are
-kept off those that were failed on again and again, by node anti-affinity (``muster.reconcilers.render.pod``).
-Pods that run are left alone.
+that is frozen) is a disruption: it costs nothing of the budget (``failures.recurrence``). Causes without a charge end a
+member by themselves (a crash, an eviction), or follow from another one.
 """
 
 from typing import Final
@@ -131,7 +123,14 @@ OF_THE_NODE: Final = frozenset(
 
 
 def failed_on(plan: Plan, record: Record, cause: Cause) -> Record:
-    """Return the record after a restart, or the end, for that cause."""
+    """Return the record after a restart, or the end, for that cause, with the nodes that the experiment has failed on.
+
+    A restart, of the gang or of a part of it, and the end count if their first failure was on the node: a failure of
+    the program, which a broken accelerator looks like, or what nodes do to pods. Preemption, eviction through the API
+    and deletion are no fault of a node. If the spec asks for it, pods that are created later are kept off those that
+    were failed on again and again, by node anti-affinity (``muster.reconcilers.render.pod``). Pods that run are left
+    alone.
+    """
     of_the_node = cause.reason in OF_THE_NODE or cause.reason.startswith("OutOf")
     if not cause.node or cause.exit_code == 0 or (cause.disruption and not of_the_node):
         return record

@@ -1,16 +1,9 @@
-"""Lateness: from when on a rank that has not arrived is later than a start takes.
+"""Lateness and silence: when a rank that has not arrived is late, and when a silent coordinator is stuck.
 
 A roll that is quiet is no evidence while ranks are on their way. How long a start takes differs by minutes between
-images, and hardly between the members of a gang: so a rank whose program runs is late once it has run for twice as
-long as the coordinator's took to open its port. One whose program does not run yet is not late: what keeps it is an
-obstacle with a patience of its own (``gathering.obstacles``), or the pull of a large image, and that may take
-``STARTING``.
-
-The silence of a coordinator that served: it is stuck when that lasts, or is repeated.
-
-One that had been back for a while is stuck for the reason of its present silence, however often it was lost before. Any
-other counts as flapping, until it has been silent for as long as it should have answered: the sentence does not change
-with each of its turns.
+images, and hardly between the members of a gang: so a rank whose program runs is late once it has run for twice as long
+as the coordinator's took to open its port. One whose program does not run yet is not late: what keeps it is an obstacle
+with a patience of its own (``gathering.obstacles``), or the pull of a large image, and that may take ``STARTING``.
 """
 
 from enum import Enum
@@ -99,7 +92,12 @@ class Silence(Enum):
 
 
 def of(context: Context, coordinator: Coordinator, probe: ProbeResult) -> tuple[Silence | None, float | None]:
-    """Return the silence of a coordinator that does not answer, or not for long, and when that may change."""
+    """Return the silence of a coordinator that does not answer, or not for long, and when that may change.
+
+    One that had been back for a while is stuck for the reason of its present silence, however often it was lost before.
+    Any other counts as flapping, until it has been silent for as long as it should have answered: the sentence does not
+    change with each of its turns.
+    """
     turns_at = probe.turns_at(context.now)
     if needs_no_port(coordinator, probe):
         return None, turns_at

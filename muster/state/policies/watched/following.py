@@ -5,19 +5,6 @@ and changes nothing else; the end of one that was deleted waits for the report o
 controller in common, so their own ends decide: they have succeeded when all have, and failed when all have ended, some
 with an error, and nothing replaced those for ``REPLACED_WITHIN`` seconds. Pods that come after such an end are another
 run.
-
-The begin of an epoch of a watched run, by its pods, so that its clock continues after a restart of the daemon.
-
-A daemon that starts finds pods that were made long before: the epoch begins with the first of them. The times of later
-phases are not taken from pods. No pod shows when the last one had a node, or when the roll was complete; and from the
-time at which it saw the first program run, a daemon measures how long the coordinator took to open its port.
-
-The end of a watched run, and what is left of it.
-
-It has ended when its object reports that, at the time that the object has: a daemon that starts finds runs that ended
-long before. A run whose object is being deleted has ended when no pod of it still runs, if the object is held then.
-
-The pods of some kinds still run after the end (by default a RayJob's cluster). That is reported: they hold nodes.
 """
 
 from typing import Any, NamedTuple
@@ -41,7 +28,13 @@ from muster.state.vocabulary.transitions import enter, next_epoch
 
 
 def epoch_at(context: Context) -> float:
-    """Return when the first pod of the epoch was made; now, if no pod shows it."""
+    """Return when the first pod of the epoch was made; now, if no pod shows it.
+
+    A daemon that starts finds pods that were made long before, and so continues the clock of the epoch. The times of
+    later phases are not taken from pods. No pod shows when the last one had a node, or when the roll was complete; and
+    from the time at which it saw the first program run, a daemon measures how long the coordinator took to open its
+    port.
+    """
     times = (pod.created for pod in context.tally.members.values())
     return min((at for at in times if 0.0 < at <= context.now), default=context.now)
 
@@ -67,7 +60,7 @@ class End(NamedTuple):
 
 
 def by_its_object(context: Context, own: OwnState) -> End | None:
-    """Return the verdict of its own controller."""
+    """Return the verdict of its own controller, at the time that the object has: the run may have ended long before."""
     if not own.verdict.over:
         return None
     phase, what = (Phase.SUCCEEDED, "succeeded") if own.verdict is OwnVerdict.SUCCEEDED else (Phase.FAILED, "failed")
@@ -96,7 +89,10 @@ def ended_at(context: Context, at: float | None) -> float:
 
 
 def left(context: Context, own: OwnState) -> str:
-    """Return the sentence on the rest of a run that has ended."""
+    """Return the sentence on the rest of a run that has ended: pods of some kinds still run, and hold nodes.
+
+    By default those of a RayJob's cluster do.
+    """
     awaited = context.plan.lifecycle.deleting or context.now < (context.record.finished_at or 0.0) + SETTLED_WITHIN
     running_on = still_running([pod for pod in context.view.alive() if not (pod.terminating or awaited)])
     return "; ".join(filter(None, (running_on, own.clearing if running_on else "", deletion(context))))

@@ -1,18 +1,15 @@
-"""Obstacles of a watched run that its own controller does not remove: failed members, and pods not made.
+"""Obstacles of a watched run that its own controller does not remove, or does not report.
 
-Muster can neither restart nor create anything there. So both are reported at once, and called Stuck when the controller
-has had the time to act.
+Muster can neither restart nor create anything there. So each is reported at once (a false status after
+``FOLLOWED_WITHIN`` seconds), and called Stuck when it lasts longer than a controller takes:
 
-Facts that the controller of a watched run does not report, or reports wrongly, while the run continues.
-
+- A member has failed, or pods are not made.
 - The coordinator served, and its pod is gone, going, or new: what had joined it has to join again.
 - A container was started again in its pod, and the member is not ready since.
 - The controller reports a failure and has drawn no conclusion yet.
 - The coordinator reports that the program has ended, and the controller does not follow. It asks every few seconds and
   may wait for a submitter; longer than that it never does.
 - All members have succeeded, and the object does not show it: its controller is away.
-
-Each is reported at once, and called Stuck when it lasts longer than a controller takes.
 """
 
 from itertools import islice
@@ -79,7 +76,7 @@ LOOKED_AT: Final = 64
 
 
 def unsaid(context: Context) -> Obstacle | None:
-    """Return the most definite of these obstacles."""
+    """Return the most definite of the obstacles that the controller does not report, or reports wrongly."""
     found = _all_done(context) or _coordinator_gone(context) or _reported(context)
     return found or _ended(context) or _restarted(context)
 

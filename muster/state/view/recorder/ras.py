@@ -13,13 +13,6 @@ is that of its pod, and by the number of its GPU. Words:
   begins or ends, each rank is found, each that is late keeps up otherwise, and fewer than half of all are late and do
   not wait themselves. Any other answer shows who moves, and never who is late: a rank that seems late may wait for one
   that does not show, and if most seem late, it is the others that count more.
-
-One answer of NCCL's RAS: how many collectives each rank of each communicator has started.
-
-RAS (reliability, availability, serviceability) is a thread of each process that uses NCCL 2.24 or later. Any one of
-them answers for all. The counts are of collectives that were started, not of those that are over, and a sentence from
-it claims no more (NVIDIA/nccl: docs/userguide/source/troubleshooting/ras.rst; src/plugin/profiler.cc,
-ncclProfilerStartTaskEvents, counts them).
 """
 
 from collections import Counter, defaultdict
@@ -64,7 +57,13 @@ class Communicator(NamedTuple):
 
 
 class RasAnswer(NamedTuple):
-    """All communicators of a gang; none if RAS no longer answers."""
+    """All communicators of a gang, with how many collectives each rank has started; none if RAS no longer answers.
+
+    RAS (reliability, availability, serviceability) is a thread of each process that uses NCCL 2.24 or later. Any one of
+    them answers for all. The counts are of collectives that were started, not of those that are over, and a sentence
+    from them claims no more (NVIDIA/nccl: docs/userguide/source/troubleshooting/ras.rst; src/plugin/profiler.cc,
+    ncclProfilerStartTaskEvents, counts them).
+    """
 
     communicators: tuple[Communicator, ...] = ()
 
