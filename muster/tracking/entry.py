@@ -1,14 +1,4 @@
-"""An entry of the index: what the daemon knows of one experiment, or of one watched run; and the entries by name.
-
-An entry holds the resourceVersions that the caches must reach before the next decision. Watch streams are independent
-and may be late. Nothing is decided on an experiment or on pods that are older than our own last writes to them (read
-your own writes), nor on pods that are older than a record that another daemon, or an earlier run of this one, wrote
-after it had seen them. Compared with such a record, a running member seems to be Pending again, and an ended pod that
-is kept for its logs seems to run still.
-
-The record of a watched run is kept in memory. Entries are found by uid, and by namespace, name and kind: a post names
-its run, which is found among 10,000 without a walk.
-"""
+"""An entry of the index: what the daemon knows of one experiment, or of one watched run; and the entries by name."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -46,7 +36,13 @@ class Readiness(StrEnum):
 
 @dataclass(slots=True)
 class Freshness:
-    """The resourceVersions that the caches of one experiment must have reached."""
+    """The resourceVersions that the caches of one experiment must have reached before the next decision.
+
+    Watch streams are independent and may be late. Nothing is decided on an experiment or on pods that are older than
+    our own last writes to them (read your own writes), nor on pods that are older than a record that another daemon, or
+    an earlier run of this one, wrote after it had seen them. Compared with such a record, a running member seems to be
+    Pending again, and an ended pod that is kept for its logs seems to run still.
+    """
 
     version: int = 0
     """The version of the known record: our last status write, or the newest that the watch delivered."""
@@ -218,7 +214,10 @@ _Name = tuple[str, str, str]
 
 
 class Entries(dict[str, Entry]):
-    """Entries by uid. They are added by assignment and removed by ``pop``."""
+    """Entries by uid, and by namespace, name and kind. They are added by assignment and removed by ``pop``.
+
+    A post names its run, which is found among 10,000 without a walk.
+    """
 
     def __init__(self) -> None:
         super().__init__()

@@ -5,13 +5,6 @@ key, with or without an object that claims them, as the watches are independent.
 
 The content of one object or pod never disturbs another: an exception is logged and counted, and the object is read
 again from all of its pods, or left out until its next change.
-
-The objects that controllers make for watched ones, as the plans of their pods: the JobSet of a TrainJob.
-
-The two are watched apart, so either may be seen first. What was made may go before the object it was made for: a
-TrainJob whose deadline has passed has no JobSet left. Its plan is kept as long as one of the two is known.
-
-A watched run as it is at one moment: its object and its pods are read once, and musterd's own rules applied.
 """
 
 import json
@@ -37,7 +30,12 @@ from muster.watchers.watched import object_decoder_of, watched_object
 
 
 class MadeObjects:
-    """The objects made for objects of ``kinds``, by the uids of the latter."""
+    """The objects that controllers make for objects of ``kinds``, as the plans of their pods: the JobSet of a TrainJob.
+
+    The two are watched apart, so either may be seen first. What was made may go before the object it was made for: a
+    TrainJob whose deadline has passed has no JobSet left. Its plan is kept, by the uid of the latter, as long as one of
+    the two is known.
+    """
 
     def __init__(self, kinds: Mapping[str, WatchedKind], report: Callable[..., object]) -> None:
         self._report = report
@@ -303,9 +301,10 @@ def _which(about: ExperimentRecord | Pod | None) -> dict[str, str]:
 
 
 def entry_of(kind: WatchedKind, obj: Object, pods: Iterable[Pod], made: Object | None = None) -> Entry | None:
-    """Return the entry of one object; ``made`` is the object that its controller made. None if it cannot be read.
+    """Return the entry of one object, read once by musterd's own rules; None if it cannot be read.
 
-    A set of labelled pods has no object but its pods, so ``obj`` is ignored.
+    ``made`` is the object that its controller made. A set of labelled pods has no object but its pods, so ``obj`` is
+    ignored.
     """
     entries = Entries()
     index = WatchedIndex(entries, {kind.name: replace(kind, wanted=every)})
