@@ -1,7 +1,4 @@
-"""metav1, as far as watchers read it: the identity of an object, its deletion, and its controller.
-
-Of the headless Services of experiments nothing else is read: that they exist, and which Experiment controls them.
-"""
+"""metav1, as watchers read it: identity, deletion and controller of an object. Of a Service no more is read."""
 
 from typing import TypedDict
 
@@ -65,7 +62,7 @@ PATH = "/api/v1/services"
 
 
 class ServiceRecord(msgspec.Struct, frozen=True, gc=False):
-    """One Service. ``owner`` is the uid of its controller, empty if it has none."""
+    """The headless Service of an experiment. ``owner`` is the uid of its controller, empty if it has none."""
 
     uid: str
     name: str

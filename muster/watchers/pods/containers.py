@@ -4,14 +4,8 @@ Container ``main`` is the member's own, and its exit is the member's result: a s
 later, or fails beside it changes nothing. A failure of ``main`` counts at once; it does not wait for the pod's phase,
 which follows only when every container has ended.
 
-Two kinds of container never count when they fail: an init container that the kubelet starts again, and a native
-sidecar (a restartable init container, KEP-753), which the kubelet kills when the regular containers have ended.
-
-The secrets in the environment of a pod are looked up only if a container has a message.
-
-The problem of an image has the same text in both states between which a kubelet alternates. A container waits in
-ErrImagePull during a try, and in ImagePullBackOff between two tries, whose message repeats that of the try (kubernetes:
-pkg/kubelet/images/image_manager.go). containerd's own repeats the image up to three times.
+Two kinds of container never count when they fail: an init container that the kubelet starts again, and a native sidecar
+(a restartable init container, KEP-753), which the kubelet kills when the regular containers have ended.
 """
 
 import re
@@ -41,7 +35,12 @@ _RESOLVE: Final = re.compile(r'failed to resolve reference "[^"\s]{1,300}": ')
 
 
 def pull_problem(message: str | None, image: str | None) -> str:
-    """Return ``image "registry/typo:1": not found``, or the message itself if the kubelet reports only a wait."""
+    """Return ``image "registry/typo:1": not found``, or the message itself if the kubelet reports only a wait.
+
+    The text is the same in both states between which a kubelet alternates. A container waits in ErrImagePull during a
+    try, and in ImagePullBackOff between two tries, whose message repeats that of the try (kubernetes:
+    pkg/kubelet/images/image_manager.go). containerd's own repeats the image up to three times.
+    """
     text = (message or "")[:LONGEST_PULL]
     if waits := _BACK_OFF.match(text):
         image, text = waits[1], waits[2] or ""
@@ -57,7 +56,7 @@ def pull_problem(message: str | None, image: str | None) -> str:
 
 
 def secrets_of(spec: Spec | None) -> Secrets:
-    """Return the secrets of all containers of the pod."""
+    """Return the secrets of all containers of the pod: looked up only if a container has a message."""
     if spec is None:
         return NO_SECRETS
     own = msgspec.json.decode(spec.containers)

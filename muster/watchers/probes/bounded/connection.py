@@ -3,21 +3,6 @@
 A peer may send without end, or send millions of parts of a few bytes each (interim answers, header lines, chunks,
 HTTP/2 frames): memory goes with the bytes and CPU time with the parts. So both are granted for each answer, and a peer
 that exceeds its grant is cut off. Reading has flow control: what is not read stays in the buffers of the two kernels.
-
-A peer that was cut off is not asked for 1, 2, 4 ... 30 seconds, so its share of the daemon's time is bounded, too.
-Meanwhile each question to it ends at once, with the excess as its error.
-
-The CPU time that the probes of one coordinator take, so that it can be asked less often the more its answers cost.
-
-A grant bounds the size of an answer, and a large gang's answer is large: 16,384 ranks take 39 ms of CPU to decode. The
-share of the daemon's time counts, whatever a byte of an answer costs. The steps of a coroutine are measured, in the
-task that asks and in the tasks that it starts; what other tasks do between two steps is not.
-
-A decoder makes an object of each part, in one piece, and a megabyte of ``[],[],`` has 350,000 of them: 60 ms of CPU. So
-the parts of a JSON document are bounded before it is decoded: commas and brackets are counted as bytes, which takes
-1 ms a megabyte. Those inside of texts count, too.
-
-Long work is done in turns on the event loop (``state.view.turns``).
 """
 
 import asyncio
@@ -51,7 +36,13 @@ def loop_time() -> float:
 
 
 class Meter:
-    """The meter of the time that one coordinator has cost; ``cpu`` is a clock of this thread's CPU seconds."""
+    """The meter of the time that one coordinator has cost, so that it is asked less often the more its answers cost.
+
+    A grant bounds the size of an answer, and a large gang's answer is large: 16,384 ranks take 39 ms of CPU to decode.
+    The share of the daemon's time counts, whatever a byte of an answer costs. The steps of a coroutine are measured, in
+    the task that asks and in the tasks that it starts; what other tasks do between two steps is not. ``cpu`` is a clock
+    of this thread's CPU seconds.
+    """
 
     def __init__(self, cpu: Callable[[], float]) -> None:
         self.cpu = cpu
@@ -99,12 +90,16 @@ MOST_PARTS: Final = 80_000
 
 
 def parts_of(document: bytes | bytearray) -> int:
-    """Return an upper bound of the number of parts in the document."""
+    """Return an upper bound of the number of parts in a JSON document, before it is decoded.
+
+    A decoder makes an object of each part, in one piece, and a megabyte of ``[],[],`` has 350,000 of them: 60 ms of
+    CPU. Commas and brackets are counted as bytes, which takes 1 ms a megabyte. Those inside of texts count, too.
+    """
     return document.count(b",") + document.count(b"{") + document.count(b"[")
 
 
 async def in_turns(work: Turns[T]) -> T:
-    """Return the result of the work; other due tasks run between two of its turns."""
+    """Return the result of long work (``state.view.turns``); other due tasks run between two of its turns."""
     while True:
         try:
             next(work)
@@ -188,7 +183,10 @@ class Excess(Exception):
 
 
 class Guard:
-    """The pause of a peer after each excess."""
+    """The pause of a peer after each excess: 1, 2, 4 ... 30 seconds, so its share of the daemon's time is bounded, too.
+
+    Meanwhile each question to it ends at once, with the excess as its error.
+    """
 
     def __init__(self) -> None:
         self._until = self._pause = 0.0

@@ -1,24 +1,17 @@
-"""The only calls that the probe can make, and the only place that makes them.
+"""The only calls that the probe can make, the only place that makes them, and their protobuf wire format.
 
-The coordination service has no authentication and no protection: a call with a version that it has not reached, a
-query for a task id outside the job, or a heartbeat in the name of a task makes process 0 abort, and the job with it
-(seen on jaxlib 0.4.35 to 0.12). Requests are therefore not built from parameters but chosen from a closed list:
+Three wire types (varint, fixed64, length-delimited) are enough for the coordination service, so the daemon's image
+needs neither protobuf nor generated code. The input is not trusted: every length is checked against the existing bytes,
+a varint has at most ten bytes, and anything else raises `Malformed`. Format: protobuf.dev, "Encoding".
+
+The coordination service has no authentication and no protection: a call with a version that it has not reached, a query
+for a task id outside the job, or a heartbeat in the name of a task makes process 0 abort, and the job with it (seen on
+jaxlib 0.4.35 to 0.12). Requests are therefore not built from parameters but chosen from a closed list:
 
 - `Method` has the eight methods that only read; no other file of the package names a method.
 - A request for changes needs a `Seen`: a version that this incarnation of the coordinator has reported itself.
 - The older generations have no incarnation, so they are never asked for changes.
 - Only task 0 is queried by itself: every job has it.
-
-The generation of a coordinator's protocol is negotiated. It answers UNIMPLEMENTED to a method that it does not know,
-which has no effect on the job. The probe tries the generations from the newest to the oldest and keeps the one that
-answers. After a restart of the coordinator, or when that one is refused, it tries all again: the new process 0 may have
-another jaxlib.
-
-The part of the protobuf wire format that the probe needs, written by hand.
-
-Three wire types (varint, fixed64, length-delimited) are enough for the coordination service, so the daemon's image
-needs neither protobuf nor generated code. The input is not trusted: every length is checked against the existing bytes,
-a varint has at most ten bytes, and anything else raises `Malformed`. Format: protobuf.dev, "Encoding".
 """
 
 import struct
@@ -217,7 +210,12 @@ async def send(channel: Channel, question: Question, deadline: float = 0.0) -> b
 
 
 class Generation(StrEnum):
-    """A generation of the protocol, under its name in `RollAnswer.protocol`."""
+    """A generation of the protocol, under its name in `RollAnswer.protocol`.
+
+    It is negotiated. A coordinator answers UNIMPLEMENTED to a method that it does not know, which has no effect on the
+    job. The probe tries the generations from the newest to the oldest and keeps the one that answers. After a restart
+    of the coordinator, or when that one is refused, it tries all again: the new process 0 may have another jaxlib.
+    """
 
     V2 = "v2"
     """jaxlib 0.10 on: WatchTasks, with incarnations and waiting."""

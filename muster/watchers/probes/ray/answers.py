@@ -1,15 +1,8 @@
-"""Reads the answers of Ray's dashboard: the list of nodes, the version, a job.
+"""Reads the answers of Ray's dashboard: the list of nodes, the version, a job and the progress of its tasks.
 
 Each is decoded into the few used fields, with their types; anything else is skipped. Sources: Ray 2.60,
 ``python/ray/util/state/common.py`` (NodeState), ``dashboard/modules/job/pydantic_models.py`` (JobDetails), and the
 bodies recorded in tests/watchers/probes/ray/bodies.json.
-
-The progress of a Ray job in tasks, asked so rarely that the dashboard's load stays small.
-
-``/api/v0/tasks/summarize`` makes the dashboard read up to 10,000 tasks from the GCS: 0.4 to 1.8 s of its CPU with 1,000
-tasks, while the list of nodes takes two milliseconds (Ray 2.60, ADR 55). So it is asked while the job runs, after the
-roll and never beside it, and at most once in ``PACE`` seconds. A slow answer delays the next question, so that the
-dashboard spends ``LOAD`` of its time on it; no answer, or an unreadable one, delays it by ``REST`` seconds.
 """
 
 import ipaddress
@@ -181,7 +174,14 @@ class _ByNode(msgspec.Struct):
 
 
 class TaskCounter:
-    """The task counts of one dashboard, as of the last answer."""
+    """The task counts of one dashboard, as of the last answer, asked so rarely that the dashboard's load stays small.
+
+    ``/api/v0/tasks/summarize`` makes the dashboard read up to 10,000 tasks from the GCS: 0.4 to 1.8 s of its CPU with
+    1,000 tasks, while the list of nodes takes two milliseconds (Ray 2.60, ADR 55). So it is asked while the job runs,
+    after the roll and never beside it, and at most once in ``PACE`` seconds. A slow answer delays the next question, so
+    that the dashboard spends ``LOAD`` of its time on it; no answer, or an unreadable one, delays it by ``REST``
+    seconds.
+    """
 
     def __init__(self, ask: Asking, port: int, clock: Callable[[], float]) -> None:
         self._ask, self._port, self._clock = ask, port, clock
