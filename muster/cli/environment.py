@@ -1,13 +1,8 @@
-"""The environment that ``muster run`` gives to its pods: the caller's own, with what must differ and what is asked for.
+"""What pods of ``muster run`` take from this machine: the caller's environment, and a share of its free resources.
 
 A pod on a cluster gets its image's environment. ``muster run`` has no image, and the caller's shell takes its place:
 the active virtual environment, PYTHONPATH, XLA_FLAGS, JAX_PLATFORMS, CUDA_VISIBLE_DEVICES, HOME, credentials. Over it
 come, in this order, ``--env-file``, ``--env``, and the variables that Kubernetes and the operator set in every pod.
-
-Free resources of the machine that ``muster run`` uses, and the holders of the rest.
-
-Alone on the machine a run gets nearly all of it. On a cluster that is kept, several run side by side: one that states
-nothing gets half of what is free, so that the next one has a place, too.
 """
 
 import shutil
@@ -131,7 +126,11 @@ _GB: Final = 10**9
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """The resources of one machine, and what is held of them; ``part`` of what is free is for this run."""
+    """The resources of one machine, and what is held of them; ``part`` of what is free is for this run.
+
+    Alone on the machine a run gets nearly all of it. On a cluster that is kept, several run side by side: one that
+    states nothing gets half of what is free, so that the next one has a place, too.
+    """
 
     ledger: Ledger
     part: Decimal

@@ -1,7 +1,4 @@
-"""Manifests on the command line: read from a file or from standard input, checked, and turned into objects.
-
-Remarks about a valid manifest that its author may want to know of the program it runs.
-"""
+"""Manifests on the command line: read from a file or standard input, changed, checked and planned, with notes."""
 
 import ast
 import random
@@ -159,7 +156,7 @@ LARGEST = 1 << 20
 
 
 def notes_on(manifest: Manifest) -> Iterator[str]:
-    """Yield the notes on a manifest that can be planned."""
+    """Yield what the author of a manifest that can be planned may want to know of it."""
     plan = manifest.plan(name="checked")
     loaded = manifest.loaded
     assisted = any(group.pod.assist for group in plan.groups)

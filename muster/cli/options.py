@@ -1,13 +1,6 @@
-"""The options that choose a cluster and an output format, and the client that they name.
+"""The options that commands share, from the cluster to the output format, and the names that a shell completes.
 
-Where neither an option, nor the environment, nor the user's own configuration names a cluster, the local cluster of
-``muster local up`` is used if it runs.
-
-``-o json`` and ``-o yaml``: the same data, for programs.
-
-The client and what writes JSON and YAML are imported when they are used: help and completion need neither.
-
-Completes the names of experiments in a shell: those of the cluster and namespace that the line names so far.
+The client and what writes JSON and YAML are imported when they are used: help needs neither.
 """
 
 from __future__ import annotations
@@ -62,7 +55,11 @@ class ClusterChoice:
         return "".join(f" {option} {shlex.quote(str(value))}" for option, value in given.items() if value)
 
     def client(self) -> Client:
-        """Return a client for it, not yet open. Its namespace is the chosen one, else that of the context."""
+        """Return a client for it, not yet open. Its namespace is the chosen one, else that of the context.
+
+        Where neither an option, nor the environment, nor the user's own configuration names a cluster, the local
+        cluster of ``muster local up`` is used if it runs.
+        """
         from muster.kube.authentication.kubeconfig import kubeconfig_paths
         from muster.local.home import Home, default_home
 
@@ -233,7 +230,10 @@ FILES, NO_FILES = 0, 4
 
 
 def experiment_names(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Return the experiments whose names begin so, each with its phase; none where no cluster answers in time."""
+    """Return the experiments whose names begin so, each with its phase; none where no cluster answers in time.
+
+    They are those of the cluster and namespace that the line names so far.
+    """
     import asyncio
 
     import muster.client.cluster_choice  # noqa: F401 - the cluster's second does not count what is imported for it

@@ -1,6 +1,6 @@
-"""Rights of the caller in a namespace, by the commands that need them (SelfSubjectAccessReview).
+"""Rights in a namespace: the caller's, by the commands that need them; musterd's and the caller's on watched runs.
 
-Also the rights of musterd, and of the caller, to read the runs of other controllers that musterd is to watch over.
+The API server reviews them: the caller's by SelfSubjectAccessReview, musterd's by SubjectAccessReview.
 """
 
 import asyncio
@@ -90,7 +90,7 @@ FLAG: Final = "--watch-kinds"
 
 
 async def watched(asker: Asker, release: Release, namespace: str) -> AsyncGenerator[Finding, None]:
-    """Check the rights of musterd, as far as the caller may ask for them, and those of the caller, on each kind."""
+    """Check the rights on each watched kind: of musterd, as far as the caller may ask for them, and of the caller."""
     if release.pods is None:
         yield Finding(MUSTERD, CHECK, "ok", f"you may not see the flags of musterd, so {FLAG} is not known")
         return

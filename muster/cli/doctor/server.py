@@ -1,6 +1,6 @@
-"""The API server: reached, on time, and with the kind Experiment.
+"""The API server: whether it answers, is on time and has the kind Experiment; and what all checks share.
 
-Result of a check, in words, and the next step.
+``Asker`` sends the requests of a check, and ``Finding`` is its result.
 """
 
 import time

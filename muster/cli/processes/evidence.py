@@ -1,19 +1,4 @@
-"""Evidence of an epoch's end in its logs: the rank of the traceback, and how long before its end a rank printed last.
-
-The traceback of a rank that has lost another one is not the cause, and is not shown as if it were.
-
-Failures that a restart cannot cure: the program, its script or a module of it does not exist.
-
-On a cluster even those are retried, as a volume may be mounted a moment later. A person at a terminal has mistyped a
-name, and would wait through every restart and back-off for the same message.
-
-The Python tracebacks in the logs of an epoch, found line by line.
-
-An exception in one rank often stops the others without a word, and its traceback is in a log that is not shown. So the
-first traceback of an epoch is shown whole as it is written, and of the following ones, which are mostly of ranks that
-lost their peer, the last line, unless that was shown of another rank. A program may also log exceptions that it has
-handled: after ``SHOWN`` of them nothing more is shown.
-"""
+"""Evidence of an epoch's end in its logs: tracebacks, last lines, and failures that a restart cannot cure."""
 
 import re
 from collections import deque
@@ -43,7 +28,9 @@ _MISSING = (
 def futile(exit_code: int | None, last_line: str) -> str:
     """Return why the same program would end in the same way again; empty where it may not.
 
-    ``last_line`` is the last one that the failed member printed; empty where it is not known.
+    On a cluster even such a failure is retried, as a volume may be mounted a moment later. A person at a terminal has
+    mistyped the name of the program, of its script or of a module, and would wait through every restart and back-off
+    for the same message. ``last_line`` is the last one that the failed member printed; empty where it is not known.
     """
     if exit_code == NOT_FOUND:
         return last_line or "the shell does not find the program"
@@ -77,7 +64,13 @@ class _Traceback:
 
 @dataclass(slots=True)
 class Tracebacks:
-    """The tracebacks of one epoch, the last one of each rank that is the program's and not its launcher's."""
+    """The Python tracebacks of one epoch, the last one of each rank that is the program's and not its launcher's.
+
+    An exception in one rank often stops the others without a word, and its traceback is in a log that is not shown. So
+    the first traceback of an epoch is shown whole as it is written, and of the following ones, which are mostly of
+    ranks that lost their peer, the last line, unless that was shown of another rank. A program may also log exceptions
+    that it has handled: after ``SHOWN`` of them nothing more is shown.
+    """
 
     _last: dict[int, _Traceback] = field(default_factory=dict)
     _open: dict[int, _Traceback] = field(default_factory=dict)
@@ -89,7 +82,7 @@ class Tracebacks:
     """The last lines that were shown, at most ``SHOWN``."""
 
     def take(self, rank: int, line: str) -> bool:
-        """Keep a line that belongs to a traceback. Whether it is worth showing."""
+        """Keep a line that belongs to a traceback; return whether it is worth showing."""
         stripped = line.rstrip()
         head = stripped.endswith(HEAD) and len(stripped) <= FRONT + len(HEAD) and QUOTED not in stripped
         if head:
@@ -156,7 +149,10 @@ class Printed(NamedTuple):
 
 
 def of_end(cause: Cause | None, tracebacks: Tracebacks, last: Mapping[int, Printed], survivor_text: str) -> list[str]:
-    """Return the lines to print after a failure. ``last`` has the last line of each rank."""
+    """Return the lines to print after a failure. ``last`` has the last line of each rank.
+
+    The traceback of a rank that has lost another one is not the cause, and is not shown as if it were.
+    """
     failed = -1 if cause is None else cause.rank
     if own := tracebacks.of(failed):
         return _titled(f"the traceback of rank {failed}{_and_more(tracebacks, failed)} was:", own)

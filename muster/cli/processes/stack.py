@@ -1,13 +1,7 @@
 """A local cluster and musterd as child processes, for ``muster run`` and ``muster local up``.
 
 The daemon is the same program as on a real cluster, with a kubeconfig and an address; it does not know that it runs
-beside a local cluster.
-
-A child process ends with the command, is supervised, and writes its output to a log file. It runs in a session of its
-own, so that Ctrl-C in the terminal reaches the command alone, which then ends its children in order.
-
-``muster run`` takes the local cluster that runs already, or one of its own that ends with it. ``muster`` is often
-installed for itself, and the program runs with another Python, which lacks ``muster.jax``: then advice is printed.
+beside a local cluster. ``muster run`` takes the local cluster that runs already, or one of its own that ends with it.
 """
 
 import asyncio
@@ -54,7 +48,11 @@ def module(name: str, *arguments: str) -> list[str]:
 
 @dataclass(slots=True)
 class Child:
-    """One child process. Create it with ``start``, and always ``stop`` it."""
+    """One child process. Create it with ``start``, and always ``stop`` it.
+
+    It ends with the command, is supervised, and writes its output to a log file. It runs in a session of its own, so
+    that Ctrl-C in the terminal reaches the command alone, which then ends its children in order.
+    """
 
     name: str
     log: Path
@@ -284,7 +282,10 @@ _LINE: Final = re.compile(r"ModuleNotFoundError: No module named 'muster(\.\w+)*
 
 
 def hint(lines: Iterable[str], python: str | None) -> str:
-    """Return how to install it, or do without, if a line shows that ``python`` lacks it; else empty."""
+    """Return how to install ``muster.jax``, or do without it, if a line shows that ``python`` lacks it; else empty.
+
+    ``muster`` is often installed for itself, and the program runs with another Python.
+    """
     if python is None or not any(_LINE.match(line) for line in lines):
         return ""
     return (

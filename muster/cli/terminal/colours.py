@@ -3,8 +3,6 @@
 Texts that come from a cluster (reasons, messages, names, log lines, errors of the API server) are written by others.
 Each is made printable before it becomes part of a line. As a second guard, whatever a terminal could obey is replaced
 here, except for the colours that this program sets.
-
-Standard streams that can be written to whatever the caller left: closed descriptors, a locale without UTF-8.
 """
 
 import io

@@ -2,9 +2,7 @@
 
 On a terminal: a block at the bottom that is drawn again in place, with phase, message, roll call and clocks; log lines
 scroll above it. Elsewhere: one plain line per change. Both show the same facts; the log lines are data and go to
-standard output. Neither shows why it ended: that is the command's last line.
-
-The roll call is the document of the daemon's page; a row has one mark for each rank.
+standard output. The roll call is the document of the daemon's page. The reason of an end is the command's last line.
 """
 
 import sys
@@ -50,7 +48,7 @@ def rolled(roll: Detail) -> str:
 
 
 def marks(roll: Detail) -> list[tuple[str, str, str]]:
-    """Mark, plain mark and colour per rank, in order of rank; empty for a gang that is too large to be shown so."""
+    """Return mark, plain mark and colour of each rank, in order; empty for a gang that is too large to be shown so."""
     if roll.size > LARGEST_ROW:
         return []
     states = {rank: state for state, ranges in roll.ranks.items() for rank in from_ranges(ranges, roll.size)}

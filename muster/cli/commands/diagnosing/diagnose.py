@@ -1,6 +1,7 @@
-"""``muster diagnose``: the roll call of one run, without a musterd and without a write.
+"""``muster diagnose``: the roll call of one run, from what can be read now or from what musterd knows, without a write.
 
-The diagnosis of a run that musterd keeps the record of: in the status of the run, or on its page alone.
+``Diagnosis`` watches a run of another controller, without a musterd. The record of a run of Muster's is in its status;
+with ``--page`` the page of a musterd has the record of any run.
 """
 
 import logging

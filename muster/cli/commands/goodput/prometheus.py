@@ -1,9 +1,4 @@
-"""A Prometheus that scrapes musterd, or what answers in its place: its HTTP API, asked for the values of an expression.
-
-Each error names the address without its password, the expression and what to do.
-
-The options that name a Prometheus which scrapes musterd, and what it takes to reach it.
-"""
+"""A Prometheus that scrapes musterd, or what answers in its place: the options that name it, and its HTTP API."""
 
 import ssl
 from collections.abc import Callable, Mapping
@@ -29,7 +24,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The address as it was given; empty without one."""
+    """Options that name a Prometheus, and what it takes to reach it. ``url`` is empty without one."""
 
     url: str
     token_file: Path | None = None
@@ -91,7 +86,7 @@ class _Answer(msgspec.Struct, frozen=True):
 
 
 class Prometheus:
-    """One that can be asked while it is entered. ``warnings`` are those of its answers, each once."""
+    """A Prometheus that can be asked while it is entered. ``warnings`` are those of its answers, each once."""
 
     def __init__(self, source: Source) -> None:
         """Raises ``MusterError`` where an option cannot be used."""
@@ -119,7 +114,10 @@ class Prometheus:
         await self._session.close()
 
     async def ask(self, promql: str, at: float) -> list[tuple[Mapping[str, str], float]]:
-        """Return the labels and the value of each series at that second; a value that is no number is left out."""
+        """Return the labels and the value of each series at that second; a value that is no number is left out.
+
+        Each error names the address without its password, the expression and what to do.
+        """
         try:
             form = {"query": promql, "time": f"{at:.3f}"}
             async with self._session.post(self._url, data=form, allow_redirects=False) as response:

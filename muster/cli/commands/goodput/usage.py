@@ -1,18 +1,14 @@
-"""``muster usage``: the hours of accelerators that namespaces, operators or owners have held.
+"""``muster usage``: the hours of accelerators that namespaces, operators or owners have held, and what they went into.
 
-The hours of accelerators that were held, by what they went into, as a Prometheus that scrapes musterd has them.
-
-They are increases of ``muster_namespace_accelerator_seconds_total`` and, by owner, of
-``muster_owner_accelerator_seconds_total``:
+A Prometheus that scrapes musterd has them as increases of ``muster_namespace_accelerator_seconds_total`` and, by owner,
+of ``muster_owner_accelerator_seconds_total``; lost hours, by cause, in the same way as those of
+``muster_namespace_accelerator_lost_seconds_total`` and ``muster_owner_accelerator_lost_seconds_total``:
 
 - Each musterd counts while it leads, in its own process, so the increases of all processes are added. Those of standbys
   are 0, and a shard counts its own namespaces alone.
 - One process may be scraped twice: by two jobs, or by two replicas of Prometheus that Thanos or Mimir does not
   deduplicate. So the largest increase counts of those with the same ``cluster``, ``shard``, ``instance`` and ``pod``.
 - A process that starts begins at 0. ``increase`` continues from there, also if it has the labels of the one before.
-
-Lost hours, by cause, come from ``muster_namespace_accelerator_lost_seconds_total`` and
-``muster_owner_accelerator_lost_seconds_total`` in the same way.
 """
 
 import asyncio

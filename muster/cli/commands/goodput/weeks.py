@@ -1,6 +1,6 @@
 """Goodput of each week, from a Prometheus that scrapes musterd.
 
-The sums of a week are the increases of the counters within it, so they hold also for experiments that are deleted
+The sums of a week are the increases of the counters within it, so they hold also for experiments that were deleted
 since. Prometheus extrapolates an increase to the ends of its window: a figure may be off by the time between two
 scrapes for each experiment that began or ended in the week. What is lost in one week of the work of another is taken
 from the productive time of the week in which that is known, and from no more than it has.

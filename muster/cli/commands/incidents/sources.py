@@ -1,10 +1,8 @@
-"""Reads incidents from a musterd that leads, or from the Events of the runs.
+"""Incidents, read from a musterd that leads or from the Events of the runs, and the lines that show them.
 
-musterd knows them as they are. In the API server are only its Events: each is of one run that is Stuck, and names cause
-and subject. The API server keeps an Event for an hour unless it is set to another time, so a run that has been
+musterd knows incidents as they are. The API server has only its Events: each is of one run that is Stuck, and names
+cause and subject. The API server keeps an Event for an hour unless it is set to another time, so a run that has been
 Stuck for longer may be in no incident here.
-
-A line for each incident: what it is, how much it holds, since when, and what to do.
 """
 
 import time
