@@ -1,10 +1,4 @@
-"""An experiment as it was when it was last read.
-
-The object itself is in ``raw``, its status as ``muster.api.status`` reads it in ``status``. A status that cannot be
-read counts as empty; its object can still be shown, listed and cancelled.
-
-Its Events are as people read them.
-"""
+"""An experiment as it was when it was last read, and its Events as people read them."""
 
 from __future__ import annotations
 
@@ -74,7 +68,11 @@ class WatchedSnapshot:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """One experiment at one moment. The ``name`` of an object of another kind begins with it: ``jobset/train``."""
+    """One experiment at one moment. The ``name`` of an object of another kind begins with it: ``jobset/train``.
+
+    The object itself is in ``raw``, its status as ``muster.api.status`` reads it in ``status``. A status that cannot be
+    read counts as empty; its object can still be shown, listed and cancelled.
+    """
 
     namespace: str
     name: str

@@ -1,7 +1,4 @@
-"""Wait for something to become true of an experiment, by watching it.
-
-What a program can wait for: a condition, a phase or the deletion, in the words of ``kubectl wait``.
-"""
+"""Wait for a condition, a phase or the deletion of an experiment, in the words of ``kubectl wait``, by watching it."""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -28,7 +25,7 @@ class UnknownCondition(MusterError, ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Until:
-    """``condition`` has ``status``; or it is in ``phase``; or, with ``deleted``, the object is gone."""
+    """What is waited for: ``condition`` has ``status``; it is in ``phase``; or, with ``deleted``, it is gone."""
 
     condition: str = "Finished"
     status: str = "True"

@@ -1,7 +1,4 @@
-"""Text of ``muster explain``: the history of an experiment, and what it waits for.
-
-The last lines of the ranks of a gang: ranks with equal lines share a row, the longest silent ones first.
-"""
+"""Text of ``muster explain``: the history of an experiment, what it waits for, and the last line of each rank."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -34,7 +31,7 @@ def rows(found: Sequence[LastLine], now: float, ended: float | None = None) -> l
     """Return ``rank 2 (and 0, 3-7 alike)  2s to 5s ago  step 120 loss 0.31``: others differ in numbers alone.
 
     The line is that of the rank that is named; ranks with the very same line are ``ranks 0-3``. Ranks that have been
-    silent for clearly longer than the others of their row have a row of their own.
+    silent for clearly longer than the others of their row have a row of their own. The longest silent ones come first.
 
     Of an experiment that has ended, ages are those at its end: ``5s before the end``.
     """

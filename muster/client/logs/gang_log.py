@@ -1,10 +1,6 @@
 """The log of a gang: the lines of all ranks or of some, merged by time, and then as they are written.
 
 What cannot be read is named: a rank without a pod, a container that has not started, a rank beyond those that are read.
-
-The log is followed over gang restarts, until the experiment has finished. What was written before is merged by time;
-from then on lines come as they arrive. At most ``at_once`` ranks are followed, each with one stream: the lowest of the
-chosen ones, so that it is known beforehand which they are.
 """
 
 import asyncio
@@ -214,7 +210,11 @@ class _Stream(NamedTuple):
 
 
 class FollowedLog:
-    """Follows ``log``. Use once."""
+    """Follows ``log`` over gang restarts, until the experiment has finished. Use once.
+
+    What was written before is merged by time; from then on lines come as they arrive. At most ``at_once`` ranks are
+    followed, each with one stream: the lowest of the chosen ones, so that it is known beforehand which they are.
+    """
 
     def __init__(self, log: GangLog) -> None:
         self._log = log

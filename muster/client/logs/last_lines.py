@@ -1,12 +1,6 @@
-"""The last line that each rank logged, with its time: it shows which rank of a gang has stopped, and since when.
+"""What the ends of logs show: the last line of each rank of a gang, and the tracebacks of ranks that still run.
 
-They are read on demand with the caller's rights (``get`` on ``pods/log``); the daemon reads no log (ADR 42).
-
-Tracebacks that a rank has printed and still runs: a loop in its container that starts the program again and again.
-
-Nothing of a pod shows such a loop (``torchrun --max-restarts``, ``until`` of a shell), because its container runs. Its
-log does. It is read on demand with the caller's rights, of few ranks, and the daemon reads none (ADR 42). That a
-program failed is not known from a traceback, which it may have caught; what is known is that it printed it.
+Logs are read on demand with the caller's rights (``get`` on ``pods/log``); the daemon reads no log (ADR 42).
 """
 
 import asyncio
@@ -39,7 +33,7 @@ PARTING = 20
 
 @dataclass(frozen=True, slots=True)
 class LastLine:
-    """Last log line of a rank."""
+    """Last log line of a rank: it shows which rank of a gang has stopped, and since when."""
 
     rank: int
     pod: str
@@ -121,7 +115,11 @@ _CHAINED = ("During handling of the above exception", "The above exception was t
 
 @dataclass(frozen=True, slots=True)
 class Tracebacks:
-    """The tracebacks at the end of the log of a rank that runs."""
+    """The tracebacks at the end of the log of a rank that runs: a loop may start its program again and again.
+
+    Nothing of a pod shows such a loop (``torchrun --max-restarts``, ``until`` of a shell), because its container runs.
+    That a program failed is not known from a traceback, which it may have caught; what is known is that it printed it.
+    """
 
     rank: int
     pod: str

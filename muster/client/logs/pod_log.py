@@ -1,14 +1,4 @@
-"""The log of one pod.
-
-It is read with the server's timestamps, so that it can resume after a broken connection: Kubernetes resumes at a
-whole second (core/v1 PodLogOptions.sinceTime), and the lines of that second that were delivered already are dropped.
-
-Lines of logs with their times, and the logs of many ranks merged into one by time.
-
-A stream is open for each rank that is merged, so at most ``at_once`` of them are merged directly. The logs of more
-ranks are merged in rounds into temporary files, which are then merged: connections and memory stay bounded, and the
-result is the same.
-"""
+"""The log of one pod, line by line with times; and the logs of many ranks merged into one by time."""
 
 import asyncio
 import heapq
@@ -112,7 +102,8 @@ Lines = AsyncGenerator[LogLine, None]
 async def merged(streams: Sequence[Lines], at_once: int) -> Lines:
     """Yield the lines of all streams by time; lines of a stream stay in order, and those without a time behind theirs.
 
-    At most ``at_once`` streams are open at the same time. Every stream is closed at the end.
+    At most ``at_once`` streams are open at the same time. More are merged in rounds into temporary files, which are
+    then merged: connections and memory stay bounded, and the result is the same. Every stream is closed at the end.
     """
     async with AsyncExitStack() as stack:
         for stream in streams:
@@ -173,7 +164,11 @@ Stamped = tuple[str, str]
 
 @dataclass(slots=True)
 class PodLog:
-    """Reads the log of a pod's main container. What ``read`` has delivered, a later ``follow`` does not repeat."""
+    """Reads the log of a pod's main container. What ``read`` has delivered, a later ``follow`` does not repeat.
+
+    It is read with the server's timestamps, so that it can resume after a broken connection: Kubernetes resumes at a
+    whole second (core/v1 PodLogOptions.sinceTime), and lines of that second that were delivered already are dropped.
+    """
 
     resources: ResourceClient
     namespace: str

@@ -3,10 +3,8 @@
     async with Client() as client:
         found = await stacks_of(client, "train-x7k2p")
 
-The right for it (``get`` and ``create`` on ``pods/exec``) lets its holder do anything in a container, so the daemon has
-none, and no role of the chart gives it.
-
-Reads the output of the script that asks for stacks, process by process; and the reason why a rank has none.
+The right for that (``get`` and ``create`` on ``pods/exec``) lets its holder do anything in a container, so the daemon
+has none, and no role of the chart gives it.
 
 A process answers with the text of ``faulthandler`` (cpython: Python/traceback.c, _Py_DumpTracebackThreads), or with the
 JSON of ``py-spy dump --json`` (py-spy: src/dump.rs and src/stack_trace.rs) or its error. The process that is looked at
@@ -50,7 +48,7 @@ class Answer:
 
 
 def read_answers(text: str, nonce: str) -> Iterator[Answer]:
-    """Yield the sections that have begun; one that was cut off has the code 1."""
+    """Yield the sections of the script's output that have begun; one that was cut off has the code 1."""
     head: tuple[str, int] | None = None
     lines: list[str] = []
     for line in text.split("\n"):
