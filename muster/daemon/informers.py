@@ -1,12 +1,6 @@
-"""The informers: a reflector and a store for each watched kind, and the resourceVersions they have reached.
+"""The informers: a reflector and a store for each watched kind, and the resourceVersions that the stores have reached.
 
-The watches of watched runs: one for the objects of each served kind, and one of pods for each label.
-
-The watch of a kind that may not be installed: it begins when the API server serves the kind.
-
-A CRD may be installed long after the daemon was started. Until its kind is served, discovery is asked again with a
-growing delay. When it is no longer served, the watch ends and the daemon waits again. The objects of a watched kind are
-then forgotten.
+``Informers`` has those of what Muster runs, ``WatchedWatches`` those of watched runs.
 """
 
 import json
@@ -64,7 +58,11 @@ K = TypeVar("K", bound=RunKind | WatchedKind | Made)
 
 @dataclass(eq=False)
 class KindWatch(Generic[K]):
-    """The watch of one kind, which runs forever."""
+    """The watch of one kind that may not be installed, which runs forever.
+
+    A CRD may be installed long after the daemon was started. Until its kind is served, discovery is asked again with a
+    growing delay. When it is no longer served, the watch ends and the daemon waits again.
+    """
 
     informers: "Informers"
     kind: K
@@ -72,7 +70,7 @@ class KindWatch(Generic[K]):
     name: str
     """The name of the reflector among those of the ``informers`` while the kind is served."""
     forgets: bool
-    """True if its objects are forgotten when it is served no longer."""
+    """True if its objects are forgotten when it is served no longer: those of a watched run."""
     served: bool = False
 
     async def run(self) -> None:
@@ -311,7 +309,7 @@ class Informers:
 
 
 class WatchedWatches:
-    """The owner of the reflectors and stores of watched runs."""
+    """The owner of the reflectors and stores of watched runs: of objects by kind, and of pods by label."""
 
     def __init__(
         self,

@@ -1,35 +1,9 @@
-"""The tasks of the daemon: which run always, which only while it leads, and in which order they end.
+"""The tasks of the daemon: which run always, which only while it leads, and in which order they end; and its take-over.
 
 The app defines the work of the tasks (its methods of the same names). A task that fails ends the daemon.
 
 Shutdown goes in named stages, each with its own share of time. A stage that overruns is named in the log, and the next
 one starts anyway.
-
-The daemon's part in an election, and the facts that a new leader forgets and reads again before its first step.
-
-A standby's caches are warm but may lag, and a daemon that leads again remembers what it knew before another led. A step
-that writes the status would fail on a stale record, but a step that has nothing to write continues with its actions at
-once. So, before the first step:
-
-``entry.record``
-    One consistent LIST of Experiments brings the latest record of each, above all those the previous leader wrote.
-    On an older one a step could delete the pods of the newest epoch as leftovers. If the watch is ahead of the list
-    already, or the record is that of our own last write, nothing changes. This is read-your-own-writes with "own"
-    meaning: of every earlier leader.
-``view.engine``
-    ``EngineFacts.reset`` forgets the live API's answers to an earlier leadership. The epoch may have been launched,
-    lost members or been swept since, and a quota may have been raised: the API is asked again (two requests for an
-    experiment that still has something to launch).
-``view.probe``
-    The last answer may be hours old, and the coordinator's silence would be counted from then. The next probe comes
-    within a second. Reports that programs sent went to the other leader meanwhile, so theirs are forgotten, too.
-queue
-    Its back-offs, timers and waiting times belong to the earlier leadership. Every experiment is requeued.
-
-Pods are not listed again. A cache that lacks the newest pods can only ask for a launch or a loss to be confirmed, which
-reads them live and lets the next step wait until the cache has come that far; a pod it still holds is deleted by uid;
-and if it is older than the record that the other leader wrote, the step reads the live API first.
-``freshness.pods_due`` and ``engine.service`` stay: the first is about the cache, the second is kept by a watch.
 """
 
 import asyncio
@@ -92,7 +66,32 @@ async def list_latest(
 def take_over(
     index: ExperimentIndex, boundary: ErrorBoundary, queue: WorkQueue, latest: ObjectList[ExperimentRecord]
 ) -> None:
-    """Reset what an earlier leadership learned, take in the ``latest`` records, and requeue every experiment."""
+    """Reset what an earlier leadership learned, take in the ``latest`` records, and requeue every experiment.
+
+    A standby's caches are warm but may lag, and a daemon that leads again remembers what it knew before another led. A
+    step that writes the status would fail on a stale record, but a step that has nothing to write continues with its
+    actions at once. So, before the first step:
+
+    ``entry.record``
+        One consistent LIST of Experiments brings the latest record of each, above all those the previous leader wrote.
+        On an older one a step could delete the pods of the newest epoch as leftovers. If the watch is ahead of the list
+        already, or the record is that of our own last write, nothing changes. This is read-your-own-writes with "own"
+        meaning: of every earlier leader.
+    ``view.engine``
+        ``EngineFacts.reset`` forgets the live API's answers to an earlier leadership. The epoch may have been launched,
+        lost members or been swept since, and a quota may have been raised: the API is asked again (two requests for an
+        experiment that still has something to launch).
+    ``view.probe``
+        The last answer may be hours old, and the coordinator's silence would be counted from then. The next probe comes
+        within a second. Reports that programs sent went to the other leader meanwhile, so theirs are forgotten, too.
+    queue
+        Its back-offs, timers and waiting times belong to the earlier leadership. Every experiment is requeued.
+
+    Pods are not listed again. A cache that lacks the newest pods can only ask for a launch or a loss to be confirmed,
+    which reads them live and lets the next step wait until the cache has come that far; a pod it still holds is deleted
+    by uid; and if it is older than the record that the other leader wrote, the step reads the live API first.
+    ``freshness.pods_due`` and ``engine.service`` stay: the first is about the cache, the second is kept by a watch.
+    """
     changed = boundary.around(index.experiment_changed)
     for entry in list(index):
         view, seen = entry.view, entry.seen

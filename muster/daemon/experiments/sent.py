@@ -1,9 +1,8 @@
 """Progress reports of members: checks that the pod belongs to the run, and keeps the report in the run's view.
 
 The sender is a pod that the API server knows (``PodIdentity``). A report counts for the sender's own rank only, in the
-running epoch of an Experiment that gives its members the endpoint, and once in ``PACE`` seconds.
-
-What was sent has the form of ``muster.api.progress``.
+running epoch of an Experiment that gives its members the endpoint, and once in ``PACE`` seconds. It has the form of
+``muster.api.progress``.
 """
 
 from collections.abc import Callable, Iterable

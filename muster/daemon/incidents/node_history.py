@@ -1,12 +1,8 @@
-"""Keeps the history of nodes while this daemon leads, and stores it in one ConfigMap for the leaders that follow.
+"""The history of nodes, kept while this daemon leads and stored for the leaders that follow; and the places of nodes.
 
-Every change of a record is taken in as it is persisted. With ``Settings.node_history`` the ConfigMap is read when this
-daemon begins to lead, and written at most every ``STORED`` seconds, if something has changed. Nothing waits for it: a
-refused request is logged, and tried again.
-
-The places of nodes, such as racks and zones, are kept as their labels name them now. Their watch is for incidents
-alone: nothing waits for it, and without the right to it, or while it fails for longer than ``STALE``, no places are
-known, and nodes that fail together are an incident of the kind ``nodes``.
+Every change of a record is taken in as it is persisted. With ``Settings.node_history`` one ConfigMap has the history:
+it is read when this daemon begins to lead, and written at most every ``STORED`` seconds, if something has changed.
+Nothing waits for it: a refused request is logged, and tried again.
 """
 
 import asyncio
@@ -42,7 +38,12 @@ NOTHING: Final = Places()
 
 
 class NodePlaces:
-    """The places of nodes. ``reflector`` makes the watch of path, parameters, decoder and store; ``run`` is a task."""
+    """The places of nodes, such as racks and zones, as the labels of the nodes name them now.
+
+    Nothing waits for their watch: without the right to it, or while it fails for longer than ``STALE``, no places are
+    known, and nodes that fail together are an incident of the kind ``nodes``. ``reflector`` makes the watch of path,
+    parameters, decoder and store; ``run`` is a task.
+    """
 
     def __init__(self, reflector: Callable[..., Reflector[Any]], monotonic: Callable[[], float]) -> None:
         self._known = Places()

@@ -3,10 +3,6 @@
 It needs no more than the reader's rights: get of the object; list and watch of pods, limited to those of the run; get
 and create of pods/portforward for the roll call. ``unknown`` has what a missing right costs. Nothing is written: an end
 that the run's own annotations ask for is not carried out.
-
-Every ``REREAD`` seconds the object is read again, because a watch of its kind would need one more right.
-
-A run as its reader states it: the selector of its pods, its operator, its coordinator's port, its size.
 """
 
 import asyncio
@@ -79,6 +75,7 @@ def _stated(plan_of: Callable[[Mapping[str, Any]], Plan], found: Mapping[str, st
 
 
 REREAD: Final = 10.0
+"""Seconds after which the object is read again: a watch of its kind would need one more right."""
 ASKED: Final = 3
 """Answers after which a coordinator counts as not serving."""
 PATIENCE: Final = 10.0

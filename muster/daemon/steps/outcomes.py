@@ -1,15 +1,4 @@
-"""Puts the outcomes of requests into an experiment's entry, and requeues it if the next decision changes.
-
-A refusal is an error that an immediate retry does not change: quota, policy, rights. It is kept until the API server
-accepts the request.
-
-The leftovers of Experiments that are gone: their pods are deleted, and their Workloads released.
-
-The garbage collector deletes the pods as well, but later, and may miss a pod that was created after it looked.
-
-Pods that vanished from the watch without a last state may run: while the Workload of their Experiment waits for their
-end, they are read by name.
-"""
+"""What follows from requests: their outcomes in an experiment's entry, and the leftovers of one that is gone."""
 
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
@@ -34,7 +23,11 @@ log = structlog.get_logger()
 
 @dataclass(eq=False)
 class Outcomes:
-    """The outcomes of every experiment's requests. ``clock`` gives wall seconds since 1970."""
+    """Puts the outcomes of requests into an experiment's entry, and requeues it if the next decision changes.
+
+    A refusal is an error that an immediate retry does not change: quota, policy, rights. It is kept until the API
+    server accepts the request. ``clock`` gives wall seconds since 1970.
+    """
 
     queue: WorkQueue
     instruments: Instruments
@@ -126,7 +119,12 @@ ASKED_AFTER = 5.0
 
 @dataclass(eq=False)
 class Leftovers:
-    """The gone Experiments whose pods are to be deleted."""
+    """The gone Experiments whose pods are to be deleted, and whose Workloads are to be released.
+
+    The garbage collector deletes the pods as well, but later, and may miss a pod that was created after it looked.
+    Pods that vanished from the watch without a last state may run: while the Workload of their Experiment waits for
+    their end, they are read by name.
+    """
 
     index: ExperimentIndex
     queue: WorkQueue

@@ -3,9 +3,6 @@
 A Secret of the type kubernetes.io/tls is mounted as two files, which the kubelet replaces when the Secret changes. Each
 handshake compares the files with those that were loaded. If they differ, it and later ones use the new pair. A pair
 that cannot be loaded, such as a certificate whose key is not written yet, is logged, and the one before stays.
-
-Members get the progress endpoint as address and authority, from the settings. The file of the authority is read again
-in the same way.
 """
 
 import ssl
@@ -72,7 +69,10 @@ MOST = 32_768
 
 
 def endpoint_for(settings: Settings) -> Callable[[], Endpoint | None]:
-    """Return a function that gives the endpoint. It reads the file of the authority again when the file has changed."""
+    """Return a function that gives the progress endpoint, as members get it: address and authority, from the settings.
+
+    It reads the file of the authority again when the file has changed.
+    """
     file, url = settings.progress_ca, settings.progress_url
     if settings.progress_port is None or file is None:
         return lambda: None

@@ -5,18 +5,16 @@ nothing else is served here. The work that a pod can cause is bounded: a body ha
 ``BODY`` seconds, and its connection makes room for others meanwhile; one report of a pod counts in a second, and it has
 two posts at once; its token is reviewed once in minutes, eight at a time; an address has a share of the waiting posts
 (``Senders``); and ``PER_SECOND`` handshakes begin in a second, address by address, because they are the most expensive
-part of a post.
+part of a post. The report of a peer that loses its connection here for lack of room is lost (``members.unheard``).
+
+A sender has no name before the API server has reviewed its token, so until then the bounds are those of its address:
+refused tokens, and posts that wait for a review. A token names its owner and its audience: one that cannot be for this
+run is refused without a review, also by a standby.
 
 A standby forwards a post to the leader, whose address is an annotation of the Lease. A leader that has just lost its
 Lease does not forward what a standby sent: a post is forwarded once. The standby names the address that the post came
 from, and proves with the key of the certificate, which all daemons have, that it is one: posts count against their own
 address, and not against the standby.
-
-The report of a peer that loses its connection here for lack of room is lost: ``members.unheard``.
-
-A sender has no name before the API server has reviewed its token, so until then the bounds are those of its address:
-refused tokens, and posts that wait for a review. A token names its owner and its audience: one that cannot be for this
-run is refused without a review, also by a standby.
 """
 
 import asyncio

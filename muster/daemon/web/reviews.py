@@ -6,15 +6,6 @@ with kubectl may read them on the page, and ``/metrics`` needs ``get`` on that n
 Answers are kept for a short time: ``USER`` and ``ALLOWED`` bound for how long a revoked token or right still works,
 ``DENIED`` for how long a new right is not seen. A review without an answer denies (fail closed). A peer that sends many
 tokens that are refused waits, so that it cannot use the daemon to load the API server.
-
-Finds the pod of a projected service account token by asking the API server (TokenReview).
-
-A token is good for one run: its audience is that run's (``muster.api.progress.audience``). The API server checks
-signature, life and audience, and that the pod that the token is bound to still exists; it names that pod in the review
-(kubernetes: pkg/serviceaccount/claims.go, ``authentication.kubernetes.io/pod-name`` and ``-uid``). A token that is
-bound to no pod is refused.
-
-An answer is kept for ``KNOWN`` seconds. The index shows that a pod that is deleted meanwhile is no member any longer.
 """
 
 import asyncio
@@ -247,7 +238,15 @@ _ACCOUNT = re.compile(r"system:serviceaccount:([^:]+):[^:]+")
 
 
 class PodTokens:
-    """The reviews of pod tokens, with remembered answers; ``clock`` is monotonic."""
+    """The reviews of pods' service account tokens, with remembered answers; ``clock`` is monotonic.
+
+    A token is good for one run: its audience is that run's (``muster.api.progress.audience``). The API server checks
+    signature, life and audience, and that the pod that the token is bound to still exists; it names that pod in the
+    review (kubernetes: pkg/serviceaccount/claims.go, ``authentication.kubernetes.io/pod-name`` and ``-uid``). A token
+    that is bound to no pod is refused.
+
+    A pod is kept for ``KNOWN`` seconds. The index shows that one that is deleted meanwhile is no member any longer.
+    """
 
     def __init__(self, transport: Transport, clock: Callable[[], float]) -> None:
         complaint = "reports of members cannot be checked and are refused"

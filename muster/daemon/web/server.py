@@ -15,15 +15,15 @@ own (``health``).
 ``/readyz``                             200 while nothing keeps the daemon from deciding, else 503 with what does
                                         (watches, rights, the Lease), and whether this daemon leads
 ``/``                                   the page of all experiments; its filters are parameters (``fleet.Filters``)
-``/experiments.json``                   a listing with the same filters; ``?limit=`` and ``?after=`` (``listing``)
-``/incidents.json``                     what keeps several runs at once (``page.fleet``)
-``/nodes.json``                         the nodes that failed runs, and which are suspect (``page.fleet``)
+``/experiments.json``                   a listing with the same filters; ``?limit=`` and ``?after=`` (``fleet``)
+``/incidents.json``                     what keeps several runs at once (``pages``)
+``/nodes.json``                         the nodes that failed runs, and which are suspect (``pages``)
 ``/experiments/<namespace>/<name>``     one experiment's page; with ``.json``, its document; ``jobset/<name>`` for
                                         an object of another kind; with ``.tar.gz``, its bundle (``bundles``)
 ``/events`` before the path of a page   the changes of that page, as server-sent events (``live``)
 ``/page.js``                            the script of the page
 ``/runbooks/<page>.md``                 a page of runbooks; ``/runbooks/`` lists all, ``/runbooks/<alert>.md`` leads
-                                        to the heading of that alert (``page.runbooks``)
+                                        to the heading of that alert (``page.document``)
 ======================================  =====================================================================
 """
 

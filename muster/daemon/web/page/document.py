@@ -1,15 +1,8 @@
-"""The document around a page: its head, its policy, the style sheet and the script.
+"""The document around a page: its head, its policy, the style sheet and the script; and the runbooks as such pages.
 
 A text becomes HTML in `html` alone, which escapes it. The Content-Security-Policy allows the one style sheet, by its
 hash, and the script of this server, and connections to this server: even a hole in the escaping could neither run nor
 load anything, nor send what is on the page elsewhere. Trusted Types allow the script one place that makes HTML of text.
-
-The runbooks: links to them from the page, and their own pages as musterd serves them.
-
-A reason of the condition Stuck, and each cause, leads to one. The first minute on call needs no other site. Their
-sources are docs/runbooks and docs/reasons.md, to which they link. The wheel holds them as data of
-``muster.daemon.web``; a checkout reads the folder. A runbook names no experiment, so it is served without a token.
-Links to other pages of the documentation, which are not served here, are texts.
 """
 
 import re
@@ -134,7 +127,11 @@ SUFFIX = ".md"
 
 
 def book(name: str) -> str | None:
-    """Return a page of runbooks by its name (``README``: all alerts). None if there is none."""
+    """Return a page of runbooks by its name (``README``: all alerts). None if there is none.
+
+    The first minute on call needs no other site. A runbook names no experiment, so it is served without a token. Links
+    to other pages of the documentation, which are not served here, are texts.
+    """
     stem = name.removesuffix(SUFFIX)
     return _page(stem) if stem in _sources() else None
 
@@ -157,7 +154,11 @@ def _page(name: str) -> str:
 
 @cache
 def _sources() -> dict[str, Traversable]:
-    """Return the files by name. Only these are ever opened."""
+    """Return the files by name. Only these are ever opened.
+
+    They are docs/runbooks and docs/reasons.md, to which runbooks link. The wheel holds them as data of
+    ``muster.daemon.web``; a checkout reads them in place.
+    """
     packed = files("muster.daemon.web") / "runbooks"
     docs = Path(muster.__file__).parents[1] / "docs"
     found = packed.iterdir() if packed.is_dir() else (*(docs / "runbooks").iterdir(), docs / "reasons.md")

@@ -3,8 +3,6 @@
 A page is a tree of `Part`s. When a page is rendered again, `changes` finds the smallest parts that differ, so that a
 browser that shows the older one needs only those.
 
-Moments and durations on the page.
-
 A moment is written in UTC, for readers without a script; the script writes it in the reader's zone. Durations are
 coarse, so that a page that is rendered again a second later differs only if something happened; the script counts the
 seconds.
