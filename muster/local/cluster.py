@@ -8,11 +8,6 @@ kubeconfig carries: nothing outside that file has to be trusted. The keys are ke
 
 ``muster.local.home`` describes the files on disk. Objects outlive the process, pods do not: after a restart the node
 agent finds the pods of the earlier process in the database and reports them failed, as a kubelet does after a reboot.
-
-The CRDs of the kinds that Muster runs beside Experiments, reduced: what the local cluster serves for them.
-
-The real ones are of their controllers (that of JobSet has 800 kB). These have the names and the status subresource,
-and leave the check of the spec to Muster. They are only for clusters without them.
 """
 
 import asyncio
@@ -41,7 +36,11 @@ _OPEN = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 
 
 def run_kinds_crds() -> tuple[dict[str, Any], ...]:
-    """Return one CustomResourceDefinition for each kind."""
+    """Return a reduced CustomResourceDefinition of each kind that Muster runs beside Experiments.
+
+    The real ones are of the kinds' controllers (that of JobSet has 800 kB). These have the names and the status
+    subresource, and leave the check of the spec to Muster. They are only for clusters without the real ones.
+    """
     return tuple(reduced_crd(kind.subject) for kind in RUN_KINDS.values())
 
 

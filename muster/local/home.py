@@ -1,4 +1,4 @@
-"""The state directory of a local cluster, and the lock that shows whether one runs.
+"""The state directory of a local cluster: its files, and the lock that shows whether a cluster runs.
 
     <state>/lock           held (flock) by the cluster process; the kernel releases it when the process ends
     <state>/cluster.json   what the cluster announced: process id, address, isolation
@@ -11,17 +11,6 @@
     <state>/runs/          a state directory for each cluster that ``muster run`` starts for itself
 
 Only the lock shows that a cluster runs: a ``cluster.json`` whose lock is free was left by a crash.
-
-The kubeconfig is for kubectl and all client libraries. It is written as JSON, which is valid YAML (client-go and
-kubernetes-asyncio read it with a YAML parser).
-
-Environment and working directory of the caller of ``muster run``, for the pods of its experiment.
-
-On a cluster the image sets both. Here the caller's shell takes the place of the image: its Python, its variables, its
-project. ``muster run`` writes them to a file before it creates the experiment, and the node agent reads the file for
-each pod with the experiment's label. Other pods get the environment of ``muster.local.node.sources.environment``.
-
-The file holds the secrets of the environment, so only its owner can read it, and it is removed after the run.
 """
 
 import fcntl
@@ -40,12 +29,20 @@ from muster.api.errors import MusterError
 from muster.api.names import LABEL_EXPERIMENT
 
 CALLERS = "callers"
-"""Folder of these files, in the node agent's folder."""
+"""Folder of the files of callers, in the node agent's folder."""
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Environment and working directory that containers of the experiment start with."""
+    """Environment and working directory of the caller of ``muster run``, with which containers of its experiment start.
+
+    On a cluster the image sets both. Here the caller's shell takes the place of the image: its Python, its variables,
+    its project. ``muster run`` writes them to a file before it creates the experiment, and the node agent reads the
+    file for each pod with the experiment's label. Other pods get the environment of
+    ``muster.local.node.sources.environment``.
+
+    The file holds the secrets of the environment, so only its owner can read it, and it is removed after the run.
+    """
 
     environment: Mapping[str, str]
     directory: Path
@@ -265,7 +262,10 @@ NAME = "muster-local"
 
 
 def write_kubeconfig(path: Path, *, url: str, token: str, ca: bytes | None = None, namespace: str = "default") -> None:
-    """Write ``path``, or replace it."""
+    """Write ``path``, or replace it, for kubectl and all client libraries.
+
+    JSON is valid YAML: client-go and kubernetes-asyncio read it with a YAML parser.
+    """
     cluster: dict[str, object] = {"server": url}
     if ca is not None:
         cluster["certificate-authority-data"] = msgspec.json.decode(msgspec.json.encode(ca))  # bytes become base64

@@ -3,9 +3,6 @@
 Security: there is no image and no container runtime. A pod has the host's files and the rights of the user who started
 the agent. Namespaces separate pods from each other by address, name and process tree; they do not protect the user's
 files. Run only manifests that you would run as a script.
-
-With br_netfilter loaded, bridged packets pass the host's FORWARD chain, and a machine with Docker drops them there.
-Pods would start and never connect, so the agent tries it with two sandboxes before it runs the first pod.
 """
 
 import asyncio
@@ -60,7 +57,11 @@ sys.exit(1)
 
 
 async def forwarding_refusal(launcher: Launcher, network: PodNetwork) -> str | None:
-    """Return why pods in network namespaces cannot connect to each other, None if they can. Raises SandboxError."""
+    """Return why pods in network namespaces cannot connect to each other, None if they can. Raises SandboxError.
+
+    With br_netfilter loaded, bridged packets pass the host's FORWARD chain, and a machine with Docker drops them there.
+    Pods would start and never connect, so the agent tries it with two sandboxes before it runs the first pod.
+    """
     if not _filtered():
         return None
     sandboxes: list[Sandbox] = []

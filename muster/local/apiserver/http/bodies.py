@@ -1,8 +1,7 @@
-"""Bodies: of requests, read up to a size limit and decoded from JSON with a limit on nesting; and of responses.
+"""What a request asks for and what is answered: query parameters, the target of a path, and bodies.
 
-Parses the target of a request: the resource, namespace, name and subresource of its path, and its query parameters.
-
-Parameters are parsed as kube-apiserver does (booleans as by Go's strconv.ParseBool).
+Parameters are parsed as kube-apiserver does (booleans as by Go's strconv.ParseBool). Bodies of requests are read up to
+a size limit, and decoded from JSON with a limit on nesting.
 """
 
 import base64

@@ -1,13 +1,6 @@
 """The pod subresources log, binding, exec and portforward.
 
-The pod subresource exec, over a WebSocket: `kubectl exec POD -- COMMAND` and `muster stacks`.
-
-Standard output and standard error of the command are one stream, as in logs. There is no standard input or terminal.
-
-The pod subresource portforward, over a WebSocket: `muster port-forward`.
-
-A socket carries one connection to one port of the pod (v4.channel.k8s.io): channel 0 is the data, channel 1 an error
-in words, and the first frame of each brings the port.
+exec (`kubectl exec POD -- COMMAND`, `muster stacks`) and portforward (`muster port-forward`) use a WebSocket.
 """
 
 import asyncio
@@ -46,7 +39,10 @@ class PodCommands(Protocol):
 async def answer_exec(
     request: web.BaseRequest, commands: PodCommands, where: tuple[str, str, str], command: Sequence[str]
 ) -> web.StreamResponse:
-    """Run a command over this WebSocket, to its end. ``where`` is namespace, pod and container."""
+    """Run a command over this WebSocket, to its end. ``where`` is namespace, pod and container.
+
+    Standard output and standard error are one stream, as in logs. There is no standard input or terminal.
+    """
     namespace, pod, container = where
     socket = web.WebSocketResponse(protocols=PROTOCOLS)
     await socket.prepare(request)
@@ -79,7 +75,10 @@ AT_ONCE = 2**16
 
 
 async def answer_port_forward(request: web.BaseRequest, pod: str, address: str, port: int) -> web.StreamResponse:
-    """Carry one connection to that address over this WebSocket, until one side ends."""
+    """Carry one connection to one port of a pod over this WebSocket, until one side ends.
+
+    Channel 0 is the data, channel 1 an error in words, and the first frame of each brings the port (v4.channel.k8s.io).
+    """
     socket = web.WebSocketResponse(protocols=(PROTOCOL,))
     await socket.prepare(request)
     for channel in (DATA, ERRORS):
@@ -142,7 +141,7 @@ class PodLogs(Protocol):
 
 @dataclass(slots=True, eq=False)
 class PodSubresources:
-    """Handlers of these subresources; `logs` and `commands` are those of the node agent, None before one runs."""
+    """Handlers of the subresources; `logs` and `commands` are those of the node agent, None before one runs."""
 
     store: ObjectStore
     clock: Callable[[], float]

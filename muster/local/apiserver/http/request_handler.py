@@ -1,12 +1,4 @@
-"""Handles every request: authentication, discovery and health paths, and dispatch to the handler of the verb.
-
-SelfSubject*Review requests. Every user of a local cluster is system:admin and may do everything.
-
-Discovery: the groups, versions and resources that are served, and their OpenAPI v3 documents.
-
-From the latter kubectl reads that the server checks fields itself, before it writes an object. They name the patch
-operation of each resource with its parameter `fieldValidation`, and have no schemas.
-"""
+"""Handles every request: authentication, discovery, reviews and health, and dispatch to the handler of the verb."""
 
 import hmac
 import sqlite3
@@ -75,7 +67,11 @@ def resources(registry: Registry, group: str, version: str) -> Json:
 
 
 def openapi_document(registry: Registry, group: str, version: str) -> Json:
-    """Return the OpenAPI document of one group and version."""
+    """Return the OpenAPI v3 document of one group and version, without schemas.
+
+    It names the patch operation of each resource with its parameter `fieldValidation`. From that kubectl reads that the
+    server checks fields itself, before it writes an object.
+    """
     root = f"/apis/{group}/{version}" if group else f"/api/{version}"
     paths: Json = {}
     for resource in _served(registry, group, version):
@@ -229,7 +225,7 @@ _USER: Json = {"username": "system:admin", "groups": ["system:masters", "system:
 
 
 def review(resource: Resource, asked: Json) -> Json:
-    """Return the review with its status filled in."""
+    """Return a SelfSubject*Review with its status: every user of the cluster is system:admin and may do everything."""
     answer: Json = {"kind": resource.kind, "apiVersion": resource.api_version, "metadata": asked.get("metadata") or {}}
     if resource.kind == "SelfSubjectReview":
         return answer | {"status": {"userInfo": _USER}}

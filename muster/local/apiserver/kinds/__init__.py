@@ -1,4 +1,4 @@
-"""The served resources: their registry, and defaults, validation and admission of the kinds that have their own.
+"""The served resources: their registry, validation of metadata, and defaults, validation and admission of pods.
 
 A built-in kind without rules of its own is a row in `resources`.
 """

@@ -1,10 +1,8 @@
-"""Defaults, admission and validation of pods. Updates are not checked.
+"""Validation of metadata (names, labels, owner references), and defaults, admission and validation of pods.
 
-Defaults are from kubernetes pkg/apis/core/v1/defaults.go, rules from pkg/apis/core/validation/validation.go (v1.34).
-
-Validation of metadata: names, labels, owner references.
-
-Rules from apimachinery pkg/util/validation and pkg/api/validation.
+Rules of metadata are from apimachinery pkg/util/validation and pkg/api/validation. Defaults of pods are from kubernetes
+pkg/apis/core/v1/defaults.go, their rules from pkg/apis/core/validation/validation.go (v1.34); what an update may not
+change is not checked.
 """
 
 import re

@@ -1,11 +1,8 @@
 """Create, get, list, update, patch and delete, for the HTTP handlers and for callers in this process.
 
 Every method is synchronous and runs on the event loop's thread, so each call is atomic: no other write happens between
-reading the old object and writing the new one.
-
-Deletion: preconditions, grace period, finalizers, and when an object is removed.
-
-The order of the steps is that of apiserver pkg/registry/generic/registry/store.go.
+reading the old object and writing the new one. A deletion (preconditions, grace period, finalizers, removal) has the
+order of steps of apiserver pkg/registry/generic/registry/store.go.
 """
 
 from collections.abc import Callable
@@ -90,7 +87,7 @@ _NAME_ATTEMPTS = 8
 
 
 class ObjectStore:
-    """`clock` returns wall-clock seconds."""
+    """The objects of all resources. `clock` returns wall-clock seconds."""
 
     def __init__(self, versions: VersionedStore, registry: Registry, clock: Callable[[], float]) -> None:
         self.versions = versions

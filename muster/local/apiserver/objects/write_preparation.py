@@ -1,9 +1,4 @@
-"""Prepares a request's object to be stored: merge patch (RFC 7386), strict reading, defaults, admission, generation.
-
-Options of write and delete requests (meta/v1 CreateOptions, UpdateOptions, PatchOptions, DeleteOptions).
-
-The metadata that the server sets: generated name, uid, resourceVersion, generation, timestamps.
-"""
+"""Prepares a request's object to be stored: metadata, merge patch, strict reading, defaults, admission, generation."""
 
 import secrets
 import uuid
@@ -20,7 +15,7 @@ from muster.local.apiserver.storage.versioned_store import VersionedStore
 
 @dataclass(frozen=True, slots=True)
 class WriteOptions:
-    """Options of a create, update or patch.
+    """Options of a create, update or patch (meta/v1 CreateOptions, UpdateOptions, PatchOptions).
 
     `strictness` is fieldValidation: Strict, Warn or Ignore. With Warn, unknown fields are added to `warnings`.
     """
@@ -33,7 +28,7 @@ class WriteOptions:
 
 @dataclass(frozen=True, slots=True)
 class DeleteOptions:
-    """Options of a delete; `uid` and `version` are its preconditions.
+    """Options of a delete (meta/v1 DeleteOptions); `uid` and `version` are its preconditions.
 
     `grace` is in seconds, None for the object's own. `propagation` Orphan keeps the dependents; any other
     deletes them after the object.
@@ -79,7 +74,7 @@ def set_namespace_and_name(resource: Resource, obj: Json, namespace: str, name: 
 
 
 def prepare_for_create(resource: Resource, obj: Json, now: str) -> None:
-    """Set the metadata of a new object, in place."""
+    """Set the metadata that the server gives a new object, in place: name, uid, timestamp, generation."""
     meta = obj["metadata"]
     if meta.get("resourceVersion"):
         raise bad_request("resourceVersion should not be set on objects to be created")
@@ -216,7 +211,7 @@ def admit(resource: Resource, obj: Json, versions: VersionedStore) -> None:
 
 
 def merge_patch(target: Any, patch: Any) -> Any:
-    """Apply a merge patch. Neither argument is modified."""
+    """Apply a merge patch (RFC 7386). Neither argument is modified."""
     if not isinstance(patch, dict):
         return patch
     result = dict(target) if isinstance(target, dict) else {}

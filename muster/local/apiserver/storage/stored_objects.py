@@ -1,11 +1,4 @@
-"""`StoredObject`: an object's JSON bytes, and the few values that the server looks up without decoding them.
-
-Bytes cannot be modified by a caller, are sent to clients unchanged, and add no objects for Python's garbage collector.
-
-Label and field selectors: parsed once per request, then evaluated for each object.
-
-Grammar and semantics (also for missing labels) are those of apimachinery pkg/labels/selector.go.
-"""
+"""Objects as they are stored, and the selectors that choose among them."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -38,7 +31,11 @@ def selectable(group_resource: GroupResource) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class StoredObject:
-    """One version of one object."""
+    """One version of one object: its JSON bytes, and the few values that the server looks up without decoding them.
+
+    Bytes cannot be modified by a caller, are sent to clients unchanged, and add no objects for Python's garbage
+    collector.
+    """
 
     group_resource: GroupResource
     namespace: str
@@ -104,7 +101,10 @@ _COMPARE = re.compile(rf"\s*({_KEY})\s*(==|!=|=)\s*({_VALUE})\s*")
 
 @dataclass(frozen=True, slots=True)
 class SelectorRequirement:
-    """One condition on one key."""
+    """One condition on one key of a label or field selector: parsed once per request, then evaluated for each object.
+
+    Grammar and semantics (also for missing labels) are those of apimachinery pkg/labels/selector.go.
+    """
 
     key: str
     operator: str

@@ -2,11 +2,6 @@
 
 This is the part that etcd has in a real cluster: it writes and finds objects, and knows no rules of Kubernetes. The
 object store has those. Watches read the recent changes of one resource (kube-apiserver: storage/cacher/watch_cache.go).
-
-The objects on disk: one SQLite table, written on every change and read once, at the start.
-
-WAL mode with synchronous=NORMAL loses nothing when the process is killed. A power failure may lose the last writes;
-the file then holds a consistent earlier state.
 """
 
 import asyncio
@@ -33,6 +28,10 @@ class Unusable(MusterError, ValueError):
 
 class Database:
     """Maps a key to a version and JSON bytes, in a file or, if `path` is None, in memory.
+
+    It is one SQLite table, written on every change and read once, at the start. WAL mode with synchronous=NORMAL loses
+    nothing when the process is killed. A power failure may lose the last writes; the file then holds a consistent
+    earlier state.
 
     `failed` is called with the reason when a write fails: a cluster whose disk is full must not continue.
     """

@@ -1,7 +1,4 @@
-"""Runs one pod on this node: sandbox, volumes, init containers, containers, termination, final status.
-
-A sandbox has namespaces, an address, volumes, and its own files in /etc.
-"""
+"""Runs one pod on this node: sandbox, volumes, init containers, containers, termination, final status."""
 
 import asyncio
 from dataclasses import replace
@@ -31,7 +28,7 @@ NO_NAMESERVER = (
 
 
 async def set_up_pod(context: PodContext, state: PodState) -> None:
-    """Set up the sandbox; what was created is in `context` and `state`.
+    """Set up the sandbox: namespaces, an address, volumes, and own files in /etc. They are in `context` and `state`.
 
     Raises SandboxError, ConfigError or AddressesExhaustedError.
     """

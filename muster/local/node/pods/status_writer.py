@@ -1,10 +1,4 @@
-"""Writes the status of one pod when it changes: one write at a time, with the latest state.
-
-Events of pods, for what goes wrong: what `kubectl describe pod` shows of a kubelet and a scheduler.
-
-The normal course of a pod (Scheduled, Pulled, Started) has none: that is in its status, and costs no further request.
-
-A pod's status from its containers: phase, conditions and container statuses.
+"""The status of one pod: made from its containers, written when it changes, with Events for what goes wrong.
 
 The rules are those of pkg/kubelet/kubelet_pods.go (getPhase) and pkg/kubelet/status/generate.go.
 """
@@ -29,7 +23,11 @@ NO_OBSTACLE = ("ContainerCreating", "PodInitializing", "")
 
 
 def warnings(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield reason and message of each Event that follows from the change of a pod's status."""
+    """Yield reason and message of each Event that follows from the change of a pod's status.
+
+    The normal course of a pod (Scheduled, Pulled, Started) has none: that is in its status, and costs no further
+    request.
+    """
     known = {str(each["name"]): each.get("state", {}) for each in _containers(before)}
     for each in _containers(after):
         waiting = each.get("state", {}).get("waiting", {})
@@ -42,7 +40,10 @@ def warnings(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[tu
 
 
 async def report(api: ResourceClient, pod: Object, component: str, clock: Clock, *found: tuple[str, str]) -> None:
-    """Create a Warning for each reason and message. One that cannot be created is logged: nothing depends on it."""
+    """Create a Warning for each reason and message, which `kubectl describe pod` shows.
+
+    One that cannot be created is logged: nothing depends on it.
+    """
     for reason, message in found:
         now = whole_time(clock())
         about = {"kind": "Pod", "apiVersion": "v1", "name": objects.name(pod), "uid": objects.uid(pod)}
@@ -198,7 +199,10 @@ LAST_RETRY = 10.0
 
 
 class StatusWriter:
-    """Writes the status of one pod. `pod` is its newest known version; the watch passes others to `update`."""
+    """Writes the status of one pod when it changes: one write at a time, with the latest state.
+
+    `pod` is its newest known version; the watch passes others to `update`.
+    """
 
     def __init__(self, node: NodeContext, pod: Object, state: PodState) -> None:
         self.pod = pod

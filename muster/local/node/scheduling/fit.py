@@ -1,13 +1,7 @@
-"""The requests of a pod, and whether it may run on this node.
+"""The requests of pods and of gangs, and whether a pod may run on this node.
 
 The rules are those of the kube-scheduler plugins NodeResourcesFit and NodeAffinity. The node has no taints. Pod
 (anti-)affinity and topology spread are ignored, because the cluster has one node only.
-
-Gangs: the members of one epoch of an experiment, which get their places together or not at all.
-
-A gang that is placed in part holds resources and cannot begin, and two such gangs wait for each other forever. Pods are
-created one after the other, and some of them behind a gate, so only the plan of their owner shows what the whole gang
-asks for. Groups that wait until others are complete are not a part of it: they take the others' place.
 """
 
 from collections import Counter
@@ -117,7 +111,13 @@ def key_of(pod: Object) -> Key:
 
 @dataclass(frozen=True, slots=True)
 class Gang:
-    """Requests of the members that run together: how many of each group, and the requests of one."""
+    """Requests of the members of one epoch that run together: how many of each group, and the requests of one.
+
+    They get their places together or not at all: a gang that is placed in part holds resources and cannot begin, and
+    two such gangs wait for each other forever. Pods are created one after the other, and some of them behind a gate, so
+    only the plan of their owner shows what the whole gang asks for. Groups that wait until others are complete are not
+    a part of it: they take the others' place.
+    """
 
     key: Key
     groups: Mapping[str, tuple[int, Amounts]]

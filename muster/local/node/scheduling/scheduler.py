@@ -2,9 +2,6 @@
 
 It takes the place of kube-scheduler, with one node. It runs when a pod was created or has ended. The pods of a gang
 get their places together or not at all. What a placed gang has not created yet is kept free for it.
-
-A shortage is what does not fit on the node, and what holds the rest: `muster run` refuses with it, and a pod that waits
-has it in its condition PodScheduled.
 """
 
 import asyncio
@@ -48,7 +45,10 @@ class Holder(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Lack:
-    """A resource that has less free than is needed."""
+    """A resource that has less free than is needed, and what holds the rest.
+
+    `muster run` refuses with it, and a pod that waits has it in its condition PodScheduled.
+    """
 
     name: str
     need: Decimal

@@ -1,20 +1,11 @@
-"""A container's environment, command and args, by the rules of pkg/kubelet/kubelet_pods.go.
+"""A container's environment, command and args, and the objects that they refer to, by pkg/kubelet/kubelet_pods.go.
 
 `envFrom` comes first, then `env` in order; a value can refer to the variables before it. Pods do not inherit the
 agent's environment. They start with PATH (the directory of the agent's Python first, so that `python3` is that Python),
 HOME and LANG; pods of `muster run` also with the environment of its caller (`muster.local.home`).
 
-Expansion of `$(VAR)` in env values, command and args.
-
-By the rules of k8s.io/kubernetes/third_party/forked/golang/expansion: `$(NAME)` is replaced by the value of the
-variable, and kept if there is no such variable. `$$` is one dollar, so `$$(NAME)` gives `$(NAME)`. An unclosed `$(` and
-any other `$x` are kept. Values are not expanded again.
-
-ConfigMaps, Secrets, claims and tokens that containers and volumes refer to, read when the container starts.
-
-The error messages are the kubelet's.
-
-The downward API has the fields of its pod that a container can refer to with `fieldRef`.
+ConfigMaps, Secrets, claims and tokens, of volumes too, are read when the pod or container starts. The messages about
+what does not exist are the kubelet's.
 """
 
 import base64
@@ -107,7 +98,7 @@ class PodPlacement:
     host_address: str
 
     def field(self, path: str) -> str:
-        """Return the value of a `fieldRef`; raises ConfigError for a field that is not supported."""
+        """Return the value of a `fieldRef` (downward API); raises ConfigError for a field that is not supported."""
         if match := _KEYED.fullmatch(path):
             values: Mapping[str, str] = objects.metadata(self.pod).get(match.group(1)) or {}
             return values.get(match.group(2), "")
@@ -228,7 +219,11 @@ _REFERENCE = re.compile(r"\$(?:\$|\(([^)]*)\))", re.DOTALL)
 
 
 def expand(text: str, variables: Mapping[str, str]) -> str:
-    """Return `text` with its references replaced."""
+    """Return `text` with its references replaced (k8s.io/kubernetes/third_party/forked/golang/expansion).
+
+    `$(NAME)` is replaced by the value of the variable, and kept if there is no such variable. `$$` is one dollar, so
+    `$$(NAME)` gives `$(NAME)`. An unclosed `$(` and any other `$x` are kept. Values are not expanded again.
+    """
 
     def replace(match: re.Match[str]) -> str:
         name = match.group(1)
