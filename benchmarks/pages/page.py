@@ -1,6 +1,6 @@
 """The roll-call page of 10,000 ranks, some of them missing: CPU of the server for one answer, and its size.
 
-The page is to be there within a second. The budget leaves most of it to the network and to the browser.
+The page must arrive within a second. The budget leaves most of that to the network and to the browser.
 """
 
 from collections.abc import Sequence

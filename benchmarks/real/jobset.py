@@ -1,8 +1,8 @@
-"""The JobSet controller for the same gangs, where JOBSET_CONTROLLER names its binary.
+"""Gangs like those of ``starts``, made by the JobSet controller, where JOBSET_CONTROLLER names its binary.
 
-It runs with a configuration of its own and no admission webhooks; its CRD is served without a schema, and the JobSets
-carry every default. So its figures have no webhook calls and no validation in them. Its Jobs are served by the
-controller manager twice: with that one's defaults, and tuned (TUNED).
+The controller runs with a configuration of its own and no admission webhooks; its CRD is served without a schema, and
+the JobSets carry every default. So its figures have no webhook calls and no validation in them. Its Jobs are served by
+the controller manager twice: with that one's defaults, and tuned (TUNED).
 """
 
 import time

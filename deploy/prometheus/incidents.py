@@ -1,11 +1,11 @@
-"""The alerts about incidents, one for each run that an incident explains, which no receiver gets, and suspect nodes.
+"""The alerts about incidents, about each run that an incident explains, and about suspect nodes.
 
 An incident has one alert, whose labels stay the same while it lasts: its cause and the namespaces of its runs change,
 and are in the summary. Severity and patience are those of the kind of subject
 (``muster.state.facts.incidents.subjects``).
 
-The alert of a run keeps back the others of it (``alertmanager.yaml``). It is an alert of its own, so that no label of
-another alert changes when an incident begins or ends: that would end it and page again.
+The alert of a run keeps back its other alerts (``alertmanager.yaml``), and no receiver gets it. It is an alert of its
+own, so that no label of another alert changes when an incident begins or ends: that would end it and page again.
 """
 
 from deploy.prometheus.held import HELD, KEEPS_ALL_BACK, held
