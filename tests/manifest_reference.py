@@ -182,7 +182,7 @@ def _types() -> Iterator[tuple[str, str, type[BaseModel]]]:
 
 
 def _older() -> str:
-    """The spellings of older manifests that are read, as the declarations of the operators say."""
+    """The spellings of older manifests that are read, as the declarations of the operators have them."""
     capitals: dict[str, list[str]] = {}
     masters = [name for name, each in operators().items() if "master" in each.respelled]
     for operator, each in operators().items():

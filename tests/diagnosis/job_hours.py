@@ -1,7 +1,7 @@
 """Healthy hours: gangs start slowly, write checkpoints, pause, are evicted and heal; none of it may be called Stuck.
 
 ``python -m tests.diagnosis.job_hours --hours 1000`` plays so many hours of gangs on the unmodified daemon, in virtual
-time, and prints each Stuck that was said. What happens to a gang, drawn at random for each of its lives:
+time, and prints each Stuck that was reported. What happens to a gang, drawn at random for each of its lives:
 
 - the image of one member, or of all, is pulled for up to 5 minutes;
 - a node is added by an autoscaler: a member is unschedulable for 55 s;
@@ -9,7 +9,7 @@ time, and prints each Stuck that was said. What happens to a gang, drawn at rand
 - the coordinator stops for 3 s, as in a garbage collection, about ten times an hour;
 - checkpoints: the program is quiet for many minutes. Only a program that reports steps shows even that: those of jax
   do, with pauses of up to a minute, of almost five times the longest so far, and announced ones of up to half an hour;
-- a member is preempted, and the gang starts anew.
+- a member is preempted, and the gang starts again.
 """
 
 import argparse
@@ -93,14 +93,14 @@ class SlowGang(Gang):
 
 
 class NoUsers(Users):
-    """Users who submit only when the world says so."""
+    """Users who submit only when the world asks them to."""
 
     def schedule(self) -> None:
         """Nothing is scheduled in advance."""
 
 
 class Said(NamedTuple):
-    """A Stuck that was said of a healthy gang."""
+    """A Stuck that was reported of a healthy gang."""
 
     at: float
     experiment: str
@@ -210,7 +210,7 @@ def play(hours: float, seed: int) -> Iterator[JobHours]:
 
 
 def main() -> int:
-    """Play, and print what was said; 1 if any gang was called Stuck or did not succeed."""
+    """Play, and print what was reported; 1 if any gang was called Stuck or did not succeed."""
     parser = argparse.ArgumentParser(prog="python -m tests.diagnosis.job_hours", description=__doc__)
     parser.add_argument("--hours", type=float, default=1000.0, help="hours of healthy gangs (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=1, help="seed of what happens to them (default: %(default)s)")

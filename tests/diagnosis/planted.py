@@ -1,8 +1,8 @@
-"""Plant rows in the table of causes and say what follows: ``python -m tests.diagnosis.planted < ROWS``.
+"""Plant rows in the table of causes and print what follows: ``python -m tests.diagnosis.planted < ROWS``.
 
 ``ROWS`` is text for the class ``CannotStart``. It is put into the source of ``causes/cannot_start.py`` when that is
 imported; nothing else of the program is changed. The gang has two members whose containers wait for ``DiskFull`` and
-one whose program has ended with ``No space left on device``. What is said everywhere is written as JSON.
+one whose program has ended with ``No space left on device``. What each place shows is printed as JSON.
 """
 
 import json
@@ -40,7 +40,7 @@ class Planting(MetaPathFinder):
 
 
 def said() -> dict[str, Any]:
-    """What is said of the gang, by place."""
+    """What each place shows of the gang."""
     from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
     from muster.cli.commands import explain

@@ -1,4 +1,4 @@
-"""What runs the blocks of pages that do not say so themselves: a test, or the reason why none does.
+"""What runs the blocks of pages that do not name it themselves: a test, or the reason why none does.
 
 A key is the page, or a folder of pages, and the first words of the block. A block that is neither here, nor marked on
 its page, nor executed fails `test_pages.py`; so does a row here without its block.

@@ -1,9 +1,9 @@
 """The code blocks of a documentation page, and how they are executed.
 
-All ``sh`` blocks of a page are one script, which a test executes: variables stay. A comment before a block says more:
+All ``sh`` blocks of a page are one script, which a test executes: variables stay. A comment may change a block:
 
 - ``<!-- file: NAME -->``: it is the file NAME in the folder in which the page is executed;
-- ``<!-- run by: TEST, TEST -->``: these tests do what it says (a file, or ``file::test``);
+- ``<!-- run by: TEST, TEST -->``: these tests do what it shows (a file, or ``file::test``);
 - ``<!-- recorded: NAME -->``: docs/images/roll-call/NAME.txt, put there by docs/images/roll_call.py;
 - ``<!-- not run: REASON -->``: it is left out.
 """
@@ -22,7 +22,7 @@ BLOCK = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A fenced block, and what the comment before it says of it."""
+    """A fenced block, and what the comment before it states."""
 
     kind: str
     body: str
@@ -44,7 +44,7 @@ class Block:
 
     @property
     def is_marked(self) -> bool:
-        """Whether the page says what is done with it."""
+        """Whether the page states what is done with it."""
         return bool(self.is_executed or self.file or self.reason or self.tests or self.recorded)
 
 

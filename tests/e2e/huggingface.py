@@ -1,4 +1,4 @@
-"""A real Trainer of transformers with a model of random weights: nothing is downloaded, and nothing is said of Muster.
+"""A real Trainer of transformers with a model of random weights: nothing is downloaded, nothing mentions Muster.
 
 With ``HANGS_AT`` its data ends to come at that row.
 """

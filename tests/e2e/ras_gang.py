@@ -38,7 +38,7 @@ class Double(FakeRas):
 
 
 def answer() -> dict[str, Any]:
-    """What RAS says of them."""
+    """What RAS answers about them."""
     ranks = [rank_of(number, ip, {"AllReduce": count}) for number, (ip, count) in enumerate(started())]
     return status(communicator(ranks)) if len(ranks) == len(LAST) else status()
 

@@ -33,7 +33,7 @@ class Example:
     """Below examples/."""
     members: int
     prints: tuple[str, ...]
-    """Regular expressions, each of which some line of some member fits."""
+    """Regular expressions: some line of some member fits each."""
     same: tuple[str, ...] = ()
     """Regular expressions whose first group has one value in all lines: what the ranks must agree on."""
     framework: str = ""

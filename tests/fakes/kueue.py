@@ -63,7 +63,7 @@ class Kueue:
             work.say("Requeued", True, "ClusterQueueRestarted", text)
 
     def _place(self, work: "_Work", found: list["_Work"], free: float) -> float:
-        """Admit the Workload, or say why it waits; the quota that is free then."""
+        """Admit the Workload, or note why it waits; the quota that is free then."""
         if work.queue not in self.queues:
             work.wait("Misconfigured", f"LocalQueue {work.queue} doesn't exist")
         elif self.stopped:

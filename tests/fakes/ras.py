@@ -1,7 +1,7 @@
 """NCCL's RAS as a client sees it: its protocol, its answer in JSON, and the ways in which it does not answer.
 
 Written after NVIDIA/nccl 2.30.7, src/ras/client_support.cc. It notes each command that it is given, and asserts
-nothing: a test says which may come.
+nothing: a test states which may come.
 """
 
 import asyncio
@@ -88,7 +88,7 @@ class FakeRas:
         self.cut = 0
         """Bytes of the answer that are sent before the connection ends; 0: all."""
         self.mute = False
-        """It accepts connections and says nothing, as the kernel does for a stopped process."""
+        """It accepts connections and sends nothing, as the kernel does for a stopped process."""
         self.commands: list[str] = []
         self.connections = 0
         self.address = ""

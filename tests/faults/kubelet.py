@@ -1,6 +1,6 @@
 """The nodes of the plans: the stand-in of ``make real`` runs the pods, which are bound here and wait for their gang.
 
-A member works once all of its gang run. It fails as its scenario says, and then the others abort, or hang until they
+A member works once all of its gang run. It fails as its scenario states, and then the others abort, or hang until they
 are deleted; in epochs in which none fails all succeed.
 """
 

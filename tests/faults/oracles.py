@@ -1,7 +1,7 @@
 """What must be true of every played plan: the oracles of ``tests.simulation``, for real processes.
 
 Each plan is compared with the end of its scenario and with its clean run. Where a fault may rightly change something,
-a comment says why.
+a comment gives the reason.
 """
 
 import json

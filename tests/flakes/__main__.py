@@ -41,7 +41,7 @@ def _split(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 def _marks(arguments: Sequence[str]) -> str:
-    """The value of pytest's option ``-m``, by which runs are told apart."""
+    """The value of pytest's option ``-m``, by which runs are distinguished."""
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     parser.add_argument("-m", default="")
     return str(parser.parse_known_args(list(arguments))[0].m)

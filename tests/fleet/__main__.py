@@ -156,7 +156,7 @@ async def played(folder: Path) -> Seen:
 
 
 def main() -> int:
-    """0 if all that was said was right."""
+    """0 if all incidents and notifications were right."""
     try:
         for name in ("prometheus", "alertmanager"):
             program(name)

@@ -82,14 +82,14 @@ class Cluster:
             self.api.store.delete(self._pods, namespace_of(run), name, AT_ONCE)
 
     def cannot_pull(self, run: int, image: str, why: str) -> None:
-        """Its pods are made anew, and the kubelets cannot pull their image."""
+        """Its pods are made again, and the kubelets cannot pull their image."""
         self.ends(run)
         message = f'Back-off pulling image "{image}": ErrImagePull: failed to pull and unpack image "{image}": {why}'
         for rank, node in enumerate(nodes_of(run)):
             self._create(run, rank, node, waiting("ImagePullBackOff", message), image)
 
     def finds_no_node(self, run: int, why: str, selector: Mapping[str, str] = {}) -> None:
-        """Its pods are made anew, and the scheduler finds no node for them."""
+        """Its pods are made again, and the scheduler finds no node for them."""
         self.ends(run)
         message = f"0/{RACKS * NODES} nodes are available: {why}. preemption: 0/{RACKS * NODES} nodes are available."
         for rank in range(RANKS):

@@ -1,4 +1,4 @@
-"""Masses: many runs that fail of one thing. Each kind says what they show, how fast, and how it is rightly named.
+"""Masses: many runs that fail of one thing. Each kind states what they show, how fast, and how it is rightly named.
 
 A kind plants runs of several namespaces beside all that happens to the fleet independently. ``since`` the trouble
 begins until musterd can know it, the seconds are those of Kubernetes: 40 for a node that is silent and 15 of patience,

@@ -2,13 +2,13 @@
 
 Ray and XGBoost go into a virtual environment (``MUSTER_FRAMEWORKS``, 600 MB) at the versions of requirements.txt, with
 their hashes; Jupyter's server goes into one of its own inside (jupyter.txt, 30 MB). PyTorch is Debian's python3-torch
-where apt is there and may install, else the index's wheel where that is a build for CPUs: the one for Linux on x86_64
+where apt exists and may install, else the index's wheel where that is a build for CPUs: the one for Linux on x86_64
 brings 3 GB of CUDA. What cannot be installed is printed with the reason, and its tests are skipped. ``--lock`` writes
-requirements.txt, jupyter.txt and torch.txt anew from their ``.in`` files.
+requirements.txt, jupyter.txt and torch.txt again from their ``.in`` files.
 
 ``--torch`` (``make frameworks TORCH=1``) also installs the current PyTorch with transformers, into a virtual
 environment of their own inside (torch.txt). It works without a GPU, but not without the CUDA libraries of its wheel:
-6 GB. Once it is there, each later call brings it to the versions of the lock.
+6 GB. Once it is installed, each later call brings it to the versions of the lock.
 
 Before an installation its size and time are printed, and then a line for each package that is fetched.
 """

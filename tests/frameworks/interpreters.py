@@ -64,7 +64,7 @@ def python_of(framework: str) -> Path | None:
 
 
 def has_module(python: Path, module: str) -> bool:
-    """Whether that interpreter is there and finds the module."""
+    """Whether that interpreter exists and finds the module."""
     if not python.is_file():
         return False
     return subprocess.run([python, "-c", _FIND, module], capture_output=True, check=False).returncode == 0

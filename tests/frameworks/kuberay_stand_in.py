@@ -2,8 +2,8 @@
 
 The RayCluster and the pods are those that the real operator wrote (tests/watched_runs/kuberay/traces, scenario a):
 names, labels, owner reference, environment, init container, ``ray start`` command lines, probes. Changed is what
-belongs to the machine of the recording: node selector, tolerations, resources. PATH stands for the image. No program
-runs on this cluster, so its nodes start without what would run it and read its logs.
+belongs to the machine of the recording: node selector, tolerations, resources. PATH takes the place of the image. No
+program runs on this cluster, so its nodes start without what would run it and read its logs.
 """
 
 import copy

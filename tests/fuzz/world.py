@@ -1,7 +1,7 @@
 """The daemon between the wire and its decisions, with one healthy experiment (the neighbour) that must not be affected.
 
 Real are: decoders, stores, index, decisions, status, rendering, metrics, roll-call page. Left out are sockets and
-tasks. ``Harm`` says what went wrong; any other exception is a violation as well.
+tasks. ``Harm`` has what went wrong; any other exception is a violation as well.
 """
 
 import copy

@@ -2,8 +2,8 @@
 
 One cluster and one musterd have all gangs of a run; they come to their ways at the same time. Printed of each row are
 what shows the hang (of places, steps, recorder and mismatch the rank has to be named; a rank that computes or polls is
-no verdict, and ``muster get`` has to say so), what was said, after how many seconds, and whether it was right. Of the
-healthy no verdict may be said. The exit status is 1 where a row was wrong.
+no verdict, and ``muster get`` has to report it), the verdict, after how many seconds, and whether it was right. The
+healthy may get no verdict. The exit status is 1 where a row was wrong.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ from tests.hangs.rows import Row, Shown
 from tests.hangs.world import MINUTE, is_done, is_over, was_said, world
 
 PATIENCE = 900.0
-"""Seconds after the halt in which something has to be said of a hang."""
+"""Seconds after the halt in which a hang has to be reported."""
 ASKED = 60.0
 """Seconds for which a verdict has to stay after stacks were asked for."""
 HEALTHY_MINUTES, AFTER = 20.0, 60.0

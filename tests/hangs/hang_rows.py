@@ -1,4 +1,4 @@
-"""The kinds of hang that are played. Each has the best that can be said of it by what the gang has of Muster.
+"""The kinds of hang that are played. Each has the best verdict that is possible by what the gang has of Muster.
 
 Beside the jax of the tests, other releases are taken from ``~/.cache/muster-jax/<version>/bin/python`` (or from the
 folder that MUSTER_JAX names), where they are: ``python -m venv`` and ``pip install jax==<version>`` make one.

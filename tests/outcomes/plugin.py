@@ -55,7 +55,7 @@ class Writer:
 
 
 def pressure(path: Path = PRESSURE) -> float | None:
-    """Per cent of the last 10 s in which some process waited for a processor; None where the kernel does not say."""
+    """Per cent of the last 10 s in which some process waited for a processor; None where the kernel has no figure."""
     try:
         words = path.read_text(encoding="utf-8").split()
     except OSError:

@@ -1,7 +1,7 @@
 """Imports the programs of the project once, and forks: ``python -m tests.processes.forkserver IN OUT ROOM``.
 
 IN and OUT are the two ends of a socket. Each message that comes to IN is a start: a JSON object with four descriptors,
-three streams and the socket on which the process id and then the status of the end are said. Who closes that socket has
+three streams and the socket that gets the process id and then the status of the end. Who closes that socket has
 no use for the process, which then gets SIGTERM. OUT is for those of the children that start others: ``muster run``.
 """
 
@@ -62,7 +62,7 @@ class Forkserver:
         self._asked_to_end = False
 
     def serve(self) -> None:
-        """Fork as requested, and say how processes end, until SIGTERM."""
+        """Fork as requested, and report how processes end, until SIGTERM."""
         ended, wake = socket.socketpair()
         ended.setblocking(False)
         wake.setblocking(False)

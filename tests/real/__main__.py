@@ -1,5 +1,4 @@
-"""``python -m tests.real [-m core] [pytest arguments]``: make the ground, run the tests on it, print the table and the
-rights.
+"""``python -m tests.real [-m core] [pytest arguments]``: run the tests on a new ground, print the table and the rights.
 
 Exit status: 0 if every row is as it should be, 1 if one is not or KUBECONFIG names a cluster that cannot be used, 3
 without Go or its modules (and without a KUBECONFIG).
@@ -48,7 +47,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _rights(built: Ground, *, whole: bool) -> bool:
-    """Print what the audit log says of musterd's rights; True if none was missing and in a whole run all were used."""
+    """Print what the audit log shows of musterd's rights; True if none was missing and in a whole run all were used."""
     if not built.own:
         say("rights: not measured, the audit log is that of another cluster")
         return True

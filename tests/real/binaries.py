@@ -44,12 +44,12 @@ CANNOT_BUILD = 3
 
 STALE = "{{if .Stale}}{{.StaleReason}}{{end}}"
 CACHED = "available in build cache"
-"""What `go list` says of a package that is compiled already."""
+"""What `go list` prints of a package that is compiled already."""
 GO_FILES = ("*.mod", "*.sum", "*/*.go")
 """What the hash of a module is made of."""
 PROGRESS_SECONDS = 15.0
 WANTING = re.compile(r"no space left on device|cannot allocate memory|signal: killed", re.IGNORECASE)
-"""What Go says where the machine has too little."""
+"""What Go prints where the machine has too little."""
 
 
 @dataclass(frozen=True, slots=True)

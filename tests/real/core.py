@@ -1,4 +1,4 @@
-"""The core: situations that no cheaper world asks, of those that are quickest and say most. Their mark is ``core``.
+"""The core: situations that no cheaper world asks, the quickest that show most. Their mark is ``core``.
 
 CI plays them at each change, beside the other tests; the nightly plays all. They are about what only this world has: an
 API server that evaluates policies, the rules of the kind and rights; the scheduler and the controllers; an etcd that is
@@ -13,5 +13,5 @@ from _pytest.mark import ParameterSet
 
 
 def with_core(rows: Iterable[str], *core: str) -> list[ParameterSet]:
-    """Parameters of a test, some of which are of the core."""
+    """Parameters of a test; some are of the core."""
     return [pytest.param(row, id=row, marks=[pytest.mark.core] * (row in core)) for row in rows]

@@ -1,4 +1,4 @@
-"""Everything the tests stand on: a cluster, Muster installed on it from deploy/, nodes, and a musterd.
+"""Everything the tests need: a cluster, Muster installed on it from deploy/, nodes, and a musterd.
 
 `make real` makes it once and describes it in a JSON file; each test process reads that file (see ``site``).
 """

@@ -1,8 +1,7 @@
 """How the situations of `make real` and `make real-node` are played: several at a time, then those alone.
 
-What failed is played once more when all else has ended (see ``tests.flakes``). The table says it of each row that
-passed then, and what had failed at first stands below the table. At the end the situations are named that were not
-played.
+What failed is played once more when all else has ended (see ``tests.flakes``). The table marks each row that
+passed then, and what had failed at first is below the table. The situations that were not played are named at the end.
 """
 
 import argparse

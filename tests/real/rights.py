@@ -28,7 +28,7 @@ situations "without the right on finalizers" show that those of Experiments and 
 
 @dataclass(frozen=True, slots=True)
 class Rights:
-    """What the audit log says."""
+    """What the audit log shows."""
 
     granted: frozenset[Right]
     used: frozenset[Right]
@@ -52,7 +52,7 @@ def deployed() -> list[Any]:
 
 
 def measure(audit_log: Path, user: str, objects: Iterable[Any], revoked: Iterable[tuple[float, float]] = ()) -> Rights:
-    """What the audit log says of that user, whose rights are in the roles among the objects."""
+    """What the audit log shows of that user, whose rights are in the roles among the objects."""
     windows = list(revoked)
     used: set[Right] = set()
     missing: set[Right] = set()

@@ -22,7 +22,7 @@ COLOURS = {OK: "green", FAILED: "bold red", AGAIN: "yellow", "skipped": "dim"}
 
 
 class Row:
-    """One situation: what happened, what Muster said, and how long that took."""
+    """One situation: what happened, what Muster reported, and how long that took."""
 
     def __init__(self) -> None:
         self.happened = ""
@@ -36,13 +36,13 @@ class Row:
         self._began = time.monotonic()
 
     def says(self, sentence: str) -> None:
-        """Muster's sentence, now. The last one stands in the table."""
+        """Muster's sentence, now. The last one is in the table."""
         self.seconds = time.monotonic() - self._began
         self.said = sentence
 
 
 def save(path: Path, row: Row, verdict: str, test: str, why: str = "") -> None:
-    """Append a row; a line is written in one call, so that processes do not mix. ``why`` is what pytest says of a
+    """Append a row; a line is written in one call, so that processes do not mix. ``why`` is what pytest prints of a
     failure."""
     cells = {
         "happened": row.happened or test,

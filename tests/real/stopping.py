@@ -1,4 +1,4 @@
-"""Stop and start what the tests stand on: the servers, musterd, the rights and the token of its service account.
+"""Stop and start what the tests need: the servers, musterd, the rights and the token of its service account.
 
 Only for tests with the mark `alone`.
 """
@@ -56,7 +56,7 @@ async def held(ground: Ground, name: str, number: signal.Signals = signal.SIGTER
 async def api_server_down(here: Site) -> AsyncIterator[None]:
     """The API server is killed (asked to end it waits a minute for its watchers), and ready again afterwards.
 
-    Controller manager and scheduler begin anew with it: their watches would wait out back-offs of up to a minute.
+    Controller manager and scheduler begin again with it: their watches would wait out back-offs of up to a minute.
     """
     began = time.time()
 

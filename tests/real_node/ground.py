@@ -1,4 +1,4 @@
-"""Everything the situations stand on: a control plane, registries, three nodes, CoreDNS, and Muster from its chart.
+"""Everything the situations need: a control plane, registries, three nodes, CoreDNS, and Muster from its chart.
 
 It is built inside the namespaces of the run (see `inside`), and described in JSON files for the test processes: that of
 `make real`, which its sites and its screen read, and one with what nodes need.
@@ -34,7 +34,7 @@ from tests.real_node.programs import Programs
 from tests.tools.go_tool import HELM
 
 POOL = "muster.dev/pool"
-"""The label of a node that says what it is for."""
+"""The label of a node that names its purpose."""
 SYSTEM_POOL, WORK_POOL = "system", "work"
 WORKERS = 2
 NODES_VARIABLE = "MUSTER_NODE_GROUND"

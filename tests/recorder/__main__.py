@@ -17,7 +17,7 @@ from tests.recorder.virtual_steps import SteppingGang
 def play_virtual(
     hours: float, kinds: Iterable[Callable[[random.Random], VirtualGang | SteppingGang | RasGang]]
 ) -> bool:
-    """Play virtual gangs, each for ten hours with a seed of its own; True if nothing was said of any."""
+    """Play virtual gangs, each for ten hours with a seed of its own; True if none got a verdict."""
     looks = verdicts = 0
     for seed in range(ceil(hours / 10)):
         for gang in [make(random.Random(seed)) for make in kinds]:

@@ -2,7 +2,7 @@
 
 Ranks compute for a time of their own, meet in an all_reduce, and go on. Now and then one rank writes a checkpoint,
 or all of them evaluate; a C call keeps the interpreter's lock, so that a value is late; the store or the probe is slow,
-so that a look is late. A pause is as long as pages say that one may be: at first less than 45 s, later less than five
+so that a look is late. A pause is as long as pages allow: at first less than 45 s, later less than five
 times the longest before.
 """
 

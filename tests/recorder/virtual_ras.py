@@ -3,7 +3,7 @@
 Ranks start collectives ahead of their devices, some further than others, meet in them, and go on: in one communicator
 of all and in two of half. Now and then one rank writes a checkpoint, or all evaluate for up to half an hour; RAS is
 slow, or does not reach a rank that works; some gangs count more collectives of one rank from some time on, as where a
-profiler counts captured graphs. A pause of one rank is as long as pages say that one may be: at first less than 45 s,
+profiler counts captured graphs. A pause of one rank is as long as pages allow: at first less than 45 s,
 later less than five times the longest before.
 """
 

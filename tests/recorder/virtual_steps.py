@@ -2,7 +2,7 @@
 
 Each step takes each rank a time of its own, and ends with an all_reduce. Now and then any one rank stalls, rank 0
 writes a checkpoint every ten minutes, all evaluate without a collective; C code keeps the interpreter's lock, so that
-samples and values are late; looks are late. No rank is slower than the others for long: none may be said to be last.
+samples and values are late; looks are late. No rank is slower than the others for long: none may be reported as last.
 """
 
 import random

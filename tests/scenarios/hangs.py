@@ -1,6 +1,6 @@
 """Gangs that hang, that seem to, or that wait for a member; questions for their stacks; and everyone who may end them.
 
-What was known of a gang until its end is the cause of the end, whoever ends it.
+What was known of a gang until its end is the cause of the end, by any actor.
 """
 
 from collections.abc import Mapping

@@ -29,7 +29,7 @@ class Child:
     """How the process ends that is the first to fail, of those that a launcher has started."""
 
     raises: str = ""
-    """Its exception; ``EPOCH`` in it stands for the number of the epoch."""
+    """Its exception; ``EPOCH`` in it is replaced by the number of the epoch."""
     line: int = 41
     code: int = 1
     """Its exit code; of a signal the negative number."""
@@ -67,7 +67,7 @@ class Fails(Incident):
     code: int = 1
     start: bool = False
     says: str = ""
-    """The end of its log; ``EPOCH`` in it stands for the number of the epoch."""
+    """The end of its log; ``EPOCH`` in it is replaced by the number of the epoch."""
     child: Child | None = None
     """What ends so, in place of ``code`` and ``says``; the other members have the same launcher."""
     reason: str = "Error"
@@ -216,7 +216,7 @@ class Evaluates(Incident):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContainerWaits(Incident):
-    """The kubelet cannot start a member's container for that long, and says why."""
+    """The kubelet cannot start a member's container for that long, and reports why."""
 
     reason: str = "ImagePullBackOff"
     message: str = 'Back-off pulling image "demo"'

@@ -14,7 +14,7 @@ from tests.scenarios.operators import GANGS
 from tests.scenarios.queue_actions import QueueAction
 
 NAMESPACE = "team"
-"""Where experiments are, unless their name says ``namespace/name``."""
+"""Where experiments are, unless their name is ``namespace/name``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class UserAction:
     experiment: str = "run"
     annotations: Mapping[str, str] = field(default_factory=dict)
     says: str = ""
-    """What the status says next, as ``Scenario.says``."""
+    """What the status has next, as ``Scenario.says``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +130,7 @@ class Trouble:
     """What keeps an experiment from going on, from the second ``since`` of the run without faults to ``until``."""
 
     reason: str
-    """Of the condition Stuck; empty: it is only said in the message."""
+    """Of the condition Stuck; empty: only the message has it."""
     words: tuple[str, ...]
     """What status.message contains."""
     since: float
@@ -241,7 +241,7 @@ class Scenario:
     others: Mapping[str, End] = field(default_factory=dict)
     """Further experiments (``name``, or ``namespace/name``) that run beside ``run``, and how they end."""
     says: tuple[str, ...] = ()
-    """What the status of ``run`` says, one after another: regular expressions for phase, reason and message. ``SIZE``
+    """What the status of ``run`` has, one after another: regular expressions for phase, reason and message. ``SIZE``
     is the number of members, ``LAST`` the last rank. A scenario that states them is played by ``tests.real``, too."""
 
     @property
@@ -250,7 +250,7 @@ class Scenario:
         return {"run": self.end, **self.others}
 
     def sentences(self, size: int) -> list[str]:
-        """What the status of ``run`` says for a gang of that size: after what users do, and then by itself."""
+        """What the status of ``run`` has for a gang of that size: after what users do, and then by itself."""
         return [worded(each, size) for each in (*(one.says for one in self.user_actions if one.says), *self.says)]
 
 

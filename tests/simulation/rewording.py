@@ -1,7 +1,7 @@
 """Other words for Muster: ``install`` rewrites the sentences in the modules of ``muster.state`` as they are imported.
 
 Letters of each literal that has a space change their case, except docstrings, patterns of regular expressions and what
-stands in braces. Nothing that is decided may follow from that (``test_traces``).
+is in braces. Nothing that is decided may follow from that (``test_traces``).
 """
 
 import ast

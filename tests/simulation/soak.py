@@ -51,7 +51,7 @@ class Footprint:
 
 
 class WaveUsers(Users):
-    """Users who submit only when the soak says so."""
+    """Users who submit only when the soak asks them to."""
 
     def schedule(self) -> None:
         """Nothing is scheduled in advance."""
@@ -135,7 +135,7 @@ class Soak(World):
 
 
 def soak(experiments: int) -> Soak:
-    """Play the soak; the result's ``violations`` say what is wrong."""
+    """Play the soak; the result's ``violations`` are what is wrong."""
     world = Soak(experiments)
     world.play()
     if not world.violations:

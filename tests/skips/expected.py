@@ -61,7 +61,7 @@ def variable(name: str) -> Callable[[Machine], bool]:
 
 
 def left_out(name: str) -> Callable[[Machine], bool]:
-    """Whoever runs CI has set the variable to nothing."""
+    """Who runs CI has set the variable to nothing."""
     return lambda machine: machine.variables.get(name) == ""
 
 

@@ -1,4 +1,4 @@
-"""``python -m tests.tools``: build or fetch what tests run and package indexes do not have, and say so on the terminal.
+"""``python -m tests.tools``: build or fetch what tests run and package indexes do not have, and print that.
 
 With ``--all`` also etcdutl, Vale, and the programs of Flux's and Argo CD's libraries, which take longer.
 
@@ -15,7 +15,7 @@ from tests.tools.go_tool import ACTIONLINT, ARGO, ETCDUTL, FLUX, HELM, VALE, Can
 
 
 def main() -> int:
-    """Have each program; always 0, because every test that misses one says so."""
+    """Have each program; always 0, because every test that misses one reports it."""
     asked = argparse.ArgumentParser(prog="python -m tests.tools")
     asked.add_argument("--all", action="store_true", help="also those whose tests are skipped without them")
     wanted = (HELM, ACTIONLINT, ETCDUTL, VALE, FLUX, ARGO) if asked.parse_args().all else (HELM, ACTIONLINT)

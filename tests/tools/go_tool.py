@@ -2,7 +2,7 @@
 
 The folder carries the hash of both files, and of what is written in Go beside them, so another version is another
 folder. A lock lets one process build while others wait. Go's own build cache of the program is removed when the program
-is there.
+exists.
 """
 
 import fcntl
@@ -27,7 +27,7 @@ class CannotBuild(Exception):
 
 
 def usable_go(go_mod: str, what: str, otherwise: str) -> str:
-    """The path of a Go that is new enough for that go.mod. CannotBuild says what to install, or to do otherwise."""
+    """The path of a Go that is new enough for that go.mod. CannotBuild has what to install, or to do otherwise."""
     required = re.search(r"^go (\d+)\.(\d+)", go_mod, re.MULTILINE)
     assert required is not None
     least = (int(required[1]), int(required[2]))
@@ -158,6 +158,6 @@ ACTIONLINT = _tool("actionlint", "github.com/rhysd/actionlint/cmd/actionlint")
 ETCDUTL = _tool("etcdutl", "go.etcd.io/etcd/etcdutl/v3", on_request=_LATE)
 ARGO = _tool("argo-health", name="argo", on_request=_LATE)
 FLUX = _tool("flux-health", name="flux", on_request=_LATE)
-"""What the libraries of Argo CD and Flux say of the health of objects."""
+"""What the libraries of Argo CD and Flux make of the health of objects."""
 VALE = _tool("vale", "github.com/vale-cli/vale/v3/cmd/vale", on_request=_LATE, c=True)
 """The linter of prose, for tests/docs/test_prose.py."""

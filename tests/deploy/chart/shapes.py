@@ -1,4 +1,4 @@
-"""The fields that Kubernetes' own kinds have, by the models of its generated client: which names, of which types.
+"""The fields that Kubernetes' own kinds have, by the models of its generated client: their names and their types.
 
 A real API server checks more (`make real` applies the same renderings); this needs no server.
 """

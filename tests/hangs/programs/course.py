@@ -27,7 +27,7 @@ _opened = False
 
 
 def opens() -> bool:
-    """Whether the gate is open, once: each later call says no."""
+    """Whether the gate is open, once: each later call returns False."""
     global _opened
     if _opened or not (FOLDER.parent / GATE).exists():
         return False

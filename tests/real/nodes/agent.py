@@ -1,5 +1,4 @@
-"""``python -m tests.real.nodes.agent --kubeconfig FILE --state DIR --workspace DIR``: the project's node agent, joined
-to a real API server as a node.
+"""``python -m tests.real.nodes.agent --kubeconfig FILE --state DIR --workspace DIR``: a node of a real API server.
 
 It is the agent of the local cluster, unchanged but for three things: the real scheduler binds its pods, so its own does
 nothing; it renews its Lease more often, because the controller manager under test is impatient; and it runs members of
@@ -45,7 +44,7 @@ CAPACITY = {"cpu": "64", "memory": "256Gi", "pods": "250"}
 
 
 class NoScheduler:
-    """Stands where the agent has its scheduler."""
+    """Takes the place of the agent's scheduler."""
 
     def __init__(self, *_: object, **__: object) -> None:
         pass

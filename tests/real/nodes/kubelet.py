@@ -1,8 +1,7 @@
-"""The kubelet's part of exec and portforward: the API server, once it has authorized a request, passes it on to the
-node.
+"""The kubelet's part of exec and portforward: the API server passes an authorized request on to the node.
 
-The node says in its status where it listens, and that it takes WebSockets as they are (KEP-4006: a kubelet of 1.36 says
-so, too). Both sides show a certificate: what did not come through the API server is not answered.
+The node's status has where it listens, and that it takes WebSockets as they are (KEP-4006; so has that of a kubelet
+of 1.36). Both sides show a certificate: what did not come through the API server is not answered.
 """
 
 import ssl

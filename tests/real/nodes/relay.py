@@ -1,6 +1,6 @@
 """Passes connections on to the API server, which listens on loopback, where pods in network namespaces cannot reach it.
 
-It stands where a cluster has kube-proxy and the Service `kubernetes`; TLS is between the pod and the server.
+It takes the place of kube-proxy and the Service `kubernetes`; TLS is between the pod and the server.
 """
 
 import asyncio

@@ -1,10 +1,10 @@
-"""What a pretended pod does: a few words in its command, for instance
+"""What a pretended pod does: a few words in its command, for instance:
 
     rank=1 epoch=0: run 2, exit 1
     *: run 5, exit 0
 
 The first line that fits a pod's rank and epoch is its script; without one the pod runs until it is deleted.
-Steps: ``pull N`` (seconds until the image is there), ``run N`` (seconds of work), ``ready`` (readiness, at once unless
+Steps: ``pull N`` (seconds until the image is pulled), ``run N`` (seconds of work), ``ready`` (readiness, at once unless
 ``unready`` comes first), ``exit N``, ``oom``, ``wait REASON`` (a container that cannot start, for good), ``deaf``
 (SIGTERM is ignored), ``gone N`` (SIGTERM is answered after N seconds), ``evicted``, ``late N`` (the end is reported N
 seconds after it was), ``hold`` (until the test lets the pod go on, see ``Site.lets_go``), ``init-wait REASON`` and

@@ -1,7 +1,6 @@
-"""``python -m tests.real.nodes.standin --kubeconfig FILE``: a stand-in for the kubelets of all nodes that carry the
-label ``muster.dev/stand-in``.
+"""``python -m tests.real.nodes.standin --kubeconfig FILE``: kubelets of nodes with the label ``muster.dev/stand-in``.
 
-It keeps those nodes Ready, and makes the pods that the real scheduler binds to them do what their command says (see
+They keep the nodes Ready, and make the pods that the real scheduler binds to them do what their command asks (see
 ``script``), writing each status as a kubelet would. No process is behind a pod, so there can be thousands.
 
 A node with the annotation ``muster.dev/stand-in: cut-off`` is a machine that lost its network: no Lease, no status, no

@@ -1,6 +1,6 @@
 """``python -m tests.real.plane FOLDER``: a bare control plane until SIGTERM; ``FOLDER/admin.kubeconfig`` names it.
 
-For `make real` it is a cluster that is there already. Its times are Kubernetes' defaults, as on any other cluster.
+For `make real` it is a cluster that exists already. Its times are Kubernetes' defaults, as on any other cluster.
 """
 
 import signal

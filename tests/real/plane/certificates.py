@@ -1,6 +1,6 @@
 """Certificates of one control plane: one authority, a certificate for each server and each user, files with mode 0600.
 
-The authority is made anew at each start and lives in the plane's temporary folder only.
+The authority is made again at each start and lives in the plane's temporary folder only.
 """
 
 import os

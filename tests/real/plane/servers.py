@@ -79,7 +79,7 @@ class Plane:
 
     @property
     def authority(self) -> Authority:
-        """Whoever issues this plane's certificates."""
+        """The issuer of this plane's certificates."""
         return self._authority
 
     @property
@@ -186,7 +186,7 @@ class Plane:
         return context
 
     def _until(self, holds: Callable[[], bool], name: str) -> None:
-        """Ask again and again: the servers have no other way to say that they are ready."""
+        """Ask again and again: the servers have no other way to report that they are ready."""
         deadline = time.monotonic() + START_SECONDS
         while not holds():
             self._supervisor.check()

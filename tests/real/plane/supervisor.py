@@ -1,7 +1,7 @@
 """Keep programs running, and let a test stop one for a while; tests run in other processes than the one that owns them.
 
 For each program there is a file with its process id. A program that ends is started again, unless the file
-``<name>.hold`` is there. One that ended without that file did so by itself, which is reported.
+``<name>.hold`` exists. One that ended without that file did so by itself, which is reported.
 """
 
 import threading

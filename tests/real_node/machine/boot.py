@@ -1,8 +1,8 @@
-"""``python -m tests.real_node.machine.boot PLAN``: process 1 of a machine. It mounts, waits for the network, and
-runs the node's programs.
+"""``python -m tests.real_node.machine.boot PLAN``: process 1 of a machine, which mounts and runs the node's programs.
 
-When it ends, the kernel ends every process of the machine and removes its mounts: that is a machine that loses power.
-A program that ends is started again, unless the file ``<name>.hold`` is in the folder ``run`` (see the supervisor).
+It waits for the network in between. When it ends, the kernel ends every process of the machine and removes its mounts:
+that is a machine that loses power. A program that ends is started again, unless the file ``<name>.hold`` is in the
+folder ``run`` (see the supervisor).
 """
 
 import os

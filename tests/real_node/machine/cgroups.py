@@ -59,7 +59,7 @@ def named(prefix: str) -> set[str]:
 
 
 def mount() -> None:
-    """Inside a machine: mount the hierarchies anew, with its group as their root."""
+    """Inside a machine: mount the hierarchies again, with its group as their root."""
     if unified():
         _mount("cgroup2", ROOT, "cgroup2")
         leaf = ROOT / "init"  # a group with processes of its own cannot hand controllers down

@@ -1,6 +1,6 @@
 """A restart waits for its back-off, and for no longer.
 
-The back-off is counted in the world's seconds, from the status that says that the epoch is over to the first pod of the
+The back-off is counted in the world's seconds, from the status that shows the end of the epoch to the first pod of the
 next one. Failures wait for ``initial * factor ** (restarts - 1)``. Of disruptions in a row the first waits for nothing,
 and each further one as the failures do; five minutes of work end a row.
 """
@@ -22,7 +22,7 @@ PROGRESS = 300.0
 """Seconds of an assembled gang that end a row of disruptions."""
 EARLY = 0.1
 """Seconds by which a pod may be created before its back-off is over: the back-off begins with the decision, and the
-status says so a moment later."""
+status shows it a moment later."""
 
 
 def backed_off(world: World) -> Iterator[str]:

@@ -47,7 +47,7 @@ def within_budget(world: World) -> Iterator[str]:
 
 
 def _run_within_ten_minutes(world: World, *kinds: dict[str, list[float]]) -> Iterator[str]:
-    """The scenario's own limit of ``run``. A daemon that takes over may have to say anew what it sees."""
+    """The scenario's own limit of ``run``. A daemon that takes over may have to write again what it sees."""
     limit = world.scenario.most_writes
     if limit is None:
         return

@@ -1,6 +1,6 @@
 """Pods that must go are asked to go, and are gone, in time.
 
-A pod must go once the spec says ``suspend`` or ``cancel``, or a persisted status says that its epoch is over or that
+A pod must go once the spec has ``suspend`` or ``cancel``, or a persisted status shows that its epoch is over or that
 its experiment has ended. From then on it has to be deleted within a second, and to be gone within its grace period,
 except for what faults and lost nodes explain. A program that ends by itself meanwhile needs no deletion: its pod may
 stay for its log.
@@ -36,7 +36,7 @@ class Departure:
     attempt: int
     grace: int
     due: float = inf
-    """When the spec or a persisted status first said that it must go."""
+    """When the spec or a persisted status first showed that it must go."""
     asked: float = inf
     """When its deletion was requested, by anybody."""
     ended: float = inf

@@ -2,7 +2,7 @@
 
 Each plan is compared with the end that its scenario states, and with the run of the same scenario without faults (the
 oracle of Sieve: the same end state, the same objects created and deleted). Where a fault may rightly change something,
-a mask says why (``plans/masks.py``).
+a mask gives the reason (``plans/masks.py``).
 """
 
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""SameFailureAgain is said where failures in a row were the same and the gang did not advance, and nowhere else.
+"""SameFailureAgain is reported where failures in a row were the same and the gang did not advance, and nowhere else.
 
 What failed, and how, is read from the causes that the statuses name; how far each epoch came, from the processes of the
 world. A failure of a survivor has no words here, and is the same as nothing.
@@ -73,7 +73,7 @@ def _of(world: World, name: str) -> Iterator[str]:
 
 
 def _renewed(world: World, name: str) -> Iterator[str]:
-    """The budgets that were given back to a gang without progress, or where the spec does not say so."""
+    """The budgets that were given back to a gang without progress, or where the spec does not ask for it."""
     asked = world.scenario.spec.get("restartPolicy", {}).get("renewOnProgress", False)
     known = 0
     for status in _statuses(world, name):

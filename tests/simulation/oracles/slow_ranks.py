@@ -1,4 +1,4 @@
-"""A rank is said to come last to the collectives of its gang where it does, soon enough, and not for long after that.
+"""A rank is reported to come last to its gang's collectives where it does, soon enough, and not for long after that.
 
 Who is slow, and since when, is read from the scenario and from the processes of the world.
 """
@@ -15,11 +15,11 @@ from tests.simulation.world.world import EPOCH, World
 
 LAST = re.compile(r"\branks? ([\d, -]*\d) comes? last to the collectives of default_pg\b")
 NOT_BEFORE = 240.0
-"""Seconds of a slow rank before which nothing is said: four windows, and a part of the first."""
+"""Seconds of a slow rank before which nothing is reported: four windows, and a part of the first."""
 WITHIN = 400.0
-"""Seconds of a slow rank within which it is said."""
+"""Seconds of a slow rank within which it is reported."""
 NOT_AFTER = 380.0
-"""Seconds after the end of its slowness for which it may still be said."""
+"""Seconds after the end of its slowness for which it may still be reported."""
 WRITTEN = 5.0
 """Seconds within which the end of an epoch is written."""
 NOTHING, MUCH = 0.2, 0.3
@@ -38,7 +38,7 @@ class _Slowness:
 
 
 def named_as_slow(world: World) -> Iterator[str]:
-    """The ranks that are said to come last and do not, and those that do and of which it is not said."""
+    """The ranks that are reported to come last and do not, and those that do and are not reported."""
     if not world.scenario.collectives or world.plan.has(*FOREIGN_CHANGES):
         return
     slow, said = _slow(world), list(_said(world))

@@ -15,7 +15,7 @@ from tests.simulation.plans.plan import CRASHES, FOREIGN_CHANGES
 from tests.simulation.world.world import EPOCH, World
 
 SAID = 5.0
-"""Seconds within which status.message says what is wrong at the latest."""
+"""Seconds within which status.message has what is wrong at the latest."""
 QUIET = 8.0
 """Seconds for which a daemon that has just started listens to a silent roll."""
 CLEARED = 5.0
@@ -26,7 +26,7 @@ TROUBLESOME = ("refuse", "lose", "late", "stale", "hold", "drop", "slow-answer",
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What one status said, from ``at`` to ``until`` (seconds from the beginning)."""
+    """What one status had, from ``at`` to ``until`` (seconds from the beginning)."""
 
     at: float
     until: float
@@ -36,7 +36,7 @@ class Said:
 
 
 def troubled(world: World) -> Iterator[str]:
-    """The troubles that were not said in time, and what was said without one."""
+    """The troubles that were not reported in time, and what was reported without one."""
     statuses = _statuses(world)
     if world.plan.has(*FOREIGN_CHANGES) or unrecorded_epochs(world, "run"):
         return  # other things happened than the scenario says
@@ -79,7 +79,7 @@ def _judge(world: World, trouble: Trouble, statuses: list[Said]) -> Iterator[str
 
 
 def said_in_turn(world: World) -> Iterator[str]:
-    """In a run without faults the status says what its scenario states, one after another."""
+    """In a run without faults the status has what its scenario states, one after another."""
     if world.plan.faults or world.operator.of_run_kind:
         return
     changes = (each.after.get("status") for each in world.changes if each.path == path_of("run"))

@@ -33,7 +33,7 @@ STANDS = 40.0
 OWN_CLOCK = 600.0
 """The same while the rank that the others wait for is at work."""
 WITHIN = 75.0
-"""Seconds within which it is said of a rank at work that the others wait for it."""
+"""Seconds within which it is reported that the others wait for a rank at work."""
 TURN = 12.0
 """Seconds from the beginning of a pause to the last moment at which another rank was seen to move."""
 SINCE = re.compile(r"since (\d\d):(\d\d):(\d\d)Z")
@@ -70,7 +70,7 @@ def lasting(world: World) -> Iterator[str]:
 
 
 def computing_said(world: World) -> Iterator[str]:
-    """The ranks that compute while the others wait for them, of which that is not said."""
+    """The ranks that compute while the others wait for them, where that is not reported."""
     found = [each for each in world.scenario.incidents if isinstance(each, Evaluates) and not each.writes]
     late = world.plan.seconds
     if not found or found[0].seconds <= WITHIN + late or world.plan.has(*CRASHES, *TAKEOVERS, *FOREIGN_CHANGES):

@@ -1,7 +1,7 @@
 """Where faults are injected: at the boundaries of the phases of a run.
 
 Within each phase of each epoch, the first step of each sort is a boundary: the first pod created, the status write that
-ends the phase, the first pod that is seen to run or to fail, and so on. Of all Events one stands for the others: no
+ends the phase, the first pod that is seen to run or to fail, and so on. One of all Events is enough: no
 decision reads them. ``everywhere`` takes every step instead, as the nightly run does.
 """
 

@@ -22,7 +22,7 @@ RETRY_AFTER = 2.0
 TAKEOVER = 25.0
 """Seconds within which a standby leads when the leader does not renew its Lease any more (a Lease lasts 15 s)."""
 RESYNC = 60.0
-"""Seconds within which the daemon looks again at every experiment, whatever its wall clock says."""
+"""Seconds within which the daemon looks again at every experiment, whatever its wall clock shows."""
 LISTS = 4
 """Live lists that may follow each other before a gang runs: of a failure or a loss, of a clock, and of two launches."""
 ALTERED_FOR = 20.0

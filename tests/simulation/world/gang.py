@@ -158,7 +158,7 @@ class Gang:
             self.world.loop.call_later(max(LEAVE, head.job_ends_at - now), self._end_job, process, head)
 
     def _end_job(self, submitter: Process, head: Process) -> None:
-        """The job has ended well, and the submitter says so. Without its head it waits."""
+        """The job has ended well, and the submitter ends. Without its head it waits."""
         if head.running:
             self._leave(submitter)
 
@@ -293,7 +293,7 @@ class Gang:
 
 
 def _counted(process: Process, at: float, published: tuple[CollectiveReport, ...] | None) -> RollAnswer:
-    """What a TCPStore says where its members leave no names."""
+    """What a TCPStore answers where its members leave no names."""
     joined = len(process.arrived)
     whole = joined >= process.size
     return RollAnswer(
@@ -309,7 +309,7 @@ def _counted(process: Process, at: float, published: tuple[CollectiveReport, ...
 
 
 def _of_cluster(head: Process, at: float) -> RollAnswer:
-    """What the dashboard of a Ray head tells: its nodes by address, lost ones too, and the job of its submitter."""
+    """What the dashboard of a Ray head answers: its nodes by address, lost ones too, and the job of its submitter."""
     nodes = [each for each in (*head.dead, *head.arrived.values()) if each.rank < head.size - 1]
     states = [RankState.CONNECTED if each.running else RankState.FAILED for each in nodes]
     identities = [each.ip for each in nodes]

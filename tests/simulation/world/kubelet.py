@@ -103,7 +103,7 @@ class Kubelet:
         self.report(process)
 
     def _pulled(self, process: Process) -> None:
-        """The image is there, or the kubelet says why the container cannot start."""
+        """The image is pulled, or the kubelet reports why the container cannot start."""
         waits = self.world.incidents_of(process, ContainerWaits)
         if not waits:
             self._start(process)
@@ -190,7 +190,7 @@ class Kubelet:
                     self.world.later(event.collected, self._collect, neighbour)
 
     def boot_node(self, process: Process, event: NodeBoots) -> None:
-        """The node of that process loses power, and says so when it is back."""
+        """The node of that process loses power, and reports it when it is back."""
         if not process.running:
             return
         self.world.record_incident("disruption", process)

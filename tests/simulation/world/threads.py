@@ -62,7 +62,7 @@ class Thread:
 
     @property
     def doing(self) -> Doing:
-        """As the recorder of torch says it."""
+        """As the recorder of torch has it."""
         watch = self.watch
         return Doing(located(*watch.activity), watch.at - watch.worked, watch.how, watch.alone)  # type: ignore[attr-defined]
 

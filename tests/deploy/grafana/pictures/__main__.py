@@ -1,8 +1,8 @@
 """``python -m tests.deploy.grafana.pictures [--seconds N]`` draws the dashboards into docs/images.
 
 It starts the cluster, the experiments, musterd and Prometheus of ``tests.deploy.grafana.world``, waits a minute, puts
-the queries of the dashboards to Prometheus, and draws what it answers. The pictures are no screenshots of Grafana, and
-say so.
+the queries of the dashboards to Prometheus, and draws what it answers. The pictures are no screenshots of Grafana; a
+line in each states that.
 """
 
 import argparse

@@ -1,6 +1,6 @@
 """A stand-in for ``ray start``: the head answers what the probe asks, and knows the workers that have joined.
 
-Real Ray is a gigabyte and takes a minute for three nodes; the dashboards need only what its endpoints say.
+Real Ray is a gigabyte and takes a minute for three nodes; the dashboards need only what its endpoints answer.
 
 ``FAKE_RAY_ABSENT`` is the rank of a worker that never joins. With ``FAKE_RAY_WORKER_DIES``, the name of a file, the
 head of epoch 0 ends when a worker has joined, and so does the first worker of epoch 1.

@@ -1,7 +1,7 @@
 """Cases of alerts that are written as data: a file of YAML has the cases of each alert under its name.
 
-The fields of a case are those of ``Case``. In the names of series ``$run`` stands for the labels of the experiment,
-``$a`` and ``$b`` for those of the two daemons; ``stuck REASON`` stands for the two series of an experiment that is
+The fields of a case are those of ``Case``. In the names of series ``$run`` means the labels of the experiment,
+``$a`` and ``$b`` those of the two daemons; ``stuck REASON`` means the two series of an experiment that is
 stuck for that reason. ``(1 _ _)x100`` is a hundred times what is in the parentheses.
 """
 
