@@ -92,6 +92,7 @@ class Cause(msgspec.Struct, frozen=True, gc=False):
     ranks: Annotated[
         RankRanges, Wire("Where several members blocked the gang: their ranks. Rank and pod are those of the lowest.")
     ] = ""
+    before: Annotated[Message, Wire("What blocked the gang before this failure.")] = ""
 
 
 class ContainerRestarts(msgspec.Struct, frozen=True, gc=False):

@@ -180,7 +180,7 @@ def _message(record: Record) -> str:
     short = replace(
         whole,
         message="",
-        cause=replace(whole.cause, message="", last_line="", evidence="") if whole.cause else None,
+        cause=replace(whole.cause, message="", last_line="", evidence="", before="") if whole.cause else None,
         stuck=replace(whole.stuck, evidence="") if whole.stuck else None,
         conditions=tuple(replace(each, message="") for each in whole.conditions),
     )

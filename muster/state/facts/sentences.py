@@ -57,9 +57,13 @@ def sentence(cause: Cause) -> str:
 
     For a member that did not fail: ``rank 1 (POD) blocked the gang (Unschedulable: no node fits); then rank 0 …``.
     """
-    who = _who(cause)
     if cause.evidence:
         return f"{blocking(cause)}; then {cause.evidence}"
+    return "; ".join(filter(None, (_failure(cause), blocked(cause))))
+
+
+def _failure(cause: Cause) -> str:
+    who = _who(cause)
     why = f": {cause.message}" if cause.message else ""
     if not cause.pod and cause.reason:  # no end is known, or no rank
         return f"{who}: {cause.reason}{why}" if cause.rank >= 0 else f"{cause.reason}{why}"
@@ -96,6 +100,13 @@ def repeated(status: ExperimentStatus) -> str:
     if row is None or cause is None or row.count < 2 or cause.disruption:
         return ""
     return f"; the same failure {often(row.count)}"
+
+
+def blocked(cause: Cause) -> str:
+    """Return what blocked the gang before that end; empty if nothing was known."""
+    if cause.evidence:
+        return blocking(cause)
+    return f"before that, {cause.before}" if cause.before else ""
 
 
 def blocking(cause: Cause) -> str:

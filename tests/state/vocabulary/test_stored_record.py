@@ -104,7 +104,8 @@ FULL = Record(
     devices=(HeldDevices("nvidia.com/gpu", 8),),
     roll=RollCall(4, 3, (2,)), restart_reasons=(RestartReason("Error", 1), RestartReason("NodeLost", 1)),
     cause=Cause(1, "OOMKilled", "too big", 4.5, "p-2", "u-2", "worker", 2, "main", "node-a", 137, 9, True, "",
-                "step 3", "rank 0 ended with exit code 1", 60, "nvidia.com/gpu GPU-1", True, "2-3"),
+                "step 3", "rank 0 ended with exit code 1", 60, "nvidia.com/gpu GPU-1", True, "2-3",
+                "the gang was blocked (Hung: no step)"),
     in_place=ContainerRestarts(9, 8, 7.25, 7, 1, Cause(2, "OOMKilled", "limit 2Gi", 7.25, "p-1", "u-1", "worker", 1)),
     stuck=Stuck("Unschedulable", "no node fits", "2-3", 5.5, 6.5, "RanksMissing", "p-2"),
     evidence=(
@@ -227,6 +228,7 @@ WIRE: dict[str, Any] = {
         "uid": "u-2", "group": "worker", "rank": 2, "container": "main", "node": "node-a", "exitCode": 137, "signal": 9,
         "disruption": True, "lastLine": "step 3", "evidence": "rank 0 ended with exit code 1", "knownForSeconds": 60,
         "ranks": "2-3",
+        "before": "the gang was blocked (Hung: no step)",
         "device": "nvidia.com/gpu GPU-1",
         "final": True,
     },

@@ -32,7 +32,7 @@ from muster.state.facts.context import Context
 from muster.state.facts.diagnosis.classifier import Finding
 from muster.state.facts.diagnosis.diagnose import MOST, diagnose
 from muster.state.facts.failure_cause import cause_of, was_killed
-from muster.state.facts.sentences import blocking, sentence
+from muster.state.facts.sentences import blocked, blocking, sentence
 from muster.state.policies.failures import recurrence
 from muster.state.policies.failures.culprit import is_survivor
 from muster.state.policies.verdicts import Fail
@@ -116,14 +116,17 @@ def remembered(context: Context, end: Fail) -> Fail:
     """Return that end of the experiment with what blocked the gang until now, unless its cause names it already."""
     if end.cause is not None and end.cause.evidence:
         return end
-    blocked = _blocked(context)
-    if blocked is None or blocked.reason == end.reason:
+    found = _blocked(context)
+    if found is None or found.reason == end.reason:
         return end
-    cause = end.cause or replace(blocked, evidence=end.message)
-    if blocked.rank in end.named:
-        return Fail(end.reason, end.message, cause)
-    before = "" if end.cause is None else "before that, "
-    return Fail(end.reason, "; ".join(filter(None, (end.message, f"{before}{blocking(blocked)}"))), cause)
+    if end.cause is None:
+        cause = replace(found, evidence=end.message)
+    elif found.at - found.known_for < end.cause.at:
+        cause = replace(end.cause, before=blocking(found))
+    else:  # it followed from that failure
+        return end
+    message = "" if found.rank in end.named else blocked(cause)
+    return Fail(end.reason, "; ".join(filter(None, (end.message, message))), cause)
 
 
 def _blocked(context: Context) -> Cause | None:

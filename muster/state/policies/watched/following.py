@@ -15,7 +15,7 @@ from muster.api.values.printable import word
 from muster.state.facts import presence
 from muster.state.facts.context import Context
 from muster.state.facts.failure_cause import cause_of, final, was_deleted
-from muster.state.facts.sentences import blocking, sentence, still_running
+from muster.state.facts.sentences import blocked, sentence, still_running
 from muster.state.policies import ending, restart
 from muster.state.policies.failures import known, recurrence
 from muster.state.policies.verdicts import Fail
@@ -186,12 +186,10 @@ def _restarted(context: Context, epoch: int) -> Record:
     record, now = context.record, context.now
     if record.phase is Phase.SUSPENDED:  # it is resumed as its next attempt: nothing has failed
         return replace(record, epoch=epoch)
-    cause = record.cause if record.cause is not None and record.cause.epoch == record.epoch else None
-    if cause is None:
-        failed = _first_failure(context)[0]
-        record = recurrence.met(context, failed) if failed is not None else record
-        blocked = known.remembered(context, Fail(BY_CONTROLLER, "its controller restarted it")).cause
-        cause = failed or blocked or Cause(record.epoch, BY_CONTROLLER, "", now)
+    own = record.cause is not None and record.cause.epoch == record.epoch
+    failed = None if own else _first_failure(context)[0]
+    cause = _cause(context, BY_CONTROLLER, "its controller restarted it", failed)
+    record = recurrence.met(context, failed) if failed is not None else record
     if record.phase is Phase.RESTARTING:
         after = replace(record, epoch=epoch)
     else:
@@ -199,7 +197,7 @@ def _restarted(context: Context, epoch: int) -> Record:
     more = epoch - record.epoch
     return replace(
         after,
-        cause=cause,
+        cause=cause or Cause(record.epoch, BY_CONTROLLER, "", now),
         restarts=record.restarts + more,
         gang_restarts=record.gang_restarts + more,
         broken_at=now if record.broken_at is None else record.broken_at,
@@ -235,19 +233,29 @@ def _first_failure(context: Context) -> tuple[Cause | None, float | None]:
     return (None, due) if due > context.now else (cause, None)
 
 
+def _cause(context: Context, reason: str, message: str, failed: Cause | None = None) -> Cause | None:
+    """Return the cause of that end of the epoch: its failure, else what blocked it until now."""
+    cause = context.record.cause
+    own = cause if cause is not None and cause.epoch == context.record.epoch else failed
+    return known.remembered(context, Fail(reason, message, own)).cause
+
+
 def _ended(context: Context, end: End) -> Followed:
     record = context.record
     changes: dict[str, Any] = {}
     if end.phase is Phase.SUCCEEDED:
         changes["ready"] = min(context.tally.ready + context.tally.succeeded, context.plan.size)
-    else:  # what blocked it until now is not forgotten
-        own = record.cause if record.cause is not None and record.cause.epoch == record.epoch else None
-        if own is not None and record.stuck is not None and record.stuck.since < own.at:
-            own = replace(own, message=known.remembered(context, Fail(end.reason, own.message, own)).message)
-        found = own or known.remembered(context, Fail(end.reason, end.message)).cause or record.cause
-        changes["cause"] = final(found)
-    after = enter(record, end.phase, end.at, finished_at=end.at, reason=end.reason, message=end.message, **changes)
+    else:
+        changes["cause"] = final(_cause(context, end.reason, end.message)) or record.cause
+    after = enter(record, end.phase, end.at, finished_at=end.at, reason=end.reason, **changes)
+    after = replace(after, message=_message(after, end))
     return _after_the_end(context.with_record(after), context.view.own or NOTHING)
+
+
+def _message(record: Record, end: End, left: str = "") -> str:
+    """Return how it ended, what had blocked it before, and what is left of it."""
+    before = blocked(record.cause) if record.cause is not None and record.cause.final else ""
+    return "; ".join(filter(None, (end.message, before, left)))
 
 
 def _after_the_end(context: Context, own: OwnState) -> Followed:
@@ -257,10 +265,7 @@ def _after_the_end(context: Context, own: OwnState) -> Followed:
         return Followed(record)
     if (end.phase, end.reason) != (record.phase, record.reason):
         return Followed(record)
-    cause = record.cause
-    blocked = blocking(cause) if cause is not None and cause.final and cause.evidence else ""
-    message = "; ".join(filter(None, (end.message, blocked, left(context, own))))
-    return Followed(replace(record, message=message), settles_at(context))
+    return Followed(replace(record, message=_message(record, end, left(context, own))), settles_at(context))
 
 
 def _of_pods(context: Context) -> Followed:

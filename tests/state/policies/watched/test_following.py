@@ -365,18 +365,38 @@ def test_the_end_that_a_controller_gives_a_run_says_what_blocked_the_gang() -> N
     assert follow(context(*map(pod, range(4)), own=own).with_record(after)).record.message == after.message
 
 
-def test_what_blocked_the_gang_is_kept_beside_the_failure_that_ends_it_and_as_the_cause_of_a_restart() -> None:
+def test_an_end_and_a_restart_keep_what_blocked_the_gang_before_a_failure_and_where_nothing_failed() -> None:
     blocked = f"rank 2 ({pod(2).name}) blocked the gang for 104s (ImagePull: {KNOWN.evidence})"
     after = followed(pod(0), crashed(1), pod(2), own=OwnState(OwnVerdict.FAILED), stuck=KNOWN)
     assert after.cause is not None
     assert (after.cause.rank, after.cause.reason, after.cause.final) == (1, "Error", True)
-    assert sentence(after.cause).endswith(f"ended with exit code 1 on node node-1: before that, {blocked}")
+    assert sentence(after.cause).endswith(f"ended with exit code 1 on node node-1; before that, {blocked}")
+    assert after.message == f"the Experiment reports that it has failed; before that, {blocked}"
     later = followed(pod(0), crashed(1, EARLIER), own=OwnState(OwnVerdict.FAILED), stuck=replace(KNOWN, since=NOW - 9))
     assert later.cause is not None
     assert sentence(later.cause).endswith("ended with exit code 1 on node node-1")
+    assert later.message == "the Experiment reports that it has failed"
+    restarted = followed(pod(0), crashed(1), pod(2), own=OwnState(epoch=1), stuck=KNOWN)
+    assert restarted.cause is not None
+    assert (restarted.cause.rank, restarted.cause.before) == (1, blocked)
     again = followed(*map(pod, range(4)), own=OwnState(epoch=1), stuck=KNOWN)
     assert again.cause is not None
     assert sentence(again.cause) == f"{blocked}; then its controller restarted it"
+
+
+def test_the_end_of_labelled_pods_has_what_blocked_them_before_one_failed() -> None:
+    pods = (crashed(0, NOW - 60), crashed(1, NOW - 60), done(2), done(3))
+    known = replace(KNOWN, since=NOW - 90)
+    after = followed(*pods, own=ASK, stuck=known)
+    assert after.message.endswith(
+        f"; before that, rank 2 ({pod(2).name}) blocked the gang for 90s (ImagePull: {KNOWN.evidence})"
+    )
+
+
+def test_an_end_without_a_cause_of_its_own_is_not_blamed_on_an_earlier_epoch() -> None:
+    earlier = Cause(0, "ImagePull", "no such image", EARLIER, rank=2, evidence="its controller restarted it")
+    after = followed(pod(0), own=OwnState(OwnVerdict.FAILED, epoch=1, message="too late"), epoch=1, cause=earlier)
+    assert (after.message, after.cause) == ("too late", earlier)
 
 
 def test_a_run_that_its_controller_calls_succeeded_has_no_cause() -> None:
