@@ -18,7 +18,7 @@ from muster.api.values.rank_ranges import from_ranges, to_ranges
 from muster.api.values.timestamps import whole_time
 from muster.state.facts.causes.table import Causes
 from muster.state.facts.hang import HANGS
-from muster.state.facts.sentences import NAMED_RANGES, of_failure, sentence
+from muster.state.facts.sentences import NAMED_RANGES, blocked, of_failure, sentence
 from muster.state.summary import ends
 from muster.state.summary.conditions import NO_COORDINATOR
 from muster.state.view.roll import STALE_MEMBERS
@@ -134,15 +134,22 @@ def turns_of_watched(before: Record | None, after: Record) -> Iterator[Turn]:
         number = f", restart {after.restarts}" if after.restarts > 1 else ""
         yield "RestartedByController", f"its controller ended epoch {before.epoch}{number}{why}", True
     elif before.phase is not after.phase and after.phase is Phase.SUSPENDED:
-        yield "Suspended", "it was suspended", False
+        yield "Suspended", "; ".join(filter(None, ("it was suspended", of_suspension(after)))), False
     elif before.phase is not after.phase and not after.finished:
         yield from _phase(before, after)
     cause, known = after.cause, before.cause if before is not None else None
-    if cause is not None and cause.epoch == after.epoch and (known is None or _other(known, cause)):
+    failed = cause is not None and cause.epoch == after.epoch and not cause.evidence
+    if cause is not None and failed and (known is None or _other(known, cause)):
         yield ("MemberFailed", of_failure(after), True) if cause.pod else (cause.reason, cause.message, True)
     if before is not None and after.reason == STALE_MEMBERS != before.reason:
         yield STALE_MEMBERS, after.message, True
     yield from _of_any_run(before, after)
+
+
+def of_suspension(record: Record) -> str:
+    """Return what blocked a watched run until its suspension; empty if nothing was known."""
+    cause = record.cause
+    return blocked(cause) if cause is not None and cause.epoch == record.epoch else ""
 
 
 def _of_any_run(before: Record | None, after: Record) -> Iterator[Turn]:

@@ -136,9 +136,9 @@ def _waiting_for(
             return reason, joined(gathered.whole, _still_running(context))
         own = context.view.own
         if own is not None and own.queued:
-            return "Queued", own.queued
+            return "Queued", joined(own.queued, history.of_suspension(record))
         what = words.suspended.format(kind=context.plan.subject.kind)
-        return "Suspended", joined(what, _still_running(context) if words.beside else "")
+        return "Suspended", joined(what, history.of_suspension(record), _still_running(context) if words.beside else "")
     if record.phase is Phase.QUEUED:
         ending = "" if presence.none_older(context) else f"; waiting for {of_lingering(context)} to terminate"
         return "Queued", f"{gathered.whole}{ending}"

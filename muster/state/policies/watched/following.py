@@ -168,12 +168,14 @@ def follow(context: Context) -> Followed:
         return Followed(record, held_at(context))
     match own.verdict:
         case OwnVerdict.SUSPENDED if record.phase is not Phase.SUSPENDED:
-            return Followed(next_epoch(record, Phase.SUSPENDED, now, record.epoch))
+            cause = _cause(context, Phase.SUSPENDED, "it was suspended") or record.cause
+            return Followed(replace(next_epoch(record, Phase.SUSPENDED, now, record.epoch), cause=cause))
         case OwnVerdict.SUSPENDED:
             return Followed(record)
     if record.phase is Phase.SUSPENDED:
         at = own.started_at if own.started_at is not None and own.started_at > record.phase_at else now
-        return Followed(enter(record, Phase.PENDING, now, started_at=min(at, now), epoch_at=now))
+        cause = None if _own(record) is not None else record.cause  # not of the resumed life
+        return Followed(enter(record, Phase.PENDING, now, started_at=min(at, now), epoch_at=now, cause=cause))
     return _of_pods(context) if own.verdict is OwnVerdict.ASK_PODS else caused
 
 
@@ -186,8 +188,7 @@ def _restarted(context: Context, epoch: int) -> Record:
     record, now = context.record, context.now
     if record.phase is Phase.SUSPENDED:  # it is resumed as its next attempt: nothing has failed
         return replace(record, epoch=epoch)
-    own = record.cause is not None and record.cause.epoch == record.epoch
-    failed = None if own else _first_failure(context)[0]
+    failed = None if _own(record) is not None else _first_failure(context)[0]
     cause = _cause(context, BY_CONTROLLER, "its controller restarted it", failed)
     record = recurrence.met(context, failed) if failed is not None else record
     if record.phase is Phase.RESTARTING:
@@ -210,7 +211,7 @@ def _with_cause(context: Context) -> Followed:
     if not record.gathering or context.plan.lifecycle.deleting:
         return Followed(record)
     if own is not None and own.verdict is OwnVerdict.NOTHING and own.reason:
-        reported = record.cause is not None and record.cause.epoch == record.epoch and not record.cause.pod
+        reported = (before := _own(record)) is not None and not before.pod
         cause = None if reported else Cause(record.epoch, own.reason, own.message, context.now)
         return Followed(record if cause is None else replace(record, cause=cause))
     cause, due = _first_failure(context)
@@ -235,9 +236,12 @@ def _first_failure(context: Context) -> tuple[Cause | None, float | None]:
 
 def _cause(context: Context, reason: str, message: str, failed: Cause | None = None) -> Cause | None:
     """Return the cause of that end of the epoch: its failure, else what blocked it until now."""
-    cause = context.record.cause
-    own = cause if cause is not None and cause.epoch == context.record.epoch else failed
-    return known.remembered(context, Fail(reason, message, own)).cause
+    return known.remembered(context, Fail(reason, message, _own(context.record) or failed)).cause
+
+
+def _own(record: Record) -> Cause | None:
+    """Return the cause that the record has of its present epoch."""
+    return record.cause if record.cause is not None and record.cause.epoch == record.epoch else None
 
 
 def _ended(context: Context, end: End) -> Followed:
