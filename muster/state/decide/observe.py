@@ -14,7 +14,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from muster.state.decide.judge import apply, judge
-from muster.state.facts import admission, presence
+from muster.state.facts import admission, hang, presence
 from muster.state.facts.context import Context
 from muster.state.policies import barrier, completion, deadline, ending, refusal, rendezvous, request, startup
 from muster.state.policies.failures import recurrence, repair
@@ -175,7 +175,10 @@ def count_time(seen: Observation) -> Observation:
 def tell(seen: Observation) -> Observation:
     """Add to the story what is persisted now and was not before."""
     status = seen.status
-    lines = history.new_lines(seen.plan, seen.before, status, seen.now) if seen.write else ()
+    if not seen.write:
+        return seen
+    moved = seen.before is not None and hang.over(seen, seen.before)
+    lines = history.new_lines(seen.plan, seen.before, status, seen.now, moved=moved)
     if not lines:
         return seen
     return replace(seen, story=lines, status=replace(status, story=history.append(status.story, lines)))

@@ -27,7 +27,7 @@ from muster.state.view.progress import HANG_INTERVALS, Progress
 from muster.state.view.recorder.arrivals import Arrivals
 from muster.state.view.recorder.collectives import Collectives
 from muster.state.view.stage import OWN_SECONDS, Awaited
-from muster.state.vocabulary.record import Phase
+from muster.state.vocabulary.record import Phase, Record
 
 HUNG: Final = "Hung"
 """The reason of a condition Stuck whose programs run and make no step."""
@@ -113,6 +113,18 @@ def awaits_evidence(context: Context, *reasons: str) -> bool:
     if progress is not None and progress.moved:
         return False
     return stand is None or not (stand.still_since is not None or (progress is None and stand.moving))
+
+
+def over(context: Context, before: Record) -> bool:
+    """Return True if steps, collectives or places have moved since the gang of that record was called Stuck."""
+    stuck, view, epoch = before.called_stuck, context.view, context.record.epoch
+    if stuck is None or stuck.reason not in HANGS:
+        return False
+    counted = (view.progress_of(epoch), view.collectives_of(epoch))
+    if any(each is not None and each.moved and each.moved_at > stuck.reason_since for each in counted):
+        return True
+    stand = view.places_of(epoch)
+    return stand is not None and stand.moving
 
 
 def slow(context: Context) -> Arrivals | None:

@@ -5,6 +5,7 @@ occur twice for one turn. Each line becomes a Kubernetes Event after the record 
 """
 
 from collections.abc import Iterator
+from itertools import chain
 from math import inf
 from typing import Final
 
@@ -14,7 +15,7 @@ from muster.api.causes import ContainerRestarts
 from muster.api.gang import MAX_MEMBERS
 from muster.api.status import STORY_LINES
 from muster.api.values.durations import often
-from muster.api.values.rank_ranges import from_ranges, to_ranges
+from muster.api.values.rank_ranges import from_ranges, of_ranks, to_ranges
 from muster.api.values.timestamps import whole_time
 from muster.state.facts.causes.table import Causes
 from muster.state.facts.hang import HANGS
@@ -66,9 +67,12 @@ Turn = tuple[str, str, bool]
 """Reason, sentence, and whether it needs attention."""
 
 
-def new_lines(plan: Plan, before: Record | None, after: Record, now: float) -> tuple[StoryLine, ...]:
-    """Return the lines that lead from one record to the next."""
-    found = turns_of_watched(before, after) if plan.engine is Engine.WATCH else turns(plan, before, after)
+def new_lines(
+    plan: Plan, before: Record | None, after: Record, now: float, *, moved: bool = False
+) -> tuple[StoryLine, ...]:
+    """Return the lines that lead from one record to the next. ``moved``: the programs have made progress since."""
+    own = turns_of_watched(before, after) if plan.engine is Engine.WATCH else turns(plan, before, after)
+    found = chain(own, _of_any_run(before, after, moved=moved))
     return tuple(
         StoryLine(now, after.epoch, reason, message, warning, _about(reason, after))
         for reason, message, warning in found
@@ -113,7 +117,6 @@ def turns(plan: Plan, before: Record | None, after: Record) -> Iterator[Turn]:
         yield "SharedVolumeLost", of_volume(after), True
     if before is not None and before.node_failures != after.node_failures:
         yield from _of_nodes(before, after)
-    yield from _of_any_run(before, after)
 
 
 def _kind(before: Record, after: Record, share: str, *, disruption: bool) -> str:
@@ -143,7 +146,6 @@ def turns_of_watched(before: Record | None, after: Record) -> Iterator[Turn]:
         yield ("MemberFailed", of_failure(after), True) if cause.pod else (cause.reason, cause.message, True)
     if before is not None and after.reason == STALE_MEMBERS != before.reason:
         yield STALE_MEMBERS, after.message, True
-    yield from _of_any_run(before, after)
 
 
 def of_suspension(record: Record) -> str:
@@ -152,13 +154,13 @@ def of_suspension(record: Record) -> str:
     return blocked(cause) if cause is not None and cause.epoch == record.epoch else ""
 
 
-def _of_any_run(before: Record | None, after: Record) -> Iterator[Turn]:
+def _of_any_run(before: Record | None, after: Record, *, moved: bool) -> Iterator[Turn]:
     yield from in_place_turns(before, after)
     yield from ends.turns(before, after)
     if after.finished and (before is None or not before.finished):
         yield after.reason, after.message, after.phase is Phase.FAILED
     elif not after.finished:
-        yield from _flips(before, after)
+        yield from _flips(before, after, moved=moved)
 
 
 def _other(known: Cause, cause: Cause) -> bool:
@@ -232,7 +234,7 @@ def _job_restarts(record: Record) -> int:
     return sum(each.restarts * sum(1 for _ in from_ranges(each.jobs, MAX_MEMBERS)) for each in record.job_restarts)
 
 
-def _flips(before: Record | None, after: Record) -> Iterator[Turn]:
+def _flips(before: Record | None, after: Record, *, moved: bool) -> Iterator[Turn]:
     for kind in (ConditionType.SCHEDULED, ConditionType.COORDINATOR_READY, ConditionType.STUCK):
         old = before.condition(kind) if before else None
         new = after.condition(kind)
@@ -241,19 +243,24 @@ def _flips(before: Record | None, after: Record) -> Iterator[Turn]:
         if kind is ConditionType.STUCK:
             if new.status:
                 yield STUCK, f"{new.reason}: {new.message}", True
-            elif old and old.status:
-                yield "NotStuck", new.message or _over(old.reason, before, after), False
+            elif before and old and old.status:
+                yield "NotStuck", new.message or _over(old.reason, before, after, moved=moved), False
         elif new.status and not (old and old.status) and new.reason != NO_COORDINATOR:
             yield kind.value, new.message, False
 
 
-def _over(reason: str, before: Record | None, after: Record) -> str:
-    """Return ``progress resumed (was: Hung)``, ``resolved: ImagePullBackOff``, or that the gang itself has ended."""
+def _over(reason: str, before: Record, after: Record, *, moved: bool) -> str:
+    """Return ``progress resumed (was: Hung)``, ``resolved: ImagePullBackOff``, or what else ended it."""
     if after.reason == DELETING:
         return f"it is being deleted (was: {reason})"
-    if before is not None and before.gathering and not (after.gathering and before.epoch == after.epoch):
+    if before.gathering and not (after.gathering and before.epoch == after.epoch):
         return f"epoch {before.epoch} has ended (was: {reason})"
-    return f"progress resumed (was: {reason})" if reason in HANGS else f"resolved: {reason}"
+    if reason not in HANGS:
+        return f"resolved: {reason}"
+    if moved:
+        return f"progress resumed (was: {reason})"
+    ended = sorted(set(from_ranges(after.completed, MAX_MEMBERS)) - set(from_ranges(before.completed, MAX_MEMBERS)))
+    return f"{of_ranks(ended, NAMED_RANGES)} ended with exit code 0 (was: {reason})" if ended else f"no longer {reason}"
 
 
 def of_edits(record: Record, remark: str = "") -> str:

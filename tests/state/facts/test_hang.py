@@ -56,6 +56,21 @@ def test_a_gang_without_a_step_is_hung_and_says_who_is_behind_until_the_next_ste
     assert (story.stuck, story.kept.reason) == (FREE, "RollComplete")
 
 
+def test_the_end_of_a_hang_is_called_progress_only_where_the_gang_moved() -> None:
+    moved, ended = Reporting(), Reporting()
+    for story in (moved, ended):
+        story.run(30)
+        story.run(66, stopped=ALL)
+        assert story.stuck == (True, "Hung")
+    moved.run(3)
+    ended.end(2)
+    ended.look(1)
+    assert [story.kept.story[-1].message for story in (moved, ended)] == [
+        "progress resumed (was: Hung)",
+        "rank 2 ended with exit code 0 (was: Hung)",
+    ]
+
+
 def test_steps_and_a_hang_cost_two_writes_and_two_decisions() -> None:
     story = Reporting()
     story.run(3000)

@@ -7,7 +7,8 @@ from muster.api.causes import ContainerRestarts
 from muster.state.facts.context import Context
 from muster.state.policies.container_restarts import LOOKED_AT, TOGETHER, track
 from muster.state.summary import history
-from muster.state.summary.history import turns, turns_of_watched
+from muster.state.summary.history import new_lines
+from muster.state.vocabulary.plan import Engine
 from muster.state.vocabulary.pod import Exit, Pod
 from muster.state.vocabulary.record import Phase
 from tests.builders import NOW, plan, pod, record, view
@@ -108,6 +109,7 @@ def test_of_a_large_gang_a_few_members_are_looked_at_and_all_are_counted() -> No
 def test_each_growth_of_the_count_is_an_event_of_both_engines() -> None:
     before = record(phase=Phase.RUNNING)
     after = record(phase=Phase.RUNNING, in_place=tracked(None, again(1, 1)))
-    for lines in (partial(turns, plan()), turns_of_watched):
-        assert [line[0] for line in lines(before, after)] == ["RestartedInPlace"]
-        assert list(lines(after, after)) == []
+    for engine in Engine:
+        lines = partial(new_lines, plan(engine=engine), now=NOW)
+        assert [line.reason for line in lines(before, after)] == ["RestartedInPlace"]
+        assert lines(after, after) == ()

@@ -124,17 +124,25 @@ def test_stuck_and_its_end_have_story_lines_with_the_reason() -> None:
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({}, "progress resumed (was: Hung)"),
+        ({}, "no longer Hung"),
+        ({"completed": "1,3"}, "ranks 1, 3 ended with exit code 0 (was: Hung)"),
         ({"phase": Phase.RESTARTING, "epoch": 1}, "epoch 0 has ended (was: Hung)"),
         ({"phase": Phase.SUSPENDED}, "epoch 0 has ended (was: Hung)"),
         ({"reason": "Deleting"}, "it is being deleted (was: Hung)"),
     ],
-    ids=["progress", "restart", "suspension", "deletion"],
+    ids=["nothing known", "ends", "restart", "suspension", "deletion"],
 )
 def test_only_progress_is_called_progress(changes: dict[str, Any], sentence: str) -> None:
     stuck, free = (condition(ConditionType.STUCK, on, "Hung" if on else "NotStuck", "") for on in (True, False))
     hung, after = replace(RAN, conditions=(stuck,)), replace(RAN, conditions=(free,), **changes)
     assert new_lines(WATCHED, hung, after, NOW)[-1].message == sentence
+
+
+def test_a_hang_that_ends_with_progress_is_called_so() -> None:
+    stuck, free = (condition(ConditionType.STUCK, on, "Hung" if on else "NotStuck", "") for on in (True, False))
+    hung, after = replace(RAN, conditions=(stuck,)), replace(RAN, conditions=(free,))
+    (line,) = new_lines(WATCHED, hung, after, NOW, moved=True)
+    assert line.message == "progress resumed (was: Hung)"
 
 
 def test_one_step_may_turn_several_things_in_a_fixed_order() -> None:
