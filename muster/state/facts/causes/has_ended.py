@@ -45,8 +45,8 @@ def _disruption(_: Context, pod: Pod) -> str:
 
 def _again(_: Context, pod: Pod) -> str:
     if pod.waiting_reason:
-        return f"the container restarts again and again: {pod.waiting_reason}"
-    return f"the container was restarted {often(pod.restarts)}"
+        return f"a container restarts again and again: {pod.waiting_reason}"
+    return f"{'a container was' if pod.restarts == 1 else 'its containers were'} restarted {often(pod.restarts)}"
 
 
 def _restarts(_: Context, pod: Pod) -> str:
@@ -145,9 +145,9 @@ class HasEnded:
     )
     RESTARTED_IN_PLACE = MissingCause(
         "RestartedInPlace",
-        "Its container was started again in its pod: its earlier registration is void.",
+        "A container of its pod was started again; a program's earlier registration is void.",
         "read its previous log: kubectl logs -n NAMESPACE POD -c CONTAINER --previous; "
-        "set restartPolicy to Never for a gang",
+        "a gang's program needs restartPolicy Never",
         stages=RUNS,
         when=lambda _, pod: bool(pod.restarts) and not pod.ready and not pod.holder,
         what=_again,

@@ -143,13 +143,17 @@ RUNNING: dict[str, tuple[dict[str, Any], Plan, RollAnswer | None, MissingCause, 
         Causes.SIDECAR_FAILS, "sidecar proxy cannot start: CrashLoopBackOff", "on node node-2"),
     "restarted once": (
         {"ready": False, "restarts": 1}, plan(), None,
-        Causes.RESTARTED_IN_PLACE, "the container was restarted once", ": 1 restart"),
+        Causes.RESTARTED_IN_PLACE, "a container was restarted once", ": 1 restart"),
+    "an init container was restarted": (
+        {"ready": False, "restarts": 1, "last_exit": Exit("fetch", 1, 0, "Error", "", NOW)}, plan(), None,
+        Causes.RESTARTED_IN_PLACE, "a container was restarted once",
+        ": 1 restart; before the last one, fetch ended with exit code 1"),
     "restarted": (
         {"ready": False, "restarts": 3}, plan(), None,
-        Causes.RESTARTED_IN_PLACE, "the container was restarted 3 times", ": 3 restarts"),
+        Causes.RESTARTED_IN_PLACE, "its containers were restarted 3 times", ": 3 restarts"),
     "restarted again and again": (
         LOOPS | {"restarts": 3}, plan(), None,
-        Causes.RESTARTED_IN_PLACE, "the container restarts again and again: CrashLoopBackOff", ": 3 restarts"),
+        Causes.RESTARTED_IN_PLACE, "a container restarts again and again: CrashLoopBackOff", ": 3 restarts"),
     "a coordinator that cannot be asked": (
         {"ready": False}, PASSIVE, None, Causes.NOT_ARRIVED, "running, but not ready", "its Ready is false"),
     "no coordinator": (
