@@ -33,6 +33,13 @@ WITHOUT_HELP: Final = " (for stacks it needs spec.assist, or py-spy in the image
 """The words after the command if no known part of Muster in the process answers for its stacks."""
 RESTART: Final = " (muster restart NAME -n NAMESPACE)"
 """The words that are left out for kinds that the command does not restart."""
+UNKNOWN: Final = {
+    " -c CONTAINER": "",
+    "kubectl describe node NODE": "kubectl get pod -n NAMESPACE POD -o wide",
+    ": kubectl drain NODE --ignore-daemonsets": "",
+    "of node NODE": "of its node",
+}
+"""The words in place of those with a name that is not known."""
 _WORDS = re.compile(r"\b(NAME|NAMESPACE|POD|CONTAINER|RANK|NODE)\b")
 
 
@@ -49,14 +56,13 @@ def next_step(context: Context, cause: MissingCause, rank: int, node: str) -> st
     }
     text = cause.watched if cause.watched and plan.engine is Engine.WATCH else cause.next_step
     text = (cause.step(context) if cause.step is not None else "") or text
-    if plan.watching.chosen:
-        for ours, theirs in OF_PODS.items():
-            text = text.replace(ours, theirs)
-    if not _answers_for_stacks(context):
-        text = text.replace(STACKS, STACKS + WITHOUT_HELP)
-    if "/" in plan.title:
-        text = text.replace(RESTART, "")
-    return _WORDS.sub(lambda word: names[word[0]] or word[0], text)
+    words = {ours: theirs for ours, theirs in UNKNOWN.items() if not all(names[each] for each in _WORDS.findall(ours))}
+    words |= {} if _answers_for_stacks(context) else {STACKS: STACKS + WITHOUT_HELP}
+    words |= OF_PODS if plan.watching.chosen else {}
+    words |= {RESTART: ""} if "/" in plan.title else {}
+    for ours, theirs in words.items():
+        text = text.replace(ours, theirs)
+    return _WORDS.sub(lambda word: names[word[0]], text)
 
 
 def _container(pod: Pod) -> str:

@@ -1,5 +1,6 @@
 """What is to be done next, in words that hold for whoever carries out the run."""
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -10,9 +11,9 @@ from muster.state.facts.causes.table import CAUSES, Causes
 from muster.state.facts.context import Context
 from muster.state.facts.diagnosis.diagnose import next_step
 from muster.state.vocabulary.plan import Engine
-from muster.state.vocabulary.pod import Exit
+from muster.state.vocabulary.pod import Exit, Pod
 from muster.state.vocabulary.subject import EXPERIMENT, JOBSET, Subject
-from tests.builders import NOW, plan, pod, record, view
+from tests.builders import NOW, edited, plan, pod, record, view
 
 MUSTERS_OWN = ("Muster creates", "Muster tries", "restart policy", "spec.template", "the experiment's", "cancel")
 
@@ -79,3 +80,22 @@ def test_the_log_that_is_read_is_that_of_the_container_that_ended_and_no_step_na
 def test_a_container_beside_the_program_that_never_ran_has_a_step_that_needs_no_log() -> None:
     for cause in (Causes.INIT_CONTAINER_FAILS, Causes.SIDECAR_FAILS):
         assert said(cause, JOBSET, Engine.WATCH).endswith("; if it never ran, create what the message names")
+
+
+@pytest.mark.parametrize("engine", Engine)
+@pytest.mark.parametrize("chosen", [False, True])
+@pytest.mark.parametrize("seen", [(), (pod(1, node="", scheduled=False),), (pod(1, node="n7", restarts=1),)])
+def test_no_step_has_a_placeholder(seen: tuple[Pod, ...], chosen: bool, engine: Engine) -> None:
+    of = edited(plan(engine=engine), chosen=chosen)
+    context = Context.at(of, record(), view(*seen), NOW)
+    for cause in CAUSES:
+        step = next_step(context, cause, 1, "")
+        assert not re.search(r"\b(NAME|NAMESPACE|POD|CONTAINER|RANK|NODE)\b", step), step
+
+
+def test_a_step_about_an_unknown_node_or_container_shows_how_to_find_it() -> None:
+    bare = pod(1, node="", restarts=1, ready=False)
+    context = Context.at(plan(), record(), view(bare), NOW)
+    step = next_step(context, Causes.RESTARTED_IN_PLACE, 1, "")
+    assert step.startswith(f"read its previous log: kubectl logs -n team {bare.name} --previous;")
+    assert next_step(context, Causes.TERMINATING, 1, "").endswith(f"kubectl get pod -n team {bare.name} -o wide")
