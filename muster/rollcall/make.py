@@ -30,7 +30,7 @@ from muster.rollcall.seats import Bench, arrivals, benches, by_standing
 from muster.state.facts.context import Context, held
 from muster.state.facts.diagnosis.classifier import why_missing
 from muster.state.facts.diagnosis.diagnose import diagnose
-from muster.state.facts.hang import bridges, slow
+from muster.state.facts.hang import bridges, slow, works
 from muster.state.facts.incidents.incident import Incident
 from muster.state.facts.nodes.history import Failure
 from muster.state.facts.nodes.suspects import Suspect, counted
@@ -182,7 +182,7 @@ def _row(case: Context) -> dict[str, Any]:
         "clocks": {clock.name.value: round(end - now, 3) for clock, end in running(plan, record)},
         "devices": {} if record.finished else {printable(name, WORD): count for name, count in held(plan, view)},
         "progress": _progress(progress, case) if progress else None,
-        "hint": "" if stuck and stuck.status else quiet.seen(case),
+        "hint": quiet.seen(case) if works(case) and not (stuck and stuck.status) else "",
         "problems": [each.value for each in hurts(plan, record, view, now)],
     }
 

@@ -104,7 +104,7 @@ def due(context: Context) -> float | None:
 def awaits_evidence(context: Context, *reasons: str) -> bool:
     """Return True if the record has a hang of one of the ``reasons``, and this new leader has no evidence yet."""
     reason, view, epoch = context.record.stuck_reason, context.view, context.record.epoch
-    if reason not in reasons or not _works(context):
+    if reason not in reasons or not works(context):
         return False
     if reason == COLLECTIVE_STUCK:
         seen = view.collectives_of(epoch)
@@ -138,7 +138,7 @@ def slow(context: Context) -> Arrivals | None:
 def awaited(context: Context) -> Awaited | None:
     """Return the ranks at work that others wait for."""
     epoch = context.record.epoch
-    if not _works(context):
+    if not works(context):
         return None
     stand, seen = context.view.places_of(epoch), context.view.collectives_of(epoch)
     return (seen.awaited if seen else None) or (stand.awaited if stand else None)
@@ -168,13 +168,14 @@ def places(context: Context) -> Places | None:
     return None if stand is not None and stand.holds_until is not None and context.now > stand.holds_until else stand
 
 
-def _works(context: Context) -> bool:
+def works(context: Context) -> bool:
+    """Return True if the gang runs and no member of it has ended, beside those that end before it begins."""
     done = context.tally.succeeded
     return context.record.phase is Phase.RUNNING and (not done or done == sum(map(len, gates.prepared(context))))
 
 
 def _may_hang(context: Context) -> bool:
-    return _works(context) and not (context.probe is not None and context.probe.leaving)
+    return works(context) and not (context.probe is not None and context.probe.leaving)
 
 
 def _outliers(stand: Places | None) -> tuple[int, ...]:

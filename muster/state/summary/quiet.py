@@ -31,9 +31,9 @@ def of_steps(status: ExperimentStatus, now: float) -> str:
 
 
 def seen(context: Context) -> str:
-    """Return that sentence by this daemon's reads, which are not late; empty while the gang is in a pause, or ends."""
-    record, progress = context.record, context.view.progress_of(context.record.epoch)
-    if record.phase is not Phase.RUNNING or progress is None or context.tally.succeeded:
+    """Return that sentence by this daemon's reads, which are not late, of a gang at work; empty while it pauses."""
+    progress, tally = context.view.progress_of(context.record.epoch), context.tally
+    if progress is None or tally.failed or tally.leaving or tally.gone or context.plan.lifecycle.deleting:
         return ""
     silent = (context.now if progress.sent else progress.read_at) - progress.moved_at
     return "" if silent < progress.pause else hint("made a step", silent, progress.interval, LEAST)
