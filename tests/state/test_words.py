@@ -50,7 +50,7 @@ BELOW: Final[dict[str, tuple[int, str]]] = {
     "policies/failures/recurrence.py": (4, ENDS),
     "policies/queueing.py": (11, ENDS),
     "policies/restart.py": (1, ENDS),
-    "policies/watched/following.py": (14, ENDS),
+    "policies/watched/following.py": (15, ENDS),
     "view/recorder/collectives.py": (1, PLACES),
     "view/recorder/ras.py": (2, ERROR),
     "view/recorder/arrivals.py": (2, ERROR),

@@ -335,8 +335,9 @@ class View:
         return (before.news if before else ()) != (after.news if after else ())
 
     def forget_coordinator(self) -> None:
-        """Forget the coordinator's answers: its pods are stopped, and its life is over, within the same epoch."""
-        self.probe, self._stale = None, StaleMembers()
+        """Forget what the coordinator and the programs reported: their pods are stopped, within the same epoch."""
+        self.probe, self._stale, self.sent = None, StaleMembers(), SentReports(reported=self.sent.reported)
+        self.progress = self.collectives = self.ras = self.arrivals = self.places = None
         for tally in self.epochs.values():
             tally.call(())
 

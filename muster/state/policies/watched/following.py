@@ -165,11 +165,13 @@ def follow(context: Context) -> Followed:
     if (end := by_its_object(context, own) or by_deletion(context)) is not None:
         return _ended(context, end)
     if context.plan.lifecycle.deleting:
-        return Followed(record, held_at(context))
+        cause = _cause(context, DELETED, "its deletion began") or record.cause  # nothing is Stuck from now on
+        return Followed(replace(record, cause=cause), held_at(context))
     match own.verdict:
         case OwnVerdict.SUSPENDED if record.phase is not Phase.SUSPENDED:
             cause = _cause(context, Phase.SUSPENDED, "it was suspended") or record.cause
-            return Followed(replace(next_epoch(record, Phase.SUSPENDED, now, record.epoch), cause=cause))
+            steps = replace(record.steps, hung_after=0) if record.steps is not None else None  # not in the next life
+            return Followed(replace(next_epoch(record, Phase.SUSPENDED, now, record.epoch), cause=cause, steps=steps))
         case OwnVerdict.SUSPENDED:
             return Followed(record)
     if record.phase is Phase.SUSPENDED:

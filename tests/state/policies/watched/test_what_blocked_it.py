@@ -1,10 +1,12 @@
 """What was known of a watched run that was stuck is kept at its suspension, and only until it is resumed."""
 
+from muster.state.policies.watched.following import DELETED
 from muster.state.view.own import OwnState, OwnVerdict
+from muster.state.view.progress import StepReport
 from muster.state.vocabulary.plan import Engine
 from muster.state.vocabulary.pod import PodPhase
 from muster.state.vocabulary.record import Phase
-from tests.builders import plan, pod
+from tests.builders import edited, plan, pod
 from tests.state.story import Story
 
 SUSPENDED = OwnState(OwnVerdict.SUSPENDED)
@@ -80,3 +82,56 @@ def test_a_resumed_run_does_not_end_for_what_happened_before_its_suspension() ->
     story.view.own = OwnState(OwnVerdict.FAILED, message="too late")
     story.look(1)
     assert (story.kept.message, story.kept.cause) == ("too late", None)
+
+
+def reporting() -> Story:
+    """A gang at work whose programs have reported steps, and then none for so long that it is Hung."""
+    story = Story(plan(engine=Engine.WATCH))
+    story.view.own = OwnState()
+    story.look()
+    at_work(story)
+    for step in range(60):
+        steps(story, step)
+    for _ in range(30):
+        steps(story, 60)
+    assert story.kept.stuck_reason == "Hung"
+    return story
+
+
+def at_work(story: Story) -> None:
+    for rank in range(4):
+        story.set(rank)
+    story.look(1)
+    story.observe_probe(*range(4), passed=True)
+    story.look(1)
+    assert story.kept.phase is Phase.RUNNING
+
+
+def steps(story: Story, step: int) -> None:
+    """Three seconds later the coordinator shows that all ranks have come to that step."""
+    story.now += 3
+    story.observe_probe(
+        *range(4), passed=True, reports=tuple(StepReport(n, step, step + 1, 1.0, 1.0) for n in range(4))
+    )
+    story.look()
+
+
+def test_a_resumed_run_does_not_hang_by_the_reports_of_before_its_suspension() -> None:
+    story = reporting()
+    suspended(story)
+    story.view.own = OwnState()
+    story.look(60)
+    at_work(story)
+    assert story.kept.stuck_reason == ""
+
+
+def test_the_end_of_a_run_that_was_deleted_while_it_was_stuck_has_what_blocked_it() -> None:
+    story = stuck()
+    story.plan = edited(story.plan, deleting=True, deleted_at=story.now, finalizers=("foregroundDeletion",))
+    story.look()
+    for rank in range(4):
+        story.gone(rank)
+    story.look(90)
+    assert story.kept.reason == DELETED
+    assert story.kept.message.startswith(f"it was deleted before its end; {BLOCKED}; being deleted; ")
+    assert lines(story, "MemberFailed") == []
