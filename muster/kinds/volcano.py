@@ -17,6 +17,7 @@ from typing import Any, Final
 import msgspec
 
 from muster.api.names import PYTORCH_PORT
+from muster.api.values.durations import count_of
 from muster.api.values.printable import clean, small_number, word
 from muster.api.values.timestamps import seconds_of
 from muster.kinds.declaration import Place, PlanError, PodFacts, PodSource, WatchedKind, part_of
@@ -148,7 +149,7 @@ def own_state(obj: Mapping[str, Any]) -> OwnState:
         return msgspec.structs.replace(state, word=word(phase))
     at = seconds_of(str(now.get("lastTransitionTime") or "")) or None
     why, retries = clean(str(now.get("message") or ""), MAX_MESSAGE), number_of(obj, "retryCount")
-    after = f" after {retries} restart{'' if retries == 1 else 's'}" if retries and verdict is OwnVerdict.FAILED else ""
+    after = f" after {count_of(retries, 'restart')}" if retries and verdict is OwnVerdict.FAILED else ""
     message = f"the Volcano Job is {word(phase)}{after}{f': {why}' if why else ''}"
     return msgspec.structs.replace(
         state, verdict=verdict, reason=f"VCJob{word(phase)}", message=message, finished_at=at if verdict.over else None

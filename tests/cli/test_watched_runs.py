@@ -191,7 +191,7 @@ def test_labelled_pods_are_one_run(call: Call, pods: Callable[..., None]) -> Non
     shown = call("get", "pods/mine")
     assert shown.exit_code == 0, shown.stderr
     assert "2/4 ready" in shown.stdout
-    assert "ranks 1,3 have no pod" in shown.stdout
+    assert "ranks 1, 3 have no pod" in shown.stdout
     assert call("list", "--kind", "pods", "-o", "name").stdout == "pods/mine\n"
     missing = call("get", "pods/none")
     assert missing.exit_code == 1

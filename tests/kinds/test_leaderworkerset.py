@@ -95,7 +95,7 @@ async def test_the_sentence_names_the_group_and_the_rank(world: World) -> None:
     world.api.remove("/api/v1/namespaces/team/pods/llm-1-1")
     await asyncio.sleep(2)
     run = world.found("leaderworkerset/llm").record
-    assert "4/6 pods exist; ranks 2,4 (first: group-0-2) have no pod" in run.message
+    assert "4/6 pods exist; ranks 2, 4 (first: group-0-2) have no pod" in run.message
 
 
 @virtually

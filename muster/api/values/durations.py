@@ -114,3 +114,8 @@ def age(seconds: float) -> str:
 def often(times: int) -> str:
     """Return ``once``, ``2 times``."""
     return "once" if times == 1 else f"{times} times"
+
+
+def count_of(number: int, noun: str) -> str:
+    """Return ``1 pod``, ``3 pods``, ``2 processes``."""
+    return f"{number} {noun}{'' if number == 1 else 'es' if noun.endswith('s') else 's'}"

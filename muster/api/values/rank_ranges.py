@@ -30,9 +30,9 @@ def in_words(ranks: Sequence[int], longest: int | None = None, unnamed: int = 0)
     return text.replace(",", ", ") + (f" and {rest} more" if rest > 0 else "")
 
 
-def of_ranks(ranks: Sequence[int], longest: int | None = None) -> str:
+def of_ranks(ranks: Sequence[int], longest: int | None = None, unnamed: int = 0) -> str:
     """Return ``rank 3``, or ``ranks 0-3, 7 and 12 more``."""
-    return f"rank{'' if len(ranks) == 1 else 's'} {in_words(ranks, longest)}"
+    return f"rank{'' if len(ranks) + unnamed == 1 else 's'} {in_words(ranks, longest, unnamed)}"
 
 
 def check_ranges(text: str) -> bool:

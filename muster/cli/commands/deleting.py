@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import click
 
 from muster.api.errors import Conflict, MusterError
+from muster.api.values.durations import count_of
 from muster.api.values.printable import printable
 from muster.cli.commands.several.listing import everywhere_option, phase_option, places, row
 from muster.cli.exits import FAILED
@@ -220,8 +221,7 @@ def prune(
             return True
         if found:
             _describe(found, now, everywhere)
-        number = f"{len(found)} experiment{'' if len(found) == 1 else 's'}"
-        question = f"Delete {number}, with pods and logs?"
+        question = f"Delete {count_of(len(found), 'experiment')}, with pods and logs?"
         return await delete_all(client, found, question, yes=yes, dry_run=dry_run, output=output, qualified=everywhere)
 
     if not chosen.run(run):

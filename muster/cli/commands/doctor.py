@@ -9,6 +9,7 @@ from dataclasses import replace
 import click
 
 from muster.api.errors import ApiError, MusterError
+from muster.api.values.durations import count_of
 from muster.api.values.printable import printable
 from muster.cli.doctor import daemon, machine, monitoring, rights, server
 from muster.cli.doctor.server import Finding
@@ -53,9 +54,8 @@ def doctor(chosen: ClusterChoice, output: str | None) -> None:
     if output is not None:
         show({"findings": found, "failed": _count(found, "failed"), "warnings": _count(found, "warning")}, output)
     else:
-        warnings = _count(found, "warning")
-        plural = "" if warnings == 1 else "s"
-        data(f"{_count(found, 'failed')} failed, {warnings} warning{plural}, {_count(found, 'ok')} ok")
+        warnings = count_of(_count(found, "warning"), "warning")
+        data(f"{_count(found, 'failed')} failed, {warnings}, {_count(found, 'ok')} ok")
     if _count(found, "failed"):
         raise click.exceptions.Exit(FAILED)
 

@@ -3,6 +3,7 @@
 from collections.abc import AsyncGenerator, Iterator, Sequence
 
 from muster.api.errors import ApiError, Forbidden, NotFound
+from muster.api.values.durations import count_of
 from muster.api.values.printable import printable
 from muster.cli.doctor.daemon import AREA, LABELS, Release
 from muster.cli.doctor.server import SHOWN, Asker, Finding
@@ -45,8 +46,8 @@ def _endpoint(release: Release) -> Finding:
         what = "no pod of musterd has a port named http"
         return Finding(AREA, check, "warning", what, "apply deploy/musterd.yaml or the chart: /metrics is on that port")
     numbers = ", ".join(sorted({str(number) for _, number in ports}))
-    what = f"/metrics on port {printable(numbers)} of {len(ports)} pods, for readers with a token (docs/platform.md)"
-    return Finding(AREA, check, "ok", what)
+    where = f"/metrics on port {printable(numbers)} of {count_of(len(ports), 'pod')}"
+    return Finding(AREA, check, "ok", f"{where}, for readers with a token (docs/platform.md)")
 
 
 async def _monitored(asker: Asker, release: Release) -> Finding:

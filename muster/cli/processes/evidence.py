@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from muster.api.causes import Cause
 from muster.api.last_words import FRONT, HEAD, is_noise, is_of_a_launcher, tracebacks
-from muster.api.values.durations import age
+from muster.api.values.durations import age, count_of
 from muster.api.values.printable import printable
 from muster.api.values.rank_ranges import in_words
 
@@ -193,8 +193,7 @@ def _and_more(tracebacks: Tracebacks, rank: int) -> str:
     others = tracebacks.same_as(rank)
     if not others:
         return ""
-    ranks = f"rank{'s' if len(others) > 1 else ''}: {in_words(others, NAMED)}"
-    return f" (its last line is the same in {len(others)} more {ranks})"
+    return f" (its last line is the same in {count_of(len(others), 'more rank')}: {in_words(others, NAMED)})"
 
 
 def _titled(title: str, lines: list[str]) -> list[str]:

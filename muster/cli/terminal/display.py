@@ -15,6 +15,7 @@ from rich.console import Console, Group
 from rich.live import Live
 from rich.text import Text
 
+from muster.api.values.durations import count_of
 from muster.api.values.printable import printable
 from muster.api.values.rank_ranges import from_ranges
 from muster.cli.terminal.colours import colourful, data, say
@@ -74,7 +75,7 @@ class Ending(NamedTuple):
         if not self.ranks:
             return ""
         left = max(0, ceil(self.until - now))
-        ranks = f"{self.ranks} rank{'s' if self.ranks > 1 else ''}"
+        ranks = count_of(self.ranks, "rank")
         return f"waiting for {ranks} to end, {left} s left; Ctrl-C {'again ' if self.again else ''}stops them now"
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from muster.api.conditions import Condition
+from muster.api.values.durations import count_of
 from muster.api.values.printable import printable, uncoloured
 from muster.api.values.rank_ranges import in_words, of_ranks
 from muster.client.explaining.epoch import lines as of_epoch
@@ -46,7 +47,7 @@ def rows(found: Sequence[LastLine], now: float, ended: float | None = None) -> l
     widths = [max((len(row[column]) for row in cells), default=0) for column in (0, 1)]
     shown = [f"{ranks:<{widths[0]}}  {when:<{widths[1]}}  {what}" for ranks, when, what in cells]
     rest = sum(map(len, groups[ROWS:]))
-    return [*shown, f"and {rest} more rank{'s' if rest > 1 else ''}, which logged later"] if rest else shown
+    return [*shown, f"and {count_of(rest, 'more rank')}, which logged later"] if rest else shown
 
 
 def _apart(same: Sequence[LastLine]) -> list[list[LastLine]]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 from typing import Final
 
-from muster.api.values.durations import age
+from muster.api.values.durations import age, count_of
 from muster.api.values.printable import printable
 from muster.api.values.rank_ranges import in_words
 from muster.client.snapshot import Snapshot
@@ -54,7 +54,7 @@ PLAIN: Final = Style(lambda text, _colour: text, UTC)
 
 def restarts(number: int) -> str:
     """Return ``1 restart``, ``3 restarts``; empty for none."""
-    return f"{number} restart{'s' if number > 1 else ''}" if number else ""
+    return count_of(number, "restart") if number else ""
 
 
 def arrivals(arrived: int, expected: int, missing: Iterable[int]) -> str:

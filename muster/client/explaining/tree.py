@@ -5,6 +5,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from muster.api.gang import Steps, of_restarts_inside
+from muster.api.values.durations import count_of
 from muster.api.values.printable import printable
 from muster.client.explaining.explanation import Explanation
 from muster.client.explaining.style import BAD, BUSY, DIM, GOOD, PLAIN, Style, clock_left, left, restarts, since
@@ -56,7 +57,7 @@ def tree(explanation: Explanation, now: float, roll: "Detail | None" = None, sty
     gone = _gone(explanation) if groups else ""
     for number, (name, found) in enumerate(groups):
         last = number == len(groups) - 1 and not gone
-        count = f"{len(found)} member{'s' if len(found) > 1 else ''}"  # ready is nothing that has ended
+        count = count_of(len(found), "member")  # ready is nothing that has ended
         if not seen.finished:
             count = f"{sum(_here(member) for member in found)}/{len(found)} ready"
         lines.append(f"{'└' if last else '├'}── {printable(name) or 'members'}  {count}")

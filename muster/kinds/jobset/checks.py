@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from muster.api.manifest.error_text import Loc
 from muster.api.manifest.yaml.reader import Node
+from muster.api.values.durations import count_of
 from muster.api.values.fields import LABEL_1035, LABEL_1123, LABEL_VALUE, MEANING
 from muster.kinds.declaration import list_of, part_of
 from muster.kinds.job.spec import LEAVE
@@ -143,9 +144,11 @@ def _coordinator(jobset: JobSet) -> Iterator[Found]:
         return
     spec = job.template.spec
     if at.job_index >= job.replicas:
-        yield (*loc, "jobIndex"), f"{job.name} has {job.replicas} Jobs", f"write at most {max(job.replicas - 1, 0)}"
+        jobs = count_of(job.replicas, "Job")
+        yield (*loc, "jobIndex"), f"{job.name} has {jobs}", f"write at most {max(job.replicas - 1, 0)}"
     if at.pod_index >= spec.pods:
-        yield (*loc, "podIndex"), f"a Job of {job.name} has {spec.pods} pods", f"write at most {spec.pods - 1}"
+        pods = count_of(spec.pods, "pod")
+        yield (*loc, "podIndex"), f"a Job of {job.name} has {pods}", f"write at most {spec.pods - 1}"
     if jobset.name and not (len(jobset.coordinator_endpoint) <= MAX_NAME and _VALUE.match(jobset.coordinator_endpoint)):
         yield (
             loc,

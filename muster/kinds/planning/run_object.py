@@ -21,6 +21,7 @@ from pydantic import ValidationError
 from muster.api.manifest.error_text import Loc, explain, position
 from muster.api.manifest.problems import Problem, SpecError, bounded, path
 from muster.api.manifest.yaml.reader import Node
+from muster.api.values.durations import count_of
 from muster.api.values.fields import Stored
 from muster.api.values.timestamps import whole_time
 from muster.kinds.declaration import list_of, part_of, texts_of
@@ -94,7 +95,7 @@ def too_long(loc: Loc, longest: str, named: str) -> tuple[Found, ...]:
     """Return a problem if the longest pod name, ``longest``, is too long for Kubernetes; ``named`` is what to cut."""
     over = len(longest) - MAX_NAME
     text = f"the longest pod name, {longest}, has {len(longest)} characters, Kubernetes allows {MAX_NAME}"
-    return ((loc, text, f"cut {over} character{'s' if over > 1 else ''} from the name{named}"),) if over > 0 else ()
+    return ((loc, text, f"cut {count_of(over, 'character')} from the name{named}"),) if over > 0 else ()
 
 
 def digest(value: object) -> str:

@@ -13,6 +13,7 @@ from muster.api.manifest.problems import quoted
 from muster.api.manifest.yaml.reader import Mapping as Tree
 from muster.api.manifest.yaml.reader import plain, read_yaml
 from muster.api.names import CONTAINER, RAY_HEAD_TYPE, RAY_NODE_TYPE, RAY_RUNTIME_ENV
+from muster.api.values.durations import count_of
 from muster.kinds.convert.draft import Converter, Draft, Fields
 from muster.kinds.convert.pod import Pod, deadline_of, end_of, pod_of, spec_of, stopping_of, suspend_of
 
@@ -110,7 +111,8 @@ def _size(group: Fields) -> int:
     replicas, hosts = group.number("replicas", 0), group.number("numOfHosts", 1)
     least, most = group.value("minReplicas", int, replicas), group.value("maxReplicas", int, replicas)
     if least != replicas or most != replicas:
-        group.note(f"minReplicas and maxReplicas are for autoscaling; the group has {replicas * hosts} members")
+        members = count_of(replicas * hosts, "member")
+        group.note(f"minReplicas and maxReplicas are for autoscaling; the group has {members}")
     return replicas * hosts
 
 

@@ -13,7 +13,7 @@ from muster.api.gang import MAX_MEMBERS
 from muster.api.names import CONTAINER
 from muster.api.status import ExperimentStatus
 from muster.api.values.durations import age, often
-from muster.api.values.rank_ranges import from_ranges, of_ranks, to_ranges
+from muster.api.values.rank_ranges import from_ranges, of_ranks
 from muster.api.values.termination_message import SIGNALLED
 from muster.state.facts.context import Context
 from muster.state.facts.failure_cause import RANK_FAILED
@@ -222,7 +222,7 @@ def of_ends(context: Context) -> str:
     done, size = context.tally.done, context.plan.size
     if not done or len(done) >= size:
         return ""
-    ended = f"{'rank' if len(done) == 1 else 'ranks'} {to_ranges(sorted(done), NAMED_RANGES)} ended with exit code 0"
+    ended = f"{of_ranks(sorted(done), NAMED_RANGES)} ended with exit code 0"
     rest = list(islice((rank for rank in range(size) if rank not in done), NAMED))
     named = ", ".join(_with_state(context, rank) for rank in rest)
     more = f" and {size - len(done) - len(rest)} more" if size - len(done) > len(rest) else ""

@@ -106,7 +106,8 @@ def report(context: Context) -> Iterator[QueueAction]:
             yield replace_conditions(context, workload, (PODS_READY, False, "WaitForRecovery", message))
     elif ready >= together and not (ready_then and ready_then.true):
         reason = "Recovered" if ready_then is not None and ready_then.reason == "WaitForRecovery" else "Started"
-        yield replace_conditions(context, workload, (PODS_READY, True, reason, f"all {together} members are ready"))
+        message = "the member is ready" if together == 1 else f"all {together} members are ready"
+        yield replace_conditions(context, workload, (PODS_READY, True, reason, message))
 
 
 def close(context: Context) -> Iterator[QueueAction]:

@@ -6,8 +6,8 @@ from typing import Final
 
 from muster.api.gang import MAX_PLACES, SameFailure
 from muster.api.goodput import EpochSteps, StepMark
-from muster.api.values.durations import age
-from muster.api.values.rank_ranges import to_ranges
+from muster.api.values.durations import age, count_of
+from muster.api.values.rank_ranges import of_ranks
 from muster.state.facts.context import Context
 from muster.state.facts.sentences import NAMED_RANGES, sentence
 from muster.state.policies import restart
@@ -48,8 +48,7 @@ def _why(context: Context, end: Fail) -> str:
 
 
 def _given_up(ranks: list[int]) -> str:
-    who, failed = ("rank", "was") if len(ranks) == 1 else ("ranks", "were")
-    return f"{who} {to_ranges(ranks, NAMED_RANGES)} failed and {failed} not run again"
+    return f"{of_ranks(ranks, NAMED_RANGES)} failed and {'was' if len(ranks) == 1 else 'were'} not run again"
 
 
 def share(plan: Plan, record: Record) -> str:
@@ -106,7 +105,7 @@ def turns(before: Record | None, after: Record) -> Iterator[tuple[str, str, bool
     inside = known is not None and known.epoch == steps.epoch and steps.restarts + steps.resumed > 0
     count, ms = max(0, marks[-1].step - steps.first), after.goodput.lost - before.goodput.lost
     more = "at least " if (inside and count) or _unread(marks, steps.base + ms) else ""
-    lost = f"{more}{count} step{'' if count == 1 else 's'} ({_seconds(ms)}) lost"
+    lost = f"{more}{count_of(count, 'step')} ({_seconds(ms)}) lost"
     if not count:
         lost = "steps that were not read may be lost" if more else "no step lost"
     way = float(after.goodput.recovery - before.goodput.recovery) if inside else _way(after, steps)

@@ -7,6 +7,7 @@ obstacle of the member that the roll names, or a roll that is the reason of Stuc
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final, NamedTuple
 
+from muster.api.values.durations import count_of
 from muster.api.values.rank_ranges import of_ranks
 from muster.state.facts import admission, hang
 from muster.state.facts.causes.cause import needs_no_port
@@ -216,7 +217,8 @@ _ROLLS: Final[Mapping[Roll, Callable[[Context, Assembly], _Part]]] = {
 
 def _processes(context: Context) -> str:
     total = context.probe.answer.expected if context.probe is not None else 0
-    return f"the coordinator waits for {total} processes, the gang has {context.plan.expected} members"
+    members = count_of(context.plan.expected, "member")
+    return f"the coordinator waits for {count_of(total or 0, 'process')}, the gang has {members}"
 
 
 def _given_up(context: Context) -> str:

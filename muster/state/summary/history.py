@@ -14,8 +14,8 @@ from msgspec.structs import replace
 from muster.api.causes import ContainerRestarts
 from muster.api.gang import MAX_MEMBERS
 from muster.api.status import STORY_LINES
-from muster.api.values.durations import often
-from muster.api.values.rank_ranges import from_ranges, of_ranks, to_ranges
+from muster.api.values.durations import count_of, often
+from muster.api.values.rank_ranges import from_ranges, of_ranks
 from muster.api.values.timestamps import whole_time
 from muster.state.facts.causes.table import Causes
 from muster.state.facts.hang import HANGS
@@ -41,8 +41,7 @@ def container_restarts(restarts: ContainerRestarts | None, epoch: int) -> str:
         return ""
     cause = restarts.cause
     at = f" (last end at {whole_time(cause.at)})" if cause.at else ""
-    restart = "restart" if restarts.others == 1 else "restarts"
-    others = f"; after it {restarts.others} {restart} of other members" if restarts.others else ""
+    others = f"; after it {count_of(restarts.others, 'restart')} of other members" if restarts.others else ""
     return f"{sentence(cause)}; started again in its pod {often(restarts.times)}{at}{others}"
 
 
@@ -99,9 +98,9 @@ def turns(plan: Plan, before: Record | None, after: Record) -> Iterator[Turn]:
         if after.phase is Phase.SUSPENDED:
             yield "Suspended", "created suspended", False
         elif after.phase is Phase.QUEUED:
-            yield "Queued", f"waiting for a queue to admit {members(after.size)}", False
+            yield "Queued", f"waiting for a queue to admit {count_of(after.size, 'member')}", False
         else:
-            yield "Started", f"starting {members(after.size)}", False
+            yield "Started", f"starting {count_of(after.size, 'member')}", False
     elif before.epoch != after.epoch and after.cause is not None and after.phase is Phase.RESTARTING:
         kind = _kind(before, after, ends.share(plan, after), disruption=after.cause.disruption)
         yield "GangRestart", f"epoch {before.epoch} ended ({kind}): {of_failure(after)}", True
@@ -129,9 +128,9 @@ def turns_of_watched(before: Record | None, after: Record) -> Iterator[Turn]:
     """Yield what the controller of a watched run did."""
     if before is None:
         suspended = ", which is suspended" if after.phase is Phase.SUSPENDED else ""
-        yield "Watching", f"watching over {members(after.size)}{suspended}", False
+        yield "Watching", f"watching over {count_of(after.size, 'member')}{suspended}", False
     elif before.finished and not after.finished:
-        yield "Watching", f"watching over {members(after.size)} of another run", False
+        yield "Watching", f"watching over {count_of(after.size, 'member')} of another run", False
     elif before.epoch != after.epoch and before.phase is not Phase.SUSPENDED:
         why = f": {of_failure(after)}" if after.cause else ""
         number = f", restart {after.restarts}" if after.restarts > 1 else ""
@@ -192,12 +191,12 @@ def _repairs(before: Record, after: Record) -> Iterator[Turn]:
     again = sorted(rank for rank, attempt in new.items() if attempt != old.get(rank, 0))
     if again:
         kind = "JobRestart" if _job_restarts(before) != _job_restarts(after) else "MemberRestart"
-        run = "runs" if len(again) == 1 else "run"
-        yield kind, f"{_ranks(again)} {run} again (attempt {new[again[0]]}): {sentence(after.cause)}", True
+        who = f"{of_ranks(again, NAMED_RANGES)} {'runs' if len(again) == 1 else 'run'}"
+        yield kind, f"{who} again (attempt {new[again[0]]}): {sentence(after.cause)}", True
     given_up = set(from_ranges(after.ignored, MAX_MEMBERS)) - set(from_ranges(before.ignored, MAX_MEMBERS))
     if given_up:
-        is_are = "is" if len(given_up) == 1 else "are"
-        yield "MemberIgnored", f"{_ranks(sorted(given_up))} {is_are} not run again: {sentence(after.cause)}", True
+        who = f"{of_ranks(sorted(given_up), NAMED_RANGES)} {'is' if len(given_up) == 1 else 'are'}"
+        yield "MemberIgnored", f"{who} not run again: {sentence(after.cause)}", True
 
 
 NODE_FAULT: Final = "NodeFault"
@@ -219,15 +218,6 @@ def _of_nodes(before: Record, after: Record) -> Iterator[Turn]:
         if each.avoided and (old is None or not old.avoided):
             often = f"{each.failures} restarts began" if each.failures > 1 else "a restart began"
             yield "NodeAvoided", f"new pods avoid node {each.name}: {often} with a failure on it", True
-
-
-def members(size: int) -> str:
-    """Return ``1 member``, ``3 members``."""
-    return "1 member" if size == 1 else f"{size} members"
-
-
-def _ranks(ranks: list[int]) -> str:
-    return f"{'rank' if len(ranks) == 1 else 'ranks'} {to_ranges(ranks, NAMED_RANGES)}"
 
 
 def _job_restarts(record: Record) -> int:

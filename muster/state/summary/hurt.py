@@ -11,7 +11,7 @@ from typing import Final
 
 from muster.api.conditions import ConditionType
 from muster.api.status import ExperimentStatus, Phase
-from muster.api.values.durations import age
+from muster.api.values.durations import age, count_of
 from muster.state.facts.hang import HANGS
 from muster.state.facts.incidents.incident import FLAPS, WINDOW, Incident
 from muster.state.facts.nodes.suspects import Suspect
@@ -40,8 +40,8 @@ def blocks(
         return f"{what} blocks no run now"
     number, scopes = len(namespaces), set(namespaces)
     scope = f" of {len(scopes)} namespaces" if len(scopes) > 1 else f" of namespace {namespaces[0]}"
-    members = "" if ranks is None else f" ({ranks} rank{'' if ranks == 1 else 's'})"
-    return f"{what} {'hits' if hits else 'blocks'} {number} run{'' if number == 1 else 's'}{scope}{members}"
+    members = "" if ranks is None else f" ({count_of(ranks, 'rank')})"
+    return f"{what} {'hits' if hits else 'blocks'} {count_of(number, 'run')}{scope}{members}"
 
 
 def lasting(sentence: str, since: str, held: str) -> str:
@@ -51,10 +51,10 @@ def lasting(sentence: str, since: str, held: str) -> str:
 
 def suspicion(suspect: Suspect, now: float) -> str:
     """Return ``node gpu-017 failed 7 runs of 4 namespaces in 6h (expected: 0.4)``."""
-    of = "1 namespace" if suspect.namespaces == 1 else f"{suspect.namespaces} namespaces"
+    of = count_of(suspect.namespaces, "namespace")
     span = age(max(60.0, (now - suspect.since) // 60 * 60))
     usual = f"{suspect.expected:.1f}" if suspect.expected >= 0.1 else "fewer than 0.1"
-    return f"node {suspect.node} failed {suspect.runs} runs of {of} in {span} (expected: {usual})"
+    return f"node {suspect.node} failed {count_of(suspect.runs, 'run')} of {of} in {span} (expected: {usual})"
 
 
 def advice(node: str, *, control_plane: bool | None) -> str:

@@ -4,12 +4,11 @@ Those of a watched run are problems that its own controller does not fix (``watc
 """
 
 from collections.abc import Callable, Mapping
-from itertools import islice
 from typing import Final
 
 from muster.api.names import QUEUE_LABEL
-from muster.api.values.durations import often
-from muster.api.values.rank_ranges import to_ranges
+from muster.api.values.durations import count_of, often
+from muster.api.values.rank_ranges import of_ranks
 from muster.state.facts import gates
 from muster.state.facts.context import Context
 from muster.state.facts.diagnosis import diagnose
@@ -38,8 +37,6 @@ from muster.state.policies.gathering.obstacles import (
 from muster.state.policies.watched import obstacles
 from muster.state.vocabulary.pod import Pod
 
-NAMED: Final = 8
-"""Ranks without a pod that a sentence names."""
 AGAIN: Final = 3
 """Members that were started again and that a sentence names."""
 
@@ -69,13 +66,11 @@ def _how_many(context: Context) -> str:
     if plan.size > EXACT:
         return message
     without = (rank for rank in range(plan.size) if rank not in tally.members and rank not in tally.collected)
-    ranks = (rank for rank in without if not gates.awaits_leader(context, rank))
-    named = list(islice(ranks, NAMED))
-    who, have = ("rank", "has") if len(named) == 1 else ("ranks", "have")
+    named = [rank for rank in without if not gates.awaits_leader(context, rank)]
     group = plan.group_of(named[0]) if named else None
     place = plan.place(named[0]) if group is not None and group.named else ""
     first = f" ({'first: ' if len(named) > 1 else ''}{place})" if place else ""
-    return f"{message}; {who} {to_ranges(named, NAMED_RANGES)}{first} {have} no pod"
+    return f"{message}; {of_ranks(named, NAMED_RANGES)}{first} {'has' if len(named) == 1 else 'have'} no pod"
 
 
 def _why_absent(context: Context) -> str:
@@ -179,13 +174,13 @@ def _gated(context: Context, obstacle: Obstacle) -> str:
     tally, size = context.tally, context.plan.together
     pod = next(iter(tally.gated.values()))
     gates = f"gated by {pod.waiting_message} (SchedulingGated)" if pod.waiting_message else "SchedulingGated"
-    count = f"queued: {len(tally.gated)}/{size} pods are {gates}"
+    count = f"queued: {len(tally.gated)}/{size} {'pod is' if size == 1 else 'pods are'} {gates}"
     if KUEUE_GATE in pod.waiting_message:
         count += f"; a default queue of Kueue has taken single pods: {CURE}"
     if obstacle.reason != PARTLY_QUEUED:
         return count
-    first = f"rank {pod.rank} ({placed(context, pod.rank, pod.name)})"
-    return f"{count} while {running_beside(context)} run; first: {first}"
+    first, running = f"rank {pod.rank} ({placed(context, pod.rank, pod.name)})", running_beside(context)
+    return f"{count} while {running} {'runs' if running == 1 else 'run'}; first: {first}"
 
 
 def _cut_off(context: Context, _: Obstacle) -> str:
@@ -216,12 +211,12 @@ def _ended(context: Context, _: Obstacle) -> str:
     if size > EXACT:
         which = ", among them the coordinator," if meeting else ""
         return f"{share(count, size)} members ended with exit code 0{which} while others run on"
-    which = f"{'rank' if len(some) == 1 else 'ranks'} {', '.join(map(str, sorted(some)))}"
+    which = of_ranks(sorted(some))
     which += " and others" if count > len(some) else ""
     if meeting:
         which += ", the coordinator" if len(some) == 1 else ", among them the coordinator"
-    members = "1 member" if count == 1 else f"{count} members"
-    return f"{members} ended with exit code 0 ({which}) while {tally.working} run on"
+    others = f"{tally.working} {'runs' if tally.working == 1 else 'run'} on"
+    return f"{count_of(count, 'member')} ended with exit code 0 ({which}) while {others}"
 
 
 _SENTENCES: Final[Mapping[Kind, Callable[[Context, Obstacle], str]]] = {

@@ -27,7 +27,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from muster.api.gang import HeldDevices, RollCall, Steps, of_restarts_inside
-from muster.api.values.durations import age
+from muster.api.values.durations import age, count_of
 from muster.api.wire.kinds import MAX_COUNTER
 from muster.state.facts import admission, gates, presence
 from muster.state.facts.context import Context, held
@@ -42,7 +42,7 @@ from muster.state.policies.watched.obstacles import RESTARTED_IN_PLACE
 from muster.state.summary import history
 from muster.state.summary.conditions import renew, roll_never_seen
 from muster.state.summary.gathering import Gathering, gathering, joined
-from muster.state.summary.history import members, of_edits, of_volume
+from muster.state.summary.history import of_edits, of_volume
 from muster.state.view.progress import Progress
 from muster.state.view.recorder.arrivals import Arrivals
 from muster.state.view.roll import STALE_MEMBERS, RankState
@@ -159,7 +159,7 @@ def _waiting_for(
         if tally.pods < size and tally.scheduled == tally.pods:
             return "CreatingPods", f"{share(tally.pods, size)} pods created"
         scheduled = next(each for each in conditions if each.type is ConditionType.SCHEDULED)
-        return "Pending", f"starting {members(size)}" if scheduled.status else scheduled.message
+        return "Pending", f"starting {count_of(size, 'member')}" if scheduled.status else scheduled.message
     if record.phase is Phase.ASSEMBLING:
         return "AwaitingRanks", gathered.whole
     if stale:
@@ -267,7 +267,7 @@ def of_progress(progress: Progress, now: float) -> str:
     if progress.slowest is not None:
         parts.append(f"slowest rank {progress.slowest} at {progress.slowest_step:,}")
     if progress.straggling:
-        parts.append(f"{progress.straggling} {'straggler' if progress.straggling == 1 else 'stragglers'}")
+        parts.append(count_of(progress.straggling, "straggler"))
     if progress.restarts:
         parts.append(of_restarts_inside(progress.restarts))
     if progress.hung:

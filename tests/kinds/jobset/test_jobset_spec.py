@@ -158,7 +158,7 @@ REFUSED: dict[str, tuple[Object, str]] = {
     "too long job name": ({"jobs": [job("w" * 60)]}, "cut 9 characters from the name"),
     "coordinator beyond the jobs": (
         {**one(**TWO), "coordinator": {"replicatedJob": "w", "jobIndex": 1}},
-        "spec.coordinator.jobIndex: w has 1 Jobs, write at most 0",
+        "spec.coordinator.jobIndex: w has 1 Job, write at most 0",
     ),
     "coordinator beyond the pods": (
         {**one(**TWO), "coordinator": {"replicatedJob": "w", "podIndex": 2}},

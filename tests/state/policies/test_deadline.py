@@ -198,7 +198,7 @@ def test_the_deadline_names_the_ranks_that_ended_and_those_that_did_not() -> Non
     here = [story.plan.pod_name(member, 0) for member in story.plan.members() if member.rank in (3, 5)]
     assert story.kept.reason == "DeadlineExceeded"
     assert story.kept.message == (
-        "the experiment did not finish within 60 s: ranks 0-2,4 ended with exit code 0, "
+        "the experiment did not finish within 60 s: ranks 0-2, 4 ended with exit code 0, "
         f"ranks 3 ({here[0]}, Running), 5 ({here[1]}, Running) did not"
     )
 

@@ -15,6 +15,7 @@ import click
 import structlog
 
 from muster.api.errors import ApiError, Forbidden, MusterError
+from muster.api.values.durations import count_of
 from muster.api.values.printable import printable
 from muster.cli.commands.diagnosing.answer import print_answer, read_stacks, trouble
 from muster.cli.doctor.attention import unattended
@@ -232,7 +233,8 @@ class Diagnosis:
         if roll is None:
             if self._output is None and (entry := self._run.entry) and entry.plan and (own := entry.view.own):
                 verdict = printable(f"; its status: {own.verdict} {own.message}") if own.verdict.over else ""
-                data(f"{self._namespace}/{self._name}  {entry.plan.size} ranks are wanted{verdict}")
+                wanted = f"{count_of(entry.plan.size, 'rank')} {'is' if entry.plan.size == 1 else 'are'}"
+                data(f"{self._namespace}/{self._name}  {wanted} wanted{verdict}")
             if self._run.unknown:
                 raise MusterError("; ".join(self._run.unknown.values()))
             labels = ", ".join(self._selectors({}))

@@ -6,6 +6,7 @@ from dataclasses import asdict
 import click
 
 from muster.api.manifest.problems import ManifestError, Problem
+from muster.api.values.durations import count_of
 from muster.cli.exits import INVALID
 from muster.cli.manifests import Manifest, notes_on, read_manifest
 from muster.cli.options import ClusterChoice, cluster_options, output_option, show
@@ -63,7 +64,7 @@ def lint(chosen: ClusterChoice, files: tuple[str, ...], output: str | None, clus
         say(f"{len(bad)} of {len(files)} files {'is' if len(bad) == 1 else 'are'} invalid")
         raise click.exceptions.Exit(INVALID)
     if output is None:
-        say(f"{len(files)} {'file' if len(files) == 1 else 'files'} OK")
+        say(f"{count_of(len(files), 'file')} OK")
 
 
 async def _ask(chosen: ClusterChoice, manifests: Sequence[Manifest]) -> list[tuple[str, Problem]]:

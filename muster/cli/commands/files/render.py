@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from muster.api.values.durations import count_of
 from muster.cli.manifests import PLACEHOLDER_UID, print_warnings, read_manifest
 from muster.cli.options import show, yaml_text
 from muster.cli.terminal.colours import data
@@ -86,7 +87,7 @@ def created(plan: Plan, members: Sequence[Member]) -> Iterator[dict[str, Any]]:
 
 def heading(file: str, plan: Plan, pods: int) -> Iterator[str]:
     """Yield what a reader of the YAML has to know about it."""
-    shown = f"{pods} pods" if pods == plan.size else f"{pods} of {plan.size} pods"
+    shown = count_of(pods, "pod") if pods == plan.size else f"{pods} of {plan.size} pods"
     yield f"What Muster makes of {file}: the Experiment, its headless Service, and {shown} of epoch 0."
     if plan.uid == PLACEHOLDER_UID:
         yield f"The uid {plan.uid} is a placeholder. The cluster assigns the real one,"

@@ -9,6 +9,7 @@ import click
 from msgspec import to_builtins
 
 from muster.api.errors import MusterError, NotFound
+from muster.api.values.durations import count_of
 from muster.api.values.printable import printable
 from muster.cli.commands.incidents.several import asked, nodes_of, source_options, table
 from muster.cli.commands.incidents.sources import from_page, local_page
@@ -99,9 +100,11 @@ def nodes(
     if not found and answers.complete:
         say(f"no failure is listed that {printable(node) or 'a node'} may have caused")
     if hidden:
-        say(f"{'up to ' if answers.places else ''}{hidden} more nodes are not shown")
+        more = f"{count_of(hidden, 'more node')} {'is' if hidden == 1 else 'are'}"
+        say(f"{'up to ' if answers.places else ''}{more} not shown")
     if dropped:
-        say(f"{dropped} older failures were dropped: a musterd keeps at most 32 runs of a node, and 4,000 in all")
+        older = f"{count_of(dropped, 'older failure')} {'was' if dropped == 1 else 'were'}"
+        say(f"{older} dropped: a musterd keeps at most 32 runs of a node, and 4,000 in all")
     answers.conclude()
 
 

@@ -14,6 +14,7 @@ import click
 
 from muster.api.errors import ApiError, MusterError
 from muster.api.values.accelerators import USUAL, words
+from muster.api.values.durations import count_of
 from muster.api.values.printable import printable
 from muster.cli.musterd_page import asked, shown
 from muster.cli.options import local_home
@@ -52,7 +53,7 @@ def above(found: Sequence[IncidentReport], now: float) -> list[str]:
         sentence = lasting(each.sentence, since(moment(each.since), now), _accelerators(each))
         lines.append(click.style(f"incident: {printable(sentence)}", fg=BAD))
     if len(found) > SHOWN:
-        lines.append(f"and {len(found) - SHOWN} more incidents: muster incidents")
+        lines.append(f"and {count_of(len(found) - SHOWN, 'more incident')}: muster incidents")
     return lines
 
 

@@ -14,6 +14,7 @@ from rich.console import Console, Group
 from rich.live import Live
 from rich.text import Text
 
+from muster.api.values.durations import count_of
 from muster.api.values.printable import printable
 from muster.cli.commands.contexts import (
     PATIENCE,
@@ -148,7 +149,7 @@ def lines(
     """
     troubled = bisect_left(found, NOTHING, key=lambda seen: _place(seen, now))
     what, of_kind = ("run", f" of kind {kind}") if kind else ("experiment", "")
-    count = f"{len(found)} {what}{'' if len(found) == 1 else 's'}{of_kind}, {troubled or 'none'} with a problem"
+    count = f"{count_of(len(found), what)}{of_kind}, {troubled or 'none'} with a problem"
     if not found and ended:
         return [f"no {what}{of_kind} is under way; {ended} over, which --all shows"]
     if not found:

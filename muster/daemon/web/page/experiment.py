@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 from muster.api.conditions import ConditionType
 from muster.api.goodput import BY_PHASE, Basis, Bucket
-from muster.api.values.durations import age
+from muster.api.values.durations import age, count_of
 from muster.api.values.printable import WORD, printable
 from muster.api.values.rank_ranges import from_ranges
 from muster.api.values.timestamps import seconds_of
@@ -245,7 +245,7 @@ def _bucket(bucket: Bucket, seconds: int, wall: int, *, grows: bool) -> Html:
 def _facts(one: Detail, bundle: str) -> Part:
     facts: list[tuple[str, Child]] = []
     if asked := one.coordinator:
-        expected = "" if asked.told is None else f", waits for {asked.told} processes"
+        expected = "" if asked.told is None else f", waits for {count_of(asked.told, 'process')}"
         note = f": {asked.detail}" if asked.detail else ""
         facts.append(("Coordinator", f"{asked.address} {asked.state}{expected}{note}"))
         facts.append(("Protocol", asked.protocol or "none understood"))

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from urllib.parse import urlencode
 
 from muster.api.values.accelerators import USUAL, Accelerators, words
+from muster.api.values.durations import count_of
 from muster.daemon.web.fleet import Filters, Fleet
 from muster.daemon.web.page.document import OUTSIDE, Runbooks, document, heading
 from muster.daemon.web.page.html import Child, Html, Part, ago, bar, coarse, element, join, part
@@ -132,7 +133,7 @@ def overview(
     rights sees, ``role`` has the role of this daemon, ``shard`` its name among several.
     """
     counts = ", ".join(f"{count} {phase}" for phase, count in shown.phases.items() if count)
-    caption = f"{shown.total} experiments: {counts}" if shown.total else "No experiments."
+    caption = f"{count_of(shown.total, 'experiment')}: {counts}" if shown.total else "No experiments."
     here = heading(("Experiments",), "/", query, shard)
     parts: list[Child] = [
         here,
@@ -165,7 +166,7 @@ def _incident(one: Incident, now: float, accelerators: Accelerators) -> Html:
     what: list[Child] = [element("p", element("strong", sentence)), element("p", one.remedy, class_="next")]
     if not one.runs:
         return element("div", *what, class_="incident badge bad")
-    links: list[Child] = [element("summary", f"its {len(one.runs)} runs")]
+    links: list[Child] = [element("summary", f"its {count_of(len(one.runs), 'run')}")]
     for run in one.runs[:FOLDED]:
         links += [element("a", f"{run.namespace}/{run.name}", href=path_of(run.namespace, run.name)), " "]
     if len(one.runs) > FOLDED:

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from muster.api.values.durations import often
+from muster.api.values.durations import count_of, often
 from muster.state.facts.causes.cause import MissingCause, by_user, uncalled
 from muster.state.facts.context import Context
 from muster.state.facts.failure_cause import OUT_OF_MEMORY, ended_by_kubelet, last_words
@@ -50,7 +50,7 @@ def _again(_: Context, pod: Pod) -> str:
 
 
 def _restarts(_: Context, pod: Pod) -> str:
-    restarts = f": {pod.restarts} restart{'' if pod.restarts == 1 else 's'}"
+    restarts = f": {count_of(pod.restarts, 'restart')}"
     ended = f"; before the last one, {how_ended(pod.last_exit)}" if pod.last_exit else ""
     return with_message(f"{restarts}{ended}", pod.waiting_message)
 

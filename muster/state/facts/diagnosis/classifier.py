@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from muster.api.values.rank_ranges import spans, to_ranges
+from muster.api.values.durations import count_of
+from muster.api.values.rank_ranges import of_ranks
 from muster.state.facts import admission, gates, presence
 from muster.state.facts.causes import table
 from muster.state.facts.causes.cause import MissingCause, needs_no_port, say, serves
@@ -69,11 +70,8 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     def who(self) -> str:
         """Return ``rank 3``, ``ranks 8-15``, ``ranks 0, 2, 4 and 936 more`` of a long list, ``2 ranks``."""
         if not self.ranks:
-            return "1 rank" if self.count == 1 else f"{self.count} ranks"
-        shown = to_ranges(self.ranks, NAMED_RANGES)
-        rest = self.count - sum(last - first + 1 for first, last in spans(shown))
-        more = f" and {rest} more" if rest > 0 else ""
-        return f"{'rank' if self.count == 1 else 'ranks'} {shown.replace(',', ', ')}{more}"
+            return count_of(self.count, "rank")
+        return of_ranks(self.ranks, NAMED_RANGES, self.count - len(self.ranks))
 
     @property
     def sentence(self) -> str:
@@ -108,8 +106,9 @@ def of_coordinator(context: Context, coordinator: Coordinator) -> Diagnosis | No
             return _reported(Causes.DASHBOARD_NOT_SERVING, f"pod {pod.name} runs; {answer.lacks}")
         if answer.expected is None or answer.expected == size:
             return None
-        what = f"the coordinator waits for {answer.expected} processes, the gang has {size}"
-        return Diagnosis(Causes.PROCESS_COUNT, what, f"pod {pod.name} at {address} lists {answer.expected} processes")
+        processes = count_of(answer.expected, "process")
+        what = f"the coordinator waits for {processes}, the gang has {size}"
+        return Diagnosis(Causes.PROCESS_COUNT, what, f"pod {pod.name} at {address} lists {processes}")
     if needs_no_port(coordinator, probe) or probe.present(context.now):
         return None
     cause = BY_PORT[answer.coordinator]

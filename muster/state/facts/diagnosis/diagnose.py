@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator
 from itertools import chain, filterfalse, islice
 from typing import Final, NamedTuple
 
-from muster.api.values.rank_ranges import to_ranges
+from muster.api.values.rank_ranges import of_ranks
 from muster.state.facts import gates
 from muster.state.facts.causes import table
 from muster.state.facts.causes.cause import MissingCause, serves
@@ -265,7 +265,7 @@ def _of_count(context: Context, found: Collection[int]) -> Finding | None:
     ranks = [rank for rank in ranks if rank != coordinator.rank]
     if missing <= 0 or not ranks:
         return None
-    which = f"{'rank' if len(ranks) == 1 else 'ranks'} {to_ranges(ranks, NAMED_RANGES)}"
+    which = of_ranks(ranks, NAMED_RANGES)
     has = "has" if missing == 1 else "have"
     known = missing == len(ranks)
     what = f"{missing} of {size} {has} not arrived; "

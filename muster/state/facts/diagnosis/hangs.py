@@ -8,6 +8,7 @@ from itertools import islice
 from typing import Final
 
 from muster.api.places import INPUT
+from muster.api.values.durations import count_of
 from muster.api.values.rank_ranges import from_ranges, to_ranges
 from muster.api.values.timestamps import clock_time
 from muster.state.facts import hang
@@ -93,7 +94,7 @@ def last_step(progress: Progress) -> str:
     if progress.slowest is not None:
         return f"last step {progress.step}, rank {progress.slowest} at {progress.slowest_step}"
     if progress.sent:
-        return f"last step {progress.step}, by {progress.reporting} {'rank' if progress.reporting == 1 else 'ranks'}"
+        return f"last step {progress.step}, by {count_of(progress.reporting, 'rank')}"
     return f"last step {progress.step}"
 
 
@@ -145,9 +146,9 @@ def of_places(places: Places) -> str:
 
 def of_numbers(places: Places, size: int) -> str:
     """Return ``rank 1 joined with 3 processes; the coordinator has 4``; empty if all numbers are equal."""
-    named = [f"{_counted(ranks)} joined with {number} processes" for number, ranks in places.numbers[:SHOWN]]
+    named = [f"{_counted(ranks)} joined with {count_of(number, 'process')}" for number, ranks in places.numbers[:SHOWN]]
     rest = sum(len(ranks) for _, ranks in places.numbers[SHOWN:])
-    more = [f"{rest} {'rank' if rest == 1 else 'ranks'} with other numbers"] if rest else []
+    more = [f"{count_of(rest, 'rank')} with other numbers"] if rest else []
     return f"{', '.join(named + more)}; the coordinator has {size}" if named else ""
 
 
@@ -187,7 +188,7 @@ def of_collectives(seen: Collectives) -> str:
     """Return since when no collective moves, and which ranks have not entered which collective."""
     phrase = "; ".join(_of_one(each, seen) for each in seen.behind[:SHOWN])
     rest = len(seen.behind) - SHOWN
-    more = f"; and {rest} more collectives" if rest > 0 else ""
+    more = f"; and {count_of(rest, 'more collective')}" if rest > 0 else ""
     return f"{_since(seen)}: {phrase}{more}"
 
 
@@ -219,7 +220,7 @@ def _of_one(each: Behind, seen: Collectives) -> str:
         ways.setdefault((late.entered, late.silent, late.waits, late.called), []).append(late)
     parts = [f"{_who(lates, each.at.asked)} {_way(each, lates, seen)}" for lates in list(ways.values())[:SHOWN]]
     if (rest := len(ways) - SHOWN) > 0:
-        parts.append(f"and {rest} more kinds of them")
+        parts.append(f"and {count_of(rest, 'more kind')} of them")
     if each.callers:
         called = f"{_ranks(each.callers, _IN_COLLECTIVES)} called {each.at.operation} #{each.at.entered}"
         return f"{', '.join(parts)}, {called}"
@@ -229,9 +230,9 @@ def _of_one(each: Behind, seen: Collectives) -> str:
 def _waiting(each: Behind) -> str:
     """Return ``3 of 4 ranks wait in all_reduce #6 (default_pg)``, or, from NCCL, how many GPUs have entered it."""
     if each.at.asked:
-        return f"{each.waiting} of {each.at.size} GPUs have entered {each.at.words}"
+        return f"{each.waiting} of {each.at.size} GPUs {'has' if each.waiting == 1 else 'have'} entered {each.at.words}"
     parts = "ranks" if all(late.member == late.rank for late in each.late) else "processes"
-    return f"{each.waiting} of {each.at.size} {parts} wait in {each.at.words}"
+    return f"{each.waiting} of {each.at.size} {parts} {'waits' if each.waiting == 1 else 'wait'} in {each.at.words}"
 
 
 def _way(each: Behind, lates: list[Late], seen: Collectives) -> str:
@@ -315,9 +316,9 @@ def _of_awaited(found: Awaited) -> str:
         at.setdefault((doing.how, doing.place), []).append(rank)
     phrase = [f"{_ranks(ranks, _AT_PLACES)} {_does(*what, len(ranks) > 1)}" for what, ranks in list(at.items())[:SHOWN]]
     if (rest := sum(map(len, list(at.values())[SHOWN:]))) > 0:
-        phrase.append(f"{rest} more are at work")
+        phrase.append(f"{rest} more {'is' if rest == 1 else 'are'} at work")
     whom = "it" if len(found.workers) == 1 else "them"
-    others = "1 rank waits" if found.waiting == 1 else f"{found.waiting} ranks wait"
+    others = f"{count_of(found.waiting, 'rank')} {'waits' if found.waiting == 1 else 'wait'}"
     return f"{', '.join(phrase)}; {others} for {whom}"
 
 
@@ -343,7 +344,7 @@ def of_last(arrivals: Arrivals) -> str:
     groups = tuple(dict.fromkeys(each.group for each in last))
     of = ", ".join(groups[:SHOWN])
     if (rest := len(groups) - SHOWN) > 0:
-        of += f" and of {rest} more groups"
+        of += f" and of {count_of(rest, 'more group')}"
     if len(last) > 1:
         return f"{_ranks([each.rank for each in last], _IN_COLLECTIVES)} come last to the collectives of {of}"
     one = last[0]

@@ -287,7 +287,8 @@ def _of_pods(context: Context) -> Followed:
     if now < due:
         return Followed(record, due)
     what = sentence(record.cause) if record.cause else "a member failed"
-    message = f"all {context.plan.size} pods have ended: {what}"
+    whole = "its only pod has" if context.plan.size == 1 else f"all {context.plan.size} pods have"
+    message = f"{whole} ended: {what}"
     return _ended(context, End(Phase.FAILED, "MembersFailed", message, ended_at(context, at)))
 
 

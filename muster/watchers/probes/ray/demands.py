@@ -15,6 +15,7 @@ from typing import Any, Final
 
 import msgspec
 
+from muster.api.values.durations import count_of
 from muster.api.values.printable import bare
 from muster.state.view.turns import A_TURN, Turns
 from muster.watchers.probes.bounded.connection import MOST_PARTS, in_turns, parts_of
@@ -124,7 +125,7 @@ def sentence_in_turns(status: _Status) -> Turns[str]:
     count = sum(count for _, count in lacking)
     waiting = "a waiting task or actor asks" if count == 1 else f"{count:,} waiting tasks or actors ask"
     kinds = [_words(asked) for asked, _ in lacking[:NAMED]]
-    more = f", and {len(lacking) - NAMED} more kinds" if len(lacking) > NAMED else ""
+    more = f", and {count_of(len(lacking) - NAMED, 'more kind')}" if len(lacking) > NAMED else ""
     return f"no Ray node has what {waiting} for: {', or '.join(kinds)}{more}"
 
 
@@ -138,7 +139,7 @@ def _in_vain(asked: Mapping[str, float], nodes: list[dict[str, float]]) -> bool:
 def _words(asked: Mapping[str, float]) -> str:
     named = " and ".join(f"{bare(name, 63)} {_amount(name, asked[name])}" for name in sorted(asked)[:MOST_NAMES])
     more = len(asked) - MOST_NAMES
-    return f"{named} and {more} more resources" if more > 0 else named
+    return f"{named} and {count_of(more, 'more resource')}" if more > 0 else named
 
 
 def _amount(name: str, amount: float) -> str:

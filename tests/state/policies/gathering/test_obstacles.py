@@ -152,7 +152,7 @@ def test_initializers_that_have_ended_are_wanted_though_the_nodes_run_on(probe: 
     story.look(obstacles.ENDS_TOGETHER)
     story.look(obstacles.ENDED_PATIENCE)
     assert story.condition(STUCK) == (True, "RanksEnded")
-    assert story.kept.message.startswith("1 member ended with exit code 0 (rank 1) while 1 run on; ")
+    assert story.kept.message.startswith("1 member ended with exit code 0 (rank 1) while 1 runs on; ")
     assert [found.ranks for found in diagnose(Context.at(story.plan, story.kept, story.view, story.now))] == [(1,)]
 
 

@@ -48,8 +48,8 @@ def sized(size: int) -> Plan:
     [
         (4, (0, 1, 2, 3), ""),
         (4, (0, 1, 2), "3/4 pods exist; rank 3 has no pod"),
-        (4, (1,), "1/4 pods exist; ranks 0,2-3 have no pod"),
-        (16, (), "0/16 pods exist; ranks 0-7 have no pod"),
+        (4, (1,), "1/4 pods exist; ranks 0, 2-3 have no pod"),
+        (16, (), "0/16 pods exist; ranks 0-15 have no pod"),
         (17, (), "fewer than 9 of 17 pods exist"),
     ],
 )
