@@ -83,8 +83,6 @@ async def read_admission(calls: Calls, action: ReadAdmission, plan: Plan) -> Out
         answer = await calls.do("GET", path)
     except NotFound:
         return Outcome(ahead=True)
-    except ApiError as error:
-        return Outcome(refusal=refusal_or_raise(error, "get", KIND, action.workload.name, plan))
     document = read(answer, WorkloadDocument, f"GET {path}")
     if document.metadata.uid != action.workload.uid or not flatten(document).admitted:
         return Outcome(ahead=True)
@@ -93,7 +91,7 @@ async def read_admission(calls: Calls, action: ReadAdmission, plan: Plan) -> Out
     assigned = [(each.name, dict.fromkeys((each.flavors or {}).values())) for each in assignments]
     flavors: dict[str, _Flavor] = {}
     for name in dict.fromkeys(name for _, names in assigned for name in names):
-        found = await _flavor(calls, plan, name)
+        found = await _flavor(calls, name)
         if isinstance(found, Refusal):
             return Outcome(refusal=found)
         flavors[name] = found
@@ -102,7 +100,7 @@ async def read_admission(calls: Calls, action: ReadAdmission, plan: Plan) -> Out
     return Outcome(placement=Placement(action.epoch, action.workload.uid, groups))
 
 
-async def _flavor(calls: Calls, plan: Plan, name: str) -> _Flavor | Refusal:
+async def _flavor(calls: Calls, name: str) -> _Flavor | Refusal:
     path = f"/apis/{API_VERSION}/resourceflavors/{name}"
     try:
         return read(await calls.do("GET", path), _Flavor, f"GET {path}")
@@ -113,8 +111,6 @@ async def _flavor(calls: Calls, plan: Plan, name: str) -> _Flavor | Refusal:
             "again, or change the ClusterQueue. Muster tries again.",
             final=False,
         )
-    except ApiError as error:
-        return refusal_or_raise(error, "get", "ResourceFlavor", name, plan)
 
 
 def _placement(group: str, flavors: Iterable[_Flavor], updates: list[_Update]) -> PodSetPlacement:
@@ -176,15 +172,13 @@ async def _ensure(calls: Calls, plan: Plan) -> Outcome:
                 final=False,
             )
         )
-    except ApiError as error:
-        return Outcome(refusal=refusal_or_raise(error, "get", "WorkloadPriorityClass", name, plan))
     body = to_json(render_workload(plan, priority), f"the Workload of experiment {plan.namespace}/{plan.name}")
     try:
         answer = await calls.do("POST", path, body=body)
     except AlreadyExists:
         return await _recognise(calls, plan, name)
     except ApiError as error:
-        return Outcome(refusal=refusal_or_raise(error, "create", KIND, name, plan))
+        return Outcome(refusal=refusal_or_raise(error, plan, "create", KIND, name))
     made = read(answer, Object, f"POST {path}").metadata
     return _known(as_sent(KIND, made, plan, {LABEL_UID: plan.uid}))
 
@@ -225,5 +219,5 @@ async def _change(
     except NotFound:
         return Outcome(ahead=True)
     except ApiError as error:
-        return Outcome(refusal=refusal_or_raise(error, verb.lower(), KIND, workload.name, plan))
+        return Outcome(refusal=refusal_or_raise(error, plan, verb.lower(), KIND, workload.name))
     return Outcome(workloads=read(answer, Object, f"{verb} {path}").metadata.version)

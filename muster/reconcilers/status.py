@@ -71,7 +71,7 @@ async def end_run(
     except (NotFound, Conflict):
         return None  # it has changed, and the watch delivers it
     except ApiError as error:
-        if refusal := refusal_of(error, action.how, kind, name, plan):
+        if refusal := refusal_of(error, plan, action.how, kind, name):
             return refusal
         raise
     return None

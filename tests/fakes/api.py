@@ -171,6 +171,8 @@ class FakeApi:
             await self.gate.wait()
             self._served(path)
             fault = self._fault(asked)
+            if fault:
+                fault.error.request = str(asked)
             if fault and not fault.after:
                 raise fault.error
             answer = {

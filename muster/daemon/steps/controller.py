@@ -266,7 +266,7 @@ class Controller:
                 at = self.clock()
                 version = await self.informers.read_live(plan, entry.view)
         except ApiError as error:
-            if refusal := refusal_of(error, "list", "Pod", "", plan):
+            if refusal := refusal_of(error, plan):
                 self._outcomes.refused(entry, refusal, READ_PODS, at)
                 return
             raise

@@ -98,7 +98,7 @@ async def ensure_claims(calls: Calls, plan: Plan, epoch: int, *, made: bool = Fa
             if found is None:
                 found = await _create(calls, plan, claim)
         except ApiError as error:
-            return Outcome(refusal=refusal_or_raise(error, "create", KIND, claim.name, plan))
+            return Outcome(refusal=refusal_or_raise(error, plan, "create", KIND, claim.name))
         if isinstance(found, Refusal):
             return Outcome(refusal=found)
     return Outcome(claims=epoch)

@@ -50,7 +50,7 @@ async def delete_pods(calls: Calls, action: DeletePods, plan: Plan) -> Outcome:
             batch.postpone(error)
             return None
         except ApiError as error:
-            return replace(refusal_or_raise(error, "delete", "Pod", f"{pod.name} ({action.why})", plan), final=False)
+            return replace(refusal_or_raise(error, plan, "delete", "Pod", f"{pod.name} ({action.why})"), final=False)
         left = read(answer, Object, f"DELETE {path}").metadata
         return left.version if LABEL_UID in (left.labels or {}) else 0  # without the label no watch delivers it
 
@@ -96,7 +96,7 @@ async def stop_pods(calls: Calls, action: StopPods, plan: Plan) -> Outcome:
             batch.postpone(error)
             return None
         except ApiError as error:
-            return replace(refusal_or_raise(error, "stop", "Pod", f"{pod.name} ({action.why})", plan), final=False)
+            return replace(refusal_or_raise(error, plan, "stop", "Pod", f"{pod.name} ({action.why})"), final=False)
         return read(answer, Object, f"PATCH {path}").metadata.version
 
     await batch.run(f"stop pods of {plan.namespace}/{plan.name}", action.pods, stop, calls.slots(plan))

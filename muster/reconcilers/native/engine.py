@@ -117,8 +117,8 @@ class NativeEngine:
             return await self._carry_out(action, plan, record, written, version)
         except Unrenderable as error:
             return Outcome(refusal=rejected(error, error.kind))
-        except ApiError as error:  # every other request has its own handler
-            return Outcome(refusal=refusal_or_raise(error, "list", "Pod", "", plan))
+        except ApiError as error:  # of a read: every write has its own handler
+            return Outcome(refusal=refusal_or_raise(error, plan))
 
     def creating(self, uid: str) -> bool:
         """Return True if objects of that experiment are being created."""
@@ -226,7 +226,7 @@ async def delete_subject(calls: Calls, plan: Plan, version: int) -> Outcome:
             raise
         except ApiError as error:
             return Outcome(
-                refusal=replace(refusal_or_raise(error, "delete", plan.subject.kind, plan.name, plan), final=False)
+                refusal=replace(refusal_or_raise(error, plan, "delete", plan.subject.kind, plan.name), final=False)
             )
     return Outcome(removed=True)
 

@@ -203,7 +203,7 @@ async def create_or_find(
     except AlreadyExists:
         return await recognise(calls, plan, kind, name, labels)
     except ApiError as error:
-        return refusal_or_raise(error, "create", kind, name, plan)
+        return refusal_or_raise(error, plan, "create", kind, name)
     return as_sent(kind, read(answer, Object, f"POST {core(plan.namespace, resource)}").metadata, plan, labels)
 
 

@@ -29,6 +29,15 @@ SAID = 600
 NAMESPACE_TERMINATING = "NamespaceTerminating"
 """The cause in the details of a 403 (core/v1 NamespaceTerminatingCause)."""
 
+_READ = re.compile(r"GET (?:/api/v1|/apis/[^/]+/[^/]+)(?:/namespaces/([^/]+))?/([a-z]+)(?:/([^/]+))?")
+_KINDS = {
+    "pods": "Pod",
+    "services": "Service",
+    "persistentvolumeclaims": "PersistentVolumeClaim",
+    "workloads": "Workload",
+    "workloadpriorityclasses": "WorkloadPriorityClass",
+    "resourceflavors": "ResourceFlavor",
+}
 _FORBIDDEN = re.compile(r'^[\w.]+(?: "[^"]*")? is forbidden: \[?')
 
 
@@ -107,16 +116,21 @@ _ROWS = (
 _SEE_LOG = "See the log of the API server."
 
 
-def refusal_of(error: ApiError, request: str, kind: str, name: str, plan: Plan) -> Refusal | None:
+def refusal_of(error: ApiError, plan: Plan, verb: str = "", kind: str = "", name: str = "") -> Refusal | None:
     """Return the refusal for the error of a request, or None if only the next attempt can show it.
 
-    ``request`` is the verb in words (``create``, ``delete``, ``list``), ``kind`` and ``name`` the object's; an empty
-    name means all objects of that kind. None: the connection broke, or another write came first.
+    ``verb`` (``create``, ``stop``), ``kind`` and ``name`` are those of a write; a read is named by its path. None: the
+    connection broke, or another write came first.
     """
-    what = f"{request} {kind} {plan.namespace}/{name}" if name else f"{request} {kind}s in namespace {plan.namespace}"
-    row = _row_of(error, request, kind)
-    if row is None:
+    place = f"{plan.namespace}/"
+    if read := _READ.fullmatch(error.request):
+        namespace, plural, name = read.groups(default="")
+        verb, place = "get" if name else "list", place if namespace else ""
+        kind = {**_KINDS, plan.subject.plural: plan.subject.kind}.get(plural, plural)
+    row = _row_of(error, verb, kind)
+    if row is None or not verb:
         return None
+    what = f"{verb} {kind} {place}{name}" if name else f"{verb} {kind}s in namespace {plan.namespace}"
     who = "Muster could not" if row.passing else "The API server refuses to"  # without an answer it may have done it
     again = "Correct that and start the experiment again." if row.final else "Muster tries again."
     return Refusal(
@@ -128,9 +142,9 @@ def refusal_of(error: ApiError, request: str, kind: str, name: str, plan: Plan) 
     )
 
 
-def refusal_or_raise(error: ApiError, request: str, kind: str, name: str, plan: Plan) -> Refusal:
+def refusal_or_raise(error: ApiError, plan: Plan, verb: str = "", kind: str = "", name: str = "") -> Refusal:
     """Return that refusal. Raises the error if only the next attempt can show one."""
-    if refusal := refusal_of(error, request, kind, name, plan):
+    if refusal := refusal_of(error, plan, verb, kind, name):
         return refusal
     raise error
 
@@ -140,7 +154,7 @@ def rejected(error: MusterError, kind: str) -> Refusal:
     return Refusal(of_kind(kind, REJECTED), str(error), final=True)
 
 
-def _row_of(error: ApiError, request: str, kind: str) -> _Row | None:
+def _row_of(error: ApiError, verb: str, kind: str) -> _Row | None:
     if NAMESPACE_TERMINATING in error.causes:
         return _ROWS[-1]
     text = _FORBIDDEN.sub("", error.message, count=1)
@@ -152,12 +166,12 @@ def _row_of(error: ApiError, request: str, kind: str) -> _Row | None:
         case Forbidden():
             advice = "Its message names what forbids it: change that, or the experiment."
             return _Row(of_kind(kind, FORBIDDEN), "", advice)
-        case Invalid() if request == "create":
+        case Invalid() if verb == "create":
             return _Row(of_kind(kind, REJECTED), "", "The object itself is not valid.", final=True)
         case Throttled():
             return _Row("ApiServerBusy", "", "The API server is overloaded.", passing=True)
         case Unreachable(reason="Timeout"):
-            reads = request in ("get", "list")  # no webhook admits those
+            reads = verb in ("get", "list")  # no webhook admits those
             advice = _SEE_LOG if reads else "An admission webhook that hangs is the usual cause."
             return _Row("ApiServerSilent", "", advice, passing=True)
         case _ if error.status >= 500:

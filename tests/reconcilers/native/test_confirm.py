@@ -249,3 +249,11 @@ async def test_the_pod_of_an_attempt_has_a_name_of_its_own_and_the_host_name_of_
     assert name == plan.pod_name(member, 0, 2) != plan.pod_name(member, 0)
     assert pod["metadata"]["labels"]["muster.dev/attempt"] == "2"
     assert pod["spec"]["hostname"] == plan.hostname(member, 0)
+
+
+@pytest.mark.parametrize(("path", "read"), [("experiments", "get Experiment lab/moe"), ("pods", "list Pods in")])
+async def test_a_refused_read_of_a_launch_is_named(path: str, read: str) -> None:
+    bench, plan = Bench(), gang()
+    submitted(bench.api, plan)
+    bench.api.fail(path, Forbidden("no", status=403))
+    assert f"refuses to {read}" in refusal_in(await confirm(bench, plan, 0)).message

@@ -3,6 +3,7 @@
 import pytest
 
 from muster.api.errors import ApiError, Unreachable, error_of
+from muster.kube.resources import core
 from muster.kube.transport import error_from_answer
 from muster.reconcilers.requests.refusals import refusal_of
 from muster.state.view.engine_facts import Refusal
@@ -12,8 +13,8 @@ PODS = 'pods "moe-worker-0-0-abcde" is forbidden: '
 SA = 'User "system:serviceaccount:muster-system:musterd" cannot create resource "pods" in API group "" in the namespace'
 
 
-def refusal(error: ApiError, request: str = "create", name: str = "moe-worker-0-0-abcde") -> Refusal:
-    found = refusal_of(error, request, "Pod", name, gang())
+def refusal(error: ApiError, verb: str = "create", name: str = "moe-worker-0-0-abcde") -> Refusal:
+    found = refusal_of(error, gang(), verb, "Pod", name)
     assert found is not None
     return found
 
@@ -98,19 +99,38 @@ def test_a_request_that_is_not_answered_in_time_is_a_passing_refusal() -> None:
     assert (found.reason, found.passing) == ("ApiServerSilent", True)
     assert found.message.startswith("Muster could not create Pod lab/"), "it may have created it"
     assert "An admission webhook that hangs is the usual cause." in found.message
-    listed = refusal(Unreachable("no answer within 30 s", reason="Timeout"), "list", "")
+    listed = refusal(Unreachable("no answer within 30 s", reason="Timeout", request=f"GET {core('lab', 'pods')}"))
     assert "webhook" not in listed.message, "no webhook admits a read"
-    assert refusal_of(Unreachable("connection refused"), "create", "Pod", "x", gang()) is None
+    assert refusal_of(Unreachable("connection refused"), gang(), "create", "Pod", "x") is None
 
 
 @pytest.mark.parametrize(("status", "reason"), [(409, "Conflict"), (409, "AlreadyExists"), (410, "Expired")])
 def test_a_conflict_is_no_refusal(status: int, reason: str) -> None:
     error: ApiError = error_of(status, reason, "the object has been modified")
-    assert refusal_of(error, "create", "Pod", "x", gang()) is None
+    assert refusal_of(error, gang(), "create", "Pod", "x") is None
 
 
 def test_missing_rights_to_list_pods_are_named() -> None:
     message = 'pods is forbidden: User "musterd" cannot list resource "pods" in API group "" in the namespace "lab"'
-    found = refusal(error_of(403, "Forbidden", message), "list", "")
+    found = refusal(error_of(403, "Forbidden", message, request=f"GET {core('lab', 'pods')}"))
     assert (found.reason, found.final) == ("RightsMissing", False)
     assert found.message.startswith("The API server refuses to list Pods in namespace lab: pods is forbidden")
+
+
+@pytest.mark.parametrize(
+    ("path", "read", "reason"),
+    [
+        ("/api/v1/namespaces/lab/pods", "list Pods in namespace lab", "PodsForbidden"),
+        ("/api/v1/namespaces/lab/pods/moe-0", "get Pod lab/moe-0", "PodsForbidden"),
+        ("/api/v1/namespaces/lab/services/moe", "get Service lab/moe", "ServicesForbidden"),
+        ("/apis/muster.dev/v1/namespaces/lab/experiments/moe", "get Experiment lab/moe", "ExperimentsForbidden"),
+        ("/apis/kueue.x-k8s.io/v1beta1/namespaces/lab/workloads/moe", "get Workload lab/moe", "WorkloadsForbidden"),
+        ("/apis/kueue.x-k8s.io/v1beta1/resourceflavors/h200", "get ResourceFlavor h200", "ResourceFlavorsForbidden"),
+    ],
+)
+def test_a_refused_read_is_named_by_its_own_path_whatever_write_it_belongs_to(
+    path: str, read: str, reason: str
+) -> None:
+    found = refusal(error_of(403, "Forbidden", "the moon is full", request=f"GET {path}"))
+    assert found.message.startswith(f"The API server refuses to {read}: the moon is full.")
+    assert found.reason == reason
