@@ -94,6 +94,9 @@ log = structlog.get_logger()
 ROUNDS = 3
 """Most reads of the Lease in one attempt, after conflicts."""
 
+MOST_LOGGED = 8
+"""Most problems that are logged of one outage."""
+
 Lead = Callable[[], Coroutine[Any, Any, None]]
 """The work of a leader: runs until it is cancelled, and returns when all of it has ended."""
 
@@ -121,6 +124,8 @@ class Elector:
         """True if the Lease has to be read before it is written."""
         self.problem = ""
         """The reason why the last attempt at the Lease failed; empty if it did not."""
+        self._logged: set[str] = set()
+        """The messages of the problems that were logged since an attempt succeeded."""
 
     @property
     def leading(self) -> bool:
@@ -242,9 +247,12 @@ class Elector:
             async with asyncio.timeout(limit):
                 held = await self._attempt()
         except (ApiError, TimeoutError) as error:
-            self._note_problem(_text_of(error))
+            self._note_problem(error)
             return False
-        self._note_problem("")
+        if self._logged:
+            log.info("the lease can be read and written again", lease=self._leases.name)
+            self._logged.clear()
+        self.problem = ""
         return held
 
     async def _attempt(self) -> bool:
@@ -274,13 +282,15 @@ class Elector:
         remaining = until - self._monotonic()
         return min(period, remaining) if remaining > 0 else period
 
-    def _note_problem(self, problem: str) -> None:
-        """Log a problem once, and its end."""
-        if problem and not self.problem:
-            log.warning("the lease cannot be read or renewed; trying again", lease=self._leases.name, problem=problem)
-        elif self.problem and not problem:
-            log.info("the lease can be read and written again", lease=self._leases.name)
-        self.problem = problem
+    def _note_problem(self, error: ApiError | TimeoutError) -> None:
+        """Log each problem of an outage once, whichever request has it."""
+        self.problem = _text_of(error)
+        message = error.message if isinstance(error, ApiError) else self.problem
+        if message not in self._logged and len(self._logged) < MOST_LOGGED:
+            self._logged.add(message)
+            log.warning(
+                "the lease cannot be read or renewed; trying again", lease=self._leases.name, problem=self.problem
+            )
 
 
 def _text_of(error: Exception) -> str:

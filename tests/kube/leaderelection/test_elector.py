@@ -7,7 +7,8 @@ from random import Random
 import pytest
 from structlog.testing import capture_logs
 
-from muster.api.errors import Forbidden
+from muster.api.errors import Forbidden, Unreachable
+from muster.kube.leaderelection.elector import MOST_LOGGED
 from muster.kube.leaderelection.rules import Terms
 from tests.fakes.candidates import DEFAULT, FAST, LEASE, Candidate, lease, touch, vanish
 from tests.fakes.machines import Mode, World
@@ -319,20 +320,43 @@ def test_a_slow_server_keeps_its_leader(world: World) -> None:
     assert one.elector.transitions == {"acquired": 1}
 
 
-def test_a_problem_and_its_end_are_logged_once_each(world: World) -> None:
+def test_each_problem_of_an_outage_and_its_end_are_logged_once(world: World) -> None:
     one = Candidate(world, "a")
+    refused, forbidden = Unreachable("connection refused"), Forbidden("no rights", status=403, reason="Forbidden")
     with capture_logs() as lines:
-        world.api.fail("leases", Forbidden("no rights", status=403, reason="Forbidden"), times=20)
-        world.run(90)
-    logged = [line["event"] for line in lines]
-    assert logged == [
+        for error in (refused, forbidden, refused):
+            world.api.fail("leases", error, times=10)
+        world.run(120)
+    assert [line["event"] for line in lines] == [
+        "the lease cannot be read or renewed; trying again",
         "the lease cannot be read or renewed; trying again",
         "the lease can be read and written again",
         "standing by",
         "leading",
     ]
-    assert "no rights" in lines[0]["problem"]
+    assert ["connection refused" in lines[0]["problem"], "no rights" in lines[1]["problem"]] == [True, True]
     assert one.leads
+
+
+def test_a_problem_that_a_renewal_and_a_read_have_is_logged_once(world: World) -> None:
+    one = Candidate(world, "a")
+    world.run(60, lambda: settled(world, one))
+    with capture_logs() as lines:
+        world.api.fail("leases", Unreachable("connection refused"), times=3)
+        world.run(10)
+    assert [line["event"] for line in lines] == [
+        "the lease cannot be read or renewed; trying again",
+        "the lease can be read and written again",
+    ]
+
+
+def test_an_outage_whose_message_always_differs_has_few_lines(world: World) -> None:
+    Candidate(world, "a")
+    with capture_logs() as lines:
+        for number in range(20):
+            world.api.fail("leases", Unreachable(f"request {number} was lost"))
+        world.run(60)
+    assert len([line for line in lines if line["log_level"] == "warning"]) == MOST_LOGGED
 
 
 def test_work_that_fails_ends_the_election(world: World) -> None:
