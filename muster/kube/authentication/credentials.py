@@ -178,7 +178,7 @@ class Credentials:
 
     async def renew(self, refused: Identity) -> Identity:
         """Read everything again after a 401 to ``refused``, unless that was just done. Raises ``ApiError``."""
-        if self._identity is refused:
+        if self._identity is refused and self._reading is None:
             if self._clock() - self._refused_at < LOOK_EVERY:
                 return refused
             self._refused_at = self._clock()

@@ -69,15 +69,15 @@ async def test_a_watch_is_opened_again_with_new_credentials(tmp_path: Path) -> N
 async def test_a_token_that_stays_refused_is_not_read_again_for_each_request(tmp_path: Path) -> None:
     time = Time()
     async with api_server(otherwise=refusal(401, "Unauthorized")) as server:
-        connection = connect(KubeConfig(str(server.kubeconfig(tmp_path))), time)
+        connection = connect(KubeConfig(str(server.kubeconfig(tmp_path, plugin(tmp_path, {"token": "old"})))), time)
         for _ in range(20):
             with pytest.raises(Forbidden):
                 await connection.request("GET", "/x")
-        assert connection.credentials.readings == 2
+        assert runs(tmp_path) == 2
         time.now += 11
         with pytest.raises(Forbidden):
             await connection.request("GET", "/x")
-        assert connection.credentials.readings == 3
+        assert runs(tmp_path) == 3
         await connection.aclose()
 
 
@@ -107,15 +107,14 @@ async def test_a_source_that_becomes_unreadable_keeps_the_known_credentials(tmp_
 
 
 async def test_requests_refused_together_share_one_reading(tmp_path: Path) -> None:
-    allowed = "secret"
+    allowed = "run-1"
     async with api_server(otherwise=only(lambda: allowed)) as server:
-        file = server.kubeconfig(tmp_path)
+        file = server.kubeconfig(tmp_path, plugin(tmp_path, {"token": "run-%d"}))
         connection = connect(KubeConfig(str(file)), Time())
         await connection.request("GET", "/x")
-        allowed = "fresh"
-        server.kubeconfig(tmp_path, {"token": "fresh"})
+        allowed = "run-2"
         await asyncio.gather(*(connection.request("GET", "/x") for _ in range(20)))
-        assert connection.credentials.readings == 2
+        assert runs(tmp_path) == 2
         await connection.aclose()
 
 
@@ -130,6 +129,11 @@ def plugin(directory: Path, status: dict[str, Any]) -> dict[str, Any]:
     return {"exec": {"apiVersion": "client.authentication.k8s.io/v1", "command": str(script)}}
 
 
+def runs(directory: Path) -> int:
+    """Return how often the plugin was run."""
+    return len((directory / "runs").read_text().splitlines())
+
+
 async def test_a_plugin_is_run_again_before_its_token_ends_and_after_a_refusal(tmp_path: Path) -> None:
     time, wall, allowed = Time(), 1_900_000_000.0, "run-1"
     user = plugin(tmp_path, {"token": "run-%d", "expirationTimestamp": "2030-03-17T18:03:20Z"})  # wall + 1000
@@ -139,7 +143,7 @@ async def test_a_plugin_is_run_again_before_its_token_ends_and_after_a_refusal(t
         time.now += 800
         wall += 800
         await connection.request("GET", "/x")
-        assert connection.credentials.readings == 1
+        assert runs(tmp_path) == 1
         time.now += 150
         wall += 150
         allowed = "run-2"
@@ -150,7 +154,7 @@ async def test_a_plugin_is_run_again_before_its_token_ends_and_after_a_refusal(t
         await connection.request("GET", "/x")
         await connection.aclose()
     assert connection.requests == {("GET", 200): 4, ("GET", 401): 1}
-    assert connection.credentials.readings == 3
+    assert runs(tmp_path) == 3
 
 
 async def test_requests_and_streams_go_on_while_a_plugin_renews_an_expired_token(tmp_path: Path) -> None:
