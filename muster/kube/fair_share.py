@@ -132,11 +132,6 @@ class FairShare:
         """Return the slots of that flow."""
         return Slots(self, group, flow)
 
-    @property
-    def idle(self) -> bool:
-        """True if no slot is held or waited for."""
-        return not self.groups
-
     def may_take(self, group: _Group, flow: _Flow) -> bool:
         """Return True if that flow of the group is entitled to another slot."""
         left = (self.total - self.busy) * GROUP_PART - group.busy

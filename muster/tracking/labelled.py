@@ -112,6 +112,5 @@ def _object(key: Key, known: _Set) -> ExperimentRecord:
         spec=json.dumps({"sizes": known.sizes, "shared": bool(known.shared)}).encode(),
         status=b"null",
         kind=PODS.kind,
-        watched=True,
         metadata=json.dumps(metadata).encode(),
     )

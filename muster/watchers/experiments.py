@@ -58,9 +58,8 @@ class ExperimentRecord(msgspec.Struct, frozen=True, gc=False):
     """True if Muster is to run it. An object of another kind that is not ours is kept without its spec and status."""
     managed_by: str = ""
     """The manager that runs an Experiment that is not ours, and writes its status."""
-    watched: bool = False
-    """True if another controller runs it, and Muster only watches; ``metadata`` is all of its metadata (JSON)."""
     metadata: bytes = b""
+    """All of its metadata (JSON), if Muster only watches it."""
     queue: str = ""
     """The queue that its label names."""
     priority_class: str = ""

@@ -97,7 +97,6 @@ def object_decoder_of(
         return replace(
             experiments.flatten(plain),
             kind=kind.subject.word,
-            watched=True,
             metadata=bytes(document.metadata),
             owners=owners.of(_LABELS.decode(document.metadata).labels) if owners.labels else (),
         )

@@ -112,7 +112,7 @@ async def test_what_is_given_back_serves_all_that_wait_and_leaves_nothing() -> N
     for _ in range(9 * 9 * 9):
         await flows.give_back(*next(key for key, number in flows.held.items() if number))
     assert len(flows.order) == 9 * 9 * 9
-    assert flows.share.idle
+    assert not flows.share.groups
 
 
 async def test_a_request_that_is_cancelled_while_it_waits_is_passed_over() -> None:
@@ -123,7 +123,7 @@ async def test_a_request_that_is_cancelled_while_it_waits_is_passed_over() -> No
     await flows.give_back("a", "run")
     await flows.give_back("b", "run")
     assert flows.order == ["a/run", "b/run"]
-    assert flows.share.idle
+    assert not flows.share.groups
 
 
 @pytest.mark.parametrize("first", ["grant", "cancellation"])
@@ -137,7 +137,7 @@ async def test_a_request_cancelled_in_the_instant_of_its_grant_keeps_no_slot(fir
     await settled()
     assert flows.order == ["a/run", "a/run"]
     await flows.give_back("a", "run")
-    assert flows.share.idle
+    assert not flows.share.groups
 
 
 async def test_a_wait_that_is_withdrawn_ends_without_a_slot() -> None:
@@ -148,9 +148,9 @@ async def test_a_wait_that_is_withdrawn_ends_without_a_slot() -> None:
     share.of("a", "run").withdraw()
     assert await waiting is False
     share.of("a", "run").release()
-    assert share.idle
+    assert not share.groups
     share.of("a", "run").withdraw()
-    assert share.idle
+    assert not share.groups
 
 
 async def test_a_slot_is_given_back_when_its_holder_fails() -> None:
@@ -158,4 +158,4 @@ async def test_a_slot_is_given_back_when_its_holder_fails() -> None:
     with pytest.raises(ValueError, match="broken"):
         async with share.of("lab", "run"):
             raise ValueError("broken")
-    assert share.idle
+    assert not share.groups

@@ -132,7 +132,6 @@ class Credentials:
     """
 
     def __init__(self, source: Source, *, clock: Callable[[], float], wall: Callable[[], float]) -> None:
-        self.readings = 0
         self._source = source
         self._clock = clock
         self._wall = wall
@@ -215,7 +214,6 @@ class Credentials:
             identity = self._identity_of(access)
         finally:
             self._reading = None
-        self.readings += 1
         self._identity, self._access, self._marks = identity, access, _marks(access.files)
         self._look_at = self._clock() + LOOK_EVERY
         return identity

@@ -28,7 +28,7 @@ def test_every_item_is_processed_once_whatever_the_order_of_answers(number: int,
                 slots = share.of("lab", str(name))
                 tasks.create_task(batch.run(f"batch {name}", range(number), work, slots))
         assert [sorted(batch.done) for batch in batches] == [list(range(number))] * 2
-        assert share.idle
+        assert not share.groups
 
     loop = VirtualLoop(Random(seed))
     try:
@@ -49,7 +49,7 @@ async def test_after_an_error_nothing_more_is_begun() -> None:
     await batch.run("batch", range(100), work, share.of("lab", "run"))
     assert len(begun) <= 4
     assert isinstance(batch.outcome().error, Unreachable)
-    assert share.idle
+    assert not share.groups
 
 
 async def test_a_batch_whose_items_are_done_does_not_wait_for_another_slot() -> None:

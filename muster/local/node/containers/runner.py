@@ -89,11 +89,6 @@ class ContainerRunner:
                 LOG.info("preStop hook failed", error=str(error))
         await self._signal(process, signal.SIGTERM)
 
-    async def kill(self) -> None:
-        """Send SIGKILL."""
-        if self._process is not None:
-            await self._signal(self._process, signal.SIGKILL)
-
     @property
     def running(self) -> bool:
         """Return True if its process runs."""

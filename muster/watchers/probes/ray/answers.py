@@ -28,7 +28,7 @@ JOBS = "/api/jobs/"
 GCS_HEALTH = "/api/gcs_healthz"
 AGENT_HEALTH = "/api/healthz"
 
-ALIVE, DEAD = "ALIVE", "DEAD"
+ALIVE = "ALIVE"
 ENDED = frozenset({"SUCCEEDED", "FAILED", "STOPPED"})
 MAX_TEXT = 300
 LOGS_FOLLOW = ", last available logs (truncated to 20,000 chars):"
