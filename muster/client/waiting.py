@@ -12,6 +12,7 @@ from muster.api.manifest.problems import nearest
 from muster.api.status import Phase
 from muster.client.errors import NoSuchExperiment, Vanished, WaitTimeout
 from muster.client.snapshot import ExperimentChange, Snapshot
+from muster.kube.cancellation import cancelling
 
 CONDITIONS: Final = tuple(kind.value for kind in ConditionType)
 """The conditions of this version; a newer daemon may have more."""
@@ -117,12 +118,10 @@ async def _next_of(
     """
     change = asyncio.ensure_future(anext(stream))
     try:
-        while not (await asyncio.wait({change}, timeout=ASK_AGAIN))[0]:
-            if (await reader.get(seen.name, namespace=seen.namespace)).uid != seen.uid:
-                return None
-        return change.result()
+        async with cancelling(change):
+            while not (await asyncio.wait({change}, timeout=ASK_AGAIN))[0]:
+                if (await reader.get(seen.name, namespace=seen.namespace)).uid != seen.uid:
+                    return None
+            return change.result()
     except NoSuchExperiment:
         return None
-    finally:
-        change.cancel()
-        await asyncio.gather(change, return_exceptions=True)

@@ -22,6 +22,7 @@ from typing import Protocol, runtime_checkable
 import structlog
 
 from muster.api.values.secrets import secrets_of, without_secrets
+from muster.kube.cancellation import cancel_and_wait
 from muster.state.view.roll import RollAnswer
 from muster.state.vocabulary.actions import ProbeTarget
 from muster.state.vocabulary.group import AGENT, DASHBOARD, ProbeKind
@@ -154,9 +155,7 @@ class ProberPool:
         """End all probes and wait for them."""
         tasks = [asked.task for asked in self._asked.values()]
         self._asked.clear()
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await cancel_and_wait(*tasks)
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         """Log a probe task that failed, which is a bug. The next decision starts it again."""
@@ -196,9 +195,7 @@ class ProberPool:
                         await asked.wanted.wait()
                 await asyncio.sleep(meter.owed())
         finally:
-            if parked is not None:
-                parked.cancel()
-                await asyncio.gather(parked, return_exceptions=True)
+            await cancel_and_wait(parked)
             await ras.close()
             await prober.close()
 

@@ -21,6 +21,7 @@ from muster.daemon.experiments.index import ExperimentIndex
 from muster.daemon.informers import in_namespace
 from muster.daemon.prober_pool import ProberPool
 from muster.daemon.settings import Settings
+from muster.kube.cancellation import cancel_and_wait
 from muster.kube.leaderelection.elector import Elector
 from muster.kube.leaderelection.lease import Leases
 from muster.kube.leaderelection.rules import Terms
@@ -133,7 +134,7 @@ def elector_of(
     )
 
 
-async def shut_down(stages: Mapping[str, Callable[[], Awaitable[None]]], seconds: float) -> list[str]:
+async def shut_down(stages: Mapping[str, Callable[[], Awaitable[object]]], seconds: float) -> list[str]:
     """Go through the stages in order, each for so many seconds. Return the names of those that were late or failed."""
     late = []
     for name, end in stages.items():
@@ -150,14 +151,6 @@ async def shut_down(stages: Mapping[str, Callable[[], Awaitable[None]]], seconds
             log.exception("shutdown stage failed", stage=name)
             late.append(name)
     return late
-
-
-async def end_tasks(tasks: Iterable[asyncio.Task[None]]) -> None:
-    """Cancel tasks and wait for their ends."""
-    ending = list(tasks)
-    for task in ending:
-        task.cancel()
-    await asyncio.gather(*ending, return_exceptions=True)
 
 
 Work = Coroutine[Any, Any, None]
@@ -248,7 +241,7 @@ class Tasks:
                 if writer.done():
                     writer.result()
         finally:
-            await end_tasks([*self._workers, *self._announcing])
+            await cancel_and_wait(*self._workers, *self._announcing)
             self._workers.clear()
             self._announcing.clear()
             await self.duties.probers.close()
@@ -262,11 +255,11 @@ class Tasks:
         self._stop.set()
         self.duties.queue.close()
         stages = {
-            "end the steps": lambda: end_tasks(self._workers),
+            "end the steps": lambda: cancel_and_wait(*self._workers),
             "write the remaining Events": self._flush,
             "end the probes": self.duties.probers.close,
             "hand over": self._hand_over,
-            "end the watches": lambda: end_tasks([*self._watches, *self._announcing, *self._others]),
+            "end the watches": lambda: cancel_and_wait(*self._watches, *self._announcing, *self._others),
         }
         return await shut_down(stages, self.shutdown_timeout / len(stages))
 
@@ -275,9 +268,9 @@ class Tasks:
         if self._announcing:
             flushing = asyncio.create_task(self.duties.recorder.flushed(), name="events flushed")
             await asyncio.wait([flushing, *self._announcing], return_when=asyncio.FIRST_COMPLETED)
-            await end_tasks([flushing])
+            await cancel_and_wait(flushing)
 
     async def _hand_over(self) -> None:
         if self.duties.elector is not None:
-            await end_tasks([task for task in self._others if task.get_name() == "election"])
+            await cancel_and_wait(*(task for task in self._others if task.get_name() == "election"))
             await self.duties.elector.resign()

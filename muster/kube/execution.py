@@ -14,6 +14,7 @@ import aiohttp
 import msgspec
 
 from muster.api.errors import ApiError, Unreachable
+from muster.kube.cancellation import cancelling
 from muster.kube.resources import core
 from muster.kube.transport import Details, Status, error_from_status
 
@@ -194,14 +195,10 @@ async def forward(
         opened()
         there = asyncio.create_task(_there(reader, stream))
         back = asyncio.create_task(_back(stream, write, path))
-        try:
+        async with cancelling(there, back):
             done, _ = await asyncio.wait((there, back), return_when=asyncio.FIRST_COMPLETED)
             for task in done:
                 await task
-        finally:
-            for task in (there, back):
-                task.cancel()
-            await asyncio.gather(there, back, return_exceptions=True)
 
 
 async def _there(reader: asyncio.StreamReader, stream: "aiohttp.ClientWebSocketResponse[bool]") -> None:

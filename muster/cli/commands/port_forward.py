@@ -12,6 +12,7 @@ from muster.cli.terminal.colours import data, plain, say
 from muster.cli.terminal.patience import patient
 from muster.client import Client, Member, NoSuchRank
 from muster.client.errors import may_not
+from muster.kube.cancellation import cancel_and_wait
 
 HERE = "127.0.0.1"
 
@@ -120,6 +121,4 @@ async def _serve(client: Client, member: Member, here: int, there: int) -> None:
         await ended
     finally:
         server.close()
-        for task in carried:  # a browser keeps its connections, and would be waited for
-            task.cancel()
-        await asyncio.gather(*carried, return_exceptions=True)
+        await cancel_and_wait(*carried)  # a browser keeps its connections, and would be waited for

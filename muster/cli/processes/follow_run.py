@@ -24,6 +24,7 @@ from muster.cli.terminal.progress import watch_to_end
 from muster.client import Client, LogLine, NoSuchExperiment, Snapshot
 from muster.client.explaining.lines import rows
 from muster.client.explaining.style import restarts
+from muster.kube.cancellation import cancel_and_wait, cancelling
 from muster.kube.unstructured import moment
 from muster.state.facts.sentences import blocking, of_last_failure, sentence
 from muster.state.summary.ends import REASON as RESUMED
@@ -111,9 +112,7 @@ class RunFollower:
                 await asyncio.wait({logs}, timeout=LOG_SECONDS)
             return self._seen
         finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+            await cancel_and_wait(*tasks)
 
     def outcome(self) -> str:
         """Return how it ended, in one sentence."""
@@ -172,17 +171,13 @@ class RunFollower:
     async def _until(self, deciding: Collection[asyncio.Task[Any]], others: Collection[Awaitable[Any]]) -> bool:
         """Wait for the first of all; whether it is one of ``deciding``, and raise what that one raised."""
         beside = [asyncio.ensure_future(other) for other in others]
-        try:
+        async with cancelling(*beside):
             done, _ = await asyncio.wait({*deciding, *beside}, return_when=asyncio.FIRST_COMPLETED)
             for task in deciding:
                 if task in done:
                     task.result()
                     return True
             return False
-        finally:
-            for task in beside:
-                task.cancel()
-            await asyncio.gather(*beside, return_exceptions=True)
 
     async def _cancel(self) -> None:
         name = self._seen.name

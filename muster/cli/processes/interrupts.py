@@ -7,6 +7,8 @@ import asyncio
 import signal
 from typing import TypeVar
 
+from muster.kube.cancellation import cancelling
+
 T = TypeVar("T")
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -37,13 +39,9 @@ class Interrupts:
     async def guard(self, work: asyncio.Task[T]) -> T | None:
         """Return the result of ``work``; None where a signal came first: then the work was cancelled and ended."""
         signalled = asyncio.create_task(self.next(), name="interrupt")
-        try:
+        async with cancelling(work, signalled):
             await asyncio.wait({work, signalled}, return_when=asyncio.FIRST_COMPLETED)
             return work.result() if work.done() else None
-        finally:
-            for task in (work, signalled):
-                task.cancel()
-            await asyncio.gather(work, signalled, return_exceptions=True)
 
     def _take(self) -> None:
         self.count += 1

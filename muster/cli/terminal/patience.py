@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 from muster.api.values.durations import age
 from muster.api.values.printable import printable
 from muster.cli.terminal.colours import say
+from muster.kube.cancellation import cancelling
 
 T = TypeVar("T")
 
@@ -27,25 +28,18 @@ async def patient(work: Awaitable[T], what: str, done: Callable[[], str] = str) 
     task = asyncio.ensure_future(work)
     task.set_name(what)
     pause = QUIET
-    try:
+    async with cancelling(task):
         while not (await asyncio.wait({task}, timeout=pause))[0]:
             pause = min(max(AGAIN, 2 * pause), LONGEST)
             how_far = f": {done()}" if done() else ""
             say(printable(f"still {what}, {age(time.monotonic() - began)}{how_far}"))
         return task.result()
-    finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
 
 
 async def first_of(**works: Coroutine[Any, Any, object]) -> None:
     """Wait until one of these, by the names of their tasks, has ended; raise what it raised, and cancel the others."""
     tasks = [asyncio.create_task(work, name=name) for name, work in works.items()]
-    try:
+    async with cancelling(*tasks):
         done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         for task in done:
             task.result()
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)

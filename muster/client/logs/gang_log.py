@@ -17,6 +17,7 @@ from muster.client.logs.pod_log import Lines, LogLine, LogNote, LogStart, PodLog
 from muster.client.member import Member, member_of, members_of, read_members
 from muster.client.snapshot import Snapshot, snapshot_of
 from muster.client.subjects import collection_path
+from muster.kube.cancellation import cancel_and_wait
 from muster.kube.listwatch.informer import changes
 from muster.kube.resources import ResourceClient, core
 
@@ -242,10 +243,7 @@ class FollowedLog:
                     raise entry
                 yield entry
         finally:
-            every = [*tasks, *(stream.task for stream in self._streams.values())]
-            for task in every:
-                task.cancel()
-            await asyncio.gather(*every, return_exceptions=True)
+            await cancel_and_wait(*tasks, *(stream.task for stream in self._streams.values()))
 
     async def _until_now(self) -> Lines:
         log = self._log
@@ -321,8 +319,7 @@ class FollowedLog:
         try:
             if before is not None:
                 await asyncio.wait({before}, timeout=DRAIN)
-                before.cancel()
-                await asyncio.gather(before, return_exceptions=True)
+                await cancel_and_wait(before)
             log = self._read.pop(member.uid, None)
             start = self._log.choice.start if log is not None else LogStart()  # a later pod is read from its beginning
             async with contextlib.aclosing((log or self._log.log_of(member)).follow(start)) as lines:

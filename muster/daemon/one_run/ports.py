@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from muster.api.errors import ApiError, Forbidden
 from muster.api.values.printable import MESSAGE, printable
+from muster.kube.cancellation import cancel_and_wait
 from muster.kube.execution import NOT_FORWARDED, Sockets, dial
 from muster.kube.instrumented import lacks
 from muster.watchers.probes.bounded.connection import BUFFER, Address, Streams
@@ -79,10 +80,7 @@ class Ports:
 
     async def close(self) -> None:
         """End all connections, and wait for their ends."""
-        carried = list(self._carried)
-        for each in carried:
-            each.cancel()
-        await asyncio.gather(*carried, return_exceptions=True)
+        await cancel_and_wait(*self._carried)
 
 
 def _not_forwarded(error: ApiError) -> str:

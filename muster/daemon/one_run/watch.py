@@ -26,6 +26,7 @@ from muster.daemon.remarks import RemarkReader
 from muster.kinds.declaration import Object, Place, PodSource, WatchedKind, every, part_of
 from muster.kinds.planning.watched_plan import OPERATOR, PORT, annotations_of
 from muster.kinds.pods import LABELLED_PODS, SIZE, within
+from muster.kube.cancellation import cancel_and_wait
 from muster.kube.execution import Sockets
 from muster.kube.instrumented import lacks
 from muster.kube.listwatch.reflector import Reflector, ReflectorSettings
@@ -218,16 +219,9 @@ class OneRun:
                         await self._read()
                     read_at = self._clock()
         finally:
-            remarks.cancel()
-            await asyncio.gather(remarks, *self._end(), return_exceptions=True)
+            await cancel_and_wait(remarks, *self._watches)
             await self._probers.close()
             await self.ports.close()
-
-    def _end(self) -> list["asyncio.Task[None]"]:
-        ended, self._watches = self._watches, []
-        for each in ended:
-            each.cancel()
-        return ended
 
     async def _read(self) -> None:
         """Read the object, and follow the pods that its selectors choose now."""
@@ -240,10 +234,10 @@ class OneRun:
         chosen = tuple(self._selectors(obj))
         if chosen == self.chosen:
             return
-        await asyncio.gather(*self._end(), return_exceptions=True)
+        await cancel_and_wait(*self._watches)
         for store in self._stores:
             store.replace({}, store.version)
-        self.chosen, self._stores = chosen, []
+        self.chosen, self._stores, self._watches = chosen, [], []
         for source, selector in zip(self._kind.pods, chosen, strict=True):
             store = Store[Pod](self._index.pod_changed, lambda _version: self._changed.set())
             self._stores.append(store)

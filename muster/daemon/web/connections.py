@@ -34,6 +34,8 @@ import structlog
 from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError
 
+from muster.kube.cancellation import cancel_and_wait
+
 ACCEPTED: Final = 2000.0
 """Most connections accepted in a second: as many refused ones take a twentieth of a core."""
 AT_ONCE: Final = 20
@@ -250,9 +252,7 @@ class Listener(web.Server):
         """Stop listening and close every connection. May be called at any time, and twice."""
         runner, self._runner = self._runner, None
         tasks, self._tasks = self._tasks, []
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await cancel_and_wait(*tasks)
         if self._listening is not None:
             self._listening.close()
         if runner is not None:

@@ -16,6 +16,7 @@ from urllib.request import getproxies, proxy_bypass
 
 from muster.api.errors import ApiError, Unreachable
 from muster.api.values.printable import clean
+from muster.kube.cancellation import cancel_and_wait
 
 CONFIGURATION = "Configuration"
 """Reason of an ``ApiError`` before any request: the configured address or credentials cannot be used."""
@@ -185,9 +186,7 @@ class Credentials:
 
     async def aclose(self) -> None:
         """Stop a reading in progress."""
-        if self._reading is not None:
-            self._reading.cancel()
-            await asyncio.gather(self._reading, return_exceptions=True)
+        await cancel_and_wait(self._reading)
 
     async def _renew(self, known: Identity | None) -> Identity:
         """Read once for all concurrent requests.

@@ -24,6 +24,7 @@ import structlog
 
 from muster.api.errors import AlreadyExists, ApiError, Conflict, NotFound, Unreachable
 from muster.api.values.printable import WORD, clean
+from muster.kube.cancellation import cancel_and_wait
 from muster.kube.leaderelection.lease import Leases
 from muster.kube.leaderelection.rules import ElectionState, Terms
 
@@ -225,8 +226,7 @@ class Elector:
         finally:
             self.fence.close()
             self._state.stop_leading()
-            work.cancel()
-            await asyncio.gather(work, return_exceptions=True)
+            await cancel_and_wait(work)
         if not work.cancelled():
             work.result()
         self.transitions[lost] += 1

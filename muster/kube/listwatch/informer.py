@@ -16,6 +16,7 @@ from random import Random, SystemRandom
 from typing import Any, Literal, NoReturn
 
 from muster.api.errors import ApiError, Expired, Throttled
+from muster.kube.cancellation import cancelling
 from muster.kube.listwatch.decoder import Unstructured, unstructured
 from muster.kube.listwatch.reflector import Reflector, ReflectorSettings, Report
 from muster.kube.listwatch.store import Store
@@ -150,15 +151,12 @@ async def changes(
     )
     task = asyncio.create_task(informer.run(), name=f"watch {path}")
     task.add_done_callback(lambda _: queue.put_nowait(None))
-    try:
+    async with cancelling(task):
         while (change := await queue.get()) is not None:
             if queue.qsize() < MOST_QUEUED:
                 paced.room.set()
             yield change
         task.result()
-    finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
 
 
 class _Paced:

@@ -19,6 +19,7 @@ from typing import IO
 
 from muster.api.errors import ApiError
 from muster.kube.authentication.credentials import Source
+from muster.kube.cancellation import cancel_and_wait
 from muster.kube.connection import Connection
 from muster.kube.listwatch.informer import Informer
 from muster.kube.resources import ResourceClient
@@ -305,9 +306,7 @@ class NodeAgent:
 
     async def _end_tasks(self) -> None:
         tasks, self._tasks = self._tasks, []
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await cancel_and_wait(*tasks)
 
 
 def _network_namespace() -> int:

@@ -21,6 +21,7 @@ import msgspec
 
 from muster.api.gang import MAX_MEMBERS
 from muster.api.values.printable import printable
+from muster.kube.cancellation import cancel_and_wait
 from muster.state.view.recorder.ras import OPERATIONS, Communicator, RasAnswer, RasRank
 from muster.state.view.turns import Turns, batches
 from muster.watchers.probes.bounded.connection import (
@@ -257,9 +258,7 @@ class RasProbe:
     async def close(self) -> None:
         """End the open question."""
         asking, self._asking = self._asking, None
-        if asking is not None:
-            asking.cancel()
-            await asyncio.gather(asking, return_exceptions=True)
+        await cancel_and_wait(asking)
 
     async def _asked(self, text: str) -> RasAnswer:
         address = Address.parse(text)

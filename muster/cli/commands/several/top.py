@@ -47,6 +47,7 @@ from muster.cli.terminal.patience import first_of
 from muster.cli.terminal.table import Table, fitted
 from muster.client import Snapshot
 from muster.client.explaining.style import BAD
+from muster.kube.cancellation import cancelling
 from muster.state.summary.hurt import IDLE, NOTHING, TITLES, Hurt, place, seen_in
 from muster.state.summary.quiet import of_steps
 
@@ -248,16 +249,13 @@ async def _watch(chosen: ClusterChoice, wanted: Wanted, screen: Screen) -> None:
     everywhere, begun = wanted.everywhere, asyncio.Event()
     async with chosen.client() as client, contextlib.aclosing(client.watch(everywhere=everywhere)) as stream:
         reading = asyncio.create_task(read_incidents(), name="reading incidents")
-        try:
+        async with cancelling(reading):
             async for change in stream:
                 if change.kind == "DELETED":
                     screen.seen.pop(change.experiment.uid, None)
                 else:
                     screen.seen[change.experiment.uid] = change.experiment
                 begun.set()
-        finally:
-            reading.cancel()
-            await asyncio.gather(reading, return_exceptions=True)
 
 
 async def _read_anew(chosen: ClusterChoice, wanted: Wanted, screen: Screen) -> None:

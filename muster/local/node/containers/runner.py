@@ -9,6 +9,7 @@ import signal
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
+from muster.kube.cancellation import cancel_and_wait
 from muster.kube.workqueue import Backoff
 from muster.local.node import objects
 from muster.local.node.containers import states
@@ -226,10 +227,7 @@ class ContainerRunner:
         try:
             return await asyncio.shield(process.status)
         finally:
-            tasks = [probing] + ([self._killer] if self._killer is not None else [])
-            for task in tasks:
-                task.cancel()
-            for outcome in await asyncio.gather(*tasks, return_exceptions=True):
+            for outcome in await cancel_and_wait(probing, self._killer):
                 if isinstance(outcome, Exception):
                     LOG.warning("probe task failed", error=repr(outcome))
             self._killer = None
@@ -290,6 +288,5 @@ async def run_command(
         await asyncio.wait({copying}, timeout=DRAIN_SECONDS)
         return code
     finally:
-        copying.cancel()
-        await asyncio.gather(copying, return_exceptions=True)
+        await cancel_and_wait(copying)
         transport.close()

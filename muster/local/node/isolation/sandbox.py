@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from muster.kube.cancellation import cancel_and_wait
 from muster.local.node.isolation.frames import CHUNK, Decoder, Message, encode
 from muster.local.node.isolation.levels import LAUNCHER, Isolation
 
@@ -256,8 +257,7 @@ class Launcher:
         """Stop the launcher, and with it the remaining pods."""
         with contextlib.suppress(OSError):
             self._sock.shutdown(socket.SHUT_RDWR)
-        self._watch.cancel()
-        await asyncio.gather(self._watch, return_exceptions=True)
+        await cancel_and_wait(self._watch)
         self._sock.close()
         try:
             await asyncio.to_thread(self._process.wait, END_SECONDS)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from muster.api.errors import ApiError
+from muster.kube.cancellation import cancel_and_wait
 from muster.local.node import objects
 from muster.local.node.containers.states import UNKNOWN
 from muster.local.node.context import LOG, NodeContext
@@ -73,10 +74,7 @@ class AssignedPods:
 
     async def abandon(self) -> None:
         """Cancel the remaining workers."""
-        tasks = list(self._tasks.values())
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await cancel_and_wait(*self._tasks.values())
 
     def sweep(self, present: Mapping[str, Object]) -> None:
         """Remove the folders of pods that were deleted."""

@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from muster.kube.cancellation import cancel_and_wait, cancelling
 from muster.local.node import objects
 from muster.local.node.containers import states
 from muster.local.node.containers.runner import ContainerRunner
@@ -142,9 +143,7 @@ class PodWorker:
             await asyncio.wait({working})
             self._record_failure(working)
         finally:
-            for task in (working, stopping, reporting):
-                task.cancel()
-            await asyncio.gather(working, stopping, reporting, return_exceptions=True)
+            await cancel_and_wait(working, stopping, reporting)
             await self._take_down()
         self._state.over = True
         for record in self._state.containers:
@@ -181,12 +180,8 @@ class PodWorker:
         if not await self._set_up():
             return
         renewal = renew_tokens(context.folder / VOLUMES, context.placement, node.sources, context.pause, node.retry)
-        renewing = asyncio.create_task(renewal, name=f"tokens-{objects.key(self.pod)}")
-        try:
+        async with cancelling(asyncio.create_task(renewal, name=f"tokens-{objects.key(self.pod)}")):
             await self._run_containers(spec)
-        finally:
-            renewing.cancel()
-            await asyncio.gather(renewing, return_exceptions=True)
 
     async def _run_containers(self, spec: Object) -> None:
         context = self._context
@@ -247,9 +242,7 @@ class PodWorker:
             asking = asyncio.gather(*(runner.terminate(grace) for runner in self._runners), return_exceptions=True)
             hurry = asyncio.create_task(self._hurry.wait(), name="hurry")
             await asyncio.wait({working, hurry}, timeout=grace, return_when=asyncio.FIRST_COMPLETED)
-            hurry.cancel()
-            asking.cancel()
-            await asyncio.gather(hurry, asking, return_exceptions=True)
+            await cancel_and_wait(hurry, asking)
         if not working.done() and self._context.sandbox is not None:
             await self._context.sandbox.destroy()
 

@@ -18,6 +18,7 @@ import h2.events
 import h2.exceptions
 import h2.settings
 
+from muster.kube.cancellation import cancel_and_wait
 from muster.watchers.probes.bounded.connection import Address, Connection, Excess, Guard, Unreached, metered
 from muster.watchers.probes.bounded.grpc import PREFIX, NoAnswer, Status, framed, message_of, request_headers
 
@@ -128,9 +129,7 @@ class Link:
     async def close(self) -> None:
         """Close the connection, which ends its calls."""
         self._end(NoAnswer(Status.CANCELLED, "the channel was closed"))
-        if self._reading is not None:
-            self._reading.cancel()
-            await asyncio.gather(self._reading, return_exceptions=True)
+        await cancel_and_wait(self._reading)
 
     async def _greet(self) -> None:
         self._h2.initiate_connection()

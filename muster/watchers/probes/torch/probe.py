@@ -16,6 +16,7 @@ from typing import TypeVar
 
 from muster.api.progress import KEYS, MAX_VALUE
 from muster.api.values.printable import printable
+from muster.kube.cancellation import cancel_and_wait
 from muster.state.view.progress import StepReport
 from muster.state.view.roll import CoordinatorState, RankState, RollAnswer
 from muster.watchers.probes.bounded.connection import Address, Unreached, in_turns, loop_time
@@ -105,9 +106,7 @@ class TorchProbe:
     async def close(self) -> None:
         """End the open query, and the connection."""
         asking, self._asking = self._asking, None
-        if asking is not None:
-            asking.cancel()
-            await asyncio.gather(asking, return_exceptions=True)
+        await cancel_and_wait(asking)
         store, self._store = self._store, None
         if store is not None:
             store.close()
