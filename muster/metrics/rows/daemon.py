@@ -55,8 +55,8 @@ PROGRESS_POSTS = Metric(
 
 RIGHTS_MISSING = Metric(
     "muster_rights_missing",
-    "1 while the API server refuses this request for a missing right or token, 0 once it is allowed "
-    "again. Absent if it was never refused.",
+    "1 while the API server refuses a needed request for a missing right or token, else 0. Absent for "
+    "optional rights, and if never refused.",
     ("verb", "resource"),
 )
 
