@@ -34,7 +34,7 @@ from muster.daemon.remarks import RemarkReader
 from muster.daemon.settings import Settings
 from muster.daemon.steps.controller import Controller
 from muster.daemon.steps.status_writer import ref_of
-from muster.daemon.steps.watched import ref_of as ref_of_watched
+from muster.daemon.steps.watched import event_subject
 from muster.daemon.tasks import Source, Tasks, elector_of, list_latest, take_over
 from muster.daemon.web.certificate import endpoint_for
 from muster.daemon.web.health import DaemonHealth
@@ -232,7 +232,7 @@ class Daemon:
         return elector.leader_address.partition(",")[0] if elector is not None and elector.sees_leader else ""
 
     def reported(self, namespace: str, name: str, pod: PodIdentity, body: bytes, address: str) -> None:
-        """Take in a progress report of that pod, sent from that address. Raises ``Refused``."""
+        """Take in a progress report of that pod, sent from that address. Raises ``PostRefused``."""
         self._intake.take(namespace, name, pod, body, address)
 
     def unheard(self, address: str) -> None:
@@ -372,7 +372,7 @@ class Daemon:
     def _tell(self, plan: Plan, line: StoryLine) -> None:
         """Write an Event whose line is not in the story of the run's status."""
         entry = self.index.get(plan.uid)
-        if entry is not None and (ref := ref_of_watched(entry) if entry.watched is not None else ref_of(entry)):
+        if entry is not None and (ref := event_subject(entry) if entry.watched is not None else ref_of(entry)):
             self.recorder.record(ref, (line,))
 
     def _gone(self, uid: str) -> None:

@@ -27,6 +27,6 @@ class ExperimentRef:
         return custom(self.subject.api_version, self.namespace, self.subject.plural, self.name)
 
 
-def ref_of(plan: Plan) -> ExperimentRef:
-    """Return the identity of the plan's object."""
-    return ExperimentRef(plan.namespace, plan.name, plan.uid, plan.subject)
+def path_of(plan: Plan) -> str:
+    """Return the path of the plan's object."""
+    return ExperimentRef(plan.namespace, plan.name, plan.uid, plan.subject).path

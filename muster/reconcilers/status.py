@@ -19,7 +19,7 @@ import msgspec
 from muster.api.errors import AlreadyExists, ApiError, Conflict, MusterError, NotFound, Throttled, Unreachable
 from muster.kube.resources import MERGE_PATCH, Object, core, read
 from muster.kube.transport import Transport
-from muster.reconcilers.refs import ExperimentRef, ref_of
+from muster.reconcilers.refs import ExperimentRef, path_of
 from muster.reconcilers.render.objects import render_event, to_json
 from muster.reconcilers.requests.batch import delete_options
 from muster.reconcilers.requests.refusals import refusal_of
@@ -65,9 +65,9 @@ async def end_run(
         elif action.how == "suspend" and suspend is not None:
             known = {"uid": plan.uid, "resourceVersion": str(version)}
             body = msgspec.json.encode({**suspend, "metadata": known})
-            await transport.request("PATCH", ref_of(plan).path, body=body, content_type=MERGE_PATCH)
+            await transport.request("PATCH", path_of(plan), body=body, content_type=MERGE_PATCH)
         else:
-            await _delete(transport, ref_of(plan).path, plan.uid, str(version))
+            await _delete(transport, path_of(plan), plan.uid, str(version))
     except (NotFound, Conflict):
         return None  # it has changed, and the watch delivers it
     except ApiError as error:

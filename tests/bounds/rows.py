@@ -15,7 +15,7 @@ from muster.api.collectives import MAX_GROUPS, MAX_SHARES
 from muster.api.values.secrets import MOST as MOST_VALUES
 from muster.api.values.secrets import MOST_NAMES, MOST_PREFIXES, secrets_of, without_credentials, without_secrets
 from muster.api.values.termination_message import words
-from muster.daemon.experiments.sent import Refused, read_status
+from muster.daemon.experiments.sent import PostRefused, read_status
 from muster.state.facts.diagnosis.hangs import of_places
 from muster.state.facts.incidents.grouping import Places, assigned, groups
 from muster.state.facts.incidents.signs import Run, Sign
@@ -300,7 +300,7 @@ def _status(n: int) -> Look:
     body = json.dumps({"trainerStatus": {"progressPercentage": 1, "metrics": metrics}}).encode()
 
     def look() -> None:
-        with suppress(Refused):
+        with suppress(PostRefused):
             read_status(body, 0)
 
     return look

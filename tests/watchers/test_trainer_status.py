@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from muster.daemon.experiments.sent import Refused, read_status
+from muster.daemon.experiments.sent import PostRefused, read_status
 from muster.reporting.endpoint import body_of
 from muster.reporting.reporter import Latest, Spent
 from muster.state.view.progress import StepReport
@@ -46,7 +46,7 @@ def test_torchruns_number_of_restarts_is_sent(said: str, sent: int, monkeypatch:
     ids=range(16),
 )
 def test_what_is_no_status_or_out_of_bounds_is_refused(sent: bytes) -> None:
-    with pytest.raises(Refused):
+    with pytest.raises(PostRefused):
         read_status(sent, 0)
 
 

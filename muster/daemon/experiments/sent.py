@@ -30,7 +30,7 @@ class _Body(msgspec.Struct):
 _decoder = msgspec.json.Decoder(_Body)
 
 
-class Refused(MusterError):
+class PostRefused(MusterError):
     """A refused post, with the HTTP status of its answer and the reason of a Kubernetes Status."""
 
     def __init__(self, status: int, reason: str, message: str) -> None:
@@ -39,11 +39,11 @@ class Refused(MusterError):
 
 
 def read_status(body: bytes, rank: int) -> StepReport | None:
-    """Return the report of that rank in the body, or None if the body reports no progress. Raises ``Refused``."""
+    """Return the report of that rank in the body, or None if the body reports no progress. Raises ``PostRefused``."""
     try:
         sent = _decoder.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise Refused(422, "Invalid", f"That is no status: {printable(str(error), 200)}") from None
+        raise PostRefused(422, "Invalid", f"That is no status: {printable(str(error), 200)}") from None
     if sent.muster is not None and (reported := value_in(sent.muster)) is not None:
         return report_of(rank, reported)
     return report_in(sent.trainerStatus, rank) if sent.trainerStatus is not None else None
@@ -78,16 +78,16 @@ class SentIntake:
     requeue: Callable[[str, float], None]
 
     def take(self, namespace: str, name: str, pod: PodIdentity, body: bytes, address: str = "") -> None:
-        """Take in a report of that pod for that run, sent from that address. Raises ``Refused``."""
+        """Take in a report of that pod for that run, sent from that address. Raises ``PostRefused``."""
         entry = self.index.named(namespace, name, KIND)
         if entry is None or entry.plan is None or entry.record is None or pod.namespace != namespace:
-            raise Refused(404, "NotFound", "There is no such run here.")
+            raise PostRefused(404, "NotFound", "There is no such run here.")
         rank = _rank(entry, entry.plan, entry.record.epoch, pod)
         if rank is None:
-            raise Refused(403, "Forbidden", "The pod is no member of that run, or of an epoch that is over.")
+            raise PostRefused(403, "Forbidden", "The pod is no member of that run, or of an epoch that is over.")
         now, epoch, sent = self.clock(), entry.record.epoch, entry.view.sent
         if epoch == sent.epoch and 0.0 <= now - sent.came_at.get(rank, -PACE) < PACE:
-            raise Refused(429, "TooManyRequests", f"A rank may report once in {PACE:g} s.")
+            raise PostRefused(429, "TooManyRequests", f"A rank may report once in {PACE:g} s.")
         report = read_status(body, rank)
         if report is not None:
             entry.view.sent.add(report, epoch, now)

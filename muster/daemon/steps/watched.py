@@ -34,7 +34,7 @@ NOT_WATCHED = "NotWatchedOver"
 POD = Subject("v1", "Pod", "pods")
 
 
-def ref_of(entry: Entry) -> ExperimentRef | None:
+def event_subject(entry: Entry) -> ExperimentRef | None:
     """Return the subject of Events: the object, or a pod of a set of pods; None if the set has no pod any longer."""
     assert entry.watched is not None
     seen, kind = entry.seen, entry.watched.kind
@@ -97,7 +97,7 @@ class WatchedSteps:
             return
         self.instruments.transition(entry.plan, before, decision.record)
         log_story(entry, decision.record, decision.story)
-        if (ref := ref_of(entry)) is not None:
+        if (ref := event_subject(entry)) is not None:
             self.recorder.record(ref, decision.story)
 
     def _refuse(self, entry: Entry, run: WatchedRun) -> None:
@@ -107,7 +107,7 @@ class WatchedSteps:
         run.refused = entry.problem
         line = StoryLine(self.clock(), 0, NOT_WATCHED, f"it is not watched over: {entry.problem}", warning=True)
         log_story(entry, entry.record, (line,))
-        if (ref := ref_of(entry)) is not None:
+        if (ref := event_subject(entry)) is not None:
             self.recorder.record(ref, (line,))
 
     async def _end(self, entry: Entry, run: WatchedRun, plan: Plan, action: EndRun) -> None:
@@ -118,7 +118,7 @@ class WatchedSteps:
         if not run.announced:
             line = StoryLine(began, epoch, action.reason, action.message, warning=True)
             log_story(entry, entry.record, (line,))
-            if (ref := ref_of(entry)) is not None:
+            if (ref := event_subject(entry)) is not None:
                 await self.recorder.write(ref, (line,))
             run.announced = True
         async with self.share.of(plan.namespace, plan.uid):

@@ -33,7 +33,7 @@ from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError
 
 from muster.api.progress import MAX_BODY, audience
-from muster.daemon.experiments.sent import PodIdentity, Refused
+from muster.daemon.experiments.sent import PodIdentity, PostRefused
 from muster.daemon.web.connections import Limits, Listener
 from muster.daemon.web.readers import token_of
 from muster.daemon.web.reviews import DENIED, REFUSALS, InUse, PodTokens, Remembered, ReviewFailed
@@ -81,18 +81,18 @@ class Senders:
         self._refusals.put(address, (self._refusals.get(address) or 0) + 1, DENIED)
 
     def asking(self, address: str) -> AbstractContextManager[None]:
-        """Count a post from that address while it waits for another server. Raises ``Refused``."""
+        """Count a post from that address while it waits for another server. Raises ``PostRefused``."""
         refused = (self._refusals.get(address) or 0) >= REFUSALS
         if refused or self._asking[address] >= OF_ADDRESS:
             self._lost(address)
         if refused:
-            raise Refused(429, "TooManyRequests", f"{REFUSALS} tokens from this address were refused: wait.")
-        full = Refused(429, "TooManyRequests", f"{OF_ADDRESS} posts from this address wait already.")
+            raise PostRefused(429, "TooManyRequests", f"{REFUSALS} tokens from this address were refused: wait.")
+        full = PostRefused(429, "TooManyRequests", f"{OF_ADDRESS} posts from this address wait already.")
         return self._asking.taking({address: OF_ADDRESS}, full)
 
     def posting(self, uid: str) -> AbstractContextManager[None]:
-        """Count a post of that pod while its body is read. Raises ``Refused``."""
-        full = Refused(429, "TooManyRequests", f"{OF_POD} posts of this pod are read already.")
+        """Count a post of that pod while its body is read. Raises ``PostRefused``."""
+        full = PostRefused(429, "TooManyRequests", f"{OF_POD} posts of this pod are read already.")
         return self._posting.taking({uid: OF_POD}, full)
 
 
@@ -126,7 +126,7 @@ class _Members(Protocol):
 
 
 class StatusServer(Listener):
-    """The server of the endpoint. ``members`` is the daemon: ``reported`` raises ``Refused``.
+    """The server of the endpoint. ``members`` is the daemon: ``reported`` raises ``PostRefused``.
 
     ``trust`` verifies the certificate of another musterd, for the name in it. ``key`` reads what daemons share and
     nobody else has.
@@ -168,7 +168,7 @@ class StatusServer(Listener):
     async def _respond(self, request: web.BaseRequest) -> web.Response:
         try:
             response = await self._answer_to(request)
-        except Refused as refused:
+        except PostRefused as refused:
             response = _failure(refused)
         self._observe(_OUTCOMES.get(response.status, "refused"))
         response.force_close()
@@ -177,24 +177,24 @@ class StatusServer(Listener):
     async def _answer_to(self, request: web.BaseRequest) -> web.Response:
         found = _PATH.fullmatch(request.raw_path)
         if found is None:
-            raise Refused(404, "NotFound", "Only the status of a run is taken here.")
+            raise PostRefused(404, "NotFound", "Only the status of a run is taken here.")
         if request.method != "POST":
-            raise Refused(405, "MethodNotAllowed", "Only POST is answered here.")
+            raise PostRefused(405, "MethodNotAllowed", "Only POST is answered here.")
         if (request.content_length or 0) > MAX_BODY:
-            raise Refused(413, "RequestEntityTooLarge", f"A status has at most {MAX_BODY} bytes.")
+            raise PostRefused(413, "RequestEntityTooLarge", f"A status has at most {MAX_BODY} bytes.")
         if request.headers.get("Content-Encoding", "identity").lower() != "identity":
-            raise Refused(415, "UnsupportedMediaType", "A status is sent as it is, without compression.")
+            raise PostRefused(415, "UnsupportedMediaType", "A status is sent as it is, without compression.")
         authorization = request.headers.getall("Authorization", [])
         token = token_of(authorization)
         if token is None or not authorization[0].lower().startswith("bearer "):
-            raise Refused(401, "Unauthorized", "A token of the member's pod is needed.")
+            raise PostRefused(401, "Unauthorized", "A token of the member's pod is needed.")
         namespace, name = found[1], found[2]
         if not is_for(token, audience(namespace, name)):
-            raise Refused(403, "Forbidden", "The token is not for the members of that run.")
+            raise PostRefused(403, "Forbidden", "The token is not for the members of that run.")
         address, passed_on = self._origin(request, token)
         if not self._members.leading:
             if passed_on:
-                raise Refused(503, "ServiceUnavailable", "No musterd leads, as far as this one knows.")
+                raise PostRefused(503, "ServiceUnavailable", "No musterd leads, as far as this one knows.")
             with self._senders.asking(address):
                 return await self._pass_on(request, token, address)
         try:
@@ -202,14 +202,14 @@ class StatusServer(Listener):
                 pod = await self._tokens.pod(token, audience(namespace, name))
         except ReviewFailed:
             self._members.unheard("")
-            raise Refused(503, "ServiceUnavailable", "The token cannot be checked now.") from None
+            raise PostRefused(503, "ServiceUnavailable", "The token cannot be checked now.") from None
         if pod is None or pod.namespace != namespace:
             self._senders.refused(address)
-            raise Refused(403, "Forbidden", "The token is not one of a member of that run.")
+            raise PostRefused(403, "Forbidden", "The token is not one of a member of that run.")
         with self._senders.posting(pod.uid):
             body = await self._body(request)
         if not self._members.leading:
-            raise Refused(503, "ServiceUnavailable", "Another musterd leads since a moment ago.")
+            raise PostRefused(503, "ServiceUnavailable", "Another musterd leads since a moment ago.")
         self._members.reported(namespace, name, pod, body, address)
         return web.Response(body=b"{}", content_type="application/json")
 
@@ -224,7 +224,7 @@ class StatusServer(Listener):
         return request.remote or "", stated is not None
 
     async def _body(self, request: web.BaseRequest) -> bytes:
-        """Read the body. Raises ``Refused`` for one that is too long, too slow or incomplete."""
+        """Read the body. Raises ``PostRefused`` for one that is too long, too slow or incomplete."""
         read = bytearray()
         try:
             with self.awaits(request):
@@ -232,17 +232,17 @@ class StatusServer(Listener):
                     async for chunk in request.content.iter_any():
                         read += chunk
                         if len(read) > MAX_BODY:
-                            raise Refused(413, "RequestEntityTooLarge", f"A status has at most {MAX_BODY} bytes.")
+                            raise PostRefused(413, "RequestEntityTooLarge", f"A status has at most {MAX_BODY} bytes.")
         except TimeoutError:
-            raise Refused(408, "Timeout", f"A status must have come within {BODY:g} s.") from None
+            raise PostRefused(408, "Timeout", f"A status must have come within {BODY:g} s.") from None
         except (web.PayloadAccessError, web.RequestPayloadError, aiohttp.ClientError, OSError, HttpProcessingError):
-            raise Refused(400, "BadRequest", "The body ended before it was complete, or is none.") from None
+            raise PostRefused(400, "BadRequest", "The body ended before it was complete, or is none.") from None
         return bytes(read)
 
     async def _pass_on(self, request: web.BaseRequest, token: str, origin: str) -> web.Response:
         address = self._members.leader_address
         if not address:
-            raise Refused(503, "ServiceUnavailable", "No musterd leads, as far as this one knows.")
+            raise PostRefused(503, "ServiceUnavailable", "No musterd leads, as far as this one knows.")
         body = await self._body(request)
         if self._client is None:
             connector = aiohttp.TCPConnector(limit=32, force_close=True)
@@ -271,7 +271,7 @@ class StatusServer(Listener):
             if self._silent != address:
                 log.warning("the leader takes no report", address=address, error=str(error) or "no answer in time")
             self._silent = address
-            raise Refused(503, "ServiceUnavailable", "The musterd that leads does not answer.") from None
+            raise PostRefused(503, "ServiceUnavailable", "The musterd that leads does not answer.") from None
 
 
 _OUTCOMES = {200: "accepted", 503: "unavailable", 429: "too-many"}
@@ -282,7 +282,7 @@ def _proof(key: bytes, address: str, token: str) -> str:
     return hmac.digest(key, f"{address}\n{token}".encode(), "sha256").hex()
 
 
-def _failure(refused: Refused) -> web.Response:
+def _failure(refused: PostRefused) -> web.Response:
     """Return a Status of Kubernetes, as Kubeflow's endpoint answers."""
     document = {"status": "Failure", "message": str(refused), "reason": refused.reason, "code": refused.status}
     response = web.Response(status=refused.status, body=msgspec.json.encode(document), content_type="application/json")

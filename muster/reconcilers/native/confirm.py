@@ -39,7 +39,7 @@ from muster.reconcilers.native.live_pods import (
     search,
     unseen,
 )
-from muster.reconcilers.refs import ref_of
+from muster.reconcilers.refs import path_of
 from muster.reconcilers.requests.batch import Calls
 from muster.reconcilers.result import Outcome
 from muster.state.view.engine_facts import Refusal
@@ -128,7 +128,7 @@ def _precedes(pod: LivePod | Pod, epoch: int, again: Mapping[int, int]) -> bool:
 
 async def _owner(calls: Calls, action: ConfirmLaunch, plan: Plan) -> int:
     """Return the resourceVersion of the plan's object if it exists and is still to run that epoch, else 0."""
-    path = ref_of(plan).path
+    path = path_of(plan)
     try:
         answer = await calls.do("GET", path)
     except NotFound:

@@ -9,7 +9,7 @@ from muster.api.errors import ApiError, Conflict, Invalid, NotFound
 from muster.api.names import LABEL_UID
 from muster.kube.resources import MERGE_PATCH, Object, core, read
 from muster.reconcilers.native.live_pods import LivePod, named, pages
-from muster.reconcilers.refs import ref_of
+from muster.reconcilers.refs import path_of
 from muster.reconcilers.requests.batch import Batch, Calls, delete_options
 from muster.reconcilers.requests.refusals import refusal_or_raise
 from muster.reconcilers.result import Outcome
@@ -137,7 +137,7 @@ async def collect_pods(calls: Calls, plan: Plan, vanished: tuple[Pod, ...] = ())
 
 
 async def _exists(calls: Calls, plan: Plan) -> bool:
-    path = ref_of(plan).path
+    path = path_of(plan)
     try:
         return read(await calls.do("GET", path), Object, f"GET {path}").metadata.uid == plan.uid
     except NotFound:

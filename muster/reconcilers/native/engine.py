@@ -18,7 +18,7 @@ from muster.reconcilers.native.confirm import confirm_end, confirm_launch, confi
 from muster.reconcilers.native.delete import collect_pods, delete_pods, stop_pods
 from muster.reconcilers.native.live_pods import may_run
 from muster.reconcilers.queue import carry_out_for_queue, let_go
-from muster.reconcilers.refs import ref_of
+from muster.reconcilers.refs import path_of
 from muster.reconcilers.render.environment import NO_RESTARTS, Endpoint, Restarts
 from muster.reconcilers.render.objects import Unrenderable, render_service, to_json
 from muster.reconcilers.render.pod import PodTemplate, identity, placed
@@ -219,7 +219,7 @@ async def delete_subject(calls: Calls, plan: Plan, version: int) -> Outcome:
     """
     async with calls.slots(plan):
         try:
-            await calls.do("DELETE", ref_of(plan).path, body=delete_options(plan.uid, None, str(version)))
+            await calls.do("DELETE", path_of(plan), body=delete_options(plan.uid, None, str(version)))
         except NotFound:
             return Outcome(removed=True)
         except Conflict:

@@ -31,7 +31,7 @@ QUICK_RETRY, LAST_QUICK_RETRY = 0.1, 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class RefusedAction:
     """A refusal that lasts: the action of that name, and those after it, wait until ``retry_at``."""
 
     refusal: Refusal
@@ -99,7 +99,7 @@ class EngineFacts:
     """True if the API server has accepted the deletion of the object of the plan; for good."""
     refusal: Refusal | None = None
     """The refusal of the API server, once it counts."""
-    refused: Refused | None = None
+    refused: RefusedAction | None = None
     """That refusal with its times, from the first attempt on."""
 
     placement: Placement | None = None
@@ -114,7 +114,7 @@ class EngineFacts:
         shown = not refusal.passing or now - since >= SAID_AFTER
         first, last = (FIRST_RETRY, LAST_RETRY) if shown else (QUICK_RETRY, LAST_QUICK_RETRY)
         pause = max(first, min(last, 2 * before.pause)) if before is not None else first
-        self.refused = Refused(refusal, action, since, shown, pause, now + max(pause, refusal.retry_after))
+        self.refused = RefusedAction(refusal, action, since, shown, pause, now + max(pause, refusal.retry_after))
         if shown:
             self.refusal = refusal
 

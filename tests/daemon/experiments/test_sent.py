@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from muster.daemon.experiments.index import ExperimentIndex
-from muster.daemon.experiments.sent import PodIdentity, Refused, SentIntake
+from muster.daemon.experiments.sent import PodIdentity, PostRefused, SentIntake
 from muster.state.vocabulary.pod import Pod
 from muster.state.vocabulary.record import Phase
 from tests.builders import NOW, pod, record
@@ -25,7 +25,7 @@ class World:
         self.intake.take(namespace, name, pod, body if body is not None else status(1))
 
     def refused(self, pod: PodIdentity, **options: Any) -> int:
-        with pytest.raises(Refused) as refused:
+        with pytest.raises(PostRefused) as refused:
             self.post(pod, **options)
         return refused.value.status
 

@@ -3,7 +3,7 @@
 import pytest
 
 from muster.api.errors import Conflict, Forbidden, NotFound, Unreachable
-from muster.reconcilers.refs import ref_of
+from muster.reconcilers.refs import path_of
 from muster.reconcilers.result import Outcome
 from muster.state.vocabulary.actions import DeleteSubject
 from tests.fakes.engines import Bench, finished
@@ -11,7 +11,7 @@ from tests.fakes.plans import gang, record
 from tests.reconcilers.conftest import refusal_in
 
 PLAN = gang(1)
-PATH = ref_of(PLAN).path
+PATH = path_of(PLAN)
 DELETE = f"DELETE {PATH}"
 
 

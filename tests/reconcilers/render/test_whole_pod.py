@@ -4,7 +4,7 @@ import json
 from dataclasses import replace
 from typing import Any
 
-from muster.reconcilers.refs import ref_of
+from muster.reconcilers.refs import ExperimentRef
 from muster.reconcilers.render.objects import render_event, render_service
 from muster.reconcilers.render.pod import PodTemplate, render_pod
 from muster.state.vocabulary.plan import Plan
@@ -83,7 +83,7 @@ def test_the_service_and_events_name_the_subject() -> None:
     service = render_service(plan)
     assert service["metadata"]["name"] == "net"
     assert service["metadata"]["ownerReferences"][0]["kind"] == "JAXJob"
-    ref = ref_of(plan)
+    ref = ExperimentRef(plan.namespace, plan.name, plan.uid, plan.subject)
     assert ref.path == "/apis/kubeflow.org/v1/namespaces/lab/jaxjobs/moe"
     event = render_event(ref, StoryLine(1.0, 0, "Started", "it starts"), "musterd-0")
     assert (event["involvedObject"]["apiVersion"], event["involvedObject"]["kind"]) == ("kubeflow.org/v1", "JAXJob")

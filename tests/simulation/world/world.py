@@ -13,7 +13,7 @@ import msgspec
 
 from muster.api.errors import ApiError
 from muster.api.values.rank_ranges import from_ranges
-from muster.daemon.experiments.sent import PodIdentity, Refused
+from muster.daemon.experiments.sent import PodIdentity, PostRefused
 from muster.reconcilers.native import live_pods
 from tests.fakes.api import FakeApi
 from tests.fakes.history import Change, Object
@@ -131,7 +131,7 @@ class World:
                 continue
             context = copy_context()
             context.run(CURRENT_RUN.set, run)
-            with contextlib.suppress(Refused):
+            with contextlib.suppress(PostRefused):
                 namespace, experiment = process.path.split("/")[4], process.experiment_name
                 context.run(run.daemon.reported, namespace, experiment, pod, body, process.ip)
 

@@ -14,7 +14,7 @@ from muster.api.gang import MAX_MEMBERS, JobRestarts
 from muster.api.status import ExperimentStatus
 from muster.api.wire.kinds import Time, WholeTime
 from muster.api.wire.structs import Life, Wire, shape_of
-from muster.state.view.engine_facts import EngineFacts, LiveRead, Refusal, Refused
+from muster.state.view.engine_facts import EngineFacts, LiveRead, Refusal, RefusedAction
 from muster.state.view.probe_result import ProbeResult
 from muster.state.view.progress import Progress
 from muster.state.view.roll import RollAnswer
@@ -152,11 +152,20 @@ def test_every_time_moves_or_says_why_not(declared: Wire | None, is_time: bool) 
 
 
 LENGTHS = {
-    (Refusal, "retry_after"), (Refused, "pause"), (ProbeResult, "gap"), (RollAnswer, "latency"), (Progress, "rate"),
-    (Progress, "longest"), (Progress, "pause"), (Progress, "unwatched"),
+    (Refusal, "retry_after"), (RefusedAction, "pause"), (ProbeResult, "gap"), (RollAnswer, "latency"),
+    (Progress, "rate"), (Progress, "longest"), (Progress, "pause"), (Progress, "unwatched"),
 }  # fmt: skip
 """Numbers in the memory of the view that are no times."""
-HOLDERS: tuple[type[Any], ...] = (View, EngineFacts, WriteBudget, ProbeResult, RollAnswer, Progress, Refusal, Refused)
+HOLDERS: tuple[type[Any], ...] = (
+    View,
+    EngineFacts,
+    WriteBudget,
+    ProbeResult,
+    RollAnswer,
+    Progress,
+    Refusal,
+    RefusedAction,
+)
 
 
 def test_every_number_of_the_view_that_is_no_length_moves() -> None:
@@ -178,7 +187,7 @@ def test_a_step_moves_the_times_of_the_view_and_forgets_the_live_read() -> None:
         progress=Progress(0, NOW, NOW - 1, rate=2.0, longest=9.0),
         writes=WriteBudget(NOW + 6),
     )
-    here.engine.refused = Refused(refusal, "CreatePods", NOW, said=False, pause=5.0, retry_at=NOW + 5)
+    here.engine.refused = RefusedAction(refusal, "CreatePods", NOW, said=False, pause=5.0, retry_at=NOW + 5)
     here.engine.live_read = LiveRead(NOW, 1)
     here.clock_stepped(HOUR)
     assert (here.unsaved_since, here.done_at, here.failed_at) == (NOW + HOUR, NOW + HOUR + 1, None)
@@ -188,7 +197,7 @@ def test_a_step_moves_the_times_of_the_view_and_forgets_the_live_read() -> None:
         0, answer(at=then + 2), then, True, 0, (), False, False, then + 3, back_at=then + 4, gap=5.0
     )
     assert here.progress == Progress(0, then, then - 1, rate=2.0, longest=9.0)
-    assert here.engine.refused == Refused(refusal, "CreatePods", then, said=False, pause=5.0, retry_at=then + 5)
+    assert here.engine.refused == RefusedAction(refusal, "CreatePods", then, said=False, pause=5.0, retry_at=then + 5)
     assert here.engine.live_read is None
 
 

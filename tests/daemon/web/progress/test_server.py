@@ -17,7 +17,7 @@ from structlog.testing import capture_logs
 
 from muster.api.errors import Unreachable
 from muster.api.progress import MAX_BODY, audience, status_path
-from muster.daemon.experiments.sent import PodIdentity, Refused
+from muster.daemon.experiments.sent import PodIdentity, PostRefused
 from muster.daemon.web.certificate import ServerCertificate
 from muster.daemon.web.connections import Limits
 from muster.daemon.web.progress import OF_ADDRESS, OF_POD, PASSED_ON, StatusServer
@@ -67,7 +67,7 @@ class Members:
     leading: bool = True
     leader_address: str = ""
     heard: list[tuple[str, str, PodIdentity, bytes]] = field(default_factory=list)
-    refuses: Refused | None = None
+    refuses: PostRefused | None = None
     addresses: list[str] = field(default_factory=list)
     lost: list[str] = field(default_factory=list)
 
@@ -257,7 +257,7 @@ async def test_a_body_that_comes_slowly_is_cut_off(world: World) -> None:
 
 
 async def test_what_the_daemon_refuses_is_the_answer(world: World) -> None:
-    members = Members(refuses=Refused(429, "TooManyRequests", "A rank is heard once in 1 s."))
+    members = Members(refuses=PostRefused(429, "TooManyRequests", "A rank is heard once in 1 s."))
     assert (await world.post(await world.serve(members)))[1]["message"] == "A rank is heard once in 1 s."
     assert world.outcomes == ["too-many"]
 
