@@ -136,9 +136,10 @@ def _unmade_since(entry: Entry) -> float | None:
 
 
 def _unmade(entry: Entry, record: Record) -> Pod | None:
-    """Return the first pod that has a node, but no volumes or no network."""
+    """Return the pod of the lowest rank that has a node, but no volumes or no network."""
     idle = islice(entry.view.of(record.epoch).idle.values(), LOOKED_AT)
-    return next((pod for pod in idle if pod.node and not pod.sandboxed and not pod.terminating), None)
+    unmade = (pod for pod in idle if pod.node and not pod.sandboxed and not pod.terminating)
+    return min(unmade, key=lambda pod: pod.rank, default=None)
 
 
 def _secrets(entry: Entry, plan: Plan) -> Secrets:

@@ -3,6 +3,7 @@
 import asyncio
 from typing import Any
 
+import pytest
 from structlog.testing import capture_logs
 
 from muster.api.names import LABEL_RANK
@@ -106,15 +107,23 @@ async def test_what_a_kubelet_says_of_a_network_is_quoted_and_is_its_cause(clust
     assert len(cluster.api.asked("GET /api/v1/namespaces/team/events")) == asked_then
 
 
+@pytest.mark.parametrize(
+    "missing",
+    [
+        'secret "creds" not found',
+        'configmap "settings" not found',
+        "hostPath type check failed: /no/such/directory is not a directory",
+    ],
+)
 @virtually
-async def test_a_secret_that_is_missing_is_quoted_and_is_no_fault_of_the_storage(
-    cluster: Cluster, daemon: Daemon
+async def test_what_the_owner_names_and_does_not_exist_is_quoted_and_is_no_fault_of_the_storage(
+    cluster: Cluster, daemon: Daemon, missing: str
 ) -> None:
     await one_of_two(cluster)
     unmade(cluster, 1)
-    warns(cluster, 1, "FailedMount", 'MountVolume.SetUp failed for volume "creds" : secret "creds" not found')
-    warns(cluster, 1, "FailedMount", "Unable to attach or mount volumes: unmounted volumes=[creds]: timed out")
+    warns(cluster, 1, "FailedMount", f'MountVolume.SetUp failed for volume "v" : {missing}')
+    warns(cluster, 1, "FailedMount", "Unable to attach or mount volumes: unmounted volumes=[v]: timed out")
     await asyncio.sleep(75)
     found = of_rank_one(cluster, daemon)
     assert found.cause is Causes.SANDBOX
-    assert 'secret "creds" not found' in found.evidence
+    assert missing in found.evidence

@@ -64,8 +64,9 @@ _VOLUME: Final = frozenset({"FailedMount", "FailedAttachVolume", "FailedMapVolum
 """Reasons of Events (kubernetes: pkg/kubelet/events)."""
 _OWNERS: Final = re.compile(
     r"(?:secret|configmap) \"[^\"]{1,253}\" not found|references non-existent (?:secret|config) key"
+    r"|hostPath type check failed"
 )
-"""Messages about objects that the owner of the pod has left out."""
+"""Messages about objects, and paths of the node, that the owner of the pod names and that do not exist."""
 
 
 def _event(context: Context, pod: Pod) -> Remark | None:
