@@ -1,4 +1,4 @@
-"""What pods of ``muster run`` take from this machine: the caller's environment, and a share of its free resources.
+"""Environment and room of the pods of ``muster run``: the caller's, and a share of this machine's free resources.
 
 A pod on a cluster gets its image's environment. ``muster run`` has no image, and the caller's shell takes its place:
 the active virtual environment, PYTHONPATH, XLA_FLAGS, JAX_PLATFORMS, CUDA_VISIBLE_DEVICES, HOME, credentials. Over it

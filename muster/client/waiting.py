@@ -26,7 +26,7 @@ class UnknownCondition(MusterError, ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Until:
-    """What is waited for: ``condition`` has ``status``; it is in ``phase``; or, with ``deleted``, it is gone."""
+    """The goal of a wait: ``condition`` has ``status``; it is in ``phase``; or, with ``deleted``, it is gone."""
 
     condition: str = "Finished"
     status: str = "True"

@@ -138,7 +138,7 @@ class RightsCollector(Collector):
 
 @dataclass(eq=False)
 class LeadershipCollector(Collector):
-    """Who leads, how often that changed, and how fresh that claim is. Registered only with an election."""
+    """Metrics of an election, registered only with one: who leads, how often that changed, how fresh the claim is."""
 
     elector: Elector
 

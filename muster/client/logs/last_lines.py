@@ -1,4 +1,4 @@
-"""What the ends of logs show: the last line of each rank of a gang, and the tracebacks of ranks that still run.
+"""The ends of logs: the last line of each rank of a gang, and the tracebacks of ranks that still run.
 
 Logs are read on demand with the caller's rights (``get`` on ``pods/log``); the daemon reads no log (ADR 42).
 """

@@ -1,4 +1,4 @@
-"""What follows from requests: their outcomes in an experiment's entry, and the leftovers of one that is gone."""
+"""Outcomes of requests in an experiment's entry, and the leftovers of one that is gone."""
 
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""What follows a failure in a JobSet, and its status, as by JobSet's controller (jobset: pkg/controllers)."""
+"""Rules for a failure in a JobSet, and its status, as by JobSet's controller (jobset: pkg/controllers)."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""What jobs of Kubeflow's training operator (kubeflow.org/v1, v1.9.4) and MPI operator that others run have in common.
+"""Jobs of Kubeflow's training operator (kubeflow.org/v1, v1.9.4) and MPI operator: the common part of watched ones.
 
 A job has replica specs by type, each with a number and a pod template, and one run policy. Its pods bear the job's name
 and their index within their type. A pod that ends is started again in place or replaced by one of the same name; the

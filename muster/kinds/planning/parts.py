@@ -1,4 +1,4 @@
-"""What plans of several kinds are made of: finalizers and queue, parts of the object, clocks, pods of members."""
+"""Parts of the plans of several kinds: finalizers and queue, parts of the object, clocks, pods of members."""
 
 import re
 from collections.abc import Iterable, Iterator

@@ -1,4 +1,4 @@
-"""What is read of any watched object, whatever its kind: its conditions, its annotations, and the identity of its plan.
+"""Facts of any watched object, whatever its kind: its conditions, its annotations, and the identity of its plan.
 
 Annotations of a watched object (of labelled pods: of any pod of the set):
 

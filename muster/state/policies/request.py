@@ -1,4 +1,4 @@
-"""What people ask of a run: a restart of the gang (``muster restart``), and edits that its pods do not follow.
+"""Requests of people to a run: a restart of the gang (``muster restart``), and edits that its pods do not follow.
 
 The request for a restart is a text in an annotation of the Experiment: who asks, and when. The record holds the last
 one that was followed, and another text is another request, so that each is followed once, whichever daemon leads. Such

@@ -1,4 +1,4 @@
-"""What a request asks for and what is answered: query parameters, the target of a path, and bodies.
+"""Requests and answers: query parameters, the target of a path, and bodies.
 
 Parameters are parsed as kube-apiserver does (booleans as by Go's strconv.ParseBool). Bodies of requests are read up to
 a size limit, and decoded from JSON with a limit on nesting.
