@@ -77,7 +77,7 @@ def test_a_large_gang_is_cut_off() -> None:
         member_of({"metadata": {"name": f"p{r}", "labels": labels("mine", r)}, "status": running()}) for r in range(70)
     ]
     lines = tree(Explanation(experiment(phase="Running"), tuple(members), ()), 10)
-    assert lines[1] == "└── worker  70/70 ready"
+    assert lines[1] == "└── worker  70 of 70 pods ready"
     assert len(lines) == 2 + SHOWN + 1
     assert lines[-1] == "    └── and 6 more, 0 of them not running"
 
@@ -289,6 +289,8 @@ def test_without_a_terminal_lines_are_printed() -> None:
 
 
 def test_a_member_that_has_succeeded_counts_as_ready() -> None:
-    seen = snapshot_of({"metadata": {"namespace": "n", "name": "x"}, "status": {"phase": "Running", "ready": "1/1"}})
+    spec: Any = {"types": {"worker": {}}}
+    status = {"phase": "Running", "ready": "1/1"}
+    seen = snapshot_of({"metadata": {"namespace": "n", "name": "x"}, "spec": spec, "status": status})
     pod = {"metadata": {"name": "x-0", "labels": labels("x", 0)}, "status": {"phase": "Succeeded"}}
     assert "└── worker  1/1 ready" in tree(Explanation(seen, (member_of(pod),), ()), 10)

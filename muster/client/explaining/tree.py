@@ -1,6 +1,6 @@
 """An experiment as a tree: experiment, groups, members, and the line with what it waits for."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -11,6 +11,7 @@ from muster.client.explaining.explanation import Explanation
 from muster.client.explaining.style import BAD, BUSY, DIM, GOOD, PLAIN, Style, clock_left, left, restarts, since
 from muster.client.member import Member
 from muster.client.snapshot import Snapshot
+from muster.kube.unstructured import items, mapping, text, whole
 from muster.rollcall import deleted_by
 
 if TYPE_CHECKING:  # the document of a run that is well is not asked for
@@ -51,15 +52,14 @@ def tree(explanation: Explanation, now: float, roll: "Detail | None" = None, sty
     if status.dashboard and not seen.finished and (where := _dashboard(explanation)):
         lines.append(f"│ dashboard: {where}")
     members = sorted(explanation.members, key=lambda member: (member.group, member.rank))
-    groups = [(name, list(found)) for name, found in groupby(members, key=lambda member: member.group)]
+    sizes, with_pods = sizes_of(seen), {name: list(of) for name, of in groupby(members, lambda member: member.group)}
+    groups = sorted({*with_pods, *filter(sizes.get, () if seen.finished or not members else sizes)})
     marks = dict.fromkeys(status.roll.missing if status.roll else (), "missing from the roll")
     marks |= {rank: finding.what for rank, finding in roll.unseen.items()} if roll else {}
     gone = _gone(explanation) if groups else ""
-    for number, (name, found) in enumerate(groups):
-        last = number == len(groups) - 1 and not gone
-        count = count_of(len(found), "member")  # ready is nothing that has ended
-        if not seen.finished:
-            count = f"{sum(_here(member) for member in found)}/{len(found)} ready"
+    for name in groups:
+        last, found = name == groups[-1] and not gone, with_pods.get(name, ())
+        count = _count(found, sizes.get(name, -1), finished=seen.finished)
         lines.append(f"{'└' if last else '├'}── {printable(name) or 'members'}  {count}")
         stem = "    " if last else "│   "
         lines += [stem + line for line in _members(found, marks, seen, style)]
@@ -138,11 +138,39 @@ def _readiness(explanation: Explanation) -> str:
     return f"{here} ready"
 
 
+def sizes_of(seen: Snapshot) -> dict[str, int]:
+    """Return the number of members of each group; empty where it does not follow from the object and its status.
+
+    The models of manifests, which know it always, take longer to import than `muster get` may take.
+    """
+    if seen.watched is not None:
+        return {each.name: each.size for each in seen.watched.plan.groups} if seen.watched.plan is not None else {}
+    types = mapping(mapping(seen.raw.get("spec")).get("types"))
+    asked = ((name, mapping(each)) for name, each in types.items())
+    sizes = {name: whole(each, "count", 1) * whole(each, "completions", 1) for name, each in asked}
+    if "Head" in types:
+        sizes = {"head": 1, "submitter": 1}
+        sizes |= {text(each, "name"): whole(each, "count") for each in items(types.get("Workers"))}
+    sizes |= {each.name: each.jobs * each.pods for each in seen.status.groups}
+    if len(sizes) == 1:
+        sizes = dict.fromkeys(sizes, seen.status.size)
+    return sizes if sum(sizes.values()) == seen.status.size else {}  # a slice of TPUs has more members than its count
+
+
+def _count(found: Sequence[Member], size: int, *, finished: bool) -> str:
+    """Return ``3/8 ready``: of the members, or of the pods where the size is not known. At the end none is ready."""
+    pods = count_of(len(found), "pod")
+    if finished:
+        return count_of(size, "member") if size == len(found) else pods
+    here = sum(map(_here, found))
+    return f"{here}/{size} ready" if size >= len(found) else f"{here} of {pods} ready"
+
+
 def _here(member: Member) -> bool:
     return member.ready or member.phase == "Succeeded"
 
 
-def _members(found: list[Member], marks: Mapping[int, str], seen: Snapshot, style: Style) -> list[str]:
+def _members(found: Sequence[Member], marks: Mapping[int, str], seen: Snapshot, style: Style) -> list[str]:
     shown, rest = found[:SHOWN], found[SHOWN:]
     pods = [printable(member.pod) for member in shown]
     size = max(map(len, pods), default=0)
