@@ -263,13 +263,41 @@ def test_wide_adds_columns(call: Call, server: LocalServer, mine: str) -> None:
     assert call("get", mine, "-o", "wide").stdout.startswith("default/mine  Running")
 
 
-def test_that_no_musterd_looks_after_it_is_said(call: Call, server: LocalServer, mine: str) -> None:
+@pytest.mark.parametrize(
+    "line",
+    [
+        "get mine",
+        "restart mine",
+        "restart mine --rerun",
+        "cancel mine",
+        "cancel mine -o json",
+        "wait mine --timeout 0",
+        "submit FILE",
+    ],
+)
+def test_a_request_that_no_musterd_follows_has_a_warning(
+    call: Call, server: LocalServer, mine: str, manifest: Path, line: str
+) -> None:
+    words = [str(manifest) if word == "FILE" else word for word in line.split()]
     server.status(mine, phase="Running")
-    assert "looks after" not in call("get", mine).stderr
+    before = call(*words)
+    assert "looks after" not in before.stderr
     server.lease("2026-01-01T00:00:00.000000Z")
-    assert "no musterd looks after it: the Lease default/musterd was renewed last" in call("get", mine).stderr
+    shown = call(*words)
+    assert shown.stderr.count("no musterd looks after it: the Lease default/musterd was renewed last") == 1
+    assert shown.exit_code == before.exit_code
     server.lease(micro_time(time.time()))
-    assert "looks after" not in call("get", mine).stderr
+    assert "looks after" not in call(*words).stderr
+
+
+def test_what_needs_no_musterd_has_no_warning_without_one(call: Call, server: LocalServer, mine: str) -> None:
+    server.lease("2026-01-01T00:00:00.000000Z")
+    server.status(mine, phase="Running")
+    assert "looks after" not in call("wait", mine, "--for", "Running").stderr
+    assert "looks after" not in call("wait", mine, "--for", "delete", "--timeout", "0").stderr
+    server.status(mine, phase="Succeeded")
+    for line in ("get", "wait", "cancel"):
+        assert "looks after" not in call(line, mine).stderr
 
 
 def test_a_tab_completes_the_names_of_experiments(

@@ -12,13 +12,12 @@ from muster.api.values.printable import printable
 from muster.cli.commands.several.listing import listing_options, run_list, watch_experiments
 from muster.cli.doctor.attention import unattended
 from muster.cli.options import ClusterChoice, cluster_options, experiment_names, output_option, show
-from muster.cli.terminal.colours import data, say
+from muster.cli.terminal.colours import data
 from muster.cli.terminal.patience import patient
 from muster.cli.terminal.style import TERMINAL
 from muster.client import Client
 from muster.client.client import SHOWN_ONCE
 from muster.client.errors import LogsGone, NoSuchRank, OnlyWatched
-from muster.client.explaining.style import BAD
 from muster.client.explaining.tree import tree
 from muster.client.logs.silence import of_gang
 from muster.client.snapshot import Snapshot
@@ -91,8 +90,7 @@ async def _one(client: Client, name: str, output: str | None) -> None:
         data(*tree(explanation, now, roll, TERMINAL))
         if not stuck and (hint := await of_gang(client.resources, explanation.experiment, explanation.members, now)):
             data(hint)
-        if not explanation.experiment.finished and (warning := await unattended(client.resources, now)):
-            say(click.style(warning, fg=BAD))
+        await unattended(client.resources, explanation.experiment)
         for address in await debug_addresses(client, explanation.experiment):
             data(printable(f"debug server of {address}"))
         return

@@ -1,18 +1,31 @@
 """``muster wait``, ``muster restart`` and ``muster cancel``: wait for an experiment, restart its gang, or end it."""
 
+from collections.abc import Awaitable, Callable
 from typing import Final
 
 import click
 
 from muster.api.values.printable import printable
 from muster.cli.asker import asker
+from muster.cli.doctor.attention import unattended
 from muster.cli.exits import DEADLINE, FAILED, status_of
 from muster.cli.options import SPAN, ClusterChoice, Parsed, cluster_options, experiment_names, output_option, show
 from muster.cli.terminal.colours import data, plain, say
 from muster.cli.terminal.progress import summary
-from muster.client import NoSuchExperiment, Until, WaitTimeout
+from muster.client import Client, NoSuchExperiment, Snapshot, Until, WaitTimeout
 
 GOAL: Final = Parsed("condition", Until.parse)
+
+
+def _asked(chosen: ClusterChoice, request: Callable[[Client], Awaitable[Snapshot]], what: str) -> Snapshot:
+    """Return the answer to a request; that no musterd follows it is printed."""
+
+    async def ask(client: Client) -> Snapshot:
+        seen = await request(client)
+        await unattended(client.resources, seen)
+        return seen
+
+    return chosen.ask(ask, what)
 
 
 @click.command(
@@ -36,8 +49,14 @@ def wait(chosen: ClusterChoice, name: str, goal: Until, timeout: float | None, o
     """
     say(printable(f"waiting for {'the deletion' if goal.deleted else goal} of {name}"))
 
+    async def run(client: Client) -> Snapshot:
+        now = await client.get(name)
+        if not (goal.deleted or goal.met(now)):
+            await unattended(client.resources, now)
+        return await client.wait(name, goal, timeout=timeout)
+
     try:
-        seen = chosen.run(lambda client: client.wait(name, goal, timeout=timeout))
+        seen = chosen.run(run)
     except WaitTimeout as error:
         say(plain(f"muster: {error}"))
         raise click.exceptions.Exit(DEADLINE) from None
@@ -71,9 +90,9 @@ def restart(chosen: ClusterChoice, name: str, output: str | None, rerun: bool) -
     experiment that has ended does not run again: --rerun submits its spec once more, under a new name, and prints it.
     """
     if rerun:
-        seen = chosen.ask(lambda client: client.rerun(name), f"submitting {name} again")
+        seen = _asked(chosen, lambda client: client.rerun(name), f"submitting {name} again")
     else:
-        seen = chosen.ask(lambda client: client.restart(name, by=asker()), f"restarting {name}")
+        seen = _asked(chosen, lambda client: client.restart(name, by=asker()), f"restarting {name}")
     if output is not None:
         show(seen.raw, output)
     elif rerun or not seen.finished:
@@ -98,7 +117,7 @@ def restart(chosen: ClusterChoice, name: str, output: str | None, rerun: bool) -
 @cluster_options
 def cancel(chosen: ClusterChoice, name: str, output: str | None) -> None:
     """End NAME: its pods get SIGTERM and their grace period, and it fails as cancelled. The object stays."""
-    seen = chosen.ask(lambda client: client.cancel(name, by=asker()), f"cancelling {name}")
+    seen = _asked(chosen, lambda client: client.cancel(name, by=asker()), f"cancelling {name}")
     if output is not None:
         show(seen.raw, output)
     elif seen.finished:

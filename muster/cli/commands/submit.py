@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import click
 
+from muster.cli.doctor.attention import unattended
 from muster.cli.exits import status_of
 from muster.cli.manifests import print_warnings, read_manifest
 from muster.cli.options import ClusterChoice, cluster_options, local_home, output_option, show
@@ -70,6 +71,7 @@ def submit(
             show(seen.raw, output)
         else:
             data(seen.name)
+        await unattended(client.resources, seen)
         if wait:
             return await watch_to_end(client, seen.name, seen.namespace, ChangePrinter().print)
         space = None if seen.namespace == client.namespace else seen.namespace

@@ -30,7 +30,7 @@ from muster.cli.options import (
     read_token,
     token_option,
 )
-from muster.cli.terminal.colours import data, plain, say
+from muster.cli.terminal.colours import data, say
 from muster.cli.terminal.patience import patient
 from muster.client import Client
 from muster.client.errors import RunByMuster
@@ -92,9 +92,7 @@ async def of_record(client: Client, name: str, unknown: dict[str, str], output: 
     ranks = await read_stacks(stacks_of(client, name), unknown) if stacks else None
     print_answer(roll, unknown, output, bad=bad, ranks=ranks)
     say(printable("the record is musterd's, of the last time it wrote; coordinator and steps were not asked again"))
-    if warning := await unattended(client.resources, now):
-        say(plain(warning))
-    return bad or bool(warning)
+    return await unattended(client.resources, found.experiment) or bad
 
 
 UNSTATED: Final = "none"
