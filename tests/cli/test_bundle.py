@@ -145,3 +145,19 @@ def test_an_archive_is_not_written_to_a_terminal(
 ) -> None:
     monkeypatch.setattr("muster.cli.commands.bundle.is_terminal", lambda: True)
     assert "redirect standard output to a file" in stderr_of(call, 2, "bundle", mine)
+
+
+def test_what_a_bundle_leaves_out_is_counted_in_it(
+    call: Call, server: LocalServer, packed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = _files(packed.read_bytes())
+    assert "left out of" not in files["default-mine/README.txt"]
+    monkeypatch.setattr("muster.client.explaining.bundle.MOST_PODS", 2)
+    for rank in range(4):
+        server.pod(f"p-{rank}", labels("mine", rank), **ended(1))
+    call("bundle", "mine", "-o", packed)
+    files = _files(packed.read_bytes())
+    kept = json.loads(files["default-mine/pods.json"])
+    assert [each.get("name") for each in kept[:-1]] == ["p-0", "p-1"]
+    assert kept[-1] == {"leftOut": 2}
+    assert "Pods left out of pods.json: 2; it has the first 2 by name" in files["default-mine/README.txt"]

@@ -6,7 +6,7 @@ import pytest
 
 from muster.api.causes import Cause
 from muster.api.last_words import HEAD
-from muster.cli.processes.evidence import Printed, Tracebacks, exception_before, of_end, runs_on
+from muster.cli.processes.evidence import LONGEST, Printed, Tracebacks, exception_before, of_end, runs_on
 from muster.kinds.jax.operator import SURVIVOR_TEXT
 
 FRAME = '  File "train.py", line 1, in <module>'
@@ -33,6 +33,15 @@ def shown(found: Tracebacks, **last: Printed) -> list[str]:
 def test_the_traceback_of_the_cause_is_shown_whole() -> None:
     found = tracebacks(r1=LOST, r2="ValueError: loss is NaN")
     assert shown(found) == ["the traceback of rank 2 was:", f"  {HEAD}", f"  {FRAME}", "  ValueError: loss is NaN"]
+
+
+def test_a_traceback_that_is_cut_has_a_mark() -> None:
+    found = Tracebacks()
+    for line in (HEAD, *[FRAME] * LONGEST, "ValueError: x"):
+        found.take(2, line)
+    title, mark, *rest = shown(found)
+    assert (title, mark) == ("the traceback of rank 2 was:", f"  … (its last {LONGEST} lines)")
+    assert (len(rest), rest[-1]) == (LONGEST, "  ValueError: x")
 
 
 def test_the_ranks_that_raised_the_same_are_counted_and_not_shown() -> None:

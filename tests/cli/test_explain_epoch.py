@@ -3,6 +3,9 @@
 import json
 from typing import Any
 
+import pytest
+
+from muster.api.status import STORY_LINES
 from tests.cli.conftest import Call, stderr_of
 from tests.client.localserver import LocalServer, ended, labels, running
 
@@ -94,3 +97,15 @@ def test_a_status_without_evidence_says_so(call: Call, server: LocalServer, mine
         "no epoch is kept that ended without success; epoch 2 is the latest"
         in call("explain", mine, "--epoch", 1).stderr
     )
+
+
+@pytest.mark.parametrize("lines", [STORY_LINES - 1, STORY_LINES])
+def test_a_story_that_may_have_lost_lines_has_a_mark_where_they_were(
+    call: Call, server: LocalServer, mine: str, lines: int
+) -> None:
+    story = [{"time": "2026-01-01T00:06:00Z", "epoch": 1, "reason": "Hung", "message": f"n{n}."} for n in range(lines)]
+    server.status(mine, **STATUS, story=story)
+    shown = call("explain", mine).stdout
+    before, _, after = shown.partition(f"a status keeps {STORY_LINES} lines: some between these may be dropped")
+    assert bool(after) == (lines == STORY_LINES)
+    assert not after or ("n7." in before and "n8." in after)

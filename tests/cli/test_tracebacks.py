@@ -60,7 +60,7 @@ def test_without_a_traceback_none_is_kept() -> None:
 def test_of_a_long_traceback_the_end_is_kept() -> None:
     tracebacks, lines = Tracebacks(), traceback("RecursionError: too deep", frames=1000)
     assert shown(tracebacks, 1, lines) == lines
-    assert tracebacks.of(1) == lines[-LONGEST:]
+    assert tracebacks.of(1) == lines[-LONGEST - 1 :], "one more than is shown"
 
 
 def test_an_empty_line_does_not_end_a_traceback() -> None:

@@ -5,7 +5,7 @@ import tarfile
 
 import pytest
 
-from muster.client.explaining.bundle import CUT, MOST_BYTES, MOST_FILES, archive, as_json
+from muster.client.explaining.bundle import CUT, MOST_BYTES, archive, as_json
 
 
 def test_the_same_files_give_the_same_bytes_in_any_order() -> None:
@@ -29,10 +29,8 @@ def test_no_name_leaves_the_folder(name: str) -> None:
 
 
 def test_sizes_are_bounded_and_the_cut_is_said() -> None:
-    many = {f"{number:03}": "" for number in range(MOST_FILES + 5)} | {"000": "ü" * MOST_BYTES}
-    with tarfile.open(fileobj=io.BytesIO(archive("x", many, 1e300))) as tar:
+    with tarfile.open(fileobj=io.BytesIO(archive("x", {"000": "ü" * MOST_BYTES}, 1e300))) as tar:
         entries = tar.getmembers()
-        assert len(entries) == MOST_FILES
         assert entries[0].size <= MOST_BYTES + len(CUT)
         assert tar.extractfile(entries[0]).read().decode().endswith(CUT)  # type: ignore[union-attr]
 

@@ -42,7 +42,7 @@ def futile(exit_code: int | None, last_line: str) -> str:
 
 
 LONGEST = 60
-"""Last lines kept of one traceback."""
+"""Last lines that are shown of one traceback. One more is kept."""
 SHOWN = 8
 """Tracebacks of an epoch that are shown."""
 GROUP = "+ Exception Group "
@@ -55,7 +55,7 @@ QUOTED = "traceback :"
 class _Traceback:
     front: str
     """Text in front of each of its lines: ``[rank1]: ``."""
-    lines: deque[str] = field(default_factory=lambda: deque(maxlen=LONGEST))
+    lines: deque[str] = field(default_factory=lambda: deque(maxlen=LONGEST + 1))
 
     def plain(self) -> list[str]:
         """Return its lines without that."""
@@ -197,4 +197,7 @@ def _and_more(tracebacks: Tracebacks, rank: int) -> str:
 
 
 def _titled(title: str, lines: list[str]) -> list[str]:
-    return [title, *(f"  {printable(line)}" for line in lines)] if lines else []
+    shown = [f"  {printable(line)}" for line in lines[-LONGEST:]]
+    if len(lines) > LONGEST:
+        shown.insert(0, f"  … (its last {LONGEST} lines)")
+    return [title, *shown] if shown else []

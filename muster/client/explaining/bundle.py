@@ -27,12 +27,12 @@ from muster.api.values.secrets import REMOVED, Secrets, secrets_within, without_
 from muster.api.values.timestamps import whole_time
 from muster.client.explaining.explanation import Explanation
 from muster.client.explaining.lines import explained
+from muster.client.snapshot import Snapshot
 from muster.kube.unstructured import Json, items, mapping, text
 from muster.rollcall.document import TEXT
 
 MOST_BYTES: Final = 2**20
 """Bytes of one file."""
-MOST_FILES: Final = 64
 LONGEST_NAME: Final = 100
 CUT: Final = "\n(cut here: the file was longer)\n"
 
@@ -57,7 +57,7 @@ def archive(folder: str, files: Mapping[str, str], at: float) -> bytes:
     """Return a ``tar.gz`` of these files below ``folder``; ``at`` is their time in wall seconds.
 
     Names may have folders (``epochs/1.json``); each part is made safe: it has no other characters than letters, digits
-    and ``._-``, and does not begin with a dot. Files beyond ``MOST_FILES`` are left out, the last names first.
+    and ``._-``, and does not begin with a dot.
     """
     packed, seconds = io.BytesIO(), max(0, min(int(at), 2**33 - 1))
     top = _safe(folder)
@@ -65,7 +65,7 @@ def archive(folder: str, files: Mapping[str, str], at: float) -> bytes:
         gzip.GzipFile(fileobj=packed, mode="wb", mtime=0) as zipped,
         tarfile.open(fileobj=zipped, mode="w", format=tarfile.USTAR_FORMAT) as tar,
     ):
-        for name in sorted(files)[:MOST_FILES]:
+        for name in sorted(files):
             body = _bounded(files[name])
             entry = tarfile.TarInfo("/".join([top, *map(_safe, name.split("/"))]))
             entry.size, entry.mtime, entry.mode = len(body), seconds, 0o644
@@ -103,23 +103,24 @@ LONGEST_VALUE: Final = 8_192
 def bundle(found: Explanation, now: float) -> bytes:
     """Return the archive. ``now`` in wall seconds. The same explanation at the same time gives the same bytes."""
     seen, roll = found.experiment, found.roll_call(now)
-    given, secrets = _given(found), secrets_within([found.experiment.raw, *found.pods[:MOST_PODS]])
+    ordered = sorted(found.pods, key=lambda pod: text(mapping(pod.get("metadata")), "name"))
+    held, rest = ordered[:MOST_PODS], len(ordered[MOST_PODS:])
+    given, secrets = _given(seen, held), secrets_within([seen.raw, *held])
 
     def put(value: object) -> str:
         return as_json(_without(msgspec.to_builtins(value), given, secrets))
 
     lines = "\n".join(map(printable, explained(found, now).split("\n")))
-    ordered = sorted(found.pods, key=lambda pod: text(mapping(pod.get("metadata")), "name"))
     status = seen.status.to_object()
     story, evidence = status.pop("story", []), status.pop("evidence", [])
     files = {
-        "README.txt": _readme(found, now),
+        "README.txt": _readme(seen, now, rest),
         "explain.txt": without_secrets(_replaced(lines, given), secrets),
         "status.json": put(status),
         "story.json": put(story),
         "findings.json": put([] if roll is None else [msgspec.to_builtins(each) for each in roll.findings]),
         "events.json": put([asdict(each) for each in found.events]),
-        "pods.json": put([pod_of(each) for each in ordered[:MOST_PODS]]),
+        "pods.json": put([*map(pod_of, held), *([{"leftOut": rest}] if rest else [])]),
         "last-lines.json": put([asdict(each) for each in found.last_lines]),
         "unreadable.json": put(found.unreadable),
         "versions.json": put({"muster": muster.__version__, "api": API_VERSION, "operator": seen.operator}),
@@ -145,10 +146,10 @@ def pod_of(pod: Json) -> dict[str, Any]:
         "started": _word(status, "startTime"),
         "conditions": [
             {name: _text(each, name) for name in ("type", "status", "reason", "message", "lastTransitionTime")}
-            for each in items(status.get("conditions"))[:32]
+            for each in items(status.get("conditions"))
         ],
-        "containers": [_container(each) for each in containers[:32]],
-        "states": [_state(each) for each in states[:32]],
+        "containers": [_container(each) for each in containers],
+        "states": [_state(each) for each in states],
     }
 
 
@@ -157,12 +158,12 @@ def _container(container: Json) -> dict[str, Any]:
     return {
         "name": _word(container, "name"),
         "image": _word(container, "image"),
-        "environment": sorted(_word(each, "name") for each in items(container.get("env"))[:256]),
+        "environment": sorted(_word(each, "name") for each in items(container.get("env"))),
         "commandWords": len(_words(container, "command")),
         "argumentWords": len(_words(container, "args")),
         "requests": {
             printable(str(name), WORD): printable(str(amount), WORD)
-            for name, amount in list(mapping(resources.get("requests")).items())[:32]
+            for name, amount in mapping(resources.get("requests")).items()
         },
     }
 
@@ -180,12 +181,11 @@ def _state(status: Json) -> dict[str, Any]:
     return said
 
 
-def _given(found: Explanation) -> list[str]:
+def _given(seen: Snapshot, pods: Sequence[Json]) -> list[str]:
     """Return values that the objects show and that a program may print: the longest first."""
-    seen = found.experiment
     kept = {seen.name, seen.namespace, seen.uid, seen.operator, seen.status.coordinator, seen.status.dashboard}
     values: set[str] = set()
-    for holder in (found.experiment.raw, *found.pods[:MOST_PODS]):
+    for holder in (seen.raw, *pods):
         values |= set(_hidden(holder))
         meta, spec = mapping(holder.get("metadata")), mapping(holder.get("spec"))
         kept |= {text(meta, "name"), text(meta, "uid"), text(spec, "nodeName")}
@@ -249,15 +249,16 @@ def _without(value: object, given: Sequence[str], secrets: Secrets) -> object:
     return _mapped(value, lambda _: without_secrets(next(replaced), secrets))
 
 
-def _readme(found: Explanation, now: float) -> str:
+def _readme(seen: Snapshot, now: float, rest: int) -> str:
+    more = f"Pods left out of pods.json: {rest:,}; it has the first {MOST_PODS:,} by name.\n" if rest else ""
     return (
-        f"A bundle of {found.experiment.namespace}/{found.experiment.name}, made by "
+        f"A bundle of {seen.namespace}/{seen.name}, made by "
         f"muster {muster.__version__} at {whole_time(now)}.\n\n"
         "explain.txt is where to begin; its times of day are in UTC. epochs/N.json is what was known of epoch N when\n"
         "it was ended without success.\n"
         "Left out: values of the environment, commands, arguments, annotations, labels, volumes, Secrets, the spec.\n"
         f"{REMOVED} replaces such a value, or what looks like a credential, in a text. Log lines and sentences are\n"
-        "words of programs: read them before you send this on.\n"
+        f"words of programs: read them before you send this on.\n{more}"
     )
 
 

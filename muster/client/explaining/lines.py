@@ -5,17 +5,19 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 
 from muster.api.conditions import Condition
+from muster.api.status import STORY_LINES
 from muster.api.values.durations import count_of
 from muster.api.values.printable import printable, uncoloured
 from muster.api.values.rank_ranges import in_words, of_ranks
 from muster.client.explaining.epoch import lines as of_epoch
 from muster.client.explaining.epoch import of_roll, part, which
 from muster.client.explaining.explanation import Explanation
-from muster.client.explaining.style import BAD, PLAIN, Style, of_day, since
+from muster.client.explaining.style import BAD, NO_TIME, PLAIN, Style, of_day, since
 from muster.client.explaining.tree import tree
-from muster.client.logs.last_lines import LastLine, Tracebacks
+from muster.client.logs.last_lines import MOST_FAILED, LastLine, Tracebacks
 from muster.rollcall.document import FindingReport
 from muster.state.facts.sentences import of_last_failure
+from muster.state.summary.history import KEPT_FIRST
 
 ROWS = 10
 """Rows that are shown; those that are left out logged last."""
@@ -103,7 +105,9 @@ def lines(found: Explanation, now: float, style: Style = PLAIN) -> Iterator[str]
     yield from part("Ranks that make no progress, and why:", diagnosed)
     yield from part("Last line of each rank:", rows(found.last_lines, now, status.finished_at))
     tracebacks = (printable(_tracebacks(each, now)) for each in found.tracebacks)
-    yield from part("Tracebacks of ranks that still run, which may be a loop in their containers:", tracebacks)
+    yield from part(
+        f"Tracebacks of {MOST_FAILED} ranks at most that still run: it may be a loop in a container:", tracebacks
+    )
     if status.coordinator:
         yield from ("", f"Coordinator: {printable(status.coordinator)}")
     if status.roll is not None:
@@ -141,10 +145,13 @@ def of_finding(found: FindingReport, style: Style = PLAIN) -> Iterator[str]:
 
 def _happened(found: Explanation, style: Style) -> Iterator[str]:
     """Yield the story of the status. JobSets and JAXJobs have none, only Events."""
-    for line in found.experiment.status.story:
+    story = found.experiment.status.story
+    for number, line in enumerate(story):
+        if number == KEPT_FIRST and len(story) == STORY_LINES:
+            yield f"{NO_TIME}  a status keeps {STORY_LINES} lines: some between these may be dropped"
         turn = printable(f"{line.reason}: {line.message}")
         yield f"{of_day(line.at or None, style.zone)}  epoch {line.epoch}  {turn}"
-    if found.experiment.status.story:
+    if story:
         return
     for event in found.events:
         times = f"  ({event.count} times)" if event.count > 1 else ""

@@ -66,7 +66,7 @@ class Activity:
 
 @dataclass(frozen=True, slots=True)
 class RankStacks:
-    """The processes of a rank, or why there are none."""
+    """The processes of a rank, or why there are none, or not all."""
 
     rank: int
     pod: str
@@ -102,7 +102,7 @@ class StackGroup:
 
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """Ranks without stacks, for one reason."""
+    """Ranks without stacks, or without some, for one reason."""
 
     ranks: tuple[int, ...]
     why: str
@@ -137,9 +137,9 @@ def grouped(found: Iterable[RankStacks]) -> tuple[StackGroup, ...]:
 
 
 def unread(found: Iterable[RankStacks]) -> tuple[Unread, ...]:
-    """Return the ranks without stacks by reason, by rank."""
+    """Return the ranks without all their stacks by reason, by rank."""
     reasons: dict[str, list[int]] = {}
     for each in sorted(found, key=lambda one: one.rank):
-        if not each.processes:
+        if each.unread:
             reasons.setdefault(each.unread, []).append(each.rank)
     return tuple(Unread(tuple(ranks), why) for why, ranks in reasons.items())

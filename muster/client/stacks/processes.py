@@ -115,7 +115,7 @@ def workers(processes: tuple[Process, ...]) -> tuple[Process, ...]:
         if all(other.launcher for other in above):
             chosen.append(each)
             launchers |= {other.pid for other in above}
-    return tuple(each for each in chosen if each.pid not in launchers)[:MOST]
+    return tuple(each for each in chosen if each.pid not in launchers)
 
 
 def _ancestors(pid: int, parents: Mapping[int, int]) -> list[int]:

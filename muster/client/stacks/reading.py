@@ -27,7 +27,7 @@ from muster.client.client import Client
 from muster.client.errors import NoSuchRank, may_not
 from muster.client.member import Member
 from muster.client.stacks.frames import Frame, ProcessStacks, RankStacks, ThreadStack
-from muster.client.stacks.processes import Listing, Process, dump_command, list_command, read_listing, workers
+from muster.client.stacks.processes import MOST, Listing, Process, dump_command, list_command, read_listing, workers
 from muster.kube.connection import Connection
 from muster.kube.execution import Sockets, execute
 from muster.kube.unstructured import mapping
@@ -75,7 +75,7 @@ def read_stacks(chosen: Sequence[Process], answers: Sequence[Answer]) -> tuple[t
             continue
         if answer.source == "spy":
             threads = read_pyspy(answer.text) if answer.code == 0 else None
-            reason = reason or ("" if threads else complaint(answer.text)[:LONGEST])
+            reason = reason or ("" if threads else printable(complaint(answer.text), LONGEST))
         else:
             threads = read_faulthandler(answer.text, process.main)
         if threads:
@@ -294,10 +294,14 @@ class StacksReader:
     async def _running(self, member: Member) -> RankStacks:
         nonce = f"muster-{secrets.token_hex(8)}"
         listing = read_listing(await self._run(member, list_command(nonce)), nonce)
-        chosen = workers(listing.processes)
+        every = workers(listing.processes)
+        chosen = every[:MOST]
         answered = await self._run(member, dump_command(nonce, listing.spy, chosen)) if chosen else ""
         stacks, reason = read_stacks(chosen, tuple(read_answers(answered, nonce)))
         why = "" if stacks else why_none(listing, chosen, reason, self._assist)
+        if stacks and (rest := len(every) - len(stacks)):
+            limit = f": at most {MOST} are asked" if len(every) > MOST else ""
+            why = f"{rest} of the {len(every)} processes that do its work gave no stack{limit}"
         return RankStacks(member.rank, member.pod, stacks, printable(why, MESSAGE))
 
     async def _run(self, member: Member, command: list[str]) -> str:

@@ -11,6 +11,7 @@ from muster.api.errors import ApiError, Forbidden, NotFound
 from muster.client.member import Member
 from muster.client.stacks import reading
 from muster.client.stacks.frames import RankStacks, grouped, unread
+from muster.client.stacks.processes import MOST
 from muster.client.stacks.reading import StacksReader
 from muster.kube.execution import Executed
 from tests.client.stacks.test_processes import PYTHON, listing
@@ -155,3 +156,25 @@ async def test_without_python_no_process_is_asked(monkeypatch: pytest.MonkeyPatc
 
     (missing,) = unread(await read(monkeypatch, listed, gang(1)))
     assert missing.why == "no Python process runs in its container"
+
+
+@pytest.mark.parametrize(
+    ("size", "why"),
+    [
+        (3, "2 of the 3 processes that do its work gave no stack"),
+        (89, f"88 of the 89 processes that do its work gave no stack: at most {MOST} are asked"),
+    ],
+)
+async def test_processes_that_gave_no_stack_beside_others_are_counted(
+    monkeypatch: pytest.MonkeyPatch, size: int, why: str
+) -> None:
+    async def listed(_sockets: Any, _namespace: str, pod: str, _container: str, command: Sequence[str]) -> Executed:
+        if len(command) == 5:
+            every = (f"{pid} 1 {PYTHON} python3 train.py" for pid in range(7, 7 + size))
+            return Executed(0, listing(*every).replace("muster-ab12", command[4]).encode(), b"")
+        assert len(command) == 6 + min(size, MOST)
+        return Executed(0, answers(pod, [*command[:5], "", "7:100"]).encode(), b"")
+
+    (one,) = found = await read(monkeypatch, listed, gang(1))
+    assert len(one.processes) == 1
+    assert [each.why for each in unread(found)] == [why]
