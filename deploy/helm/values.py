@@ -71,7 +71,7 @@ class MetricsReader(Strict):
 class Rbac(Strict):
     """Roles and bindings."""
 
-    create: bool = Field(True, description="grant musterd's service account the rights that it uses")
+    create: bool = Field(True, description="grant the service accounts the rights that they use")
     reviews: bool = Field(
         True, description="let musterd check readers (a ClusterRole); without it page and metrics cannot be read"
     )
@@ -113,7 +113,7 @@ class Watch(Strict):
 class ServiceAccount(Strict):
     """The identity of musterd."""
 
-    create: bool = Field(True, description="create the service account")
+    create: bool = Field(True, description="create the service accounts")
     name: str = Field("", description="its name; that of all objects by default")
     annotations: dict[str, str] = Field({}, description="its annotations")
 
@@ -159,7 +159,7 @@ class PriorityClass(Strict):
 class Prune(Strict):
     """`muster prune` as a CronJob, which deletes experiments that ended long ago, with any spec."""
 
-    enabled: bool = Field(False, description="make the CronJob of `muster prune`")
+    enabled: bool = Field(False, description="make the CronJob of `muster prune`; its service account is NAME-prune")
     schedule: str = Field("17 3 * * *", min_length=9, max_length=100, description="when, as cron writes it")
     older_than: str = Field(
         "30d", min_length=2, max_length=64, pattern=PATTERN, description="time since the end: 12h, 30d, 2w"

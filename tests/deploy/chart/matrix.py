@@ -129,6 +129,11 @@ MATRIX = {
         "prune.enabled=true,prune.olderThan=2w 3d,prune.phases[0]=Succeeded,prune.schedule=0 4 * * 0",
         expect=frozenset({"CronJob"}),
     ),
+    "experiments are deleted with rights that the platform grants": Case(
+        "prune.enabled=true,rbac.create=false,rbac.userRoles=false,serviceAccount.create=false",
+        expect=frozenset({"CronJob"}),
+        without=frozenset({"ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"}),
+    ),
     "experiments of one namespace that ended long ago are deleted": Case(
         "prune.enabled=true,settings.namespace=lab", expect=frozenset({"CronJob"})
     ),
