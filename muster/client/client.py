@@ -12,12 +12,12 @@ from __future__ import annotations
 
 import contextlib
 import random
-from collections.abc import AsyncGenerator, Callable, Collection, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, MutableSequence, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from muster.api.errors import ApiError, Conflict, Forbidden
+from muster.api.errors import ApiError, Conflict
 from muster.api.names import ANNOTATION_CANCELLED, ANNOTATION_RESTART
 from muster.client.errors import OnlyWatched
 from muster.client.explaining.explanation import Explanation, explain
@@ -156,16 +156,18 @@ class Client:
 
         return await watching.list_all(self.resources, subject, space)
 
-    async def list_stuck(self, *, namespace: str | None = None, everywhere: bool = False) -> Sequence[Snapshot]:
+    async def list_stuck(
+        self, *, namespace: str | None = None, everywhere: bool = False, unknown: MutableSequence[str] | None = None
+    ) -> Sequence[Snapshot]:
         """Return the runs of other controllers whose Event of musterd is Stuck. Events are kept for an hour by default.
 
-        Empty where Events may not be read; kinds that may not be read are left out.
+        What may not be read, Events or objects of a kind, is left out: a sentence about each is appended to
+        ``unknown``.
         """
         from muster.client import watching
 
-        with contextlib.suppress(Forbidden):
-            return await watching.list_stuck(self.resources, None if everywhere else namespace or self.namespace)
-        return []
+        space = None if everywhere else namespace or self.namespace
+        return await watching.list_stuck(self.resources, space, [] if unknown is None else unknown)
 
     async def watch(
         self, name: str | None = None, *, namespace: str | None = None, everywhere: bool = False

@@ -2,7 +2,7 @@
 
 import time
 from collections import defaultdict
-from collections.abc import Iterable, MutableMapping, Sequence
+from collections.abc import Iterable, MutableMapping, MutableSequence, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Final
@@ -46,6 +46,7 @@ from muster.watchers.remarks import read_remark
 STUCK: Final = "Stuck"
 LASTING: Final = frozenset({STUCK, STALE_MEMBERS})
 """Reasons of Events that describe a run until another Event takes them back."""
+NOT_LISTED: Final = "runs of other controllers that are Stuck are not shown"
 UNREADABLE: Final = "why may be in its Events, which you may not list"
 
 
@@ -137,17 +138,22 @@ async def list_all(resources: ResourceClient, subject: Subject, namespace: str |
     return seen
 
 
-async def list_stuck(resources: ResourceClient, namespace: str | None) -> list[Snapshot]:
+async def list_stuck(resources: ResourceClient, namespace: str | None, unknown: MutableSequence[str]) -> list[Snapshot]:
     """Return the watched runs of a namespace, or of all (None), whose last Event of musterd is Stuck.
 
-    Kinds that the caller may not read, or that the cluster does not have, are left out. Where nothing is Stuck it costs
-    one request. Raises ``ApiError`` where Events may not be read.
+    Kinds that the cluster does not have are left out, and what the caller may not read, which ``unknown`` gets. Where
+    nothing is Stuck it costs one request. Raises ``ApiError``.
     """
     path = core(namespace, "events")
-    kinds = {text(_about(each), "kind") for each in await resources.list(path, {"fieldSelector": f"reason={STUCK}"})}
-    if "Pod" in kinds:
-        kinds.add(PODS.kind)
-    watched = [kind for kind in WATCHED_KINDS.values() if kind.subject.kind in kinds]
+    try:
+        heard = await resources.list(path, {"fieldSelector": f"reason={STUCK}"})
+    except Forbidden as error:
+        unknown.append(f"{lacks(error, 'list of events')}: {NOT_LISTED}")
+        return []
+    about = {(text(_about(each), "apiVersion").rpartition("/")[0], text(_about(each), "kind")) for each in heard}
+    if ("", "Pod") in about:
+        about.add((PODS.group, PODS.kind))
+    watched = [kind for kind in WATCHED_KINDS.values() if (kind.subject.group, kind.subject.kind) in about]
     if not watched:
         return []
     said: defaultdict[str, list[EventSummary]] = defaultdict(list)
@@ -155,8 +161,12 @@ async def list_stuck(resources: ResourceClient, namespace: str | None) -> list[S
         said[text(_about(each), "uid")].append(event_summary(each))
     found = []
     for kind in watched:
-        with suppress(Forbidden, NotInstalled):
-            found += await list_all(resources, kind.subject, namespace)
+        try:
+            with suppress(NotInstalled):
+                found += await list_all(resources, kind.subject, namespace)
+        except Forbidden as error:
+            right = f"list of {kind.subject.plural or 'pods'}"
+            unknown.append(f"{lacks(error, right)}: {NOT_LISTED}")
     judged = (_judged(seen, [event for uid in uids_of(seen) for event in said[uid]]) for seen in found)
     return [seen for seen in judged if seen is not None]
 

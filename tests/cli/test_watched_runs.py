@@ -65,7 +65,8 @@ def job(server: LocalServer, pods: Callable[..., None], monkeypatch: pytest.Monk
 def event(
     server: LocalServer, uid: str, kind: str, at: str, annotations: Mapping[str, str] | None = None, **fields: Any
 ) -> None:
-    about = {"kind": kind, "namespace": "default", "name": "train", "uid": uid}
+    version = {"Job": "batch/v1", "Pod": "v1"}[kind]
+    about = {"apiVersion": version, "kind": kind, "namespace": "default", "name": "train", "uid": uid}
     metadata = {"name": f"e{at[:4]}", "annotations": annotations or {}}
     name = {"metadata": metadata, "involvedObject": about, "firstTimestamp": at, "lastTimestamp": at}
     server.put("v1", "events", "default", {**RUNS, **name, **fields})

@@ -74,10 +74,11 @@ def choices(chosen: ClusterChoice, contexts: str) -> dict[str, ClusterChoice]:
 
 
 class Listed(NamedTuple):
-    """Experiments of one cluster, and the lines of its incidents, where those were asked for."""
+    """Experiments of one cluster, the lines of its incidents, where those were asked for, and what may not be read."""
 
     experiments: Sequence[Snapshot]
     incidents: Sequence[str] = ()
+    unknown: Sequence[str] = ()
 
 
 class Wanted(NamedTuple):
@@ -93,15 +94,16 @@ class Wanted(NamedTuple):
 async def listed(client: Client, wanted: Wanted, context: str = "") -> Listed:
     """Return what is wanted of one cluster, each with its context, where several are asked."""
     found = await client.list(everywhere=wanted.everywhere, kind=wanted.kind)
+    unknown: list[str] = []
     if wanted.stuck and not wanted.kind:
-        found = [*found, *await client.list_stuck(everywhere=wanted.everywhere)]
+        found = [*found, *await client.list_stuck(everywhere=wanted.everywhere, unknown=unknown)]
     lines: Sequence[str] = ()
     if wanted.incidents is not None:
         lines = await wanted.incidents(client, found, None if wanted.everywhere else client.namespace)
     if context:
         found = [replace(seen, context=context) for seen in found]
-        lines = [f"{printable(context)}: {line}" for line in lines]
-    return Listed(found, lines)
+        lines, unknown = ([f"{printable(context)}: {line}" for line in some] for some in (lines, unknown))
+    return Listed(found, lines, unknown)
 
 
 async def ask(name: str, choice: ClusterChoice, wanted: Wanted) -> Answer[Listed]:
@@ -138,7 +140,8 @@ def problems(answers: Iterable[Answer[T]], what: str = "context") -> list[str]:
 
 
 def conclude(answers: Iterable[Answer[T]], what: str = "context") -> None:
-    """Name the clusters (or pages) that did not answer; the exit status is then 1."""
+    """Name what may not be read, and the clusters (or pages) that did not answer; the exit status is then 1."""
+    say(*(line for each in answers if isinstance(each.found, Listed) for line in each.found.unknown))
     if found := problems(answers, what):
         say(*(f"muster: {line}" for line in found))
         raise click.exceptions.Exit(1)

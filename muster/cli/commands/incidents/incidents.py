@@ -69,6 +69,7 @@ def incidents(
                 return _within(await from_page(IncidentListing, local), namespace)
             found = await patient(listed(client, Wanted(everywhere, stuck=True)), "listing experiments")
             read = await patient(from_events(client, found.experiments, namespace), "reading Events")
+        say(*found.unknown)
         by_events = True
         return IncidentListing(incidents=read, hidden=0, looked=True)
 

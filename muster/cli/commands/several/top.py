@@ -207,7 +207,7 @@ class Screen:
             table = lines(found, now, self._where, kind=self._kind, ended=ended, columns=size.width, room=room)
         shown = [
             *(click.style(line, fg=BAD) for line in problems(self.answers.values())),
-            *(line for each in answered for line in each.incidents),
+            *(line for each in answered for line in (*each.unknown, *each.incidents)),
             *table,
         ]
         hidden = max(0, len(found) - room)  # of the table, which has no more rows than there is room for
@@ -235,9 +235,10 @@ async def _watch(chosen: ClusterChoice, wanted: Wanted, screen: Screen) -> None:
     """Keep the experiments of the screen up to date. Every 5 s read the watched runs and the incidents from Events."""
 
     async def read() -> Listed:
-        stuck = await client.list_stuck(everywhere=everywhere)
+        unknown: list[str] = []
+        stuck = await client.list_stuck(everywhere=everywhere, unknown=unknown)
         namespace = None if everywhere else client.namespace
-        return Listed(stuck, await lines_above(client, [*screen.seen.values(), *stuck], namespace))
+        return Listed(stuck, await lines_above(client, [*screen.seen.values(), *stuck], namespace), unknown)
 
     async def read_incidents() -> None:
         with contextlib.suppress(TimeoutError):  # without an experiment there is no first change
