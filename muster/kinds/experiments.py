@@ -77,16 +77,17 @@ def with_notice(experiment: Experiment, plan: Plan) -> Plan:
         return plan
     silent = tuple(replace(group, pod=replace(group.pod, quotes_log=False)) for group in plan.groups)
     plan = replace(plan, groups=silent)
+    logs = f"`muster logs {plan.name} -n {plan.namespace}`"
     if experiment.spec.operator == "kuberay":
         notice = (
             f"a Jupyter server takes the place of the command, on port {JUPYTER_PORT} of {{pod}} ({{host}}): "
-            f"`kubectl port-forward {{pod}} {JUPYTER_PORT}`, and `muster logs {plan.name}` has its address with the "
+            f"`kubectl port-forward -n {plan.namespace} {{pod}} {JUPYTER_PORT}`, and {logs} has its address with the "
             "token"
         )
         return replace(plan, notice=notice)
     notice = (
         "a VS Code tunnel takes the place of the command in each member: "
-        f"`muster logs {plan.name}` has its address and the code to sign in with"
+        f"{logs} has its address and the code to sign in with"
     )
     unasked = replace(plan.coordinator, probe=ProbeKind.NONE) if plan.coordinator else None
     return replace(plan, notice=notice, coordinator=unasked)

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+from dataclasses import replace
 
 import click
 
@@ -52,7 +53,7 @@ def port_forward(chosen: ClusterChoice, name: str, ports: tuple[int, int] | None
             here, there = await patient(_dashboard(client, name), f"reading {name}")
         else:
             here, there = ports
-        member = await patient(_member(client, name, rank), f"reading {name}")
+        member = await patient(_member(client, name, rank, chosen), f"reading {name}")
         await _serve(client, member, here, there)
 
     chosen.run(run)
@@ -66,13 +67,12 @@ async def _dashboard(client: Client, name: str) -> tuple[int, int]:
     return int(port), int(port)
 
 
-async def _member(client: Client, name: str, rank: int) -> Member:
+async def _member(client: Client, name: str, rank: int, chosen: ClusterChoice) -> Member:
     for member in await client.members(name):
         if member.rank == rank:
             return member
-    raise NoSuchRank(
-        f"rank {rank} of {name} has no pod now; `muster get {name} -n {client.namespace}` shows its members"
-    )
+    where = replace(chosen, namespace=client.namespace).flags
+    raise NoSuchRank(f"rank {rank} of {name} has no pod now; `muster get {name}{where}` shows its members")
 
 
 async def _serve(client: Client, member: Member, here: int, there: int) -> None:

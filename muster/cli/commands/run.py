@@ -16,7 +16,7 @@ from muster.cli.commands.local.kill import send
 from muster.cli.environment import ASSIGNMENT, Room, RunEnvironment, read_env_files, read_room, run_environment
 from muster.cli.exits import INTERRUPTED, status_of
 from muster.cli.manifests import Manifest, print_warnings, read_manifest, torch_note
-from muster.cli.options import client_of
+from muster.cli.options import ClusterChoice, client_of
 from muster.cli.processes.follow_run import RunFollower
 from muster.cli.processes.interrupts import Interrupts
 from muster.cli.processes.stack import hint, local_cluster
@@ -160,8 +160,8 @@ async def _execute(
             )
             say(f"submitted {seen.namespace}/{seen.name}")
             if plan.notice:
-                where = f"-n {seen.namespace} --kubeconfig {cluster.kubeconfig}"
-                say(plain(f"in another terminal: muster logs {seen.name} {where}"))
+                where = ClusterChoice(cluster.kubeconfig, None, seen.namespace).flags
+                say(plain(f"in another terminal: muster logs {seen.name}{where}"))
             with choose_display() as display:
                 follower = RunFollower(client, seen, display, plan, cluster)
                 last = await follower.to_the_end(interrupts)

@@ -247,11 +247,11 @@ def pod_network(every: Sequence[Snapshot], *, led: bool = True) -> Finding:
     if stuck and not served:
         first = stuck[0]
         what = printable(f"{first.namespace}/{first.name}: {first.stuck.message if first.stuck else ''}", SHOWN)
-        explain = f"`muster explain {printable(first.name)} -n {printable(first.namespace)}`"
+        run = f"{printable(first.name)} -n {printable(first.namespace)}"
         remedy = (
-            f"it was reached before, so look at its process first: {explain} names the rank"
+            f"it was reached before, so look at its process first: `muster explain {run}` names the rank"
             if first.stuck and first.stuck.reason == "CoordinatorUnreachable"
-            else "either the program does not get as far as its coordinator (muster logs NAME --rank 0), or musterd "
+            else f"either the program does not get as far as its coordinator (muster logs {run} --rank 0), or musterd "
             "cannot reach pods: it must run in the cluster's network, and no NetworkPolicy may keep it from port 1234"
         )
         return Finding(AREA, check, "warning", what, remedy)

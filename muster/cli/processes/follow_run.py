@@ -14,6 +14,7 @@ from muster.api.values.durations import age
 from muster.api.values.printable import printable
 from muster.cli.asker import asker
 from muster.cli.musterd_page import roll_of
+from muster.cli.options import ClusterChoice
 from muster.cli.processes import evidence
 from muster.cli.processes.evidence import Printed, Tracebacks, futile
 from muster.cli.processes.interrupts import Interrupts
@@ -246,8 +247,9 @@ class RunFollower:
             shown = False
             if rank not in self._folded:
                 self._folded.add(rank)
-                name = self._seen.name
-                self._display.say(f"rank {rank}: raylet's state dump is left out; muster logs {name} shows it")
+                where = ClusterChoice(self._cluster.kubeconfig, None, self._seen.namespace).flags
+                shows = f"muster logs {self._seen.name}{where} shows it"
+                self._display.say(f"rank {rank}: raylet's state dump is left out; {shows}")
         printed = Printed(line, shown, moment(found.time))
         self._recent.setdefault(rank, deque(maxlen=REMEMBERED)).append(printed)
         if shown:

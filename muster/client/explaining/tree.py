@@ -122,8 +122,8 @@ def _watched(explanation: Explanation) -> list[str]:
         return []
     lines = ["Watched, not run, by Muster"]
     if seen.roll:
-        name = printable(f"{explanation.experiment.name} -n {explanation.experiment.namespace}")
-        lines[0] += f"; muster diagnose {name} asks its coordinator who has arrived"
+        run = printable(f"{explanation.experiment.name} -n {explanation.experiment.namespace}")
+        lines[0] += f"; muster diagnose {run} asks its coordinator who has arrived"
     if not seen.wanted:
         lines.append(f"Not watched by musterd: {NOT_WATCHED}")
     return lines

@@ -165,7 +165,7 @@ class GangLog:
             self.noted(LogNote(tuple(absent), why))
 
     def _no_log(self, found: dict[int, Member]) -> NoSuchRank:
-        name, who = f"{self.seen.name} -n {self.seen.namespace}", self._who
+        run, who = f"{self.seen.name} -n {self.seen.namespace}", self._who
         if found:
             first = next(iter(found.values()))
             why = f": {first.why}" if first.why else ""
@@ -174,7 +174,7 @@ class GangLog:
         if self.choice.ranks and size and min(self.choice.ranks) >= size:
             return NoSuchRank(f"{who}: there is no rank {ranks}: it has {size}, counted from 0")
         what = f"rank {ranks} has no pod" if self.choice.ranks else "it has no pods"
-        return NoSuchRank(f"{who}: {what} now; `muster get {name}` shows its members, `muster explain {name}` why")
+        return NoSuchRank(f"{who}: {what} now; `muster get {run}` shows its members, `muster explain {run}` why")
 
     @property
     def _who(self) -> str:

@@ -46,14 +46,14 @@ def row(one: IncidentReport, now: float) -> tuple[str, ...]:
     )
 
 
-def above(found: Sequence[IncidentReport], now: float) -> list[str]:
-    """Return the lines above a list of experiments: the first incidents, and how many more there are."""
+def above(found: Sequence[IncidentReport], now: float, where: str) -> list[str]:
+    """Return the lines above a list of experiments: the first incidents, and how many more there are ``where``."""
     lines = []
     for each in found[:SHOWN]:
         sentence = lasting(each.sentence, since(moment(each.since), now), _accelerators(each))
         lines.append(click.style(f"incident: {printable(sentence)}", fg=BAD))
     if len(found) > SHOWN:
-        lines.append(f"and {count_of(len(found) - SHOWN, 'more incident')}: muster incidents")
+        lines.append(f"and {count_of(len(found) - SHOWN, 'more incident')}: muster incidents {where}")
     return lines
 
 
@@ -112,7 +112,8 @@ async def lines_above(client: Client, found: Iterable[Snapshot], namespace: str 
     if not any(seen.holds("Stuck") for seen in found):
         return []
     try:
-        return above(await from_events(client, found, namespace), time.time())
+        where = "-A" if namespace is None else f"-n {namespace}"
+        return above(await from_events(client, found, namespace), time.time(), where)
     except ApiError as error:
         return [printable(f"incidents are not known: {error}")]
 
