@@ -124,6 +124,8 @@ def _tree(text: str, name: str, assignments: Sequence[str]) -> tuple[Node, list[
 
 def read_text(file: str) -> tuple[str, str]:
     """Return the text of a manifest and its name for messages. Raises ``ManifestError`` for an unreadable file."""
+    if not file:  # Path("") is the working directory
+        raise ManifestError([Problem("FILE", 0, 0, "", "its name is empty", "name a file, or - for standard input")])
     try:
         if file == "-":
             raw, name = sys.stdin.buffer.read(MAX_BYTES + 1), STDIN

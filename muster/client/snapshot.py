@@ -101,6 +101,11 @@ class Snapshot:
         return parse(self.name)[1]
 
     @property
+    def who(self) -> str:
+        """Return ``experiment team/train`` or ``Job team/train``, for a sentence."""
+        return f"{'experiment' if self.subject == EXPERIMENT else self.subject.word} {self.namespace}/{self.own_name}"
+
+    @property
     def phase(self) -> str:
         """Return a one-word summary; empty before the daemon has processed the experiment for the first time."""
         return self.status.phase

@@ -101,12 +101,10 @@ async def wait(reader: Reader, seen: Snapshot, goal: Until, timeout: float | Non
                     return seen
     except TimeoutError:
         state = seen.message or seen.reason or seen.phase or "musterd has not processed it yet"
-        raise WaitTimeout(
-            f"experiment {seen.namespace}/{seen.name}: {goal} did not come within {timeout:g} s; it is: {state}"
-        ) from None
+        raise WaitTimeout(f"{seen.who}: {goal} did not come within {timeout:g} s; it is: {state}") from None
     if goal.deleted:
         return seen
-    raise Vanished(f"experiment {seen.namespace}/{seen.name} was deleted while it was waited for")
+    raise Vanished(f"{seen.who} was deleted while it was waited for")
 
 
 async def _next_of(

@@ -203,7 +203,7 @@ def test_an_experiment_without_a_daemon_is_told_from_its_record_and_its_pods(
 ) -> None:
     unprocessed = call("diagnose", mine)
     assert unprocessed.exit_code == 1
-    assert "musterd to process it: is the daemon running on this cluster?" in unprocessed.stderr
+    assert "musterd has not processed it yet: is the daemon running on this cluster?" in unprocessed.stderr
     server.status(mine, phase="Assembling", phaseAt=LONG_AGO, epoch=0, size=2, observedGeneration=1, message="waits")
     server.pod("mine-0", labels(mine, 0), **running())
     server.lease("2026-01-01T00:00:00.000000Z")

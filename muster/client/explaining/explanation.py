@@ -45,7 +45,8 @@ class Explanation:
         if self.experiment.finished or (self.experiment.phase == "Running" and not self.experiment.holds("Stuck")):
             return ""
         if not self.experiment.phase and self.experiment.watched is None:
-            return "" if self.experiment.managed_by else "musterd to process it: is the daemon running on this cluster?"
+            unseen = "musterd has not processed it yet: is the daemon running on this cluster?"
+            return "" if self.experiment.managed_by else unseen
         return self.experiment.message or self.experiment.reason or self.experiment.phase
 
     def roll_call(self, now: float) -> Detail | None:

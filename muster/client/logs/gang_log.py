@@ -121,8 +121,10 @@ class GangLog:
             epoch = max((member.epoch for member in members), default=0)
         elif all(member.epoch != epoch for member in members):
             latest = self.seen.status.epoch_begun
-            if epoch > latest and self.seen.phase and self.seen.watched is None:
-                raise LogsGone(f"{self._who}: epoch {epoch} has not begun: epoch {latest} is the latest")
+            if self.seen.watched is not None or not self.seen.phase:
+                raise LogsGone(f"{self.seen.who}: no pod of epoch {epoch} exists")
+            if epoch > latest:
+                raise LogsGone(f"{self.seen.who}: epoch {epoch} has not begun: epoch {latest} is the latest")
             raise self._gone(f"of epoch {epoch}")
         return newest(m for m in members if m.epoch == epoch and self.choice.chosen(m.rank))
 
@@ -165,7 +167,7 @@ class GangLog:
             self.noted(LogNote(tuple(absent), why))
 
     def _no_log(self, found: dict[int, Member]) -> NoSuchRank:
-        run, who = f"{self.seen.name} -n {self.seen.namespace}", self._who
+        run, who = f"{self.seen.name} -n {self.seen.namespace}", self.seen.who
         if found:
             first = next(iter(found.values()))
             why = f": {first.why}" if first.why else ""
@@ -176,13 +178,9 @@ class GangLog:
         what = f"rank {ranks} has no pod" if self.choice.ranks else "it has no pods"
         return NoSuchRank(f"{who}: {what} now; `muster get {run}` shows its members, `muster explain {run}` why")
 
-    @property
-    def _who(self) -> str:
-        return f"experiment {self.seen.namespace}/{self.seen.name}"
-
     def _gone(self, what: str) -> LogsGone:
         return LogsGone(
-            f"{self._who}: no log {what} is kept: its pods are gone, and Kubernetes drops a log with its pod; "
+            f"{self.seen.who}: no log {what} is kept: its pods are gone, and Kubernetes drops a log with its pod; "
             f"`muster explain {self.seen.name} -n {self.seen.namespace}` shows how that epoch ended"
         )
 

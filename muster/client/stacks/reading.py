@@ -222,14 +222,14 @@ async def stacks_of(
     present = {each.rank for each in members}
     if absent := sorted(set(ranks) - present):
         which = ", ".join(map(str, absent))
-        raise NoSuchRank(f"experiment {seen.namespace}/{seen.name}: rank {which} has no pod now")
+        raise NoSuchRank(f"{seen.who}: rank {which} has no pod now")
     if not isinstance(client.transport, Connection):
         raise TypeError("commands are executed over a Connection only")
     assist = mapping(seen.raw.get("spec")).get("assist") is True if seen.subject == EXPERIMENT else None
     reader = StacksReader(client.transport, seen.namespace, assist=assist, patience=patience)
     size = 0 if ranks else seen.status.size
     if not members and not size:
-        raise NoSuchRank(f"experiment {seen.namespace}/{seen.name}: it has no pods now")
+        raise NoSuchRank(f"{seen.who}: it has no pods now")
     return await reader.read(members, size, at_once=at_once, done=lambda count: done(count, len(members)))
 
 

@@ -279,7 +279,11 @@ def _none(found: list[Document], filename: str) -> list[Problem]:
     what = ", ".join(f"{each.called} (line {each.line})" for each in found[:NAMED])
     more = f" and {len(found) - NAMED} more" if len(found) > NAMED else ""
     hint = "the file needs one manifest: an AIchorManifest, an Experiment, or what muster convert reads"
-    return [Problem(filename, 1, 1, "", f"none of its documents is run: {what}{more}", hint)]
+    return [
+        Problem(
+            filename, 1, 1, "", f"none of its documents is run: {what}{more}" if found else "the list is empty", hint
+        )
+    ]
 
 
 def _refuse_script(text: str, filename: str) -> None:

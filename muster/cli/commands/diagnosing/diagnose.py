@@ -15,6 +15,7 @@ import click
 import structlog
 
 from muster.api.errors import ApiError, Forbidden, MusterError
+from muster.api.manifest.problems import quoted
 from muster.api.values.durations import count_of
 from muster.api.values.printable import printable
 from muster.cli.commands.diagnosing.answer import print_answer, read_stacks, trouble
@@ -187,7 +188,7 @@ def watched_kind(name: str) -> WatchedKind | None:
     """Return the kind of that object; None where only Muster runs such. Raises ``MusterError``."""
     subject, own = parse(name)
     if not own:
-        raise MusterError(f"{name}: write KIND/NAME")
+        raise MusterError(f"{quoted(name)} names no run: write NAME, or KIND/NAME")
     return next((each for each in WATCHED_KINDS.values() if each.subject == subject), None)
 
 

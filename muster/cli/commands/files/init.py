@@ -28,6 +28,8 @@ def init(file: str, operator: str) -> None:
     A file that exists is not overwritten.
     """
     text = starter(operator)
+    if not file:
+        raise click.UsageError("the name of FILE is empty: name one, or - for standard output")
     if file == "-":
         data(text.rstrip("\n"))
         return

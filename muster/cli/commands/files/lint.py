@@ -32,6 +32,8 @@ def lint(chosen: ClusterChoice, files: tuple[str, ...], output: str | None, clus
 
     With --cluster, --kubeconfig or --context the cluster is asked, too: what it lacks for a FILE is a warning.
     """
+    if files.count("-") > 1:
+        raise click.UsageError("standard input can be read once: write - once")
     found: list[tuple[str, Problem]] = []
     notes: list[str] = []
     good: list[Manifest] = []
