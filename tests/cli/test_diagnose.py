@@ -210,7 +210,7 @@ def test_an_experiment_without_a_daemon_is_told_from_its_record_and_its_pods(
     shown = call("diagnose", mine)
     assert shown.exit_code == 6, shown.stdout + shown.stderr
     assert "default/mine  Assembling" in shown.stdout
-    assert "no musterd looks after it" in shown.stderr
+    assert "no musterd with the Lease" in shown.stderr
     assert "the record is musterd's" in shown.stderr
 
 

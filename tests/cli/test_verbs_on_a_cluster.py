@@ -284,7 +284,7 @@ def test_a_request_that_no_musterd_follows_has_a_warning(
     assert "looks after" not in before.stderr
     server.lease("2026-01-01T00:00:00.000000Z")
     shown = call(*words)
-    assert shown.stderr.count("no musterd looks after it: the Lease default/musterd was renewed last") == 1
+    assert shown.stderr.count("no musterd with the Lease default/musterd looks after it: that was renewed last") == 1
     assert shown.exit_code == before.exit_code
     server.lease(micro_time(time.time()))
     assert "looks after" not in call(*words).stderr

@@ -44,5 +44,5 @@ async def unattended(resources: ResourceClient, seen: Snapshot) -> bool:
         return False
     last, namespace = max(renewals)
     where, ago = f"{printable(namespace)}/{LEASE}", age(now - last)
-    say(click.style(f"no musterd looks after it: the Lease {where} was renewed last {ago} ago", fg=BAD))
+    say(click.style(f"no musterd with the Lease {where} looks after it: that was renewed last {ago} ago", fg=BAD))
     return True

@@ -15,7 +15,7 @@ from importlib.machinery import PathFinder
 from importlib.util import find_spec, module_from_spec
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, Final
 
 import yaml
 
@@ -166,7 +166,7 @@ class KubeConfig:
             namespace = (loader.current_context or {}).get("context", {}).get("namespace")
         except (ConfigException, *_UNREADABLE) as error:
             context = f"context {self.context!r} of " if self.context else ""
-            why = "it is not a kubeconfig" if isinstance(error, _SHAPELESS) else _said(error)
+            why = "it is not a kubeconfig" if isinstance(error, _SHAPELESS) else _text_of(error)
             raise ApiError(
                 f"{context}the kubeconfig {self.paths} cannot be used: {why}; "
                 "`kubectl config view` shows what kubectl makes of it",
@@ -234,9 +234,13 @@ def _any_exists(paths: str) -> bool:
     return any(path and Path(path).expanduser().exists() for path in paths.split(os.pathsep))
 
 
-def _said(error: Exception) -> str:
+_ABSENT: Final = re.compile(r"Invalid kube-config file\. Expected object with name (\S+) in \S*/(\w+) list\Z")
+
+
+def _text_of(error: Exception) -> str:
     """Return the text of an error. kubernetes_asyncio names an entry by its whole content, which may be a token."""
-    return re.sub(r"/\{.*\}", ", one of its entries", str(error), flags=re.DOTALL) or type(error).__name__
+    text = _ABSENT.sub(r"its list of \2 has no \1", str(error))
+    return re.sub(r"/\{.*\}", ", one of its entries", text, flags=re.DOTALL) or type(error).__name__
 
 
 def _access(

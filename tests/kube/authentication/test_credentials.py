@@ -353,7 +353,7 @@ def test_a_proxy_of_the_environment_is_not_asked_for_this_machine(server: str, m
         ("[]", "cannot be used"),
         ("{", "cannot be used"),
         ("clusters: 3", "cannot be used"),
-        ("current-context: x\ncontexts: []\nclusters: []\nusers: []", "Expected object with name x"),
+        ("current-context: x\ncontexts: []\nclusters: []\nusers: []", "its list of contexts has no x"),
         ("\x00", "cannot be used"),
         ("words", "it is not a kubeconfig"),
         ("[" * 5_000, "it is not a kubeconfig"),
