@@ -17,7 +17,7 @@ from muster.api.manifest.load import Loaded
 from muster.api.manifest.problems import ManifestError, Problem, SpecError
 from muster.api.manifest.yaml.reader import MAX_BYTES, Node
 from muster.cli.terminal.colours import say
-from muster.client.names import name_for
+from muster.client.submitting import name_for
 from muster.kinds.declaration import PlanError
 from muster.kinds.experiments import plan_of
 from muster.kinds.manifests.documents import read_one

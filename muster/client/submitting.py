@@ -1,21 +1,31 @@
-"""Create an experiment from a manifest."""
+"""Create an experiment from a manifest. A name that it lacks is a word of file or operator, and five characters."""
 
 import asyncio
 import json
 import random
 import re
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from muster.api.errors import AlreadyExists
+from muster.api.manifest.experiment import ExperimentSpec
 from muster.api.manifest.load import AICHOR, Loaded
-from muster.api.names import ANNOTATION_CANCELLED, ANNOTATION_COMMAND_SOURCE, ANNOTATION_RESTART, API_VERSION, KIND
-from muster.client.names import generated_name, name_for
+from muster.api.manifest.naming import MAX_POD_NAME, longest_pod_name, slug
+from muster.api.names import (
+    ANNOTATION_CANCELLED,
+    ANNOTATION_COMMAND_SOURCE,
+    ANNOTATION_RESTART,
+    API_VERSION,
+    KIND,
+    name_suffix,
+)
 from muster.client.snapshot import Snapshot, known_kind, snapshot_of
 from muster.client.subjects import collection_path, subject_of
 from muster.kinds.manifests.load import LoadedObject, load_any, object_of
 from muster.kube.resources import ResourceClient
 from muster.kube.unstructured import mapping
 
+GENERIC = frozenset({"", "manifest", "<manifest>", "<stdin>", "aichor", "aichor-manifest", "experiment", "stdin"})
+"""File names that do not describe an experiment: the operator is used instead."""
 NAMES = 8
 """Number of generated names that are tried."""
 OF_ONE_RUN = (ANNOTATION_CANCELLED, ANNOTATION_RESTART, "kubectl.kubernetes.io/last-applied-configuration")
@@ -74,3 +84,28 @@ def again(seen: Snapshot, rng: random.Random) -> tuple[Loaded, str]:
     assert isinstance(loaded, Loaded)
     generated = _GENERATED.fullmatch(seen.name)
     return loaded, generated_name(loaded.spec, generated[1] if generated else seen.name, rng)
+
+
+def name_for(loaded: Loaded | LoadedObject, filename: str = "", rng: random.Random | None = None) -> str:
+    """Return the name of a new experiment: that of an Experiment document, else a generated one.
+
+    The name in an AIchor manifest is the same at every submission, so it only begins the generated one.
+    """
+    if isinstance(loaded, LoadedObject) or (loaded.kind != AICHOR and loaded.name):
+        return str(loaded.name)
+    return generated_name(loaded.spec, loaded.name or filename, rng or random.SystemRandom())
+
+
+def generated_name(spec: ExperimentSpec, hint: str, rng: random.Random) -> str:
+    """Return ``<hint>-<five characters>``, cut so that the names of its pods fit.
+
+    ``hint`` is a file name or any other words.
+    """
+    base = slug(PurePath(hint).stem) if hint else ""
+    if base in GENERIC:
+        base = spec.operator
+    suffix = name_suffix(f"{rng.getrandbits(128):x}", 0)
+    over = len(longest_pod_name(f"{base}-{suffix}", spec.groups)) - MAX_POD_NAME
+    if over > 0:
+        base = base[: max(1, len(base) - over)].rstrip("-")
+    return f"{base}-{suffix}"

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from muster.api.goodput import Bucket, whole_seconds
 from muster.cli.commands.goodput.account import COLUMNS, Account, bar, percent, together
-from muster.cli.commands.goodput.weeks import selector, weeks
+from muster.cli.commands.goodput.goodput import last_weeks, selector
 from tests.cli.conftest import Call, stderr_of
 from tests.client.localserver import MANIFEST, LocalServer
 
@@ -118,7 +118,7 @@ def test_only_all_is_drawn_and_called_all(part: float) -> None:
 
 def test_weeks_begin_on_monday_and_the_last_one_ends_now() -> None:
     now = datetime(2026, 11, 26, 12, tzinfo=UTC).timestamp()
-    (first, ends), (second, last) = weeks(now, 2)
+    (first, ends), (second, last) = last_weeks(now, 2)
     assert (first, second) == (datetime(2026, 11, 16, tzinfo=UTC), datetime(2026, 11, 23, tzinfo=UTC))
     assert (ends, last) == (second.timestamp(), now)
 

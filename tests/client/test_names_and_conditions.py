@@ -10,8 +10,8 @@ from muster.api.manifest.load import load_manifest
 from muster.api.manifest.naming import check_name
 from muster.client import Until
 from muster.client.member import member_of
-from muster.client.names import generated_name, name_for
 from muster.client.snapshot import snapshot_of
+from muster.client.submitting import generated_name, name_for
 from tests.client.localserver import MANIFEST, ended, labels, running
 
 SPEC = load_manifest(MANIFEST).spec

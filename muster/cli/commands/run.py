@@ -24,7 +24,7 @@ from muster.cli.program import PROGRAMS, OperatorName, ProgramCommand, choices, 
 from muster.cli.terminal.colours import plain, say
 from muster.cli.terminal.display import choose_display
 from muster.client import Client, Snapshot
-from muster.client.names import name_for
+from muster.client.submitting import name_for
 from muster.local.home import Caller, Home, default_home, write_caller
 from muster.state.vocabulary.plan import Plan
 

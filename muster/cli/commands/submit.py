@@ -12,7 +12,7 @@ from muster.cli.terminal.colours import data, say
 from muster.cli.terminal.patience import patient
 from muster.cli.terminal.progress import ChangePrinter, watch_to_end
 from muster.client import Client, Snapshot
-from muster.client.names import name_for
+from muster.client.submitting import name_for
 from muster.kinds.manifests.load import object_of
 
 

@@ -2,16 +2,18 @@
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Final
 
 import click
 
 from muster.api.errors import MusterError
-from muster.api.goodput import BY_PHASE, NOT_KNOWN, Bucket, Goodput, step_time
+from muster.api.goodput import BADPUT, BY_PHASE, NOT_KNOWN, Bucket, Goodput, step_time
 from muster.api.values.accelerators import USUAL
 from muster.api.values.printable import printable
 from muster.cli.commands.goodput.account import Account, together
-from muster.cli.commands.goodput.prometheus import Source, prometheus_options
+from muster.cli.commands.goodput.prometheus import Prometheus, Source, prometheus_options, quoted
 from muster.cli.options import ClusterChoice, cluster_options, experiment_names, output_option, show
 from muster.cli.terminal.colours import data, say
 from muster.cli.terminal.patience import patient
@@ -110,8 +112,6 @@ async def _all(client: Client, by: str, *, everywhere: bool) -> list[Account]:
 
 
 async def _weeks(chosen: ClusterChoice, source: Source, count: int, name: str, *, everywhere: bool) -> list[Account]:
-    from muster.cli.commands.goodput.weeks import by_week
-
     namespace = "" if everywhere else chosen.namespace or ""
     if not everywhere and not namespace:
         async with chosen.client() as client:
@@ -129,3 +129,51 @@ def _remark(accounts: Sequence[Account]) -> None:
         say(BY_PHASE)
     elif silent:
         say(f"{silent} of {experiments} experiments report no steps: of them {NOT_KNOWN}")
+
+
+WEEK: Final = timedelta(days=7)
+
+
+def last_weeks(now: float, count: int) -> Iterator[tuple[datetime, float]]:
+    """Yield the last weeks with the present one last: each Monday 00:00 UTC, and when the week ends, or now."""
+    today = datetime.fromtimestamp(now, UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    monday = today - timedelta(days=today.weekday())
+    for back in reversed(range(count)):
+        begin = monday - back * WEEK
+        yield begin, min(now, (begin + WEEK).timestamp())
+
+
+def selector(labels: Mapping[str, str]) -> str:
+    """Return ``{namespace="ml"}``, with every value quoted."""
+    return "{" + ",".join(f"{name}={quoted(value)}" for name, value in labels.items() if value) + "}"
+
+
+async def by_week(source: Source, labels: Mapping[str, str], now: float, count: int) -> list[Account]:
+    """Return the sums of each week. Raises ``MusterError`` where Prometheus does not answer with them.
+
+    They are the increases of the counters within it, so they hold also for experiments that were deleted since.
+    Prometheus extrapolates an increase to the ends of its window: a figure may be off by the time between two scrapes
+    for each experiment that began or ended in the week. What is lost in one week of the work of another is taken from
+    the productive time of the week in which that is known, and from no more than it has.
+    """
+    async with Prometheus(source) as prometheus:
+        asked = [_week(prometheus, selector(labels), begin, end) for begin, end in last_weeks(now, count)]
+        found = list(await asyncio.gather(*asked))
+        say(*(f"muster: {warning}" for warning in prometheus.warnings))
+        return found
+
+
+async def _week(prometheus: Prometheus, chosen: str, begin: datetime, end: float) -> Account:
+    window = max(1, round(end - begin.timestamp()))
+
+    async def increases(metric: str, by: str = "") -> dict[str, float]:
+        series = f"muster_experiment_{metric}_seconds_total{chosen}[{window}s]"
+        found = await prometheus.ask(f"sum by ({by}) (increase({series}))", end)
+        return {labels.get(by, ""): 1000 * value for labels, value in found}
+
+    productive, taken_back, badput = await asyncio.gather(
+        increases("productive"), increases("taken_back"), increases("badput", "source")
+    )
+    net = productive.get("", 0.0) - taken_back.get("", 0.0)
+    buckets = {each: badput.get(each.value, 0.0) for each in BADPUT} | {Bucket.PRODUCTIVE: max(0.0, net)}
+    return Account(f"week of {begin:%Y-%m-%d}", buckets, {}, experiments=0)
