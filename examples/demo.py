@@ -22,7 +22,6 @@ from typing import Any
 
 import aiohttp
 import click
-from muster.client.names import name_for
 from watched import labelled_pods
 
 from muster.api.errors import MusterError
@@ -36,6 +35,7 @@ from muster.cli.processes.stack import LocalCluster, local_cluster
 from muster.cli.terminal.colours import say
 from muster.cli.terminal.display import choose_display
 from muster.client import Client, Snapshot
+from muster.client.submitting import name_for
 from muster.local.home import Caller, write_caller
 
 HERE = Path(__file__).parent
