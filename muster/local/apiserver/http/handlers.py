@@ -214,12 +214,8 @@ class ObjectHandlers:
             except TimeoutError as failure:
                 raise ConnectionResetError("the client of a watch does not read") from failure
 
-        try:
-            await watch.run(write)
-            await response.write_eof()
-        except ConnectionError:
-            if request.transport is not None:
-                request.transport.abort()
+        await watch.run(write)
+        await response.write_eof()
         return response
 
     async def create(self, request: web.BaseRequest, info: RequestInfo, query: Query) -> web.StreamResponse:

@@ -108,13 +108,15 @@ class RequestHandler:
     token: str | None
 
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
-        """Answer one request. Every refusal is a Status."""
+        """Answer one request. Every refusal is a Status. A ``ConnectionError`` closes the connection."""
         try:
             return await self._route(request)
         except ApiError as failure:
             return failure_reply(failure)
-        except ConnectionError:
-            raise
+        except ConnectionError:  # the client is gone, or its answer is cut off: aiohttp would log it as an error
+            if request.transport is not None:
+                request.transport.abort()
+            return web.Response()
         except (*_FAULTS, sqlite3.Error):
             # An unexpected error fails this request and no other.
             _log.exception("request failed", method=request.method, path=request.path)
