@@ -49,13 +49,18 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LocalSer
         yield running
 
 
-@pytest.fixture
-def diagnosable(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The local cluster admits no Jobs. Keep what the command sets for its process, which is that of other tests."""
-    monkeypatch.setattr(object_store, "admit", lambda *_: None)
+@pytest.fixture(autouse=True)
+def log_settings() -> Iterator[None]:
+    """Restore what a command sets for its process, which is that of other tests."""
     before = structlog.get_config()
     yield
     structlog.configure(**before)
+
+
+@pytest.fixture
+def diagnosable(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The local cluster admits no Jobs."""
+    monkeypatch.setattr(object_store, "admit", lambda *_: None)
 
 
 @pytest.fixture

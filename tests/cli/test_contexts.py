@@ -69,7 +69,7 @@ def test_incidents_of_each_cluster_stand_above_with_their_context(submitted: Bot
 
 
 @pytest.mark.parametrize("verb", ["list", "top"])
-@pytest.mark.parametrize(("context", "why"), [("gone", "127.0.0.1"), ("unknown", "contexts list")])
+@pytest.mark.parametrize(("context", "why"), [("gone", "127.0.0.1"), ("unknown", "contexts has no unknown")])
 def test_a_cluster_that_does_not_answer_is_named_and_hides_no_other(
     verb: str, context: str, why: str, submitted: Both, call: Call
 ) -> None:
