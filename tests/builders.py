@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import fields, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
@@ -20,6 +20,13 @@ from muster.state.vocabulary.record import Phase, Record
 from muster.state.vocabulary.rules import CLOCKS, ClockAction, ClockName, ClockRule, Gate
 
 NOW = 1_000_000.0
+T = TypeVar("T")
+
+
+def sure(value: T | None) -> T:
+    """Return the value, which must not be None."""
+    assert value is not None
+    return value
 
 
 class Clock(NamedTuple):

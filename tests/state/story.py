@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import replace
-from typing import Any
+from typing import Any, Self
 
 import msgspec
 
@@ -26,7 +26,7 @@ from muster.state.vocabulary.actions import (
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Exit, Pod, PodPhase
 from muster.state.vocabulary.record import Cause, ConditionType, Phase, Record
-from tests.builders import NOW, answer, pod
+from tests.builders import NOW, answer, pod, sure
 
 
 def created(actions: Sequence[Action]) -> list[int]:
@@ -34,6 +34,11 @@ def created(actions: Sequence[Action]) -> list[int]:
     (create,) = actions
     assert isinstance(create, CreatePods)
     return [member.rank for member in create.members]
+
+
+def creations(actions: Sequence[Action]) -> list[int]:
+    """The ranks whose pods are created, whatever else is asked for."""
+    return [member.rank for each in actions if isinstance(each, CreatePods) for member in each.members]
 
 
 class Story:
@@ -59,20 +64,16 @@ class Story:
 
     @property
     def kept(self) -> Record:
-        assert self.record is not None
-        return self.record
+        return sure(self.record)
 
     @property
     def cause(self) -> Cause:
-        assert self.kept.cause is not None
-        return self.kept.cause
+        return sure(self.kept.cause)
 
     @property
     def wake_at(self) -> float:
         """When the last decision wants the next look."""
-        assert self.last is not None
-        assert self.last.wake_at is not None
-        return self.last.wake_at
+        return sure(sure(self.last).wake_at)
 
     def look(self, after: float = 0.0) -> tuple[Action, ...]:
         """Time passes, then one decision; its actions."""
@@ -112,11 +113,11 @@ class Story:
             self.do(action)
         return actions
 
-    def launch(self) -> None:
+    def launch(self) -> Self:
         """Do what the decisions ask until every pod is there, not yet scheduled."""
         for _ in range(20):
             if not self.obey():
-                return
+                return self
         raise AssertionError("the launch does not come to an end")
 
     def create(self, *but: int) -> None:
@@ -211,14 +212,18 @@ class Story:
         """The coordinator does not answer."""
         self.view.observe_probe(RollAnswer(at=self.now, coordinator=state), self.kept.epoch)
 
-    def assemble(self) -> None:
-        """From nothing to Running."""
-        self.launch()
-        self.start()
+    def bring_up(self) -> Self:
+        """From nothing until the programs run, which is seen."""
+        self.launch().start()
         self.look(1)
-        self.observe_probe(*range(self.plan.size), passed=True)
+        return self
+
+    def assemble(self) -> Self:
+        """From nothing to Running."""
+        self.bring_up().observe_probe(*range(self.plan.size), passed=True)
         self.look(1)
         assert self.kept.phase is Phase.RUNNING, self.kept.message
+        return self
 
     def take_over(self) -> View:
         """Another daemon leads: it knows what it lists, and heard nothing. What the one before it knew."""
@@ -229,6 +234,5 @@ class Story:
         return before
 
     def condition(self, kind: ConditionType) -> tuple[bool | None, str]:
-        found = self.kept.condition(kind)
-        assert found is not None
+        found = sure(self.kept.condition(kind))
         return found.status, found.reason
