@@ -5,7 +5,7 @@ from muster.state.decide.machine import decide
 from muster.state.vocabulary.actions import ConfirmLaunch, CreatePods, DeletePods, EnsureService
 from muster.state.vocabulary.record import ConditionType, Phase
 from muster.state.vocabulary.rules import Backoff, ClockAction, ClockName
-from tests.builders import NOW, Clock, plan, pod, record, view
+from tests.builders import NOW, Clock, plan, pod, record, sure, view
 from tests.state.story import Story
 
 
@@ -52,15 +52,13 @@ def test_a_clean_run_goes_from_pending_to_succeeded() -> None:
 
 
 def test_the_first_failure_restarts_the_gang_once_and_is_named() -> None:
-    story = Story(plan(limit=2, backoff=Backoff(initial=5)))
-    story.assemble()
+    story = Story(plan(limit=2, backoff=Backoff(initial=5))).assemble()
     story.end(2, 137, signal=9)
     actions = story.look(1)
 
     assert story.kept.phase is Phase.RESTARTING
     assert (story.kept.epoch, story.kept.restarts) == (1, 1)
-    cause = story.kept.cause
-    assert cause is not None
+    cause = sure(story.kept.cause)
     assert (cause.rank, cause.exit_code, cause.signal, cause.node) == (2, 137, 9, "node-2")
     (survivors,) = (action for action in actions if isinstance(action, DeletePods))
     assert sorted(each.rank for each in survivors.pods) == [0, 1, 3]
@@ -81,8 +79,7 @@ def test_the_first_failure_restarts_the_gang_once_and_is_named() -> None:
 
 
 def test_a_live_read_finds_a_preemption_whose_event_was_lost() -> None:
-    story = Story(plan(limit=0))
-    story.assemble()
+    story = Story(plan(limit=0)).assemble()
     for rank in (0, 1, 3):
         story.end(rank, 134, signal=6)
     story.unheard = lambda: story.set(2, disruption="PreemptionByScheduler", terminating=True)
@@ -94,8 +91,7 @@ def test_a_live_read_finds_a_preemption_whose_event_was_lost() -> None:
 def test_old_pods_that_do_not_end_are_called_stuck_and_deleted_by_force_only_where_the_spec_says_so() -> None:
     for action, forced in ((ClockAction.ALERT, False), (ClockAction.RESTART, True)):
         clocks = {ClockName.TERMINATING: Clock(60, action)}
-        story = Story(plan(clocks=clocks, backoff=Backoff(initial=1)))
-        story.assemble()
+        story = Story(plan(clocks=clocks, backoff=Backoff(initial=1))).assemble()
         story.end(1, 1)
         story.look()
         for rank in (0, 2, 3):  # a dead node: these pods never end
@@ -111,8 +107,7 @@ def test_old_pods_that_do_not_end_are_called_stuck_and_deleted_by_force_only_whe
 
 
 def test_a_large_gang_that_gets_its_nodes_one_by_one_costs_few_writes() -> None:
-    story = Story(plan(size=64))
-    story.launch()
+    story = Story(plan(size=64)).launch()
     before = story.writes
     for rank in range(63):  # one more pod gets a node each second
         story.schedule(rank)

@@ -12,7 +12,7 @@ from muster.state.view.recorder.arrivals import CollectiveReport, GroupCount
 from muster.state.view.recorder.collectives import STILL_SECONDS
 from muster.state.view.stage import OWN_SECONDS, WORKS, Doing
 from muster.state.vocabulary.record import ConditionType
-from tests.builders import plan
+from tests.builders import plan, sure
 from tests.state.facts.hanging import FREE, AskedStory
 from tests.state.story import Story
 
@@ -159,8 +159,7 @@ def test_a_silence_of_steps_of_a_gang_that_idles_is_no_hang(torch: bool) -> None
 
 
 def test_a_silence_of_sent_steps_is_no_hang_while_what_is_sent_shows_work() -> None:
-    story = Story(plan())
-    story.assemble()
+    story = Story(plan()).assemble()
     last = [StepReport(rank, 7, 9, 1.0, 5.0) for rank in range(4)]
     stuck = []
     for passed in range(0, 180, 15):
@@ -183,5 +182,4 @@ def test_two_operations_at_one_number_are_named_with_their_ranks_whatever_works(
     assert gang.stuck == (True, "CollectiveStuck")
     words = "Z: rank 1 called all_gather #101 (default_pg), ranks 0, 2-3 called all_reduce #101; 4/4 ranks"
     assert words in gang.kept.message
-    assert gang.kept.known is not None
-    assert gang.kept.known.ranks == "1"
+    assert sure(gang.kept.known).ranks == "1"

@@ -17,8 +17,7 @@ EXPLAINED = {reason for row in STUCK for reason in row.reasons} - {"RunContainer
 
 
 @pytest.mark.parametrize(
-    "reason",
-    sorted({*EXPLAINED, *REFUSED, *CLOCK_REASONS, *(r for r in reasons.CLAIMED if r.isalpha())}),
+    "reason", sorted({*EXPLAINED, *REFUSED, *CLOCK_REASONS, *(r for r in reasons.CLAIMED if r.isalpha())})
 )
 def test_a_reason_that_muster_knows_is_in_the_catalogue(reason: str) -> None:
     assert reason in CATALOGUE
@@ -28,14 +27,9 @@ def test_a_reason_that_muster_knows_is_in_the_catalogue(reason: str) -> None:
     ("reason", "audience"),
     [
         ("ImagePullBackOff", Audience.RESEARCHER),
-        ("QuotaExceeded", Audience.RESEARCHER),
         ("Unschedulable", Audience.RESEARCHER),
-        ("Hung", Audience.RESEARCHER),
-        ("CreateContainerConfigError", Audience.RESEARCHER),
         ("NodeNotReady", Audience.PLATFORM),
-        ("CoordinatorUnreachable", Audience.PLATFORM),
         ("WebhookFailed", Audience.PLATFORM),
-        ("RightsMissing", Audience.PLATFORM),
         ("_other", Audience.RESEARCHER),
         ("A\nB", Audience.RESEARCHER),
     ],

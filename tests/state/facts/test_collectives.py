@@ -3,8 +3,6 @@
 tests/state/view/recorder/test_collectives.py asks which rank is late, and when.
 """
 
-from dataclasses import replace
-
 import pytest
 
 from muster.state.facts.causes.table import Causes
@@ -12,7 +10,7 @@ from muster.state.view.recorder.arrivals import CollectiveReport, GroupCount
 from muster.state.view.recorder.collectives import STILL_SECONDS
 from muster.state.view.stage import Doing
 from muster.state.vocabulary.record import Phase
-from tests.builders import plan
+from tests.builders import plan, sure
 from tests.state.facts.hanging import FREE, AskedStory
 
 LOOK = 3.0
@@ -87,9 +85,7 @@ def test_the_rank_that_has_not_entered_is_named_with_the_collective_and_the_coun
     ],
     ids=["its line is published", "silent since that line", "silent"],
 )
-def test_the_late_rank_is_named_with_what_its_process_published_last(
-    doing: Doing, silent: int, words: str, place: str
-) -> None:
+def test_a_late_rank_is_named_with_what_it_published_last(doing: Doing, silent: int, words: str, place: str) -> None:
     story = Publishing()
     story.doing[2] = doing
     story.hang(0, 1, 3, silent=silent)
@@ -100,8 +96,7 @@ def test_the_late_rank_is_named_with_what_its_process_published_last(
 
 def test_the_time_since_which_a_collective_waits_is_not_productive() -> None:
     story = hanging()
-    seen = story.view.collectives_of(0)
-    assert seen is not None
+    seen = sure(story.view.collectives_of(0))
     began = seen.moved_at
     assert story.now - began > STILL_SECONDS
     story.run(60)
@@ -144,11 +139,7 @@ def test_once_a_member_has_ended_or_its_pod_says_more_nothing_is_said_of_collect
 def test_a_daemon_that_takes_over_leaves_it_and_names_the_rank_until_it_has_looked_itself() -> None:
     story = hanging()
     words = story.stuck, story.sentence
-    before = story.take_over()
-    assert before.probe is not None
-    story.view.observe_probe(replace(before.probe.answer, at=story.now), 0)
-    story.view.engine.answered = True
-    story.look()
+    story.change_leader()
     assert (story.stuck, story.sentence) == words
     (found,) = story.findings()
     assert (found.cause, found.ranks) == (Causes.COLLECTIVE_BEHIND, (2,))

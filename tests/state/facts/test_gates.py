@@ -8,13 +8,13 @@ from muster.state.decide.machine import decide
 from muster.state.facts import gates
 from muster.state.facts.context import Context
 from muster.state.policies import startup
-from muster.state.vocabulary.actions import CreatePods
 from muster.state.vocabulary.group import Group
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Pod, PodPhase, PodSpec
 from muster.state.vocabulary.record import Phase
 from muster.state.vocabulary.rules import Gate, GateCondition
 from tests.builders import NOW, plan, pod, record, view, view_of
+from tests.state.story import creations
 
 TRAIN = 4
 CREATED, READY, COMPLETE = GateCondition.CREATED, GateCondition.READY, GateCondition.COMPLETE
@@ -40,12 +40,7 @@ def case(run: Plan, *pods: Pod, **facts: Any) -> Context:
 
 
 def created(here: Context) -> list[int]:
-    return [
-        member.rank
-        for action in startup.launch(here)
-        if isinstance(action, CreatePods)
-        for member in action.members
-    ]  # fmt: skip
+    return creations(startup.launch(here))
 
 
 DONE = {"phase": PodPhase.SUCCEEDED, "ready": False}

@@ -3,40 +3,14 @@
 tests/state/view/test_progress.py asks how long a silence must be.
 """
 
-from dataclasses import replace
-from typing import Any
-
-from muster.state.view.progress import StepReport
 from muster.state.view.roll import RankState
 from muster.state.vocabulary.record import Phase
 from muster.state.vocabulary.rules import ClockAction, ClockName
-from tests.builders import Clock, plan
-from tests.state.facts.hanging import FREE, AskedStory
+from tests.builders import Clock
+from tests.state.facts.hanging import ALL, FREE, Reporting
 
-LOOK = 3.0
-ALL = (0, 1, 2, 3)
 FIRST = 1
 """The decision that the first step asks for which this daemon sees: the record may have a hang that is over."""
-
-
-class Reporting(AskedStory):
-    """A gang of four that reports a step a second; a look of the probe every 3 s."""
-
-    def __init__(self, **overrides: Any) -> None:
-        super().__init__(plan(**overrides))
-        self.steps = dict.fromkeys(ALL, 0)
-        self.decisions = 0
-        self.assemble()
-
-    def run(self, seconds: float, *, stopped: tuple[int, ...] = ()) -> None:
-        """Time passes; every rank that is not stopped makes a step a second."""
-        for _ in range(int(seconds / LOOK)):
-            self.now += LOOK
-            for rank in self.steps:
-                if rank not in stopped:
-                    self.steps[rank] += int(LOOK)
-            reports = (StepReport(rank, step, step + 1, 1000.0 + step, 1.0) for rank, step in self.steps.items())
-            self.decisions += self.hear(reports=tuple(reports))
 
 
 def test_a_gang_without_a_step_is_hung_and_says_who_is_behind_until_the_next_step() -> None:
@@ -115,10 +89,7 @@ def test_a_daemon_that_takes_over_in_a_hang_leaves_it_until_it_sees_a_step() -> 
     story.run(30)
     story.run(66, stopped=ALL)
     writes = story.writes
-    before = story.take_over()
-    assert before.probe is not None
-    story.view.observe_probe(replace(before.probe.answer, at=story.now), 0)
-    story.look()
+    story.change_leader()
     story.run(30, stopped=ALL)
     story.look()
     assert (story.stuck, story.writes) == ((True, "Hung"), writes)

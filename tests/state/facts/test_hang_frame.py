@@ -13,7 +13,7 @@ from muster.state.vocabulary.group import Group, Role
 from muster.state.vocabulary.pod import PodPhase, PodSpec
 from muster.state.vocabulary.record import Phase
 from muster.state.vocabulary.rules import Gate, GateCondition
-from tests.builders import NOW, plan, pod, record, view, view_of
+from tests.builders import NOW, plan, pod, record, sure, view, view_of
 
 AT = GroupCount("0", "default_pg", "nccl", 4, "0-3", 6, "all_reduce", waits=True)
 LATE = Late(2, 2, 5, silent=False, waits="")
@@ -32,9 +32,7 @@ def gang(*, phase: Phase = Phase.RUNNING, steps: bool = True, collectives: bool 
 
 
 def test_collectives_go_before_steps_and_name_who_is_late() -> None:
-    found = hang.of(gang())
-    assert found is not None
-    assert found[:3] == (hang.COLLECTIVE_STUCK, (2,), NOW - 1)
+    assert sure(hang.of(gang()))[:3] == (hang.COLLECTIVE_STUCK, (2,), NOW - 1)
 
 
 @pytest.mark.parametrize("phase", [Phase.PENDING, Phase.ASSEMBLING, Phase.RESTARTING])
@@ -45,9 +43,7 @@ def test_no_gang_hangs_that_does_not_run(phase: Phase) -> None:
 def test_a_late_rank_whose_pod_has_a_cause_of_its_own_is_no_hang_of_a_collective() -> None:
     context = gang()
     view_of(context).change(pod(2), pod(2, terminating=True))
-    found = hang.of(context)
-    assert found is not None
-    assert found.reason == hang.HUNG
+    assert sure(hang.of(context)).reason == hang.HUNG
 
 
 def test_a_gang_whose_initializers_have_ended_hangs_as_any_other_and_none_does_whose_members_have() -> None:
@@ -55,9 +51,7 @@ def test_a_gang_whose_initializers_have_ended_hangs_as_any_other_and_none_does_w
     made = plan(groups=(nodes, Group("data", 1, 1, PodSpec(), 4, role=Role.INITIALIZER)))
     context = replace(gang(collectives=False), plan=made)
     view_of(context).change(None, pod(4, group="data", phase=PodPhase.SUCCEEDED))
-    found = hang.of(context)
-    assert found is not None
-    assert found.reason == hang.HUNG
+    assert sure(hang.of(context)).reason == hang.HUNG
     view_of(context).change(pod(3), pod(3, phase=PodPhase.SUCCEEDED))
     assert hang.of(context) is None
 

@@ -10,14 +10,7 @@ from muster.api.last_words import Child
 from muster.state.facts.context import Context
 from muster.state.facts.diagnosis.classifier import why_missing
 from muster.state.facts.failure_cause import cause_of
-from muster.state.facts.sentences import (
-    expected_name,
-    of_last_failure,
-    of_lingering,
-    sentence,
-    share,
-    why_idle,
-)
+from muster.state.facts.sentences import expected_name, of_last_failure, of_lingering, sentence, share, why_idle
 from muster.state.vocabulary.group import Group, Member, ProbeKind
 from muster.state.vocabulary.pod import Exit, Pod, PodPhase, PodSpec
 from muster.state.vocabulary.record import Cause, Phase
@@ -32,9 +25,6 @@ def case(*pods: Pod) -> Context:
 
 def cause(dead: Pod, epoch: int = 0) -> Cause:
     return cause_of(Context.at(plan(), record(epoch=epoch), view(dead), NOW), dead)
-
-
-# --- causes ------------------------------------------------------------------------------------------------------
 
 
 def test_a_failed_container_is_the_cause_with_all_that_is_known_of_it() -> None:
@@ -105,6 +95,7 @@ DELETED = "the pod was deleted while its gang was at work"
         ),
         ({"exit": KILLED, "disruption": "Evicted", "waiting_message": "low disk"}, "Evicted", "low disk", True, 137),
         ({"exit": KILLED, "terminating": True}, "OOMKilled", "", False, 137),
+        ({"terminating": True}, "PodDeleted", DELETED, True, None),
         ({"exit": Exit("main", 0, 0, "Completed", "", NOW), "terminating": True}, "PodDeleted", DELETED, True, 0),
     ],
 )  # fmt: skip
@@ -113,15 +104,6 @@ def test_of_what_a_pod_shows_the_most_decisive_is_the_cause(
 ) -> None:
     found = cause(pod(**seen))
     assert (found.reason, found.message, found.disruption, found.exit_code) == (reason, message, disruption, code)
-
-
-def test_a_deleted_pod_is_a_disruption() -> None:
-    found = cause(pod(terminating=True))
-    assert found == Cause(
-        epoch=0, reason="PodDeleted", message="the pod was deleted while its gang was at work", at=NOW,
-        pod=pod().name, uid=pod().uid, group="worker", rank=0, container="", node="node-0", exit_code=None, signal=0,
-        disruption=True,
-    )  # fmt: skip
 
 
 def test_a_cause_has_the_place_of_its_member_where_there_are_several_groups() -> None:
@@ -170,9 +152,6 @@ def test_a_cause_has_the_place_of_its_member_where_there_are_several_groups() ->
 )  # fmt: skip
 def test_a_cause_reads_as_one_line(cause: Cause, text: str) -> None:
     assert sentence(cause) == text
-
-
-# --- who is not there --------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -236,9 +215,6 @@ def test_pods_of_older_epochs_are_counted_and_the_first_is_named() -> None:
     assert of_lingering(case(second, first)) == f"2 pods of older epochs (first: {second.name})"
 
 
-# --- counts ------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("here", "size", "text"),
     [
@@ -250,8 +226,6 @@ def test_pods_of_older_epochs_are_counted_and_the_first_is_named() -> None:
 def test_the_count_of_a_large_gang_is_said_by_halves(here: int, size: int, text: str) -> None:
     assert share(here, size) == text
 
-
-# --- what followed -----------------------------------------------------------------------------------------------
 
 FAILED = Cause(0, "Error", "boom", NOW, pod="p-2", rank=2, exit_code=1)
 

@@ -4,7 +4,7 @@ from muster.state.facts.context import Context
 from muster.state.facts.hang import slow
 from muster.state.view.recorder.arrivals import HOLDS, WINDOW, WINDOWS, CollectiveReport, Share
 from muster.state.vocabulary.record import Phase
-from tests.builders import plan
+from tests.builders import plan, sure
 from tests.state.facts.hanging import AskedStory
 
 LOOK = 3.0
@@ -56,8 +56,7 @@ def test_a_rank_that_comes_last_is_written_once_into_the_sentence_of_the_status_
     assert story.kept.message == f"4/4 ranks arrived; {SAID}"
     assert (story.kept.phase, story.kept.reason, story.kept.epoch) == (Phase.RUNNING, "RollComplete", 0)
     assert not any(each.status for each in story.kept.conditions if each.type == "Stuck")
-    assert story.last is not None
-    assert story.last.actions == ()
+    assert sure(story.last).actions == ()
     writes, decisions = story.writes, story.decisions
     story.run(600, 2)
     assert (story.writes, story.decisions) == (writes, decisions)

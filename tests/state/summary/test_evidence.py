@@ -22,7 +22,7 @@ from muster.state.view.turns import finished
 from muster.state.vocabulary.record import Phase
 from muster.state.vocabulary.rules import ClockAction, ClockName
 from muster.watchers.probes.jax.places import PlaceReader
-from tests.builders import Clock, plan
+from tests.builders import Clock, plan, sure
 from tests.fakes.places import Store, value
 from tests.state.facts.test_standing_ranks import NEXT, Standing, started
 from tests.state.story import Story
@@ -65,8 +65,7 @@ def test_the_clock_that_restarts_a_hang_leaves_where_each_rank_stood() -> None:
     assert kept.reason == "ProgressDeadlineExceeded"
     assert kept.how.startswith("ProgressDeadlineExceeded")
     assert "step" in kept.steps
-    assert story.last is not None
-    assert story.last.record.evidence == story.kept.evidence, "it is persisted with the verdict"
+    assert sure(story.last).record.evidence == story.kept.evidence, "it is persisted with the verdict"
 
 
 def test_the_stacks_of_all_ranks_are_kept_by_equal_stacks() -> None:
@@ -147,8 +146,7 @@ async def test_hostile_stacks_of_512_ranks_stay_within_their_bound_and_on_their_
         )
     assert len(stack.encode()) <= MAX_STACK
     reader = PlaceReader(512)
-    places = finished(places_in_turns(await reader.read(store.get), dict(reader.stacks), 0, 0.0, None, 512))
-    assert places is not None
+    places = sure(finished(places_in_turns(await reader.read(store.get), dict(reader.stacks), 0, 0.0, None, 512)))
     kept = tuple(stacks_of(places, 512))
     assert sum(row.count for row in kept) == 512
     assert any(len(row.calls) > MAX_MESSAGE for row in kept)
@@ -171,8 +169,7 @@ def test_a_run_that_fails_keeps_what_its_last_epoch_waited_for() -> None:
 
 
 def test_a_rank_that_fails_is_in_the_evidence_of_its_epoch() -> None:
-    story = Story(plan())
-    story.assemble()
+    story = Story(plan()).assemble()
     story.end(1, 3)
     story.look()
     (kept,) = story.kept.evidence
@@ -184,8 +181,7 @@ def test_a_rank_that_fails_is_in_the_evidence_of_its_epoch() -> None:
 
 
 def test_a_successful_run_has_no_evidence() -> None:
-    story = Story(plan())
-    story.assemble()
+    story = Story(plan()).assemble()
     for rank in range(4):
         story.end(rank)
     story.look()
@@ -194,8 +190,7 @@ def test_a_successful_run_has_no_evidence() -> None:
 
 
 def test_an_epoch_that_never_began_has_no_evidence() -> None:
-    story = Story(plan(limit=5))
-    story.assemble()
+    story = Story(plan(limit=5)).assemble()
     story.end(1, 3)
     story.look()
     assert len(story.kept.evidence) == 1
@@ -205,8 +200,7 @@ def test_an_epoch_that_never_began_has_no_evidence() -> None:
 
 
 def test_a_suspension_keeps_the_evidence_of_the_epoch_that_it_ends() -> None:
-    story = Story(plan())
-    story.launch()
+    story = Story(plan()).launch()
     story.plan = replace(story.plan, lifecycle=replace(story.plan.lifecycle, suspend=True))
     story.look()
     (kept,) = story.kept.evidence

@@ -12,10 +12,9 @@ from muster.state.view.engine_facts import Refusal
 from muster.state.view.lead import Spent
 from muster.state.view.progress import StepReport
 from muster.state.vocabulary import wall_time
-from muster.state.vocabulary.actions import Action
 from muster.state.vocabulary.pod import Exit
 from muster.state.vocabulary.record import ConditionType, Phase, from_status, to_status
-from tests.builders import NOW, edited, plan, record
+from tests.builders import NOW, edited, plan, record, sure
 from tests.state.facts.hanging import AskedStory
 from tests.state.story import Story
 
@@ -38,8 +37,7 @@ class Timed(AskedStory):
     @property
     def sums(self) -> Goodput:
         """As of now."""
-        assert self.kept.goodput is not None
-        return self.kept.goodput.at(self.now)
+        return sure(self.kept.goodput).at(self.now)
 
     def seconds(self, *buckets: Bucket) -> tuple[float, ...]:
         return tuple(round(self.sums.of(each) / 1000, 2) for each in buckets)
@@ -93,7 +91,7 @@ class Timed(AskedStory):
     def fail(self) -> None:
         """Rank 1 ends now, and a decision follows at once."""
         self.end(1, 1)
-        self.carry(self.look())
+        self.obey()
         assert self.kept.phase is Phase.RESTARTING
 
     @property
@@ -122,15 +120,10 @@ class Timed(AskedStory):
         self.clock += 1
         assert self.kept.phase is Phase.RUNNING, self.kept.message
 
-    def carry(self, actions: tuple[Action, ...]) -> None:
-        for action in actions:
-            self.do(action)
-
 
 def working(steps: float, startup: float = 0.0, **overrides: Any) -> Timed:
     """A gang that has come to step 0 after that startup, and has made so many steps since."""
-    story = Timed(**overrides)
-    story.assemble()
+    story = Timed(**overrides).assemble()
     story.begin(0, startup)
     story.run(steps)
     return story
@@ -155,8 +148,7 @@ def free(story: Story) -> None:
 
 
 def test_pauses_count_of_programs_that_were_at_work_a_moment_before_their_roll_was_seen() -> None:
-    story = Timed(limit=100)
-    story.assemble()
+    story = Timed(limit=100).assemble()
     story.step, story.at = 60, story.clock - 0.6
     story.spent = Spent(first=60, begun=story.at)
     story.pause(3.0, "checkpoint_restore")
@@ -168,8 +160,7 @@ def test_pauses_count_of_programs_that_were_at_work_a_moment_before_their_roll_w
 
 
 def test_the_way_to_a_complete_roll_is_scheduling_startup_and_assembly() -> None:
-    story = Timed()
-    story.launch()
+    story = Timed().launch()
     story.look(7)
     story.schedule()
     story.look()
@@ -185,8 +176,7 @@ def test_the_way_to_a_complete_roll_is_scheduling_startup_and_assembly() -> None
 
 
 def test_the_time_while_it_is_stuck_is_not_productive_and_time_costs_no_write() -> None:
-    story = Timed()
-    story.assemble()
+    story = Timed().assemble()
     writes = story.writes
     for _ in range(20):
         story.look(5)
@@ -205,8 +195,7 @@ def test_the_time_while_it_is_stuck_is_not_productive_and_time_costs_no_write() 
 
 
 def test_recovery_lasts_from_the_failure_until_the_roll_is_complete() -> None:
-    story = Timed()
-    story.assemble()
+    story = Timed().assemble()
     story.look(100)
     story.fail()
     story.look(5)
@@ -221,18 +210,16 @@ def test_recovery_lasts_from_the_failure_until_the_roll_is_complete() -> None:
 
 
 def test_a_failure_that_is_seen_late_began_when_the_container_ended() -> None:
-    story = Timed()
-    story.assemble()
+    story = Timed().assemble()
     story.now += 100
     story.end(1, 1, at=story.now - 30)
-    story.carry(story.look())
+    story.obey()
     assert story.seconds(Bucket.PRODUCTIVE, Bucket.RECOVERY) == (71, 29)
     assert story.sums.productive == 100_000
 
 
 def test_the_time_while_it_is_suspended_or_over_is_not_counted() -> None:
-    story = Timed()
-    story.assemble()
+    story = Timed().assemble()
     story.plan = edited(story.plan, suspend=True)
     story.look()
     before = story.sums
@@ -259,8 +246,7 @@ def test_a_gang_that_succeeds_before_its_roll_is_seen_complete_was_productive_fr
     code: int, ended: float, seen: float, productive: float, other: float
 ) -> None:
     """A program of a second is over before its coordinator is asked. Of one that failed nothing is known."""
-    story = Timed(size=2, limit=0)
-    story.launch()
+    story = Timed(size=2, limit=0).launch()
     story.start()
     story.look(2)
     assert story.kept.phase is Phase.ASSEMBLING
@@ -273,8 +259,7 @@ def test_a_gang_that_succeeds_before_its_roll_is_seen_complete_was_productive_fr
 
 
 def test_a_status_of_an_older_muster_counts_from_its_phase_on() -> None:
-    story = Timed()
-    story.assemble()
+    story = Timed().assemble()
     old = to_status(story.kept)
     del old["goodput"]
     story.record = from_status(old)
@@ -327,8 +312,7 @@ def test_steps_that_nobody_has_read_are_lost_too(unread: float, step: int, lost:
 
 
 def test_a_run_that_starts_at_its_first_step_has_not_resumed() -> None:
-    story = Timed()
-    story.assemble()
+    story = Timed().assemble()
     story.begin(40)
     story.run(9)
     story.look(60)
@@ -364,8 +348,7 @@ def test_a_restart_by_torchrun_inside_the_pods_is_recovery_and_lost_steps_and_no
     assert story.resumptions == [
         "torchrun restarted its processes; resumed at step 60: at least 15 steps (15 s) lost, 20 s to recover"
     ]
-    assert story.kept.steps is not None
-    assert story.kept.steps.restarts == 1
+    assert sure(story.kept.steps).restarts == 1
 
 
 def test_steps_that_no_write_had_are_not_counted_as_recovery() -> None:
@@ -415,8 +398,7 @@ def test_a_hang_before_the_processes_come_again_is_stuck_and_not_recovery() -> N
 
 
 def test_an_epoch_that_loses_what_an_epoch_before_it_had_kept_takes_that_back_too() -> None:
-    story = Timed()
-    story.assemble()
+    story = Timed().assemble()
     for first, steps in ((0, 75), (60, 30), (40, 20)):
         story.begin(first)
         story.see()
@@ -432,8 +414,7 @@ def test_an_epoch_that_loses_what_an_epoch_before_it_had_kept_takes_that_back_to
 
 
 def test_pauses_go_into_the_buckets_that_the_program_names() -> None:
-    story = Timed()
-    story.assemble()
+    story = Timed().assemble()
     story.begin(0)
     story.pause(4, "checkpoint_restore")
     story.run(30)
@@ -672,7 +653,7 @@ def test_an_epoch_of_which_a_new_leader_saw_only_the_end_is_not_said_to_have_com
     story.silence()
     for rank in range(4):
         story.end(rank, code, at=story.now)
-    story.carry(story.look())
+    story.obey()
     assert story.kept.phase in (Phase.SUCCEEDED, Phase.RESTARTING)
     assert story.seconds(Bucket.PRODUCTIVE, Bucket.PROGRAM_STARTUP) == (before + 85, 0)
 
@@ -727,8 +708,7 @@ SCENES = st.lists(st.tuples(st.sampled_from(SORTS), st.floats(0, 400), HOSTILE, 
 def test_over_any_story_the_buckets_add_up_to_the_wall_time_and_no_sum_ever_falls(
     scenes: list[tuple[str, float, Spent, int]],
 ) -> None:
-    story = Timed(limit=100)
-    story.assemble()
+    story = Timed(limit=100).assemble()
     begun, out, shown = NOW, 0.0, story.sums
     suspensions = 1
     for what, seconds, spent, step in scenes:
@@ -741,7 +721,7 @@ def test_over_any_story_the_buckets_add_up_to_the_wall_time_and_no_sum_ever_fall
                 story.assemble_again()
             case "fail" if story.kept.phase is Phase.RUNNING:
                 story.end(1, 1, at=story.now - spent.saved % 100)
-                story.carry(story.look())
+                story.obey()
             case "steps" if story.kept.phase is Phase.RUNNING:
                 story.run(seconds % 100)
             case "torchrun" if story.kept.phase is Phase.RUNNING:
@@ -757,7 +737,7 @@ def test_over_any_story_the_buckets_add_up_to_the_wall_time_and_no_sum_ever_fall
                 story.look(60)
                 story.clock += 60
                 story.end(1, 1, at=story.now)
-                story.carry(story.look())
+                story.obey()
                 shown = checked(story, shown)
                 story.assemble_again()
             case "lie" if story.kept.phase is Phase.RUNNING:
@@ -785,7 +765,7 @@ def test_over_any_story_the_buckets_add_up_to_the_wall_time_and_no_sum_ever_fall
             case "suspend" | "resume":
                 suspensions += 1
                 story.plan = edited(story.plan, suspend=what == "suspend")
-                story.carry(story.look())
+                story.obey()
             case "daemon":
                 story.record, story.view.progress = from_status(to_status(story.kept)), None
             case "takeover" if story.kept.phase is Phase.RUNNING and story.view.engine.answered:

@@ -4,7 +4,7 @@ import pytest
 
 from muster.state.summary.history import halt, refuse
 from muster.state.vocabulary.record import Condition, ConditionType, Phase
-from tests.builders import NOW, record
+from tests.builders import NOW, record, sure
 
 
 def test_its_first_record_is_its_last() -> None:
@@ -17,8 +17,7 @@ def test_its_first_record_is_its_last() -> None:
 
 def test_a_run_that_has_begun_is_stuck_and_says_so_once_for_each_edit() -> None:
     before = record(phase=Phase.RUNNING, epoch=2)
-    halted = halt(before, 4, "spec.image: missing", NOW)
-    assert halted is not None
+    halted = sure(halt(before, 4, "spec.image: missing", NOW))
     assert (halted.phase, halted.epoch, halted.finished) == (Phase.RUNNING, 2, False)
     stuck = halted.condition(ConditionType.STUCK)
     assert stuck == Condition(ConditionType.STUCK, True, "InvalidSpec", halted.message, 4, NOW)

@@ -19,8 +19,7 @@ WAYS = Bucket.LOST, Bucket.RECOVERY, Bucket.PROGRAM_STARTUP
 
 def at_step_100() -> Timed:
     """A gang at step 100, whose containers were started before its roll was complete."""
-    story = Timed()
-    story.assemble()
+    story = Timed().assemble()
     for rank in range(4):
         story.set(rank, started_at=story.now - 1)
     story.begin(0, startup=8.0)
@@ -106,8 +105,7 @@ def test_each_of_two_restarts_counts_by_itself() -> None:
 
 
 def test_a_program_that_was_restarted_before_its_first_step_was_starting_up() -> None:
-    story = Timed()
-    story.assemble()
+    story = Timed().assemble()
     story.passes(5)
     end(story)
     resume(story, 0)
@@ -211,8 +209,7 @@ def test_a_member_that_ends_because_another_one_has_ended_made_no_step_since() -
 
 def test_a_rank_that_reports_before_rank_0_was_not_restarted() -> None:
     """Containers of a gang start at different times."""
-    story = Timed()
-    story.assemble()
+    story = Timed().assemble()
     for rank in range(4):
         story.set(rank, started_at=story.now - rank % 2)
     story.begin(0, startup=8.0)

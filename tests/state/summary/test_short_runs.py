@@ -5,23 +5,17 @@ import pytest
 from muster.api.gang import RollCall
 from muster.state.view.view import View
 from muster.state.vocabulary.record import Condition, ConditionType, Phase
-from tests.builders import plan
+from tests.builders import plan, sure
 from tests.state.story import Story
 
 
 def assembled(story: Story) -> Condition:
-    found = story.kept.condition(ConditionType.ASSEMBLED)
-    assert found is not None
-    return found
+    return sure(story.kept.condition(ConditionType.ASSEMBLED))
 
 
 @pytest.fixture
 def story() -> Story:
-    made = Story(plan(size=2))
-    made.launch()
-    made.start()
-    made.look(1)
-    return made
+    return Story(plan(size=2)).bring_up()
 
 
 def test_a_run_that_ends_before_its_coordinator_is_asked_has_no_roll_instead_of_an_empty_one(story: Story) -> None:
@@ -47,8 +41,7 @@ def test_that_stays_when_the_pods_are_gone_and_another_daemon_reads_the_status(s
 
 
 def test_a_run_whose_roll_was_complete_keeps_it() -> None:
-    story = Story(plan(size=2))
-    story.assemble()
+    story = Story(plan(size=2)).assemble()
     story.end(0)
     story.end(1)
     story.look(1)

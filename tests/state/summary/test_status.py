@@ -47,9 +47,6 @@ def test_it_is_of_the_newest_generation_and_of_this_epochs_address() -> None:
     assert [each.type for each in here.conditions] == list(ConditionType)
 
 
-# --- counts ------------------------------------------------------------------------------------------------------
-
-
 def test_where_there_is_a_roll_it_counts() -> None:
     here = painted(HERE, pod(0))
     assert (here.ready, here.roll) == (3, RollCall(4, 3, (2,)))
@@ -73,9 +70,6 @@ def test_the_outcome_stays_when_the_pods_are_removed() -> None:
     assert painted(REST, pod(0), finished_at=NOW, **over).ready == 4
 
 
-# --- the deadline ------------------------------------------------------------------------------------------------
-
-
 def test_the_deadline_is_in_whole_seconds() -> None:
     assert painted(HERE, run=TIMED, started_at=NOW).deadline == NOW + 100
     assert painted(HERE, run=TIMED, started_at=NOW + 0.2).deadline == NOW + 100
@@ -86,9 +80,6 @@ def test_without_a_running_total_there_is_no_deadline_but_how_it_ended_stays() -
     assert painted(HERE, run=TIMED).deadline is None
     assert painted(HERE, started_at=NOW, deadline=NOW + 7).deadline is None
     assert painted(REST, run=TIMED, started_at=NOW, deadline=NOW + 7, phase=Phase.FAILED).deadline == NOW + 7
-
-
-# --- one line ----------------------------------------------------------------------------------------------------
 
 
 def test_suspended_it_says_what_to_do() -> None:
@@ -134,8 +125,6 @@ def test_then_ranks_are_awaited_and_the_roll_is_complete() -> None:
     assert words(REST, phase=Phase.ASSEMBLING) == ("AwaitingRanks", "")
     assert words(REST, phase=Phase.RUNNING) == ("RollComplete", "")
 
-
-# --- when it is written ------------------------------------------------------------------------------------------
 
 FACT = record(updated_at=NOW + 20)
 UNSTUCK = Condition(ConditionType.STUCK, False, "NotStuck", "", 1, NOW)

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from muster.state.view.lead import MOST_POINTS, Lead, Point, Spent, between, followed, thinned
 from muster.state.view.progress import StepReport, steps_progress
 from muster.state.vocabulary.pod import Exit
-from tests.builders import NOW, pod
+from tests.builders import NOW, pod, sure
 
 
 def look(step: int, at: float, read_at: float, before: Lead | None = None, **more: float) -> Lead:
@@ -66,8 +66,7 @@ def test_the_containers_of_a_pod_that_turned_after_the_first_step_are_others() -
 
 def test_the_lowest_reporting_rank_leads() -> None:
     reports = [StepReport(rank, 3 + rank, 4, 50.0) for rank in (2, 1)]
-    seen = steps_progress(reports, 0, NOW, None)
-    assert seen is not None
+    seen = sure(steps_progress(reports, 0, NOW, None))
     assert seen.lead is not None
     assert (seen.lead.rank, seen.lead.first) == (1, 4)
 

@@ -128,9 +128,7 @@ def test_a_member_whose_labels_are_edited_stays_that_member() -> None:
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 2), st.booleans(), st.booleans()), max_size=30))
-def test_members_and_others_together_are_the_pods_that_exist(
-    changes: list[tuple[int, int, bool, bool]],
-) -> None:
+def test_members_and_others_together_are_the_pods_that_exist(changes: list[tuple[int, int, bool, bool]]) -> None:
     members, there = membership(), dict[str, Pod]()
     for number, (rank, epoch, true, goes) in enumerate(changes):
         name = {} if true else {"name": f"forged-{rank}"}

@@ -9,6 +9,7 @@ from muster.state.facts.diagnosis.hangs import of_places as sentence
 from muster.state.view.places import LONGEST, SILENT, STANDS, PlaceReport, Places, places_in_turns
 from muster.state.view.progress import Progress
 from muster.state.view.turns import finished
+from tests.builders import sure
 
 NOW = 1_000.0
 
@@ -21,9 +22,7 @@ def at(rank: int, line: int = 88, stood: float = 60.0, **stated: object) -> Plac
 
 
 def seen(*reports: PlaceReport, size: int | None = None, before: Places | None = None, now: float = NOW) -> Places:
-    found = finished(places_in_turns(reports, {}, 0, now, before, len(reports) if size is None else size))
-    assert found is not None
-    return found
+    return sure(finished(places_in_turns(reports, {}, 0, now, before, len(reports) if size is None else size)))
 
 
 def test_the_largest_group_is_healthy_and_the_others_are_outliers() -> None:
@@ -124,9 +123,7 @@ def test_where_most_ranks_give_no_answer_nothing_is_said() -> None:
 def test_reports_of_steps_and_announced_pauses_say_that_a_gang_gets_on() -> None:
     def found(silent: float, **stated: float) -> float | None:
         progress = Progress(0, NOW, NOW - silent, repeated=True, **stated)  # type: ignore[arg-type]
-        stand = finished(places_in_turns((at(0), at(1), at(2, 41)), {}, 0, NOW, None, 3, progress))
-        assert stand is not None
-        return stand.still_since
+        return sure(finished(places_in_turns((at(0), at(1), at(2, 41)), {}, 0, NOW, None, 3, progress))).still_since
 
     assert found(STANDS) is not None
     assert found(STANDS - 1) is None

@@ -6,15 +6,10 @@ import pytest
 
 from muster.state.summary.status import of_progress
 from muster.state.view.lead import Spent
-from muster.state.view.progress import (
-    HANG_SECONDS,
-    LONGEST_INTERVAL,
-    Progress,
-    StepReport,
-    steps_progress,
-)
+from muster.state.view.progress import HANG_SECONDS, LONGEST_INTERVAL, Progress, StepReport, steps_progress
 from muster.state.view.roll import CoordinatorState, RankState, RollAnswer
 from muster.state.view.view import View
+from tests.builders import sure
 
 LOOK = 3.0
 BEGIN = 1_000.0
@@ -31,9 +26,7 @@ def reports(
 
 def look(words: Iterable[StepReport], at: float, before: Progress | None = None, epoch: int = 0) -> Progress:
     """The progress after these reports were read."""
-    seen = steps_progress(tuple(words), epoch, at, before)
-    assert seen is not None
-    return seen
+    return sure(steps_progress(tuple(words), epoch, at, before))
 
 
 class Gang:
@@ -95,8 +88,7 @@ def test_a_slowed_rank_is_the_slowest_and_then_a_straggler() -> None:
     gang.look(4)
     gang.speeds[2] = 2.0
     assert gang.look(9).slowest == 2  # 8 steps/s less: 200 steps behind after 25 s
-    assert gang.progress is not None
-    assert gang.progress.straggling == 0
+    assert sure(gang.progress).straggling == 0
     seen = gang.look(3)
     assert seen.stragglers == (2,)
     assert "slowest rank 2 at " in of_progress(seen, gang.now)
@@ -222,8 +214,7 @@ def test_silence_of_the_coordinator_is_no_hang() -> None:
     gang = Gang({0: 1.0}, longest=1.0)
     gang.look(4)
     gang.now += 600
-    assert gang.progress is not None
-    assert not gang.progress.hung
+    assert not sure(gang.progress).hung
     assert not gang.look().hung
 
 
@@ -288,12 +279,9 @@ def test_the_view_keeps_progress_over_looks_that_did_not_read_it() -> None:
     view = View()
     view.observe_probe(answer(BEGIN, reports({0: 1}, 1.0)), 0)
     view.observe_probe(answer(BEGIN + 1, None), 0)
-    seen = view.progress_of(0)
-    assert seen is not None
-    assert seen.step == 1
+    assert sure(view.progress_of(0)).step == 1
     assert view.progress_of(1) is None
-    assert view.probe is not None
-    assert view.probe.answer.reports is None
+    assert sure(view.probe).answer.reports is None
 
 
 def test_a_step_of_the_wall_clock_moves_the_times() -> None:
@@ -302,8 +290,7 @@ def test_a_step_of_the_wall_clock_moves_the_times() -> None:
     view.observe_probe(answer(BEGIN + 3, reports({0: 2}, 4.0)), 0)
     view.clock_stepped(3600.0)
     view.observe_probe(answer(BEGIN + 3606, reports({0: 2}, 4.0)), 0)
-    seen = view.progress_of(0)
-    assert seen is not None
+    seen = sure(view.progress_of(0))
     assert seen.moved_at == BEGIN + 3603
     assert not seen.hung
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from muster.state.view.roll import CoordinatorState, RankState, RollAnswer, joined
-from tests.builders import NOW, answer
+from muster.state.view.roll import RankState, RollAnswer, joined
+from tests.builders import answer
 
 MISSING, ARRIVED, CONNECTED = RankState.MISSING, RankState.ARRIVED, RankState.CONNECTED
 FAILED, LEFT = RankState.FAILED, RankState.LEFT
@@ -41,8 +41,3 @@ def test_states_by_address_are_joined_to_ranks() -> None:
 def test_a_claimed_number_of_members_is_bounded() -> None:
     roll = answer(ARRIVED, identities=("10.0.0.1",), expected=10**12)
     assert len(joined(roll, {"10.0.0.1": 0}).states) == 100_000
-
-
-def test_a_refused_connection_is_an_empty_roll() -> None:
-    roll = RollAnswer(at=NOW, coordinator=CoordinatorState.REFUSED)
-    assert (roll.arrived, roll.missing, roll.left, roll.passed) == (frozenset(), (), (), False)

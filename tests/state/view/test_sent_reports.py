@@ -12,6 +12,7 @@ from muster.state.view.roll import CoordinatorState, RollAnswer
 from muster.state.view.sent_reports import SAME_STEP
 from muster.state.view.view import View
 from muster.state.vocabulary.record import Phase, Record
+from tests.builders import sure
 
 RECORD = Record(phase=Phase.RUNNING)
 NOW = 1000.0
@@ -53,8 +54,7 @@ def test_one_report_is_no_hang() -> None:
     view = View()
     sent(view, 0, NOW)
     assert not heard(view, NOW + 10_000).hung
-    assert view.progress is not None
-    assert view.progress.hangs_at is None
+    assert sure(view.progress).hangs_at is None
 
 
 def test_a_report_of_another_epoch_is_not_of_this_one() -> None:
@@ -150,8 +150,7 @@ def test_a_new_leader_forgets_what_was_sent_to_it_and_keeps_what_is_in_the_gangs
     answer = RollAnswer(at=NOW + 1, coordinator=CoordinatorState.SERVING, reports=(StepReport(0, 9, 3),))
     view.observe_probe(answer, 0)
     view.take_over()
-    assert view.progress is not None
-    assert view.progress.step == 9
+    assert sure(view.progress).step == 9
 
 
 def test_a_gang_that_hangs_does_not_get_on_because_nothing_could_be_heard() -> None:
@@ -184,8 +183,7 @@ def test_what_shows_work_in_an_epoch_that_is_over_shows_nothing_of_the_next() ->
     assert heard(view, NOW).workers == {0}
     view.sent.add(StepReport(0, 1, 2), 1, NOW + 5)
     view.hear(record(epoch=1), NOW + 5, 0.0)
-    assert view.progress is not None
-    assert not view.progress.workers
+    assert not sure(view.progress).workers
 
 
 def test_one_report_after_a_takeover_and_then_none_is_a_hang() -> None:

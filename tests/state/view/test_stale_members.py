@@ -6,7 +6,7 @@ import pytest
 
 from muster.state.view.roll import CoordinatorState, RankState
 from muster.state.view.view import View
-from tests.builders import NOW, answer, pod, view
+from tests.builders import NOW, answer, pod, sure, view
 
 ON, NO, STALE = RankState.CONNECTED, RankState.MISSING, RankState.STALE
 HEAD = pod(0)
@@ -18,8 +18,7 @@ def seen(*pods: Any) -> View:
 
 
 def roll(of: View) -> tuple[RankState, ...]:
-    assert of.probe is not None
-    return of.probe.answer.states
+    return sure(of.probe).answer.states
 
 
 def test_members_of_the_life_before_are_stale_and_missing() -> None:
@@ -40,13 +39,7 @@ def test_a_silence_between_the_two_lives_changes_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    "now",
-    [
-        {"restarts": 1},
-        {"uid": "another"},
-        {"terminating": True},
-        {"waiting_reason": "CrashLoopBackOff"},
-    ],
+    "now", [{"restarts": 1}, {"uid": "another"}, {"terminating": True}, {"waiting_reason": "CrashLoopBackOff"}]
 )
 def test_a_member_whose_process_is_another_one_or_gone_is_not_stale(now: dict[str, Any]) -> None:
     of = seen(pod(1), pod(2), pod(3))

@@ -61,17 +61,12 @@ def test_an_answer_with_everything_is_taken_in_in_turns() -> None:
     view = View()
     turns = sum(1 for _ in view.observe_in_turns(answer, 0))
     assert turns >= 4 * SIZE // A_TURN
-    assert view.progress is not None
-    assert view.collectives is not None
-    assert view.places is not None
-    assert view.probe is not None
+    assert None not in (view.progress, view.collectives, view.places, view.probe)
 
 
 def test_an_answer_that_is_left_in_the_midst_of_its_turns_changes_nothing_by_halves() -> None:
     answer = RollAnswer(
-        at=5000.0,
-        coordinator=CoordinatorState.SERVING,
-        reports=tuple(StepReport(rank, 1, 1) for rank in range(SIZE)),
+        at=5000.0, coordinator=CoordinatorState.SERVING, reports=tuple(StepReport(rank, 1, 1) for rank in range(SIZE))
     )
     view = View()
     next(view.observe_in_turns(answer, 0))

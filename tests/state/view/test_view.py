@@ -173,19 +173,11 @@ def test_a_pod_may_change_its_epoch() -> None:
     assert list(seen.epochs) == [2]
 
 
-# --- what the coordinator said -----------------------------------------------------------------------------------
-
-
 def test_the_first_answer_begins_a_probe_result() -> None:
     said = answer(ARRIVED, MISSING, ARRIVED)
     here = probe_result(said, 5, None)
     assert (here.epoch, here.answer, here.since, here.served) == (5, said, NOW, True)
     assert (here.arrived, here.missing, here.passed, here.leaving, here.serving) == (2, (1,), False, False, True)
-
-
-def test_the_first_silence_is_not_serving() -> None:
-    here = probe_result(RollAnswer(at=NOW, coordinator=CoordinatorState.REFUSED), 0, None)
-    assert (here.served, here.serving, here.arrived, here.missing) == (False, False, 0, ())
 
 
 def test_the_same_roll_again_keeps_its_time() -> None:

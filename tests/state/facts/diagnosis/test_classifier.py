@@ -38,8 +38,6 @@ def said_of(
     return found.cause, found.what, found.evidence
 
 
-# --- a pod whose program has not started -------------------------------------------------------------------------
-
 FETCH = {"holder": "init container fetch"}
 NOT_STARTED: list[tuple[dict[str, Any], Said]] = [
     (NODELESS, (Causes.SCHEDULING, "no node yet")),
@@ -74,16 +72,12 @@ def test_a_program_that_has_not_started_has_the_cause_that_its_pod_shows(seen: d
     ],
     ids=["the kubelet names it", "the plan names it", "an init container's", "the plan has none", "no such member"],
 )
-def test_the_image_is_that_of_the_kubelet_and_else_that_of_the_plan(
-    message: str, holder: str, wanted: Plan, image: str
-) -> None:
+def test_the_image_is_of_the_kubelet_and_else_of_the_plan(message: str, holder: str, wanted: Plan, image: str) -> None:
     seen = WAITING | {"waiting_reason": "ErrImagePull", "waiting_message": message, "holder": holder}
     cause, what, evidence = said_of(seen, wanted)
     assert (cause, what) == (Causes.IMAGE_PULL, f"{image} cannot be pulled")
     assert message in evidence
 
-
-# --- a pod that ends, or whose node is away ----------------------------------------------------------------------
 
 OUT_OF_MEMORY = Exit("main", 137, 9, "OOMKilled", "warming up\nhello from 2/4", NOW, False, "hello from 2/4")
 KILLED = replace(OUT_OF_MEMORY, reason="Error")
@@ -128,8 +122,6 @@ def test_the_memory_limit_of_a_killed_member_goes_before_what_it_printed_last() 
     *_, evidence = said_of(CRASHED | {"exit": replace(OUT_OF_MEMORY, signal=0)}, limited)
     assert evidence == f"{AT}: memory limit 6G; {LAST}"
 
-
-# --- a program that runs -----------------------------------------------------------------------------------------
 
 CLOSED = RollAnswer(at=NOW, coordinator=CoordinatorState.REFUSED)
 NOT_LISTED = answer(ARRIVED, ARRIVED, MISSING, ARRIVED)
@@ -200,9 +192,6 @@ def test_a_ready_pod_is_no_ghost_while_ray_does_not_answer(heard: RollAnswer | N
         view_of(seen).observe_probe(RollAnswer(at=NOW + 1, coordinator=CoordinatorState.TIMEOUT), 0)
         seen = Context.at(seen.plan, seen.record, seen.view, seen.now)
     assert of_pod(seen, pod(2)).cause is Causes.NOT_ARRIVED
-
-
-# --- a member without a pod --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

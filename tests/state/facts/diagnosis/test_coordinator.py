@@ -18,7 +18,7 @@ from muster.state.view.roll import CoordinatorState, RankError, RankState, RollA
 from muster.state.vocabulary.group import Coordinator, ProbeKind
 from muster.state.vocabulary.pod import Pod, PodPhase
 from muster.state.vocabulary.record import Condition, ConditionType, Phase
-from tests.builders import NOW, answer, plan, pod, record, view, view_of
+from tests.builders import NOW, answer, plan, pod, record, sure, view, view_of
 from tests.state.view.test_stage import CRASHED, WAITING
 
 ARRIVED, CONNECTED, MISSING = RankState.ARRIVED, RankState.CONNECTED, RankState.MISSING
@@ -49,9 +49,6 @@ def recorded(reason: str, message: str, holds: bool | None = True, **fields: Any
     return record(phase=Phase.RUNNING, scheduled_at=NOW, assembled_at=NOW, conditions=(stuck,), **fields)
 
 
-# --- asked by this daemon ----------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("state", "detail", "cause"),
     [
@@ -65,8 +62,7 @@ def recorded(reason: str, message: str, holds: bool | None = True, **fields: Any
 def test_a_coordinator_that_has_not_served_has_the_cause_that_its_port_shows(
     state: CoordinatorState, detail: str, cause: MissingCause
 ) -> None:
-    found = found_in(gang(port(state, detail)))
-    assert found is not None
+    found = sure(found_in(gang(port(state, detail))))
     assert found.cause is cause
     assert f": {state}" in found.evidence
     assert found.evidence.endswith(detail)
@@ -93,8 +89,7 @@ def test_a_coordinator_whose_pod_says_more_is_not_blamed_for_its_port(first: Pod
 def test_a_coordinator_that_serves_is_wrong_only_about_the_number_of_processes() -> None:
     for right in (None, 4):
         assert found_in(gang(answer(*ALL, expected=right))) is None
-    found = found_in(gang(answer(*ALL, expected=2)))
-    assert found is not None
+    found = sure(found_in(gang(answer(*ALL, expected=2))))
     assert found[:2] == (Causes.PROCESS_COUNT, "the coordinator waits for 2 processes, the gang has 4")
 
 
@@ -107,29 +102,22 @@ def falls_silent(context: Context, state: CoordinatorState, seconds: float = 60.
 def test_a_silence_is_named_once_the_coordinator_is_absent() -> None:
     served = answer(ARRIVED, ARRIVED, MISSING, ARRIVED, latency=0.0)
     assert falls_silent(gang(served), CoordinatorState.SILENT, LOST_AFTER - 1) is None
-    found = falls_silent(gang(served), CoordinatorState.SILENT, LOST_AFTER)
-    assert found is not None
+    found = sure(falls_silent(gang(served), CoordinatorState.SILENT, LOST_AFTER))
     assert "; it served before in this epoch" in found.evidence
 
 
-@pytest.mark.parametrize(("may_close", "state", "alarm"), [
-    (True, CoordinatorState.REFUSED, False),
-    (True, CoordinatorState.TIMEOUT, True),
-    (False, CoordinatorState.REFUSED, True),
+@pytest.mark.parametrize(("may_close", "roll", "state", "alarm"), [
+    (True, ALL, CoordinatorState.REFUSED, False),
+    (True, ALL, CoordinatorState.TIMEOUT, True),
+    (False, ALL, CoordinatorState.REFUSED, True),
+    (False, (CONNECTED, LEFT, LEFT, LEFT), CoordinatorState.REFUSED, False),
 ])  # fmt: skip
-def test_a_port_that_closes_after_the_rendezvous_is_no_alarm_where_it_may_close(
-    may_close: bool, state: CoordinatorState, alarm: bool
+def test_a_port_that_closes_after_the_rendezvous_is_no_alarm_where_it_may_close_or_ranks_leave(
+    may_close: bool, roll: tuple[RankState, ...], state: CoordinatorState, alarm: bool
 ) -> None:
     meets = Coordinator(rank=0, port=1234, probe=ProbeKind.TORCH, may_close=may_close)
-    found = falls_silent(gang(answer(*ALL), wanted=plan(coordinator=meets)), state)
+    found = falls_silent(gang(answer(*roll), wanted=plan(coordinator=meets)), state)
     assert (found is not None) is alarm
-
-
-def test_a_port_that_closes_while_ranks_leave_is_no_alarm() -> None:
-    assert falls_silent(gang(answer(CONNECTED, LEFT, LEFT, LEFT)), CoordinatorState.REFUSED) is None
-
-
-# --- not asked yet -----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -167,21 +155,15 @@ def test_an_answer_of_this_epoch_shows_that_the_coordinator_has_served() -> None
         ("ProcessCountMismatch", "", Causes.PROCESS_COUNT),
     ],
 )
-def test_until_the_coordinator_is_asked_the_record_names_the_cause(
-    reason: str, known: str, cause: MissingCause
-) -> None:
+def test_until_a_coordinator_is_asked_the_record_names_the_cause(reason: str, known: str, cause: MissingCause) -> None:
     kept = Stuck(known, "", "0", NOW) if known else None
-    found = found_in(gang(now=recorded(reason, "what was said", stuck=kept)))
-    assert found is not None
+    found = sure(found_in(gang(now=recorded(reason, "what was said", stuck=kept))))
     assert (found.cause, found.evidence) == (cause, "what was said")
 
 
 @pytest.mark.parametrize(("reason", "holds"), [("CoordinatorUnreachable", False), ("RanksMissing", True)])
 def test_a_stuck_that_is_over_or_about_something_else_says_nothing_of_the_coordinator(reason: str, holds: bool) -> None:
     assert found_in(gang(now=recorded(reason, "it stopped responding", holds))) is None
-
-
-# --- members that the coordinator has given up -------------------------------------------------------------------
 
 
 def lost(code: int = 14, *, protocol: str = "v2", seen: dict[str, Any] | None = None) -> dict[int, Diagnosis]:
@@ -197,15 +179,9 @@ def lost(code: int = 14, *, protocol: str = "v2", seen: dict[str, Any] | None = 
 
 @pytest.mark.parametrize(
     ("code", "protocol", "cause"),
-    [
-        (14, "v2", Causes.HEARTBEAT_LOST),
-        (13, "v2", Causes.GIVEN_UP),
-        (0, "ray", Causes.HEARTBEAT_LOST),
-    ],
+    [(14, "v2", Causes.HEARTBEAT_LOST), (13, "v2", Causes.GIVEN_UP), (0, "ray", Causes.HEARTBEAT_LOST)],
 )
-def test_a_member_that_was_given_up_has_the_cause_that_its_error_shows(
-    code: int, protocol: str, cause: MissingCause
-) -> None:
+def test_a_member_that_was_given_up_has_the_cause_of_its_error(code: int, protocol: str, cause: MissingCause) -> None:
     found = lost(code, protocol=protocol, seen={})
     assert list(found) == [2]
     assert found[2].cause is cause
@@ -230,9 +206,7 @@ def test_the_pod_of_a_member_that_was_given_up_goes_before_the_error(seen: dict[
         (ALL, []),
     ],
 )
-def test_ranks_that_have_left_are_named_while_others_are_connected(
-    roll: tuple[RankState, ...], ranks: list[int]
-) -> None:
+def test_ranks_that_left_are_named_while_others_are_connected(roll: tuple[RankState, ...], ranks: list[int]) -> None:
     context = Context.at(plan(), ASSEMBLING, view(*(pod(rank) for rank in range(3)), heard=answer(*roll)), NOW)
     assert context.probe is not None
     found = given_up(context, context.probe)
@@ -241,8 +215,6 @@ def test_ranks_that_have_left_are_named_while_others_are_connected(
         assert each.cause is Causes.LEFT
         assert each.evidence == (f"pod {pod(rank).name}" if rank < 3 else "its pod is gone")
 
-
-# --- a hang that the record says ---------------------------------------------------------------------------------
 
 SAID = "no progress since 10:02:11Z: rank 2 is in next (data.py:41); the other 3 are in c (d.py:4)"
 APART = "behind the others, or at another place"
@@ -258,9 +230,7 @@ APART = "behind the others, or at another place"
         (None, 0, "no rank makes progress"),
     ],
 )
-def test_a_recorded_hang_names_the_first_rank_that_is_known_or_else_the_leader(
-    known: Stuck | None, rank: int, what: str
-) -> None:
+def test_a_recorded_hang_names_the_first_known_rank_or_the_leader(known: Stuck | None, rank: int, what: str) -> None:
     context = gang(now=recorded("Hung", SAID, stuck=known))
     assert as_recorded(context, HUNG) == {rank: Diagnosis(Causes.HUNG, what, SAID)}
     assert [(each.cause, each.ranks) for each in diagnose(context)] == [(Causes.HUNG, (rank,))]

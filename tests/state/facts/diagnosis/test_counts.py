@@ -19,7 +19,7 @@ from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import PodSpec
 from muster.state.vocabulary.record import Phase, Record
 from muster.state.vocabulary.rules import Gate, GateCondition
-from tests.builders import NOW, answer, plan, pod, record, view
+from tests.builders import NOW, answer, plan, pod, record, sure, view
 from tests.state.view.test_stage import CASES, CRASHED, NODELESS, WAITING
 
 ARRIVED, MISSING = RankState.ARRIVED, RankState.MISSING
@@ -27,8 +27,7 @@ ASSEMBLING = record(phase=Phase.ASSEMBLING, scheduled_at=NOW)
 
 
 def causes(wanted: Plan, now: Record, seen: View) -> dict[str, int]:
-    roll = arrivals(wanted, now, seen, NOW)
-    assert roll is not None
+    roll = sure(arrivals(wanted, now, seen, NOW))
     found = by_cause(wanted, now, seen, roll.missing)
     assert sum(found.values()) == roll.missing
     assert all(found.values())

@@ -65,12 +65,6 @@ def test_nothing_is_found_where_every_member_is_there_or_none_is_wanted() -> Non
     assert diagnose(context(wanted=plan(), now=record(phase=Phase.SUCCEEDED))) == ()
 
 
-def test_a_pod_of_which_the_kubelet_has_lost_sight_is_named_with_its_node() -> None:
-    pods = [pod(0), pod(1, phase=PodPhase.UNKNOWN, ready=False), pod(2), pod(3)]
-    (found,) = diagnose(context(*pods, wanted=plan(), heard=answer(ARRIVED, MISSING, ARRIVED, ARRIVED)))
-    assert (found.cause, found.ranks, found.node) == (Causes.UNKNOWN, (1,), "node-1")
-
-
 def test_every_member_of_a_large_gang_is_counted() -> None:
     wanted = plan(size=10_000)
     pods = [pod(rank, **PULL) for rank in range(10_000)]

@@ -49,8 +49,7 @@ def test_a_long_list_of_ranks_is_cut_and_the_rest_is_counted() -> None:
 
 
 def story_of(size: int) -> Story:
-    story = Story(plan(size=size))
-    story.launch()
+    story = Story(plan(size=size)).launch()
     story.schedule()
     return story
 

@@ -25,11 +25,7 @@ def said(cause: MissingCause, subject: Subject, engine: Engine) -> str:
 
 @pytest.mark.parametrize(
     ("subject", "engine", "name"),
-    [
-        (EXPERIMENT, Engine.NATIVE, "run"),
-        (JOBSET, Engine.NATIVE, "jobset/run"),
-        (JOBSET, Engine.WATCH, "jobset/run"),
-    ],
+    [(EXPERIMENT, Engine.NATIVE, "run"), (JOBSET, Engine.NATIVE, "jobset/run"), (JOBSET, Engine.WATCH, "jobset/run")],
 )
 def test_a_command_names_the_object_as_the_command_line_takes_it(subject: Subject, engine: Engine, name: str) -> None:
     assert f"muster logs {name} -n team --rank 1" in said(Causes.CRASHED, subject, engine)

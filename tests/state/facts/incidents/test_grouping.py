@@ -3,6 +3,8 @@
 Nodes are a subject only where runs of two namespaces show it, or Kubernetes reports it of the node.
 """
 
+from collections.abc import Sequence
+
 import pytest
 
 from muster.state.facts.causes.table import Causes
@@ -25,12 +27,23 @@ def test_one_node_under_many_runs_stays_one_node_beside_two_others() -> None:
     assert (found.key.kind, found.key.subject) == ("node", "n7")
 
 
-def test_a_rack_whose_nodes_die_over_forty_seconds_has_one_name_from_the_first_one() -> None:
-    looks = Looks(RACKS)
-    for dead in range(3, 21, 2):
-        looks.at([sign for n in range(dead) for sign in gangs([n], since=T + 2 * n)])
-    looks.at(gangs(range(20)), 60)
-    assert looks.names == ["rack r0"]
+POOLS = {f"n{n}": {"cloud.google.com/gke-nodepool": f"p{n // 20}"} for n in range(240)}
+ZONES = {name: {ZONE: each[ZONE]} for name, each in RACKS.items()}
+
+
+@pytest.mark.parametrize(
+    ("labels", "dead", "name"),
+    [(RACKS, range(3, 21, 2), "rack r0"), (POOLS, range(3, 21, 2), "pool p0"), (ZONES, range(8, 60, 8), "zone z0")],
+    ids=["rack", "pool", "zone, where no rack has a label"],
+)
+def test_nodes_that_die_over_forty_seconds_have_one_name_from_the_first_one(
+    labels: dict[str, dict[str, str]], dead: range, name: str
+) -> None:
+    looks = Looks(labels)
+    for number in dead:
+        looks.at([sign for n in range(number) for sign in gangs([n], since=T + 2 * n)])
+    looks.at(gangs(range(dead[-1])), 60)
+    assert looks.names == [name]
 
 
 def test_dead_nodes_whose_labels_move_blame_no_other_rack() -> None:
@@ -54,14 +67,6 @@ def test_nodes_that_are_well_again_have_the_places_of_their_labels() -> None:
     assert (found.key.kind, found.key.subject) == ("rack", "r30")
 
 
-def test_a_pool_whose_nodes_die_over_forty_seconds_has_one_name() -> None:
-    labels = {f"n{n}": {"cloud.google.com/gke-nodepool": f"p{n // 20}"} for n in range(240)}
-    looks = Looks(labels)
-    for dead in range(3, 21, 2):
-        looks.at([sign for n in range(dead) for sign in gangs([n], since=T + 2 * n)])
-    assert looks.names == ["pool p0"]
-
-
 def test_a_second_rack_under_the_same_gangs_joins_by_name() -> None:
     looks = Looks(RACKS)
     looks.at(gangs(range(20)), 30)
@@ -78,21 +83,9 @@ def test_a_second_rack_under_other_gangs_stands_beside() -> None:
     assert looks.names == ["rack r0", "rack r0 | rack r1"]
 
 
-def test_a_zone_is_named_where_its_racks_are_not_labelled() -> None:
-    labels = {name: {ZONE: each[ZONE]} for name, each in RACKS.items()}
-    looks = Looks(labels)
-    for dead in range(8, 60, 8):
-        looks.at([sign for n in range(dead) for sign in gangs([n], since=T + n)])
-    assert looks.names == ["zone z0"]
-
-
-def test_nodes_of_many_racks_that_die_together_are_no_rack() -> None:
-    (found,) = Looks(RACKS).at(gangs(range(0, 240, 8)), 20)
-    assert found.key.kind == "nodes"
-
-
-def test_three_nodes_of_one_zone_are_no_zone() -> None:
-    (found,) = Looks(RACKS).at(gangs([1, 22, 43]), 20)
+@pytest.mark.parametrize("dead", [range(0, 240, 8), (1, 22, 43)], ids=["of many racks", "three of one zone"])
+def test_nodes_of_several_racks_that_die_together_are_no_rack_and_no_zone(dead: Sequence[int]) -> None:
+    (found,) = Looks(RACKS).at(gangs(dead), 20)
     assert found.key.kind == "nodes"
 
 
@@ -115,8 +108,6 @@ def test_two_causes_on_one_node_are_one_incident() -> None:
     (found,) = Looks(RACKS).at([*frozen, *gangs([7], 3)[2:]], 20)
     assert (found.key.subject, found.cause, len(found.runs)) == ("n7", "CoordinatorUnreachable", 3)
 
-
-# --- what one tenant can claim --------------------------------------------------------------------------------------
 
 CLAIMED = (Causes.COORDINATOR_FROZEN, Causes.COORDINATOR_UNREACHABLE, Causes.HEARTBEAT_LOST)
 

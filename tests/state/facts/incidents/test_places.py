@@ -13,9 +13,7 @@ NODES = st.sampled_from(["n1", "n2", "n3"])
 
 
 @given(st.lists(st.tuples(NODES, st.none() | LABELS)))
-def test_what_is_changed_node_by_node_is_counted_as_all_at_once(
-    changes: list[tuple[str, dict[str, str] | None]],
-) -> None:
+def test_what_changes_node_by_node_is_counted_as_all_at_once(changes: list[tuple[str, dict[str, str] | None]]) -> None:
     places, labels = Places(), dict[str, dict[str, str]]()
     for node, each in changes:
         if each is None:

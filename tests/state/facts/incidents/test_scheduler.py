@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from muster.state.facts.incidents.readings import DEVICE, LONGEST, TAINT, unfit
+from tests.builders import sure
 
 MASTER = "1 node(s) had untolerated taint {node-role.kubernetes.io/control-plane: }"
 UNSELECTED = "node(s) didn't match Pod's node affinity/selector"
@@ -13,8 +14,7 @@ PREEMPTION = " preemption: 0/9 nodes are available: 9 Preemption is not helpful 
 
 
 def names(reasons: str, nodes: int = 9) -> tuple[str, str]:
-    found = unfit(f"no node fits pod x; 0/{nodes} nodes are available: {reasons}.{PREEMPTION}")
-    assert found is not None
+    found = sure(unfit(f"no node fits pod x; 0/{nodes} nodes are available: {reasons}.{PREEMPTION}"))
     return found.decides(TAINT), found.decides(DEVICE)
 
 
@@ -56,8 +56,7 @@ def test_nothing_is_named_where_another_reason_keeps_out_more(reasons: str) -> N
 
 
 def test_a_reason_of_the_preemption_is_none_of_the_nodes() -> None:
-    found = unfit(f"0/9 nodes are available: 9 Insufficient cpu.{PREEMPTION}")
-    assert found is not None
+    found = sure(unfit(f"0/9 nodes are available: 9 Insufficient cpu.{PREEMPTION}"))
     assert [each.words for each in found.reasons] == ["Insufficient cpu"]
 
 
@@ -67,6 +66,4 @@ def test_a_text_without_the_sentence_names_nothing() -> None:
 
 @given(st.text(max_size=200) | st.text("0123456789, /{}:nodes()had taint", max_size=400))
 def test_a_hostile_sentence_is_read_in_its_bound(text: str) -> None:
-    found = unfit(f"0/9 nodes are available: {text}")
-    assert found is not None
-    assert sum(len(each.words) for each in found.reasons) <= LONGEST
+    assert sum(len(each.words) for each in sure(unfit(f"0/9 nodes are available: {text}")).reasons) <= LONGEST

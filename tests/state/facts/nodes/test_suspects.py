@@ -1,5 +1,7 @@
 """Which nodes are suspect, and which are not, however many failures they have."""
 
+from typing import Any
+
 import pytest
 
 from muster.state.facts.nodes import suspects as module
@@ -53,24 +55,20 @@ def test_programs_of_one_namespace_make_no_node_suspect_and_kubernetes_does() ->
     assert nodes.named() == ["gpu-018"]
 
 
-def test_one_namespace_and_one_failure_of_kubernetes_make_no_node_suspect() -> None:
-    """Nine crashes of one tenant do not become the node's by a moment in which it was not ready."""
-    nodes = Nodes()
-    nodes.fail(9, 1)
-    nodes.fail(1, 1, sure=True)
-    assert nodes.named() == []
-
-
-@pytest.mark.parametrize("runs", range(RUNS))
-def test_fewer_runs_are_never_enough(runs: int) -> None:
-    nodes = Nodes(lives=1000.0)
-    nodes.fail(runs, 3)
-    assert nodes.named() == []
-
-
-def test_what_happened_at_one_moment_is_no_history() -> None:
-    nodes = Nodes()
-    nodes.fail(9, 4, hours=APART / HOUR)
+@pytest.mark.parametrize(
+    ("lives", "failures"),
+    [
+        (1000.0, [{"runs": RUNS - 1, "namespaces": 3}]),
+        (0.2, [{"runs": 9, "namespaces": 4, "hours": APART / HOUR}]),
+        (0.0, [{"runs": 12, "namespaces": 4}]),
+        (0.2, [{"runs": 9, "namespaces": 1}, {"runs": 1, "namespaces": 1, "sure": True}]),
+    ],
+    ids=["few runs", "one moment", "nothing to compare with", "one namespace and a moment in which it was not ready"],
+)
+def test_what_is_too_little_makes_no_node_suspect(lives: float, failures: list[dict[str, Any]]) -> None:
+    nodes = Nodes(lives)
+    for each in failures:
+        nodes.fail(**each)
     assert nodes.named() == []
 
 
@@ -109,12 +107,6 @@ def test_namespaces_whose_programs_fail_everywhere_make_no_node_suspect() -> Non
     for namespace in range(4):
         nodes.history.served(f"team-{namespace}", {"gpu-045": 2.0}, NOW)
     nodes.fail(8, 4, node="gpu-045")
-    assert nodes.named() == []
-
-
-def test_where_there_is_nothing_to_compare_with_no_node_is_suspect() -> None:
-    nodes = Nodes(lives=0.0)
-    nodes.fail(12, 4)
     assert nodes.named() == []
 
 

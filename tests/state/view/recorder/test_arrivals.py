@@ -11,6 +11,7 @@ from muster.state.view.recorder.arrivals import (
     arrivals_in_turns,
 )
 from muster.state.view.turns import finished
+from tests.builders import sure
 
 LOOK = 3.0
 PER_LOOK = 6
@@ -66,9 +67,9 @@ def test_the_rank_that_waits_least_comes_last_after_five_windows() -> None:
     assert gang.last == ()
     gang.run(2 * LOOK)
     assert gang.last == (1,)
-    assert gang.seen is not None
-    assert gang.seen.members == (1,)
-    assert of_arrivals(gang.seen) == (
+    seen = sure(gang.seen)
+    assert seen.members == (1,)
+    assert of_arrivals(seen) == (
         "rank 1 comes last to the collectives of default_pg, 0.19 s after half of the others: it waits in them for 5% "
         "of its time, they for 70%"
     )
@@ -184,8 +185,7 @@ def test_another_life_epoch_or_a_clock_that_was_set_back_begins_again() -> None:
     gang.look()
     assert gang.last == ()
     gang.look(epoch=1)
-    assert gang.seen is not None
-    assert gang.seen.epoch == 1
+    assert sure(gang.seen).epoch == 1
     gang.look((0, 1, 2, 3), epoch=1)
     assert gang.seen is None
 
@@ -194,6 +194,6 @@ def test_a_process_of_a_pod_of_several_is_named_by_both_numbers() -> None:
     gang = Gang(0.8, 0.8, 0.8, 0.05)
     gang.member = {rank: rank // 2 for rank in range(4)}
     gang.run(6 * WINDOW)
-    assert gang.seen is not None
-    assert gang.seen.members == (1,)
-    assert of_arrivals(gang.seen).startswith("process 3 of rank 1 comes last")
+    seen = sure(gang.seen)
+    assert seen.members == (1,)
+    assert of_arrivals(seen).startswith("process 3 of rank 1 comes last")

@@ -13,6 +13,7 @@ from muster.state.view.recorder.collectives import (
 )
 from muster.state.view.stage import Doing
 from muster.state.view.turns import finished
+from tests.builders import sure
 
 LOOK = 3.0
 WORLD = "0-3"
@@ -71,8 +72,7 @@ class Gang:
 
     @property
     def behind(self) -> tuple[Behind, ...]:
-        assert self.seen is not None
-        return self.seen.behind
+        return sure(self.seen).behind
 
     @property
     def named(self) -> list[int]:
@@ -261,29 +261,19 @@ def test_groups_of_one_name_and_other_ranks_are_not_compared() -> None:
     assert gang.behind == ()
 
 
-def test_a_pause_that_is_not_five_times_as_long_as_one_before_is_waited_for() -> None:
-    gang = stood(101, 100, 101, 101)
-    gang.longest = 60.0
-    gang.run(297)
-    assert gang.behind == ()
-    gang.run(9)
-    assert gang.named == [1]
-
-
-def test_an_announced_pause_is_waited_for() -> None:
-    gang = stood(101, 100, 101, 101)
-    gang.pause = 900.0
-    gang.run(890)
+@pytest.mark.parametrize(
+    ("entered", "longest", "pause", "waits"),
+    [(101, 60.0, 0.0, 297), (101, 1.0, 900.0, 890), (2, 1.0, 0.0, FIRST_SECONDS - LOOK)],
+    ids=["five times as long as one before", "it is announced", "the first collectives, while one rank prepares data"],
+)
+def test_a_pause_that_is_usual_announced_or_before_the_first_collectives_is_waited_for(
+    entered: int, longest: float, pause: float, waits: float
+) -> None:
+    gang = stood(entered, entered - 1, entered, entered)
+    gang.longest, gang.pause = longest, pause
+    gang.run(waits)
     assert gang.behind == ()
     gang.run(15)
-    assert gang.named == [1]
-
-
-def test_the_first_collectives_of_a_group_may_wait_for_minutes_while_one_rank_prepares_data() -> None:
-    gang = stood(2, 1, 2, 2)
-    gang.run(FIRST_SECONDS - LOOK)
-    assert gang.behind == ()
-    gang.run(2 * LOOK)
     assert gang.named == [1]
 
 
