@@ -22,10 +22,7 @@ from tests.state.story import Story, created
 
 def ready_gang(size: int = 4, **changes: Any) -> Story:
     """A gang without a coordinator to ask, Running."""
-    story = Story(replace(plan(size=size, probe=ProbeKind.NONE), **changes))
-    story.launch()
-    story.start()
-    story.look(1)
+    story = Story(replace(plan(size=size, probe=ProbeKind.NONE), **changes)).bring_up()
     assert story.kept.phase is Phase.RUNNING
     return story
 
@@ -123,8 +120,7 @@ def sequential(size: int = 4, at_a_time: int = 1) -> Plan:
 
 
 def test_a_finished_rank_of_a_sequential_group_does_not_run_again_in_its_epoch() -> None:
-    story = Story(sequential())
-    story.launch()
+    story = Story(sequential()).launch()
     order: list[int] = []
     for _ in range(4):
         (rank,) = (rank for _, rank in story.pods)
@@ -142,8 +138,7 @@ def test_a_finished_rank_of_a_sequential_group_does_not_run_again_in_its_epoch()
 
 def second_and_third_of_four() -> Story:
     """The first rank is done, and the next two have a node each."""
-    story = Story(sequential(at_a_time=2))
-    story.launch()
+    story = Story(sequential(at_a_time=2)).launch()
     story.start(0, 1)
     story.look(1)
     story.end(0)
@@ -255,9 +250,6 @@ def test_a_member_that_was_done_before_its_deletion_stays_done() -> None:
     assert (story.kept.phase, story.kept.completed) == (Phase.RUNNING, "1")
 
 
-# --- the clocks over an assembled gang: run from its assembly, progress from the last sign -----------------------
-
-
 AFTER = 100.0
 
 
@@ -266,9 +258,8 @@ def clocked(name: ClockName, action: ClockAction = ClockAction.FAIL) -> Plan:
 
 
 @pytest.mark.parametrize("name", [ClockName.RUN, ClockName.PROGRESS])
-def test_it_runs_from_the_assembly_of_the_gang(name: ClockName) -> None:
-    story = Story(clocked(name))
-    story.launch()
+def test_the_clocks_run_and_progress_run_from_the_assembly_of_the_gang(name: ClockName) -> None:
+    story = Story(clocked(name)).launch()
     story.look(1000)
     assert clock_ends(story.plan, story.kept) == {}
     story.assemble()
@@ -276,8 +267,7 @@ def test_it_runs_from_the_assembly_of_the_gang(name: ClockName) -> None:
 
 
 def test_the_run_clock_ends_an_epoch_that_is_too_long() -> None:
-    story = Story(clocked(ClockName.RUN))
-    story.assemble()
+    story = Story(clocked(ClockName.RUN)).assemble()
     story.look(AFTER - 0.1)
     assert story.kept.phase is Phase.RUNNING
     story.look(0.1)
@@ -286,8 +276,7 @@ def test_the_run_clock_ends_an_epoch_that_is_too_long() -> None:
 
 
 def test_a_member_that_ends_is_progress() -> None:
-    story = Story(clocked(ClockName.PROGRESS))
-    story.assemble()
+    story = Story(clocked(ClockName.PROGRESS)).assemble()
     writes = story.writes
     story.now += 60
     story.end(1)
@@ -300,9 +289,8 @@ def test_a_member_that_ends_is_progress() -> None:
     assert story.kept.message.startswith("1 of 4 members have ended; no sign of progress within 100 s")
 
 
-def test_a_restart_that_it_asks_for_costs_one_of_the_budget() -> None:
-    story = Story(clocked(ClockName.PROGRESS, ClockAction.RESTART))
-    story.assemble()
+def test_a_restart_that_the_clock_progress_asks_for_costs_one_of_the_budget() -> None:
+    story = Story(clocked(ClockName.PROGRESS, ClockAction.RESTART)).assemble()
     story.look(AFTER)
     assert (story.kept.phase, story.kept.restarts, story.kept.progressed_at) == (Phase.RESTARTING, 1, None)
 
@@ -319,7 +307,7 @@ def context(run: Plan, ended: bool, *, completed: str = "", **facts: object) -> 
     ("ended", "kept", "last"),
     [(True, None, NOW), (False, None, NOW - 50), (False, NOW - 5, NOW - 5), (True, NOW - 5, NOW)],
 )
-def test_the_last_sign_counts(ended: bool, kept: float | None, last: float) -> None:
+def test_the_clock_progress_counts_from_the_last_sign(ended: bool, kept: float | None, last: float) -> None:
     found = completion.note(context(clocked(ClockName.PROGRESS), ended, progressed_at=kept))
     assert found.progressed_at == last
 
@@ -329,6 +317,6 @@ def test_an_end_that_the_record_has_is_no_news_to_a_daemon_that_takes_over() -> 
     assert completion.note(here) is here.record
 
 
-def test_nothing_is_noted_where_nobody_asks() -> None:
+def test_no_sign_is_noted_without_the_clock_progress() -> None:
     here = context(plan(), True)
     assert completion.note(here) is here.record

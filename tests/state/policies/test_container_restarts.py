@@ -11,7 +11,7 @@ from muster.state.summary.history import new_lines
 from muster.state.vocabulary.plan import Engine
 from muster.state.vocabulary.pod import Exit, Pod
 from muster.state.vocabulary.record import Phase
-from tests.builders import NOW, plan, pod, record, view
+from tests.builders import NOW, plan, pod, record, sure, view
 
 OOM: dict[str, Any] = {"code": 137, "reason": "OOMKilled"}
 
@@ -29,9 +29,8 @@ def tracked(before: ContainerRestarts | None, *pods: Pod, size: int = 4, **chang
 
 def named(restarts: ContainerRestarts | None) -> tuple[int, int, int, int, str]:
     """Count, rank of the cause, its times, the others, and its reason."""
-    assert restarts is not None
-    assert restarts.cause is not None
-    return restarts.count, restarts.cause.rank, restarts.times, restarts.others, restarts.cause.reason
+    found = sure(restarts)
+    return found.count, sure(found.cause).rank, found.times, found.others, sure(found.cause).reason
 
 
 def test_members_that_were_never_started_again_have_no_count() -> None:
@@ -80,8 +79,7 @@ def test_an_end_that_comes_later_is_a_cause_of_its_own() -> None:
 
 def test_a_pod_that_goes_takes_nothing_off_the_count() -> None:
     first = tracked(None, again(1, 3))
-    gone = tracked(first, pod(0))
-    assert gone is not None
+    gone = sure(tracked(first, pod(0)))
     assert (gone.count, gone.shown) == (3, 0)
     assert named(tracked(gone, pod(0), again(1, 1, NOW + 500)))[0] == 4
 
@@ -101,9 +99,7 @@ def test_a_restart_whose_end_the_status_does_not_have_is_counted() -> None:
 
 def test_of_a_large_gang_a_few_members_are_looked_at_and_all_are_counted() -> None:
     pods = [again(rank, 1, NOW + rank) for rank in range(3 * LOOKED_AT)]
-    found = tracked(None, *pods, size=3 * LOOKED_AT)
-    assert found is not None
-    assert found.count == 3 * LOOKED_AT
+    assert sure(tracked(None, *pods, size=3 * LOOKED_AT)).count == 3 * LOOKED_AT
 
 
 def test_each_growth_of_the_count_is_an_event_of_both_engines() -> None:

@@ -17,7 +17,7 @@ from muster.state.vocabulary.pod import Pod, PodPhase, PodSpec
 from muster.state.vocabulary.record import Cause, Phase
 from muster.state.vocabulary.rules import ClockAction, ClockName, ClockRule
 from muster.state.vocabulary.subject import PODS
-from tests.builders import NOW, Clock, answer, clock_ends, clock_rules, plan, pod, record, view, view_of
+from tests.builders import NOW, Clock, answer, clock_ends, clock_rules, plan, pod, record, sure, view, view_of
 from tests.state.story import Story
 
 TOTAL, PENDING, STARTING, ASSEMBLY, RUN, PROGRESS, TERMINATING = ClockName
@@ -66,9 +66,7 @@ def alerted(here: Context) -> list[tuple[str, str]]:
         (STARTED | {"phase": Phase.RESTARTING}, T | P | A | E),
     ],
 )
-def test_each_clock_runs_from_its_own_time_until_its_own_end(
-    facts: dict[str, Any], running: dict[ClockName, float]
-) -> None:
+def test_each_clock_runs_from_its_time_until_its_end(facts: dict[str, Any], running: dict[ClockName, float]) -> None:
     assert clock_ends(plan(clocks=ALL), record(**facts)) == running
 
 
@@ -154,8 +152,7 @@ def test_the_assembly_clock_names_the_missing_ranks() -> None:
     here = Context.at(plan(clocks={ASSEMBLY: Clock(20, FAIL)}), record(**STARTED), seen, NOW + 22)
     verdict = judged(here)
     assert isinstance(verdict, Fail)
-    absent = plan().member(3)
-    assert absent is not None
+    absent = sure(plan().member(3))
     assert verdict.message == (
         f"only 2/4 ranks arrived within 20 s; missing rank 1: running, but not registered with the coordinator "
         f"({pod(1).name}); rank 3: no pod yet ({plan().pod_name(absent, 0)})"
@@ -190,8 +187,7 @@ def test_a_clock_that_ends_nothing_needs_no_live_read(clocks: dict[ClockName, Cl
 
 
 def test_the_deadline_names_the_ranks_that_ended_and_those_that_did_not() -> None:
-    story = Story(plan(size=6, clocks={ClockName.TOTAL: Clock(60, ClockAction.FAIL)}))
-    story.assemble()
+    story = Story(plan(size=6, clocks={ClockName.TOTAL: Clock(60, ClockAction.FAIL)})).assemble()
     for rank in (0, 1, 2, 4):
         story.end(rank)
     story.look(60)
@@ -204,17 +200,13 @@ def test_the_deadline_names_the_ranks_that_ended_and_those_that_did_not() -> Non
 
 
 def test_the_assembly_deadline_names_ended_ranks_where_no_roll_call_does() -> None:
-    story = Story(plan(size=3, clocks={ClockName.ASSEMBLY: Clock(60, ClockAction.FAIL)}))
-    story.launch()
+    story = Story(plan(size=3, clocks={ClockName.ASSEMBLY: Clock(60, ClockAction.FAIL)})).launch()
     story.start()
     story.look()
     story.end(1)
     story.look(60)
     assert story.kept.reason == "AssemblyDeadlineExceeded"
     assert "within 60 s: rank 1 ended with exit code 0, ranks 0 (" in story.kept.message
-
-
-# --- the end of a watched run, where its own annotation asks for it ----------------------------------------------
 
 
 HOUR = 3600.0

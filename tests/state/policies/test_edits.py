@@ -19,8 +19,7 @@ def shaped(shape: str = MADE) -> Plan:
 
 
 def running() -> Story:
-    story = Story(shaped())
-    story.assemble()
+    story = Story(shaped()).assemble()
     assert (story.kept.shape, story.kept.pending_edits) == (MADE, "")
     return story
 

@@ -14,14 +14,6 @@ STUCK, READY = ConditionType.STUCK, ConditionType.COORDINATOR_READY
 QUOTA = Refusal("QuotaExceeded", "exceeded quota: small", final=False)
 
 
-def gathering() -> Story:
-    story = Story(plan())
-    story.launch()
-    story.start()
-    story.look(1)
-    return story
-
-
 def refused() -> Story:
     story = Story(plan())
     story.view.engine.refusal = QUOTA
@@ -30,7 +22,7 @@ def refused() -> Story:
 
 
 def ranks_missing() -> Story:
-    story = gathering()
+    story = Story(plan()).bring_up()
     story.observe_probe(0, 1, 3)
     story.look()
     story.look(10)
@@ -38,8 +30,7 @@ def ranks_missing() -> Story:
 
 
 def unreachable() -> Story:
-    story = Story(plan())
-    story.assemble()
+    story = Story(plan()).assemble()
     story.silence()
     story.look(1)
     story.look(30)
@@ -47,15 +38,14 @@ def unreachable() -> Story:
 
 
 def not_serving() -> Story:
-    story = gathering()
+    story = Story(plan()).bring_up()
     story.silence()
     story.look(300)
     return story
 
 
 def rank_failed() -> Story:
-    story = Story(plan())
-    story.assemble()
+    story = Story(plan()).assemble()
     story.observe_probe(0, 1, 2, 3, passed=True, errors=(RankError(3, 14, "heartbeat timeout"),))
     story.look()
     return story
@@ -128,8 +118,7 @@ def test_a_coordinator_that_is_still_silent_stays_unreachable(state: Coordinator
 
 
 def test_a_coordinator_that_falls_silent_at_the_change_is_unreachable_and_not_new() -> None:
-    story = Story(plan())
-    story.assemble()
+    story = Story(plan()).assemble()
     taken_over(story).silence()
     story.look()
     assert story.condition(READY) == (True, "Serving")

@@ -8,7 +8,7 @@ from muster.state.vocabulary.group import Group
 from muster.state.vocabulary.pod import PodSpec
 from muster.state.vocabulary.record import ConditionType, Phase
 from muster.state.vocabulary.rules import ClockAction, ClockName
-from tests.builders import NOW, Clock, clock_ends, plan
+from tests.builders import NOW, Clock, clock_ends, plan, sure
 from tests.state.story import Story
 
 STUCK = ConditionType.STUCK
@@ -21,8 +21,7 @@ CLOCKS = {
 
 
 def queued(*ranks: int) -> Story:
-    story = Story(plan(clocks=CLOCKS))
-    story.launch()
+    story = Story(plan(clocks=CLOCKS)).launch()
     for rank in ranks or range(4):
         story.set(rank, **GATED)
     story.look()
@@ -47,8 +46,7 @@ def test_a_queued_gang_is_said_to_be_queued_and_by_which_gate() -> None:
 
 def test_members_of_a_sequential_group_that_have_ended_are_not_half_a_gang() -> None:
     group = Group("worker", 1, 4, PodSpec("example.org/train:1", "run"), 0, parallelism=1)
-    story = Story(replace(plan(), operator="jobset", coordinator=None, groups=(group,)))
-    story.launch()
+    story = Story(replace(plan(), operator="jobset", coordinator=None, groups=(group,))).launch()
     story.start(0)
     story.look(1)
     story.end(0)
@@ -56,8 +54,7 @@ def test_members_of_a_sequential_group_that_have_ended_are_not_half_a_gang() -> 
     story.set(1, **GATED)
     story.look(100_000)
     assert story.condition(STUCK) == (False, "NotStuck")
-    assert story.kept.blocked is not None
-    assert story.kept.blocked.reason == "Queued"
+    assert sure(story.kept.blocked).reason == "Queued"
 
 
 def test_the_time_in_the_queue_is_charged_to_no_clock() -> None:
@@ -66,16 +63,12 @@ def test_the_time_in_the_queue_is_charged_to_no_clock() -> None:
     ungate(story)
     story.look()
     assert story.kept.blocked is None
-    assert clock_ends(story.plan, story.kept) == {
-        ClockName.TOTAL: NOW + 5_100,
-        ClockName.PENDING: NOW + 5_010,
-    }
+    assert clock_ends(story.plan, story.kept) == {ClockName.TOTAL: NOW + 5_100, ClockName.PENDING: NOW + 5_010}
     assert story.kept.deadline == NOW + 5_100
 
 
 def test_only_the_time_in_the_queue_is_taken_off_the_total_clock() -> None:
-    story = Story(plan(clocks=CLOCKS))
-    story.launch()
+    story = Story(plan(clocks=CLOCKS)).launch()
     story.look(9)
     for rank in range(4):
         story.set(rank, waiting_reason="SchedulingGated")

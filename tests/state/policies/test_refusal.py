@@ -6,7 +6,7 @@ from muster.state.view.engine_facts import EngineFacts, Refusal
 from muster.state.vocabulary.actions import CreatePods, EnsureService
 from muster.state.vocabulary.pod import Exit, PodPhase
 from muster.state.vocabulary.record import ConditionType, Phase
-from tests.builders import NOW, plan, pod, record, view
+from tests.builders import NOW, plan, pod, record, sure, view
 from tests.state.story import Story
 
 QUOTA = Refusal("QuotaExceeded", "exceeded quota: gpus", final=False)
@@ -51,8 +51,7 @@ def test_a_request_that_took_two_seconds_to_fail_is_said_at_once() -> None:
 def test_the_wait_that_the_api_server_asks_for_is_kept() -> None:
     facts = EngineFacts()
     facts.refuse(Refusal("ApiServerBusy", "", final=False, passing=True, retry_after=7.0), "CreatePods", NOW, NOW)
-    assert facts.refused is not None
-    assert facts.refused.retry_at == NOW + 7
+    assert sure(facts.refused).retry_at == NOW + 7
 
 
 def test_refused_pods_are_said_and_not_created_before_the_pause_is_over() -> None:
@@ -62,8 +61,7 @@ def test_refused_pods_are_said_and_not_created_before_the_pause_is_over() -> Non
     story.view.engine.refuse(QUOTA, "CreatePods", story.now, story.now)
     story.view.engine.service = True
     assert story.look() == ()
-    assert story.last is not None
-    assert (story.last.held, story.wake_at) == (True, story.now + 5)
+    assert (sure(story.last).held, story.wake_at) == (True, story.now + 5)
     assert story.condition(ConditionType.STUCK) == (True, "QuotaExceeded")
     assert story.kept.reason == "QuotaExceeded"
     assert story.kept.message.startswith("exceeded quota: gpus; waiting for ")

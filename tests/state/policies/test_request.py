@@ -13,8 +13,7 @@ def asked(story: Story, request: str = ASKED) -> None:
 
 
 def test_the_gang_is_restarted_once_and_charged_to_no_budget() -> None:
-    story = Story(plan(limit=0))
-    story.assemble()
+    story = Story(plan(limit=0)).assemble()
     asked(story)
     kept = story.kept
     assert (kept.phase, kept.epoch, kept.restarts, kept.gang_restarts) == (Phase.RESTARTING, 1, 0, 1)
@@ -34,23 +33,20 @@ def test_the_gang_is_restarted_once_and_charged_to_no_budget() -> None:
 
 
 def test_a_request_that_is_withdrawn_is_followed_once() -> None:
-    story = Story(plan())
-    story.assemble()
+    story = Story(plan()).assemble()
     for request in (ASKED, "", ASKED):
         asked(story, request)
     assert story.kept.epoch == 1
 
 
 def test_one_that_was_there_when_it_was_created_is_none() -> None:
-    story = Story(plan(restart_request=ASKED))
-    story.assemble()
+    story = Story(plan(restart_request=ASKED)).assemble()
     story.look(1)
     assert story.kept.epoch == 0
 
 
 def test_it_ends_the_back_off_of_a_restart() -> None:
-    story = Story(plan(limit=3))
-    story.assemble()
+    story = Story(plan(limit=3)).assemble()
     story.end(1, 1)
     story.look()
     assert (story.kept.phase, story.kept.epoch) == (Phase.RESTARTING, 1)

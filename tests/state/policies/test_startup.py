@@ -66,9 +66,6 @@ def test_a_very_large_gang_is_created_in_waves() -> None:
     assert created(case(run, *(pod(rank) for rank in range(WAVE)))) == list(range(WAVE, WAVE + 88))
 
 
-# --- the gate ----------------------------------------------------------------------------------------------------
-
-
 def test_the_coordinator_comes_first_and_alone() -> None:
     run = plan(gates=(SERVING,), coordinator=Coordinator(2, 1234, ProbeKind.JAX))
     assert created(case(run)) == [2]
@@ -107,9 +104,6 @@ def test_without_a_coordinator_or_an_order_the_gate_stands_open() -> None:
     assert created(case(plan(gates=(READY,), coordinator=None))) == [0, 1, 2, 3]
 
 
-# --- one after another -------------------------------------------------------------------------------------------
-
-
 def in_turn(replicas: int = 2, completions: int = 3, parallelism: int = 1) -> Plan:
     group = Group("worker", replicas, completions, PodSpec(), first_rank=0, parallelism=parallelism)
     return plan(groups=(group,), coordinator=None)
@@ -142,16 +136,11 @@ def test_the_places_are_those_of_the_whole_gang() -> None:
     assert created(case(in_turn(), *(pod(70 + n, job=7) for n in range(5)))) == []
 
 
-# --- the shared volume -------------------------------------------------------------------------------------------
-
-
 CLAIM = Claim("run-shared-abcde", {}, exclusive=True)
 
 
 @pytest.mark.parametrize(("exclusive", "anew"), [(True, True), (False, False)])
-def test_claims_come_before_the_members_that_mount_them_and_exclusive_ones_in_each_epoch(
-    exclusive: bool, anew: bool
-) -> None:
+def test_claims_come_before_members_that_mount_them_and_exclusive_ones_each_epoch(exclusive: bool, anew: bool) -> None:
     run = plan(size=2, claims=(replace(CLAIM, exclusive=exclusive),))
     here = case(run)
     assert startup.launch(here) == [EnsureClaims(0)]

@@ -6,13 +6,11 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from muster.api.names import FINALIZER_QUOTA
 from muster.state.vocabulary.actions import (
     Action,
     ConfirmEnd,
     ConfirmLaunch,
     ConfirmLoss,
-    CreatePods,
     DeletePods,
     DeleteSubject,
     ReleaseWorkload,
@@ -20,14 +18,13 @@ from muster.state.vocabulary.actions import (
 )
 from muster.state.vocabulary.group import Group
 from muster.state.vocabulary.pod import Pod, PodSpec
-from muster.state.vocabulary.record import Phase
 from muster.state.vocabulary.rules import FailureAction, FailureRule
-from muster.state.vocabulary.workload import Workload, WorkloadCondition
 from tests.builders import edited, plan
+from tests.state.queueing import test_queue as queue
 from tests.state.queueing.replay import QueueStory, queued_plan
-from tests.state.story import Story
+from tests.state.queueing.test_queue import workload
+from tests.state.story import Story, creations
 
-SINCE = "1970-01-12T13:46:40Z"
 ADMITTED = ("QuotaReserved", "Admitted")
 
 
@@ -37,13 +34,6 @@ def vanish(story: Story, rank: int) -> Pod:
     story.view.engine.vanish(pod)
     story.gone(rank)
     return pod
-
-
-def created(actions: tuple[Action, ...]) -> list[int]:
-    return [member.rank for each in actions if isinstance(each, CreatePods) for member in each.members]
-
-
-# --- startup -----------------------------------------------------------------------------------------------------
 
 
 def incomplete(**overrides: Any) -> Story:
@@ -70,7 +60,7 @@ def test_beside_a_pod_that_was_altered_only_the_others_are_created(had_a_node: b
     pod = vanish(story, 1)
     story.view.engine.found((), (pod,))
     actions = story.look(1)
-    assert created(actions) == [2, 3]
+    assert creations(actions) == [2, 3]
     assert actions[-1] == ConfirmLoss(0, (1,), vanished=(pod,)), "it is asked for last: what it refuses keeps no other"
 
 
@@ -79,7 +69,7 @@ def test_a_pod_that_is_lost_out_of_sight_ends_the_epoch_of_an_incomplete_gang() 
     pod = vanish(story, 1)
     story.view.engine.found((pod,), ())
     story.view.engine.lost, story.view.engine.lost_ranks = 0, (1,)
-    assert created(story.look(1)) == []
+    assert creations(story.look(1)) == []
     assert (story.kept.epoch, story.kept.disruptions, story.kept.restarts) == (1, 1, 0)
     assert (story.cause.reason, story.cause.rank) == ("PodDeleted", 1)
 
@@ -89,7 +79,7 @@ def test_a_pod_that_is_seen_again_is_counted_and_nothing_is_asked() -> None:
     pod = vanish(story, 1)
     story.view.engine.seen(pod)
     story.set(1)
-    assert created(story.look(1)) == [2, 3]
+    assert creations(story.look(1)) == [2, 3]
     assert story.kept.epoch == 0
 
 
@@ -99,7 +89,7 @@ def test_a_pod_that_vanished_before_it_had_a_node_is_created_again_once_it_is_kn
     pod = vanish(story, 1)
     assert story.look(1) == (ConfirmLaunch(0, vanished=(pod,)),)
     story.view.engine.found((pod,), ())
-    assert created(story.look(1)) == [1, 2, 3]
+    assert creations(story.look(1)) == [1, 2, 3]
     assert story.kept.epoch == 0
 
 
@@ -111,7 +101,7 @@ def test_a_member_that_runs_again_alone_waits_for_its_vanished_pod_too() -> None
     story.view.engine.found((), (pod,))
     actions = story.look(1)
     assert actions[0] == ConfirmLoss(0, attempts=((1, 0),), vanished=(pod,))
-    assert created(actions) == [2, 3]
+    assert creations(actions) == [2, 3]
 
 
 def test_members_of_a_sequential_group_are_not_created_beside_a_vanished_pod() -> None:
@@ -124,20 +114,8 @@ def test_members_of_a_sequential_group_are_not_created_beside_a_vanished_pod() -
     assert story.look(1) == (ConfirmLoss(0, (0,), vanished=(pod,)),)
 
 
-# --- quota -------------------------------------------------------------------------------------------------------
-
-
-def workload(*true: str) -> Workload:
-    words = tuple(WorkloadCondition(kind, "True", "Preempted", "", SINCE) for kind in true)
-    return Workload("uid-own", "own", "team", "uid-1", 1, 1, "q", True, False, (FINALIZER_QUOTA,), words)
-
-
 def at_work(**overrides: Any) -> QueueStory:
-    story = QueueStory(queued_plan(**overrides))
-    story.turn()
-    story.see(workload(*ADMITTED))
-    story.turn(1)
-    assert story.kept.phase is Phase.RUNNING
+    story = queue.at_work(**overrides)
     story.view.mark_created(0, (), 4)
     return story
 
@@ -179,7 +157,7 @@ def test_quota_is_given_back_only_when_a_vanished_pod_is_known_to_have_ended(
     story.view.engine.found((), (pod,))
     story.plan = edited(story.plan, **spec)
     if not spec:
-        story.see(workload(*ADMITTED, "Evicted"))
+        story.see(workload("own", *ADMITTED, "Evicted"))
     for _ in range(3):
         last = obeyed(story)[-1]
         assert isinstance(last, ConfirmEnd)
@@ -201,7 +179,7 @@ def test_what_is_given_back_already_asks_for_no_pod() -> None:
     story = at_work()
     story.plan = edited(story.plan, cancel=True, generation=2)
     vanish(story, 2)
-    story.see(structs.replace(workload(*ADMITTED, "Finished"), finalizers=()))
+    story.see(structs.replace(workload("own", *ADMITTED, "Finished"), finalizers=()))
     assert not any(isinstance(each, ConfirmEnd) for each in obeyed(story))
 
 

@@ -28,46 +28,32 @@ def suspended(engine: Engine, *, label: str = "q") -> Story:
 
 
 STUCK = ConditionType.STUCK
+PREEMPTED = admission(
+    QuotaReserved=("False", "Pending", "Preempted to accommodate a workload"), Requeued=("False", "Preempted", "")
+)
 both = pytest.mark.parametrize("engine", Engine)
 
 
 @both
-def test_what_waits_for_quota_says_so_in_kueue_s_words(engine: Engine) -> None:
-    story = suspended(engine)
-    story.view.admission = admission(QuotaReserved=FULL)
+@pytest.mark.parametrize(
+    ("label", "seen", "message", "stuck"),
+    [
+        ("q", admission(QuotaReserved=FULL), f"queued in q: {FULL[2]}", (False, "NotStuck")),
+        ("q", PREEMPTED, f"queued in q: {PREEMPTED.conditions[0].message}; not in the queue again yet", None),
+        ("q", admission(QuotaReserved=TOO_BIG), f"queued in q: {TOO_BIG[2]}", (True, "ExceedsMaxQuota")),
+        ("", admission(queue="default", QuotaReserved=FULL), f"queued in default: {FULL[2]}", None),
+    ],
+    ids=["it waits for quota", "it was preempted", "it can never be admitted", "Kueue queues it without a label"],
+)
+def test_an_object_that_kueue_holds_shows_the_words_of_kueue(
+    engine: Engine, label: str, seen: Workload, message: str, stuck: tuple[bool, str] | None
+) -> None:
+    story = suspended(engine, label=label)
+    story.view.admission = seen
     story.look(1)
-    assert (story.kept.phase, story.kept.reason) == (Phase.SUSPENDED, "Queued")
-    assert story.kept.message == f"queued in q: {FULL[2]}"
-    assert story.condition(STUCK) == (False, "NotStuck")
-
-
-@both
-def test_what_was_preempted_says_so(engine: Engine) -> None:
-    story = suspended(engine)
-    story.view.admission = admission(
-        QuotaReserved=("False", "Pending", "Preempted to accommodate a workload"),
-        Requeued=("False", "Preempted", ""),
-    )
-    story.look(1)
-    assert story.kept.message.startswith("queued in q: Preempted to accommodate a workload; not in the queue again yet")
-
-
-@both
-def test_what_can_never_be_admitted_is_stuck_with_kueue_s_reason(engine: Engine) -> None:
-    story = suspended(engine)
-    story.view.admission = admission(QuotaReserved=TOO_BIG)
-    story.look(1)
-    assert story.condition(STUCK) == (True, "ExceedsMaxQuota")
-    assert story.kept.message == f"queued in q: {TOO_BIG[2]}"
-
-
-@both
-def test_a_workload_of_kueue_without_a_label_of_the_object_says_its_queue(engine: Engine) -> None:
-    """Kueue queues objects without the label too, where it is configured so."""
-    story = suspended(engine, label="")
-    story.view.admission = admission(queue="default", QuotaReserved=FULL)
-    story.look(1)
-    assert story.kept.message.startswith("queued in default: ")
+    assert (story.kept.phase, story.kept.reason) == (Phase.SUSPENDED, stuck[1] if stuck and stuck[0] else "Queued")
+    assert story.kept.message.startswith(message)
+    assert stuck in (None, story.condition(STUCK))
 
 
 @both
@@ -85,9 +71,7 @@ def test_an_object_that_kueue_takes_no_notice_of_is_stuck_after_a_minute(engine:
     story.look(1)
     assert story.kept.message == "suspended, and its queue label names q: Kueue has made no Workload for it yet"
     assert story.condition(STUCK) == (False, "NotStuck")
-    assert story.last is not None
-    assert story.last.wake_at is not None
-    story.look(story.last.wake_at - story.now)
+    story.look(story.wake_at - story.now)
     assert story.condition(STUCK) == (True, "QueueSilent")
     assert "see whether Kueue's controller runs, and manages Experiments in this namespace" in story.kept.message
 

@@ -11,15 +11,11 @@ from muster.api.manifest.experiment import parse_experiment
 from muster.api.names import FINALIZER_QUOTA, PRIORITY_LABEL, QUEUE_LABEL
 from muster.kinds.declaration import PlanError
 from muster.kinds.experiments import plan_of
-from muster.state.facts import admission
-from muster.state.facts.causes.table import Causes
-from muster.state.facts.context import Context
-from muster.state.facts.diagnosis.classifier import by_cause
 from muster.state.vocabulary.plan import Queue
 from muster.state.vocabulary.record import ConditionType, Phase
 from muster.state.vocabulary.rules import ClockAction, ClockName
 from muster.state.vocabulary.workload import Workload, WorkloadCondition
-from tests.builders import Clock, clock_ends
+from tests.builders import Clock, clock_ends, sure
 from tests.state.queueing.replay import QueueStory, queued_plan, written
 
 STUCK = ConditionType.STUCK
@@ -82,7 +78,8 @@ def test_what_kueue_said_a_while_ago_has_its_time() -> None:
     one.turn(6)
     said = "; by its managedFields Kueue last wrote the Workload's status at 1970-01-12T13:46:40Z"
     assert one.kept.message == f"queued in q: insufficient unused quota, 4 more needed{said}"
-    assert one.condition(STUCK) == (False, "NotStuck")
+    one.turn(100_000)
+    assert (one.condition(STUCK), one.kept.reason) == ((False, "NotStuck"), "Queued")
 
 
 def test_without_kueue_s_api_nothing_starts_and_what_runs_goes_on() -> None:
@@ -153,8 +150,7 @@ def test_other_pod_sets_need_another_workload() -> None:
     one = at_work()
     one.plan = queued_plan("larger")
     assert one.turn(1) == ("DeleteWorkload",)
-    assert one.kept.cause is not None
-    assert one.kept.cause.reason == "WorkloadOutdated"
+    assert sure(one.kept.cause).reason == "WorkloadOutdated"
     one.see(structs.replace(ADMITTED, deleting=True))
     assert one.turn(1) == ("ReleaseWorkload",)
     one.see(None, ADMITTED.uid)
@@ -208,21 +204,6 @@ def test_evictions_do_not_count_against_the_disruptions_in_a_row() -> None:
     assert (one.kept.phase, one.kept.disruptions, one.kept.consecutive_disruptions) == (Phase.QUEUED, 1, 0)
 
 
-def test_queued_ranks_are_missing_because_of_the_queue() -> None:
-    one = QueueStory(queued_plan())
-    one.turn()
-    assert by_cause(one.plan, one.kept, one.view, 4) == {Causes.QUEUED: 4}
-
-
-def test_a_queued_experiment_is_not_stuck_for_an_ordinary_wait() -> None:
-    one = QueueStory(queued_plan())
-    one.turn()
-    one.see(workload("own", QuotaReserved=("False", "WaitingForQuota", "4 more needed")))
-    one.turn(100_000)
-    assert one.condition(STUCK) == (False, "NotStuck")
-    assert (one.kept.reason, one.kept.message) == ("Queued", "queued in q: 4 more needed")
-
-
 def test_pods_that_a_default_queue_gates_although_the_gang_is_admitted_are_stuck() -> None:
     one = at_work()
     one.set(
@@ -233,13 +214,6 @@ def test_pods_that_a_default_queue_gates_although_the_gang_is_admitted_are_stuck
     one.turn(60)
     assert one.condition(STUCK) == (True, "QueuedTwice")
     assert "list Experiment.v1alpha1.muster.dev in integrations.externalFrameworks" in one.kept.message
-
-
-def test_an_experiment_without_the_label_has_no_queue_and_asks_nothing() -> None:
-    one = QueueStory(queued_plan(queue=None))
-    assert one.turn() == ()
-    assert one.kept.phase is Phase.RUNNING
-    assert not admission.applies(Context.at(one.plan, one.kept, one.view, one.now))
 
 
 def experiment(types: int, **labels: str) -> dict[str, object]:

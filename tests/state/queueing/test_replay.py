@@ -14,6 +14,7 @@ from muster.state.vocabulary.actions import (
 from muster.state.vocabulary.plan import Queue
 from muster.state.vocabulary.record import ConditionType, Phase
 from muster.state.vocabulary.workload import Workload
+from tests.builders import sure
 from tests.state.queueing.replay import TRACES, QueueStory, conditions, moments, queued_plan, written
 
 
@@ -60,11 +61,7 @@ def test_a_preempted_gang_goes_gives_its_quota_back_and_comes_again() -> None:
 
     assert see(one, admitted) == ("ReadAdmission", "PatchWorkloadStatus")
     assert (one.kept.phase, one.running) == (Phase.RUNNING, 4)
-    assert ready is not None
-    assert evicted is not None
-    assert released is not None
-    assert unready is not None
-    assert written(one.patch()) == conditions(ready)
+    assert written(one.patch()) == conditions(sure(ready))
     assert see(one, ready) == ()
 
     one.lag = True
@@ -76,8 +73,8 @@ def test_a_preempted_gang_goes_gives_its_quota_back_and_comes_again() -> None:
     assert one.turn() == ("PatchWorkloadStatus",)
     patch = one.patch()
     assert patch.release
-    assert written(patch) == conditions(released) | {"PodsReady": ("False", "WaitForStart")}
-    assert patch.workload.resource_version == evicted.resource_version
+    assert written(patch) == conditions(sure(released)) | {"PodsReady": ("False", "WaitForStart")}
+    assert patch.workload.resource_version == sure(evicted).resource_version
 
     assert see(one, released) == ()
     assert see(one, waiting) == ()
@@ -114,14 +111,12 @@ def test_a_deactivated_gang_goes_at_once_and_waits_until_a_person_activates_it()
     one.lag = True
     see(one, off, after=0.01)
     assert one.kept.phase is Phase.QUEUED, "spec.active is false: Kueue gives the quota away before Evicted is read"
-    assert one.kept.cause is not None
-    assert one.kept.cause.reason == "Deactivated"
+    assert sure(one.kept.cause).reason == "Deactivated"
     one.lag = False
     one.turn()
     assert one.running == 0
     assert see(one, evicted) == ("PatchWorkloadStatus",)
-    assert released is not None
-    assert written(one.patch()) == conditions(released) | {"PodsReady": ("False", "WaitForStart")}
+    assert written(one.patch()) == conditions(sure(released)) | {"PodsReady": ("False", "WaitForStart")}
 
     see(one, released)
     see(one, waits)
@@ -137,10 +132,7 @@ def test_a_deactivated_gang_goes_at_once_and_waits_until_a_person_activates_it()
 
 @pytest.mark.parametrize(
     ("name", "reason", "words"),
-    [
-        ("big", "ExceedsMaxQuota", "> maximum capacity (4)"),
-        ("noq", "Misconfigured", "LocalQueue nosuch doesn't exist"),
-    ],
+    [("big", "ExceedsMaxQuota", "> maximum capacity (4)"), ("noq", "Misconfigured", "LocalQueue nosuch doesn't exist")],
 )
 def test_what_no_quota_can_ever_hold_is_stuck_with_kueues_reason(name: str, reason: str, words: str) -> None:
     one = story(name)
@@ -160,8 +152,7 @@ def test_a_gang_that_is_not_ready_in_time_is_requeued_after_kueues_back_off() ->
     see(one, evicted)
     assert one.kept.phase is Phase.QUEUED
     assert one.patch().release
-    assert released is not None
-    assert written(one.patch()) == conditions(released) | {"PodsReady": ("False", "WaitForStart")}
+    assert written(one.patch()) == conditions(sure(released)) | {"PodsReady": ("False", "WaitForStart")}
     see(one, released)
     assert said(one).endswith("; not in the queue again yet (PodsReadyTimeout)")
     see(one, requeued)
@@ -177,8 +168,7 @@ def test_a_stopped_queue_drains_the_gang_and_takes_it_back() -> None:
     assert one.running == 4
     see(one, evicted)
     assert one.running == 0
-    assert released is not None
-    assert written(one.patch()) == conditions(released) | {"PodsReady": ("False", "WaitForStart")}
+    assert written(one.patch()) == conditions(sure(released)) | {"PodsReady": ("False", "WaitForStart")}
     see(one, released)
     see(one, inactive)
     assert said(one) == ("queued in q: ClusterQueue cq is inactive; not in the queue again yet (ClusterQueueStopped)")
@@ -200,8 +190,7 @@ def test_a_gang_restart_keeps_quota_and_place() -> None:
     one.turn(1)
     assert one.kept.phase is Phase.RESTARTING
     assert written(one.patch())["PodsReady"] == ("False", "WaitForRecovery")
-    recovering = states[7]
-    assert recovering is not None
+    recovering = sure(states[7])
     assert written(one.patch()) == conditions(recovering)
     see(one, recovering, after=0.5)
     one.turn(10)
@@ -235,11 +224,9 @@ def test_a_workload_that_is_deleted_keeps_its_quota_until_no_pod_runs() -> None:
     for state in (made, admitted, ready):
         see(one, state)
     one.lag = True
-    assert deleting is not None
-    assert see(one, replace(deleting, finalizers=(FINALIZER_QUOTA,))) == ()
+    assert see(one, replace(sure(deleting), finalizers=(FINALIZER_QUOTA,))) == ()
     assert (one.kept.phase, one.running) == (Phase.QUEUED, 4)
-    assert one.kept.cause is not None
-    assert one.kept.cause.reason == "WorkloadDeleted"
+    assert sure(one.kept.cause).reason == "WorkloadDeleted"
     one.lag = False
     assert one.turn() == ("ReleaseWorkload",)
     assert isinstance(one.asked[-1], ReleaseWorkload)

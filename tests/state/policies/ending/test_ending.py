@@ -40,8 +40,7 @@ def test_the_wish_is_followed(cancel: bool, suspend: bool, phase: Phase, verdict
 
 def test_the_pending_clock_starts_when_the_old_pods_are_gone_after_a_resumption() -> None:
     clocks = {ClockName.PENDING: Clock(20, ClockAction.FAIL)}
-    story = Story(plan(clocks=clocks))
-    story.assemble()
+    story = Story(plan(clocks=clocks)).assemble()
     story.plan = edited(story.plan, suspend=True, generation=2)
     story.look()
     for rank in range(4):
@@ -62,8 +61,7 @@ def test_the_pending_clock_starts_when_the_old_pods_are_gone_after_a_resumption(
 
 
 def test_a_run_that_is_cancelled_before_its_restart_began_says_so_and_counts_none() -> None:
-    story = Story(plan())
-    story.assemble()
+    story = Story(plan()).assemble()
     story.end(1, 1)
     story.look()
     assert (story.kept.phase, story.kept.restarts, story.kept.restarts_begun) == (Phase.RESTARTING, 1, 1)
@@ -80,8 +78,7 @@ def test_the_message_of_a_cancelled_run_names_who_asked() -> None:
 
 
 def test_a_restart_that_has_begun_is_counted_after_a_cancellation() -> None:
-    story = Story(plan())
-    story.assemble()
+    story = Story(plan()).assemble()
     story.end(1, 1)
     story.obey()
     story.look(10)
@@ -90,9 +87,6 @@ def test_a_restart_that_has_begun_is_counted_after_a_cancellation() -> None:
     story.look()
     assert (story.kept.message, story.kept.restarts_begun) == ("cancelled by spec.cancel", 1)
     assert story.kept.epoch_begun == 1
-
-
-# --- success -----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -115,9 +109,6 @@ def test_all_must_have_ended_well(size: int, ended: int, message: str | None) ->
 def test_members_of_another_epoch_do_not_count() -> None:
     pods = [pod(rank, epoch=0, phase=PodPhase.SUCCEEDED) for rank in range(4)]
     assert ending.judge_success(Context.at(plan(), record(epoch=1), view(*pods), NOW)) is None
-
-
-# --- rules that need fewer than every job ------------------------------------------------------------------------
 
 
 def groups() -> tuple[Group, ...]:
@@ -143,9 +134,7 @@ def ended(*ranks: int) -> Context:
         (SuccessRule(Quantifier.ANY, ("a",)), (4,), None),
     ],
 )
-def test_a_success_policy_asks_for_its_targets_only(
-    rule: SuccessRule, ranks: tuple[int, ...], message: str | None
-) -> None:
+def test_a_success_policy_asks_for_its_targets(rule: SuccessRule, ranks: tuple[int, ...], message: str | None) -> None:
     here = ended(*ranks)
     verdict = ending.judge_success(Context.at(replace(here.plan, success=rule), here.record, here.view, NOW))
     assert verdict == (Succeed(message, ending.BY_POLICY) if message else None)
@@ -159,9 +148,6 @@ def test_the_rest_is_stopped_and_keeps_its_logs() -> None:
     assert (decision.record.phase, decision.record.reason) == (Phase.SUCCEEDED, "SuccessPolicyMet")
     assert decision.record.ready == 5
     assert decision.actions == (StopPods(tuple(pods), "the experiment has ended"),)
-
-
-# --- deletion ----------------------------------------------------------------------------------------------------
 
 
 ENDED = pod(2, epoch=1, phase=PodPhase.FAILED)

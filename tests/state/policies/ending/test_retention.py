@@ -19,8 +19,7 @@ GRACE, STOP_MARGIN = 30.0, 30.0
 
 def finished(ttl: float | None = TTL, retention: int | None = None) -> Story:
     """A gang whose members have succeeded, with the status that says so persisted."""
-    story = Story(plan(size=2, ttl=ttl, retention=retention))
-    story.assemble()
+    story = Story(plan(size=2, ttl=ttl, retention=retention)).assemble()
     for rank in range(2):
         story.end(rank)
     story.look()
@@ -100,8 +99,7 @@ def test_nothing_but_a_finished_experiment_is_deleted(phase: Phase) -> None:
 
 
 def test_pods_that_are_being_stopped_are_waited_for() -> None:
-    story = Story(plan(size=2, ttl=0.0))
-    story.assemble()
+    story = Story(plan(size=2, ttl=0.0)).assemble()
     story.plan = edited(story.plan, cancel=True)
     assert DeleteSubject() not in story.look()
     assert story.kept.phase is Phase.FAILED
@@ -112,8 +110,7 @@ def test_pods_that_are_being_stopped_are_waited_for() -> None:
 
 
 def test_pods_that_do_not_end_hold_it_back_no_longer_than_their_grace() -> None:
-    story = Story(plan(size=2, ttl=0.0))
-    story.assemble()
+    story = Story(plan(size=2, ttl=0.0)).assemble()
     story.plan = edited(story.plan, cancel=True)
     story.look()
     assert DeleteSubject() not in story.look(GRACE + STOP_MARGIN - 0.1)

@@ -102,8 +102,7 @@ def test_what_is_no_fault_of_the_node_is_not_counted() -> None:
 
 
 def test_a_pod_that_finds_no_node_names_the_nodes_that_are_left_out() -> None:
-    story = Story(plan(probe=ProbeKind.NONE, avoid_nodes_after=1))
-    story.launch()
+    story = Story(plan(probe=ProbeKind.NONE, avoid_nodes_after=1)).launch()
     story.record = record(node_failures=(NodeFailures("node-2", 1, avoided=True),), epoch_at=story.now, size=4)
     story.set(0, waiting_reason="Unschedulable", waiting_message="0/4 nodes are available")
     story.look()

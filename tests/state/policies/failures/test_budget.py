@@ -12,7 +12,7 @@ from muster.state.summary import ends
 from muster.state.view.view import View
 from muster.state.vocabulary.record import Cause, Record
 from muster.state.vocabulary.rules import FailureAction, FailureRule
-from tests.builders import NOW, plan, record
+from tests.builders import NOW, plan, record, sure
 
 CAUSE = Cause(0, "Error")
 
@@ -20,8 +20,7 @@ CAUSE = Cause(0, "Error")
 def refusal(kept: Record, rule: FailureRule, cause: Cause) -> str:
     """The message of the end where that rule is used up."""
     of_rule = plan(rules=(rule,))
-    refused = restart.used_up(of_rule, kept, rule, cause)
-    assert refused is not None
+    refused = sure(restart.used_up(of_rule, kept, rule, cause))
     return ends.worded(Context.at(of_rule, kept, View(), NOW), refused).message
 
 

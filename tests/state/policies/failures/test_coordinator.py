@@ -4,12 +4,12 @@ import pytest
 
 from muster.state.decide.machine import decide
 from muster.state.view.roll import RankState
-from muster.state.vocabulary.actions import ConfirmLoss, CreatePods
+from muster.state.vocabulary.actions import ConfirmLoss
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.record import Phase
-from tests.builders import plan
+from tests.builders import plan, sure
 from tests.kinds.ray.test_kuberay import planned
-from tests.state.story import Story
+from tests.state.story import Story, creations
 
 
 def gone(what: Plan, *, served: bool = True) -> Story:
@@ -41,15 +41,13 @@ def test_a_coordinator_that_the_record_says_served_is_lost_when_its_pod_is_gone(
     story.do(asked)
     ended = decide(story.plan, story.record, story.view, story.now).record
     assert (ended.phase, ended.epoch, ended.disruptions, ended.restarts) == (Phase.RESTARTING, 1, 1, 0)
-    assert ended.cause is not None
-    assert ended.cause.reason == "PodDeleted"
+    assert sure(ended.cause).reason == "PodDeleted"
 
 
 @pytest.mark.parametrize("what", [RAY, JAX], ids=["kuberay", "jax"])
 def test_a_coordinator_that_never_served_is_created_again_in_its_epoch(what: Plan) -> None:
     story = gone(what, served=False)
-    made = [each for each in story.look(1) if isinstance(each, CreatePods)]
-    assert 0 in [member.rank for each in made for member in each.members]
+    assert 0 in creations(story.look(1))
     assert story.kept.epoch == 0
 
 

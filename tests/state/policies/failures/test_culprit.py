@@ -17,7 +17,7 @@ from muster.state.view.engine_facts import LiveRead
 from muster.state.view.roll import RankError, RankState, RollAnswer
 from muster.state.vocabulary.pod import Exit, Pod, PodPhase
 from muster.state.vocabulary.record import Cause
-from tests.builders import NOW, answer, plan, pod, record, view, view_of
+from tests.builders import NOW, answer, plan, pod, record, sure, view, view_of
 
 ABORTED = 134
 BARRIER = (
@@ -96,8 +96,7 @@ def test_a_barrier_that_several_ranks_have_reached_and_a_rank_that_the_gang_does
 
 def test_versions_up_to_0_7_name_the_task_by_its_path() -> None:
     path = BARRIER.format(reached=1, first="/job:jax_worker/replica:0/task:3")
-    assert (found := culprit.named(case(heard=barrier_failed(path)))) is not None
-    assert found.rank == 3
+    assert sure(culprit.named(case(heard=barrier_failed(path)))).rank == 3
 
 
 @pytest.mark.parametrize("says", ["ValueError: loss is NaN", "terminate called after throwing std::bad_alloc"])
@@ -179,9 +178,6 @@ def test_an_operator_whose_survivors_are_not_known_waits_for_nothing() -> None:
 
 def test_the_pods_are_read_from_the_live_api_before_the_wait() -> None:
     assert isinstance(restart.judge(case(ended(0, resource_version=2))), ReadFirst)
-
-
-# --- the address of a peer that survivors quote ------------------------------------------------------------------
 
 
 GLOO = (

@@ -16,11 +16,7 @@ IGNORE = FailureRule(FailureAction.IGNORE)
 def story(**changes: Any) -> Story:
     """Four jobs of one member each, that run."""
     usual = plan(probe=ProbeKind.NONE, survivor_exits=frozenset(), survivor_text="", rules=(IGNORE,), **changes)
-    life = Story(replace(usual, groups=(Group("worker", 4, 1, PodSpec("i", "c"), 0),), coordinator=None))
-    life.launch()
-    life.start()
-    life.look(1)
-    return life
+    return Story(replace(usual, groups=(Group("worker", 4, 1, PodSpec("i", "c"), 0),), coordinator=None)).bring_up()
 
 
 def test_an_ignored_member_is_not_run_again_and_the_others_go_on() -> None:

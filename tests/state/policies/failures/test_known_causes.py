@@ -7,6 +7,7 @@ and sentence follow. ``tests/e2e/test_known_causes.py`` has the same with real p
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import product
 from typing import Any, NamedTuple
 
 import pytest
@@ -25,7 +26,7 @@ from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Exit, PodPhase
 from muster.state.vocabulary.record import Cause, Condition, ConditionType, Phase
 from muster.state.vocabulary.rules import CLOCKS, ClockAction, ClockName
-from tests.builders import NOW, Clock, clock_rules, edited, plan, record, view
+from tests.builders import NOW, Clock, clock_rules, edited, plan, record, sure, view
 from tests.state.story import Story
 
 MINUTES = 250.0
@@ -121,15 +122,13 @@ def no_node(story: Story, rank: int = 2) -> Story:
     return kept_by_pod(story, rank, waiting_reason="Unschedulable", waiting_message=quoted)
 
 
-def no_container(reason: str, quoted: str) -> Story:
-    return kept_by_pod(life(), 2, scheduled=True, node="b", waiting_reason=reason, waiting_message=quoted)
+def no_container(story: Story, reason: str, quoted: str) -> Story:
+    return kept_by_pod(story, 2, scheduled=True, node="b", waiting_reason=reason, waiting_message=quoted)
 
 
 def started(story: Story) -> Story:
     """Every program runs."""
-    story.launch()
-    story.start()
-    story.look(1)
+    story.bring_up()
     return story
 
 
@@ -187,8 +186,7 @@ def ended_early(story: Story) -> Story:
 
 def hung(story: Story, behind: int | None = 2) -> Story:
     at_work(story)
-    roll = story.view.probe
-    assert roll is not None
+    roll = sure(story.view.probe)
     for seconds, step in ((3, 3), (3, 5), (100, 5), (3, 5)):
         story.now += seconds
         steps = {rank: 4 if rank == behind and step == 5 else step for rank in range(4)}
@@ -209,7 +207,7 @@ def refused(story: Story) -> Story:
 
 
 class Row(NamedTuple):
-    known: Callable[[], Story]
+    known: Callable[[Story], Story]
     ends: tuple[tuple[int, int, str], ...]
     """Rank, exit code and log of the members that give up."""
     rank: int
@@ -220,85 +218,63 @@ class Row(NamedTuple):
 
 ROWS = {
     "jax: no node for a rank": Row(
-        lambda: no_node(life()), ((0, 134, REGISTER),), 2, "Unschedulable", False,
-        "no node fits; 0/3 nodes are available: 3 Insufficient cpu.); then rank 0 ",
-    ),
+        no_node, ((0, 134, REGISTER),), 2, "Unschedulable", False,
+        "no node fits; 0/3 nodes are available: 3 Insufficient cpu.); then rank 0 "),
     "jax: no node for the coordinator": Row(
-        lambda: no_node(life(), 0), ((1, 134, REGISTER), (3, 134, REGISTER)), 0, "Unschedulable", False,
-        "no node fits; 0/3 nodes are available: 3 Insufficient cpu.); then rank 1 ",
-    ),
+        lambda story: no_node(story, 0), ((1, 134, REGISTER), (3, 134, REGISTER)), 0, "Unschedulable", False,
+        "no node fits; 0/3 nodes are available: 3 Insufficient cpu.); then rank 1 "),
     "jax: a rank never calls the coordinator": Row(
-        lambda: never_calls(life()), ((0, 134, REGISTER), (1, 134, REGISTER)), 2, "RanksMissing", True,
-        "running, but not registered with the coordinator); then rank 0 ",
-    ),
+        never_calls, ((0, 134, REGISTER), (1, 134, REGISTER)), 2, "RanksMissing", True,
+        "running, but not registered with the coordinator); then rank 0 "),
     "jax: an image with a typo": Row(
-        lambda: no_container("ImagePullBackOff", 'Back-off pulling image "demo:typo"'),
-        ((0, 134, REGISTER),), 2, "ImagePull", True, "the image demo:typo cannot be pulled; Back-off pulling",
-    ),
+        lambda story: no_container(story, "ImagePullBackOff", 'Back-off pulling image "demo:typo"'),
+        ((0, 134, REGISTER),), 2, "ImagePull", True, "the image demo:typo cannot be pulled; Back-off pulling"),
     "jax: a Secret that is missing": Row(
-        lambda: no_container("CreateContainerConfigError", 'secret "token" not found'),
+        lambda story: no_container(story, "CreateContainerConfigError", 'secret "token" not found'),
         ((0, 134, REGISTER),), 2, "ContainerCannotStart", True,
-        'the container cannot start: CreateContainerConfigError; secret "token" not found); then',
-    ),
+        'the container cannot start: CreateContainerConfigError; secret "token" not found); then'),
     "jax: a scheduling gate": Row(
-        lambda: kept_by_pod(life(), 2, waiting_reason="SchedulingGated", waiting_message="example.org/gate"),
-        ((0, 134, REGISTER),), 2, "Queued", False, "held by scheduling gates of the pod",
-    ),
+        lambda story: kept_by_pod(story, 2, waiting_reason="SchedulingGated", waiting_message="example.org/gate"),
+        ((0, 134, REGISTER),), 2, "Queued", False, "held by scheduling gates of the pod"),
     "jax: a quota for a part of the gang": Row(
-        lambda: refused(life()), ((0, 134, REGISTER),), 2, "Refused", False, "refuses what the pod needs",
-    ),
+        refused, ((0, 134, REGISTER),), 2, "Refused", False, "refuses what the pod needs"),
     "jax: the coordinator never opens its port": Row(
-        lambda: never_serves(life()), ((1, 134, REGISTER), (2, 134, REGISTER)), 0, "CoordinatorNotServing", True,
-        "its port is closed); then rank 1 ",
-    ),
+        never_serves, ((1, 134, REGISTER), (2, 134, REGISTER)), 0, "CoordinatorNotServing", True,
+        "its port is closed); then rank 1 "),
     "jax: another number of processes": Row(
-        lambda: other_count(life()), ((1, 124, STOPPED),), 0, "ProcessCountMismatch", True,
-        "the coordinator waits for 5 processes, the gang has 4); then rank 1 ",
-    ),
+        other_count, ((1, 124, STOPPED),), 0, "ProcessCountMismatch", True,
+        "the coordinator waits for 5 processes, the gang has 4); then rank 1 "),
     "jax: a frozen coordinator": Row(
-        lambda: frozen(life()), ((1, 134, HEARTBEATS), (2, 134, HEARTBEATS), (3, 134, HEARTBEATS)), 0,
-        "CoordinatorLost", False, "the coordinator's process is frozen); then rank 1 ",
-    ),
+        frozen, ((1, 134, HEARTBEATS), (2, 134, HEARTBEATS), (3, 134, HEARTBEATS)), 0, "CoordinatorLost", False,
+        "the coordinator's process is frozen); then rank 1 "),
     "jax: a node that is not ready": Row(
-        lambda: node_not_ready(life()), ((0, 134, UNHEALTHY), (1, 134, UNHEALTHY)), 2, "NodeNotReady", False,
-        "node b is not ready); then rank 0 ",
-    ),
+        node_not_ready, ((0, 134, UNHEALTHY), (1, 134, UNHEALTHY)), 2, "NodeNotReady", False,
+        "node b is not ready); then rank 0 "),
     "jax: a rank that is behind in a hang": Row(
-        lambda: hung(life()), ((0, 1, GLOO), (1, 1, CLOSED), (3, 1, CLOSED)), 2, "Hung", True,
-        "stopped at step 4",
-    ),
+        hung, ((0, 1, GLOO), (1, 1, CLOSED), (3, 1, CLOSED)), 2, "Hung", True, "stopped at step 4"),
     "jax: a hang, and no rank is behind": Row(
-        lambda: hung(life(), None), ((1, 1, GLOO),), -1, "Hung", True, "no step since ",
-    ),
+        lambda story: hung(story, None), ((1, 1, GLOO),), -1, "Hung", True, "no step since "),
     "jax: a rank ended before the others": Row(
-        lambda: ended_early(life()), ((0, 134, BARRIER), (2, 134, BARRIER)), 1, "RanksEnded", True,
-        "ended with exit code 0); then rank 0 ",
-    ),
-    "torch: no node for a rank": Row(
-        lambda: no_node(life("pytorch")), ((0, 1, STORE),), 2, "Unschedulable", False, "no node fits",
-    ),
-    "torch: members that are counted and not named": Row(
-        lambda: never_calls(life("pytorch")), ((0, 1, STORE),), -1, "RanksMissing", True, "); then rank 0 ",
-    ),
-    "torch: a node that is not ready": Row(
-        lambda: node_not_ready(life("pytorch")), ((0, 1, CLOSED), (1, 1, CLOSED)), 2, "NodeNotReady", False,
-        "node b is not ready",
-    ),
-    "torch: a frozen store": Row(
-        lambda: frozen(life("pytorch")), ((1, 1, SOCKET),), 0, "CoordinatorLost", False,
-        "the coordinator's process is frozen",
-    ),
-    "ray: a frozen head": Row(
-        lambda: frozen(life("kuberay")), ((1, 1, GCS),), 0, "CoordinatorLost", False,
-        "the coordinator's process is frozen); then rank 1 ",
-    ),
-    "ray: the head's node is not ready": Row(
-        lambda: node_not_ready(life("kuberay"), 0), ((1, 1, GCS),), 0, "NodeNotReady", False, "node b is not ready",
-    ),
-    "xgboost: no node for a rank": Row(
-        lambda: no_node(life("xgboost")), ((0, 1, XGBOOST),), 2, "Unschedulable", False, "no node fits",
-    ),
+        ended_early, ((0, 134, BARRIER), (2, 134, BARRIER)), 1, "RanksEnded", True,
+        "ended with exit code 0); then rank 0 "),
+    "pytorch: no node for a rank": Row(no_node, ((0, 1, STORE),), 2, "Unschedulable", False, "no node fits"),
+    "pytorch: members that are counted and not named": Row(
+        never_calls, ((0, 1, STORE),), -1, "RanksMissing", True, "); then rank 0 "),
+    "pytorch: a node that is not ready": Row(
+        node_not_ready, ((0, 1, CLOSED), (1, 1, CLOSED)), 2, "NodeNotReady", False, "node b is not ready"),
+    "pytorch: a frozen store": Row(
+        frozen, ((1, 1, SOCKET),), 0, "CoordinatorLost", False, "the coordinator's process is frozen"),
+    "kuberay: a frozen head": Row(
+        frozen, ((1, 1, GCS),), 0, "CoordinatorLost", False, "the coordinator's process is frozen); then rank 1 "),
+    "kuberay: the head's node is not ready": Row(
+        lambda story: node_not_ready(story, 0), ((1, 1, GCS),), 0, "NodeNotReady", False, "node b is not ready"),
+    "xgboost: no node for a rank": Row(no_node, ((0, 1, XGBOOST),), 2, "Unschedulable", False, "no node fits"),
 }  # fmt: skip
+
+
+def lived(name: str) -> Story:
+    """The life of that row, with the operator that its name begins with."""
+    return ROWS[name].known(life(name.partition(":")[0]))
 
 
 def finish(story: Story, *ends: tuple[int, int, str]) -> Cause:
@@ -313,19 +289,17 @@ def finish(story: Story, *ends: tuple[int, int, str]) -> Cause:
     return story.cause
 
 
-@pytest.mark.parametrize("row", ROWS.values(), ids=ROWS.keys())
+@pytest.mark.parametrize("name", ROWS)
 @pytest.mark.parametrize("another_daemon", [False, True], ids=["one daemon", "another daemon"])
-def test_what_the_gang_waited_for_is_the_cause_of_its_end(row: Row, another_daemon: bool) -> None:
+def test_what_the_gang_waited_for_is_the_cause_of_its_end(name: str, another_daemon: bool) -> None:
     """Another daemon knows the pods and the record, and has heard no coordinator."""
-    story = row.known()
+    row, story = ROWS[name], lived(name)
     if another_daemon:
         story.take_over()
         story.look(5)
-        before = story.kept.known
-        assert before is not None
+        before = sure(story.kept.known)
         after = known.track(Context.at(story.plan, story.kept, story.view, story.now), before.reason, before.evidence)
-        assert after is not None
-        assert (after.cause, after.ranks) == (before.cause, before.ranks)
+        assert (sure(after).cause, sure(after).ranks) == (before.cause, before.ranks)
     cause = finish(story, *row.ends)
     assert (cause.rank, cause.reason, cause.disruption) == (row.rank, row.reason, not row.charged)
     assert (cause.exit_code, cause.known_for > 0) == (None, True)
@@ -351,8 +325,7 @@ def test_a_daemon_that_has_heard_no_step_keeps_the_rank_that_was_behind() -> Non
     story.take_over()
     story.observe_probe(0, 1, 2, 3, passed=True)
     story.look(5)
-    after = known.track(Context.at(story.plan, story.kept, story.view, story.now), "Hung", "")
-    assert after is not None
+    after = sure(known.track(Context.at(story.plan, story.kept, story.view, story.now), "Hung", ""))
     assert (after.cause, after.ranks) == ("Hung", "2")
 
 
@@ -392,8 +365,7 @@ def test_a_kill_a_time_out_and_words_of_a_survivor_are_the_evidence_of_what_was_
     waiting: Callable[[Story], Story], code: int, text: str
 ) -> None:
     story = waiting(life())
-    before = story.kept.known
-    assert before is not None
+    before = sure(story.kept.known)
     cause = finish(story, (3, code, text))
     assert (cause.message, cause.exit_code) == (before.evidence, None)
     assert re.match(rf"rank 3 \(run-worker-0-3-\w+\) ended with exit code {code} ", cause.evidence)
@@ -408,16 +380,10 @@ NO_CLOCK = "jax: a scheduling gate"
 
 
 @pytest.mark.parametrize(
-    ("row", "reason"),
-    [
-        pytest.param(row, reason, id=f"{name}, {reason}")
-        for name, row in ROWS.items()
-        for reason in ENDS
-        if (name, reason) != (NO_CLOCK, "DeadlineExceeded")
-    ],
+    ("name", "reason"), [each for each in product(ROWS, ENDS) if each != (NO_CLOCK, "DeadlineExceeded")]
 )
-def test_an_end_that_no_member_caused_says_what_was_known(row: Row, reason: str) -> None:
-    story = row.known()
+def test_an_end_that_no_member_caused_names_what_was_known(name: str, reason: str) -> None:
+    row, story = ROWS[name], lived(name)
     story.plan = edited(story.plan, **ENDS[reason])
     story.look(1)
     assert (story.kept.phase, story.kept.reason) == (Phase.FAILED, reason)
@@ -529,8 +495,7 @@ def test_a_rank_that_came_too_late_was_kept_by_the_platform() -> None:
     story.observe_probe(0, 1, 3)
     story.look(1)
     story.look(2)
-    assert story.kept.known is not None
-    assert story.kept.known.until is not None
+    assert sure(story.kept.known).until is not None
     cause = finish(story, (0, 134, REGISTER))
     assert (cause.rank, cause.reason, cause.disruption) == (2, "Unschedulable", True)
 

@@ -18,7 +18,7 @@ from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Exit, PodPhase
 from muster.state.vocabulary.record import ConditionType, Phase, from_status, to_status
 from muster.state.vocabulary.rules import Backoff, FailureAction, FailureRule
-from tests.builders import NOW, plan, record
+from tests.builders import NOW, plan, record, sure
 from tests.state.story import Story
 
 RAISED = "ValueError: sample 17 at 0x7f3a is NaN"
@@ -35,9 +35,7 @@ class Gang(Story):
 
     def run(self, seconds: float = 5.0) -> None:
         """Launch the next epoch and let it work."""
-        self.launch()
-        self.start()
-        self.look(1)
+        self.bring_up()
         assert self.kept.phase is Phase.RUNNING, self.kept.message
         self.look(seconds)
 
@@ -49,14 +47,12 @@ class Gang(Story):
         end = Exit("main", code, signal, reason, message, self.now, bool(message), last_line, raised_at, child)
         where: dict[str, Any] = {} if node is None else {"node": node}
         self.set(rank, phase=PodPhase.FAILED, ready=False, exit=end, **where)
-        for action in self.look():
-            self.do(action)
+        self.obey()
 
     def preempt(self) -> None:
         """The scheduler preempts a member; the gang waits until its next epoch may begin."""
         self.set(2, terminating=True, disruption="PreemptionByScheduler")
-        for action in self.look():
-            self.do(action)
+        self.obey()
         self.gone(2, self.kept.epoch - 1)
         self.look(300)
 
@@ -129,9 +125,7 @@ SILENT: dict[str, Any] = {"message": "", "raised_at": ""}
         ({"child": Child(1)}, ""),
     ],
 )
-def test_a_failure_without_an_exception_is_known_again_where_its_end_says_enough(
-    end: dict[str, Any], failure: str
-) -> None:
+def test_a_failure_without_exception_is_known_again_if_its_end_shows_enough(end: dict[str, Any], failure: str) -> None:
     """A launcher exits with 1 whatever happened. A SIGKILL and an exit code 1 without a word say too little."""
     gang = Gang(wanted())
     gang.repeat(2, **SILENT, **end)
@@ -304,8 +298,7 @@ def test_a_rise_before_a_preemption_is_an_advance() -> None:
 
 
 def test_steps_that_were_read_long_before_the_end_prove_nothing() -> None:
-    gang = reporting()
-    gang.assemble()
+    gang = reporting().assemble()
     gang.report(50)
     gang.fail()
     gang.assemble()
@@ -396,8 +389,7 @@ def test_the_places_of_a_failure_are_bounded() -> None:
     gang = Gang(wanted())
     for each in range(MAX_PLACES + 2):
         gang.repeat(1, node=f"n{each}")
-    row = gang.kept.same_failure
-    assert row is not None
+    row = sure(gang.kept.same_failure)
     assert (row.count, row.nodes) == (MAX_PLACES + 2, tuple(f"n{each}" for each in range(MAX_PLACES)))
     assert "n7 and others)" in ends.recurring(gang.kept)
 
@@ -405,13 +397,10 @@ def test_the_places_of_a_failure_are_bounded() -> None:
 def test_what_a_program_says_is_bounded() -> None:
     gang = Gang(wanted())
     gang.repeat(2, message="ä" * 512)
-    row = gang.kept.same_failure
-    assert row is not None
+    row = sure(gang.kept.same_failure)
     assert len(row.failure) < 300
     assert row.failure.endswith("…, raised at train.py:41 in next")
-    again = from_status(to_status(gang.kept))
-    assert again is not None
-    assert again.same_failure == row
+    assert sure(from_status(to_status(gang.kept))).same_failure == row
 
 
 def test_progress_gives_the_budget_back_where_the_spec_says_so() -> None:
@@ -427,8 +416,7 @@ def test_progress_gives_the_budget_back_where_the_spec_says_so() -> None:
 
 
 def test_a_gang_that_works_without_a_new_step_gets_nothing_back() -> None:
-    gang = reporting(renews=True)
-    gang.assemble()
+    gang = reporting(renews=True).assemble()
     gang.report(50)
     gang.fail(message="")
     gang.assemble()

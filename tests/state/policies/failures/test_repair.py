@@ -12,7 +12,7 @@ from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import PodPhase, PodSpec
 from muster.state.vocabulary.record import Phase
 from muster.state.vocabulary.rules import Backoff, Escalation, FailureAction, FailureRule
-from tests.builders import plan
+from tests.builders import plan, sure
 from tests.state.story import Story
 
 MEMBER = FailureRule(FailureAction.RESTART_MEMBER)
@@ -26,10 +26,7 @@ def story(*rules: FailureRule, groups: tuple[Group, ...] = (), **changes: Any) -
     wanted: Plan = plan(
         probe=ProbeKind.NONE, survivor_exits=frozenset(), survivor_text="", culprits=(), rules=rules, **changes
     )
-    life = Story(replace(wanted, groups=members))
-    life.launch()
-    life.start()
-    life.look(1)
+    life = Story(replace(wanted, groups=members)).bring_up()
     assert life.kept.phase is Phase.RUNNING
     return life
 
@@ -263,8 +260,7 @@ def test_a_pod_of_a_newer_attempt_than_the_records_is_deleted_after_the_record_h
     (deletion,) = life.look()
     assert isinstance(deletion, DeletePods)
     assert [pod.uid for pod in deletion.pods] == ["newer"]
-    assert life.last is not None
-    assert life.last.deletes_newer_pods
+    assert sure(life.last).deletes_newer_pods
 
 
 @pytest.mark.parametrize("seen_before", [True, False])

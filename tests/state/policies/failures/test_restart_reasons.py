@@ -48,9 +48,6 @@ def test_what_takes_the_quota_is_counted_under_kueues_own_reason(reason: str) ->
     assert reason not in EXPORTED
 
 
-# --- who is charged for the end of a gang that gave up waiting ---------------------------------------------------
-
-
 CHARGES = {each: each.charge for each in CAUSES if each.charge}
 ENDS_OR_FOLLOWS = {
     Causes.OOM_KILLED, Causes.CRASHED, Causes.NODE_LOST, Causes.EVICTED, Causes.LOST,

@@ -14,10 +14,7 @@ SAID = "the shared volume was deleted, not by Muster, and is created again: its 
 
 def second_epoch() -> Story:
     """A gang with a shared volume, whose first epoch has ended."""
-    story = Story(replace(plan(limit=3), claims=(CLAIM,)))
-    story.launch()
-    story.start()
-    story.look(1)
+    story = Story(replace(plan(limit=3), claims=(CLAIM,))).bring_up()
     assert story.kept.volume_at is not None
     story.end(1, 7)
     while not any(isinstance(each, EnsureClaims) for each in story.look(5)):

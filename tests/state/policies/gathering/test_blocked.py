@@ -20,9 +20,7 @@ AT_ONCE = 0
 
 
 def launched(**overrides: Any) -> Story:
-    story = Story(plan(**overrides))
-    story.launch()
-    return story
+    return Story(plan(**overrides)).launch()
 
 
 def no_node(story: Story, *ranks: int) -> None:

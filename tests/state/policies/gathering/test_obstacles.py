@@ -19,17 +19,12 @@ STUCK = ConditionType.STUCK
 
 
 def running(**overrides: Any) -> Story:
-    story = Story(plan(**overrides))
-    story.assemble()
-    return story
+    return Story(plan(**overrides)).assemble()
 
 
 def unprobed(**overrides: Any) -> Story:
     """A gang that runs, whose coordinator cannot be asked."""
-    story = Story(plan(probe=ProbeKind.NONE, **overrides))
-    story.launch()
-    story.start()
-    story.look(1)
+    story = Story(plan(probe=ProbeKind.NONE, **overrides)).bring_up()
     assert story.kept.message == "4/4 members are ready"
     return story
 
@@ -129,8 +124,7 @@ def test_a_worker_that_has_ended_beside_the_submitter_is_named_alone() -> None:
 def initialized(probe: ProbeKind) -> Story:
     """Two nodes that run after two initializers, as in a TrainJob: these have the last ranks."""
     nodes = Group("node", 1, 2, PodSpec(), 0, gates=(Gate(GateCondition.COMPLETE, "data"),))
-    story = Story(plan(groups=(nodes, Group("data", 1, 2, PodSpec(), 2, role=Role.INITIALIZER)), probe=probe))
-    story.launch()
+    story = Story(plan(groups=(nodes, Group("data", 1, 2, PodSpec(), 2, role=Role.INITIALIZER)), probe=probe)).launch()
     story.start(2, 3)
     story.end(2)
     story.end(3)
@@ -206,13 +200,9 @@ def test_independent_jobs_may_end_when_they_like() -> None:
     assert story.condition(STUCK) == (False, "NotStuck")
 
 
-# --- members that have a node, and no volumes, no network, or an init container ----------------------------------
-
-
 def on_nodes(*ranks: int) -> Story:
     """All members have a node; these have no sandbox, and the others run."""
-    story = Story(plan())
-    story.launch()
+    story = Story(plan()).launch()
     story.schedule()
     for rank in range(story.plan.size):
         if rank in ranks:
@@ -277,16 +267,12 @@ def test_a_volume_is_said_before_an_init_container() -> None:
     assert "rank 3: no volumes or no network yet" in story.kept.message
 
 
-# --- a program that asks Ray for what none of its nodes has ------------------------------------------------------
-
-
 UNMET = "no Ray node has what a waiting task or actor asks for: GPU 2"
 
 
 def assembled() -> Story:
     """A gang whose members have all arrived, and whose head has just reported the request."""
-    story = Story(plan(probe=ProbeKind.RAY))
-    story.assemble()
+    story = Story(plan(probe=ProbeKind.RAY)).assemble()
     hear(story, UNMET)
     return story
 

@@ -31,9 +31,6 @@ def ended(*pods: Pod, own: OwnState, **more: Any) -> Record:
     return follow(context(*pods, own=own, **more)).record
 
 
-# --- when --------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("stated", "at"),
     [(NOW - 50, NOW - 50), (None, NOW), (NOW + 50, NOW), (1.0, NOW - 100)],
@@ -57,9 +54,6 @@ def test_labelled_pods_have_ended_with_the_last_of_them() -> None:
     assert ended(*done, own=OwnState(OwnVerdict.ASK_PODS)).finished_at == NOW - 57
 
 
-# --- pods that run on --------------------------------------------------------------------------------------------
-
-
 def test_pods_that_run_on_after_the_end_are_said_with_what_becomes_of_them() -> None:
     said = "too late; 4 pods still run (first: {}), and what they hold is not free; nothing deletes them"
     assert ended(*FOUR, own=KEEPS).message == said.format(min(each.name for each in FOUR))
@@ -68,7 +62,7 @@ def test_pods_that_run_on_after_the_end_are_said_with_what_becomes_of_them() -> 
     assert ended(*gone, own=KEEPS).message == "too late", "they end by themselves"
 
 
-def test_they_are_said_when_the_controller_has_had_the_time_to_delete_them_and_only_while_they_run() -> None:
+def test_pods_that_run_on_are_named_once_the_controller_had_time_to_delete_them_and_only_while_they_run() -> None:
     own = OwnState(OwnVerdict.FAILED, "Failed", "too late", finished_at=NOW)
     first = follow(context(*FOUR, own=own))
     assert (first.record.message, first.wake_at) == ("too late", NOW + SETTLED_WITHIN)
@@ -80,8 +74,6 @@ def test_they_are_said_when_the_controller_has_had_the_time_to_delete_them_and_o
     over = follow(Context.at(plan(engine=Engine.WATCH), again.record, context(own=own).view, later))
     assert over.record.message == "too late"
 
-
-# --- an object that is being deleted -----------------------------------------------------------------------------
 
 GOING = {"deleting": True, "deleted_at": NOW - 10, "finalizers": ("foregroundDeletion",)}
 HELD = "being deleted; held by the finalizer foregroundDeletion"

@@ -16,7 +16,7 @@ from muster.state.view.view import View
 from muster.state.vocabulary.plan import Engine, Plan
 from muster.state.vocabulary.pod import Exit, Pod, PodPhase
 from muster.state.vocabulary.record import Cause, Phase, Record
-from tests.builders import NOW, plan, pod, record, view
+from tests.builders import NOW, plan, pod, record, sure, view
 
 FOUR = plan(engine=Engine.WATCH)
 ASK = OwnState(OwnVerdict.ASK_PODS)
@@ -48,9 +48,6 @@ def removed(rank: int, at: float = NOW) -> Pod:
     return pod(rank, phase=PodPhase.FAILED, ready=False, terminating=True, exit=killed, stopped_at=at)
 
 
-# --- the first record --------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("own", "phase", "epoch", "started_at", "epoch_at"),
     [
@@ -71,21 +68,13 @@ def test_a_new_record_begins_with_what_the_object_says(
     assert (made.started_at, made.epoch_at) == (started_at, epoch_at)
 
 
-# --- verdicts ----------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("own", "phase", "reason", "message"),
     [
         (OwnState(OwnVerdict.SUCCEEDED), Phase.SUCCEEDED, "Succeeded", "the Experiment reports that it has succeeded"),
         (OwnState(OwnVerdict.SUCCEEDED, "JobSucceeded", "all well"), Phase.SUCCEEDED, "JobSucceeded", "all well"),
         (OwnState(OwnVerdict.FAILED), Phase.FAILED, "Failed", "the Experiment reports that it has failed"),
-        (
-            OwnState(OwnVerdict.FAILED, "BackoffLimitExceeded", "too many"),
-            Phase.FAILED,
-            "BackoffLimitExceeded",
-            "too many",
-        ),
+        (OwnState(OwnVerdict.FAILED, "BackoffLimit", "too many"), Phase.FAILED, "BackoffLimit", "too many"),
     ],
 )
 def test_the_verdict_of_the_controller_is_the_verdict(own: OwnState, phase: Phase, reason: str, message: str) -> None:
@@ -112,9 +101,6 @@ def test_a_run_that_has_finished_stays_so_whatever_its_object_says(phase: Phase,
     assert followed(pod(0), own=own, phase=phase) == record(phase=phase)
 
 
-# --- suspension --------------------------------------------------------------------------------------------------
-
-
 def test_a_suspension_ends_the_epoch_and_keeps_its_number() -> None:
     after = followed(pod(0), own=OwnState(OwnVerdict.SUSPENDED), epoch=2, started_at=EARLIER, assembled_at=EARLIER)
     assert (after.phase, after.phase_at, after.epoch) == (Phase.SUSPENDED, NOW, 2)
@@ -132,9 +118,6 @@ def test_a_resumed_run_starts_when_its_object_says_so_after_the_suspension(
 ) -> None:
     after = followed(own=OwnState(started_at=stated), phase=Phase.SUSPENDED, phase_at=EARLIER)
     assert (after.phase, after.started_at, after.epoch_at) == (Phase.PENDING, started_at, NOW)
-
-
-# --- restarts by the controller ----------------------------------------------------------------------------------
 
 
 def test_a_higher_epoch_is_a_restart_by_the_controller() -> None:
@@ -155,8 +138,8 @@ def test_a_higher_epoch_is_a_restart_by_the_controller() -> None:
 )
 def test_a_restart_by_the_controller_has_a_cause(member: Pod, before: Cause | None, rank: int, reason: str) -> None:
     after = followed(member, own=OwnState(epoch=1), cause=before)
-    assert after.cause is not None
-    assert (after.epoch, after.cause.epoch, after.cause.rank, after.cause.reason) == (1, 0, rank, reason)
+    cause = sure(after.cause)
+    assert (after.epoch, cause.epoch, cause.rank, cause.reason) == (1, 0, rank, reason)
 
 
 def test_of_a_watched_run_failures_that_are_the_same_are_counted_and_another_one_begins_anew() -> None:
@@ -167,8 +150,7 @@ def test_of_a_watched_run_failures_that_are_the_same_are_counted_and_another_one
         failed = pod(2, uid=f"launcher-{number}", phase=PodPhase.FAILED, ready=False, exit=end)
         seen = view(pod(0), pod(1), failed, pod(3))
         kept = follow(Context.at(FOUR, kept, seen, NOW + number)).record
-        assert kept.same_failure is not None
-        counts.append((kept.same_failure.count, kept.cause.uid if kept.cause else ""))
+        counts.append((sure(kept.same_failure).count, kept.cause.uid if kept.cause else ""))
     assert counts == [(1, "launcher-0"), (2, "launcher-1"), (3, "launcher-2"), (1, "launcher-3")]
 
 
@@ -196,9 +178,6 @@ def test_a_restart_begins_when_old_pods_are_gone_or_new_ones_are_there(pods: tup
     assert begins(context(*pods, own=NOTHING, phase=Phase.RESTARTING, epoch=1)) is begun
 
 
-# --- the cause ---------------------------------------------------------------------------------------------------
-
-
 def test_a_failure_that_the_controller_reports_is_the_cause_since_it_was_first_reported() -> None:
     cause = Cause(0, "AppFailed", "exit code 1", NOW)
     after = followed(crashed(1), own=REPORTED)
@@ -209,8 +188,7 @@ def test_a_failure_that_the_controller_reports_is_the_cause_since_it_was_first_r
 
 @pytest.mark.parametrize("before", [Cause(-1, "Error", "older", EARLIER), Cause(0, "Error", "", EARLIER, pod="run-1")])
 def test_a_reported_failure_replaces_the_cause_of_an_older_epoch_and_that_of_a_member(before: Cause) -> None:
-    cause = followed(own=REPORTED, cause=before).cause
-    assert cause is not None
+    cause = sure(followed(own=REPORTED, cause=before).cause)
     assert (cause.epoch, cause.reason) == (0, "AppFailed")
 
 
@@ -235,9 +213,6 @@ def test_a_failure_of_a_gang_that_is_not_wanted_and_a_disruption_that_has_not_be
     member: Pod, phase: Phase, own: OwnState
 ) -> None:
     assert followed(member, own=own, phase=phase).cause is None
-
-
-# --- labelled pods -----------------------------------------------------------------------------------------------
 
 
 def test_labelled_pods_have_succeeded_when_all_have() -> None:
@@ -307,9 +282,6 @@ def test_labelled_pods_that_are_over_or_going_are_no_other_run(late: tuple[Pod, 
     assert followed(SIDECAR_RUNS, own=ASK, phase=Phase.FAILED).phase is Phase.PENDING
 
 
-# --- members that are deleted ------------------------------------------------------------------------------------
-
-
 def test_the_end_of_a_deleted_member_waits_for_what_its_object_says_of_it() -> None:
     case = context(pod(0), removed(1), own=OwnState())
     early = follow(case)
@@ -319,7 +291,7 @@ def test_the_end_of_a_deleted_member_waits_for_what_its_object_says_of_it() -> N
     assert (later.cause.rank, later.cause.reason) == (1, "PodDeleted")
 
 
-def test_it_is_said_of_a_pod_that_was_removed_meanwhile_and_not_replaced() -> None:
+def test_a_deleted_pod_that_was_removed_meanwhile_and_not_replaced_is_the_cause() -> None:
     seen, gone = view(pod(0), removed(1)), removed(1)
     seen.own = OwnState()
 
@@ -328,16 +300,14 @@ def test_it_is_said_of_a_pod_that_was_removed_meanwhile_and_not_replaced() -> No
 
     seen.change(gone, None)
     assert cause(NOW) is None
-    said = cause(NOW + SAID_WITHIN)
-    assert said is not None
+    said = sure(cause(NOW + SAID_WITHIN))
     assert (said.rank, said.reason) == (1, "PodDeleted")
     seen.change(None, pod(1, uid="next"))
     assert cause(NOW + SAID_WITHIN) is None
 
 
 def test_a_member_that_failed_by_itself_is_the_cause_beside_a_deleted_one() -> None:
-    cause = followed(removed(0), crashed(1), own=OwnState()).cause
-    assert cause is not None
+    cause = sure(followed(removed(0), crashed(1), own=OwnState()).cause)
     assert (cause.rank, cause.reason) == (1, "Error")
 
 
@@ -373,15 +343,12 @@ def test_an_end_and_a_restart_keep_what_blocked_the_gang_before_a_failure_and_wh
     assert sentence(after.cause).endswith(f"ended with exit code 1 on node node-1; before that, {blocked}")
     assert after.message == f"the Experiment reports that it has failed; before that, {blocked}"
     later = followed(pod(0), crashed(1, EARLIER), own=OwnState(OwnVerdict.FAILED), stuck=replace(KNOWN, since=NOW - 9))
-    assert later.cause is not None
-    assert sentence(later.cause).endswith("ended with exit code 1 on node node-1")
+    assert sentence(sure(later.cause)).endswith("ended with exit code 1 on node node-1")
     assert later.message == "the Experiment reports that it has failed"
-    restarted = followed(pod(0), crashed(1), pod(2), own=OwnState(epoch=1), stuck=KNOWN)
-    assert restarted.cause is not None
-    assert (restarted.cause.rank, restarted.cause.before) == (1, blocked)
+    restarted = sure(followed(pod(0), crashed(1), pod(2), own=OwnState(epoch=1), stuck=KNOWN).cause)
+    assert (restarted.rank, restarted.before) == (1, blocked)
     again = followed(*map(pod, range(4)), own=OwnState(epoch=1), stuck=KNOWN)
-    assert again.cause is not None
-    assert sentence(again.cause) == f"{blocked}; then its controller restarted it"
+    assert sentence(sure(again.cause)) == f"{blocked}; then its controller restarted it"
 
 
 def test_the_end_of_labelled_pods_has_what_blocked_them_before_one_failed() -> None:
@@ -402,9 +369,6 @@ def test_an_end_without_a_cause_of_its_own_is_not_blamed_on_an_earlier_epoch() -
 def test_a_run_that_its_controller_calls_succeeded_has_no_cause() -> None:
     after = followed(*map(done, range(4)), own=OwnState(OwnVerdict.SUCCEEDED), stuck=KNOWN)
     assert (after.phase, after.cause) == (Phase.SUCCEEDED, None)
-
-
-# --- the beginning of an epoch -----------------------------------------------------------------------------------
 
 
 def test_the_first_pod_says_when_an_epoch_began() -> None:

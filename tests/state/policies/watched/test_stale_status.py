@@ -36,8 +36,6 @@ def unsaid_of(
     return NOTHING if found is None else (found.reason, obstacles.obstacle_sentence(here, found), found.begins)
 
 
-# --- the coordinator ---------------------------------------------------------------------------------------------
-
 SILENT = answer(coordinator=CoordinatorState.REFUSED, states=(), at=NOW + 1)
 
 
@@ -67,9 +65,6 @@ def test_a_head_that_was_started_again_is_named_with_its_end() -> None:
     )
 
 
-# --- its own controller ------------------------------------------------------------------------------------------
-
-
 def test_a_failure_that_the_controller_reports_of_a_run_that_goes_on_is_said() -> None:
     found = unsaid_of(own=OwnState(reason="JobFailed", message="exit code 1"))
     assert found[:2] == ("FailureReported", "the Experiment reports JobFailed: exit code 1")
@@ -79,10 +74,7 @@ def test_a_failure_that_the_controller_reports_of_a_run_that_goes_on_is_said() -
 def test_a_program_that_has_ended_and_a_controller_that_does_not_say_so() -> None:
     heard = answer(ON, ON, ON, ON, work=DONE, at=NOW + 5)
     found = unsaid_of(heard=heard, own=OwnState(word="Initializing"))
-    assert found[:2] == (
-        "StatusIsFalse",
-        "job rj-x SUCCEEDED; the Experiment still reports Initializing",
-    )
+    assert found[:2] == ("StatusIsFalse", "job rj-x SUCCEEDED; the Experiment still reports Initializing")
     assert found[2] == NOW + 5 + FOLLOWED_WITHIN, "a controller has seconds to follow"
 
 
@@ -104,9 +96,6 @@ def test_an_end_by_a_clock_that_is_ahead_counts_at_once() -> None:
     assert found[2] < NOW
 
 
-# --- members -----------------------------------------------------------------------------------------------------
-
-
 def test_a_member_that_was_started_again_is_named_until_it_is_ready() -> None:
     again = pod(2, name="w", ready=False, restarts=1, last_exit=Exit("ray-worker", 137, 0, "OOMKilled", "", NOW))
     found = unsaid_of(pod(0), again)
@@ -117,13 +106,11 @@ def test_a_member_that_was_started_again_is_named_until_it_is_ready() -> None:
     assert unsaid_of(pod(0), pod(2, restarts=1, ready=False, terminating=True)) == NOTHING
 
 
-def test_many_are_counted() -> None:
+def test_of_many_members_that_were_started_again_the_rest_is_counted() -> None:
     found = unsaid_of(pod(0), *(pod(rank, ready=False, restarts=1) for rank in range(1, 9)))
     assert found[1].count("rank ") == NAMED
     assert found[1].endswith("; and 5 more")
 
-
-# --- nothing is unsaid -------------------------------------------------------------------------------------------
 
 RUNS = Work("rj-x", "RUNNING", "", ended=False)
 ALL_SUCCEEDED = [succeeded(rank) for rank in range(4)]
