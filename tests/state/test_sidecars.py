@@ -20,14 +20,8 @@ def done(story: Story, rank: int, **changes: Any) -> None:
     story.set(rank, ready=False, exit=Exit("main", 0, 0, "Completed", "", story.now), **changes)
 
 
-def running() -> Story:
-    story = Story(plan())
-    story.assemble()
-    return story
-
-
 def test_an_experiment_succeeds_while_its_sidecars_run_and_then_ends_them() -> None:
-    story = running()
+    story = Story(plan()).assemble()
     for rank in range(3):
         done(story, rank)
         story.look(1)
@@ -45,23 +39,15 @@ def test_an_experiment_succeeds_while_its_sidecars_run_and_then_ends_them() -> N
     ids=["its sidecar is killed", "its pod is evicted"],
 )
 def test_nothing_that_happens_to_a_member_that_is_done_restarts_the_gang(then: dict[str, Any]) -> None:
-    story = running()
+    story = Story(plan()).assemble()
     done(story, 1, **then)
     story.look(1)
     assert (story.kept.phase, story.kept.restarts, story.kept.disruptions) == (Phase.RUNNING, 0, 0)
 
 
-def test_a_failed_main_restarts_the_gang_while_its_sidecar_runs() -> None:
-    story = running()
-    story.set(2, exit=Exit("main", 1, 0, "Error", "", story.now))
-    story.look(1)
-    assert (story.kept.phase, story.kept.restarts) == (Phase.RESTARTING, 1)
-
-
 def test_a_sidecar_takes_no_place_of_the_next_member() -> None:
     group = Group("worker", replicas=1, completions=2, pod=PodSpec(), first_rank=0, parallelism=1)
-    story = Story(plan(groups=(group,), coordinator=None))
-    story.launch()
+    story = Story(plan(groups=(group,), coordinator=None)).launch()
     story.start(0)
     done(story, 0)
     assert created(story.look(1)) == [1]
@@ -69,8 +55,7 @@ def test_a_sidecar_takes_no_place_of_the_next_member() -> None:
 
 def test_a_gang_whose_pods_are_kept_by_other_containers_is_stuck_after_30_seconds() -> None:
     """Of a JobSet, where the phase of a pod says how it ends."""
-    story = Story(replace(plan(), operator="jobset", coordinator=None))
-    story.assemble()
+    story = Story(replace(plan(), operator="jobset", coordinator=None)).assemble()
     for rank in range(4):
         story.set(rank, ready=False, outlived_by="istio-proxy")
     story.look(1)

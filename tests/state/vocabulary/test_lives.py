@@ -131,9 +131,7 @@ def test_ranges_of_a_damaged_status_name_no_more_jobs_than_a_gang_may_have_membe
 
 @pytest.mark.parametrize("step", [HOUR, -40.0])
 @pytest.mark.parametrize("phase", [Phase.RUNNING, Phase.SUSPENDED, Phase.SUCCEEDED])
-def test_a_step_of_the_clock_moves_each_time_that_is_declared_to_move_and_nothing_else(
-    phase: Phase, step: float
-) -> None:
+def test_a_step_of_the_clock_moves_each_time_that_is_declared_to_move_and_no_other(phase: Phase, step: float) -> None:
     before = replace(RECORD, phase=phase)
     after = walk(moved(before, step))
     for (path, declared, _, was), (_, _, _, now) in zip(walk(before), after, strict=True):

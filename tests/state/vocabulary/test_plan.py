@@ -18,8 +18,7 @@ def two_groups() -> Plan:
 
 
 @pytest.mark.parametrize(
-    ("restart", "seconds"),
-    [(0, 1.0), (1, 1.0), (2, 2.0), (3, 4.0), (9, 256.0), (10, 300.0), (10**6, 300.0)],
+    ("restart", "seconds"), [(0, 1.0), (1, 1.0), (2, 2.0), (3, 4.0), (9, 256.0), (10, 300.0), (10**6, 300.0)]
 )
 def test_the_backoff_doubles_up_to_its_maximum(restart: int, seconds: float) -> None:
     assert Backoff().delay(restart) == seconds
@@ -31,10 +30,7 @@ def test_a_backoff_that_never_ends_growing_stays_a_number() -> None:
     assert Backoff(initial=1, maximum=1e300, factor=10).delay(64) == 1e63
 
 
-@pytest.mark.parametrize(
-    ("parallelism", "together"),
-    [(0, 12), (1, 3), (2, 6), (4, 12), (9, 12)],
-)
+@pytest.mark.parametrize(("parallelism", "together"), [(0, 12), (1, 3), (2, 6), (4, 12), (9, 12)])
 def test_a_group_runs_so_many_at_a_time(parallelism: int, together: int) -> None:
     group = Group("worker", replicas=3, completions=4, pod=PodSpec(), first_rank=0, parallelism=parallelism)
     assert (group.size, group.at_a_time) == (12, together)

@@ -37,9 +37,7 @@ def test_the_exit_decides_before_the_phase_does(phase: str, code: int | None, fa
 
 @pytest.mark.parametrize("code", [0, 1, 143])
 @pytest.mark.parametrize(("ended_at", "interrupted"), [(99.0, False), (100.0, True), (130.0, True)])
-def test_a_program_that_ends_after_it_was_asked_to_is_interrupted(
-    code: int, ended_at: float, interrupted: bool
-) -> None:
+def test_a_program_that_ends_once_it_was_asked_to_is_interrupted(code: int, ended_at: float, interrupted: bool) -> None:
     exit_ = Exit("main", code, 0, "", "", ended_at)
     judged = pod(phase=PodPhase.FAILED if code else PodPhase.SUCCEEDED, exit=exit_, terminating=True, stopped_at=100.0)
     assert judged.interrupted is interrupted

@@ -11,7 +11,7 @@ from muster.state.vocabulary.group import Completeness, Coordinator, ProbeKind
 from muster.state.vocabulary.pod import Exit, PodPhase
 from muster.state.vocabulary.record import Cause, Phase
 from muster.state.vocabulary.rules import FailureAction, FailureRule
-from tests.builders import NOW, answer, plan, pod, record, view
+from tests.builders import NOW, answer, plan, pod, record, sure, view
 
 
 def test_the_first_matching_rule_applies_and_one_that_does_not_count_needs_no_budget() -> None:
@@ -30,8 +30,7 @@ def test_what_survivors_die_of_is_the_plans_to_say(exits: frozenset[int], rank: 
     ends = {1: Exit("main", 134, 6, "Error", "", NOW), 2: Exit("main", 1, 0, "Error", "", NOW)}
     pods = (pod(each, phase=PodPhase.FAILED, exit=end) for each, end in ends.items())
     cause = restart.first_cause(Context.at(plan(survivor_exits=exits), record(phase=Phase.RUNNING), view(*pods), NOW))
-    assert cause is not None
-    assert cause.rank == rank
+    assert sure(cause).rank == rank
 
 
 @pytest.mark.parametrize(("rule", "complete"), [(Completeness.PASSED, False), (Completeness.ARRIVED, True)])
@@ -47,11 +46,3 @@ def test_a_patient_coordinator_is_called_stuck_later() -> None:
         here = plan(size=2, coordinator=Coordinator(0, 1234, ProbeKind.JAX, quiet=quiet))
         assembly = rendezvous.assess(Context.at(here, record(phase=Phase.ASSEMBLING), seen, NOW + 10))
         assert bool(assembly.stuck) is stuck
-
-
-def test_a_roll_by_address_names_ranks() -> None:
-    said = answer(RankState.ARRIVED, identities=("10.0.0.2",), expected=2)
-    here = plan(size=2, coordinator=Coordinator(0, 1234, ProbeKind.JAX))
-    seen = view(pod(0), pod(1), heard=said)
-    assembly = rendezvous.assess(Context.at(here, record(phase=Phase.ASSEMBLING), seen, NOW))
-    assert (assembly.arrived, assembly.missing) == (1, (0,))

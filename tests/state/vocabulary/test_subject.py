@@ -2,7 +2,7 @@
 
 from muster.api.names import name_suffix
 from muster.state.vocabulary.subject import EXPERIMENT, JAXJOB, JOBSET, Names
-from tests.builders import plan
+from tests.builders import plan, sure
 
 
 def test_a_plan_is_of_an_experiment_unless_it_says_otherwise() -> None:
@@ -20,8 +20,7 @@ def test_pods_of_other_kinds_have_the_host_names_of_their_own_controller() -> No
     shapes = {}
     for names in (Names.MUSTER, Names.JOBSET, Names.KUBEFLOW):
         wanted = plan(names=names)
-        member = wanted.member(2)
-        assert member is not None
+        member = sure(wanted.member(2))
         suffix = name_suffix("uid-1", 3)
         shapes[names] = (
             wanted.pod_name(member, 3).replace(suffix, "*"),
@@ -40,8 +39,7 @@ def test_pods_of_other_kinds_have_the_host_names_of_their_own_controller() -> No
 def test_a_member_of_a_watched_run_is_called_by_its_place() -> None:
     """Its pod has the name that its own controller gave it."""
     wanted = plan(names=Names.WATCHED)
-    member = wanted.member(2)
-    assert member is not None
+    member = sure(wanted.member(2))
     assert wanted.pod_name(member, 3) == wanted.pod_name(member, 4) == "run-worker-0-2"
 
 

@@ -19,8 +19,7 @@ def test_only_the_changes_of_phase_in_the_table_are_made() -> None:
 
 
 def test_an_illegal_change_carries_the_experiment_and_the_end_of_its_story(monkeypatch: pytest.MonkeyPatch) -> None:
-    story = Story(plan())
-    story.assemble()
+    story = Story(plan()).assemble()
     lines = tuple(StoryLine(NOW, 0, f"Line{number}", "") for number in range(LAST_LINES + 2))
     here = replace(story.kept, story=lines)
     story.end(1, 1)

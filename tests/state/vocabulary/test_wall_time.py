@@ -1,7 +1,5 @@
 """Persisted times under a wall clock that is set."""
 
-from typing import Any
-
 import pytest
 from msgspec.structs import replace
 
@@ -9,7 +7,7 @@ from muster.state.decide.machine import decide
 from muster.state.vocabulary import wall_time
 from muster.state.vocabulary.record import Phase
 from muster.state.vocabulary.rules import Backoff, ClockAction, ClockName
-from tests.builders import NOW, Clock, clock_ends, edited, plan, record
+from tests.builders import NOW, Clock, clock_ends, edited, plan, record, sure
 from tests.state.story import Story
 
 HOUR = 3_600.0
@@ -22,15 +20,9 @@ def test_without_a_step_the_record_is_the_same_object() -> None:
     assert wall_time.not_in_the_future(RUN, kept, NOW) is kept
 
 
-def running(step_plan: Any = RUN) -> Story:
-    story = Story(step_plan)
-    story.assemble()
-    return story
-
-
 @pytest.mark.parametrize("step", [2 * HOUR, 5 * HOUR, -HOUR])
 def test_a_step_fails_no_healthy_run_and_is_persisted_once(step: float) -> None:
-    story = running()
+    story = Story(RUN).assemble()
     ends = clock_ends(story.plan, story.kept)[ClockName.TOTAL]
     story.now += step
     story.view.clock_stepped(step)
@@ -43,10 +35,9 @@ def test_a_step_fails_no_healthy_run_and_is_persisted_once(step: float) -> None:
 
 @pytest.mark.parametrize("step", [-HOUR, 40.0])
 def test_a_step_changes_no_backoff(step: float) -> None:
-    story = running()
+    story = Story(RUN).assemble()
     story.end(1, 1)
-    for action in story.look():
-        story.do(action)
+    story.obey()
     assert story.kept.resume_at == story.now + 5
     story.now += step
     story.view.clock_stepped(step)
@@ -57,10 +48,9 @@ def test_a_step_changes_no_backoff(step: float) -> None:
 
 @pytest.mark.parametrize("skew", [40.0, HOUR])
 def test_times_of_a_leader_whose_clock_was_ahead_are_taken_for_now(skew: float) -> None:
-    story = running()
+    story = Story(RUN).assemble()
     story.end(1, 1)
-    for action in story.look():
-        story.do(action)
+    story.obey()
     story.now -= skew
     story.look()
     assert story.kept.resume_at == story.now + 5, "a back-off never lasts longer than its length from now"
@@ -70,17 +60,11 @@ def test_times_of_a_leader_whose_clock_was_ahead_are_taken_for_now(skew: float) 
 
 
 def test_clocks_of_two_machines_may_differ_by_a_second() -> None:
-    story = running()
+    story = Story(RUN).assemble()
     writes = story.writes
     story.now -= wall_time.TOLERANCE + 1  # the last time was written a second ago
     story.look(1)
     assert story.writes == writes
-
-
-def test_a_backoff_lasts_no_longer_than_the_spec_allows() -> None:
-    waiting = record(phase=Phase.RESTARTING, phase_at=NOW, resume_at=NOW + 10 * HOUR)
-    run = edited(RUN, backoff=Backoff(initial=5, maximum=60))
-    assert wall_time.not_in_the_future(run, waiting, NOW).resume_at == NOW + 60
 
 
 def test_a_record_is_corrected_when_the_clock_is_set_back_or_the_spec_changes() -> None:
@@ -92,11 +76,9 @@ def test_a_record_is_corrected_when_the_clock_is_set_back_or_the_spec_changes() 
 
 
 def test_the_silence_of_a_coordinator_goes_on_over_a_step() -> None:
-    story = running()
+    story = Story(RUN).assemble()
     story.silence()
     story.look(3)
     story.now += 2 * HOUR
     story.view.clock_stepped(2 * HOUR)
-    probe = story.view.probe
-    assert probe is not None
-    assert story.now - probe.since == 3
+    assert story.now - sure(story.view.probe).since == 3
