@@ -13,10 +13,17 @@ from tests.real.namespace import eventually
 from tests.real.plane.kubectl import Kubectl
 from tests.real.plane.programs import Program
 from tests.real.site import Site
+from tests.real.situations import test_refusals, test_servers
 
 pytestmark = [pytest.mark.alone, pytest.mark.timeout(900), pytest.mark.usefixtures("our_servers")]
-PLAYED = "an_init_container_that_fails or a_webhook_that_is_down_is_said or a_terminating_namespace_is_said"
-"""One that any cluster can play, one whose webhook it need not reach, one that stops a server."""
+PLAYED = " or ".join(
+    each.__name__
+    for each in (
+        test_refusals.test_a_limit_range_is_said,  # any cluster can play it
+        test_refusals.test_a_webhook_that_denies_is_said,  # it need not reach the webhook
+        test_servers.test_a_terminating_namespace_is_said,  # this stops a server
+    )
+)
 
 
 @pytest.fixture
