@@ -93,7 +93,7 @@ async def test_a_kind_that_is_removed_and_installed_again_is_found_again(world: 
         await asyncio.sleep(700)
     waits = [each["problem"] for each in logged if each["event"] == "kind is not watched yet"]
     missing = "the API server serves no jaxjobs of kubeflow.org/v1"
-    assert waits == [missing, "connection refused", missing], "each cause is logged once"
+    assert waits == [missing, f"GET {DISCOVERY}: connection refused", missing], "each cause is logged once"
     assert "jaxjobs" not in daemon.informers.reflectors
     assert daemon.health.unready() == {}
     world.refuse_watches(None)
