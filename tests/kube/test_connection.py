@@ -215,13 +215,23 @@ async def test_a_silent_server_ends_a_request_at_its_timeout(tmp_path: Path) -> 
     assert connection.requests == {("GET", 0): 1, ("WATCH", 0): 1}
 
 
-async def test_a_silent_watch_is_ended(tmp_path: Path) -> None:
-    async with connected(tmp_path, stream(b"one", b"two", then="stall")) as (_, connection):
-        seen: list[bytes] = []
+@pytest.mark.parametrize(
+    ("sent", "whole", "reason"),
+    [
+        (stream(b"one", b"two", then="stall"), [b"one", b"two"], "Silent"),
+        (chunks(b'{"a":1}\n{"b"', b":2}"), [b'{"a":1}'], "Truncated"),
+        (stream(b"one", then="reset"), [b"one"], "Broken"),
+    ],
+    ids=["it is silent", "it ends within a line", "the connection is reset"],
+)
+async def test_a_watch_that_breaks_has_given_its_whole_lines_and_is_unreachable(
+    tmp_path: Path, sent: Step, whole: list[bytes], reason: str
+) -> None:
+    seen: list[bytes] = []
+    async with connected(tmp_path, sent) as (_, connection):
         with pytest.raises(Unreachable) as caught:
             await read_into(seen, connection, silence=0.3)
-    assert seen == [b"one", b"two"]
-    assert caught.value.reason == "Silent"
+    assert (seen, caught.value.reason) == (whole, reason)
 
 
 async def test_a_refused_connection_is_unreachable_and_named_with_the_file_of_its_address(tmp_path: Path) -> None:
@@ -288,21 +298,6 @@ async def test_a_followed_log_may_be_silent_without_limit(tmp_path: Path) -> Non
         connection.lines("/log", params={"follow": "true"}, silence=math.inf) as lines,
     ):
         assert await anext(lines) == b"one"
-
-
-async def test_a_watch_that_ends_within_a_line_is_truncated(tmp_path: Path) -> None:
-    async with connected(tmp_path, chunks(b'{"a":1}\n{"b"', b":2}")) as (_, connection):
-        seen: list[bytes] = []
-        with pytest.raises(Unreachable) as caught:
-            await read_into(seen, connection)
-    assert seen == [b'{"a":1}']
-    assert caught.value.reason == "Truncated"
-
-
-async def test_a_connection_that_breaks_in_a_watch_is_unreachable(tmp_path: Path) -> None:
-    async with connected(tmp_path, stream(b"one", then="reset")) as (_, connection):
-        with pytest.raises(Unreachable):
-            await read(connection)
 
 
 async def test_a_line_of_five_megabytes_passes_and_one_beyond_the_limit_does_not(tmp_path: Path) -> None:

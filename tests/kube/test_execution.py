@@ -1,12 +1,16 @@
-"""Commands in containers over a WebSocket, against servers that answer, refuse, cut off and send nonsense."""
+"""Commands and ports over a WebSocket, against servers that answer, refuse, cut off and send nonsense."""
+
+from __future__ import annotations
 
 import asyncio
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import aiohttp
 import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
@@ -14,7 +18,7 @@ from aiohttp.test_utils import TestServer
 from muster.api.errors import ApiError, Forbidden, NotFound, Unreachable
 from muster.kube import execution
 from muster.kube.connection import Connection
-from muster.kube.execution import Executed, execute
+from muster.kube.execution import ERROR_CHANNEL, PROTOCOL, Executed, dial, execute
 from tests.fakes.apiserver import ApiServer
 
 Talk = Callable[[web.WebSocketResponse], Awaitable[None]]
@@ -173,3 +177,36 @@ async def test_a_caller_that_gives_up_leaves_no_socket(tmp_path: Path) -> None:
         with pytest.raises(asyncio.CancelledError):
             await task
         await left.wait()
+
+
+class Late:
+    """A WebSocket that opens at once, and delivers an error when the test asks for it."""
+
+    def __init__(self) -> None:
+        self.fails = asyncio.Event()
+
+    @asynccontextmanager
+    async def socket(self, path: str, *, params: Any, protocols: Any) -> AsyncIterator[Any]:
+        assert (path.rpartition("/")[2], params, protocols) == ("portforward", [("ports", "80")], (PROTOCOL,))
+        yield self
+
+    async def send_bytes(self, data: bytes) -> None:
+        """Take the bytes, and answer nothing."""
+
+    async def __aiter__(self) -> AsyncIterator[Any]:
+        await self.fails.wait()
+        frame = bytes((ERROR_CHANNEL, 0, 80)) + b"connection refused"
+        yield SimpleNamespace(type=aiohttp.WSMsgType.BINARY, data=frame)
+
+
+async def test_a_failure_after_the_usual_time_is_told_before_the_connection_ends(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(execution, "LEAST", 0.0)
+    sockets, late = Late(), list[ApiError]()
+    reader, writer = await dial(sockets, "team", "p", 80, limit=100, late=late.append, carried_by=set())
+    assert late == []
+    sockets.fails.set()
+    assert await reader.read() == b""
+    assert [each.message for each in late] == ["connection refused"]
+    writer.transport.abort()

@@ -2,40 +2,19 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Mapping
-from contextlib import AbstractAsyncContextManager
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from muster.api.errors import ApiError, NotFound, Unreachable
 from muster.kube.connection import Connection
 from muster.kube.leaderelection.elector import Fence, Fenced
+from muster.kube.resources import core
 from muster.kube.transport import Answer, Around
+from tests.fakes.api import FakeApi
 from tests.fakes.apiserver import Reply, Request, api_server
 
-
-class Wire:
-    """A transport that answers once ``answer`` is set; ``sent`` has every request."""
-
-    def __init__(self) -> None:
-        self.sent: list[str] = []
-        self.given_up = 0
-        self.answer: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
-
-    async def request(self, method: str, path: str, **_: Any) -> Answer:
-        self.sent.append(f"{method} {path}")
-        try:
-            return await asyncio.shield(self.answer)
-        except asyncio.CancelledError:
-            self.given_up += 1
-            raise
-
-    def lines(
-        self, path: str, *, params: Mapping[str, str], silence: float
-    ) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
-        raise NotFound("watched")
+PODS = core("a", "pods")
 
 
 class Clock:
@@ -47,76 +26,78 @@ class Clock:
         return self.now
 
 
+def hanging() -> tuple[FakeApi, Fence]:
+    """Return a server that answers nothing until its gate is set, and a fence."""
+    api = FakeApi()
+    api.gate.clear()
+    return api, Fence(Clock())
+
+
 async def started(transport: Around) -> "asyncio.Task[Answer]":
-    task = asyncio.create_task(transport.request("POST", "/pods"))
+    task = asyncio.create_task(transport.request("GET", PODS))
     await asyncio.sleep(0)
     return task
 
 
 async def test_a_closed_fence_sends_nothing() -> None:
-    wire = Wire()
-    transport = Around(wire, Fence(Clock()).passing)
-    with pytest.raises(Fenced, match=r"POST /pods: NotLeading: not sent"):
-        await transport.request("POST", "/pods")
-    assert wire.sent == []
+    api = FakeApi()
+    with pytest.raises(Fenced, match=f"POST {PODS}: NotLeading: not sent"):
+        await Around(api, Fence(Clock()).passing).request("POST", PODS)
+    assert api.requests == []
 
 
 async def test_a_fence_closes_by_the_clock() -> None:
     """Nothing ran since, as in a stopped process."""
-    wire, clock = Wire(), Clock()
+    api, clock = FakeApi(), Clock()
     fence = Fence(clock)
-    transport = Around(wire, fence.passing)
+    transport = Around(api, fence.passing)
     fence.open_until(1010.0)
-    wire.answer.set_result(Answer(200, b"x"))
-    assert (await transport.request("POST", "/pods")).body == b"x"
+    assert (await transport.request("GET", PODS)).status == 200
     clock.now = 1010.0
     assert not fence.open
     with pytest.raises(Fenced):
-        await transport.request("POST", "/pods")
-    assert len(wire.sent) == 1
+        await transport.request("GET", PODS)
+    assert len(api.requests) == 1
 
 
 async def test_closing_a_fence_cancels_requests_under_way() -> None:
-    wire, clock = Wire(), Clock()
-    fence = Fence(clock)
-    fence.open_until(clock.now + 60)
-    tasks = [await started(Around(wire, fence.passing)) for _ in range(3)]
+    api, fence = hanging()
+    fence.open_until(Clock.now + 60)
+    tasks = [await started(Around(api, fence.passing)) for _ in range(3)]
+    assert api.under_way == 3
     fence.close()
     outcomes = await asyncio.gather(*tasks, return_exceptions=True)
     assert all(isinstance(outcome, Unreachable) and outcome.reason == "NotLeading" for outcome in outcomes)
-    assert wire.given_up == 3
+    assert api.under_way == 0
 
 
 async def test_a_renewal_extends_requests_under_way() -> None:
-    wire, clock = Wire(), Clock()
-    fence = Fence(clock)
-    fence.open_until(clock.now + 0.03)
-    task = await started(Around(wire, fence.passing))
-    fence.open_until(clock.now + 60)
+    api, fence = hanging()
+    fence.open_until(Clock.now + 0.03)
+    task = await started(Around(api, fence.passing))
+    fence.open_until(Clock.now + 60)
     await asyncio.sleep(0.06)
-    wire.answer.set_result(Answer(200, b""))
+    api.gate.set()
     assert (await task).status == 200
 
 
 async def test_without_a_renewal_requests_under_way_are_cancelled_in_time() -> None:
-    wire, clock = Wire(), Clock()
-    fence = Fence(clock)
-    fence.open_until(clock.now + 0.03)
+    api, fence = hanging()
+    fence.open_until(Clock.now + 0.03)
     with pytest.raises(Unreachable, match="stopped leading"):
-        await Around(wire, fence.passing).request("POST", "/pods")
+        await Around(api, fence.passing).request("POST", PODS)
 
 
 async def test_errors_of_the_transport_pass_the_fence() -> None:
-    wire, fence = Wire(), Fence(Clock())
+    fence = Fence(Clock())
     fence.open_until(2000.0)
-    wire.answer.set_exception(NotFound("no such thing"))
     with pytest.raises(NotFound):
-        await Around(wire, fence.passing).request("GET", "/pods/x")
+        await Around(FakeApi(), fence.passing).request("GET", f"{PODS}/x")
 
 
 async def test_watches_need_no_fence() -> None:
-    with pytest.raises(NotFound, match="watched"):
-        Around(Wire(), Fence(Clock()).passing).lines("/pods", params={}, silence=1.0)
+    async with Around(FakeApi(), Fence(Clock()).passing).lines(PODS, params={"watch": "true"}, silence=1.0):
+        pass
 
 
 async def test_a_request_is_not_sent_again_after_the_process_was_suspended(tmp_path: Path) -> None:

@@ -5,6 +5,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
+import pytest
+
 from muster.kube.listwatch.decoder import Unstructured
 from muster.kube.listwatch.informer import Informer, Kind
 from muster.kube.listwatch.reflector import ReflectorSettings
@@ -34,28 +36,23 @@ async def informer(script: Script, reported: list[tuple[Kind, str]]) -> AsyncIte
         await asyncio.gather(task, return_exceptions=True)
 
 
-async def until_silent() -> None:
-    """Let the informer take in all that the script plays: nothing in it waits for real time."""
-    for _ in range(100):
-        await asyncio.sleep(0)
-
-
-async def test_changes_are_reported_as_a_watch_reports_them() -> None:
+async def test_the_dictionary_of_objects_stays_the_same_over_a_new_list_and_loses_what_is_deleted() -> None:
     reported: list[tuple[Kind, str]] = []
-    script = Script([[thing("a", 5)]], [[event("MODIFIED", thing("a", 6)), event("DELETED", thing("a", 7)), None]])
-    async with informer(script, reported) as pods:
-        await pods.synced.wait()
-        await until_silent()
-        assert reported == [("ADDED", "a"), ("MODIFIED", "a"), ("DELETED", "a")]
-        assert not pods.objects
-
-
-async def test_the_dictionary_of_objects_stays_the_same_over_a_new_list() -> None:
-    reported: list[tuple[Kind, str]] = []
-    script = Script([[thing("a", 5), thing("b", 6)], [thing("b", 6), thing("c", 8)]], [[GONE], [None]])
+    lists: list[Any] = [[thing("a", 5), thing("b", 6)], [thing("b", 6), thing("c", 8)]]
+    script = Script(lists, [[GONE], [event("MODIFIED", thing("b", 9)), event("DELETED", thing("c", 10)), None]])
     async with informer(script, reported) as pods:
         held: Any = pods.objects
         await pods.synced.wait()
-        await until_silent()
-        assert sorted(held) == ["b", "c"]
-        assert reported == [("ADDED", "a"), ("ADDED", "b"), ("DELETED", "a"), ("ADDED", "c")]
+        for _ in range(100):  # nothing in the informer waits for real time
+            await asyncio.sleep(0)
+        assert list(held) == ["b"]
+        assert reported[:4] == [("ADDED", "a"), ("ADDED", "b"), ("DELETED", "a"), ("ADDED", "c")]
+        assert reported[4:] == [("MODIFIED", "b"), ("DELETED", "c")]
+
+
+@pytest.mark.parametrize("metadata", [None, 3, {}, {"uid": "u"}, {"uid": "u", "resourceVersion": "x"}])
+def test_an_object_needs_a_uid_and_a_version(metadata: Any) -> None:
+    with pytest.raises(ValueError, match=r"uid|resourceVersion"):
+        Unstructured({"metadata": metadata})
+    with pytest.raises(ValueError, match="uid"):
+        Unstructured({"metadata": {"resourceVersion": "5"}})

@@ -32,7 +32,6 @@ from tests.fakes.apiserver import (
     answer,
     api_server,
     bookmark,
-    chunks,
     error_event,
     event,
     listing,
@@ -275,14 +274,6 @@ async def test_a_broken_watch_resumes_from_its_last_version(tmp_path: Path) -> N
         assert run.reflector.feed.relists == 0
         assert set(run.reflector.reconnects) == {"silent", "unreachable"}
         assert run.reflector.reconnects["silent"] == 1
-
-
-async def test_a_line_without_its_newline_is_not_applied(tmp_path: Path) -> None:
-    line = event("MODIFIED", pod("a", 6))
-    script = (answer(200, listing([pod("a", 1)], 5)), chunks(line))  # valid JSON, but the newline never came
-    async with scripted(tmp_path, *script, paged=True) as run:
-        assert run.changes == [("a", 0, 1)]
-        assert run.reflector.reconnects == {"unreachable": 1}
 
 
 async def test_a_server_that_closes_at_once_meets_a_growing_delay(tmp_path: Path) -> None:

@@ -1,14 +1,20 @@
-"""The store reports each difference once, and is keyed by uid."""
+"""The store reports each difference once, and is keyed by uid; large lists are read in pages that can be held."""
 
 import sys
 import tracemalloc
+from collections.abc import Mapping
 
+import msgspec
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muster.kube.listwatch.sink_feed import Tombstones
+from muster.api.errors import Unreachable
+from muster.kube.listwatch import sink_feed
+from muster.kube.listwatch.sink_feed import Tombstones, list_all
 from muster.kube.listwatch.store import Store
-from muster.watchers.metadata import ServiceRecord
+from muster.kube.transport import TOO_LARGE_ANSWER, Answer
+from muster.watchers.metadata import DECODER, ServiceRecord
 
 
 def service(uid: str, version: int, name: str = "same-name") -> ServiceRecord:
@@ -137,9 +143,7 @@ def test_an_object_has_one_record_and_one_string_for_its_uid() -> None:
 uids = st.sampled_from("abcd")
 steps = st.lists(
     st.one_of(
-        st.tuples(st.just("put"), uids),
-        st.tuples(st.just("drop"), uids),
-        st.tuples(st.just("replace"), st.sets(uids)),
+        st.tuples(st.just("put"), uids), st.tuples(st.just("drop"), uids), st.tuples(st.just("replace"), st.sets(uids))
     ),
     max_size=30,
 )
@@ -179,3 +183,58 @@ def test_the_number_of_tombstones_is_bounded_and_forgetting_one_is_safe() -> Non
     assert len(tombstones) == 0
     assert tombstones.late("anyone", 20)
     assert not tombstones.late("u14", 21)
+
+
+PATH = "/api/v1/services"
+
+
+class Server:
+    """A server with ``count`` objects of ``size`` bytes; an answer beyond ``most`` bytes is not read."""
+
+    def __init__(self, count: int, size: int, most: int = 10**9) -> None:
+        self.count, self.size, self.most = count, size, most
+        self.asked: list[tuple[int, int]] = []
+        """First object and limit of every request."""
+
+    async def request(self, _method: str, _path: str, *, params: Mapping[str, str], **_: object) -> Answer:
+        start, limit = int(params.get("continue", "0")), int(params.get("limit", "0"))
+        self.asked.append((start, limit))
+        end = min(self.count, start + (limit or self.count))
+        if (end - start) * self.size > self.most:
+            raise Unreachable("an answer of more than it takes", reason=TOO_LARGE_ANSWER)
+        same = {"resourceVersion": "1", "annotations": {"a": "x" * self.size}}
+        items = [{"metadata": {"uid": f"u{n}", "name": f"s{n}", **same}} for n in range(start, end)]
+        metadata = {"resourceVersion": "9", "continue": str(end) if end < self.count else ""}
+        return Answer(200, msgspec.json.encode({"metadata": metadata, "items": items}))
+
+    def lines(self, *_: object, **__: object) -> object:
+        raise AssertionError("a list is no watch")
+
+
+async def test_pages_shrink_until_they_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sink_feed, "PAGE_BYTES", 10_000)
+    server = Server(200, 1000)
+    found = await list_all(server, PATH, {}, DECODER, page_size=100)  # type: ignore[arg-type]
+    assert len(found.objects) == 200
+    assert server.asked[:2] == [(0, 100), (100, 9)]
+    assert all(limit <= 9 for _, limit in server.asked[1:])
+
+
+async def test_a_list_whose_first_page_is_too_large_is_read_in_smaller_pages() -> None:
+    server = Server(200, 1000, most=60_000)
+    found = await list_all(server, PATH, {}, DECODER, page_size=500)  # type: ignore[arg-type]
+    assert len(found.objects) == 200
+    assert server.asked == [(0, 500), (0, 50), (50, 50), (100, 50), (150, 50)]
+
+
+async def test_one_object_that_is_too_large_by_itself_is_an_error() -> None:
+    server = Server(3, 1000, most=900)
+    with pytest.raises(Unreachable, match="more than it takes"):
+        await list_all(server, PATH, {}, DECODER, page_size=500)  # type: ignore[arg-type]
+    assert [limit for _, limit in server.asked] == [500, 50, 5, 1]
+
+
+async def test_usual_pages_keep_their_size() -> None:
+    server = Server(1200, 100)
+    await list_all(server, PATH, {}, DECODER, page_size=500)  # type: ignore[arg-type]
+    assert server.asked == [(0, 500), (500, 500), (1000, 500)]
