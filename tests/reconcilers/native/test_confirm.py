@@ -9,7 +9,7 @@ from muster.api.errors import ApiError, Expired, Forbidden, MusterError, Unreach
 from muster.kube.resources import core
 from muster.reconcilers.native import live_pods
 from muster.reconcilers.result import Outcome
-from muster.state.vocabulary.actions import ConfirmLaunch, ConfirmLoss, CreatePods
+from muster.state.vocabulary.actions import Action, ConfirmLaunch, ConfirmLoss, CreatePods
 from muster.state.vocabulary.plan import Plan
 from tests.fakes.engines import Bench
 from tests.fakes.plans import experiment_path, gang, member_of, members, pod_path, record, submitted
@@ -185,10 +185,11 @@ async def test_an_error_of_the_list_is_raised(error: ApiError) -> None:
         await confirm(bench, plan, 0)
 
 
-async def test_confirming_an_epoch_that_is_not_persisted_sends_no_request() -> None:
+@pytest.mark.parametrize("action", [ConfirmLaunch(2), CreatePods(2, ())])
+async def test_an_epoch_that_is_not_persisted_is_neither_confirmed_nor_launched(action: Action) -> None:
     bench = Bench()
-    with pytest.raises(MusterError, match="persist the record first"):
-        await do(bench, ConfirmLaunch(2), gang(), 1)
+    with pytest.raises(MusterError, match="epoch 2 cannot be launched while its record is of epoch 1; persist"):
+        await do(bench, action, gang(), 1)
     assert not bench.api.requests
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from muster.api.errors import ApiError, Conflict, Forbidden, Invalid, MusterError, NotFound, Throttled, Unreachable
+from muster.api.errors import ApiError, Conflict, Forbidden, Invalid, NotFound, Throttled, Unreachable
 from muster.reconcilers.result import Outcome
 from muster.state.vocabulary.actions import CreatePods
 from muster.state.vocabulary.plan import Plan
@@ -35,13 +35,6 @@ async def test_a_lost_answer_makes_no_second_pod() -> None:
         await create(bench, plan)
     outcome = await create(bench, plan)
     assert outcome.version == 4
-    assert len(bench.api.named("pods")) == 4
-
-
-async def test_the_next_epoch_has_other_pods() -> None:
-    bench, plan = Bench(), gang(2)
-    await create(bench, plan, 0)
-    await create(bench, plan, 1)
     assert len(bench.api.named("pods")) == 4
 
 
@@ -148,10 +141,7 @@ async def test_a_long_message_of_a_webhook_is_cut_and_the_advice_kept() -> None:
     assert message.endswith("Muster tries again.")
 
 
-@pytest.mark.parametrize(
-    "error",
-    [Unreachable("connection reset"), Conflict("the quota was modified", status=409)],
-)
+@pytest.mark.parametrize("error", [Unreachable("connection reset"), Conflict("the quota was modified", status=409)])
 async def test_an_error_is_raised_after_the_requests_under_way_have_ended(error: ApiError) -> None:
     bench, plan = Bench(concurrency=4), gang(64)
     bench.api.fail(POST, error)
@@ -163,8 +153,7 @@ async def test_an_error_is_raised_after_the_requests_under_way_have_ended(error:
 
 
 @pytest.mark.parametrize(
-    "error",
-    [Throttled("too many requests", status=429, retry_after=3.0), ApiError("etcd leader changed", status=500)],
+    "error", [Throttled("too many requests", status=429, retry_after=3.0), ApiError("etcd leader changed", status=500)]
 )
 async def test_a_busy_server_is_a_passing_refusal_that_stops_the_batch(error: ApiError) -> None:
     bench, plan = Bench(concurrency=4), gang(64)
@@ -224,13 +213,6 @@ async def test_a_small_gang_does_not_wait_for_all_pods_of_a_large_one() -> None:
     await first
     assert bench.api.busiest == 4
     assert len(bench.api.named("pods")) == 201
-
-
-async def test_an_epoch_that_is_not_persisted_is_not_launched() -> None:
-    bench, plan = Bench(), gang(1)
-    with pytest.raises(MusterError, match="epoch 1 cannot be launched while its record is of epoch 0"):
-        await do(bench, CreatePods(1, members(plan)), plan)
-    assert not bench.api.requests
 
 
 async def test_an_empty_create_sends_no_request() -> None:

@@ -1,8 +1,5 @@
 """EnsureService creates the headless Service or finds it."""
 
-import pytest
-
-from muster.api.errors import Invalid, Unreachable
 from muster.api.names import API_VERSION
 from muster.kube.resources import core
 from muster.reconcilers.result import Outcome
@@ -26,14 +23,6 @@ async def test_the_service_is_created_once_and_found_afterwards() -> None:
     assert bench.api.named("services") == ["moe"]
 
 
-async def test_a_lost_answer_to_the_create_is_success_the_next_time() -> None:
-    bench = Bench()
-    bench.api.fail("POST", Unreachable("the connection broke"), after=True)
-    with pytest.raises(Unreachable):
-        await ensure(bench, gang())
-    assert await ensure(bench, gang()) == Outcome(service=True)
-
-
 async def test_a_foreign_service_of_that_name_is_a_final_refusal() -> None:
     bench = Bench()
     bench.api.put(PATH, {"kind": "Service"})
@@ -54,13 +43,6 @@ async def test_the_service_of_an_earlier_experiment_is_a_passing_refusal() -> No
     assert not refusal.final
     bench.api.remove(PATH)
     assert await ensure(bench, gang()) == Outcome(service=True)
-
-
-async def test_a_rejected_create_is_a_refusal() -> None:
-    bench = Bench()
-    bench.api.fail("POST", Invalid("a DNS-1035 label must start with a letter", status=422))
-    refusal = refusal_in(await ensure(bench, gang()))
-    assert (refusal.reason, refusal.final) == ("ServiceRejected", True)
 
 
 async def test_text_that_json_cannot_hold_is_refused() -> None:

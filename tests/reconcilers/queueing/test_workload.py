@@ -98,16 +98,12 @@ async def test_the_value_of_the_priority_class_is_written_because_kueue_does_not
     assert spec["priorityClassRef"]["name"] == "high"
 
 
-async def test_kueue_being_down_is_a_refusal_that_says_so() -> None:
+async def test_kueue_being_down_is_a_refusal_of_its_webhook() -> None:
     bench, plan = Bench(), queued()
-    text = (
-        'Internal error occurred: failed calling webhook "mworkload.kb.io": failed to call webhook: Post '
-        '"https://127.0.0.1:9543/mutate-kueue-x-k8s-io-v1beta2-workload?timeout=10s": dial tcp: connection refused'
-    )
-    bench.api.fail("POST", error_of(500, "InternalError", text))
+    down = 'failed calling webhook "mworkload.kb.io": failed to call webhook: Post "https://x": connection refused'
+    bench.api.fail("POST", error_of(500, "InternalError", down))
     refusal = refusal_in(await do(bench, EnsureWorkload(), plan))
     assert (refusal.reason, refusal.passing, refusal.final) == ("WebhookFailed", True, False)
-    assert "mworkload.kb.io" in refusal.message
 
 
 async def test_a_foreign_workload_of_that_name_is_a_refusal() -> None:

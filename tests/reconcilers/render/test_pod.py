@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from muster.reconcilers.render.objects import Unrenderable
-from muster.reconcilers.render.pod import PodTemplate, render_pod
+from muster.reconcilers.render.pod import REQUIRED, PodTemplate, kept_off, render_pod
 from muster.state.vocabulary.group import Coordinator, Group, ProbeKind, Role
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.pod import Env, PodSpec, Port, Source, Toleration, Volume
@@ -47,10 +47,6 @@ HOSTILE = [
 ]
 
 
-def test_a_source_that_is_added_is_rendered_here_too() -> None:
-    assert {each.source for each in EVERY_SOURCE} == set(Source)
-
-
 def full(**changes: Any) -> Plan:
     """Return a plan that uses every field, with two groups."""
     every_field = PodSpec(
@@ -74,6 +70,10 @@ def full(**changes: Any) -> Plan:
         Group("worker", 2, 3, every_field, 1, 1, EVERY_SOURCE),
     )
     return gang(**{"groups": groups, **changes})
+
+
+def pod_of(plan: Plan, rank: int = 0, epoch: int = 0) -> dict[str, Any]:
+    return render_pod(plan, member_of(plan, rank), epoch)
 
 
 def container_of(pod: dict[str, Any]) -> dict[str, Any]:
@@ -112,14 +112,14 @@ def test_a_pod_has_the_name_labels_and_owner_of_its_member() -> None:
 
 def test_the_hostname_differs_per_epoch() -> None:
     plan = full()
-    spec = render_pod(plan, member_of(plan, 0), 2)["spec"]
+    spec = pod_of(plan, 0, 2)["spec"]
     assert f"{spec['hostname']}.{spec['subdomain']}" == plan.coordinator_host(2)
-    assert spec["hostname"] != render_pod(plan, member_of(plan, 0), 3)["spec"]["hostname"]
+    assert spec["hostname"] != pod_of(plan, 0, 3)["spec"]["hostname"]
 
 
 def test_every_source_of_the_environment_is_resolved_in_the_given_order() -> None:
     plan = full()
-    pod = render_pod(plan, member_of(plan, 5), 1)
+    pod = pod_of(plan, 5, 1)
     assert list(variables(pod)) == [env.name for env in EVERY_SOURCE]
     assert variables(pod) == {
         "HOST": plan.coordinator_host(1),
@@ -144,13 +144,11 @@ def test_every_source_of_the_environment_is_resolved_in_the_given_order() -> Non
 
 def test_of_a_repeated_variable_the_last_stays_at_its_place() -> None:
     env = (Env("RANK", Source.LITERAL, "forged"), Env("A", Source.LITERAL, "1"), Env("RANK", Source.RANK))
-    plan = gang(env=env)
-    assert list(variables(render_pod(plan, member_of(plan, 2), 0)).items()) == [("A", "1"), ("RANK", "2")]
+    assert list(variables(pod_of(gang(env=env), 2)).items()) == [("A", "1"), ("RANK", "2")]
 
 
 def test_the_default_security_context_drops_every_privilege() -> None:
-    plan = gang()
-    spec = render_pod(plan, member_of(plan, 0), 0)["spec"]
+    spec = pod_of(gang())["spec"]
     assert spec["automountServiceAccountToken"] is False
     assert spec["enableServiceLinks"] is False
     assert spec["restartPolicy"] == "Never"
@@ -162,20 +160,16 @@ def test_the_default_security_context_drops_every_privilege() -> None:
 
 
 def test_the_kubelet_takes_the_termination_message_from_the_log_of_a_failed_member() -> None:
-    plan = gang()
-    main = container_of(render_pod(plan, member_of(plan, 0), 0))
-    assert main["terminationMessagePolicy"] == "FallbackToLogsOnError"
+    assert container_of(pod_of(gang()))["terminationMessagePolicy"] == "FallbackToLogsOnError"
 
 
 def test_ptrace_adds_one_capability() -> None:
-    plan = gang(ptrace=True)
-    security = container_of(render_pod(plan, member_of(plan, 0), 0))["securityContext"]
+    security = container_of(pod_of(gang(ptrace=True)))["securityContext"]
     assert security["capabilities"] == {"drop": ["ALL"], "add": ["SYS_PTRACE"]}
 
 
 def test_resources_volumes_and_placement_come_from_the_group() -> None:
-    plan = full()
-    spec = render_pod(plan, member_of(plan, 1), 0)["spec"]
+    spec = pod_of(full(), 1)["spec"]
     container = container_of({"spec": spec})
     assert container["resources"]["limits"]["nvidia.com/gpu"] == "8"
     assert spec["volumes"] == [
@@ -189,41 +183,20 @@ def test_resources_volumes_and_placement_come_from_the_group() -> None:
         ("shm", "/dev/shm"),
     ]
     assert spec["nodeSelector"] == {"gpu": "h100"}
-    assert spec["tolerations"] == [
-        {"key": "gpu", "operator": "Exists", "effect": "NoSchedule"},
-        {"operator": "Exists"},
-    ]
+    assert spec["tolerations"] == [{"key": "gpu", "operator": "Exists", "effect": "NoSchedule"}, {"operator": "Exists"}]
     assert spec["terminationGracePeriodSeconds"] == 7
     assert container["lifecycle"] == {"preStop": {"exec": {"command": ["python3", "-c", "save()"]}}}
 
 
 def test_without_a_template_no_field_that_could_reach_the_node_is_there() -> None:
-    plan = full()
-    spec = render_pod(plan, member_of(plan, 1), 0)["spec"]
-    assert set(spec) == {
-        "hostname",
-        "subdomain",
-        "restartPolicy",
-        "automountServiceAccountToken",
-        "enableServiceLinks",
-        "terminationGracePeriodSeconds",
-        "securityContext",
-        "containers",
-        "volumes",
-        "nodeSelector",
-        "tolerations",
-    }
-    assert set(container_of({"spec": spec})) == {
-        "name",
-        "image",
-        "command",
-        "env",
-        "resources",
-        "terminationMessagePolicy",
-        "securityContext",
-        "volumeMounts",
-        "lifecycle",
-    }
+    pod = pod_of(full(), 1)
+    assert " ".join(sorted(pod["spec"])) == (
+        "automountServiceAccountToken containers enableServiceLinks hostname nodeSelector restartPolicy "
+        "securityContext subdomain terminationGracePeriodSeconds tolerations volumes"
+    )
+    assert " ".join(sorted(container_of(pod))) == (
+        "command env image lifecycle name resources securityContext terminationMessagePolicy volumeMounts"
+    )
 
 
 def test_pod_template_and_render_pod_give_the_same_bytes() -> None:
@@ -273,7 +246,41 @@ def test_a_member_that_the_plan_lacks_is_an_error() -> None:
 
 
 def test_without_a_coordinator_its_host_variable_is_empty() -> None:
-    plan = gang(coordinator=None, env=(Env("HOST", Source.COORDINATOR_HOST),))
-    assert variables(render_pod(plan, member_of(plan, 0), 0)) == {"HOST": ""}
-    far = gang(coordinator=Coordinator(3, 1, ProbeKind.NONE), env=(Env("HOST", Source.COORDINATOR_HOST),))
-    assert variables(render_pod(far, member_of(far, 0), 0)) == {"HOST": far.coordinator_host(0)}
+    env = (Env("HOST", Source.COORDINATOR_HOST),)
+    assert variables(pod_of(gang(coordinator=None, env=env))) == {"HOST": ""}
+    far = gang(coordinator=Coordinator(3, 1, ProbeKind.NONE), env=env)
+    assert variables(pod_of(far)) == {"HOST": far.coordinator_host(0)}
+
+
+AWAY = [{"key": "metadata.name", "operator": "NotIn", "values": [node]} for node in ("a", "b")]
+GPU = {"key": "gpu", "operator": "Exists"}
+
+
+def pod(**spec: Any) -> dict[str, Any]:
+    return {"spec": {"restartPolicy": "Never", **spec}}
+
+
+def test_a_pod_without_avoided_nodes_is_as_it_was() -> None:
+    assert kept_off(pod(), ()) == pod()
+
+
+def test_a_pod_without_affinity_gets_one() -> None:
+    wanted = {"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": [{"matchFields": AWAY}]}}}
+    assert kept_off(pod(), ("a", "b")) == pod(affinity=wanted)
+
+
+def test_every_term_of_a_template_gets_the_condition_and_the_rest_stays() -> None:
+    terms: list[dict[str, Any]] = [
+        {"matchExpressions": [GPU]},
+        {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["c"]}]},
+    ]
+    given = {"podAntiAffinity": {"x": 1}, "nodeAffinity": {REQUIRED: {"nodeSelectorTerms": terms}, "preferred": []}}
+    before = repr(given)
+    found = kept_off(pod(affinity=given), ("a", "b"))["spec"]["affinity"]
+    assert found["podAntiAffinity"] == {"x": 1}
+    assert found["nodeAffinity"]["preferred"] == []
+    assert found["nodeAffinity"][REQUIRED]["nodeSelectorTerms"] == [
+        {"matchExpressions": [GPU], "matchFields": AWAY},
+        {"matchFields": [*terms[1]["matchFields"], *AWAY]},
+    ]
+    assert repr(given) == before

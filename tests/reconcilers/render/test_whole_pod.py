@@ -1,4 +1,4 @@
-"""A pod whose template is the whole PodTemplateSpec of an object of another kind."""
+"""The Service, and a pod whose template is the whole PodTemplateSpec of an object of another kind."""
 
 import json
 from dataclasses import replace
@@ -87,3 +87,19 @@ def test_the_service_and_events_name_the_subject() -> None:
     assert ref.path == "/apis/kubeflow.org/v1/namespaces/lab/jaxjobs/moe"
     event = render_event(ref, StoryLine(1.0, 0, "Started", "it starts"), "musterd-0")
     assert (event["involvedObject"]["apiVersion"], event["involvedObject"]["kind"]) == ("kubeflow.org/v1", "JAXJob")
+
+
+def test_the_service_is_headless_and_publishes_unready_members() -> None:
+    service = render_service(gang())
+    assert service["metadata"]["name"] == "moe"
+    assert service["metadata"]["ownerReferences"][0]["uid"] == UID
+    assert service["spec"] == {
+        "clusterIP": "None",
+        "publishNotReadyAddresses": True,
+        "selector": {"muster.dev/experiment-uid": UID},
+        "ports": [{"name": "coordinator", "protocol": "TCP", "port": 1234, "targetPort": 1234}],
+    }
+
+
+def test_without_a_coordinator_the_service_has_no_port() -> None:
+    assert "ports" not in render_service(gang(coordinator=None))["spec"]

@@ -1,13 +1,17 @@
-"""A batch processes each item once, whatever the order in which the answers come."""
+"""A batch processes each item once, and a create waits longer where the last one had no answer."""
 
 import asyncio
 from random import Random
+from typing import Any
 
 import pytest
 
-from muster.api.errors import Unreachable
+from muster.api.errors import ApiError, Forbidden, Unreachable
+from muster.kube.connection import TIMEOUT_REASON
 from muster.kube.fair_share import FairShare
-from muster.reconcilers.requests.batch import Batch
+from muster.kube.transport import Answer
+from muster.reconcilers.requests.batch import CREATE_TIMEOUT, LONG_CREATE_TIMEOUT, MOST_SLOW, Batch, Calls
+from tests.fakes.plans import gang
 from tests.simulation.world.virtual_loop import VirtualLoop
 
 
@@ -88,3 +92,67 @@ async def test_a_batch_has_no_more_tasks_than_slots() -> None:
     done.set()
     await running
     assert len(batch.done) == 10_000
+
+
+SILENT = Unreachable("no answer", reason=TIMEOUT_REASON)
+
+
+class Admission:
+    """A server that raises ``error`` for each create, or admits without one. ``limits`` has the calls' time limits."""
+
+    def __init__(self) -> None:
+        self.error: ApiError | None = None
+        self.limits: list[float | None] = []
+
+    async def request(self, method: str, path: str, *, timeout: float | None = None, **_: Any) -> Answer:
+        self.limits.append(timeout)
+        if self.error is not None:
+            raise self.error
+        return Answer(201, b"{}")
+
+
+class Creates:
+    """The creates of one daemon."""
+
+    def __init__(self) -> None:
+        self.admission = Admission()
+        self.calls = Calls(self.admission, creates=FairShare(4), others=FairShare(4), now=lambda: 0.0)  # type: ignore[arg-type]
+
+    async def fails(self, namespace: str, error: ApiError = SILENT) -> None:
+        self.admission.error = error
+        with pytest.raises(type(error)):
+            await self.calls.create(gang(1, namespace=namespace), "pods", b"{}")
+
+    async def limit(self, namespace: str) -> float | None:
+        """Return the time limit of an admitted create, which ends the longer waiting."""
+        self.admission.error = None
+        await self.calls.create(gang(1, namespace=namespace), "pods", b"{}")
+        return self.admission.limits[-1]
+
+
+async def test_a_create_waits_longer_after_one_without_an_answer() -> None:
+    creates = Creates()
+    await creates.fails("slow")
+    assert await creates.limit("quick") == CREATE_TIMEOUT
+    assert await creates.limit("slow") == LONG_CREATE_TIMEOUT
+
+
+async def test_any_answer_ends_the_longer_waiting() -> None:
+    creates = Creates()
+    await creates.fails("slow")
+    assert await creates.limit("slow") == LONG_CREATE_TIMEOUT
+    assert await creates.limit("slow") == CREATE_TIMEOUT
+    await creates.fails("slow")
+    await creates.fails("slow", Forbidden("denied", status=403))
+    assert await creates.limit("slow") == CREATE_TIMEOUT
+
+
+async def test_no_more_than_a_limited_number_of_slow_namespaces_is_remembered() -> None:
+    creates = Creates()
+    await creates.fails("again")
+    for number in range(MOST_SLOW - 1):
+        await creates.fails(f"deleted-{number}")
+    await creates.fails("again")
+    await creates.fails("latest")
+    assert await creates.limit("deleted-0") == CREATE_TIMEOUT, "the oldest is forgotten"
+    assert [await creates.limit(name) for name in ("deleted-1", "again", "latest")] == [LONG_CREATE_TIMEOUT] * 3
