@@ -49,22 +49,21 @@ def held(times: RunTime) -> dict[str, float]:
     return {labels["bucket"]: value for _, labels, value in found if value}
 
 
-def begun(times: RunTime, bucket: Bucket = Bucket.PRODUCTIVE) -> Plan:
+def begun(bucket: Bucket = Bucket.PRODUCTIVE) -> tuple[RunTime, Plan]:
+    times = RunTime()
     times.changed(run(), None, having(bucket))
-    return run()
+    return times, run()
 
 
 def test_a_second_of_a_run_counts_once_however_often_it_is_looked_at() -> None:
-    times = RunTime()
-    mine = begun(times)
+    times, mine = begun()
     for passed in (1, 1, 5, 10):
         look(times, mine, having(), passed)
     assert seconds(times) == {"productive": 10}
 
 
 def test_a_change_of_the_bucket_counts_the_time_before_it_as_the_record_says() -> None:
-    times = RunTime()
-    mine = begun(times)
+    times, mine = begun()
     look(times, mine, having(), 10)
     stuck = having(Bucket.STUCK, NOW + 30, productive=30_000, taken_back=25_000, stuck=25_000)
     look(times, mine, stuck, 40)
@@ -80,8 +79,7 @@ def test_a_run_that_another_daemon_has_counted_counts_from_now_on() -> None:
 
 
 def test_a_run_that_begins_and_ends_between_two_looks_counts_whole_by_what_it_asks_for() -> None:
-    times = RunTime()
-    mine = begun(times, Bucket.SCHEDULING)
+    times, mine = begun(Bucket.SCHEDULING)
     ended = having("", NOW + 9, Phase.SUCCEEDED, scheduling=2_000, assembly=1_000, productive=6_000)
     times.changed(mine, having(), ended, (), GPUS)
     assert seconds(times) == {"scheduling": 2, "assembly": 1, "productive": 6}
@@ -90,8 +88,7 @@ def test_a_run_that_begins_and_ends_between_two_looks_counts_whole_by_what_it_as
 
 def test_time_is_weighed_by_what_the_run_held_then() -> None:
     """A run of many accelerators that ended yesterday counts by what it held yesterday."""
-    times = RunTime()
-    mine = begun(times)
+    times, mine = begun()
     look(times, mine, having(), 10, GPUS)
     look(times, mine, having(), 20, {"nvidia.com/gpu": 2})
     look(times, mine, having(), 30)
@@ -102,8 +99,7 @@ def test_time_is_weighed_by_what_the_run_held_then() -> None:
 
 def test_what_was_counted_too_early_is_not_counted_again() -> None:
     """A status that was decided before, and is persisted now, has put a second into another bucket."""
-    times = RunTime()
-    mine = begun(times)
+    times, mine = begun()
     look(times, mine, having(), 10)
     later = having(Bucket.PRODUCTIVE, NOW + 20, productive=15_000, stuck=5_000)
     look(times, mine, having(Bucket.STUCK, NOW + 9, productive=9_000), 10)
@@ -112,8 +108,7 @@ def test_what_was_counted_too_early_is_not_counted_again() -> None:
 
 
 def test_a_run_that_is_gone_is_forgotten_and_its_time_stays() -> None:
-    times = RunTime()
-    mine = begun(times)
+    times, mine = begun()
     look(times, mine, having(), 10)
     times.begin()
     times.end()
@@ -127,7 +122,8 @@ def test_each_counter_of_a_namespace_begins_at_zero() -> None:
     look(times, run(), having(productive=900_000), 100)
     assert [value for row, _, value in times.read()] == [0] * len(SUMS)
     look(times, run(), having(productive=900_000), 100, GPUS)
-    look(times, begun(times), having(), 100, {"google.com/tpu": 4})
+    times.changed(run(), None, having())
+    look(times, run(), having(), 100, {"google.com/tpu": 4})
     zeros = [labels for _, labels, value in times.read() if value == 0]
     assert {labels["cause"] for labels in zeros if "cause" in labels} == {*LOST_CAUSES}
     found = {(labels.get("resource"), labels["bucket"]) for labels in zeros if "bucket" in labels}
@@ -145,8 +141,7 @@ def stuck(reason: str, holds: bool = True) -> dict[str, tuple[Condition, ...]]:
 
 def test_wasted_time_of_accelerators_is_counted_by_what_it_was_lost_to() -> None:
     """The hang began before it was known, and its end is seen after it."""
-    times = RunTime()
-    mine = begun(times)
+    times, mine = begun()
     look(times, mine, having(), 10, GPUS)
     hung = having(Bucket.STUCK, NOW + 60, productive=60_000, taken_back=40_000, stuck=40_000)
     look(times, mine, replace(hung, **stuck("Hung")), 70, GPUS)
@@ -160,8 +155,7 @@ def test_wasted_time_of_accelerators_is_counted_by_what_it_was_lost_to() -> None
 
 
 def test_a_reason_that_muster_does_not_name_is_lost_to_other() -> None:
-    times = RunTime()
-    mine = begun(times, Bucket.STUCK)
+    times, mine = begun(Bucket.STUCK)
     look(times, mine, replace(having(Bucket.STUCK), **stuck("vendor.example/Weather")), 5, GPUS)
     assert lost(times) == {"other": 40}
 
