@@ -1,6 +1,7 @@
 """Whole daemons that take part in an election, on one API server in memory and in virtual time."""
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Coroutine
 from functools import partial
 from pathlib import Path
@@ -328,3 +329,34 @@ async def test_without_an_election_nobody_asks_for_a_lease(api: FakeApi) -> None
     assert one.daemon.health.role() == ""
     assert "muster_leader" not in scraped(one.daemon)
     assert not [what for what in one.way.asked if "leases" in what]
+
+
+SIZE = 4
+
+
+def reads(musterd: Musterd) -> Counter[str]:
+    """Return the requests that read, by the last word of their path."""
+    return Counter(what.rsplit("/", 1)[1] for what in musterd.way.asked if what.startswith("GET"))
+
+
+@virtually
+async def test_an_experiment_is_launched_after_one_list_of_its_pods_and_no_other_read(api: FakeApi) -> None:
+    musterd = Musterd(api, "one", leader_elect=False)
+    await asyncio.sleep(1)
+    musterd.way.asked.clear()
+    api.put(RUN, experiment(SIZE))
+    await until(lambda: len(api.named("pods")) == SIZE)
+    assert reads(musterd) == {"pods": 1}
+
+
+@virtually
+async def test_a_daemon_that_finds_the_status_written_asks_for_the_experiment_too(api: FakeApi) -> None:
+    """Another run of the daemon wrote it, and later changes are not known."""
+    first = Musterd(api, "one", leader_elect=False)
+    await asyncio.sleep(1)
+    api.put(RUN, experiment(SIZE))
+    await until(lambda: "status" in api.objects[RUN])
+    await first.kill()
+    second = Musterd(api, "two", leader_elect=False)
+    await until(lambda: len(api.named("pods")) == SIZE)
+    assert reads(second)["run"] == 1

@@ -3,31 +3,20 @@
 import asyncio
 from random import Random
 
+from opentelemetry.sdk.trace import ReadableSpan
+
 from muster.daemon.app import Daemon
-from muster.metrics.traces import TraceExport, context
+from muster.metrics.traces import closed_spans, context
 from muster.state.vocabulary.plan import Plan
 from muster.state.vocabulary.record import Record
 from tests.daemon.virtual_daemon import RUN, Cluster, beside_a_daemon, experiment, started
-from tests.metrics.collector import collector
 
 SIZE = 2
 Transitions = list[tuple[Plan, Record | None, Record]]
 
 
-async def exported(*daemons: Transitions) -> list[list[tuple[str, bytes, bytes]]]:
-    """Return name, trace and id of every span that a collector gets from each daemon."""
-    found = []
-    async with collector() as (address, received):
-        for number, transitions in enumerate(daemons):
-            received.clear()
-            traces = TraceExport(address, version="1", instance=f"daemon-{number}")
-            for one in transitions:
-                traces.transition(*one)
-            await traces.aclose()
-            resources = [of for request in received for of in request.resource_spans]
-            spans = [span for of in resources for scope in of.scope_spans for span in scope.spans]
-            found.append([(span.name, span.trace_id, span.span_id) for span in spans])
-    return found
+def exported(transitions: Transitions) -> list[ReadableSpan]:
+    return [span for one in transitions for span in closed_spans(*one, ReadableSpan)]
 
 
 def test_a_daemon_that_starts_again_exports_no_second_copy_of_a_span() -> None:
@@ -67,25 +56,12 @@ def test_a_daemon_that_starts_again_exports_no_second_copy_of_a_span() -> None:
 
     beside_a_daemon(story, lambda *one: kept[0].append(one))
     uid = kept[0][0][0].uid
-    one, two, three, again = asyncio.run(exported(*kept, kept[0]))
+    one, two, three = map(exported, kept)
     assert three == []
-    assert again == one, "the same transitions make the same spans, so that a collector can drop the copy"
-    spans = one + two
-    ids = {name: own.to_bytes(8) for name, own in wanted(uid).items()}
-    assert {name: own for name, _, own in spans if name in ids} == ids
-    assert {trace for _, trace, _ in spans} == {context(uid).trace_id.to_bytes(16)}
-    assert len({own for _, _, own in spans}) == len(spans)
-    assert "epoch 0" in names(one)
-    assert {"epoch 1", "jobset run"} <= names(two)
-
-
-def wanted(uid: str) -> dict[str, int]:
-    return {
-        "epoch 0": context(uid, "epoch", 0).span_id,
-        "epoch 1": context(uid, "epoch", 1).span_id,
-        "jobset run": context(uid).span_id,
-    }
-
-
-def names(spans: list[tuple[str, bytes, bytes]]) -> set[str]:
-    return {name for name, _, _ in spans}
+    ids = {span.name: span.context.span_id for span in (*one, *two)}
+    assert len({span.context.span_id for span in (*one, *two)}) == len(one) + len(two)
+    assert {span.context.trace_id for span in (*one, *two)} == {context(uid).trace_id}
+    assert [ids[f"epoch {number}"] for number in (0, 1)] == [context(uid, "epoch", n).span_id for n in (0, 1)]
+    assert ids["jobset run"] == context(uid).span_id
+    assert "epoch 0" in {span.name for span in one}
+    assert {"epoch 1", "jobset run"} <= {span.name for span in two}

@@ -39,11 +39,9 @@ async def test_nothing_is_written_and_the_copied_status_is_shown(cluster: Cluste
     assert writes(cluster) == []
 
 
-@pytest.mark.parametrize("manager", ["muster.dev/muster", None])
 @virtually
-async def test_an_experiment_of_muster_is_run(cluster: Cluster, daemon: Daemon, manager: str | None) -> None:
-    spec: dict[str, Any] = {} if manager is None else {"managedBy": manager}
-    cluster.api.put(RUN, experiment(**spec))
+async def test_an_experiment_of_muster_is_run(cluster: Cluster, daemon: Daemon) -> None:
+    cluster.api.put(RUN, experiment(managedBy="muster.dev/muster"))
     await asyncio.sleep(3)
     assert len(cluster.api.named("pods")) == 4
 

@@ -15,7 +15,6 @@ RUN = "/apis/muster.dev/v1alpha1/namespaces/team/experiments/run"
 
 @virtually
 async def test_an_experiment_and_a_jaxjob_of_one_name_are_two_subjects(world: World) -> None:
-    """The name of the second has its kind, as ``muster get`` takes it."""
     world.serve()
     daemon = await world.daemon()
     world.api.put(JOB, job())

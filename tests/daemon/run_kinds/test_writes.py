@@ -14,7 +14,6 @@ from tests.daemon.run_kinds.world import DISCOVERY, JOB, World, job, virtually
 @pytest.mark.parametrize("after", [True, False])
 @virtually
 async def test_a_lost_answer_of_a_write_makes_one_event_and_one_state(world: World, after: bool) -> None:
-    """The watch shows whether the write was applied."""
     await running(world)
     world.api.fail("PUT /apis/kubeflow.org", Unreachable("reset"), after=after)
     world.cluster.end(0, 1)
@@ -25,7 +24,6 @@ async def test_a_lost_answer_of_a_write_makes_one_event_and_one_state(world: Wor
 
 @virtually
 async def test_a_conflicting_write_of_others_is_read_first(world: World) -> None:
-    """Nothing of the record is lost."""
     await running(world)
     world.api.fail("PUT /apis/kubeflow.org", Conflict("changed", status=409, reason="Conflict"), times=2)
     world.crash(1)
@@ -38,7 +36,6 @@ async def test_a_conflicting_write_of_others_is_read_first(world: World) -> None
 
 @virtually
 async def test_a_status_that_another_client_extends_is_kept(world: World) -> None:
-    """A condition of a type that Muster does not have, and a label, survive."""
     await running(world)
     stored = world.api.objects[JOB]
     theirs = {"type": "example.org/Checked", "status": "True"}
@@ -64,7 +61,6 @@ async def test_a_status_that_finds_no_object_is_written_again_a_minute_later(wor
 
 @virtually
 async def test_missing_rights_for_the_kind_are_said(world: World) -> None:
-    """``/readyz`` names the watch and the right."""
     denied = 'jaxjobs.kubeflow.org is forbidden: User "musterd" cannot list resource "jaxjobs"'
     world.refuse_watches(Forbidden(denied, status=403, reason="Forbidden"))
     world.serve()
@@ -80,7 +76,6 @@ async def test_missing_rights_for_the_kind_are_said(world: World) -> None:
 
 @virtually
 async def test_a_kind_that_is_removed_and_installed_again_is_found_again(world: World) -> None:
-    """The daemon stays ready meanwhile."""
     await running(world)
     daemon = world.daemons[0][0]
     world.api.put(DISCOVERY, {"kind": "APIResourceList", "resources": []})

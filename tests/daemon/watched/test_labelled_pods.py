@@ -1,7 +1,11 @@
 """Labelled pods on a whole daemon: a run without an object is watched, and nothing is written to it."""
 
 import asyncio
+from collections.abc import Callable, Sequence
+from itertools import product
 from typing import Any
+
+import pytest
 
 from muster.state.policies.watched.following import REPLACED_WITHIN
 from muster.state.policies.watched.obstacles import PATIENCE
@@ -105,19 +109,17 @@ async def test_a_daemon_that_starts_rebuilds_the_record_and_says_nothing_twice(w
     for rank in range(3):
         member(world, rank, annotations=JAX)
     await asyncio.sleep(100)
-    said, before = world.said(), world.found("pods/run").record
+    said, before = world.said(), facts(world)
     await world.stop()
     await asyncio.sleep(30)
     await world.daemon("pods")
     await asyncio.sleep(12)
-    after = world.found("pods/run").record
-    assert world.said() == said
-    assert (after.phase, after.started_at, after.ready, after.reason) == (
-        before.phase,
-        before.started_at,
-        before.ready,
-        before.reason,
-    )
+    assert (world.said(), facts(world)) == (said, before)
+
+
+def facts(world: World) -> tuple[Any, ...]:
+    now = world.found("pods/run").record
+    return now.phase, now.started_at, now.ready, now.reason
 
 
 @virtually
@@ -155,3 +157,98 @@ async def test_a_labelled_pod_with_the_label_of_a_kind_that_has_no_place_for_it_
     await asyncio.sleep(5)
     assert world.titles() == ["pods/bert"]
     assert world.found("pods/bert").record.ready == 2
+
+
+LWS, VOLCANO = "leaderworkerset.sigs.k8s.io/", "volcano.sh/"
+
+
+TASKS = (("worker", 1), ("worker", 0), ("master", 0))
+
+
+def of_run(**labels: str) -> dict[str, str]:
+    return {"muster.dev/observe": "run", **labels}
+
+
+def of_lws(world: World, group: int, worker: int) -> None:
+    """Make a pod as LeaderWorkerSet makes it: leaders are of one StatefulSet, workers of one for each group."""
+    name = f"llm-{group}" if worker == 0 else f"llm-{group}-{worker}"
+    labels = {f"{LWS}name": "llm", f"{LWS}group-index": str(group), f"{LWS}worker-index": str(worker)}
+    labels["apps.kubernetes.io/pod-index"] = str(worker or group)
+    world.pod(name, labels=of_run(**labels), ip=f"10.0.{group}.{worker + 1}")
+
+
+def of_volcano(world: World, task: str, index: int) -> None:
+    labels = {f"{VOLCANO}job-name": "bert", f"{VOLCANO}task-spec": task, f"{VOLCANO}task-index": str(index)}
+    world.pod(f"bert-{task}-{index}", labels=of_run(**labels), ip=f"10.1.{len(task)}.{index + 1}")
+
+
+def message(world: World) -> str:
+    return world.found("pods/run").record.message
+
+
+def stuck(world: World) -> bool:
+    return bool(world.stuck("pods/run").status)
+
+
+@pytest.mark.parametrize(
+    ("make", "places", "ends", "named"),
+    [
+        (of_lws, [*product((1, 0), range(3))], "llm-1-2", "rank 5 (group-1-2, llm-1-2)"),
+        (of_volcano, [*TASKS], "bert-worker-0", "rank 1 (worker-0, bert-worker-0)"),
+    ],
+    ids=["two groups of a LeaderWorkerSet", "the tasks of a Volcano job"],
+)
+@virtually
+async def test_pods_that_are_numbered_by_group_have_a_place_each(
+    world: World, make: Callable[..., None], places: Sequence[tuple[Any, int]], ends: str, named: str
+) -> None:
+    await world.daemon("pods")
+    for place in places:
+        make(world, *place)
+    await asyncio.sleep(90)
+    assert (message(world), stuck(world)) == (f"{len(places)}/{len(places)} members are ready", False)
+    world.end(ends, 137)
+    await asyncio.sleep(3)
+    assert f"{named} ended with exit code 137" in message(world)
+
+
+@virtually
+async def test_groups_are_ordered_by_their_number_and_not_by_its_letters(world: World) -> None:
+    await world.daemon("pods")
+    for group in (10, 2):
+        of_lws(world, group, 0)
+    await asyncio.sleep(3)
+    assert [each.name for each in world.found("pods/run").plan.groups] == ["group-2", "group-10"]
+
+
+@virtually
+async def test_pods_at_work_that_share_an_index_take_a_place_each_and_that_is_said(world: World) -> None:
+    await world.daemon("pods")
+    for name in ("master-0", "worker-0", "worker-1"):
+        world.pod(name, labels=of_run(), ip=f"10.0.0.{len(name)}{name[-1]}")
+    await asyncio.sleep(90)
+    assert message(world).startswith("3/3 members are ready; two pods have one index")
+    assert not stuck(world)
+    world.end("worker-0", 3)
+    await asyncio.sleep(3)
+    assert "(worker-0) ended with exit code 3" in message(world)
+
+
+@pytest.mark.parametrize("leaves", ["failed", "terminating"])
+@virtually
+async def test_a_pod_that_replaces_another_one_of_its_index_takes_its_place(world: World, leaves: str) -> None:
+    await world.daemon("pods")
+    for rank in range(2):
+        world.pod(f"run-{rank}", labels=of_run(**{"muster.dev/rank": str(rank)}), ip=f"10.0.0.{rank + 1}")
+    await asyncio.sleep(3)
+    if leaves == "failed":
+        world.end("run-1", 1)
+    else:
+        world.api.objects[f"{PODS}/run-1"]["metadata"]["deletionTimestamp"] = world.api.now()
+        world.pod("run-1")
+    await asyncio.sleep(3)
+    world.pod("again", labels=of_run(**{"muster.dev/rank": "1"}), ip="10.0.0.9")
+    await asyncio.sleep(90)
+    found = world.found("pods/run")
+    assert (found.plan.size, found.view.of(0).members[1].name) == (2, "again")
+    assert (message(world), stuck(world)) == ("2/2 members are ready", False)

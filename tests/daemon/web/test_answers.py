@@ -6,6 +6,7 @@ from base64 import b64encode
 from dataclasses import replace
 from hashlib import sha256
 
+import pytest
 from aiohttp import ClientSession
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 from structlog.testing import capture_logs
@@ -14,7 +15,8 @@ from muster.daemon.web.page.document import SCRIPT, STYLE
 from muster.metrics.collector import Subject
 from muster.state.vocabulary.record import Phase
 from tests.builders import NOW, plan, pod, record, view
-from tests.daemon.web.subjects import EVIL, Daemon, assembling, text_of
+from tests.daemon.web.ground import of_tenants
+from tests.daemon.web.subjects import EVIL, Daemon, asking, assembling, text_of
 
 
 async def test_metrics_are_openmetrics_for_those_who_ask(daemon: Daemon, client: ClientSession) -> None:
@@ -166,3 +168,11 @@ async def test_an_experiment_that_cannot_be_shown_costs_the_others_nothing(
                 assert "team" in await response.text()
     assert {entry["event"] for entry in logs} == {"experiment left out of the page"}
     assert {entry["experiment"] for entry in logs} == {"broken"}
+
+
+@pytest.mark.parametrize(("shard", "named"), [("vision", ["shard vision"]), ("", [])])
+async def test_each_page_names_its_shard_in_its_head(shard: str, named: list[str]) -> None:
+    async with asking(of_tenants(), {"shard": shard}) as client:
+        for path in ("/", "/experiments/red/run"):
+            (head,) = re.findall(r"<header.*?<h1>(.*?)</h1>", await text_of(client, path))
+            assert re.findall(r"<small>(.*?)</small>", head) == named

@@ -7,7 +7,6 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
-import trustme
 from aiohttp import ClientConnectorCertificateError, ClientSession, web
 from structlog.testing import capture_logs
 
@@ -19,6 +18,7 @@ from muster.daemon.web.readers import UNENCRYPTED, TokenAuthenticator
 from muster.daemon.web.reviews import Reviews
 from tests.daemon.web.ground import Ground, of_tenants
 from tests.daemon.web.subjects import serving
+from tests.fakes.certificates import Authority
 
 
 class Mounted:
@@ -29,18 +29,15 @@ class Mounted:
 
     def renew(self) -> ssl.SSLContext:
         """Make a certificate of a new authority. Return a client's context that trusts this authority alone."""
-        authority = trustme.CA()
-        issued = authority.issue_cert("localhost", "127.0.0.1")
-        self._replace(self.key, issued.private_key_pem.bytes())
-        self._replace(self.certificate, b"".join(each.bytes() for each in issued.cert_chain_pems))
-        trusting = ssl.create_default_context()
-        authority.configure_trust(trusting)
-        return trusting
+        authority = Authority()
+        issued = authority.issue("localhost")
+        self._replace(self.key, issued.key)
+        self._replace(self.certificate, issued.certificate)
+        return ssl.create_default_context(cadata=authority.certificate.decode())
 
     def spoil(self) -> None:
         """Write the certificate of another key."""
-        issued = trustme.CA().issue_cert("localhost")
-        self._replace(self.certificate, issued.cert_chain_pems[0].bytes())
+        self._replace(self.certificate, Authority().issue("localhost").certificate)
 
     def _replace(self, file: Path, content: bytes) -> None:
         new = file.with_suffix(".new")

@@ -72,18 +72,6 @@ async def test_a_leader_whose_writes_are_all_denied_is_not_ready(api: Api, error
 
 
 @virtually
-async def test_a_quota_does_not_make_the_daemon_unready(api: Api) -> None:
-    one = Musterd(api, "one")
-    await until(lambda: one.leads)
-    quota = error_of(403, "Forbidden", 'pods "run-worker-0" is forbidden: exceeded quota: none')
-    api.fail("POST /api/v1/namespaces/team/pods", quota, times=1000)
-    api.put(RUN, experiment())
-    await asyncio.sleep(60)
-    assert len(api.asked("POST /api/v1/namespaces/team/pods")) > 3
-    assert unready(one) == {}
-
-
-@virtually
 async def test_a_watch_that_is_denied_makes_the_daemon_unready_at_once(api: Api) -> None:
     one = Musterd(api, "one")
     await until(lambda: one.leads)

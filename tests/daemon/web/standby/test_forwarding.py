@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import trustme
 from aiohttp import ClientError, ClientResponse, ClientSession, DummyCookieJar, TCPConnector, web
 from structlog.testing import capture_logs
 from yarl import URL
@@ -34,6 +33,7 @@ from muster.state.vocabulary.record import Record
 from tests.builders import NOW, plan, record, view
 from tests.daemon.web.ground import Api
 from tests.daemon.web.subjects import Daemon
+from tests.fakes.certificates import Authority
 
 LEADING, STANDING_BY = "leading as one", "standing by; one leads"
 PAGES = (
@@ -334,12 +334,8 @@ async def test_streams_count_for_their_reader_at_the_standby(world: World) -> No
 
 def pair_of_files(folder: Path) -> ServerCertificate:
     """Return a certificate that no authority of this machine has issued."""
-    issued = trustme.CA().issue_cert("musterd.example.com")
     folder.mkdir()
-    certificate, key = folder / "tls.crt", folder / "tls.key"
-    certificate.write_bytes(b"".join(each.bytes() for each in issued.cert_chain_pems))
-    key.write_bytes(issued.private_key_pem.bytes())
-    return ServerCertificate(certificate, key)
+    return ServerCertificate(*Authority().issue("musterd.example.com").write(folder, "tls"))
 
 
 @pytest.mark.parametrize("same", [True, False])

@@ -1,11 +1,12 @@
-"""The phases of the epochs on one axis of time."""
+"""The phases of the epochs on one axis of time, and the grid of ranks."""
 
 import re
 
 from muster.api.values.timestamps import whole_time
-from muster.daemon.web.page.drawings import LANE, LANES, Span, spans, stuck, timeline
+from muster.daemon.web.page.drawings import LANE, LANES, Span, grid, spans, stuck, timeline
 from muster.rollcall.document import StoryReport
-from tests.builders import NOW
+from muster.rollcall.seats import Bench, Seat, Standing
+from tests.builders import NOW, worker_group
 
 BAR = re.compile(r'<rect x="([\d.]+)%" y="(\d+)" width="([\d.]+)%" [^>]*class="(\w+)"><title>([^<]*)</title>')
 
@@ -92,3 +93,10 @@ def test_when_it_was_stuck_is_a_stripe_at_the_foot_of_the_phase() -> None:
     assert goes_on.end is None
     (of_the_start,) = stuck(STORY, "")
     assert bars([*spans(STORY, "", "Restarting"), of_the_start], NOW + 120)[-1][1] == "15"
+
+
+def test_a_rank_that_looks_well_and_hangs_is_marked() -> None:
+    seats = [Seat(rank, Standing.ARRIVED, False, f"run-worker-0-{rank}", "a") for rank in range(3)]
+    html = grid([Bench(worker_group(3), seats)], 3, frozenset(), {2: "Hung"}).html
+    assert 'class="bad" title="rank 2 Hung, run-worker-0-2 on a">H</b>' in html
+    assert html.count('class="ok" title="rank ') == 2

@@ -1,11 +1,15 @@
-"""The settings that an election accepts, and the file of settings."""
+"""The settings that musterd starts with, the file that has them, and the content of its log."""
 
+import json
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Literal
 
 import pytest
+import structlog
 from pydantic import ValidationError
 
-from muster.daemon.main import main, own_namespace, uninterrupted
+from muster.daemon.main import configure_logs, main, own_namespace, uninterrupted
 from muster.daemon.settings import Settings
 
 
@@ -43,8 +47,7 @@ def test_the_clock_of_the_election_never_goes_back() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
-    [(None, "No such file"), ("namespace: [a\n", "line 1, column 12"), ("- a\n", "dictionary update")],
+    ("text", "said"), [(None, "No such file"), ("namespace: [a\n", "line 1, column 12"), ("- a\n", "dictionary update")]
 )
 def test_a_file_of_settings_that_cannot_be_read_ends_the_daemon_at_its_start(
     text: str | None, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -60,3 +63,36 @@ def test_a_file_of_settings_that_cannot_be_read_ends_the_daemon_at_its_start(
     logged = capsys.readouterr().err
     assert logged.startswith(f"musterd: MUSTER_CONFIG={file}: ")
     assert said in logged
+
+
+TOKEN = "eyJhbGciOi"
+EVENT = "a request could not be answered"
+
+
+@pytest.fixture(autouse=True)
+def as_before() -> Iterator[None]:
+    before = structlog.get_config()
+    yield
+    structlog.configure(**before)
+
+
+def review(token: str) -> None:
+    asked = {"spec": {"token": token}}
+    raise RuntimeError(f"no answer to {len(asked)} review")
+
+
+@pytest.mark.parametrize("form", ["json", "pretty"])
+def test_a_traceback_is_logged_without_the_values_of_its_variables(
+    form: Literal["json", "pretty"], capsys: pytest.CaptureFixture[str]
+) -> None:
+    configure_logs(form, "info")
+    try:
+        review(TOKEN)
+    except RuntimeError:
+        structlog.get_logger().exception(EVENT)
+    logged = capsys.readouterr().err
+    assert TOKEN not in logged
+    for words in (EVENT, "RuntimeError", "no answer to 1 review", "review", "test_main.py"):
+        assert words in logged
+    if form == "json":
+        assert json.loads(logged)["event"] == EVENT
