@@ -1,4 +1,4 @@
-"""What a decision that costs the budget reads past the cache, and that a stale record costs no pod."""
+"""Reads past the cache, for decisions that cost the budget; and that a stale record costs no pod."""
 
 import asyncio
 from typing import Any
