@@ -21,7 +21,7 @@ from muster.state.facts.nodes.suspects import Suspect
 
 CLUSTER = "cluster"
 """The scope of an incident of several namespaces."""
-LABEL_SETS = 256
+PAIRS = 256
 """Most pairs of resource and reason. The runs that are explained are bounded by the incidents."""
 
 
@@ -66,7 +66,7 @@ class IncidentCollector(Collector):
         sums: defaultdict[tuple[str, str], float] = defaultdict(float)
         for (resource, why), seconds in self.lost().items():
             pair = label(resource), reason(why)
-            sums[pair if pair in sums or len(sums) < LABEL_SETS else (OTHER, OTHER)] += seconds
+            sums[pair if pair in sums or len(sums) < PAIRS else (OTHER, OTHER)] += seconds
         for (resource, why), seconds in sums.items():
             families.add(incident_rows.LOST, {"resource": resource, "reason": why}, seconds)
         return families.collected()

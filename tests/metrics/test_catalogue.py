@@ -259,7 +259,7 @@ def test_incidents_and_reasons_without_end_are_bounded() -> None:
     signs = [
         Sign(Run(f"t{k}", f"r{n}"), "ImagePull", "image", f"i{k}", 1, NOW) for k in range(MOST + 20) for n in range(3)
     ]
-    found = scrape(signs, {("gpu", f"Reason{n}"): 1.0 for n in range(2 * own_state.LABEL_SETS)})
+    found = scrape(signs, {("gpu", f"Reason{n}"): 1.0 for n in range(2 * own_state.PAIRS)})
     assert len(found["muster_incident_runs"]) == MOST
     assert found["muster_incidents_hidden"] == [({}, 20)]
-    assert len(found["muster_accelerator_stuck_seconds_total"]) == own_state.LABEL_SETS + 1
+    assert len(found["muster_accelerator_stuck_seconds_total"]) == own_state.PAIRS + 1
