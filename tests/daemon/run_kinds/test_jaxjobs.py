@@ -115,6 +115,19 @@ async def test_what_follows_a_failure_is_what_the_restart_policy_says(
     assert world.conditions[-1] == last
 
 
+@virtually
+async def test_the_deadline_holds_at_its_second(world: World) -> None:
+    """In Kubeflow it does not (kubeflow/trainer#3358)."""
+    await running(world, run_policy={"activeDeadlineSeconds": 100})
+    await asyncio.sleep(95)
+    failed = world.condition("Failed")
+    assert failed["reason"] == "JAXJobFailed"
+    assert "active longer than specified deadline" in failed["message"]
+    assert not any(world.api.objects[f"{PODS}/{name}"]["status"]["phase"] == "Running"
+                   and "activeDeadlineSeconds" not in world.api.objects[f"{PODS}/{name}"]["spec"]
+                   for name in world.api.named("pods")), "every program is stopped"  # fmt: skip
+
+
 @pytest.mark.parametrize("again", [False, True])
 @virtually
 async def test_an_edit_of_the_replicas_waits_until_the_job_is_suspended(world: World, *, again: bool) -> None:
@@ -240,6 +253,17 @@ async def test_an_object_whose_record_cannot_be_read_is_not_decided_upon(world: 
     world.api.put(JOB, job(conditions=[{"type": TYPE, "status": "True", "message": message}]))
     await asyncio.sleep(120)
     assert world.written() == []
+
+
+@virtually
+async def test_the_pods_of_a_deleted_job_are_deleted_at_once(world: World) -> None:
+    """The garbage collector would do so, slower."""
+    await running(world)
+    world.api.remove(JOB)
+    await asyncio.sleep(3)
+    api = world.api
+    left = [name for name in api.named("pods") if "deletionTimestamp" not in api.objects[f"{PODS}/{name}"]["metadata"]]
+    assert left == []
 
 
 @pytest.mark.parametrize(("text", "kinds"), [

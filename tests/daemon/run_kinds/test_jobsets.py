@@ -199,3 +199,14 @@ async def test_the_claims_of_a_jobset_that_is_created_suspended_are_made_and_its
     await asyncio.sleep(6)
     assert len(world.api.named("pods")) == 2
     assert world.api.named("persistentvolumeclaims") == ["data-run"], "made once"
+
+
+@virtually
+async def test_a_jobset_is_deleted_its_ttl_after_its_end(world: World) -> None:
+    """Conformance: TTL deletes only the one with ttl."""
+    await running(world, ttlSecondsAfterFinished=60)
+    world.cluster.end(0, 1)
+    await asyncio.sleep(30)
+    assert PATH in world.api.objects
+    await asyncio.sleep(60)
+    assert PATH not in world.api.objects
