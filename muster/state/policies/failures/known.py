@@ -42,6 +42,8 @@ from muster.state.vocabulary.record import Cause, Phase
 
 TIMED_OUT: Final = 124
 """The exit code with which timeout(1) of GNU coreutils ends."""
+PRECISION: Final = 1.0
+"""Seconds in the times of a kubelet, which are whole."""
 WORDS: Final = 200
 """Characters of the last words of a member that gave up, in the sentence of the cause."""
 _SAYS_SO: Final = re.compile(r"(?i)time[ds]?[ -]?out|deadline.?exceeded")
@@ -106,6 +108,9 @@ def cause(context: Context) -> Cause | None:
     if not gone or (context.plan.piecewise and leader not in ranks):  # such members wait for no other member
         return None
     first = min(gone, key=lambda pod: (pod.exit.finished_at if pod.exit else 0.0, pod.rank))
+    at = first.exit.finished_at if first.exit is not None else 0.0
+    if context.record.known is not None and 0.0 < at < known.since + PRECISION:
+        return None  # it has not waited for that: a daemon that saw no pods takes what followed for what was before
     end = cause_of(context, first)
     more = f" and {len(gone) - 1} more" if len(gone) > 1 else ""
     evidence = sentence(replace(end, message=_cut(end.message), last_line=_cut(end.last_line))) + more

@@ -479,6 +479,22 @@ def test_the_cause_is_what_is_seen_where_the_gang_is_not_stuck_and_what_was_know
     assert story.kept.restarts == int(charged)
 
 
+@pytest.mark.parametrize("code", [1, 137, 138], ids=["an exception", "a kill", "a signal of its own"])
+def test_members_that_ended_before_the_coordinator_was_lost_have_not_waited_for_it(code: int) -> None:
+    """A daemon whose watch was silent sees the pods of a gang that has ended once it is Stuck for that."""
+    story = life().assemble()
+    end = story.now
+    story.look(0.5)
+    story.silence()
+    waits(story, 60)
+    assert sure(story.kept.known).cause == "CoordinatorNotServing"
+    for rank in (0, 1, 2):
+        story.end(rank, 134, at=end + 0.1, signal=6)
+    story.end(3, code, at=end)
+    story.look()
+    assert (story.cause.rank, story.cause.evidence) == (3, "")
+
+
 def test_what_was_known_is_forgotten_when_the_ranks_have_come() -> None:
     story = never_calls(life())
     assert story.kept.known is not None
