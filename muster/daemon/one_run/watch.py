@@ -130,6 +130,7 @@ class OneRun:
         self.chosen: tuple[str, ...] = ()
         """The label selectors of its pods."""
         self._stores: list[Store[Pod]] = []
+        self._reflectors: list[Reflector[Pod]] = []
         self._watches: list[asyncio.Task[None]] = []
         self._failed: ApiError | None = None
         self.ports = Ports(cluster, namespace, self._pod_at)
@@ -208,7 +209,7 @@ class OneRun:
                 self._changed.clear()
                 self._step()
                 if until():
-                    return
+                    return await self._try_watches()
                 now = self._clock()
                 times = (self._wake_at, read_at + REREAD, self._steady_at + PATIENCE, at)
                 with suppress(TimeoutError):
@@ -222,6 +223,12 @@ class OneRun:
             await cancel_and_wait(remarks, *self._watches)
             await self._probers.close()
             await self.ports.close()
+
+    async def _try_watches(self) -> None:
+        """Wait for the first answer to each watch, so that the cost of a refused one is known."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(PATIENCE):
+                await asyncio.gather(*(each.tried.wait() for each in self._reflectors))
 
     async def _read(self) -> None:
         """Read the object, and follow the pods that its selectors choose now."""
@@ -237,7 +244,7 @@ class OneRun:
         await cancel_and_wait(*self._watches)
         for store in self._stores:
             store.replace({}, store.version)
-        self.chosen, self._stores, self._watches = chosen, [], []
+        self.chosen, self._stores, self._reflectors, self._watches = chosen, [], [], []
         for source, selector in zip(self._kind.pods, chosen, strict=True):
             store = Store[Pod](self._index.pod_changed, lambda _version: self._changed.set())
             self._stores.append(store)
@@ -254,6 +261,7 @@ class OneRun:
                 failed=self._refused(store),
                 settings=ReflectorSettings(streamed_list=False),
             )
+            self._reflectors.append(reflector)
             self._watches.append(asyncio.create_task(self._follow(reflector), name=f"watch pods {selector}"))
 
     def _take(self, name: str, new: ExperimentRecord | None) -> None:

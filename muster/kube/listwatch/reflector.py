@@ -14,6 +14,7 @@ at most, and an answer of any kind, an error included, ends it: the server is ba
 The events go to the sink through ``sink_feed``, in an order in which nothing becomes older.
 """
 
+import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
@@ -129,6 +130,8 @@ class Reflector(Generic[T]):
         self._page_next = False
         self._must_list = True
         self._heard_at = clock()
+        self.tried = asyncio.Event()
+        """Set once a watch was opened, or an attempt has failed."""
         self.failing: Failing | None = None
         """Set while no watch is open and attempts to open one fail."""
 
@@ -171,6 +174,7 @@ class Reflector(Generic[T]):
         try:
             async with self._transport.lines(self._path, params=params, silence=self.settings.silence) as lines:
                 self._note_answer()
+                self.tried.set()
                 if self.failing is not None:
                     self._report("the watch is open again", kind=self.kind)
                 self.failing = None
@@ -258,6 +262,7 @@ class Reflector(Generic[T]):
         before, problem = self.failing, str(error)
         self.failing = Failing(before.since if before else self._clock(), problem, denied(error))
         self.reconnects[reason] += 1
+        self.tried.set()
         self._failed(error, wait)
         if before is None or before.problem != problem:
             self._report("a watch has to be opened again", kind=self.kind, reason=reason, problem=problem)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
 
 import pytest
@@ -117,6 +117,24 @@ async def test_without_list_of_the_jobsets_of_a_trainjob_they_are_not_known_and_
     found = await diagnosed(one)
     assert one.unknown == {"made": "without list of jobsets: what its controller has made of it is not known"}
     assert "ImagePull" in [each.cause for each in found.findings]
+
+
+class LateReader(Reader):
+    """One whose watches are answered after all else."""
+
+    @asynccontextmanager
+    async def lines(self, path: str, **more: Any) -> AsyncIterator[AsyncIterator[bytes]]:
+        await asyncio.sleep(3)
+        async with super().lines(path, **more) as found:
+            yield found
+
+
+@virtually
+async def test_a_right_to_watch_that_is_refused_last_is_named(world: World) -> None:
+    await stood(world, "jobsets")
+    one = one_run(world, name_of("jobsets"), LateReader(world.cluster, "watch pods"))
+    await diagnosed(one)
+    assert one.unknown == {"watch": "without watch of pods: changes after this moment are not seen"}
 
 
 @virtually
