@@ -65,8 +65,8 @@ SCENARIOS = (
         settle_within=120.0,
         families=LONG,
     ),
-    # A program that reports steps pauses: for longer than a minute, which it announces, for less than the 45 s of a
-    # gang with a rank a step behind, and for less than five times as long as that. None of it is a hang.
+    # A program that reports steps pauses: for longer than a minute, which it announces, for less than a minute, and for
+    # less than five times as long as that. No rank is behind in these, and none of it is a hang.
     Scenario(
         "steps-pause",
         SUCCEEDED,
@@ -74,8 +74,8 @@ SCENARIOS = (
         reports=1.0,
         incidents=(
             Pauses(after=20.0, seconds=200.0, announced=True),
-            Pauses(after=40.0, seconds=42.0),
-            Pauses(after=60.0, seconds=200.0),
+            Pauses(after=40.0, seconds=50.0, together=True),
+            Pauses(after=60.0, seconds=200.0, together=True),
         ),
         run=560.0,
         settle_within=120.0,

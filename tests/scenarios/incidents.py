@@ -177,11 +177,13 @@ class ReadinessFlaps(Incident):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pauses(Incident):
     """A program that reports steps makes none for ``seconds``, ``after`` so many seconds of steps, and all others wait
-    for it. It announces that (``muster.jax.pause``), or not. With ``inf`` seconds it hangs."""
+    for it. It announces that (``muster.jax.pause``), or not. With ``inf`` seconds it hangs. ``together``: all pause
+    after the same step, as in a checkpoint that all save."""
 
     after: float
     seconds: float
     announced: bool = False
+    together: bool = False
 
     @property
     def computes(self) -> bool:

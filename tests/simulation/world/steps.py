@@ -31,7 +31,7 @@ class Steps:
                 longest = max(longest, self.every + each.seconds)
         step = int((elapsed - paused) / self.every)
         longest = max(longest, self.every if step else 0.0)
-        behind = inside.rank % self.size if inside is not None and not inside.announced else -1
+        behind = -1 if inside is None or inside.announced or inside.together else inside.rank % self.size
         announced = inside.seconds if inside is not None and inside.announced else 0.0
         calls += step + (1 if announced else 0)
         at = step * self.every + sum(each.seconds for each in self.pauses if each.after < step * self.every)
