@@ -221,7 +221,7 @@ class CoordinatorReport(Struct, frozen=True, kw_only=True, rename="camel"):
     at: Time
     latency: float
     protocol: Word
-    told: int | None
+    expected: int | None
     """The number of processes the coordinator waits for."""
 
 

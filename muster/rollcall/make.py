@@ -243,5 +243,4 @@ def _coordinator(case: Context, probe: ProbeResult) -> CoordinatorReport:
         address=case.plan.coordinator_address(case.record.epoch),
         state=answer.coordinator.value,
         latency=round(answer.latency, 6),
-        told=answer.expected,
     )

@@ -245,7 +245,7 @@ def _bucket(bucket: Bucket, seconds: int, wall: int, *, grows: bool) -> Html:
 def _facts(one: Detail, bundle: str) -> Part:
     facts: list[tuple[str, Child]] = []
     if asked := one.coordinator:
-        expected = "" if asked.told is None else f", waits for {count_of(asked.told, 'process')}"
+        expected = "" if asked.expected is None else f", waits for {count_of(asked.expected, 'process')}"
         note = f": {asked.detail}" if asked.detail else ""
         facts.append(("Coordinator", f"{asked.address} {asked.state}{expected}{note}"))
         facts.append(("Protocol", asked.protocol or "none understood"))
